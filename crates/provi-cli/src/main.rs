@@ -1,0 +1,2 @@
+//! The provi command.
+fn main() {}

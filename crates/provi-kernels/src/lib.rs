@@ -1,0 +1,1 @@
+//! The hot passes of provi.

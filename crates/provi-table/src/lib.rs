@@ -1,0 +1,1 @@
+//! Tables and model formulas: CSV to design matrix, response and names.

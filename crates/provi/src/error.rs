@@ -1,0 +1,150 @@
+//! What can go wrong, with the numbers that say why and the way out.
+
+/// The library's result type.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything the library refuses. Variants carry values; the message says what was needed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number outside the range its meaning allows.
+    #[error("{what} = {value} is not {needed}")]
+    OutOfRange {
+        /// The quantity, as the caller knows it.
+        what: &'static str,
+        /// The value given.
+        value: f64,
+        /// The condition it fails.
+        needed: &'static str,
+    },
+    /// Two sizes that must agree do not.
+    #[error("{what} has length {found}, expected {expected}")]
+    Shape {
+        /// The object with the wrong size.
+        what: &'static str,
+        /// Its size.
+        found: usize,
+        /// The size it must have.
+        expected: usize,
+    },
+    /// No data where some is needed.
+    #[error("{what} is empty")]
+    Empty {
+        /// The empty object.
+        what: &'static str,
+    },
+    /// A NaN or an infinity inside an input array.
+    #[error("{what} holds {value} at index {index}; every entry must be finite")]
+    NotFinite {
+        /// The array.
+        what: &'static str,
+        /// Where in it.
+        index: usize,
+        /// The offending entry.
+        value: f64,
+    },
+    /// A response the family cannot have produced.
+    #[error("response {value} at row {row} is not {needed} (family {family})")]
+    Response {
+        /// The model family.
+        family: &'static str,
+        /// Row of the data, from zero.
+        row: usize,
+        /// The value found.
+        value: f64,
+        /// What the family needs.
+        needed: &'static str,
+    },
+    /// A matrix that must be symmetric positive definite is not.
+    #[error("{what} is not symmetric positive definite (pivot {pivot} of {dim} fails)")]
+    NotPositiveDefinite {
+        /// The matrix.
+        what: &'static str,
+        /// Its size.
+        dim: usize,
+        /// The first row whose Cholesky pivot is not positive.
+        pivot: usize,
+    },
+    /// An eigendecomposition that did not converge.
+    #[error("the eigendecomposition of {what} (size {dim}) did not converge; look for huge or non-finite entries")]
+    Eigen {
+        /// The matrix.
+        what: &'static str,
+        /// Its size.
+        dim: usize,
+    },
+    /// The target's value or gradient is not finite where the run needs it.
+    #[error(
+        "{quantity} is {value} at step {step}, draw {draw}, ‖z‖ = {norm:.3e}; no bound holds where the target is not finite: check the model at such a point, or start closer to the mode"
+    )]
+    TargetNotFinite {
+        /// "log-density" or "gradient".
+        quantity: &'static str,
+        /// The value found.
+        value: f64,
+        /// The step, from zero.
+        step: u64,
+        /// The draw within the step.
+        draw: usize,
+        /// Norm of the point.
+        norm: f64,
+    },
+    /// The target reported a failure of its own.
+    #[error("the target failed: {message}")]
+    Target {
+        /// The target's words.
+        message: String,
+    },
+    /// A theorem's hypothesis is missing.
+    #[error("{wanted} needs {constant}, which the target does not give; {way_out}")]
+    MissingConstant {
+        /// What was asked for.
+        wanted: &'static str,
+        /// The missing constant.
+        constant: &'static str,
+        /// What to do.
+        way_out: &'static str,
+    },
+    /// A step size outside the range a theorem covers.
+    #[error("step size γ = {gamma:.6e} is outside the proven range (0, {limit:.6e}] of [{key}]; {way_out}")]
+    StepOutsideProof {
+        /// The step asked for.
+        gamma: f64,
+        /// The largest step the statement covers.
+        limit: f64,
+        /// The ledger key of the statement.
+        key: &'static str,
+        /// What to do.
+        way_out: &'static str,
+    },
+    /// An accuracy no affordable number of steps can promise.
+    #[error(
+        "no plan to E‖w−w*‖² ≤ {accuracy:.3e}: the bound needs about {steps:.2e} steps, more than {limit:.2e}; ask for less, or run without an a-priori promise"
+    )]
+    OutOfReach {
+        /// The accuracy asked for.
+        accuracy: f64,
+        /// The steps needed.
+        steps: f64,
+        /// The most a plan will hold.
+        limit: f64,
+    },
+    /// The search for the mode ended without one.
+    #[error("no mode found after {iterations} iterations ({why}): ‖∇ log p‖ = {gradient_norm:.3e}")]
+    NoMode {
+        /// Iterations made.
+        iterations: usize,
+        /// Gradient norm at the last point.
+        gradient_norm: f64,
+        /// The reason.
+        why: &'static str,
+    },
+    /// Iterates left the domain or became non-finite.
+    #[error("the iterate is not finite after step {step} (γ = {gamma:.3e}); a smaller step is needed")]
+    Diverged {
+        /// The step, from zero.
+        step: u64,
+        /// Its size.
+        gamma: f64,
+    },
+}

@@ -1,0 +1,7 @@
+//! Gaussian variational inference with proved convergence and certified answers.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod scalar;
+
+pub use error::{Error, Result};
