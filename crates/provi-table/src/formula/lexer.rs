@@ -1,0 +1,178 @@
+//! Words of a formula, those of larger languages included, so that they are refused by name.
+
+use std::fmt;
+
+use super::Spanned;
+use crate::error::{Construct, Error, Result, shown};
+
+/// One word.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Token {
+    Name(String),
+    /// A word that starts like a number.
+    Number(String),
+    Tilde,
+    Plus,
+    Minus,
+    Dot,
+    Open,
+    Close,
+    /// An operator of a larger language.
+    Operator(Construct),
+    End,
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(word) | Self::Number(word) => write!(f, "`{}`", shown(word)),
+            Self::Tilde => f.write_str("`~`"),
+            Self::Plus => f.write_str("`+`"),
+            Self::Minus => f.write_str("`-`"),
+            Self::Dot => f.write_str("`.`"),
+            Self::Open => f.write_str("`(`"),
+            Self::Close => f.write_str("`)`"),
+            Self::Operator(construct) => construct.fmt(f),
+            Self::End => f.write_str("the end"),
+        }
+    }
+}
+
+/// The words of `text`; the last is [`Token::End`].
+pub(super) fn words(text: &str) -> Result<Vec<Spanned<Token>>> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let start = at;
+        at += first.len_utf8();
+        let node = match first {
+            c if c.is_whitespace() => continue,
+            c if in_word(c) => {
+                at = start + text[start..].find(|c| !in_word(c)).unwrap_or(text.len() - start);
+                classify(&text[start..at])
+            }
+            '`' => {
+                let (name, end) = quoted(text, at).ok_or(Error::UnclosedName { span: start..text.len() })?;
+                at = end;
+                if name.is_empty() {
+                    let found = "an empty pair of back-quotes".to_owned();
+                    return Err(Error::Syntax { expected: "a column name", found, span: start..at });
+                }
+                Token::Name(name)
+            }
+            '~' => Token::Tilde,
+            '+' => Token::Plus,
+            '-' => Token::Minus,
+            '(' => Token::Open,
+            ')' => Token::Close,
+            ':' => Token::Operator(Construct::Interaction),
+            '*' => Token::Operator(Construct::Crossing),
+            '/' => Token::Operator(Construct::Nesting),
+            '^' => Token::Operator(Construct::Power),
+            '|' => Token::Operator(Construct::GroupEffect),
+            other => {
+                let found = format!("`{}`", shown(other.encode_utf8(&mut [0; 4])));
+                return Err(Error::Syntax {
+                    expected: "a column name or `~ + - . 0 1`",
+                    found,
+                    span: start..at,
+                });
+            }
+        };
+        words.push(Spanned { node, span: start..at });
+    }
+    words.push(Spanned { node: Token::End, span: text.len()..text.len() });
+    Ok(words)
+}
+
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.')
+}
+
+fn classify(word: &str) -> Token {
+    match word {
+        "." => Token::Dot,
+        word if is_plain(word) => Token::Name(word.to_owned()),
+        word => Token::Number(word.to_owned()),
+    }
+}
+
+/// Can the name stand without back-quotes?
+fn is_plain(name: &str) -> bool {
+    let mut chars = name.chars();
+    let starts = match chars.next() {
+        Some('.') => chars.next().is_some_and(|c| !c.is_numeric()),
+        Some(c) => c.is_alphabetic() || c == '_',
+        None => false,
+    };
+    starts && name.chars().all(in_word)
+}
+
+/// The name whose opening back-quote ends at `at`, and the byte past its closing one.
+fn quoted(text: &str, mut at: usize) -> Option<(String, usize)> {
+    let mut name = String::new();
+    loop {
+        let close = at + text[at..].find('`')?;
+        name.push_str(&text[at..close]);
+        at = close + 1;
+        if !text[at..].starts_with('`') {
+            return Some((name, at));
+        }
+        name.push('`');
+        at += 1;
+    }
+}
+
+/// A name as a formula writes it, in back-quotes where it needs them.
+pub(super) struct Quoted<'a>(pub(super) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_plain(self.0) { f.write_str(self.0) } else { write!(f, "`{}`", self.0.replace('`', "``")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(text: &str) -> Vec<Token> {
+        words(text).unwrap().into_iter().map(|word| word.node).collect()
+    }
+
+    fn name(text: &str) -> Token {
+        Token::Name(text.to_owned())
+    }
+
+    #[test]
+    fn names_may_hold_dots_and_letters_of_any_script() {
+        assert_eq!(
+            nodes("Sepal.Length _x .y α2"),
+            [name("Sepal.Length"), name("_x"), name(".y"), name("α2"), Token::End]
+        );
+    }
+
+    #[test]
+    fn a_word_that_starts_like_a_number_is_no_name() {
+        assert_eq!(nodes("2x"), [Token::Number("2x".into()), Token::End]);
+        assert_eq!(nodes(".5"), [Token::Number(".5".into()), Token::End]);
+    }
+
+    #[test]
+    fn back_quotes_hold_any_name() {
+        assert_eq!(nodes("`my col`"), [name("my col"), Token::End]);
+        assert_eq!(nodes("`a``b`"), [name("a`b"), Token::End]);
+    }
+
+    #[test]
+    fn an_open_back_quote_spans_to_the_end() {
+        assert_eq!(words("y ~ `my col").unwrap_err(), Error::UnclosedName { span: 4..11 });
+        assert_eq!(words("`~``").unwrap_err(), Error::UnclosedName { span: 0..4 });
+    }
+
+    #[test]
+    fn spans_count_bytes() {
+        let spans: Vec<_> = words("é ~ `ü`").unwrap().into_iter().map(|word| word.span).collect();
+        assert_eq!(spans, [0..2, 3..4, 5..9, 9..9]);
+    }
+}
