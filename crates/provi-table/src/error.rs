@@ -1,8 +1,6 @@
 //! What a table or a formula is refused for: where, what was found, and the way out.
 
-use std::fmt;
-
-use crate::formula::Span;
+use crate::formula::{Construct, Span};
 
 /// The crate's result type.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -14,7 +12,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// No file at that path.
-    #[error("no file `{path}`; check the path, which is read from the current folder")]
+    #[error("no file `{path}`; check the path; a relative one starts at the current folder")]
     NotFound {
         /// The path as given.
         path: String,
@@ -166,7 +164,7 @@ pub enum Error {
     },
     /// A column of text among those that `.` stands for.
     #[error(
-        "`.` takes in column `{}` of `{table}`, which holds text, `{}` on line {line}; name the numeric columns instead: {}",
+        "`.` takes in column `{}` of `{table}`, which holds text, `{}` on line {line}; in place of `.`, name numeric columns, which are: {}",
         shown(.column), shown(.found), listed(.numeric)
     )]
     TextUnderDot {
@@ -185,8 +183,8 @@ pub enum Error {
     },
     /// A missing value in a column used as numbers.
     #[error(
-        "column `{}` of `{table}` has {count} missing value(s), the first `{found}` on line {line}; none is dropped or guessed: fill them in, or delete those rows",
-        shown(.column)
+        "column `{}` of `{table}` has {count} missing value(s), the first {} on line {line}; none is dropped or guessed: fill them in, or delete those rows",
+        shown(.column), blank_or(.found)
     )]
     MissingValue {
         /// The table's name.
@@ -262,7 +260,7 @@ pub enum Error {
     },
     /// A word out of place.
     #[error(
-        "expected {expected}, found {found}; a formula reads `y ~ a + b`, and other names stand in back-quotes: `` `my col` ``"
+        "expected {expected}, found {found}; a formula reads `y ~ a + b`, and other names stand in back-quotes: `my col`"
     )]
     Syntax {
         /// What the grammar needs there.
@@ -273,7 +271,7 @@ pub enum Error {
         span: Span,
     },
     /// A back-quote without its partner.
-    #[error("the back-quote opened here is not closed; a quoted name ends with a back-quote: `` `my col` ``")]
+    #[error("the back-quote opened here is not closed; a quoted name ends with a back-quote: `my col`")]
     UnclosedName {
         /// From the back-quote to the end.
         span: Span,
@@ -296,46 +294,6 @@ pub enum Error {
         /// Its place.
         span: Span,
     },
-}
-
-/// What other formula languages write, and this one refuses by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Construct {
-    /// `a:b`
-    Interaction,
-    /// `a * b`
-    Crossing,
-    /// `a / b`
-    Nesting,
-    /// `(a + b)^2`
-    Power,
-    /// `. - a`, of anything but the intercept.
-    Removal,
-    /// `(a + b)`
-    Parentheses,
-    /// `(x | g)`
-    GroupEffect,
-    /// `log(a)`
-    Call(
-        /// The function's name.
-        String,
-    ),
-}
-
-impl fmt::Display for Construct {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Interaction => f.write_str("interaction `:`"),
-            Self::Crossing => f.write_str("crossing `*`"),
-            Self::Nesting => f.write_str("nesting `/`"),
-            Self::Power => f.write_str("power `^`"),
-            Self::Removal => f.write_str("removal `-` of a column"),
-            Self::Parentheses => f.write_str("a parenthesis"),
-            Self::GroupEffect => f.write_str("group effect `|`"),
-            Self::Call(name) => write!(f, "function call `{}(..)`", shown(name)),
-        }
-    }
 }
 
 impl Error {
@@ -389,6 +347,10 @@ pub(crate) fn shown(text: &str) -> String {
         if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     shown
+}
+
+fn blank_or(text: &str) -> String {
+    if text.is_empty() { "an empty field".to_owned() } else { format!("`{}`", shown(text)) }
 }
 
 fn suggested(nearest: Option<&str>) -> String {

@@ -6,10 +6,13 @@
 //! item    := name | `.` | `0` | `1`               `-` before 0 and 1 only
 //! ```
 
+mod construct;
 mod lexer;
 mod parser;
 
 use std::{fmt, ops::Range, str::FromStr};
+
+pub use construct::Construct;
 
 use crate::error::{Error, Result};
 

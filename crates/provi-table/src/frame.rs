@@ -214,6 +214,12 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_field_is_called_so() {
+        let error = frame("y,x\n1,2\n0,\n1,\n", "y ~ x").unwrap_err();
+        assert!(error.to_string().contains("has 2 missing value(s), the first an empty field on line 3;"));
+    }
+
+    #[test]
     fn an_infinite_value_is_found_on_its_line() {
         let error = frame("y,x\n1,2\n0,1e999\n", "y ~ x").unwrap_err();
         assert!(matches!(&error, Error::InfiniteValue { line: 3, found, .. } if found == "1e999"));
@@ -227,7 +233,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`.` takes in column `town` of `t.csv`, which holds text, `Bern` on line 2; \
-             name the numeric columns instead: `x`, `z`"
+             in place of `.`, name numeric columns, which are: `x`, `z`"
         );
     }
 

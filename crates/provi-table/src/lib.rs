@@ -34,7 +34,7 @@ mod frame;
 mod nearest;
 mod table;
 
-pub use error::{Construct, Error, Result};
-pub use formula::{Formula, Span, Spanned, Term};
+pub use error::{Error, Result};
+pub use formula::{Construct, Formula, Span, Spanned, Term};
 pub use frame::{INTERCEPT, ModelFrame};
 pub use table::Table;

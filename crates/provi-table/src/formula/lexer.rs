@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Spanned;
-use crate::error::{Construct, Error, Result, shown};
+use super::{Construct, Spanned};
+use crate::error::{Error, Result, shown};
 
 /// One word.
 #[derive(Debug, Clone, PartialEq)]
