@@ -1,0 +1,359 @@
+//! Design matrices: dense rows or compressed sparse rows, behind one small type.
+
+use crate::error::{Error, Result};
+use crate::linalg::{add_gram, mirror_lower};
+use crate::matrix::{Matrix, check_finite};
+
+/// Rows handled together, so that a block of a dense design stays in cache between its two uses.
+pub(crate) const BLOCK: usize = 128;
+
+/// An n × d matrix A of finite numbers; its rows a_n are the observations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Design {
+    rows: usize,
+    columns: usize,
+    storage: Storage,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Storage {
+    Dense(Vec<f64>),
+    Sparse(Sparse),
+}
+
+/// Compressed sparse rows: row n holds `values[starts[n]..starts[n+1]]` at `columns[..]`.
+#[derive(Clone, Debug, PartialEq)]
+struct Sparse {
+    starts: Vec<usize>,
+    columns: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Sparse {
+    fn row(&self, n: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.starts[n]..self.starts[n + 1];
+        self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+    }
+}
+
+impl Design {
+    /// A dense design from its entries, row by row.
+    pub fn dense(entries: &[f64], rows: usize, columns: usize) -> Result<Self> {
+        Self::from_rows(entries.to_vec(), rows, columns)
+    }
+
+    /// As [`Design::dense`], taking the entries over.
+    pub fn from_rows(entries: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
+        Self::check_size(rows, columns)?;
+        if Some(entries.len()) != rows.checked_mul(columns) {
+            return Err(Error::Shape {
+                what: "design entries",
+                found: entries.len(),
+                expected: rows.saturating_mul(columns),
+            });
+        }
+        check_finite("design", &entries)?;
+        Ok(Self { rows, columns, storage: Storage::Dense(entries) })
+    }
+
+    /// A sparse design from compressed rows: `starts` has n + 1 entries, `indices` and `values` one per
+    /// stored number. Repeated columns within a row are summed.
+    pub fn csr(
+        rows: usize,
+        columns: usize,
+        starts: Vec<usize>,
+        indices: Vec<usize>,
+        values: Vec<f64>,
+    ) -> Result<Self> {
+        Self::check_size(rows, columns)?;
+        if starts.len() != rows + 1 {
+            return Err(Error::Shape { what: "row starts", found: starts.len(), expected: rows + 1 });
+        }
+        if indices.len() != values.len() {
+            return Err(Error::Shape {
+                what: "column indices",
+                found: indices.len(),
+                expected: values.len(),
+            });
+        }
+        if starts[0] != 0 || starts[rows] != values.len() || starts.windows(2).any(|w| w[0] > w[1]) {
+            return Err(Error::Shape {
+                what: "row starts (ascending, from 0 to the number of values)",
+                found: starts[rows],
+                expected: values.len(),
+            });
+        }
+        if let Some(&found) = indices.iter().find(|&&j| j >= columns) {
+            return Err(Error::Shape { what: "column index", found, expected: columns });
+        }
+        check_finite("design", &values)?;
+        let triplets = (0..rows)
+            .flat_map(|n| (starts[n]..starts[n + 1]).map(move |e| (n, e)))
+            .map(|(n, e)| (n, indices[e], values[e]))
+            .collect();
+        Ok(Self::compress(rows, columns, triplets))
+    }
+
+    /// A sparse design from (row, column, value) triplets in any order; repeated places are summed.
+    pub fn triplets(rows: usize, columns: usize, triplets: &[(usize, usize, f64)]) -> Result<Self> {
+        Self::check_size(rows, columns)?;
+        for &(n, j, value) in triplets {
+            if n >= rows {
+                return Err(Error::Shape { what: "row index", found: n, expected: rows });
+            }
+            if j >= columns {
+                return Err(Error::Shape { what: "column index", found: j, expected: columns });
+            }
+            check_finite("design", &[value])?;
+        }
+        Ok(Self::compress(rows, columns, triplets.to_vec()))
+    }
+
+    fn compress(rows: usize, columns: usize, mut triplets: Vec<(usize, usize, f64)>) -> Self {
+        triplets.sort_by_key(|&(n, j, _)| (n, j));
+        let mut starts = vec![0; rows + 1];
+        let (mut indices, mut values): (Vec<usize>, Vec<f64>) = (Vec::new(), Vec::new());
+        let mut last = None;
+        for (n, j, value) in triplets {
+            match values.last_mut() {
+                Some(sum) if last == Some((n, j)) => *sum += value,
+                _ => {
+                    indices.push(j);
+                    values.push(value);
+                    starts[n + 1] += 1;
+                }
+            }
+            last = Some((n, j));
+        }
+        for n in 0..rows {
+            starts[n + 1] += starts[n];
+        }
+        Self { rows, columns, storage: Storage::Sparse(Sparse { starts, columns: indices, values }) }
+    }
+
+    fn check_size(rows: usize, columns: usize) -> Result<()> {
+        match (rows, columns) {
+            (0, _) => Err(Error::Empty { what: "design (no rows)" }),
+            (_, 0) => Err(Error::Empty { what: "design (no columns)" }),
+            _ => Ok(()),
+        }
+    }
+
+    /// n, the number of observations.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// d, the number of coefficients.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Whether the rows are stored sparsely.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.storage, Storage::Sparse(_))
+    }
+
+    /// The entries row by row, if they are stored densely.
+    pub(crate) fn dense_rows(&self) -> Option<&[f64]> {
+        match &self.storage {
+            Storage::Dense(entries) => Some(entries),
+            Storage::Sparse(_) => None,
+        }
+    }
+
+    /// Calls `f(j, value)` on each stored entry of row n.
+    pub(crate) fn for_each_in_row(&self, n: usize, mut f: impl FnMut(usize, f64)) {
+        match &self.storage {
+            Storage::Dense(entries) => {
+                let row = &entries[n * self.columns..(n + 1) * self.columns];
+                row.iter().enumerate().for_each(|(j, &x)| f(j, x));
+            }
+            Storage::Sparse(sparse) => sparse.row(n).for_each(|(j, x)| f(j, x)),
+        }
+    }
+
+    /// out[(n − first)·S + k] = a_nᵀz_k for the rows of `range` and S points held row by row.
+    pub(crate) fn predict(&self, range: std::ops::Range<usize>, points: &[f64], out: &mut [f64]) {
+        let d = self.columns;
+        let count = points.len() / d;
+        match &self.storage {
+            Storage::Dense(entries) => {
+                provi_kernels::design::predict(&entries[range.start * d..range.end * d], d, points, out);
+            }
+            Storage::Sparse(sparse) => {
+                for (n, out) in range.zip(out.chunks_exact_mut(count)) {
+                    for (k, out) in out.iter_mut().enumerate() {
+                        let z = &points[k * d..(k + 1) * d];
+                        *out = sparse.row(n).map(|(j, x)| x * z[j]).sum();
+                    }
+                }
+            }
+        }
+    }
+
+    /// out_k += Σ_n r_{n,k} a_n over the rows of `range`.
+    pub(crate) fn pull_back(&self, range: std::ops::Range<usize>, slopes: &[f64], out: &mut [f64]) {
+        let d = self.columns;
+        let count = out.len() / d;
+        match &self.storage {
+            Storage::Dense(entries) => {
+                provi_kernels::design::pull_back(&entries[range.start * d..range.end * d], d, slopes, out);
+            }
+            Storage::Sparse(sparse) => {
+                for (n, slopes) in range.zip(slopes.chunks_exact(count)) {
+                    for (k, &slope) in slopes.iter().enumerate() {
+                        let out = &mut out[k * d..(k + 1) * d];
+                        sparse.row(n).for_each(|(j, x)| out[j] += slope * x);
+                    }
+                }
+            }
+        }
+    }
+
+    /// out ← out + Aᵀ diag(weights) A, exactly symmetric; weights are not negative.
+    pub(crate) fn add_weighted_gram(&self, weights: &[f64], out: &mut Matrix) {
+        let d = self.columns;
+        match &self.storage {
+            Storage::Dense(entries) => {
+                let mut scaled = vec![0.0; BLOCK.min(self.rows) * d];
+                for first in (0..self.rows).step_by(BLOCK) {
+                    let last = (first + BLOCK).min(self.rows);
+                    let block = &mut scaled[..(last - first) * d];
+                    for (n, row) in (first..last).zip(block.chunks_exact_mut(d)) {
+                        let root = weights[n].sqrt();
+                        for (out, x) in row.iter_mut().zip(&entries[n * d..(n + 1) * d]) {
+                            *out = root * x;
+                        }
+                    }
+                    add_gram(block, d, out);
+                }
+            }
+            Storage::Sparse(sparse) => {
+                for (n, &weight) in weights.iter().enumerate() {
+                    for (i, x) in sparse.row(n) {
+                        for (j, y) in sparse.row(n).take_while(|&(j, _)| j <= i) {
+                            out[(i, j)] += weight * x * y;
+                        }
+                    }
+                }
+                mirror_lower(out);
+            }
+        }
+    }
+
+    /// Σ_n w_n ‖a_n‖².
+    pub(crate) fn weighted_square_norm(&self, weights: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for (n, weight) in weights.iter().enumerate() {
+            self.for_each_in_row(n, |_, x| sum += weight * x * x);
+        }
+        sum
+    }
+
+    /// For each row, ‖Cᵀa_n‖² with C lower triangular and packed: the variance of a_nᵀz under N(m, CCᵀ).
+    pub(crate) fn row_variances(&self, factor: &[f64], out: &mut [f64]) {
+        let d = self.columns;
+        let mut rows = vec![0.0; BLOCK * d];
+        let mut pulled = vec![0.0; BLOCK * d];
+        for first in (0..self.rows).step_by(BLOCK) {
+            let last = (first + BLOCK).min(self.rows);
+            let size = (last - first) * d;
+            match &self.storage {
+                Storage::Dense(entries) => {
+                    let block = &entries[first * d..last * d];
+                    provi_kernels::triangle::pull_back(factor, block, &mut pulled[..size]);
+                    for (out, row) in out[first..last].iter_mut().zip(pulled.chunks_exact(d)) {
+                        *out = provi_kernels::dot(row, row);
+                    }
+                }
+                Storage::Sparse(sparse) => {
+                    // Row i of C enters with weight a_ni, so only the stored entries cost anything.
+                    let row = &mut rows[..d];
+                    for n in first..last {
+                        let Some((widest, _)) = sparse.row(n).last() else {
+                            out[n] = 0.0;
+                            continue;
+                        };
+                        row[..=widest].fill(0.0);
+                        for (i, x) in sparse.row(n) {
+                            let start = i * (i + 1) / 2;
+                            provi_kernels::axpy(x, &factor[start..start + i + 1], &mut row[..i + 1]);
+                        }
+                        out[n] = provi_kernels::dot(&row[..=widest], &row[..=widest]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first column whose entries are all equal, if any, other than an all-ones intercept.
+    pub fn constant_column(&self) -> Option<usize> {
+        let Storage::Dense(entries) = &self.storage else { return None };
+        (0..self.columns).find(|&j| {
+            let first = entries[j];
+            (first - 1.0).abs() > 0.0
+                && entries[j..].iter().step_by(self.columns).all(|&x| (x - first).abs() <= 0.0)
+        })
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl TryFrom<ndarray::ArrayView2<'_, f64>> for Design {
+    type Error = Error;
+
+    /// Copies the array into provi's own layout.
+    fn try_from(array: ndarray::ArrayView2<'_, f64>) -> Result<Self> {
+        let (rows, columns) = array.dim();
+        Self::from_rows(array.iter().copied().collect(), rows, columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Design, Design) {
+        let dense = Design::dense(&[1.0, 0.0, 2.0, 0.0, 0.0, 3.0], 2, 3).unwrap();
+        let sparse = Design::triplets(2, 3, &[(1, 2, 1.0), (0, 2, 2.0), (0, 0, 1.0), (1, 2, 2.0)]).unwrap();
+        (dense, sparse)
+    }
+
+    #[test]
+    fn dense_and_sparse_agree_on_every_operation() {
+        let (dense, sparse) = pair();
+        let points = [1.0, 2.0, 3.0, -1.0, 0.5, 2.0];
+        let factor = [2.0, 1.0, 3.0, -1.0, 0.5, 4.0];
+        let run = |a: &Design| {
+            let mut s = [0.0; 4];
+            a.predict(0..2, &points, &mut s);
+            let mut g = [0.0; 6];
+            a.pull_back(0..2, &s, &mut g);
+            let mut h = Matrix::zeros(3, 3);
+            a.add_weighted_gram(&[2.0, 0.5], &mut h);
+            let mut v = [0.0; 2];
+            a.row_variances(&factor, &mut v);
+            (s, g, h, v, a.weighted_square_norm(&[2.0, 0.5]))
+        };
+        let (a, b) = (run(&dense), run(&sparse));
+        assert_eq!(a.0, [7.0, 3.0, 9.0, 6.0]);
+        assert_eq!((a.0, a.1, a.3), (b.0, b.1, b.3));
+        for (x, y) in a.2.entries().iter().zip(b.2.entries()) {
+            assert!((x - y).abs() < 1e-14);
+        }
+        // Cᵀa_1 = 3·(row 2 of C) = (−3, 1.5, 12).
+        assert!((a.3[1] - (9.0 + 2.25 + 144.0)).abs() < 1e-12);
+        assert!((a.4 - b.4).abs() < 1e-14 && (a.4 - 14.5).abs() < 1e-14);
+    }
+
+    #[test]
+    fn malformed_designs_are_refused() {
+        assert!(Design::dense(&[], 0, 2).is_err());
+        assert!(Design::dense(&[1.0], 1, 2).is_err());
+        assert!(Design::dense(&[f64::NAN], 1, 1).is_err());
+        assert!(Design::triplets(1, 1, &[(1, 0, 1.0)]).is_err());
+        assert!(Design::csr(1, 2, vec![0, 2], vec![0, 5], vec![1.0, 1.0]).is_err());
+        assert!(Design::csr(2, 2, vec![0, 2, 1], vec![0], vec![1.0]).is_err());
+        assert!(Design::dense(&[1.0], usize::MAX, usize::MAX).is_err());
+    }
+}

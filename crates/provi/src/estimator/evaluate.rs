@@ -1,0 +1,73 @@
+//! Evaluating a batch of draws, on one thread or many, with the same bits.
+
+use crate::error::Result;
+use crate::target::{Scratch, Target};
+
+/// Draws evaluated together. The chunks do not depend on the number of threads, so neither do the results.
+const CHUNK: usize = 8;
+
+/// A target and the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
+#[derive(Clone, Copy)]
+pub enum Evaluator<'a> {
+    /// One chunk after the other.
+    Serial(&'a dyn Target),
+    /// Chunks in parallel on the current thread pool.
+    Parallel(&'a (dyn Target + Sync)),
+}
+
+impl std::fmt::Debug for Evaluator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = if matches!(self, Self::Serial(_)) { "Serial" } else { "Parallel" };
+        f.debug_struct(name).field("dim", &self.dim()).finish()
+    }
+}
+
+impl Evaluator<'_> {
+    /// The target.
+    pub fn target(&self) -> &dyn Target {
+        match self {
+            Self::Serial(target) => *target,
+            Self::Parallel(target) => *target,
+        }
+    }
+
+    /// d.
+    pub fn dim(&self) -> usize {
+        self.target().dim()
+    }
+
+    /// Working memory for `batch` draws, one piece a chunk.
+    pub(crate) fn scratch(&self, batch: usize) -> Vec<Scratch> {
+        vec![Scratch::default(); batch.div_ceil(CHUNK)]
+    }
+
+    /// log p and ∇ log p at every point.
+    pub(crate) fn evaluate(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut [Scratch],
+    ) -> Result<()> {
+        let d = self.dim();
+        #[cfg(feature = "parallel")]
+        if let Self::Parallel(target) = self
+            && values.len() > CHUNK
+            && rayon::current_num_threads() > 1
+        {
+            use rayon::prelude::*;
+            return points
+                .par_chunks(CHUNK * d)
+                .zip(values.par_chunks_mut(CHUNK))
+                .zip(gradients.par_chunks_mut(CHUNK * d))
+                .zip(scratch.par_iter_mut())
+                .try_for_each(|(((z, v), g), s)| target.log_densities(z, v, g, s));
+        }
+        let target = self.target();
+        let chunks = points.chunks(CHUNK * d).zip(values.chunks_mut(CHUNK));
+        for (((z, v), g), s) in chunks.zip(gradients.chunks_mut(CHUNK * d)).zip(scratch) {
+            target.log_densities(z, v, g, s)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,327 @@
+//! Dense factorisations: the one room where the linear-algebra crate lives.
+//!
+//! Symmetric matrices are stored in full; every product runs on one thread, so its bits do not depend on
+//! the machine's core count.
+
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::{matmul, triangular_inverse, triangular_solve};
+use faer::{Accum, Auto, MatMut, MatRef, Par, Side, Spec};
+
+/// Row-major data of an r×c matrix is the column-major data of its transpose.
+fn transposed_view(m: &Matrix) -> MatRef<'_, f64> {
+    MatRef::from_column_major_slice(m.entries(), m.columns(), m.rows())
+}
+
+fn transposed_view_mut(m: &mut Matrix) -> MatMut<'_, f64> {
+    let (rows, columns) = (m.rows(), m.columns());
+    MatMut::from_column_major_slice_mut(m.entries_mut(), columns, rows)
+}
+
+/// A·B.
+pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows(), b.columns());
+    // (AB)ᵀ = BᵀAᵀ: everything seen through its transpose.
+    matmul::matmul(
+        transposed_view_mut(&mut out),
+        Accum::Replace,
+        transposed_view(b),
+        transposed_view(a),
+        1.0,
+        Par::Seq,
+    );
+    out
+}
+
+/// out ← out + AᵀA, exactly symmetric, for `a` of size n × d held row by row.
+pub(crate) fn add_gram(a: &[f64], columns: usize, out: &mut Matrix) {
+    let rows = a.len() / columns;
+    let at = MatRef::from_column_major_slice(a, columns, rows);
+    // The column-major upper half is the row-major lower half.
+    triangular::matmul(
+        transposed_view_mut(out),
+        BlockStructure::TriangularUpper,
+        Accum::Add,
+        at,
+        BlockStructure::Rectangular,
+        at.transpose(),
+        BlockStructure::Rectangular,
+        1.0,
+        Par::Seq,
+    );
+    mirror_lower(out);
+}
+
+/// Copies the lower half onto the upper one.
+pub(crate) fn mirror_lower(m: &mut Matrix) {
+    for i in 0..m.rows() {
+        for j in 0..i {
+            m[(j, i)] = m[(i, j)];
+        }
+    }
+}
+
+/// PᵀHP for symmetric H, exactly symmetric.
+pub(crate) fn congruence(h: &Matrix, p: &Matrix) -> Matrix {
+    let hp = multiply(h, p);
+    let mut out = Matrix::zeros(p.columns(), p.columns());
+    matmul::matmul(
+        transposed_view_mut(&mut out),
+        Accum::Replace,
+        transposed_view(&hp),
+        transposed_view(p).transpose(),
+        1.0,
+        Par::Seq,
+    );
+    mirror_lower(&mut out);
+    out
+}
+
+/// L with H = LLᵀ, kept so that nothing is allocated when it is factored again.
+pub(crate) struct Cholesky {
+    /// Lᵀ row by row, i.e. L column by column; the other half is not meaningful.
+    factor: Matrix,
+    memory: MemBuffer,
+}
+
+impl Cholesky {
+    /// Room for factors of size `dim`.
+    pub(crate) fn with_dim(dim: usize) -> Self {
+        let scratch = llt::factor::cholesky_in_place_scratch::<f64>(dim, Par::Seq, Spec::default());
+        Self { factor: Matrix::zeros(dim, dim), memory: MemBuffer::new(scratch) }
+    }
+
+    /// The factor of `h`, or an error that names it.
+    pub(crate) fn new(what: &'static str, h: &Matrix) -> Result<Self> {
+        let mut out = Self::with_dim(h.rows());
+        out.factor_from(h, 0.0).map_err(|pivot| Error::NotPositiveDefinite { what, dim: h.rows(), pivot })?;
+        Ok(out)
+    }
+
+    /// Factors h − shift·I; the error is the first bad pivot.
+    pub(crate) fn factor_from(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
+        self.factor.entries_mut().copy_from_slice(h.entries());
+        for i in 0..h.rows() {
+            self.factor[(i, i)] -= shift;
+        }
+        let stack = MemStack::new(&mut self.memory);
+        llt::factor::cholesky_in_place(
+            transposed_view_mut(&mut self.factor),
+            Default::default(),
+            Par::Seq,
+            stack,
+            Spec::new(Auto::<f64>::auto()),
+        )
+        .map_err(|llt::factor::LltError::NonPositivePivot { index }| index)?;
+        // A NaN pivot passes the comparison inside the factorisation.
+        match (0..h.rows()).find(|&i| !(self.factor[(i, i)] > 0.0)) {
+            Some(pivot) => Err(pivot),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.factor.rows()
+    }
+
+    fn lower(&self) -> MatRef<'_, f64> {
+        transposed_view(&self.factor)
+    }
+
+    /// log det H = 2 Σ log L_ii.
+    pub(crate) fn log_det(&self) -> f64 {
+        2.0 * (0..self.dim()).map(|i| self.factor[(i, i)].ln()).sum::<f64>()
+    }
+
+    /// b ← H⁻¹b.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        self.solve_lower(b);
+        self.solve_upper(b);
+    }
+
+    /// b ← L⁻¹b.
+    pub(crate) fn solve_lower(&self, b: &mut [f64]) {
+        let n = b.len();
+        triangular_solve::solve_lower_triangular_in_place(
+            self.lower(),
+            MatMut::from_column_major_slice_mut(b, n, 1),
+            Par::Seq,
+        );
+    }
+
+    /// b ← L⁻ᵀb.
+    pub(crate) fn solve_upper(&self, b: &mut [f64]) {
+        let n = b.len();
+        triangular_solve::solve_upper_triangular_in_place(
+            self.lower().transpose(),
+            MatMut::from_column_major_slice_mut(b, n, 1),
+            Par::Seq,
+        );
+    }
+
+    /// Each row x of `rows` ← L⁻¹x: rows·L⁻ᵀ.
+    pub(crate) fn solve_lower_rows(&self, rows: &mut Matrix) {
+        triangular_solve::solve_lower_triangular_in_place(self.lower(), transposed_view_mut(rows), Par::Seq);
+    }
+
+    /// H⁻¹ into `out`.
+    pub(crate) fn inverse_into(&self, out: &mut Matrix) {
+        let inverse = self.inverse_lower();
+        out.entries_mut().fill(0.0);
+        // H⁻¹ = L⁻ᵀL⁻¹ = GᵀG with G = L⁻¹.
+        add_gram(inverse.entries(), self.dim(), out);
+    }
+
+    /// H⁻¹.
+    pub(crate) fn inverse(&self) -> Matrix {
+        let mut out = Matrix::zeros(self.dim(), self.dim());
+        self.inverse_into(&mut out);
+        out
+    }
+
+    /// L⁻¹, lower triangular.
+    pub(crate) fn inverse_lower(&self) -> Matrix {
+        let d = self.dim();
+        let mut column_major = Matrix::zeros(d, d);
+        triangular_inverse::invert_lower_triangular(
+            transposed_view_mut(&mut column_major),
+            self.lower(),
+            Par::Seq,
+        );
+        let mut out = Matrix::zeros(d, d);
+        for i in 0..d {
+            for j in 0..=i {
+                out[(i, j)] = column_major[(j, i)];
+            }
+        }
+        out
+    }
+
+    /// L, packed row by row.
+    pub(crate) fn packed_lower(&self) -> Vec<f64> {
+        let d = self.dim();
+        (0..d).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| self.factor[(j, i)]).collect()
+    }
+}
+
+/// Eigenvalues in ascending order.
+pub(crate) fn eigenvalues(what: &'static str, h: &Matrix) -> Result<Vec<f64>> {
+    let dim = h.rows();
+    if h.entries().iter().any(|x| !x.is_finite()) {
+        return Err(Error::Eigen { what, dim });
+    }
+    transposed_view(h).self_adjoint_eigenvalues(Side::Lower).map_err(|_| Error::Eigen { what, dim })
+}
+
+/// H = UDUᵀ: eigenvalues in ascending order, and the rows of the matrix are the eigenvectors.
+pub(crate) fn eigen(what: &'static str, h: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    let dim = h.rows();
+    if h.entries().iter().any(|x| !x.is_finite()) {
+        return Err(Error::Eigen { what, dim });
+    }
+    let evd = transposed_view(h).self_adjoint_eigen(Side::Lower).map_err(|_| Error::Eigen { what, dim })?;
+    let values = (0..dim).map(|i| evd.S()[i]).collect();
+    let mut vectors = Matrix::zeros(dim, dim);
+    for k in 0..dim {
+        for i in 0..dim {
+            vectors[(k, i)] = evd.U()[(i, k)];
+        }
+    }
+    Ok((values, vectors))
+}
+
+/// Σ_k f(λ_k) v_k v_kᵀ from eigenvalues and row eigenvectors.
+pub(crate) fn spectral_map(values: &[f64], vectors: &Matrix, f: impl Fn(f64) -> f64) -> Matrix {
+    let dim = values.len();
+    let mut scaled = vectors.clone();
+    for (k, &value) in values.iter().enumerate() {
+        let weight = f(value);
+        scaled.row_mut(k).iter_mut().for_each(|x| *x *= weight);
+    }
+    let mut out = Matrix::zeros(dim, dim);
+    matmul::matmul(
+        transposed_view_mut(&mut out),
+        Accum::Replace,
+        transposed_view(&scaled),
+        transposed_view(vectors).transpose(),
+        1.0,
+        Par::Seq,
+    );
+    mirror_lower(&mut out);
+    out
+}
+
+/// A safe distance from a computed eigenvalue of `h` to the true one: the backward error of a symmetric
+/// eigensolver, a small multiple of dε‖H‖.
+pub(crate) fn eigenvalue_error(h: &Matrix) -> f64 {
+    4.0 * h.rows() as f64 * f64::EPSILON * h.frobenius_norm()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spd(d: usize) -> Matrix {
+        let mut a = Matrix::zeros(d + 3, d);
+        provi_kernels::normals(3, 0, 0, a.entries_mut());
+        let mut h = Matrix::scaled_identity(d, 0.3);
+        add_gram(a.entries(), d, &mut h);
+        h
+    }
+
+    fn assert_near(a: &Matrix, b: &Matrix, tolerance: f64) {
+        for (x, y) in a.entries().iter().zip(b.entries()) {
+            assert!((x - y).abs() <= tolerance, "{x} {y}");
+        }
+    }
+
+    #[test]
+    fn gram_and_products_match_the_definition() {
+        let a = Matrix::new(3, 2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let mut g = Matrix::zeros(2, 2);
+        add_gram(a.entries(), 2, &mut g);
+        assert_eq!(g.entries(), [35.0, 44.0, 44.0, 56.0]);
+        let b = Matrix::new(2, 1, vec![1.0, -1.0]).unwrap();
+        assert_eq!(multiply(&a, &b).entries(), [-1.0, -1.0, -1.0]);
+        assert_eq!(congruence(&g, &b).entries(), [3.0]);
+    }
+
+    #[test]
+    fn cholesky_solves_inverts_and_refuses() {
+        let h = spd(7);
+        let c = Cholesky::new("h", &h).unwrap();
+        assert_near(&multiply(&h, &c.inverse()), &Matrix::scaled_identity(7, 1.0), 1e-12);
+        let mut b = h.row(2).to_vec();
+        c.solve(&mut b);
+        assert!(b.iter().enumerate().all(|(i, x)| (x - f64::from(u8::from(i == 2))).abs() < 1e-12));
+        let l = crate::matrix::unpack_lower(7, &c.packed_lower());
+        let mut lt = Matrix::zeros(7, 7);
+        for i in 0..7 {
+            for j in 0..7 {
+                lt[(j, i)] = l[(i, j)];
+            }
+        }
+        assert_near(&multiply(&l, &lt), &h, 1e-12);
+        assert_near(&multiply(&c.inverse_lower(), &l), &Matrix::scaled_identity(7, 1.0), 1e-12);
+        let indefinite = Matrix::new(2, 2, vec![1.0, 2.0, 2.0, 1.0]).unwrap();
+        assert!(matches!(
+            Cholesky::new("h", &indefinite),
+            Err(Error::NotPositiveDefinite { pivot: 1, dim: 2, .. })
+        ));
+        assert!(Cholesky::new("h", &Matrix::new(1, 1, vec![f64::NAN]).unwrap()).is_err());
+    }
+
+    #[test]
+    fn eigen_rebuilds_the_matrix_and_refuses_nan() {
+        let h = spd(6);
+        let (values, vectors) = eigen("h", &h).unwrap();
+        assert_near(&spectral_map(&values, &vectors, |x| x), &h, 1e-12);
+        for (x, y) in values.iter().zip(eigenvalues("h", &h).unwrap()) {
+            assert!((x - y).abs() < eigenvalue_error(&h));
+        }
+        assert!(eigenvalues("h", &Matrix::new(1, 1, vec![f64::NAN]).unwrap()).is_err());
+    }
+}

@@ -1,0 +1,275 @@
+//! The posterior mode, found or refused: damped Newton where there is a Hessian, L-BFGS otherwise.
+
+mod lbfgs;
+
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, eigen, spectral_map};
+use crate::matrix::Matrix;
+use crate::norm;
+use crate::target::Target;
+
+const NEWTON_ITERATIONS: usize = 200;
+const LBFGS_ITERATIONS: usize = 5000;
+
+/// A point where ∇ log p vanishes to working accuracy, on the way up from the start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mode {
+    /// z̄.
+    pub point: Vec<f64>,
+    /// log p(z̄, x).
+    pub log_density: f64,
+    /// ‖∇ log p(z̄, x)‖.
+    pub gradient_norm: f64,
+    /// Evaluations of the density with its gradient (Hessians counted once each).
+    pub evaluations: u64,
+}
+
+/// Climbs from `start` to a mode. Never returns a point that did not converge: a failure says why.
+pub fn find_mode(target: &dyn Target, start: &[f64]) -> Result<Mode> {
+    let d = target.dim();
+    if start.len() != d {
+        return Err(Error::Shape { what: "start", found: start.len(), expected: d });
+    }
+    let mut hessian = Matrix::zeros(d, d);
+    if target.hessian(start, &mut hessian)? {
+        newton(target, start, hessian)
+    } else {
+        lbfgs::find(target, start, LBFGS_ITERATIONS)
+    }
+}
+
+/// The target minimised: V = −log p at a point, with its gradient; +∞ where it is not finite.
+fn potential(target: &dyn Target, z: &[f64], pull: &mut [f64]) -> Result<f64> {
+    let value = -target.log_density(z, pull)?;
+    pull.iter_mut().for_each(|x| *x = -*x);
+    let finite = value.is_finite() && pull.iter().all(|x| x.is_finite());
+    Ok(if finite { value } else { f64::INFINITY })
+}
+
+fn no_mode(iterations: usize, pull: &[f64], why: &'static str) -> Error {
+    Error::NoMode { iterations, gradient_norm: norm(pull), why }
+}
+
+/// Newton's method with a positive definite model and Armijo backtracking. It stops when the decrement
+/// √(gᵀH⁻¹g) promises less than 1e-18 nats, or when rounding ends the progress within 1e-10 nats.
+fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix) -> Result<Mode> {
+    let d = start.len();
+    let (mut z, mut pull) = (start.to_vec(), vec![0.0; d]);
+    let mut evaluations = 1;
+    let mut value = potential(target, &z, &mut pull)?;
+    if value.is_infinite() {
+        return Err(no_mode(0, &pull, "the density is not finite at the start; give another start"));
+    }
+    let (mut trial, mut trial_pull) = (vec![0.0; d], vec![0.0; d]);
+    for iteration in 0..NEWTON_ITERATIONS {
+        if iteration > 0 {
+            target.hessian(&z, &mut hessian)?;
+        }
+        evaluations += 1;
+        hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        let model = positive_model(&hessian)?;
+        let mut step = pull.clone();
+        model.solve(&mut step);
+        let decrement2 = provi_kernels::dot(&step, &pull);
+        if decrement2 <= 2e-18 {
+            return Ok(Mode { point: z, log_density: -value, gradient_norm: norm(&pull), evaluations });
+        }
+        let mut t = 1.0;
+        loop {
+            for i in 0..d {
+                trial[i] = z[i] - t * step[i];
+            }
+            let next = potential(target, &trial, &mut trial_pull)?;
+            evaluations += 1;
+            if next <= value - 1e-4 * t * decrement2 {
+                value = next;
+                std::mem::swap(&mut z, &mut trial);
+                std::mem::swap(&mut pull, &mut trial_pull);
+                break;
+            }
+            // A full step that shrinks the gradient but not V beyond rounding is convergence.
+            if decrement2 <= 1e-10 * value.abs().max(1.0) && norm(&trial_pull) < norm(&pull) {
+                value = next;
+                std::mem::swap(&mut z, &mut trial);
+                std::mem::swap(&mut pull, &mut trial_pull);
+                break;
+            }
+            t *= 0.5;
+            if t < 1e-12 {
+                if decrement2 <= 1e-10 * value.abs().max(1.0) {
+                    return Ok(Mode {
+                        point: z,
+                        log_density: -value,
+                        gradient_norm: norm(&pull),
+                        evaluations,
+                    });
+                }
+                return Err(no_mode(
+                    iteration + 1,
+                    &pull,
+                    "the line search found no decrease; check the gradient",
+                ));
+            }
+        }
+        if norm(&z) > 1e100 {
+            return Err(no_mode(
+                iteration + 1,
+                &pull,
+                "the density grows without end; is the posterior proper?",
+            ));
+        }
+    }
+    Err(no_mode(NEWTON_ITERATIONS, &pull, "too many iterations; is the posterior proper?"))
+}
+
+/// The Cholesky factor of H, or of |H| with small eigenvalues lifted where H is not positive definite.
+fn positive_model(h: &Matrix) -> Result<Cholesky> {
+    if let Ok(model) = Cholesky::new("Hessian", h) {
+        return Ok(model);
+    }
+    let (values, vectors) = eigen("Hessian", h)?;
+    let top = values.iter().fold(0.0f64, |a, x| a.max(x.abs())).max(f64::MIN_POSITIVE);
+    Cholesky::new("Hessian", &spectral_map(&values, &vectors, |x| x.abs().max(1e-8 * top)))
+}
+
+/// The curvature at the mode, as coordinates: P lower triangular with PPᵀ = (∇²V(z̄))⁻¹, packed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Laplace {
+    /// P, packed row by row.
+    pub factor: Vec<f64>,
+    /// Evaluations of the density with its gradient.
+    pub evaluations: u64,
+}
+
+/// The Laplace factor at a mode; the Hessian is differenced from gradients where the target gives none.
+pub fn laplace(target: &dyn Target, mode: &Mode) -> Result<Laplace> {
+    let d = target.dim();
+    let mut hessian = Matrix::zeros(d, d);
+    let mut evaluations = 1;
+    if target.hessian(&mode.point, &mut hessian)? {
+        hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
+    } else {
+        evaluations = difference_hessian(target, &mode.point, &mut hessian)?;
+    }
+    let inverse = positive_model(&hessian)?.inverse();
+    Ok(Laplace { factor: Cholesky::new("Laplace covariance", &inverse)?.packed_lower(), evaluations })
+}
+
+/// ∇²V by central differences of ∇V, symmetrised: 2d evaluations.
+fn difference_hessian(target: &dyn Target, z: &[f64], out: &mut Matrix) -> Result<u64> {
+    let d = z.len();
+    let mut point = z.to_vec();
+    let (mut up, mut down) = (vec![0.0; d], vec![0.0; d]);
+    for i in 0..d {
+        // ε^{1/3} balances rounding against the third derivative.
+        let mut h = 6e-6 * z[i].abs().max(1.0);
+        let mut tries = 0;
+        loop {
+            point[i] = z[i] + h;
+            let above = potential(target, &point, &mut up)?;
+            point[i] = z[i] - h;
+            let below = potential(target, &point, &mut down)?;
+            if above.is_finite() && below.is_finite() {
+                break;
+            }
+            tries += 1;
+            h *= 0.1;
+            if tries > 3 {
+                return Err(no_mode(0, &up, "the density is not finite next to the mode"));
+            }
+        }
+        point[i] = z[i];
+        for j in 0..d {
+            out[(i, j)] = (up[j] - down[j]) / (2.0 * h);
+        }
+    }
+    for i in 0..d {
+        for j in 0..i {
+            let mean = 0.5 * (out[(i, j)] + out[(j, i)]);
+            out[(i, j)] = mean;
+            out[(j, i)] = mean;
+        }
+    }
+    Ok(2 * d as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::Design;
+    use crate::target::{Closure, Glm, Prior};
+
+    fn logistic() -> Glm {
+        let mut entries = vec![0.0; 200];
+        provi_kernels::normals(2, 0, 0, &mut entries);
+        let labels: Vec<f64> = (0..50).map(|n| f64::from(n % 3 == 0)).collect();
+        Glm::logistic(Design::dense(&entries, 50, 4).unwrap(), &labels, Prior::scale(3.0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn newton_and_lbfgs_find_the_same_mode_and_curvature() {
+        let model = logistic();
+        let blind = Closure::new(4, |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap()).unwrap();
+        let a = find_mode(&model, &[5.0, -5.0, 5.0, 0.0]).unwrap();
+        let b = find_mode(&blind, &[5.0, -5.0, 5.0, 0.0]).unwrap();
+        for i in 0..4 {
+            assert!((a.point[i] - b.point[i]).abs() < 1e-6, "{a:?} {b:?}");
+        }
+        assert!(a.gradient_norm < 1e-8 && b.gradient_norm < 1e-5);
+        let (p, q) = (laplace(&model, &a).unwrap(), laplace(&blind, &b).unwrap());
+        for (x, y) in p.factor.iter().zip(&q.factor) {
+            assert!((x - y).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_far_start_of_a_poisson_model_converges() {
+        let model = Glm::poisson(
+            Design::dense(&[1.0, 1.0, 2.0], 3, 1).unwrap(),
+            &[3.0, 0.0, 9.0],
+            Prior::scale(10.0).unwrap(),
+        )
+        .unwrap();
+        for start in [-40.0, 40.0] {
+            let mode = find_mode(&model, &[start]).unwrap();
+            assert!(mode.gradient_norm < 1e-6, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn a_density_without_a_mode_is_refused() {
+        let slope = Closure::new(1, |z: &[f64], g: &mut [f64]| {
+            g[0] = 1.0;
+            z[0]
+        })
+        .unwrap();
+        assert!(matches!(find_mode(&slope, &[0.0]), Err(Error::NoMode { .. })));
+        let nowhere = Closure::new(1, |_: &[f64], _: &mut [f64]| f64::NAN).unwrap();
+        assert!(matches!(find_mode(&nowhere, &[0.0]), Err(Error::NoMode { .. })));
+        assert!(find_mode(&slope, &[0.0, 1.0]).is_err());
+    }
+
+    #[test]
+    fn a_wrong_gradient_is_noticed() {
+        let wrong = Closure::new(2, |z: &[f64], g: &mut [f64]| {
+            g[0] = z[0];
+            g[1] = z[1] - 3.0;
+            -0.5 * (z[0] * z[0] + z[1] * z[1])
+        })
+        .unwrap();
+        assert!(find_mode(&wrong, &[1.0, 1.0]).is_err());
+    }
+
+    #[test]
+    fn the_rosenbrock_valley_is_followed_to_its_end() {
+        let banana = Closure::new(2, |z: &[f64], g: &mut [f64]| {
+            let (a, b) = (1.0 - z[0], z[1] - z[0] * z[0]);
+            g[0] = 2.0 * a + 400.0 * z[0] * b;
+            g[1] = -200.0 * b;
+            -(a * a + 100.0 * b * b)
+        })
+        .unwrap();
+        let mode = find_mode(&banana, &[-1.2, 1.0]).unwrap();
+        assert!((mode.point[0] - 1.0).abs() < 1e-5 && (mode.point[1] - 1.0).abs() < 1e-5);
+    }
+}

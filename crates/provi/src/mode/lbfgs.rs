@@ -1,0 +1,182 @@
+//! L-BFGS with a strong Wolfe line search.
+
+use super::{Mode, no_mode, potential};
+use crate::error::Result;
+use crate::norm;
+use crate::target::Target;
+use provi_kernels::{axpy, dot};
+
+const MEMORY: usize = 12;
+
+/// The last pairs s = Δz, y = Δ∇V, oldest first, and the product with the inverse Hessian they imply.
+#[derive(Default)]
+struct History {
+    pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
+}
+
+impl History {
+    fn push(&mut self, s: Vec<f64>, y: Vec<f64>) {
+        let curvature = dot(&s, &y);
+        if curvature > 1e-12 * norm(&s) * norm(&y) {
+            if self.pairs.len() == MEMORY {
+                self.pairs.remove(0);
+            }
+            self.pairs.push((s, y, 1.0 / curvature));
+        }
+    }
+
+    /// Bg, the two-loop recursion.
+    fn apply(&self, g: &[f64]) -> Vec<f64> {
+        let mut v = g.to_vec();
+        let mut alphas = vec![0.0; self.pairs.len()];
+        for (i, (s, y, rho)) in self.pairs.iter().enumerate().rev() {
+            alphas[i] = rho * dot(s, &v);
+            axpy(-alphas[i], y, &mut v);
+        }
+        if let Some((s, y, _)) = self.pairs.last() {
+            let scale = dot(s, y) / dot(y, y);
+            v.iter_mut().for_each(|x| *x *= scale);
+        }
+        for (i, (s, y, rho)) in self.pairs.iter().enumerate() {
+            let beta = rho * dot(y, &v);
+            axpy(alphas[i] - beta, s, &mut v);
+        }
+        v
+    }
+}
+
+/// Climbs until √(gᵀBg), the decrement in the learned metric, promises less than 5e-15 nats, or until
+/// rounding ends the progress within 1e-10 nats.
+pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Result<Mode> {
+    let mut search = Search { target, evaluations: 0, point: start.to_vec(), pull: vec![0.0; start.len()] };
+    let mut value = search.evaluate()?;
+    if value.is_infinite() {
+        return Err(no_mode(0, &search.pull, "the density is not finite at the start; give another start"));
+    }
+    let mut history = History::default();
+    let mut restarted = false;
+    for iteration in 0..iterations {
+        let g = search.pull.clone();
+        let mut direction = history.apply(&g);
+        let decrement2 = dot(&direction, &g);
+        let negligible = decrement2 <= 1e-10 * value.abs().max(1.0);
+        // Before any pair is known the metric is the identity, and only a vanishing gradient counts.
+        if decrement2 <= if history.pairs.is_empty() { 1e-24 } else { 1e-14 } {
+            return Ok(search.mode(value));
+        }
+        direction.iter_mut().for_each(|x| *x = -*x);
+        let first = if history.pairs.is_empty() { 1.0 / norm(&g).max(1.0) } else { 1.0 };
+        let origin = search.point.clone();
+        match search.wolfe(&origin, &direction, value, -decrement2, first)? {
+            Some(next) => {
+                value = next;
+                let s = search.point.iter().zip(&origin).map(|(a, b)| a - b).collect();
+                let y = search.pull.iter().zip(&g).map(|(a, b)| a - b).collect();
+                history.push(s, y);
+                restarted = false;
+            }
+            None => {
+                search.point = origin;
+                value = search.evaluate()?;
+                if !history.pairs.is_empty() && negligible {
+                    return Ok(search.mode(value));
+                }
+                if restarted || history.pairs.is_empty() {
+                    let why =
+                        "the line search found no decrease; check the gradient, or a kink in the density";
+                    return Err(no_mode(iteration + 1, &search.pull, why));
+                }
+                // The metric may be spoilt: forget it once, and go on along the gradient.
+                history = History::default();
+                restarted = true;
+            }
+        }
+        if norm(&search.point) > 1e100 {
+            return Err(no_mode(iteration + 1, &search.pull, "the density grows without end; is it proper?"));
+        }
+    }
+    Err(no_mode(iterations, &search.pull, "too many iterations; is the posterior proper?"))
+}
+
+struct Search<'a> {
+    target: &'a dyn Target,
+    evaluations: u64,
+    point: Vec<f64>,
+    pull: Vec<f64>,
+}
+
+impl Search<'_> {
+    fn evaluate(&mut self) -> Result<f64> {
+        self.evaluations += 1;
+        potential(self.target, &self.point, &mut self.pull)
+    }
+
+    fn mode(self, value: f64) -> Mode {
+        let gradient_norm = norm(&self.pull);
+        Mode { point: self.point, log_density: -value, gradient_norm, evaluations: self.evaluations }
+    }
+
+    /// Value and slope at origin + t·direction; the point and its gradient stay in `self`.
+    fn along(&mut self, origin: &[f64], direction: &[f64], t: f64) -> Result<(f64, f64)> {
+        self.point.copy_from_slice(origin);
+        axpy(t, direction, &mut self.point);
+        let value = self.evaluate()?;
+        let slope = if value.is_finite() { dot(&self.pull, direction) } else { f64::INFINITY };
+        Ok((value, slope))
+    }
+
+    /// A step with V(t) ≤ V(0) + c₁tV'(0) and |V'(t)| ≤ c₂|V'(0)|: bracket, then zoom by guarded cubics.
+    /// `None` if there is none to be found at working precision.
+    fn wolfe(
+        &mut self,
+        origin: &[f64],
+        direction: &[f64],
+        value: f64,
+        slope: f64,
+        first: f64,
+    ) -> Result<Option<f64>> {
+        const SUFFICIENT: f64 = 1e-4;
+        const FLAT: f64 = 0.9;
+        let (mut low, mut high) = ((0.0, value, slope), None::<(f64, f64, f64)>);
+        let mut t = first;
+        for _ in 0..60 {
+            let (v, s) = self.along(origin, direction, t)?;
+            if !v.is_finite() || v > value + SUFFICIENT * t * slope || v >= low.1 && low.0 > 0.0 {
+                high = Some((t, v, s));
+            } else if s.abs() <= -FLAT * slope {
+                return Ok(Some(v));
+            } else {
+                if s * (high.map_or(1.0, |h| h.0 - low.0)) >= 0.0 {
+                    high = Some(low);
+                }
+                low = (t, v, s);
+            }
+            t = match high {
+                None => 4.0 * t,
+                Some(high) => between(low, high),
+            };
+            if !(t.is_finite() && high.is_none_or(|h| (h.0 - low.0).abs() > 1e-16 * low.0.max(h.0))) {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The minimiser of the cubic through two ends, kept away from both; the middle where it makes no sense.
+fn between(a: (f64, f64, f64), b: (f64, f64, f64)) -> f64 {
+    let width = b.0 - a.0;
+    let middle = a.0 + 0.5 * width;
+    if !b.1.is_finite() {
+        return a.0 + 0.1 * width;
+    }
+    let d1 = a.2 + b.2 - 3.0 * (b.1 - a.1) / width;
+    let root = d1 * d1 - a.2 * b.2;
+    if root < 0.0 {
+        return middle;
+    }
+    let d2 = root.sqrt().copysign(width);
+    let t = b.0 - width * (b.2 + d2 - d1) / (b.2 - a.2 + 2.0 * d2);
+    let inside = (t - a.0) / width;
+    if t.is_finite() && (0.1..=0.9).contains(&inside) { t } else { middle }
+}

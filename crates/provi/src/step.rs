@@ -1,0 +1,7 @@
+//! w ← step(w, γ) after a gradient move: the prox of −log det, or a projection on 𝒲_M.
+
+mod proj;
+mod prox;
+
+pub use proj::{ProjSymmetric, ProjTriangular};
+pub use prox::Prox;

@@ -1,0 +1,195 @@
+//! Projections on the non-degenerate sets.
+
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, eigen, eigenvalues, spectral_map};
+use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
+use crate::optimize::{Moved, Operator};
+use crate::scalar::Positive;
+
+/// 1/√M, the least singular value of a factor in 𝒲_M.
+fn floor_of(smoothness: f64) -> Result<f64> {
+    Ok(1.0 / Positive::new("smoothness M", smoothness)?.get().sqrt())
+}
+
+/// The projection on {C ∈ 𝒯ᵈ, C_ii ≥ 1/√M} [proj-tri]: C_ii ← max(C_ii, 1/√M).
+///
+/// The set is closed, convex and contains w*; ∇h is M-Lipschitz on it, so the theorem of the entropy
+/// estimator holds. It does not cover STL. Cost: d comparisons.
+#[derive(Clone, Copy, Debug)]
+pub struct ProjTriangular {
+    dim: usize,
+    floor: f64,
+}
+
+impl ProjTriangular {
+    /// On factors of size `dim` of a target with smoothness M.
+    pub fn new(dim: usize, smoothness: f64) -> Result<Self> {
+        Ok(Self { dim, floor: floor_of(smoothness)? })
+    }
+}
+
+impl Operator for ProjTriangular {
+    fn apply(&mut self, w: &mut [f64], _gamma: f64, _moved: &Moved) -> Result<()> {
+        let factor = &mut w[self.dim..];
+        for i in 0..self.dim {
+            let c = &mut factor[packed_index(i, i)];
+            *c = c.max(self.floor);
+        }
+        Ok(())
+    }
+}
+
+/// The projection on 𝒲_M = {C ∈ 𝒮ᵈ, λ_min(C) ≥ 1/√M} [proj-sym]:
+/// ```text
+/// C ← UD̃Uᵀ,   UDUᵀ = C,   D̃ = max(D, 1/√M)
+/// ```
+/// It is the identity when C − I/√M has a Cholesky factor, and by Weyl's inequality
+/// λ_min(C − γg) ≥ λ_min(C) − γ‖g‖_F even that test can be skipped while a carried lower bound of λ_min
+/// stays above 1/√M. Cost: O(1), O(d³/3) or an eigendecomposition.
+pub struct ProjSymmetric {
+    dim: usize,
+    floor: f64,
+    /// A lower bound of λ_min of the factor last left behind.
+    least: f64,
+    square: Matrix,
+    cholesky: Cholesky,
+    decompositions: u64,
+}
+
+impl std::fmt::Debug for ProjSymmetric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { dim, floor, least, decompositions, .. } = self;
+        f.debug_struct("ProjSymmetric")
+            .field("dim", dim)
+            .field("floor", floor)
+            .field("least", least)
+            .field("decompositions", decompositions)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProjSymmetric {
+    /// On factors of size `dim` of a target with smoothness M.
+    pub fn new(dim: usize, smoothness: f64) -> Result<Self> {
+        Ok(Self {
+            dim,
+            floor: floor_of(smoothness)?,
+            least: f64::NEG_INFINITY,
+            square: Matrix::zeros(dim, dim),
+            cholesky: Cholesky::with_dim(dim),
+            decompositions: 0,
+        })
+    }
+
+    /// Eigendecompositions made so far: the steps on which the constraint was active.
+    pub fn decompositions(&self) -> u64 {
+        self.decompositions
+    }
+}
+
+impl Operator for ProjSymmetric {
+    fn apply(&mut self, w: &mut [f64], _gamma: f64, moved: &Moved) -> Result<()> {
+        // Rounding of the move itself is far below 1e-12 of the factor's size.
+        self.least -= moved.distance * (1.0 + 1e-12) + 1e-13 * self.least.abs();
+        if self.least >= self.floor {
+            return Ok(());
+        }
+        let factor = &mut w[self.dim..];
+        unpack_symmetric_into(factor, &mut self.square);
+        // Try for some slack first: a bound of 2/√M saves the test on the steps to come.
+        for reach in [4.0, 1.5, 1.0] {
+            if self.cholesky.factor_from(&self.square, reach * self.floor).is_ok() {
+                // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
+                let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.square.frobenius_norm();
+                self.least = reach * self.floor - lost;
+                return Ok(());
+            }
+        }
+        self.decompositions += 1;
+        if factor.iter().any(|x| !x.is_finite()) {
+            return Err(Error::Eigen { what: "symmetric factor", dim: self.dim });
+        }
+        let (values, vectors) = eigen("symmetric factor", &self.square)?;
+        let projected = spectral_map(&values, &vectors, |x| x.max(self.floor));
+        for i in 0..self.dim {
+            for j in 0..=i {
+                factor[packed_index(i, j)] = projected[(i, j)];
+            }
+        }
+        self.least = self.floor;
+        Ok(())
+    }
+}
+
+/// λ_min of a packed symmetric factor.
+pub(crate) fn least_eigenvalue(dim: usize, packed: &[f64]) -> Result<f64> {
+    Ok(eigenvalues("symmetric factor", &crate::matrix::unpack_symmetric(dim, packed))?[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn unknown() -> Moved {
+        Moved { distance: f64::MAX, value: None }
+    }
+
+    fn distance2(dim: usize, a: &[f64], b: &[f64]) -> f64 {
+        let difference: Vec<f64> = a.iter().zip(b).map(|(x, y)| x - y).collect();
+        <crate::gaussian::Symmetric as crate::gaussian::Factor>::square_norm(dim, &difference)
+    }
+
+    proptest! {
+        #[test]
+        fn the_symmetric_projection_is_idempotent_feasible_and_non_expansive(
+            a in proptest::collection::vec(-3.0..3.0f64, 10), b in proptest::collection::vec(-3.0..3.0f64, 10)
+        ) {
+            let project = |c: &[f64]| {
+                let mut w = [&[0.0; 4], c].concat();
+                ProjSymmetric::new(4, 4.0).unwrap().apply(&mut w, 1.0, &unknown()).unwrap();
+                w[4..].to_vec()
+            };
+            let (pa, pb) = (project(&a), project(&b));
+            prop_assert!(least_eigenvalue(4, &pa).unwrap() >= 0.5 - 1e-12);
+            prop_assert!(distance2(4, &pa, &project(&pa)) < 1e-22);
+            prop_assert!(distance2(4, &pa, &pb) <= distance2(4, &a, &b) * (1.0 + 1e-10) + 1e-20);
+            // Obtuse angle at the projection: ⟨a − Pa, Pb − Pa⟩ ≤ 0 characterises it.
+            let inner = 0.25 * (distance2(4, &plus(&a, &pb), &plus(&pa, &pa)) - distance2(4, &plus(&a, &pa), &plus(&pa, &pb)));
+            prop_assert!(inner <= 1e-10, "{inner}");
+        }
+    }
+
+    fn plus(a: &[f64], b: &[f64]) -> Vec<f64> {
+        a.iter().zip(b).map(|(x, y)| x + y).collect()
+    }
+
+    #[test]
+    fn small_moves_need_no_decomposition_and_none_is_missed() {
+        let mut proj = ProjSymmetric::new(2, 4.0).unwrap();
+        let mut w = vec![0.0, 0.0, 1.0, 0.0, 1.0];
+        proj.apply(&mut w, 1.0, &unknown()).unwrap();
+        for _ in 0..30 {
+            w[2] -= 0.03;
+            proj.apply(&mut w, 1.0, &Moved { distance: 0.03, value: None }).unwrap();
+            assert!(w[2] >= 0.5 - 1e-15);
+        }
+        assert!(proj.decompositions() > 0);
+    }
+
+    #[test]
+    fn negative_eigenvalues_are_lifted_not_reflected() {
+        // A singular value decomposition would see |−3| = 3 and leave it.
+        let mut w = vec![0.0, 0.0, -3.0, 0.0, 2.0];
+        ProjSymmetric::new(2, 1.0).unwrap().apply(&mut w, 1.0, &unknown()).unwrap();
+        assert!((w[2] - 1.0).abs() < 1e-14 && (w[4] - 2.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_triangular_projection_clamps_the_diagonal_only() {
+        let mut w = vec![7.0, 7.0, 0.1, -9.0, 3.0];
+        ProjTriangular::new(2, 4.0).unwrap().apply(&mut w, 1.0, &unknown()).unwrap();
+        assert_eq!(w, [7.0, 7.0, 0.5, -9.0, 3.0]);
+        assert!(ProjTriangular::new(2, 0.0).is_err());
+    }
+}

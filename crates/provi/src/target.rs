@@ -1,0 +1,131 @@
+//! What is to be approximated: a density p(z, x) known through its logarithm and gradient.
+
+mod closure;
+mod family;
+mod gaussian;
+mod glm;
+mod hierarchical;
+mod prior;
+
+pub use closure::Closure;
+pub use family::Family;
+pub use gaussian::GaussianTarget;
+pub use glm::Glm;
+pub use hierarchical::{hierarchical_convexity, hierarchical_logistic};
+pub use prior::Prior;
+
+use crate::curvature::Curvature;
+use crate::error::Result;
+use crate::expectation::Expectations;
+use crate::matrix::Matrix;
+
+/// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
+///
+/// Threads: the loops evaluate draws in parallel when the target is `Sync`
+/// ([`crate::Plan::run`]) and one after the other when it is not ([`crate::Plan::run_serial`]). Results
+/// are the same bits either way.
+pub trait Target {
+    /// d, the number of coordinates.
+    fn dim(&self) -> usize;
+
+    /// log p(z, x), with every constant if an evidence is to be read off; ∇ log p into `gradient`.
+    ///
+    /// Return NaN or −∞ where the density is not defined; return an error when evaluation itself failed.
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64>;
+
+    /// [`Target::log_density`] at many points: `points` and `gradients` hold one point a row.
+    ///
+    /// The default is a loop. An override may share work between points, as long as the answer at a point
+    /// does not depend on which other points are asked for.
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        _scratch: &mut Scratch,
+    ) -> Result<()> {
+        let d = self.dim();
+        for ((z, value), gradient) in
+            points.chunks_exact(d).zip(values.iter_mut()).zip(gradients.chunks_exact_mut(d))
+        {
+            *value = self.log_density(z, gradient)?;
+        }
+        Ok(())
+    }
+
+    /// ∇² log p at z into `out` (d × d). `Ok(false)`: this target gives none.
+    fn hessian(&self, _z: &[f64], _out: &mut Matrix) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Bounds of ∇²V = −∇² log p over all z, if any are known [curvature].
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        Ok(None)
+    }
+
+    /// A name for each coordinate.
+    fn names(&self) -> Vec<String> {
+        (0..self.dim()).map(|i| format!("z{i}")).collect()
+    }
+
+    /// Expectations of V, ∇V and ∇²V under a Gaussian, where they reduce to one-dimensional integrals
+    /// [exact].
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        None
+    }
+}
+
+/// Working memory that a batch evaluation may use; it grows on first use and is kept between steps.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    buffer: Vec<f64>,
+    inner: Option<Box<Scratch>>,
+}
+
+impl Scratch {
+    /// A buffer of `len` numbers with unspecified contents.
+    pub fn floats(&mut self, len: usize) -> &mut [f64] {
+        if self.buffer.len() < len {
+            self.buffer.resize(len, 0.0);
+        }
+        &mut self.buffer[..len]
+    }
+
+    /// As [`Scratch::floats`], with a second scratch for a target inside this one.
+    pub fn split(&mut self, len: usize) -> (&mut [f64], &mut Scratch) {
+        if self.buffer.len() < len {
+            self.buffer.resize(len, 0.0);
+        }
+        (&mut self.buffer[..len], self.inner.get_or_insert_default())
+    }
+}
+
+impl<T: Target + ?Sized> Target for &T {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        (**self).log_density(z, gradient)
+    }
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        (**self).log_densities(points, values, gradients, scratch)
+    }
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+        (**self).hessian(z, out)
+    }
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        (**self).curvature()
+    }
+    fn names(&self) -> Vec<String> {
+        (**self).names()
+    }
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        (**self).expectations()
+    }
+}

@@ -1,0 +1,158 @@
+//! A Gaussian target, for which every answer is known.
+
+use super::{Scratch, Target};
+use crate::curvature::{Curvature, Quadratic};
+use crate::error::{Error, Result};
+use crate::expectation::{Expectations, Moments};
+use crate::gaussian::{Gaussian, Triangular};
+use crate::linalg::Cholesky;
+use crate::matrix::{Matrix, check_finite};
+
+/// log p(z) = −½(z−c)ᵀP(z−c) + constant.
+///
+/// The best Gaussian is the target itself: m* = c, CCᵀ = P⁻¹, f* = −(constant + (d/2) log 2π − ½ log det P).
+#[derive(Clone, Debug)]
+pub struct GaussianTarget {
+    mean: Vec<f64>,
+    precision: Matrix,
+    constant: f64,
+    log_det: f64,
+}
+
+impl GaussianTarget {
+    /// From mean and precision, normalised: log p integrates to one.
+    pub fn new(mean: &[f64], precision: Matrix) -> Result<Self> {
+        let d = mean.len();
+        if d == 0 {
+            return Err(Error::Empty { what: "mean" });
+        }
+        check_finite("mean", mean)?;
+        let precision = precision.checked_symmetric("precision", d)?;
+        let log_det = Cholesky::new("precision", &precision)?.log_det();
+        let constant = 0.5 * log_det - 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
+        Ok(Self { mean: mean.to_vec(), precision, constant, log_det })
+    }
+
+    /// Replaces the normalising constant; 0 gives the bare quadratic form.
+    pub fn constant(mut self, constant: f64) -> Result<Self> {
+        check_finite("constant", &[constant])?;
+        self.constant = constant;
+        Ok(self)
+    }
+
+    /// The best Gaussian approximation, which is exact.
+    pub fn optimum(&self) -> Result<Gaussian<Triangular>> {
+        let inverse = Cholesky::new("precision", &self.precision)?.inverse();
+        Gaussian::from_covariance(&self.mean, inverse)
+    }
+
+    /// log p(x) = log ∫ p(z, x) dz.
+    pub fn log_evidence(&self) -> f64 {
+        self.constant + 0.5 * self.mean.len() as f64 * (2.0 * std::f64::consts::PI).ln() - 0.5 * self.log_det
+    }
+}
+
+impl Target for GaussianTarget {
+    fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let mut twice = 0.0;
+        for i in 0..z.len() {
+            let mut sum = 0.0;
+            for (p, (x, c)) in self.precision.row(i).iter().zip(z.iter().zip(&self.mean)) {
+                sum += p * (x - c);
+            }
+            gradient[i] = -sum;
+            twice += sum * (z[i] - self.mean[i]);
+        }
+        Ok(self.constant - 0.5 * twice)
+    }
+
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let d = self.dim();
+        let count = values.len();
+        let spare = scratch.floats((d + points.len().max(1)) * 2);
+        let (centred, products) = spare.split_at_mut(points.len());
+        for (centred, z) in centred.chunks_exact_mut(d).zip(points.chunks_exact(d)) {
+            for i in 0..d {
+                centred[i] = z[i] - self.mean[i];
+            }
+        }
+        // P is symmetric: its rows are an n × d design, and the predictors are P(z − c).
+        let products = &mut products[..points.len()];
+        provi_kernels::design::predict(self.precision.entries(), d, centred, products);
+        for k in 0..count {
+            let (gradient, centred) = (&mut gradients[k * d..(k + 1) * d], &centred[k * d..(k + 1) * d]);
+            for i in 0..d {
+                gradient[i] = -products[i * count + k];
+            }
+            values[k] = self.constant + 0.5 * provi_kernels::dot(gradient, centred);
+        }
+        Ok(())
+    }
+
+    fn hessian(&self, _z: &[f64], out: &mut Matrix) -> Result<bool> {
+        *out = self.precision.clone();
+        out.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        Ok(true)
+    }
+
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        let h = Quadratic::Matrix(self.precision.clone());
+        Curvature::proved(self.dim(), h.clone(), Some(h)).map(Some)
+    }
+
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        Some(self)
+    }
+}
+
+impl Expectations for GaussianTarget {
+    fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {
+        let d = self.dim();
+        let value = self.log_density(q.mean(), &mut out.gradient)?;
+        out.gradient.iter_mut().for_each(|x| *x = -*x);
+        out.hessian.entries_mut().copy_from_slice(self.precision.entries());
+        let row = |i: usize| &q.factor()[i * (i + 1) / 2..i * (i + 1) / 2 + i + 1];
+        let mut trace = 0.0;
+        for i in 0..d {
+            for j in 0..=i {
+                let scale = if i == j { 1.0 } else { 2.0 };
+                trace += scale * self.precision[(i, j)] * provi_kernels::dot(&row(i)[..=j], row(j));
+            }
+        }
+        out.value = -value + 0.5 * trace;
+        out.exact_up_to_rounding(d);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_gradient_and_batch_agree() {
+        let p = Matrix::new(2, 2, vec![2.0, 0.5, 0.5, 1.0]).unwrap();
+        let target = GaussianTarget::new(&[1.0, -1.0], p).unwrap();
+        let points = [0.0, 0.0, 2.0, 1.0, -0.3, 0.7];
+        let (mut values, mut gradients) = ([0.0; 3], [0.0; 6]);
+        target.log_densities(&points, &mut values, &mut gradients, &mut Scratch::default()).unwrap();
+        for k in 0..3 {
+            let mut g = [0.0; 2];
+            let value = target.log_density(&points[2 * k..2 * k + 2], &mut g).unwrap();
+            assert!((value - values[k]).abs() < 1e-14);
+            assert!((g[0] - gradients[2 * k]).abs() < 1e-14 && (g[1] - gradients[2 * k + 1]).abs() < 1e-14);
+        }
+        assert!(target.log_evidence().abs() < 1e-14);
+        assert!(GaussianTarget::new(&[], Matrix::zeros(0, 0)).is_err());
+    }
+}

@@ -1,0 +1,360 @@
+//! Models with a linear predictor and a Gaussian prior.
+
+use super::{Family, Prior, Scratch, Target};
+use crate::curvature::{Curvature, Provenance, Quadratic};
+use crate::design::{BLOCK, Design};
+use crate::error::{Error, Result};
+use crate::expectation::Expectations;
+use crate::matrix::{Matrix, check_finite};
+
+/// A linear-predictor model [linear-predictor]:
+/// ```text
+/// V(z) = ½(z−ν)ᵀΛ(z−ν) + Σ_n w_n φ_n(a_nᵀz + o_n) + const,   θ_min ≤ φ_n'' ≤ θ_max
+/// H_lo = Λ + θ_min AᵀWA,   H_hi = Λ + θ_max AᵀWA
+/// ```
+/// with every constant of the prior and the likelihood included, so that the ELBO bounds the log evidence.
+///
+/// ```
+/// use provi::{Design, target::{Glm, Prior, Target}};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2)?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(2.5)?)?;
+/// let curvature = target.curvature()?.unwrap();
+/// assert_eq!(curvature.convexity(), 1.0 / 6.25);          // the prior's precision
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Glm {
+    pub(crate) family: Family,
+    pub(crate) design: Design,
+    pub(crate) response: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
+    pub(crate) offsets: Option<Vec<f64>>,
+    pub(crate) prior: Prior,
+    names: Option<Vec<String>>,
+    constant: f64,
+    known_convexity: f64,
+}
+
+impl Glm {
+    /// A model of any [`Family`].
+    pub fn new(family: Family, design: Design, response: &[f64], prior: Prior) -> Result<Self> {
+        let rows = design.rows();
+        if response.len() != rows {
+            return Err(Error::Shape { what: "response", found: response.len(), expected: rows });
+        }
+        prior.check(design.columns())?;
+        let response = family.checked_response(response)?;
+        let mut model = Self {
+            family,
+            design,
+            response,
+            weights: vec![1.0; rows],
+            offsets: None,
+            prior,
+            names: None,
+            constant: 0.0,
+            known_convexity: 0.0,
+        };
+        model.refresh_constant();
+        Ok(model)
+    }
+
+    /// Linear regression with known noise standard deviation: a Gaussian posterior.
+    pub fn linear(design: Design, response: &[f64], noise_sd: f64, prior: Prior) -> Result<Self> {
+        Self::new(Family::Gaussian { noise_sd }, design, response, prior)
+    }
+
+    /// Logistic regression; labels 0/1 or −1/1.
+    pub fn logistic(design: Design, labels: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Bernoulli, design, labels, prior)
+    }
+
+    /// Probit regression; labels 0/1 or −1/1.
+    pub fn probit(design: Design, labels: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Probit, design, labels, prior)
+    }
+
+    /// Poisson regression with log link. Its curvature has no upper bound M.
+    pub fn poisson(design: Design, counts: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Poisson, design, counts, prior)
+    }
+
+    /// Multiplies each observation's log likelihood by a weight of at least 0.
+    pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
+        if weights.len() != self.response.len() {
+            return Err(Error::Shape {
+                what: "weights",
+                found: weights.len(),
+                expected: self.response.len(),
+            });
+        }
+        check_finite("weights", weights)?;
+        if let Some(&value) = weights.iter().find(|&&w| w < 0.0) {
+            return Err(Error::OutOfRange { what: "weight", value, needed: "at least 0" });
+        }
+        self.weights = weights.to_vec();
+        self.refresh_constant();
+        Ok(self)
+    }
+
+    /// Adds a known offset to each linear predictor.
+    pub fn with_offsets(mut self, offsets: &[f64]) -> Result<Self> {
+        if offsets.len() != self.response.len() {
+            return Err(Error::Shape {
+                what: "offsets",
+                found: offsets.len(),
+                expected: self.response.len(),
+            });
+        }
+        check_finite("offsets", offsets)?;
+        self.offsets = Some(offsets.to_vec());
+        Ok(self)
+    }
+
+    /// Names the coefficients.
+    pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
+        if names.len() != self.design.columns() {
+            return Err(Error::Shape { what: "names", found: names.len(), expected: self.design.columns() });
+        }
+        self.names = Some(names);
+        Ok(self)
+    }
+
+    /// The likelihood.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The design matrix.
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// A lower bound of μ known in closed form, where an eigensolver's error would hide it.
+    pub(crate) fn with_known_convexity(mut self, convexity: f64) -> Self {
+        self.known_convexity = convexity;
+        self
+    }
+
+    fn refresh_constant(&mut self) {
+        let likelihood: f64 =
+            self.response.iter().zip(&self.weights).map(|(&y, w)| w * self.family.constant(y)).sum();
+        self.constant = self.prior.constant(self.design.columns()) + likelihood;
+    }
+
+    /// The constant of V.
+    pub(crate) fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// Predictors of the rows of `range` at the points, offsets included.
+    fn predictors(&self, range: std::ops::Range<usize>, points: &[f64], out: &mut [f64]) {
+        let count = points.len() / self.design.columns();
+        self.design.predict(range.clone(), points, out);
+        if let Some(offsets) = &self.offsets {
+            for (offset, out) in offsets[range].iter().zip(out.chunks_exact_mut(count)) {
+                out.iter_mut().for_each(|s| *s += offset);
+            }
+        }
+    }
+
+    /// a_nᵀm + o_n for every row.
+    pub(crate) fn predictor_means(&self, mean: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.design.rows()];
+        for first in (0..out.len()).step_by(BLOCK) {
+            let last = (first + BLOCK).min(out.len());
+            self.predictors(first..last, mean, &mut out[first..last]);
+        }
+        out
+    }
+}
+
+impl Target for Glm {
+    fn dim(&self) -> usize {
+        self.design.columns()
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let mut value = [0.0];
+        self.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
+        Ok(value[0])
+    }
+
+    /// Blocks of rows stay in cache between the predictors and the gradient. Cost: one pass over A.
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let d = self.dim();
+        let count = values.len();
+        let spare = scratch.floats(3 * BLOCK * count);
+        let (predictors, spare) = spare.split_at_mut(BLOCK * count);
+        values.fill(0.0);
+        gradients.fill(0.0);
+        for first in (0..self.design.rows()).step_by(BLOCK) {
+            let last = (first + BLOCK).min(self.design.rows());
+            let size = (last - first) * count;
+            let predictors = &mut predictors[..size];
+            self.predictors(first..last, points, predictors);
+            self.family.energies_and_slopes(
+                &self.response[first..last],
+                &self.weights[first..last],
+                predictors,
+                values,
+                &mut spare[..2 * size],
+            );
+            self.design.pull_back(first..last, predictors, gradients);
+        }
+        for ((z, value), pull) in points.chunks_exact(d).zip(values).zip(gradients.chunks_exact_mut(d)) {
+            *value = -(*value + self.prior.energy(z, pull) + self.constant);
+            pull.iter_mut().for_each(|x| *x = -*x);
+        }
+        Ok(())
+    }
+
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+        let second: Vec<f64> = self
+            .predictor_means(z)
+            .iter()
+            .zip(self.response.iter().zip(&self.weights))
+            .map(|(&s, (&y, w))| w * self.family.derivatives(s, y)[2])
+            .collect();
+        *out = self.prior.quadratic(self.dim()).to_matrix(self.dim());
+        self.design.add_weighted_gram(&second, out);
+        out.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        Ok(true)
+    }
+
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        let d = self.dim();
+        let (low, high) = self.family.curvature_range();
+        let prior = self.prior.quadratic(d);
+        let size = self.design.weighted_square_norm(&self.weights);
+        let with = |theta: f64| {
+            if theta <= 0.0 {
+                return prior.clone();
+            }
+            let scaled: Vec<f64> = self.weights.iter().map(|w| theta * w).collect();
+            let mut h = prior.to_matrix(d);
+            self.design.add_weighted_gram(&scaled, &mut h);
+            Quadratic::Matrix(h)
+        };
+        let lower = with(low);
+        let gaussian = high.is_some_and(|high| high - low <= 0.0);
+        let upper = if gaussian { Some(lower.clone()) } else { high.map(with) };
+        // Forming AᵀWA from n rows loses at most about nε‖√W A‖_F²; where θ_min = 0 the lower bound is the
+        // prior's own matrix, which is given and not formed.
+        let lost = |theta: f64| theta * (self.design.rows() as f64 + 4.0) * f64::EPSILON * size;
+        let slack = if low > 0.0 { lost(low) } else { 0.0 };
+        let upper = upper.map(|mut h| {
+            if slack <= 0.0 {
+                let extra = lost(high.unwrap_or(0.0));
+                match &mut h {
+                    Quadratic::Scalar(value) => *value += extra,
+                    Quadratic::Matrix(h) => (0..d).for_each(|i| h[(i, i)] += extra),
+                }
+            }
+            h
+        });
+        let curvature = Curvature::with_slack(d, lower, upper, slack, Provenance::Proved)?;
+        Ok(Some(curvature.with_convexity_at_least(self.known_convexity)))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.names.clone().unwrap_or_else(|| (0..self.dim()).map(|j| format!("x{j}")).collect())
+    }
+
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(family: Family, sparse: bool) -> Glm {
+        let mut entries = vec![0.0; 30];
+        provi_kernels::normals(5, 1, 0, &mut entries);
+        let design = if sparse {
+            let triplets: Vec<_> = (0..30).map(|e| (e / 3, e % 3, entries[e])).collect();
+            Design::triplets(10, 3, &triplets).unwrap()
+        } else {
+            Design::dense(&entries, 10, 3).unwrap()
+        };
+        let y: Vec<f64> = (0..10).map(|n| f64::from(n % 2)).collect();
+        let weights: Vec<f64> = (0..10).map(|n| 0.5 + 0.1 * f64::from(n)).collect();
+        let prior =
+            Prior::precision(Matrix::new(3, 3, vec![2.0, 0.3, 0.0, 0.3, 1.0, 0.1, 0.0, 0.1, 0.7]).unwrap());
+        Glm::new(family, design, &y, prior.unwrap().with_mean(&[0.1, -0.2, 0.3]).unwrap())
+            .unwrap()
+            .with_weights(&weights)
+            .unwrap()
+            .with_offsets(&[0.25; 10])
+            .unwrap()
+    }
+
+    const ALL: [Family; 4] =
+        [Family::Gaussian { noise_sd: 0.8 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+
+    #[test]
+    fn gradient_and_hessian_match_differences_dense_and_sparse() {
+        for family in ALL {
+            for sparse in [false, true] {
+                let model = model(family, sparse);
+                let z = [0.4, -0.3, 0.8];
+                let (mut g, mut up, mut down) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+                let mut h = Matrix::zeros(3, 3);
+                model.log_density(&z, &mut g).unwrap();
+                assert!(model.hessian(&z, &mut h).unwrap());
+                for i in 0..3 {
+                    let step = 1e-5;
+                    let (mut zu, mut zd) = (z, z);
+                    zu[i] += step;
+                    zd[i] -= step;
+                    let slope = (model.log_density(&zu, &mut up).unwrap()
+                        - model.log_density(&zd, &mut down).unwrap())
+                        / (2.0 * step);
+                    assert!((slope - g[i]).abs() < 1e-7, "{family:?} {slope} {}", g[i]);
+                    for j in 0..3 {
+                        assert!(((up[j] - down[j]) / (2.0 * step) - h[(i, j)]).abs() < 1e-7);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_batch_equals_its_single_points() {
+        for family in ALL {
+            let model = model(family, false);
+            let points = [0.1, 0.2, 0.3, -1.0, 2.0, 0.5];
+            let (mut values, mut gradients) = ([0.0; 2], [0.0; 6]);
+            model.log_densities(&points, &mut values, &mut gradients, &mut Scratch::default()).unwrap();
+            for k in 0..2 {
+                let mut gradient = [0.0; 3];
+                let value = model.log_density(&points[3 * k..3 * k + 3], &mut gradient).unwrap();
+                assert!((value - values[k]).abs() < 1e-13);
+                for i in 0..3 {
+                    assert!((gradient[i] - gradients[3 * k + i]).abs() < 1e-13);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_and_weights_are_checked() {
+        let design = Design::dense(&[1.0, 2.0], 2, 1).unwrap();
+        let prior = Prior::isotropic(1.0).unwrap();
+        assert!(Glm::logistic(design.clone(), &[1.0], prior.clone()).is_err());
+        assert!(Glm::logistic(design.clone(), &[1.0, 0.5], prior.clone()).is_err());
+        let ok = Glm::logistic(design, &[1.0, 0.0], prior).unwrap();
+        assert!(ok.clone().with_weights(&[1.0, -1.0]).is_err());
+        assert!(ok.clone().with_offsets(&[1.0]).is_err());
+        assert!(ok.with_names(vec!["a".into(), "b".into()]).is_err());
+    }
+}

@@ -1,0 +1,231 @@
+//! Gaussian priors of any mean and precision.
+
+use crate::curvature::Quadratic;
+use crate::error::{Error, Result};
+use crate::linalg::Cholesky;
+use crate::matrix::{Matrix, check_finite};
+use crate::scalar::Positive;
+
+const LOG_2PI: f64 = 1.837_877_066_409_345_3;
+
+/// N(ν, Λ⁻¹) on the coefficients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prior {
+    mean: Option<Vec<f64>>,
+    precision: Precision,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Precision {
+    Scalar(f64),
+    Diagonal(Vec<f64>),
+    Dense {
+        matrix: Matrix,
+        log_det: f64,
+    },
+    /// Symmetric; each row lists (column, value). The log determinant is known to the maker.
+    Sparse {
+        rows: Vec<Vec<(usize, f64)>>,
+        log_det: f64,
+    },
+}
+
+impl Prior {
+    /// Λ = λI: every coefficient has precision λ = 1/sd².
+    pub fn isotropic(precision: f64) -> Result<Self> {
+        let value = Positive::new("prior precision", precision)?.get();
+        Ok(Self { mean: None, precision: Precision::Scalar(value) })
+    }
+
+    /// Every coefficient has this prior standard deviation.
+    pub fn scale(sd: f64) -> Result<Self> {
+        let sd = Positive::new("prior sd", sd)?.get();
+        Self::isotropic(1.0 / (sd * sd))
+    }
+
+    /// Λ = diag(precisions).
+    pub fn diagonal(precisions: &[f64]) -> Result<Self> {
+        for &value in precisions {
+            Positive::new("prior precision", value)?;
+        }
+        Ok(Self { mean: None, precision: Precision::Diagonal(precisions.to_vec()) })
+    }
+
+    /// A full precision matrix Λ.
+    pub fn precision(matrix: Matrix) -> Result<Self> {
+        let dim = matrix.rows();
+        let matrix = matrix.checked_symmetric("prior precision", dim)?;
+        let log_det = Cholesky::new("prior precision", &matrix)?.log_det();
+        Ok(Self { mean: None, precision: Precision::Dense { matrix, log_det } })
+    }
+
+    /// A full covariance matrix Λ⁻¹.
+    pub fn covariance(matrix: Matrix) -> Result<Self> {
+        let dim = matrix.rows();
+        let matrix = matrix.checked_symmetric("prior covariance", dim)?;
+        Self::precision(Cholesky::new("prior covariance", &matrix)?.inverse())
+    }
+
+    pub(crate) fn sparse(rows: Vec<Vec<(usize, f64)>>, log_det: f64) -> Self {
+        Self { mean: None, precision: Precision::Sparse { rows, log_det } }
+    }
+
+    /// Sets the prior mean ν (zero otherwise).
+    pub fn with_mean(mut self, mean: &[f64]) -> Result<Self> {
+        check_finite("prior mean", mean)?;
+        self.mean = Some(mean.to_vec());
+        Ok(self)
+    }
+
+    /// Refuses a prior that does not fit `dim` coefficients.
+    pub(crate) fn check(&self, dim: usize) -> Result<()> {
+        let found = match &self.precision {
+            Precision::Scalar(_) => dim,
+            Precision::Diagonal(values) => values.len(),
+            Precision::Dense { matrix, .. } => matrix.rows(),
+            Precision::Sparse { rows, .. } => rows.len(),
+        };
+        if found != dim {
+            return Err(Error::Shape { what: "prior precision", found, expected: dim });
+        }
+        match &self.mean {
+            Some(mean) if mean.len() != dim => {
+                Err(Error::Shape { what: "prior mean", found: mean.len(), expected: dim })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// ν_i.
+    pub(crate) fn center(&self, i: usize) -> f64 {
+        self.mean.as_ref().map_or(0.0, |m| m[i])
+    }
+
+    /// Adds Λ(z − ν) to `pull` and returns ½(z−ν)ᵀΛ(z−ν).
+    pub(crate) fn energy(&self, z: &[f64], pull: &mut [f64]) -> f64 {
+        let mut twice = 0.0;
+        match &self.precision {
+            Precision::Scalar(value) => {
+                for i in 0..z.len() {
+                    let x = z[i] - self.center(i);
+                    pull[i] += value * x;
+                    twice += value * x * x;
+                }
+            }
+            Precision::Diagonal(values) => {
+                for i in 0..z.len() {
+                    let x = z[i] - self.center(i);
+                    pull[i] += values[i] * x;
+                    twice += values[i] * x * x;
+                }
+            }
+            Precision::Dense { matrix, .. } => {
+                for j in 0..z.len() {
+                    let x = z[j] - self.center(j);
+                    provi_kernels::axpy(x, matrix.row(j), pull);
+                    // xᵀΛx row by row, through the same centred entries.
+                    let row = matrix.row(j);
+                    twice +=
+                        x * row.iter().enumerate().map(|(i, a)| a * (z[i] - self.center(i))).sum::<f64>();
+                }
+            }
+            Precision::Sparse { rows, .. } => {
+                for (i, row) in rows.iter().enumerate() {
+                    let slope: f64 = row.iter().map(|&(j, a)| a * (z[j] - self.center(j))).sum();
+                    pull[i] += slope;
+                    twice += slope * (z[i] - self.center(i));
+                }
+            }
+        }
+        0.5 * twice
+    }
+
+    /// The constant of −log N(z; ν, Λ⁻¹): (d/2) log 2π − ½ log det Λ.
+    pub(crate) fn constant(&self, dim: usize) -> f64 {
+        let log_det = match &self.precision {
+            Precision::Scalar(value) => dim as f64 * value.ln(),
+            Precision::Diagonal(values) => values.iter().map(|x| x.ln()).sum(),
+            Precision::Dense { log_det, .. } | Precision::Sparse { log_det, .. } => *log_det,
+        };
+        0.5 * (dim as f64 * LOG_2PI - log_det)
+    }
+
+    /// Λ, as a multiple of the identity where it is one.
+    pub(crate) fn quadratic(&self, dim: usize) -> Quadratic {
+        match &self.precision {
+            Precision::Scalar(value) => Quadratic::Scalar(*value),
+            Precision::Diagonal(values) => Quadratic::Matrix(Matrix::diagonal(values)),
+            Precision::Dense { matrix, .. } => Quadratic::Matrix(matrix.clone()),
+            Precision::Sparse { rows, .. } => {
+                let mut out = Matrix::zeros(dim, dim);
+                for (i, row) in rows.iter().enumerate() {
+                    for &(j, value) in row {
+                        out[(i, j)] += value;
+                    }
+                }
+                Quadratic::Matrix(out)
+            }
+        }
+    }
+
+    /// tr(CᵀΛC) for C lower triangular and packed: E of the quadratic form's spread.
+    pub(crate) fn trace(&self, dim: usize, factor: &[f64]) -> f64 {
+        let row = |i: usize| &factor[i * (i + 1) / 2..i * (i + 1) / 2 + i + 1];
+        // (CCᵀ)_ij needs only the common columns 0..=min(i, j).
+        let covariance = |i: usize, j: usize| {
+            let width = i.min(j) + 1;
+            provi_kernels::dot(&row(i)[..width], &row(j)[..width])
+        };
+        match &self.precision {
+            Precision::Scalar(value) => value * provi_kernels::dot(factor, factor),
+            Precision::Diagonal(values) => values.iter().enumerate().map(|(i, a)| a * covariance(i, i)).sum(),
+            Precision::Dense { matrix, .. } => (0..dim)
+                .map(|i| {
+                    let off: f64 = (0..i).map(|j| matrix[(i, j)] * covariance(i, j)).sum();
+                    2.0 * off + matrix[(i, i)] * covariance(i, i)
+                })
+                .sum(),
+            Precision::Sparse { rows, .. } => rows
+                .iter()
+                .enumerate()
+                .map(|(i, row)| row.iter().map(|&(j, a)| a * covariance(i, j)).sum::<f64>())
+                .sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_storage_gives_the_same_energy_trace_and_constant() {
+        let diagonal = Prior::diagonal(&[2.0, 3.0]).unwrap().with_mean(&[0.5, -1.0]).unwrap();
+        let dense = Prior::precision(Matrix::diagonal(&[2.0, 3.0])).unwrap().with_mean(&[0.5, -1.0]).unwrap();
+        let sparse =
+            Prior::sparse(vec![vec![(0, 2.0)], vec![(1, 3.0)]], 6f64.ln()).with_mean(&[0.5, -1.0]).unwrap();
+        let covariance =
+            Prior::covariance(Matrix::diagonal(&[0.5, 1.0 / 3.0])).unwrap().with_mean(&[0.5, -1.0]).unwrap();
+        for prior in [&diagonal, &dense, &sparse, &covariance] {
+            let mut pull = [1.0, 1.0];
+            assert!((prior.energy(&[1.0, 1.0], &mut pull) - 6.25).abs() < 1e-12);
+            assert!((pull[0] - 2.0).abs() < 1e-12 && (pull[1] - 7.0).abs() < 1e-12);
+            assert!((prior.trace(2, &[1.0, 2.0, 3.0]) - (2.0 + 3.0 * 13.0)).abs() < 1e-12);
+            assert!((prior.constant(2) - (LOG_2PI - 0.5 * 6f64.ln())).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn bad_priors_are_refused() {
+        assert!(Prior::isotropic(0.0).is_err());
+        assert!(Prior::scale(f64::NAN).is_err());
+        assert!(Prior::diagonal(&[1.0, -1.0]).is_err());
+        let indefinite = Matrix::new(2, 2, vec![1.0, 2.0, 2.0, 1.0]).unwrap();
+        assert_eq!(
+            Prior::precision(indefinite).unwrap_err().to_string(),
+            "prior precision is not symmetric positive definite (pivot 1 of 2 fails)"
+        );
+        assert!(Prior::diagonal(&[1.0]).unwrap().check(2).is_err());
+        assert!(Prior::isotropic(1.0).unwrap().with_mean(&[0.0]).unwrap().check(2).is_err());
+    }
+}
