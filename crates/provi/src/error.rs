@@ -66,7 +66,9 @@ pub enum Error {
         pivot: usize,
     },
     /// An eigendecomposition that did not converge.
-    #[error("the eigendecomposition of {what} (size {dim}) did not converge; look for huge or non-finite entries")]
+    #[error(
+        "the eigendecomposition of {what} (size {dim}) did not converge; look for huge or non-finite entries"
+    )]
     Eigen {
         /// The matrix.
         what: &'static str,
