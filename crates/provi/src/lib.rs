@@ -3,5 +3,6 @@
 
 pub mod error;
 pub mod scalar;
+pub mod schedule;
 
 pub use error::{Error, Result};
