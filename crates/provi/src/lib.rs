@@ -1,6 +1,7 @@
 //! Gaussian variational inference with proved convergence and certified answers.
 #![forbid(unsafe_code)]
 
+pub mod average;
 pub mod error;
 pub mod scalar;
 pub mod schedule;
