@@ -5,5 +5,6 @@ pub mod average;
 pub mod error;
 pub mod scalar;
 pub mod schedule;
+pub mod theory;
 
 pub use error::{Error, Result};
