@@ -3,6 +3,7 @@
 
 pub mod average;
 pub mod error;
+pub mod optimize;
 pub mod scalar;
 pub mod schedule;
 pub mod theory;
