@@ -1,0 +1,47 @@
+//! The lower lane: numbers in, numbers out. No vectors, no randomness, no I/O.
+//!
+//! ```text
+//! M, μ, d ──► noise (a, b) ──► recursion, rate ──► steps, step sizes, a promise
+//! ```
+//! Everything here bounds a mean over runs whose step sizes and length were fixed before the draws.
+//! Constants may carry the few ulps of their own formulas: [`recursion`] and [`rate`] round upwards by
+//! more than that, so a printed bound is an upper bound of the formula in exact arithmetic.
+
+pub mod noise;
+pub mod rate;
+pub mod recursion;
+
+pub use noise::NoiseBound;
+pub use recursion::{Contraction, Recursion};
+
+use crate::error::{Error, Result};
+
+/// x, moved up by more than the rounding of a dozen operations on non-negative numbers.
+pub(crate) fn upward(x: f64) -> f64 {
+    x * (1.0 + 32.0 * f64::EPSILON) + f64::MIN_POSITIVE
+}
+
+/// An upper bound of (1 − x)^steps for 0 ≤ x ≤ 1.
+pub(crate) fn decay(x: f64, steps: u64) -> f64 {
+    let exponent = steps as f64 * (-x).ln_1p();
+    if exponent.is_nan() {
+        return 1.0; // no step, and x = 1
+    }
+    // A relative error of a few ulps in the exponent is one of |exponent| times as many in the power.
+    exponent.exp() * (1.0 + (8.0 + 4.0 * exponent.abs().min(800.0)) * f64::EPSILON) + f64::MIN_POSITIVE
+}
+
+/// The largest number of steps a plan may name: every integer up to here is an `f64`.
+pub(crate) const MOST_STEPS: f64 = 9_007_199_254_740_992.0;
+
+/// The least number of steps ≥ `guess` whose `bound` is at most `accuracy`; `guess` is right up to rounding.
+pub(crate) fn settle_steps(guess: f64, accuracy: f64, bound: impl Fn(u64) -> Result<f64>) -> Result<u64> {
+    if guess.is_nan() || guess > MOST_STEPS {
+        return Err(Error::OutOfReach { accuracy, steps: guess, limit: MOST_STEPS });
+    }
+    let mut steps = guess.ceil().max(1.0) as u64;
+    while bound(steps)? > accuracy {
+        steps += 1 + (steps >> 44);
+    }
+    Ok(steps)
+}
