@@ -141,6 +141,22 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// An estimator and a step that do not go together.
+    #[error("this estimator and step do not go together: {why}")]
+    Pairing {
+        /// The reason.
+        why: &'static str,
+    },
+    /// A word that names nothing.
+    #[error("unknown {what} `{found}`; known: {known}")]
+    UnknownName {
+        /// What was named.
+        what: &'static str,
+        /// The word.
+        found: String,
+        /// The words that would do.
+        known: &'static str,
+    },
     /// Iterates left the domain or became non-finite.
     #[error("the iterate is not finite after step {step} (γ = {gamma:.3e}); a smaller step is needed")]
     Diverged {

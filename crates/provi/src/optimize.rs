@@ -78,6 +78,12 @@ pub trait Operator {
     fn apply(&mut self, w: &mut [f64], gamma: f64, moved: &Moved) -> Result<()>;
 }
 
+impl<O: Operator + ?Sized> Operator for Box<O> {
+    fn apply(&mut self, w: &mut [f64], gamma: f64, moved: &Moved) -> Result<()> {
+        (**self).apply(w, gamma, moved)
+    }
+}
+
 /// One step of a stochastic method. [`Composite`] is the plain one; a fused implementation may be another.
 pub trait Problem {
     /// w_t → w_{t+1}.

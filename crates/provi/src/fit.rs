@@ -1,0 +1,267 @@
+//! The run: estimator → step → average, and what came of it.
+
+use crate::average::Averager;
+use crate::draws::{Draws, Purpose, Seed};
+use crate::error::{Error, Result};
+use crate::estimator::{Evaluator, Exact, Sampled};
+use crate::expectation::Moments;
+use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
+use crate::method::{Guard, MISSING_SMOOTHNESS, Method, Space};
+use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, minimise};
+use crate::plan::{Plan, Promise};
+use crate::step::{ProjSymmetric, ProjTriangular, Prox};
+use crate::target::Target;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Points kept in a trace, at most.
+const TRACE_POINTS: u64 = 256;
+
+/// What watches a run, and what may end it early. A run cut short is a result without its promise.
+#[derive(Default)]
+pub struct Watch<'a> {
+    /// Called at each trace point; break to stop.
+    pub observer: Option<&'a mut dyn FnMut(&Snapshot) -> ControlFlow<()>>,
+    /// Stop after this long.
+    pub time_limit: Option<Duration>,
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("time_limit", &self.time_limit).finish_non_exhaustive()
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Snapshot {
+    /// Steps made.
+    pub step: u64,
+    /// Steps planned.
+    pub steps: u64,
+    /// The size of the last one.
+    pub gamma: f64,
+    /// An estimate of f from the draws since the last snapshot: noisy, and behind by half that stretch.
+    pub neg_elbo: f64,
+}
+
+/// The negative ELBO of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NegElbo {
+    /// f, with every constant of V and of the entropy.
+    pub value: f64,
+    /// An error bound if exact, a standard error if estimated from draws.
+    pub error: f64,
+    /// By quadrature or closed form, rather than from draws.
+    pub exact: bool,
+}
+
+/// An answer: q = N(m, CCᵀ) in the user's coordinates, and how it was reached.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The coordinates' names.
+    pub names: Vec<String>,
+    /// q.
+    pub gaussian: Gaussian<Triangular>,
+    /// f(q).
+    pub neg_elbo: NegElbo,
+    /// The method.
+    pub method: Method,
+    /// Steps made.
+    pub steps: u64,
+    /// Whether fewer steps were made than planned.
+    pub stopped_early: bool,
+    /// Draws per step.
+    pub draws_per_step: usize,
+    /// Evaluations of log p with its gradient, mode and coordinates included.
+    pub gradient_evaluations: u64,
+    /// The seed.
+    pub seed: Seed,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// What the plan promised; void if the run stopped early.
+    pub promise: Promise,
+    /// How the run went.
+    pub trace: Vec<Snapshot>,
+}
+
+/// Runs `plan` in its own coordinates and hands the answer back in the user's.
+pub(crate) fn run(plan: &Plan, view: Evaluator<'_>, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+    let begin = Instant::now();
+    let outcome = match plan.method.space() {
+        Space::Triangular => descend::<Triangular>(plan, view, plan.start.clone(), seed, watch, begin)?,
+        Space::Symmetric => descend::<Symmetric>(plan, view, plan.start.to_symmetric()?, seed, watch, begin)?,
+    };
+    let gaussian = plan.frame.restore(&outcome.gaussian);
+    let neg_elbo = neg_elbo(target, &gaussian, seed)?;
+    let stopped_early = outcome.steps < plan.steps;
+    let promise = if stopped_early {
+        Promise {
+            reason: Some("the run stopped early: a bound holds only for a length fixed beforehand".into()),
+            value: None,
+            ..plan.promise.clone()
+        }
+    } else {
+        plan.promise.clone()
+    };
+    Ok(Fit {
+        names: target.names(),
+        gaussian,
+        neg_elbo,
+        method: plan.method,
+        steps: outcome.steps,
+        stopped_early,
+        draws_per_step: plan.draws,
+        gradient_evaluations: plan.evaluations + outcome.evaluations,
+        seed,
+        seconds: begin.elapsed().as_secs_f64(),
+        promise,
+        trace: outcome.trace,
+    })
+}
+
+struct Outcome {
+    gaussian: Gaussian<Triangular>,
+    steps: u64,
+    evaluations: u64,
+    trace: Vec<Snapshot>,
+}
+
+/// The estimator and the operator of the plan's method, run through [`minimise`].
+fn descend<F: StepSpace>(
+    plan: &Plan,
+    view: Evaluator<'_>,
+    mut q: Gaussian<F>,
+    seed: Seed,
+    watch: &mut Watch<'_>,
+    begin: Instant,
+) -> Result<Outcome> {
+    let d = q.dim();
+    let mut operator = F::operator(plan, d)?;
+    // Start inside the set: the noise bound is used at w_0.
+    operator.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
+    let mut average = Averager::new(plan.average, q.parameters().len())?;
+    let mut recorder = Recorder::new(plan.steps, watch, begin);
+    let mut w = q.parameters().to_vec();
+    let mut go = |problem: &mut dyn Problem, w: &mut [f64]| {
+        minimise(problem, w, &plan.schedule, &mut average, plan.steps, &mut |p| recorder.see::<F>(d, p))
+    };
+    let (steps, evaluations) = match plan.method.estimator() {
+        Some(kind) => {
+            let sampled = Sampled::<F>::new(kind, view, Draws::new(seed, Purpose::Optimise), plan.draws)?;
+            let mut problem = Composite { estimator: sampled, operator };
+            (go(&mut problem, &mut w)?, problem.estimator.evaluations())
+        }
+        None => {
+            let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
+            let mut problem = Composite { estimator: Exact::new(expectations, d), operator };
+            (go(&mut problem, &mut w)?, 0)
+        }
+    };
+    let answer = Gaussian::<F>::from_parameters(d, average.finish(&w));
+    if answer.parameters().iter().any(|x| !x.is_finite()) {
+        return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
+    }
+    Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace })
+}
+
+/// A factor space with its operators.
+trait StepSpace: Factor {
+    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
+}
+
+impl StepSpace for Triangular {
+    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
+        Ok(match plan.method.guard() {
+            Guard::Prox => Box::new(Prox::new(dim)),
+            Guard::Projection => Box::new(ProjTriangular::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?),
+            Guard::Nothing => Box::new(nothing()),
+        })
+    }
+}
+
+impl StepSpace for Symmetric {
+    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
+        Ok(match plan.method.guard() {
+            Guard::Nothing => Box::new(nothing()),
+            _ => Box::new(ProjSymmetric::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?),
+        })
+    }
+}
+
+fn nothing() -> impl Operator {
+    FnOperator(|_: &mut [f64], _: f64| {})
+}
+
+/// Collects the trace at evenly spaced steps and passes snapshots on.
+struct Recorder<'w, 'a> {
+    watch: &'w mut Watch<'a>,
+    begin: Instant,
+    every: u64,
+    steps: u64,
+    sum: f64,
+    count: u64,
+    trace: Vec<Snapshot>,
+}
+
+impl<'w, 'a> Recorder<'w, 'a> {
+    fn new(steps: u64, watch: &'w mut Watch<'a>, begin: Instant) -> Self {
+        let every = steps.div_ceil(TRACE_POINTS).max(1);
+        let trace = Vec::with_capacity(TRACE_POINTS as usize + 1);
+        Self { watch, begin, every, steps, sum: 0.0, count: 0, trace }
+    }
+
+    fn see<F: Factor>(&mut self, dim: usize, progress: &Progress<'_>) -> ControlFlow<()> {
+        if let Some(value) = progress.moved.value {
+            self.sum += value;
+            self.count += 1;
+        }
+        let made = progress.t + 1;
+        // The clock is read rarely enough to cost nothing, often enough to be obeyed.
+        if let Some(limit) = self.watch.time_limit
+            && made.is_multiple_of(16)
+            && self.begin.elapsed() >= limit
+        {
+            return ControlFlow::Break(());
+        }
+        if !made.is_multiple_of(self.every) && made != self.steps {
+            return ControlFlow::Continue(());
+        }
+        let entropy = F::log_det(dim, &progress.w[dim..]).unwrap_or(f64::NAN) + entropy_constant(dim);
+        let neg_elbo = self.sum / self.count.max(1) as f64 - entropy;
+        let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo };
+        (self.sum, self.count) = (0.0, 0);
+        self.trace.push(snapshot);
+        match &mut self.watch.observer {
+            Some(observer) => observer(&snapshot),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// f(q): exact where the target can, otherwise from 1000 fresh draws.
+fn neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
+    if let Some(expectations) = target.expectations() {
+        let mut moments = Moments::new(q.dim());
+        expectations.expect(q, &mut moments)?;
+        return Ok(NegElbo { value: moments.neg_elbo(q)?, error: moments.value_error, exact: true });
+    }
+    const DRAWS: u64 = 1000;
+    let draws = Draws::new(seed, Purpose::Audit);
+    let d = q.dim();
+    let (mut u, mut z, mut g) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
+    let (mut mean, mut square) = (0.0, 0.0);
+    for k in 0..DRAWS {
+        draws.fill(k, 0, &mut u);
+        q.transport(&u, &mut z);
+        // −log p + log q at the same point: for q = p every draw gives the same number.
+        let value = -target.log_density(&z, &mut g)? + 0.5 * (d as f64 - provi_kernels::dot(&u, &u));
+        let delta = value - mean;
+        mean += delta / (k + 1) as f64;
+        square += delta * (value - mean);
+    }
+    let error = (square / (DRAWS * (DRAWS - 1)) as f64).sqrt();
+    Ok(NegElbo { value: mean + q.neg_entropy()?, error, exact: false })
+}

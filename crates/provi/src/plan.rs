@@ -1,0 +1,433 @@
+//! Target + method + (accuracy or steps) → T, γ_t, average and what they promise, before any draw is made.
+
+mod coordinates;
+mod promise;
+
+pub use coordinates::{Coordinates, Frame};
+pub use promise::{Constants, Norm, Promise};
+
+use crate::average::Average;
+use crate::curvature::Curvature;
+use crate::draws::Seed;
+use crate::error::{Error, Result};
+use crate::estimator::Evaluator;
+use crate::expectation::Moments;
+use crate::fit::{Fit, Watch};
+use crate::gaussian::{Gaussian, Triangular};
+use crate::method::{Guard, MISSING_SMOOTHNESS, Method};
+use crate::mode::{Mode, find_mode, laplace};
+use crate::norm;
+use crate::schedule::{Schedule, StepKind};
+use crate::target::Target;
+use crate::theory::rate;
+use crate::theory::recursion::{Contraction, Recursion};
+use crate::whiten::Whitened;
+
+/// The longest run a plan will hold.
+pub const MOST_STEPS: u64 = 1_000_000_000_000;
+
+/// What to plan: a method and the defaults one may change.
+///
+/// ```
+/// use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
+///
+/// let design = Design::dense(&[0.5, 1.0, -1.5, 0.3, 0.9, 2.0, -0.7, 0.1], 4, 2)?;
+/// let target = Glm::linear(design, &[0.2, -1.0, 2.1, -0.4], 1.0, Prior::isotropic(1.0)?)?;
+/// let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;   // before any draw
+/// let fit = plan.run(&target, Seed(7))?;
+/// assert_eq!(fit.steps, plan.steps);
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Planner {
+    method: Method,
+    draws: Option<usize>,
+    coordinates: Option<Coordinates>,
+    start: Option<Vec<f64>>,
+    radius: Option<f64>,
+}
+
+impl Planner {
+    /// A planner for one method.
+    pub fn new(method: Method) -> Self {
+        Self { method, draws: None, coordinates: None, start: None, radius: None }
+    }
+
+    /// Draws per step (1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
+    pub fn draws(mut self, draws: usize) -> Self {
+        self.draws = Some(draws);
+        self
+    }
+
+    /// The coordinates to step in, and so the norm of the promise.
+    pub fn coordinates(mut self, coordinates: Coordinates) -> Self {
+        self.coordinates = Some(coordinates);
+        self
+    }
+
+    /// Where the search for the mode begins (the origin otherwise).
+    pub fn start(mut self, start: &[f64]) -> Self {
+        self.start = Some(start.to_vec());
+        self
+    }
+
+    /// Declares ‖w_0 − w*‖ and ‖w* − w̄‖ to be at most this, which the convex rates need when μ = 0.
+    pub fn radius(mut self, radius: f64) -> Self {
+        self.radius = Some(radius);
+        self
+    }
+
+    /// The shortest proved run with E‖w_T − w*‖² ≤ `accuracy`, in the norm of the coordinates.
+    pub fn to_distance(&self, target: &dyn Target, accuracy: f64) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Curvature)?;
+        let (constants, start) = setting.constants(self)?;
+        match self.method {
+            Method::Exact => {
+                let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
+                let steps = contraction.steps_to(start, accuracy)?;
+                self.finish_distance(setting, constants, Schedule::constant(contraction.optimal_gamma())?, steps, start)
+            }
+            _ => {
+                let recursion = Recursion::new(constants.convexity, constants.noise)?;
+                let steps = recursion.steps_to(start, accuracy, MOST_STEPS)?;
+                let schedule = recursion.optimal_schedule(start.max(f64::MIN_POSITIVE))?;
+                self.finish_distance(setting, constants, schedule, steps, start)
+            }
+        }
+    }
+
+    /// The proved run of `steps` steps with the smallest bound on E‖w_T − w*‖².
+    pub fn to_steps(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Curvature)?;
+        let (constants, start) = setting.constants(self)?;
+        let schedule = match self.method {
+            Method::Exact => {
+                Schedule::constant(Contraction::prox(constants.convexity, constants.smoothness)?.optimal_gamma())?
+            }
+            _ => Recursion::new(constants.convexity, constants.noise)?.optimal_schedule(start.max(f64::MIN_POSITIVE))?,
+        };
+        self.finish_distance(setting, constants, schedule, steps, start)
+    }
+
+    /// A run with steps of the caller's choice; the promise is what the recursion gives for them, if anything.
+    pub fn with_schedule(&self, target: &dyn Target, schedule: Schedule, steps: u64) -> Result<Plan> {
+        schedule.check()?;
+        let setting = self.setting(target, Coordinates::Curvature)?;
+        match setting.constants(self) {
+            Ok((constants, start)) => self.finish_distance(setting, constants, schedule, steps, start),
+            Err(error) if matches!(self.method, Method::Unproven(_)) => {
+                let average = Average::Last;
+                Ok(self.assemble(setting, None, schedule, average, steps, Promise::none(error.to_string())))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The convex mode: γ = 1/√(aT) or √(2/(aT)), θ-averages, and a bound on E f(w̄_T) − f*. For μ = 0 it
+    /// needs a declared radius.
+    pub fn convex(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Original)?;
+        let (constants, start) = setting.single_draw_constants(self)?;
+        let kind = self.method.step_kind();
+        let schedule = Schedule::convex(kind, constants.noise.growth, constants.smoothness, steps)?;
+        let gamma = schedule.at(0);
+        let (average, value) = match kind {
+            StepKind::Prox => (
+                Average::prox(constants.noise.growth, gamma)?,
+                rate::prox_convex(constants.smoothness, constants.noise, start, steps)?,
+            ),
+            StepKind::Proj => (
+                Average::proj(constants.noise.growth, gamma)?,
+                rate::proj_convex(constants.noise, start, steps)?,
+            ),
+        };
+        let key = if kind == StepKind::Prox { "rate-prox-convex" } else { "rate-proj-convex" };
+        let promise = Promise::gap(value, key, setting.provenance(self.radius));
+        Ok(self.assemble(setting, Some(constants), schedule, average, steps, promise))
+    }
+
+    /// Steps that work in practice: Laplace coordinates, a step the local curvature allows, decay, averaging.
+    /// They are larger than the theorems cover on all but the best-conditioned targets; the promise then says so.
+    pub fn practical(&self, target: &dyn Target, steps: Option<u64>) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Laplace)?;
+        let d = target.dim() as f64;
+        let steps = steps.unwrap_or(PRACTICAL_STEPS);
+        let draws = setting.draws as f64;
+        // In Laplace coordinates ∇²V ≈ I near the mode, where a = O(1 + (d+3)/N) and b = O(d(d+3)/N).
+        let gamma = match self.method {
+            Method::Exact => 1.0 / setting.curvature.as_ref().and_then(Curvature::smoothness).ok_or(MISSING_SMOOTHNESS)?,
+            _ => 0.5 / (1.0 + (d + 3.0) / draws),
+        };
+        let schedule = Schedule::practical(gamma, steps / 4, steps as f64 / 8.0)?;
+        let average = Average::Polynomial { power: 3.0 };
+        let constants = setting.constants(self).ok();
+        let promise = match &constants {
+            Some((constants, start)) => promise::of_steps(self.method, constants, *start, &schedule, steps, &setting),
+            None => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
+        };
+        // The promise is about the last iterate; an average is what practice wants.
+        let average = if promise.value.is_some() { Average::Last } else { average };
+        Ok(self.assemble(setting, constants.map(|c| c.0), schedule, average, steps, promise))
+    }
+
+    fn setting(&self, target: &dyn Target, default: Coordinates) -> Result<Setting> {
+        let draws = match self.method {
+            Method::Exact => 0,
+            _ => self.draws.unwrap_or(if default == Coordinates::Laplace { PRACTICAL_DRAWS } else { 1 }),
+        };
+        if draws == 0 && self.method != Method::Exact {
+            return Err(Error::OutOfRange { what: "draws per step", value: 0.0, needed: "at least 1" });
+        }
+        if self.method == Method::Exact && target.expectations().is_none() {
+            return Err(Error::MissingConstant {
+                wanted: "method `exact`",
+                constant: "expectations by one-dimensional integrals",
+                way_out: "use a linear-predictor model, or a method that draws",
+            });
+        }
+        let curvature = target.curvature()?;
+        if !matches!(self.method, Method::Unproven(_)) && curvature.as_ref().is_none_or(|c| c.smoothness().is_none()) {
+            return Err(MISSING_SMOOTHNESS);
+        }
+        let zeros = vec![0.0; target.dim()];
+        let mode = find_mode(target, self.start.as_deref().unwrap_or(&zeros))?;
+        let mut evaluations = mode.evaluations;
+        let local = laplace(target, &mode)?;
+        evaluations += local.evaluations;
+        let coordinates = self.coordinates.unwrap_or(default);
+        let frame = Frame::new(coordinates, &mode, &local.factor, curvature.as_ref())?;
+        let (curvature, start, error) = frame.view(target, &mode, &local.factor, curvature)?;
+        Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws })
+    }
+
+    fn finish_distance(&self, setting: Setting, constants: Constants, schedule: Schedule, steps: u64, start: f64) -> Result<Plan> {
+        let promise = promise::of_steps(self.method, &constants, start, &schedule, steps, &setting);
+        Ok(self.assemble(setting, Some(constants), schedule, Average::Last, steps, promise))
+    }
+
+    fn assemble(
+        &self,
+        setting: Setting,
+        constants: Option<Constants>,
+        schedule: Schedule,
+        average: Average,
+        steps: u64,
+        promise: Promise,
+    ) -> Plan {
+        Plan {
+            method: self.method,
+            steps,
+            draws: setting.draws,
+            schedule,
+            average,
+            promise,
+            constants,
+            frame: setting.frame,
+            start: setting.start,
+            smoothness: setting.curvature.as_ref().and_then(Curvature::smoothness),
+            mode: setting.mode,
+            evaluations: setting.evaluations,
+        }
+    }
+}
+
+/// Draws per step of a practical plan.
+pub const PRACTICAL_DRAWS: usize = 10;
+
+/// Steps of a practical plan.
+pub const PRACTICAL_STEPS: u64 = 20_000;
+
+/// What is known once mode, coordinates and curvature are.
+struct Setting {
+    mode: Mode,
+    evaluations: u64,
+    frame: Frame,
+    /// In the frame's coordinates.
+    curvature: Option<Curvature>,
+    /// w_0 in the frame's coordinates.
+    start: Gaussian<Triangular>,
+    /// ‖w_0 − w*‖² by [cert-gap], where expectations are exact.
+    exact_start: Option<f64>,
+    draws: usize,
+}
+
+impl Setting {
+    fn provenance(&self, radius: Option<f64>) -> crate::Provenance {
+        let given = self.curvature.as_ref().map_or(crate::Provenance::Estimated, Curvature::provenance);
+        if radius.is_some() { given.weakest(crate::Provenance::Declared) } else { given }
+    }
+
+    fn smooth(&self) -> Result<(&Curvature, f64)> {
+        let curvature = self.curvature.as_ref().ok_or(MISSING_SMOOTHNESS)?;
+        Ok((curvature, curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?))
+    }
+
+    /// The constants of the recursion, and e_0.
+    fn constants(&self, planner: &Planner) -> Result<(Constants, f64)> {
+        let (curvature, smoothness) = self.smooth()?;
+        if curvature.convexity() <= 0.0 {
+            return Err(Error::MissingConstant {
+                wanted: "a bound on the distance to the optimum",
+                constant: "a convexity μ > 0",
+                way_out: "use a proper prior, or the convex mode with a declared radius",
+            });
+        }
+        let noise = planner.method.noise(curvature, self.draws.max(1))?;
+        let constants = Constants {
+            dim: curvature.dim(),
+            convexity: curvature.convexity(),
+            smoothness,
+            residual_smoothness: curvature.residual_smoothness(),
+            noise,
+            start: self.start_distance2(curvature)?,
+            provenance: curvature.provenance(),
+        };
+        Ok((constants, constants.start))
+    }
+
+    /// The single-draw constants of the convex rates, with g itself (not centred) for the prox.
+    fn single_draw_constants(&self, planner: &Planner) -> Result<(Constants, f64)> {
+        use crate::theory::noise;
+        let (curvature, smoothness) = self.smooth()?;
+        let d = curvature.dim();
+        let (start, distance2) = match planner.radius {
+            Some(radius) => (radius * radius, radius * radius),
+            None if curvature.convexity() > 0.0 => {
+                (self.start_distance2(curvature)?, noise::optimum_distance2(d, curvature.convexity())?)
+            }
+            None => {
+                return Err(Error::MissingConstant {
+                    wanted: "a convex rate",
+                    constant: "a radius: nothing bounds ‖w_0 − w*‖ when μ = 0",
+                    way_out: "declare one with `Planner::radius`",
+                });
+            }
+        };
+        let bound = match planner.method {
+            Method::ProxEnergy => noise::energy(d, smoothness, distance2)?,
+            Method::ProjEntropy | Method::ProjEntropyTriangular => noise::entropy(d, smoothness, smoothness, distance2)?,
+            other => other.noise(curvature, self.draws.max(1))?,
+        };
+        let constants = Constants {
+            dim: d,
+            convexity: curvature.convexity(),
+            smoothness,
+            residual_smoothness: curvature.residual_smoothness(),
+            noise: bound,
+            start,
+            provenance: self.provenance(planner.radius),
+        };
+        Ok((constants, start))
+    }
+
+    /// e_0 ≥ ‖w_0 − w*‖²: through the mode, or through the exact gradient if that is smaller.
+    fn start_distance2(&self, curvature: &Curvature) -> Result<f64> {
+        let d = curvature.dim();
+        // The frame is centred at the computed mode, so the distance is that of the factor alone; the
+        // gradient there, seen in these coordinates, is at most ‖P‖ times the user's.
+        let through_mode = rate::start_distance2(
+            norm(self.start.factor()),
+            d,
+            curvature.convexity(),
+            self.frame.gradient_norm(&self.mode),
+        )?;
+        Ok(self.exact_start.map_or(through_mode, |e| e.min(through_mode)))
+    }
+}
+
+/// A run laid out before its first draw.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The method.
+    pub method: Method,
+    /// T.
+    pub steps: u64,
+    /// N, draws per step; 0 for a method that does not draw.
+    pub draws: usize,
+    /// γ_t.
+    pub schedule: Schedule,
+    /// Which average of the iterates is the answer.
+    pub average: Average,
+    /// What the run promises.
+    pub promise: Promise,
+    /// The numbers behind the promise.
+    pub constants: Option<Constants>,
+    /// The coordinates of the steps.
+    pub(crate) frame: Frame,
+    /// w_0, in those coordinates.
+    pub(crate) start: Gaussian<Triangular>,
+    /// M in those coordinates.
+    pub(crate) smoothness: Option<f64>,
+    /// The mode.
+    pub mode: Mode,
+    /// Evaluations spent on mode and coordinates.
+    pub evaluations: u64,
+}
+
+impl Plan {
+    /// A proved plan to E‖w_T − w*‖² ≤ `accuracy`, with the method's defaults.
+    pub fn to_distance(target: &dyn Target, method: Method, accuracy: f64) -> Result<Self> {
+        Planner::new(method).to_distance(target, accuracy)
+    }
+
+    /// The coordinates the run steps in.
+    pub fn coordinates(&self) -> Coordinates {
+        self.frame.coordinates
+    }
+
+    /// Runs the plan, draws in parallel where that pays.
+    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed) -> Result<Fit> {
+        self.run_watched(target, seed, &mut Watch::default())
+    }
+
+    /// [`Plan::run`] with a watcher that sees progress and may stop the run.
+    pub fn run_watched<T: Target + Sync>(&self, target: &T, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+        self.check(target)?;
+        match &self.frame.factor {
+            None => crate::fit::run(self, Evaluator::Parallel(target), target, seed, watch),
+            Some(factor) => {
+                let white = Whitened::new(target, self.frame.center.clone(), factor.clone());
+                crate::fit::run(self, Evaluator::Parallel(&white), target, seed, watch)
+            }
+        }
+    }
+
+    /// Runs the plan on one thread, for targets that are not `Sync`. The same bits as [`Plan::run`].
+    pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+        self.check(target)?;
+        match &self.frame.factor {
+            None => crate::fit::run(self, Evaluator::Serial(target), target, seed, watch),
+            Some(factor) => {
+                let white = Whitened::new(target, self.frame.center.clone(), factor.clone());
+                crate::fit::run(self, Evaluator::Serial(&white), target, seed, watch)
+            }
+        }
+    }
+
+    fn check(&self, target: &dyn Target) -> Result<()> {
+        if target.dim() != self.start.dim() {
+            return Err(Error::Shape { what: "target", found: target.dim(), expected: self.start.dim() });
+        }
+        if self.method.guard() == Guard::Projection && self.smoothness.is_none() {
+            return Err(MISSING_SMOOTHNESS);
+        }
+        Ok(())
+    }
+}
+
+/// ‖G‖² in the dual norm of μ: [cert-gap] gives ‖w − w*‖² ≤ ‖G‖²/μ² at any w of the domain.
+fn exact_distance2(target: &dyn Target, q: &Gaussian<Triangular>, convexity: f64) -> Result<Option<f64>> {
+    let Some(expectations) = target.expectations() else { return Ok(None) };
+    if convexity <= 0.0 {
+        return Ok(None);
+    }
+    let mut moments = Moments::new(q.dim());
+    expectations.expect(q, &mut moments)?;
+    if moments.provenance != crate::Provenance::Proved {
+        return Ok(None);
+    }
+    let mut gradient = vec![0.0; q.parameters().len()];
+    moments.neg_elbo_gradient(q, &mut gradient);
+    let size = (norm(&gradient) + moments.gradient_error) * (1.0 + 1e-10) / convexity;
+    Ok(Some(size * size))
+}
