@@ -1,5 +1,7 @@
 //! How tests hold a kernel against its plain twin: at every level that runs here.
 
+pub(crate) mod wide;
+
 use crate::dispatch::{
     Level,
     tests::{at, levels},

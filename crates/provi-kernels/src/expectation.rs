@@ -46,6 +46,7 @@ pub fn logistic(
 }
 
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "those of its public face, and a token")]
 fn logistic_lanes<S: Simd>(
     simd: S,
     mu: &[f64],
@@ -114,5 +115,76 @@ mod plain {
                 second[n] += w * (e * r * r);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::{SIZES, each_level, numbers};
+    use crate::dispatch::{Level, tests::at};
+
+    fn sums(mu: &[f64], sigma: &[f64], nodes: &[f64], weights: &[f64]) -> [Vec<f64>; 3] {
+        let mut out = [vec![f64::NAN; mu.len()], vec![f64::NAN; mu.len()], vec![f64::NAN; mu.len()]];
+        let [value, first, second] = &mut out;
+        super::logistic(mu, sigma, nodes, weights, value, first, second);
+        out
+    }
+
+    #[test]
+    fn sums_agree_with_the_twin_in_both_tails() {
+        for count in SIZES {
+            let mu: Vec<f64> = numbers(1, count).iter().map(|x| 600.0 * x.powi(3)).collect();
+            let sigma: Vec<f64> = numbers(2, count).iter().map(|x| 5.0 * x.abs()).collect();
+            let (nodes, weights) =
+                (numbers(3, 21), numbers(4, 21).iter().map(|w| w.abs()).collect::<Vec<_>>());
+            let plain = at(Level::Plain, || sums(&mu, &sigma, &nodes, &weights));
+            each_level(|| {
+                let fast = sums(&mu, &sigma, &nodes, &weights);
+                for (fast, plain) in fast.iter().flatten().zip(plain.iter().flatten()) {
+                    // s is rounded once or twice, which e^s feels |s| times over.
+                    assert!((fast - plain).abs() <= 1e-12 * plain, "{fast:e}, plain {plain:e}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_row_does_not_feel_its_place() {
+        let (mu, sigma) = (numbers(1, 45), numbers(2, 45));
+        let (nodes, weights) = (numbers(3, 7), numbers(4, 7));
+        each_level(|| {
+            let whole = sums(&mu, &sigma, &nodes, &weights);
+            for cut in [1, 7, 8, 13, 40] {
+                let (a, b) = (
+                    sums(&mu[..cut], &sigma[..cut], &nodes, &weights),
+                    sums(&mu[cut..], &sigma[cut..], &nodes, &weights),
+                );
+                for i in 0..3 {
+                    let parts = a[i].iter().chain(&b[i]);
+                    assert!(parts.zip(&whole[i]).all(|(p, w)| p.to_bits() == w.to_bits()));
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn each_sum_is_the_slope_of_the_one_before() {
+        let h = 1e-4;
+        let (nodes, weights) = ([-3f64.sqrt(), 0.0, 3f64.sqrt()], [1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0]);
+        each_level(|| {
+            let [value, first, second] = sums(&[0.3 - h, 0.3, 0.3 + h], &[1.2; 3], &nodes, &weights);
+            assert!(((value[2] - value[0]) / (2.0 * h) - first[1]).abs() < 1e-8);
+            assert!(((first[2] - first[0]) / (2.0 * h) - second[1]).abs() < 1e-8);
+        });
+    }
+
+    #[test]
+    fn curvature_keeps_its_digits_in_both_tails() {
+        each_level(|| {
+            let [_, _, second] = sums(&[-700.0, 700.0, -40.0, 40.0], &[0.0; 4], &[0.0], &[1.0]);
+            for (got, s) in second.iter().zip([-700f64, -700.0, -40.0, -40.0]) {
+                assert!((got / s.exp() - 1.0).abs() < 1e-15);
+            }
+        });
     }
 }

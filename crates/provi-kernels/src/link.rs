@@ -151,3 +151,100 @@ mod plain {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::check::{
+        each_level, numbers,
+        wide::{Wide, ulps},
+    };
+
+    /// Points over all magnitudes, and close to where the formulas switch.
+    fn points() -> Vec<f64> {
+        let mut s: Vec<f64> = numbers(1, 6000).iter().map(|x| 750.0 * x).collect();
+        s.extend(numbers(2, 6000).iter().map(|x| 40.0 * x));
+        s.extend(numbers(3, 6000).iter().map(|x| 2.0 * x));
+        s.extend(numbers(4, 2000).iter().map(|x| 1e-8 * x));
+        s.extend(numbers(5, 2000).iter().map(|x| -727.0 + 19.0 * x));
+        let edges =
+            [0.0, 1e-300, 5e-324, 0.881_373_587_019_543, 0.346_573_590_279_972_65, 36.7, 708.4, 709.7, 745.1];
+        s.extend(edges.iter().flat_map(|&x| [x, -x, x * (1.0 + 1e-12), -x * (1.0 + 1e-12)]));
+        s
+    }
+
+    #[test]
+    fn exp_is_within_two_ulp() {
+        let x: Vec<f64> = points().into_iter().filter(|x| *x < 709.7).collect();
+        let truth: Vec<Wide> = x.iter().map(|&x| Wide::exp(x)).collect();
+        each_level(|| {
+            let mut y = vec![0.0; x.len()];
+            super::exp(&x, &mut y);
+            for i in 0..x.len() {
+                assert!(ulps(y[i], truth[i]) <= 1.5, "exp({:e}): {} ulp", x[i], ulps(y[i], truth[i]));
+            }
+        });
+    }
+
+    #[test]
+    fn exp_is_right_at_the_ends() {
+        let x = [
+            f64::INFINITY,
+            1e300,
+            709.783,
+            -745.14,
+            -1e300,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            0.0,
+            -745.13,
+            709.78,
+        ];
+        each_level(|| {
+            let mut y = [0.0; 10];
+            super::exp(&x, &mut y);
+            assert!(y[..3].iter().all(|&y| y.to_bits() == f64::INFINITY.to_bits()));
+            assert!(y[3..6].iter().all(|&y| y.to_bits() == 0));
+            assert!(y[6].is_nan() && y[7].to_bits() == 1f64.to_bits());
+            assert!(y[8].to_bits() == 1 && y[9].is_finite());
+        });
+    }
+
+    #[test]
+    fn softplus_and_sigmoid_are_within_four_ulp() {
+        let s = points();
+        let truth: Vec<[Wide; 2]> = s.iter().map(|&s| [Wide::softplus(s), Wide::sigmoid(s)]).collect();
+        each_level(|| {
+            let (mut p, mut q) = (vec![0.0; s.len()], vec![0.0; s.len()]);
+            super::logistic(&s, &mut p, &mut q);
+            for i in 0..s.len() {
+                let (dp, dq) = (ulps(p[i], truth[i][0]), ulps(q[i], truth[i][1]));
+                assert!(dp <= 4.0 && dq <= 4.0, "s = {:e}: softplus {dp} ulp, sigmoid {dq} ulp", s[i]);
+            }
+        });
+    }
+
+    #[test]
+    fn the_far_tails_neither_overflow_nor_turn_negative() {
+        each_level(|| {
+            let s = [-f64::MAX, f64::MAX, -800.0, 800.0];
+            let (mut p, mut q) = ([f64::NAN; 4], [f64::NAN; 4]);
+            super::logistic(&s, &mut p, &mut q);
+            assert_eq!(p.map(f64::to_bits), [0.0, f64::MAX, 0.0, 800.0].map(f64::to_bits));
+            assert_eq!(q.map(f64::to_bits), [0.0, 1.0, 0.0, 1.0f64].map(f64::to_bits));
+        });
+    }
+
+    #[test]
+    fn an_entry_does_not_feel_its_place() {
+        let s = points();
+        each_level(|| {
+            let (mut p, mut q) = (vec![0.0; s.len()], vec![0.0; s.len()]);
+            super::logistic(&s, &mut p, &mut q);
+            for i in 0..100 {
+                let (mut a, mut b) = (vec![0.0; i % 17], vec![0.0; i % 17]);
+                super::logistic(&s[i..][..i % 17], &mut a, &mut b);
+                assert!((0..i % 17).all(|j| a[j].to_bits() == p[i + j].to_bits() && b[j].to_bits() == q[i + j].to_bits()));
+            }
+        });
+    }
+}

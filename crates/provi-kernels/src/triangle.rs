@@ -245,7 +245,7 @@ fn solve_lanes<S: Simd>(simd: S, packed: &[f64], b: &mut [f64]) {
 #[inline(always)]
 fn solve_transposed_lanes<S: Simd>(simd: S, packed: &[f64], b: &mut [f64]) {
     let mut i = b.len();
-    while i % 4 != 0 {
+    while !i.is_multiple_of(4) {
         i -= 1;
         solve_transposed_rows::<S, 1>(simd, packed, i, b);
     }
