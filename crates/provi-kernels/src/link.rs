@@ -10,8 +10,9 @@ use crate::{dispatch::dispatch, lanes::Simd};
 /// ```text
 /// softplus = max(s, 0) + log1p(e),   sigmoid = 1/(1 + e) for s ≥ 0,  e/(1 + e) for s < 0
 /// ```
-/// Both within 4 ulp for every finite s, subnormal results included; underflow to zero comes below s = −745.2.
-/// Cost: an exp, a log and two divisions, some 3 ns with AVX-512.
+/// Both within 4 ulp for every finite s, subnormal results included (the worst seen in tests are 1.9 and 2.3);
+/// underflow to zero comes below s = −745.13.
+/// Cost: an exp, a log and two divisions, 2 to 3 ns with AVX-512.
 ///
 /// # Panics
 /// When the three lengths differ.
@@ -21,7 +22,9 @@ pub fn logistic(s: &[f64], softplus: &mut [f64], sigmoid: &mut [f64]) {
     dispatch!(plain::logistic, logistic_lanes(s: &[f64], softplus: &mut [f64], sigmoid: &mut [f64]));
 }
 
-/// eˣ, entry by entry, within 2 ulp; ∞ above 709.78, subnormal below −708.4, zero below −745.2, NaN for NaN.
+/// eˣ, entry by entry, within 2 ulp (the worst seen in tests is 1.01).
+///
+/// ∞ above 709.78, subnormal below −708.4 and as accurate there in units of its last place, zero below −745.13, NaN for NaN.
 ///
 /// # Panics
 /// When the lengths differ.
@@ -105,14 +108,14 @@ pub(crate) fn exp_one<S: Simd>(simd: S, x: f64) -> f64 {
     let p = simd.fma(p, r, 0.500_000_000_000_000_1);
     let y = 1.0 + simd.fma(r * r, p, r);
     // 2ⁿ as a product of two powers, for n from −1076 to 1024: the first product is exact, the second rounds once.
-    let n = shifted.to_bits() as i64 - ROUND.to_bits() as i64;
+    let n = (shifted.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64);
     let half = n >> 1;
-    y * power_of_two(half) * power_of_two(n - half)
+    y * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
 #[inline(always)]
 fn power_of_two(n: i64) -> f64 {
-    f64::from_bits(((n + 1023) << 52) as u64)
+    f64::from_bits((n.wrapping_add(1023) << 52) as u64)
 }
 
 /// log(1 + e) for e in [0, 1]: where e > √2 − 1, as ln 2 + log(1 + f) with f = (e − 1)/2.

@@ -108,8 +108,8 @@ fn box_muller([x, y]: [u64; 2]) -> [f64; 2] {
 fn minus_two_ln(v: f64) -> f64 {
     // Adding 1 − √½ in units of the mantissa carries into the exponent where m would pass √2.
     const SHIFT: u64 = 0x3FF0_0000_0000_0000 - 0x3FE6_A09E_667F_3BCD;
-    let bits = v.to_bits() + SHIFT;
-    let m = f64::from_bits((bits & 0x000F_FFFF_FFFF_FFFF) + 0x3FE6_A09E_667F_3BCD);
+    let bits = v.to_bits().wrapping_add(SHIFT);
+    let m = f64::from_bits((bits & 0x000F_FFFF_FFFF_FFFF).wrapping_add(0x3FE6_A09E_667F_3BCD));
     // k + 1023 in the low bits of 2⁵² is an integer read back by one exact subtraction.
     let k = f64::from_bits(bits >> 52 | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
     let s = (m - 1.0) / (m + 1.0);

@@ -259,7 +259,7 @@ pub(crate) fn batch_mut<const P: usize>(of: &mut [f64], d: usize, k: usize) -> [
     })
 }
 
-/// Calls `$tile::<P>` on the vectors k, …, k + P − 1 until all of `$count` are done, P falling from `$most` (4, 2 or 1).
+/// Runs `$call` for the vectors k, …, k + P − 1 until all of `$count` are done, with P from 4, 2, 1 and at most `$most`.
 macro_rules! in_batches {
     ($count:expr, $most:expr, |$k:ident, $p:ident| $call:expr) => {{
         let (count, most): (usize, usize) = ($count, $most);

@@ -148,7 +148,7 @@ pub(crate) fn scaled<const R: usize>(alpha: f64, of: &[f64], d: usize, k: usize,
     out
 }
 
-/// Calls `$block` on the rows of a triangle, four by four and then one by one.
+/// Runs `$block` for the rows i, …, i + R − 1 of a triangle, four by four and then one by one.
 macro_rules! in_row_blocks {
     ($d:expr, |$i:ident, $r:ident| $block:expr) => {{
         let d: usize = $d;
