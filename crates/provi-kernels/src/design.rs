@@ -1,0 +1,278 @@
+//! Passes over a design matrix A, row-major, one observation a_n per row.
+//!
+//! Observations often outgrow the caches. A caller that wants one sweep over memory takes the rows in chunks
+//! of some 30 to 500 kB and calls [`predict`], its link, and [`pull_back`] on each before going to the next.
+
+use crate::{
+    dispatch::dispatch,
+    lanes::Simd,
+    tile::{batch, close_rows, close_vectors, dots, in_batches},
+};
+
+/// The linear predictors of S points: `out[n·S + k]` = a_n · z_k.
+///
+/// The result for one row and one point depends on no other row or point. Cost: 2·rows·d·S flops, A read once.
+///
+/// # Panics
+/// When `rows` or `points` is no multiple of d, or `out` is not of rows × S entries.
+pub fn predict(rows: &[f64], d: usize, points: &[f64], out: &mut [f64]) {
+    let (count, samples) = (multiple(rows, d, "rows"), multiple(points, d, "points"));
+    if d == 0 {
+        return out.fill(0.0);
+    }
+    assert_eq!(out.len(), count * samples, "predict: out is rows × points");
+    dispatch!(plain::predict, predict_lanes(rows: &[f64], d: usize, points: &[f64], out: &mut [f64]));
+}
+
+/// The transposed pass: out_k ← out_k + Σ_n w_{n,k} a_n, with w_{n,k} at `weights[n·S + k]` and out_k at `out[k·d..]`.
+///
+/// Each entry of `out` is summed in the order of the rows, from what it held before: the result for one point depends on
+/// no other point, and not on how the rows are split over calls. Cost: 2·rows·d·S flops.
+///
+/// # Panics
+/// When `rows` or `out` is no multiple of d, or `weights` is not of rows × S entries.
+pub fn pull_back(rows: &[f64], d: usize, weights: &[f64], out: &mut [f64]) {
+    let (count, samples) = (multiple(rows, d, "rows"), multiple(out, d, "out"));
+    if d == 0 {
+        return;
+    }
+    assert_eq!(weights.len(), count * samples, "pull_back: weights are rows × points");
+    dispatch!(plain::pull_back, pull_back_lanes(rows: &[f64], d: usize, weights: &[f64], out: &mut [f64]));
+}
+
+/// How many vectors of d entries; none when d = 0.
+fn multiple(of: &[f64], d: usize, what: &str) -> usize {
+    let count = of.len().checked_div(d).unwrap_or(0);
+    assert_eq!(of.len(), count * d, "design: {what} are vectors of d = {d} entries");
+    count
+}
+
+#[inline(always)]
+fn predict_lanes<S: Simd>(simd: S, rows: &[f64], d: usize, points: &[f64], out: &mut [f64]) {
+    let (count, samples) = (rows.len() / d, points.len() / d);
+    let mut n = 0;
+    while n + 4 <= count {
+        predict_rows::<S, 4>(simd, n, rows, d, points, &mut out[n * samples..(n + 4) * samples]);
+        n += 4;
+    }
+    while n < count {
+        predict_rows::<S, 1>(simd, n, rows, d, points, &mut out[n * samples..(n + 1) * samples]);
+        n += 1;
+    }
+}
+
+#[inline(always)]
+fn predict_rows<S: Simd, const R: usize>(
+    simd: S,
+    n: usize,
+    rows: &[f64],
+    d: usize,
+    points: &[f64],
+    out: &mut [f64],
+) {
+    let rows = batch::<R>(rows, d, n);
+    let samples = points.len() / d;
+    in_batches!(samples, if S::WIDE { 4 } else { 1 }, |k, P| {
+        let open = dots::<S, R, P>(simd, d / 8, rows, batch::<P>(points, d, k));
+        if P == 1 {
+            let sums = close_rows(simd, &open, 0);
+            for r in 0..R {
+                out[r * samples + k] = sums[r];
+            }
+        } else {
+            for r in 0..R {
+                let sums = close_vectors(simd, &open, r);
+                out[r * samples + k..][..P].copy_from_slice(&sums[..P]);
+            }
+        }
+    });
+}
+
+/// Rows per block: those that fill about half of a first-level cache, for they are read once per pair of points.
+#[inline(always)]
+fn block(d: usize) -> usize {
+    (3072 / d).max(16)
+}
+
+#[inline(always)]
+fn pull_back_lanes<S: Simd>(simd: S, rows: &[f64], d: usize, weights: &[f64], out: &mut [f64]) {
+    let samples = out.len() / d;
+    if samples == 0 {
+        return;
+    }
+    let most = if S::WIDE { 8 } else { 4 };
+    let chunks = d.div_ceil(8);
+    let panels = chunks.div_ceil(most);
+    for (rows, weights) in rows.chunks(block(d) * d).zip(weights.chunks(block(d) * samples)) {
+        for panel in 0..panels {
+            let (from, to) = (chunks * panel / panels, chunks * (panel + 1) / panels);
+            let columns = 8 * from..d.min(8 * to);
+            in_batches!(samples, if S::WIDE { 2 } else { 1 }, |k, P| {
+                let columns = columns.clone();
+                match to - from {
+                    1 => pull_back_panel::<S, 0, P>(simd, rows, d, columns, weights, samples, k, out),
+                    2 => pull_back_panel::<S, 1, P>(simd, rows, d, columns, weights, samples, k, out),
+                    3 => pull_back_panel::<S, 2, P>(simd, rows, d, columns, weights, samples, k, out),
+                    4 => pull_back_panel::<S, 3, P>(simd, rows, d, columns, weights, samples, k, out),
+                    5 if S::WIDE => {
+                        pull_back_panel::<S, 4, P>(simd, rows, d, columns, weights, samples, k, out)
+                    }
+                    6 if S::WIDE => {
+                        pull_back_panel::<S, 5, P>(simd, rows, d, columns, weights, samples, k, out)
+                    }
+                    7 if S::WIDE => {
+                        pull_back_panel::<S, 6, P>(simd, rows, d, columns, weights, samples, k, out)
+                    }
+                    8 if S::WIDE => {
+                        pull_back_panel::<S, 7, P>(simd, rows, d, columns, weights, samples, k, out)
+                    }
+                    _ => unreachable!("a panel has at most {most} chunks"),
+                }
+            });
+        }
+    }
+}
+
+/// The sums of P points over F full chunks of columns and a last one of at most eight, held in registers.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "an inner loop, called from one place")]
+fn pull_back_panel<S: Simd, const F: usize, const P: usize>(
+    simd: S,
+    rows: &[f64],
+    d: usize,
+    columns: std::ops::Range<usize>,
+    weights: &[f64],
+    samples: usize,
+    k: usize,
+    out: &mut [f64],
+) {
+    let mut full = [[simd.splat(0.0); F]; P];
+    let mut last = [simd.splat(0.0); P];
+    for p in 0..P {
+        let (chunks, tail) = split::<F>(&out[(k + p) * d..][columns.clone()]);
+        for f in 0..F {
+            full[p][f] = simd.load(&chunks[f]);
+        }
+        last[p] = simd.load_partial(tail);
+    }
+    for (row, weights) in rows.chunks_exact(d).zip(weights.chunks_exact(samples)) {
+        let (chunks, tail) = split::<F>(&row[columns.clone()]);
+        let tail = simd.load_partial(tail);
+        let weights = &weights[k..][..P];
+        for p in 0..P {
+            let w = simd.splat(weights[p]);
+            for f in 0..F {
+                full[p][f] = simd.mul_add(w, simd.load(&chunks[f]), full[p][f]);
+            }
+            last[p] = simd.mul_add(w, tail, last[p]);
+        }
+    }
+    for p in 0..P {
+        let target = &mut out[(k + p) * d..][columns.clone()];
+        let (chunks, tail) = target.split_at_mut(8 * F);
+        for (f, chunk) in chunks.as_chunks_mut().0.iter_mut().enumerate() {
+            simd.store(full[p][f], chunk);
+        }
+        simd.store_partial(last[p], tail);
+    }
+}
+
+#[inline(always)]
+fn split<const F: usize>(columns: &[f64]) -> (&[[f64; 8]], &[f64]) {
+    let (chunks, tail) = columns.split_at(8 * F);
+    (&chunks.as_chunks().0[..F], tail)
+}
+
+mod plain {
+    pub(super) fn predict(rows: &[f64], d: usize, points: &[f64], out: &mut [f64]) {
+        let samples = points.len() / d;
+        for (n, row) in rows.chunks_exact(d).enumerate() {
+            for (k, point) in points.chunks_exact(d).enumerate() {
+                out[n * samples + k] = row.iter().zip(point).map(|(a, z)| a * z).sum();
+            }
+        }
+    }
+
+    pub(super) fn pull_back(rows: &[f64], d: usize, weights: &[f64], out: &mut [f64]) {
+        let samples = out.len() / d;
+        for (n, row) in rows.chunks_exact(d).enumerate() {
+            for (k, out) in out.chunks_exact_mut(d).enumerate() {
+                for (o, a) in out.iter_mut().zip(row) {
+                    *o += weights[n * samples + k] * a;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{predict, pull_back};
+    use crate::check::{SIZES, agree, each_level, numbers};
+    use proptest::prelude::*;
+
+    fn predicted(rows: &[f64], d: usize, points: &[f64]) -> Vec<f64> {
+        let mut out = vec![f64::NAN; rows.len() / d * (points.len() / d)];
+        predict(rows, d, points, &mut out);
+        out
+    }
+
+    fn pulled(rows: &[f64], d: usize, weights: &[f64], samples: usize) -> Vec<f64> {
+        let mut out = numbers(9, samples * d);
+        pull_back(rows, d, weights, &mut out);
+        out
+    }
+
+    fn both_agree(seed: u64, count: usize, d: usize, samples: usize) {
+        let (rows, points) = (numbers(seed, count * d), numbers(seed + 1, samples * d));
+        let weights = numbers(seed + 2, count * samples);
+        agree(1e-14, || predicted(&rows, d, &points));
+        agree(1e-14, || pulled(&rows, d, &weights, samples));
+    }
+
+    #[test]
+    fn the_edges_of_every_block_agree_with_the_twins() {
+        for d in SIZES.into_iter().filter(|&d| d > 0) {
+            for (count, samples) in [(0, 1), (1, 0), (1, 1), (5, 2), (9, 3), (250, 1), (6, 7), (4, 64)] {
+                both_agree(d as u64, count, d, samples);
+            }
+        }
+        both_agree(3, 9, 203, 5);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn any_shape_agrees_with_the_twins(seed in 0u64..1000, count in 0usize..40, d in 1usize..90, samples in 0usize..14) {
+            both_agree(seed, count, d, samples);
+        }
+    }
+
+    #[test]
+    fn a_point_does_not_see_its_neighbours_nor_how_rows_are_split() {
+        let (count, d, samples) = (37, 29, 11);
+        let (rows, points, weights) =
+            (numbers(1, count * d), numbers(2, samples * d), numbers(3, count * samples));
+        each_level(|| {
+            let all = predicted(&rows, d, &points);
+            let pulls = pulled(&rows, d, &weights, samples);
+            for k in 0..samples {
+                let alone = predicted(&rows, d, &points[k * d..][..d]);
+                assert!((0..count).all(|n| alone[n].to_bits() == all[n * samples + k].to_bits()));
+                let mut out = numbers(9, samples * d)[k * d..][..d].to_vec();
+                let own: Vec<f64> = (0..count).map(|n| weights[n * samples + k]).collect();
+                pull_back(&rows[..13 * d], d, &own[..13], &mut out);
+                pull_back(&rows[13 * d..], d, &own[13..], &mut out);
+                assert!((0..d).all(|j| out[j].to_bits() == pulls[k * d + j].to_bits()));
+            }
+        });
+    }
+
+    #[test]
+    fn nothing_in_nothing_out() {
+        let mut out = [1.0; 3];
+        predict(&[], 0, &[], &mut out);
+        pull_back(&[], 0, &[], &mut []);
+        assert!(out.iter().all(|&x| x.abs() < f64::MIN_POSITIVE));
+    }
+}

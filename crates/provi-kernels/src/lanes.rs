@@ -1,0 +1,144 @@
+//! Eight lanes of f64, and the right to use the instructions that work on them.
+//!
+//! All of the crate's `unsafe` is in `lanes/x86.rs`, which needs it to call intrinsics, and in the one
+//! macro of `dispatch.rs`, which enters code compiled for a detected instruction set.
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;
+
+/// A token: who holds one may run eight-lane arithmetic in its instruction set.
+pub(crate) trait Simd: Copy {
+    /// Eight lanes.
+    type Vector: Copy;
+
+    /// Whether `mul_add` rounds once.
+    const FUSED: bool;
+
+    /// Whether eight lanes fill one register of 32, so that 4 × 4 tiles of sums stay in registers.
+    const WIDE: bool;
+
+    fn splat(self, x: f64) -> Self::Vector;
+    fn load(self, from: &[f64; 8]) -> Self::Vector;
+
+    /// The first lanes from a slice of at most eight entries, zeros after them.
+    fn load_partial(self, from: &[f64]) -> Self::Vector;
+    fn store(self, v: Self::Vector, to: &mut [f64; 8]);
+
+    /// The first lanes into a slice of at most eight entries.
+    fn store_partial(self, v: Self::Vector, to: &mut [f64]);
+
+    /// a·b + c in each lane.
+    fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+
+    /// The sums over lanes of four vectors, each as ((0+1)+(2+3)) + ((4+5)+(6+7)).
+    fn sums(self, of: [Self::Vector; 4]) -> [f64; 4];
+
+    /// a·b + c, fused where `mul_add` is: for element-wise bodies, which the compiler vectorises by itself.
+    #[inline(always)]
+    fn fma(self, a: f64, b: f64, c: f64) -> f64 {
+        if Self::FUSED { a.mul_add(b, c) } else { a * b + c }
+    }
+}
+
+/// The target's baseline: lanes in an array.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Simd for Portable {
+    type Vector = [f64; 8];
+
+    // Elsewhere `f64::mul_add` is a function call.
+    const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn splat(self, x: f64) -> [f64; 8] {
+        [x; 8]
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f64; 8]) -> [f64; 8] {
+        *from
+    }
+
+    #[inline(always)]
+    fn load_partial(self, from: &[f64]) -> [f64; 8] {
+        let mut v = [0.0; 8];
+        v[..from.len()].copy_from_slice(from);
+        v
+    }
+
+    #[inline(always)]
+    fn store(self, v: [f64; 8], to: &mut [f64; 8]) {
+        *to = v;
+    }
+
+    #[inline(always)]
+    fn store_partial(self, v: [f64; 8], to: &mut [f64]) {
+        to.copy_from_slice(&v[..to.len()]);
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: [f64; 8], b: [f64; 8], mut c: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            c[l] = self.fma(a[l], b[l], c[l]);
+        }
+        c
+    }
+
+    #[inline(always)]
+    fn sums(self, of: [[f64; 8]; 4]) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        for i in 0..4 {
+            let v = of[i];
+            sums[i] = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn obeys<S: Simd>(simd: S) {
+        let a: [f64; 8] = std::array::from_fn(|l| 1.0 + l as f64);
+        let mut out = [0.0; 8];
+        for n in 0..=8 {
+            simd.store(simd.load_partial(&a[..n]), &mut out);
+            assert!((0..8).all(|l| out[l].to_bits() == if l < n { a[l].to_bits() } else { 0 }));
+            let mut part = [-1.0; 8];
+            simd.store_partial(simd.load(&a), &mut part[..n]);
+            assert!((0..8).all(|l| part[l].to_bits() == if l < n { a[l] } else { -1.0f64 }.to_bits()));
+        }
+        let v = simd.mul_add(simd.load(&a), simd.splat(2.0), simd.splat(0.5));
+        simd.store(v, &mut out);
+        assert!((0..8).all(|l| out[l].to_bits() == (2.0 * a[l] + 0.5).to_bits()));
+        let four = [simd.load(&a), simd.splat(1.0), simd.splat(0.0), v];
+        assert_eq!(simd.sums(four).map(f64::to_bits), [36.0, 8.0, 0.0, 76.0].map(f64::to_bits));
+        // The order of the sum is part of the contract: here each order gives another number.
+        let b: [f64; 8] = std::array::from_fn(|l| 1.0 / (3.0 + (l * l) as f64));
+        let tree = ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7]));
+        assert_eq!(simd.sums([simd.load(&b); 4]).map(f64::to_bits), [tree.to_bits(); 4]);
+    }
+
+    fn obeys_here<S: Simd>(simd: S) -> bool {
+        obeys(simd);
+        true
+    }
+
+    #[test]
+    fn every_instruction_set_obeys_the_same_laws() {
+        for level in crate::dispatch::tests::levels() {
+            let ran = crate::dispatch::tests::at(
+                level,
+                || crate::dispatch::dispatch!(plainly, obeys_here() -> bool),
+            );
+            assert!(ran);
+        }
+    }
+
+    fn plainly() -> bool {
+        true
+    }
+}

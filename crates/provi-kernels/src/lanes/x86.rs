@@ -1,0 +1,174 @@
+//! The two x86 tokens. Their constructors carry the features, so a token proves that they are there.
+
+use super::Simd;
+use std::arch::x86_64::*;
+
+/// AVX-512 F, DQ, BW, VL, with AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
+    pub(crate) fn new() -> Self {
+        Avx512(())
+    }
+}
+
+/// The mask of the first `n ≤ 8` lanes.
+#[inline(always)]
+fn mask(n: usize) -> __mmask8 {
+    debug_assert!(n <= 8);
+    ((1u32 << (n & 15)) - 1) as __mmask8
+}
+
+impl Simd for Avx512 {
+    type Vector = __m512d;
+    const FUSED: bool = true;
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn splat(self, x: f64) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_set1_pd(x) }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f64; 8]) -> __m512d {
+        // SAFETY: `self` proves AVX-512F; the eight entries are readable, at any alignment.
+        unsafe { _mm512_loadu_pd(from.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn load_partial(self, from: &[f64]) -> __m512d {
+        // SAFETY: `self` proves AVX-512F; only lanes under the mask, which are entries of `from`, are read.
+        unsafe { _mm512_maskz_loadu_pd(mask(from.len()), from.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn store(self, v: __m512d, to: &mut [f64; 8]) {
+        // SAFETY: `self` proves AVX-512F; the eight entries are writable, at any alignment.
+        unsafe { _mm512_storeu_pd(to.as_mut_ptr(), v) }
+    }
+
+    #[inline(always)]
+    fn store_partial(self, v: __m512d, to: &mut [f64]) {
+        // SAFETY: `self` proves AVX-512F; only lanes under the mask, which are entries of `to`, are written.
+        unsafe { _mm512_mask_storeu_pd(to.as_mut_ptr(), mask(to.len()), v) }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_fmadd_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn sums(self, [a, b, c, d]: [__m512d; 4]) -> [f64; 4] {
+        // SAFETY: `self` proves AVX-512F and AVX; the array is 32 writable bytes.
+        unsafe {
+            let ab = _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+            let cd = _mm512_add_pd(_mm512_unpacklo_pd(c, d), _mm512_unpackhi_pd(c, d));
+            let even = _mm512_permutex2var_pd(ab, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), cd);
+            let odd = _mm512_permutex2var_pd(ab, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), cd);
+            let halves = _mm512_add_pd(even, odd);
+            let sums = _mm256_add_pd(_mm512_castpd512_pd256(halves), _mm512_extractf64x4_pd::<1>(halves));
+            let mut out = [0.0; 4];
+            _mm256_storeu_pd(out.as_mut_ptr(), sums);
+            out
+        }
+    }
+}
+
+/// AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    #[target_feature(enable = "avx2,fma")]
+    pub(crate) fn new() -> Self {
+        Avx2(())
+    }
+}
+
+/// All ones in the first `n ≤ 8` of eight words, as two masks of four.
+#[inline(always)]
+fn masks(_: Avx2, n: usize) -> (__m256i, __m256i) {
+    static WINDOW: [i64; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+    let window = &WINDOW[8 - n..][..8];
+    // SAFETY: the token proves AVX; eight words from `window` are readable.
+    unsafe {
+        let start = window.as_ptr();
+        (_mm256_loadu_si256(start.cast()), _mm256_loadu_si256(start.add(4).cast()))
+    }
+}
+
+#[inline(always)]
+fn sums_of_four(_: Avx2, [a, b, c, d]: [__m256d; 4]) -> __m256d {
+    // SAFETY: the token proves AVX.
+    unsafe {
+        let (ab, cd) = (_mm256_hadd_pd(a, b), _mm256_hadd_pd(c, d));
+        _mm256_add_pd(_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x31>(ab, cd))
+    }
+}
+
+impl Simd for Avx2 {
+    type Vector = (__m256d, __m256d);
+    const FUSED: bool = true;
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn splat(self, x: f64) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe { (_mm256_set1_pd(x), _mm256_set1_pd(x)) }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f64; 8]) -> Self::Vector {
+        // SAFETY: `self` proves AVX; the eight entries are readable, at any alignment.
+        unsafe { (_mm256_loadu_pd(from.as_ptr()), _mm256_loadu_pd(from.as_ptr().add(4))) }
+    }
+
+    #[inline(always)]
+    fn load_partial(self, from: &[f64]) -> Self::Vector {
+        let (low, high) = masks(self, from.len());
+        let start = from.as_ptr();
+        // SAFETY: `self` proves AVX; only lanes under the masks, which are entries of `from`, are read.
+        unsafe { (_mm256_maskload_pd(start, low), _mm256_maskload_pd(start.wrapping_add(4), high)) }
+    }
+
+    #[inline(always)]
+    fn store(self, v: Self::Vector, to: &mut [f64; 8]) {
+        // SAFETY: `self` proves AVX; the eight entries are writable, at any alignment.
+        unsafe {
+            _mm256_storeu_pd(to.as_mut_ptr(), v.0);
+            _mm256_storeu_pd(to.as_mut_ptr().add(4), v.1);
+        }
+    }
+
+    #[inline(always)]
+    fn store_partial(self, v: Self::Vector, to: &mut [f64]) {
+        let (low, high) = masks(self, to.len());
+        let start = to.as_mut_ptr();
+        // SAFETY: `self` proves AVX; only lanes under the masks, which are entries of `to`, are written.
+        unsafe {
+            _mm256_maskstore_pd(start, low, v.0);
+            _mm256_maskstore_pd(start.wrapping_add(4), high, v.1);
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves FMA.
+        unsafe { (_mm256_fmadd_pd(a.0, b.0, c.0), _mm256_fmadd_pd(a.1, b.1, c.1)) }
+    }
+
+    #[inline(always)]
+    fn sums(self, [a, b, c, d]: [Self::Vector; 4]) -> [f64; 4] {
+        let low = sums_of_four(self, [a.0, b.0, c.0, d.0]);
+        let high = sums_of_four(self, [a.1, b.1, c.1, d.1]);
+        let mut out = [0.0; 4];
+        // SAFETY: `self` proves AVX; the array is 32 writable bytes.
+        unsafe { _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(low, high)) };
+        out
+    }
+}
