@@ -27,6 +27,16 @@ pub enum Error {
         /// The size it must have.
         expected: usize,
     },
+    /// A position past the end.
+    #[error("index {index} is out of range for {what} of length {length}")]
+    Index {
+        /// The object indexed.
+        what: &'static str,
+        /// The position asked for.
+        index: usize,
+        /// The object's size.
+        length: usize,
+    },
     /// No data where some is needed.
     #[error("{what} is empty")]
     Empty {
@@ -66,7 +76,9 @@ pub enum Error {
         pivot: usize,
     },
     /// An eigendecomposition that did not converge.
-    #[error("the eigendecomposition of {what} (size {dim}) did not converge; look for huge or non-finite entries")]
+    #[error(
+        "the eigendecomposition of {what} (size {dim}) did not converge; look for huge or non-finite entries"
+    )]
     Eigen {
         /// The matrix.
         what: &'static str,
