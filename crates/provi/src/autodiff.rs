@@ -56,6 +56,7 @@ mod var;
 mod vector;
 
 use std::cell::RefCell;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 pub use matrix::Matrix;
@@ -131,7 +132,6 @@ where
 /// Usable from many threads at once; each evaluation borrows a tape from a pool, so that after the first ones
 /// nothing is allocated. A closure is best written in place, as the argument of [`Autodiff::new`]: the compiler
 /// then knows that it must work for any tape.
-#[derive(Debug)]
 pub struct Autodiff<F> {
     dim: usize,
     function: F,
@@ -172,6 +172,12 @@ where
         let result = work(&mut tape);
         pool().push(tape);
         result
+    }
+}
+
+impl<F> fmt::Debug for Autodiff<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Autodiff").field("dim", &self.dim).finish_non_exhaustive()
     }
 }
 

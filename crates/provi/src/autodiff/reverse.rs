@@ -32,10 +32,25 @@ impl Arena {
         adjoints[output] = 1.0;
         let mut end = self.values.len();
         for op in self.ops.iter().rev() {
-            let start = end - op.output_len(self);
-            let (before, after) = adjoints.split_at_mut(start);
-            self.pull_back(op, before, &after[..end - start]);
-            end = start;
+            match *op {
+                // Scalar code makes long tapes of these two.
+                Op::Scalar { input, slope } => {
+                    end -= 1;
+                    adjoints[input] += product(adjoints[end], slope);
+                }
+                Op::Scalar2 { inputs: [a, b], slopes } => {
+                    end -= 1;
+                    let y = adjoints[end];
+                    adjoints[a] += product(y, slopes[0]);
+                    adjoints[b] += product(y, slopes[1]);
+                }
+                op => {
+                    let start = end - op.output_len(self);
+                    let (before, after) = adjoints.split_at_mut(start);
+                    self.pull_back(op, before, &after[..end - start]);
+                    end = start;
+                }
+            }
         }
         gradient.copy_from_slice(&adjoints[..gradient.len()]);
         self.adjoints = adjoints;
@@ -43,14 +58,9 @@ impl Arena {
     }
 
     /// x̄ += ȳ · ∂y/∂x for one operation, with `x` the adjoints of all that came before it and `y` its own.
-    fn pull_back(&self, op: &Op, x: &mut [f64], y: &[f64]) {
-        match *op {
-            Op::Constant { .. } => {}
-            Op::Scalar { input, slope } => x[input] += product(y[0], slope),
-            Op::Scalar2 { inputs: [a, b], slopes } => {
-                x[a] += product(y[0], slopes[0]);
-                x[b] += product(y[0], slopes[1]);
-            }
+    fn pull_back(&self, op: Op, x: &mut [f64], y: &[f64]) {
+        match op {
+            Op::Constant { .. } | Op::Scalar { .. } | Op::Scalar2 { .. } => {}
             Op::Scale { input, len, factor } => axpy(factor, y, &mut x[input..input + len]),
             Op::Combine { inputs: [a, b], len, factor } => {
                 axpy(1.0, y, &mut x[a..a + len]);

@@ -13,6 +13,12 @@ use crate::error::Error;
 ///
 /// Arithmetic is elementwise, with an [`Operand`] on either side: another vector, a scalar ([`Var`] or `f64`,
 /// repeated), or constants (`&[f64]`). Entries and slices cost nothing; every other operation is one record.
+///
+/// Variables of two tapes do not mix, at compile time:
+/// ```compile_fail
+/// use provi::autodiff::gradient;
+/// let outer = gradient(|z| gradient(|y| y.sum() * z.sum(), &[1.0]).map_or(z.sum(), |_| z.sum()), &[1.0]);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Vector<'t> {
     pub(super) tape: Recorder<'t>,
