@@ -154,14 +154,6 @@ impl Design {
         matches!(self.storage, Storage::Sparse(_))
     }
 
-    /// The entries row by row, if they are stored densely.
-    pub(crate) fn dense_rows(&self) -> Option<&[f64]> {
-        match &self.storage {
-            Storage::Dense(entries) => Some(entries),
-            Storage::Sparse(_) => None,
-        }
-    }
-
     /// Calls `f(j, value)` on each stored entry of row n.
     pub(crate) fn for_each_in_row(&self, n: usize, mut f: impl FnMut(usize, f64)) {
         match &self.storage {

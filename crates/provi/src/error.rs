@@ -27,6 +27,16 @@ pub enum Error {
         /// The size it must have.
         expected: usize,
     },
+    /// A position past the end.
+    #[error("index {index} is out of range for {what} of length {length}")]
+    Index {
+        /// The object indexed.
+        what: &'static str,
+        /// The position asked for.
+        index: usize,
+        /// The object's size.
+        length: usize,
+    },
     /// No data where some is needed.
     #[error("{what} is empty")]
     Empty {

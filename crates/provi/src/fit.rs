@@ -88,7 +88,13 @@ pub struct Fit {
 }
 
 /// Runs `plan` in its own coordinates and hands the answer back in the user's.
-pub(crate) fn run(plan: &Plan, view: Evaluator<'_>, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+pub(crate) fn run(
+    plan: &Plan,
+    view: Evaluator<'_>,
+    target: &dyn Target,
+    seed: Seed,
+    watch: &mut Watch<'_>,
+) -> Result<Fit> {
     let begin = Instant::now();
     let outcome = match plan.method.space() {
         Space::Triangular => descend::<Triangular>(plan, view, plan.start.clone(), seed, watch, begin)?,
@@ -176,7 +182,9 @@ impl StepSpace for Triangular {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
         Ok(match plan.method.guard() {
             Guard::Prox => Box::new(Prox::new(dim)),
-            Guard::Projection => Box::new(ProjTriangular::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?),
+            Guard::Projection => {
+                Box::new(ProjTriangular::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?)
+            }
             Guard::Nothing => Box::new(nothing()),
         })
     }

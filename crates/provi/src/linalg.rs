@@ -162,11 +162,6 @@ impl Cholesky {
         );
     }
 
-    /// Each row x of `rows` ← L⁻¹x: rows·L⁻ᵀ.
-    pub(crate) fn solve_lower_rows(&self, rows: &mut Matrix) {
-        triangular_solve::solve_lower_triangular_in_place(self.lower(), transposed_view_mut(rows), Par::Seq);
-    }
-
     /// H⁻¹ into `out`.
     pub(crate) fn inverse_into(&self, out: &mut Matrix) {
         let inverse = self.inverse_lower();

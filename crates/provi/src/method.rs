@@ -137,13 +137,19 @@ impl Method {
         let d = curvature.dim();
         let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
         // At the optimum the energy estimator's variance is at most (d+3)M²·d/μ.
-        let v_star = || noise::v_star_bound(d, smoothness, noise::optimum_distance2(d, curvature.convexity())?);
+        let v_star =
+            || noise::v_star_bound(d, smoothness, noise::optimum_distance2(d, curvature.convexity())?);
         match self {
             Self::ProxEnergy => noise::energy_batch(d, smoothness, draws, v_star()?),
-            Self::ProjEntropy | Self::ProjEntropyTriangular => noise::entropy_batch(d, smoothness, draws, v_star()?),
+            Self::ProjEntropy | Self::ProjEntropyTriangular => {
+                noise::entropy_batch(d, smoothness, draws, v_star()?)
+            }
             Self::ProjStl => {
-                let residual =
-                    noise::residual_smoothness(smoothness, curvature.convexity(), curvature.residual_smoothness())?;
+                let residual = noise::residual_smoothness(
+                    smoothness,
+                    curvature.convexity(),
+                    curvature.residual_smoothness(),
+                )?;
                 noise::stl_batch(d, smoothness, residual, curvature.trace_inverse(), draws)
             }
             Self::Exact => noise::exact_prox(smoothness),

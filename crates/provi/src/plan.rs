@@ -85,7 +85,13 @@ impl Planner {
             Method::Exact => {
                 let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
                 let steps = contraction.steps_to(start, accuracy)?;
-                self.finish_distance(setting, constants, Schedule::constant(contraction.optimal_gamma())?, steps, start)
+                self.finish_distance(
+                    setting,
+                    constants,
+                    Schedule::constant(contraction.optimal_gamma())?,
+                    steps,
+                    start,
+                )
             }
             _ => {
                 let recursion = Recursion::new(constants.convexity, constants.noise)?;
@@ -101,10 +107,11 @@ impl Planner {
         let setting = self.setting(target, Coordinates::Curvature)?;
         let (constants, start) = setting.constants(self)?;
         let schedule = match self.method {
-            Method::Exact => {
-                Schedule::constant(Contraction::prox(constants.convexity, constants.smoothness)?.optimal_gamma())?
-            }
-            _ => Recursion::new(constants.convexity, constants.noise)?.optimal_schedule(start.max(f64::MIN_POSITIVE))?,
+            Method::Exact => Schedule::constant(
+                Contraction::prox(constants.convexity, constants.smoothness)?.optimal_gamma(),
+            )?,
+            _ => Recursion::new(constants.convexity, constants.noise)?
+                .optimal_schedule(start.max(f64::MIN_POSITIVE))?,
         };
         self.finish_distance(setting, constants, schedule, steps, start)
     }
@@ -155,14 +162,18 @@ impl Planner {
         let draws = setting.draws as f64;
         // In Laplace coordinates ∇²V ≈ I near the mode, where a = O(1 + (d+3)/N) and b = O(d(d+3)/N).
         let gamma = match self.method {
-            Method::Exact => 1.0 / setting.curvature.as_ref().and_then(Curvature::smoothness).ok_or(MISSING_SMOOTHNESS)?,
+            Method::Exact => {
+                1.0 / setting.curvature.as_ref().and_then(Curvature::smoothness).ok_or(MISSING_SMOOTHNESS)?
+            }
             _ => 0.5 / (1.0 + (d + 3.0) / draws),
         };
         let schedule = Schedule::practical(gamma, steps / 4, steps as f64 / 8.0)?;
         let average = Average::Polynomial { power: 3.0 };
         let constants = setting.constants(self).ok();
         let promise = match &constants {
-            Some((constants, start)) => promise::of_steps(self.method, constants, *start, &schedule, steps, &setting),
+            Some((constants, start)) => {
+                promise::of_steps(self.method, constants, *start, &schedule, steps, &setting)
+            }
             None => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
         };
         // The promise is about the last iterate; an average is what practice wants.
@@ -186,7 +197,9 @@ impl Planner {
             });
         }
         let curvature = target.curvature()?;
-        if !matches!(self.method, Method::Unproven(_)) && curvature.as_ref().is_none_or(|c| c.smoothness().is_none()) {
+        if !matches!(self.method, Method::Unproven(_))
+            && curvature.as_ref().is_none_or(|c| c.smoothness().is_none())
+        {
             return Err(MISSING_SMOOTHNESS);
         }
         let zeros = vec![0.0; target.dim()];
@@ -200,7 +213,14 @@ impl Planner {
         Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws })
     }
 
-    fn finish_distance(&self, setting: Setting, constants: Constants, schedule: Schedule, steps: u64, start: f64) -> Result<Plan> {
+    fn finish_distance(
+        &self,
+        setting: Setting,
+        constants: Constants,
+        schedule: Schedule,
+        steps: u64,
+        start: f64,
+    ) -> Result<Plan> {
         let promise = promise::of_steps(self.method, &constants, start, &schedule, steps, &setting);
         Ok(self.assemble(setting, Some(constants), schedule, Average::Last, steps, promise))
     }
@@ -305,7 +325,9 @@ impl Setting {
         };
         let bound = match planner.method {
             Method::ProxEnergy => noise::energy(d, smoothness, distance2)?,
-            Method::ProjEntropy | Method::ProjEntropyTriangular => noise::entropy(d, smoothness, smoothness, distance2)?,
+            Method::ProjEntropy | Method::ProjEntropyTriangular => {
+                noise::entropy(d, smoothness, smoothness, distance2)?
+            }
             other => other.noise(curvature, self.draws.max(1))?,
         };
         let constants = Constants {
@@ -381,7 +403,12 @@ impl Plan {
     }
 
     /// [`Plan::run`] with a watcher that sees progress and may stop the run.
-    pub fn run_watched<T: Target + Sync>(&self, target: &T, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+    pub fn run_watched<T: Target + Sync>(
+        &self,
+        target: &T,
+        seed: Seed,
+        watch: &mut Watch<'_>,
+    ) -> Result<Fit> {
         self.check(target)?;
         match &self.frame.factor {
             None => crate::fit::run(self, Evaluator::Parallel(target), target, seed, watch),

@@ -1,6 +1,8 @@
 //! What is to be approximated: a density p(z, x) known through its logarithm and gradient.
 
+mod autodiff;
 mod closure;
+mod declared;
 mod family;
 mod gaussian;
 mod glm;
@@ -8,6 +10,7 @@ mod hierarchical;
 mod prior;
 
 pub use closure::Closure;
+pub use declared::Declared;
 pub use family::Family;
 pub use gaussian::GaussianTarget;
 pub use glm::Glm;

@@ -76,7 +76,13 @@ impl Promise {
     }
 
     pub(super) fn gap(value: f64, key: &'static str, provenance: Provenance) -> Self {
-        Self { value: Some(value), key: Some(key), norm: Some(Norm::Gap), provenance: Some(provenance), reason: None }
+        Self {
+            value: Some(value),
+            key: Some(key),
+            norm: Some(Norm::Gap),
+            provenance: Some(provenance),
+            reason: None,
+        }
     }
 }
 
@@ -90,7 +96,9 @@ pub(super) fn of_steps(
     setting: &Setting,
 ) -> Promise {
     let value = match method {
-        Method::Unproven(_) => return Promise::none("no theorem covers this pairing of estimator and step".into()),
+        Method::Unproven(_) => {
+            return Promise::none("no theorem covers this pairing of estimator and step".into());
+        }
         Method::Exact => Contraction::prox(constants.convexity, constants.smoothness)
             .map(|c| c.propagate(schedule, steps, start)),
         _ => Recursion::new(constants.convexity, constants.noise).map(|r| match schedule {

@@ -1,7 +1,7 @@
 //! Projections on the non-degenerate sets.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, eigen, eigenvalues, spectral_map};
+use crate::linalg::{Cholesky, eigen, spectral_map};
 use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
 use crate::optimize::{Moved, Operator};
 use crate::scalar::Positive;
@@ -121,15 +121,15 @@ impl Operator for ProjSymmetric {
     }
 }
 
-/// λ_min of a packed symmetric factor.
-pub(crate) fn least_eigenvalue(dim: usize, packed: &[f64]) -> Result<f64> {
-    Ok(eigenvalues("symmetric factor", &crate::matrix::unpack_symmetric(dim, packed))?[0])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn least_eigenvalue(dim: usize, packed: &[f64]) -> Result<f64> {
+        let square = crate::matrix::unpack_symmetric(dim, packed);
+        Ok(crate::linalg::eigenvalues("symmetric factor", &square)?[0])
+    }
 
     fn unknown() -> Moved {
         Moved { distance: f64::MAX, value: None }

@@ -1,10 +1,9 @@
 //! A target from a Rust function that computes value and gradient.
 
 use super::Target;
-use crate::curvature::Curvature;
 use crate::error::{Error, Result};
 
-/// A log density given as a function `(z, gradient) ↦ log p(z, x)`.
+/// A log density given as a function `(z, gradient) ↦ log p(z, x)`. [`super::Declared`] adds what is known of it.
 ///
 /// ```
 /// use provi::target::{Closure, Target};
@@ -22,8 +21,6 @@ use crate::error::{Error, Result};
 pub struct Closure<F> {
     dim: usize,
     function: F,
-    curvature: Option<Curvature>,
-    names: Option<Vec<String>>,
 }
 
 impl<F: Fn(&[f64], &mut [f64]) -> f64> Closure<F> {
@@ -32,25 +29,7 @@ impl<F: Fn(&[f64], &mut [f64]) -> f64> Closure<F> {
         if dim == 0 {
             return Err(Error::Empty { what: "target (dimension 0)" });
         }
-        Ok(Self { dim, function, curvature: None, names: None })
-    }
-
-    /// Declares bounds of ∇²V; proofs that rest on them say "declared".
-    pub fn with_curvature(mut self, curvature: Curvature) -> Result<Self> {
-        if curvature.dim() != self.dim {
-            return Err(Error::Shape { what: "curvature", found: curvature.dim(), expected: self.dim });
-        }
-        self.curvature = Some(curvature);
-        Ok(self)
-    }
-
-    /// Names the coordinates.
-    pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
-        if names.len() != self.dim {
-            return Err(Error::Shape { what: "names", found: names.len(), expected: self.dim });
-        }
-        self.names = Some(names);
-        Ok(self)
+        Ok(Self { dim, function })
     }
 }
 
@@ -61,13 +40,5 @@ impl<F: Fn(&[f64], &mut [f64]) -> f64> Target for Closure<F> {
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
         Ok((self.function)(z, gradient))
-    }
-
-    fn curvature(&self) -> Result<Option<Curvature>> {
-        Ok(self.curvature.clone())
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.names.clone().unwrap_or_else(|| (0..self.dim).map(|i| format!("z{i}")).collect())
     }
 }

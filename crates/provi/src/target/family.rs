@@ -106,8 +106,11 @@ impl Family {
             Self::Probit => {
                 let sign = 2.0 * y - 1.0;
                 let t = sign * s;
-                let ratio = special::inverse_mills(t);
-                [-special::log_normal_cdf(t), -sign * ratio, ratio * (ratio + t).max(0.0)]
+                [
+                    -special::log_normal_cdf(t),
+                    -sign * special::inverse_mills(t),
+                    special::log_normal_cdf_curvature(t),
+                ]
             }
             Self::Poisson => {
                 let e = s.exp();

@@ -1,0 +1,96 @@
+//! A target with what its owner knows about it.
+
+use super::{Scratch, Target};
+use crate::curvature::Curvature;
+use crate::error::{Error, Result};
+use crate::expectation::Expectations;
+use crate::matrix::Matrix;
+
+/// Any target, with a curvature on its owner's word and names of its owner's choice.
+///
+/// ```
+/// use provi::{Curvature, Quadratic, target::{Closure, Declared, Target}};
+///
+/// let quartic = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
+///     gradient[0] = -z[0] - 0.1 * z[0].sin();
+///     -0.5 * z[0] * z[0] + 0.1 * z[0].cos()
+/// })?;
+/// let curvature = Curvature::declared(1, Quadratic::Scalar(0.9), Some(Quadratic::Scalar(1.1)))?;
+/// let target = Declared::new(quartic).with_curvature(curvature)?.with_names(vec!["angle".into()])?;
+/// assert_eq!(target.names(), ["angle"]);
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Declared<T> {
+    inner: T,
+    curvature: Option<Curvature>,
+    names: Option<Vec<String>>,
+}
+
+impl<T: Target> Declared<T> {
+    /// The target as it is.
+    pub fn new(inner: T) -> Self {
+        Self { inner, curvature: None, names: None }
+    }
+
+    /// Declares bounds of ∇²V; what rests on them carries the curvature's own provenance.
+    pub fn with_curvature(mut self, curvature: Curvature) -> Result<Self> {
+        if curvature.dim() != self.inner.dim() {
+            return Err(Error::Shape {
+                what: "curvature",
+                found: curvature.dim(),
+                expected: self.inner.dim(),
+            });
+        }
+        self.curvature = Some(curvature);
+        Ok(self)
+    }
+
+    /// Names the coordinates.
+    pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
+        if names.len() != self.inner.dim() {
+            return Err(Error::Shape { what: "names", found: names.len(), expected: self.inner.dim() });
+        }
+        self.names = Some(names);
+        Ok(self)
+    }
+}
+
+impl<T: Target> Target for Declared<T> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        self.inner.log_density(z, gradient)
+    }
+
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.inner.log_densities(points, values, gradients, scratch)
+    }
+
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+        self.inner.hessian(z, out)
+    }
+
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        match &self.curvature {
+            Some(curvature) => Ok(Some(curvature.clone())),
+            None => self.inner.curvature(),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.names.clone().unwrap_or_else(|| self.inner.names())
+    }
+
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        self.inner.expectations()
+    }
+}
