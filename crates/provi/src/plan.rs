@@ -80,7 +80,8 @@ impl Planner {
     /// The shortest proved run with E‖w_T − w*‖² ≤ `accuracy`, in the norm of the coordinates.
     pub fn to_distance(&self, target: &dyn Target, accuracy: f64) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Curvature)?;
-        let (constants, start) = setting.constants(self)?;
+        let constants = setting.constants(self)?;
+        let start = constants.start;
         match self.method {
             Method::Exact => {
                 let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
@@ -90,14 +91,13 @@ impl Planner {
                     constants,
                     Schedule::constant(contraction.optimal_gamma())?,
                     steps,
-                    start,
                 )
             }
             _ => {
                 let recursion = Recursion::new(constants.convexity, constants.noise)?;
                 let steps = recursion.steps_to(start, accuracy, MOST_STEPS)?;
                 let schedule = recursion.optimal_schedule(start.max(f64::MIN_POSITIVE))?;
-                self.finish_distance(setting, constants, schedule, steps, start)
+                self.finish_distance(setting, constants, schedule, steps)
             }
         }
     }
@@ -105,7 +105,8 @@ impl Planner {
     /// The proved run of `steps` steps with the smallest bound on E‖w_T − w*‖².
     pub fn to_steps(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Curvature)?;
-        let (constants, start) = setting.constants(self)?;
+        let constants = setting.constants(self)?;
+        let start = constants.start;
         let schedule = match self.method {
             Method::Exact => Schedule::constant(
                 Contraction::prox(constants.convexity, constants.smoothness)?.optimal_gamma(),
@@ -113,7 +114,7 @@ impl Planner {
             _ => Recursion::new(constants.convexity, constants.noise)?
                 .optimal_schedule(start.max(f64::MIN_POSITIVE))?,
         };
-        self.finish_distance(setting, constants, schedule, steps, start)
+        self.finish_distance(setting, constants, schedule, steps)
     }
 
     /// A run with steps of the caller's choice; the promise is what the recursion gives for them, if anything.
@@ -121,7 +122,7 @@ impl Planner {
         schedule.check()?;
         let setting = self.setting(target, Coordinates::Curvature)?;
         match setting.constants(self) {
-            Ok((constants, start)) => self.finish_distance(setting, constants, schedule, steps, start),
+            Ok(constants) => self.finish_distance(setting, constants, schedule, steps),
             Err(error) if matches!(self.method, Method::Unproven(_)) => {
                 let average = Average::Last;
                 Ok(self.assemble(setting, None, schedule, average, steps, Promise::none(error.to_string())))
@@ -134,7 +135,8 @@ impl Planner {
     /// needs a declared radius.
     pub fn convex(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Original)?;
-        let (constants, start) = setting.single_draw_constants(self)?;
+        let constants = setting.single_draw_constants(self)?;
+        let start = constants.start;
         let kind = self.method.step_kind();
         let schedule = Schedule::convex(kind, constants.noise.growth, constants.smoothness, steps)?;
         let gamma = schedule.at(0);
@@ -167,18 +169,21 @@ impl Planner {
             }
             _ => 0.5 / (1.0 + (d + 3.0) / draws),
         };
-        let schedule = Schedule::practical(gamma, steps / 4, steps as f64 / 8.0)?;
+        let schedule = Schedule::practical(gamma, steps / 10, steps as f64 / 100.0)?;
         let average = Average::Polynomial { power: 3.0 };
         let constants = setting.constants(self).ok();
         let promise = match &constants {
-            Some((constants, start)) => {
-                promise::of_steps(self.method, constants, *start, &schedule, steps, &setting)
-            }
+            Some(constants) => promise::of_steps(
+                self.method,
+                constants,
+                &schedule,
+                average,
+                steps,
+                setting.frame.coordinates,
+            ),
             None => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
         };
-        // The promise is about the last iterate; an average is what practice wants.
-        let average = if promise.value.is_some() { Average::Last } else { average };
-        Ok(self.assemble(setting, constants.map(|c| c.0), schedule, average, steps, promise))
+        Ok(self.assemble(setting, constants, schedule, average, steps, promise))
     }
 
     fn setting(&self, target: &dyn Target, default: Coordinates) -> Result<Setting> {
@@ -219,9 +224,10 @@ impl Planner {
         constants: Constants,
         schedule: Schedule,
         steps: u64,
-        start: f64,
     ) -> Result<Plan> {
-        let promise = promise::of_steps(self.method, &constants, start, &schedule, steps, &setting);
+        let coordinates = setting.frame.coordinates;
+        let promise =
+            promise::of_steps(self.method, &constants, &schedule, Average::Last, steps, coordinates);
         Ok(self.assemble(setting, Some(constants), schedule, Average::Last, steps, promise))
     }
 
@@ -283,7 +289,7 @@ impl Setting {
     }
 
     /// The constants of the recursion, and e_0.
-    fn constants(&self, planner: &Planner) -> Result<(Constants, f64)> {
+    fn constants(&self, planner: &Planner) -> Result<Constants> {
         let (curvature, smoothness) = self.smooth()?;
         if curvature.convexity() <= 0.0 {
             return Err(Error::MissingConstant {
@@ -293,7 +299,7 @@ impl Setting {
             });
         }
         let noise = planner.method.noise(curvature, self.draws.max(1))?;
-        let constants = Constants {
+        Ok(Constants {
             dim: curvature.dim(),
             convexity: curvature.convexity(),
             smoothness,
@@ -301,12 +307,11 @@ impl Setting {
             noise,
             start: self.start_distance2(curvature)?,
             provenance: curvature.provenance(),
-        };
-        Ok((constants, constants.start))
+        })
     }
 
     /// The single-draw constants of the convex rates, with g itself (not centred) for the prox.
-    fn single_draw_constants(&self, planner: &Planner) -> Result<(Constants, f64)> {
+    fn single_draw_constants(&self, planner: &Planner) -> Result<Constants> {
         use crate::theory::noise;
         let (curvature, smoothness) = self.smooth()?;
         let d = curvature.dim();
@@ -330,7 +335,7 @@ impl Setting {
             }
             other => other.noise(curvature, self.draws.max(1))?,
         };
-        let constants = Constants {
+        Ok(Constants {
             dim: d,
             convexity: curvature.convexity(),
             smoothness,
@@ -338,8 +343,7 @@ impl Setting {
             noise: bound,
             start,
             provenance: self.provenance(planner.radius),
-        };
-        Ok((constants, start))
+        })
     }
 
     /// e_0 ≥ ‖w_0 − w*‖²: through the mode, or through the exact gradient if that is smaller.

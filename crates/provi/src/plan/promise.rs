@@ -1,7 +1,9 @@
 //! What a plan promises, and the numbers behind it.
 
-use super::{Coordinates, Setting};
+use super::Coordinates;
+use crate::average::{Average, Averager};
 use crate::curvature::Provenance;
+use crate::error::Result;
 use crate::method::Method;
 use crate::schedule::Schedule;
 use crate::theory::noise::NoiseBound;
@@ -25,6 +27,16 @@ pub struct Constants {
     pub start: f64,
     /// The weakest origin of the above.
     pub provenance: Provenance,
+}
+
+impl Constants {
+    /// The step up to which the recursion contracts: 2μ/a, or 2/M for the exact gradient.
+    pub fn largest_step(&self, method: Method) -> f64 {
+        match method {
+            Method::Exact => 2.0 / self.smoothness,
+            _ => 2.0 * self.convexity / self.noise.growth,
+        }
+    }
 }
 
 /// What a bound measures.
@@ -86,31 +98,24 @@ impl Promise {
     }
 }
 
-/// The recursion propagated along the planned steps; no promise where it does not even keep e_0.
+/// The recursion propagated along the planned steps, and averaged as the iterates are: ‖·‖² is convex, so the
+/// average of the iterates is no farther from w*, in the mean, than the average of the bounds.
 pub(super) fn of_steps(
     method: Method,
     constants: &Constants,
-    start: f64,
     schedule: &Schedule,
+    average: Average,
     steps: u64,
-    setting: &Setting,
+    coordinates: Coordinates,
 ) -> Promise {
-    let value = match method {
-        Method::Unproven(_) => {
-            return Promise::none("no theorem covers this pairing of estimator and step".into());
-        }
-        Method::Exact => Contraction::prox(constants.convexity, constants.smoothness)
-            .map(|c| c.propagate(schedule, steps, start)),
-        _ => Recursion::new(constants.convexity, constants.noise).map(|r| match schedule {
-            Schedule::Optimal { .. } => r.optimal_after(start, steps),
-            other => r.propagate(other, steps, start),
-        }),
-    };
-    match value {
-        Ok(value) if value.is_finite() && value <= start => Promise {
+    if let Method::Unproven(_) = method {
+        return Promise::none("no theorem covers this pairing of estimator and step".into());
+    }
+    match bound(method, constants, schedule, average, steps) {
+        Ok(value) if value.is_finite() && schedule.at(0) < constants.largest_step(method) => Promise {
             value: Some(value),
             key: Some("recursion"),
-            norm: Some(match setting.frame.coordinates {
+            norm: Some(match coordinates {
                 Coordinates::Original => Norm::Original,
                 Coordinates::Curvature => Norm::LowerCurvature,
                 Coordinates::Laplace => Norm::Laplace,
@@ -118,13 +123,50 @@ pub(super) fn of_steps(
             provenance: Some(constants.provenance),
             reason: None,
         },
-        Ok(_) => {
-            let limit = 2.0 * constants.convexity / constants.noise.growth;
-            Promise::none(format!(
-                "practical steps (γ₀ = {:.2e}) are larger than the proved range γ < 2μ/a = {limit:.2e} allows",
-                schedule.at(0)
-            ))
-        }
+        Ok(_) => Promise::none(format!(
+            "practical steps: γ₀ = {:.2e} is above {:.2e}, the largest the theorems cover here",
+            schedule.at(0),
+            constants.largest_step(method)
+        )),
         Err(error) => Promise::none(error.to_string()),
     }
+}
+
+fn bound(
+    method: Method,
+    constants: &Constants,
+    schedule: &Schedule,
+    average: Average,
+    steps: u64,
+) -> Result<f64> {
+    let start = constants.start;
+    if let Method::Exact = method {
+        let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
+        return Ok(average_bound(average, schedule, steps, start, |e, gamma| contraction.advance(e, gamma)));
+    }
+    let recursion = Recursion::new(constants.convexity, constants.noise)?;
+    Ok(match (average, schedule) {
+        (Average::Last, Schedule::Optimal { .. }) => recursion.optimal_after(start, steps),
+        (Average::Last, other) => recursion.propagate(other, steps, start),
+        _ => average_bound(average, schedule, steps, start, |e, gamma| recursion.advance(e, gamma)),
+    })
+}
+
+fn average_bound(
+    average: Average,
+    schedule: &Schedule,
+    steps: u64,
+    start: f64,
+    advance: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    let Ok(mut averager) = Averager::new(average, 1) else { return f64::INFINITY };
+    let (mut e, mut gammas) = (start, schedule.stepper());
+    for t in 0..steps {
+        averager.add(t, &[e]);
+        e = advance(e, gammas.next_gamma());
+        if !e.is_finite() {
+            return f64::INFINITY;
+        }
+    }
+    averager.finish(&[e])[0] * (1.0 + 1e-9)
 }
