@@ -13,12 +13,18 @@ use crate::curvature::Provenance;
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::{Matrix, packed_index};
-use crate::target::{Glm, Target};
+use crate::special::chi_square;
+use crate::target::{Family, Glm, Target};
 
 /// A target whose Gaussian expectations are available.
 pub trait Expectations {
     /// E V, E ∇V and E ∇²V under q, with error bounds.
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()>;
+
+    /// J ≥ ∫_{Bᶜ} D dq for the ball B = {‖C⁻¹(z−m)‖ ≤ R}, in closed form [local-kl]. `None`: there is none.
+    fn tail_integral(&self, _q: &Gaussian<Triangular>, _radius: f64) -> Result<Option<f64>> {
+        Ok(None)
+    }
 }
 
 /// E_q of V and its derivatives, and how far each may be off.
@@ -136,13 +142,49 @@ impl Expectations for Glm {
             }
         }
     }
+
+    fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
+        match self.family {
+            Family::Poisson => poisson_tail(self, q, radius).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// J for a Poisson likelihood, exact [local-kl]:
+/// ```text
+/// J = ½[α(m−ν)ᵀΛ(m−ν) + α₂(tr(CᵀΛC) − d)] + Σ_n w_n[e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²) − αy_n s_n]
+///     + α(const of V − (d/2) log 2π − log det C),   s_n = a_nᵀm + o_n
+/// ```
+/// χ' noncentral: under e^{a_nᵀz} the draw u is shifted by Cᵀa_n.
+fn poisson_tail(model: &Glm, q: &Gaussian<Triangular>, radius: f64) -> Result<f64> {
+    let d = q.dim();
+    let square = radius * radius;
+    let (alpha, alpha2) =
+        (chi_square::chi_square_tail(d, square), chi_square::chi_square_tail(d + 2, square));
+    let means = model.predictor_means(q.mean());
+    let mut variances = vec![0.0; means.len()];
+    model.design.row_variances(q.factor(), &mut variances);
+    let prior = model.prior.energy(q.mean(), &mut vec![0.0; d]);
+    let mut flat =
+        prior + model.constant() - 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln() - q.log_det()?;
+    let mut rates = 0.0;
+    for (n, &mean) in means.iter().enumerate() {
+        let w = model.weights[n];
+        flat -= w * model.response[n] * mean;
+        let tail = chi_square::ln_noncentral_chi_square_tail_upper(d, variances[n], square);
+        rates += w * (mean + 0.5 * variances[n] + tail).exp();
+    }
+    let spread = 0.5 * alpha2 * (model.prior.trace(d, q.factor()) - d as f64);
+    let slack = 1e-9 * ((alpha * flat).abs() + spread.abs() + rates);
+    Ok(alpha * flat + spread + rates + slack)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::design::Design;
-    use crate::target::{Family, Prior};
+    use crate::target::Prior;
 
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {
         let mut entries = vec![0.0; 60];

@@ -1,11 +1,14 @@
 //! Gaussian variational inference with proved convergence and certified answers.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod autodiff;
 pub mod average;
+pub mod certificate;
 pub mod curvature;
 pub mod design;
 pub mod draws;
+mod dual;
 pub mod error;
 pub mod estimator;
 pub mod expectation;

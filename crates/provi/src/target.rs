@@ -7,6 +7,7 @@ mod family;
 mod gaussian;
 mod glm;
 mod hierarchical;
+mod local;
 mod prior;
 
 pub use closure::Closure;
@@ -15,11 +16,13 @@ pub use family::Family;
 pub use gaussian::GaussianTarget;
 pub use glm::Glm;
 pub use hierarchical::{hierarchical_convexity, hierarchical_logistic};
+pub use local::LocalCurvature;
 pub use prior::Prior;
 
 use crate::curvature::Curvature;
 use crate::error::Result;
 use crate::expectation::Expectations;
+use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 
 /// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
@@ -76,6 +79,14 @@ pub trait Target {
     fn expectations(&self) -> Option<&dyn Expectations> {
         None
     }
+
+    /// Bounds of ∇²V near an answer, where they are better than over all z [cert-local].
+    fn local_curvature<'s>(
+        &'s self,
+        _q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+        Ok(None)
+    }
 }
 
 /// Working memory that a batch evaluation may use; it grows on first use and is kept between steps.
@@ -130,5 +141,11 @@ impl<T: Target + ?Sized> Target for &T {
     }
     fn expectations(&self) -> Option<&dyn Expectations> {
         (**self).expectations()
+    }
+    fn local_curvature<'s>(
+        &'s self,
+        q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+        (**self).local_curvature(q)
     }
 }

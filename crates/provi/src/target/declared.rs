@@ -1,9 +1,10 @@
 //! A target with what its owner knows about it.
 
-use super::{Scratch, Target};
+use super::{LocalCurvature, Scratch, Target};
 use crate::curvature::Curvature;
 use crate::error::{Error, Result};
 use crate::expectation::Expectations;
+use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 
 /// Any target, with a curvature on its owner's word and names of its owner's choice.
@@ -92,5 +93,12 @@ impl<T: Target> Target for Declared<T> {
 
     fn expectations(&self) -> Option<&dyn Expectations> {
         self.inner.expectations()
+    }
+
+    fn local_curvature<'s>(
+        &'s self,
+        q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+        self.inner.local_curvature(q)
     }
 }

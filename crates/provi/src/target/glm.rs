@@ -1,10 +1,12 @@
 //! Models with a linear predictor and a Gaussian prior.
 
-use super::{Family, Prior, Scratch, Target};
+use super::local::GlmCurvature;
+use super::{Family, LocalCurvature, Prior, Scratch, Target};
 use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::design::{BLOCK, Design};
 use crate::error::{Error, Result};
 use crate::expectation::Expectations;
+use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::{Matrix, check_finite};
 
 /// A linear-predictor model [linear-predictor]:
@@ -270,6 +272,13 @@ impl Target for Glm {
 
     fn expectations(&self) -> Option<&dyn Expectations> {
         Some(self)
+    }
+
+    fn local_curvature<'s>(
+        &'s self,
+        q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+        Ok(Some(Box::new(GlmCurvature::new(self, q))))
     }
 }
 

@@ -1,0 +1,468 @@
+//! Fresh draws at the answer → what is proved about it.
+//!
+//! Nothing here knows how q was found: a fit made elsewhere is audited the same way.
+
+mod ball;
+mod metric;
+mod residual;
+
+use crate::certificate::{Certificate, Grounds, Interval, MomentStatement, Statement};
+use crate::curvature::{Curvature, Provenance};
+use crate::draws::{Draws, Purpose, Seed};
+use crate::error::{Error, Result};
+use crate::estimator::Evaluator;
+use crate::expectation::Moments;
+use crate::gaussian::{Gaussian, Triangular};
+use crate::linalg::congruence;
+use crate::matrix::Matrix;
+use crate::norm;
+use crate::scalar::Probability;
+use crate::target::Target;
+use crate::theory::certificate::{self as theory, Ball};
+use ball::Choice;
+use metric::Metric;
+use residual::Residuals;
+
+/// How an answer is audited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Audit {
+    /// δ: every statement of the certificate holds together with probability at least 1 − δ.
+    pub failure_probability: f64,
+    /// The most draws to spend.
+    pub draws: u64,
+    /// Which look at a certificate this is. 0: the only one, which may spend all of δ. The k-th of several spends
+    /// δ/(k(k+1)), so that stopping at the first success is allowed.
+    pub look: u32,
+    /// The wanted price of confidence: draws are spent until F costs at most (1 + price)² of its mean.
+    pub price: f64,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self { failure_probability: 1e-6, draws: 20_000, look: 0, price: 0.2 }
+    }
+}
+
+/// The fewest draws of an audit that needs any, and those that choose the ball.
+const LEAST_DRAWS: u64 = 1_000;
+const PILOT_DRAWS: u64 = 400;
+/// A Fisher divergence that no number of draws turns into a useful bound, and the draws it is worth.
+const HOPELESS: f64 = 4.0;
+const HOPELESS_DRAWS: f64 = 4_000.0;
+/// A global bound this small needs no local one beside it.
+const SMALL: f64 = 1e-7;
+
+/// What is proved about one q, able to answer for any linear functional.
+#[derive(Debug)]
+pub struct Audited {
+    /// The statements.
+    pub certificate: Certificate,
+    bounds: Bounds,
+}
+
+impl Audited {
+    /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖| for any v [cert-moments], [local-moments].
+    pub fn functional(&self, v: &[f64]) -> Result<[Statement; 2]> {
+        let d = self.bounds.q.dim();
+        if v.len() != d {
+            return Err(Error::Shape { what: "functional", found: v.len(), expected: d });
+        }
+        Ok(self.bounds.functional(v))
+    }
+}
+
+/// The measured constants that bound every functional.
+#[derive(Debug)]
+struct Bounds {
+    q: Gaussian<Triangular>,
+    reason: String,
+    confidence: f64,
+    /// F in the H_lo metric, with that metric.
+    global: Option<(Metric, f64, Provenance)>,
+    local: Option<(Metric, Ball, Provenance)>,
+    /// A bound of KL(q‖p) by the local route, usable with the H_lo metric.
+    kl: Option<(f64, Provenance)>,
+}
+
+impl Audit {
+    /// Measures q and proves what it can.
+    pub fn run(&self, target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed) -> Result<Audited> {
+        Probability::new("failure probability δ", self.failure_probability)?;
+        let d = target.dim();
+        if q.dim() != d {
+            return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: d });
+        }
+        let names = target.target().names();
+        let curvature = target.target().curvature()?;
+        let Some(curvature) = curvature.filter(|c| c.convexity() >= 0.0) else {
+            let reason =
+                "no curvature is known: V is not known to be convex (declare μ and M to get a proof)";
+            return Ok(nothing(&names, q, reason));
+        };
+        Session::new(self, target, q, seed, curvature)?.certify(&names)
+    }
+}
+
+fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
+    Audited {
+        certificate: Certificate::nothing(names, reason),
+        bounds: Bounds {
+            q: q.clone(),
+            reason: reason.into(),
+            confidence: 1.0,
+            global: None,
+            local: None,
+            kl: None,
+        },
+    }
+}
+
+/// f(w), exact up to a proved error.
+#[derive(Clone, Copy)]
+struct ExactValue {
+    value: f64,
+    error: f64,
+}
+
+/// One audit under way.
+struct Session<'a> {
+    options: &'a Audit,
+    target: Evaluator<'a>,
+    q: &'a Gaussian<Triangular>,
+    factor: Matrix,
+    seed: Seed,
+    curvature: Curvature,
+    delta: f64,
+    moments: Option<Moments>,
+    exact: Option<ExactValue>,
+    grounds: Grounds,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        options: &'a Audit,
+        target: Evaluator<'a>,
+        q: &'a Gaussian<Triangular>,
+        seed: Seed,
+        curvature: Curvature,
+    ) -> Result<Self> {
+        let look = f64::from(options.look);
+        let share = if options.look == 0 { 1.0 } else { look * (look + 1.0) };
+        let delta = options.failure_probability / share;
+        let mut moments = None;
+        if let Some(expectations) = target.target().expectations() {
+            let mut found = Moments::new(q.dim());
+            expectations.expect(q, &mut found)?;
+            moments = Some(found).filter(|m| m.provenance == Provenance::Proved);
+        }
+        let exact = match &moments {
+            Some(m) => Some(ExactValue { value: m.neg_elbo(q)?, error: m.value_error }),
+            None => None,
+        };
+        let convexity = Some(curvature.convexity());
+        let grounds = Grounds { failure_probability: delta, convexity, ..Grounds::default() };
+        Ok(Self {
+            options,
+            target,
+            q,
+            factor: q.factor_matrix(),
+            seed,
+            curvature,
+            delta,
+            moments,
+            exact,
+            grounds,
+        })
+    }
+
+    fn certify(mut self, names: &[String]) -> Result<Audited> {
+        let deterministic_gap = self.gap()?;
+        // Together: the global F, the local F, and without an exact f also Γ and the mean of D.
+        let events = if self.exact.is_some() { 2.0 } else { 4.0 };
+        let delta = self.delta / events;
+        let confidence = 1.0 - self.delta;
+
+        let residuals = Residuals::new(self.target, self.q)?;
+        let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
+        self.grounds.evaluations += PILOT_DRAWS + 1;
+        let global = self.global_metric()?;
+        let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));
+        let settled = match (&global, global_mean) {
+            (Some(m), Some(mean)) => 0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta)? <= SMALL,
+            _ => false,
+        };
+        let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
+
+        let mut wanted = LEAST_DRAWS as f64;
+        let price = self.options.price;
+        if let Some(choice) = &choice {
+            wanted = wanted.max(theory::draws_for(choice.mean, choice.metric.lipschitz(), delta, price));
+        } else if let (Some(m), Some(mean)) = (&global, global_mean)
+            && !settled
+        {
+            // Where even the plain mean proves next to nothing, draws would not either.
+            let most = if mean > HOPELESS { HOPELESS_DRAWS } else { f64::INFINITY };
+            wanted = wanted.max(theory::draws_for(mean, m.lipschitz(), delta, price).min(most));
+        }
+        let draws = if wanted.is_finite() { wanted.ceil() as u64 } else { self.options.draws };
+        let draws = draws.clamp(1, self.options.draws.max(1));
+        let audit = Draws::new(self.seed, Purpose::Audit);
+        let measured = residuals.measure(
+            audit,
+            self.options.look,
+            draws,
+            global.as_ref(),
+            choice.as_ref().map(|c| (&c.metric, c.radius)),
+        )?;
+        self.grounds.draws = draws;
+        self.grounds.evaluations += draws;
+
+        let mut bounds = Bounds {
+            q: self.q.clone(),
+            reason: String::new(),
+            confidence,
+            global: None,
+            local: None,
+            kl: None,
+        };
+        let mut kl = Statement::missing(match (&global, self.curvature.convexity() > 0.0) {
+            (_, false) => {
+                "V is not known to be strongly convex (μ = 0), and no ball carries a local certificate"
+            }
+            (None, true) => "no upper curvature H_hi is known, and no ball carries a local certificate",
+            _ => "no bound",
+        });
+        let mut tv = kl.clone();
+        if let Some(metric) = global {
+            let fisher = metric.fisher_upper(measured.global_mean, draws, delta)?;
+            self.grounds.global_fisher_mean = Some(measured.global_mean);
+            self.grounds.global_lipschitz = Some(metric.lipschitz());
+            let provenance = self.curvature.provenance();
+            let bound = theory::kl(fisher);
+            kl = Statement::proved(bound, confidence, "cert-kl", provenance);
+            tv = Statement::proved(theory::total_variation(bound), confidence, "cert-kl", provenance);
+            bounds.global = Some((metric, fisher, provenance));
+        }
+        let mut evidence = self.exact_evidence(&kl, confidence);
+        if let Some(choice) = choice.filter(|_| measured.inside > 0) {
+            let local = self.local(&choice, &measured, delta)?;
+            if let Some(bound) = local.kl {
+                let statement = Statement::proved(bound, confidence, "local-kl", choice.provenance);
+                tv = tv.or_better(Statement::proved(
+                    theory::total_variation(bound),
+                    confidence,
+                    "local-kl",
+                    choice.provenance,
+                ));
+                kl = kl.or_better(statement);
+                bounds.kl = Some((bound, choice.provenance));
+            } else if kl.bound.is_none() {
+                kl = Statement::missing(
+                    "the passage from the ball to the whole space needs H_hi or a closed form; TV and moments hold",
+                );
+            }
+            tv = tv.or_better(Statement::proved(
+                local.ball.total_variation(),
+                confidence,
+                "local-tv",
+                choice.provenance,
+            ));
+            evidence = self.exact_evidence(&kl, confidence);
+            if let Some(interval) = local.evidence {
+                evidence = narrower(evidence, interval, confidence, choice.provenance);
+            }
+            bounds.local = Some((choice.metric, local.ball, choice.provenance));
+        }
+        bounds.reason = kl.reason.clone().unwrap_or_default();
+        // f* is the minimum over Gaussians, so KL(q‖p) bounds the gap too, at its own confidence.
+        let gap = deterministic_gap.unwrap_or_else(|| kl.clone());
+        let moments = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| {
+                let mut v = vec![0.0; names.len()];
+                v[i] = 1.0;
+                let [mean_error, sd_error] = bounds.functional(&v);
+                MomentStatement { name: name.clone(), mean_error, sd_error }
+            })
+            .collect();
+        let certificate = Certificate { gap, kl, tv, evidence, moments, grounds: self.grounds };
+        Ok(Audited { certificate, bounds })
+    }
+
+    /// [cert-gap] from the exact gradient.
+    fn gap(&mut self) -> Result<Option<Statement>> {
+        let Some(moments) = &self.moments else { return Ok(None) };
+        if self.curvature.convexity() <= 0.0 {
+            return Ok(None);
+        }
+        let mut gradient = vec![0.0; self.q.parameters().len()];
+        moments.neg_elbo_gradient(self.q, &mut gradient);
+        let dual = self.curvature.dual_norm()?.square(&gradient)?.sqrt();
+        // The dual norm of an error of Euclidean size ε is at most ε/√μ.
+        let error = moments.gradient_error / self.curvature.convexity().sqrt();
+        self.grounds.gradient_norm = Some(dual + error);
+        let bound = theory::gap(dual, error);
+        let provenance = self.curvature.lower_provenance();
+        Ok(Some(Statement::proved(bound, 1.0, "cert-gap", provenance)))
+    }
+
+    /// H_lo and H_hi in the coordinates where q is standard.
+    fn global_metric(&self) -> Result<Option<Metric>> {
+        let (d, curvature) = (self.q.dim(), &self.curvature);
+        let Some(upper) = curvature.upper() else { return Ok(None) };
+        if curvature.convexity() <= 0.0 {
+            return Ok(None);
+        }
+        let lower = congruence(&curvature.lower().to_matrix(d), &self.factor);
+        let upper = congruence(&upper.to_matrix(d), &self.factor);
+        // Too flat to factor safely: then there is no global statement.
+        Ok(Metric::new(lower, Some(&upper)).ok())
+    }
+
+    fn choose_ball(
+        &self,
+        residuals: &Residuals<'_>,
+        pilot: &residual::Pilot,
+        delta: f64,
+    ) -> Result<Option<Choice>> {
+        let target: &dyn Target = self.target.target();
+        let local = target.local_curvature(self.q)?;
+        let provenance = if local.is_some() { Provenance::Proved } else { self.curvature.provenance() };
+        let d = self.q.dim();
+        let global = (self.curvature.lower().to_matrix(d), self.curvature.upper().map(|h| h.to_matrix(d)));
+        let bounds = |radius: f64| match &local {
+            Some(local) => local.bounds(radius),
+            None => Ok(global.clone()),
+        };
+        ball::choose(
+            &self.factor,
+            &bounds,
+            residuals.gradient_norm(),
+            pilot,
+            delta,
+            self.options.draws,
+            provenance,
+        )
+    }
+
+    /// The local statements of the chosen ball.
+    fn local(&mut self, choice: &Choice, measured: &residual::Measured, delta: f64) -> Result<Local> {
+        let d = self.q.dim();
+        let fisher = choice.metric.fisher_upper(measured.local_mean, measured.inside, delta)?;
+        let ball = Ball { fisher, outside: choice.outside, alpha: choice.alpha, alpha2: choice.alpha2 };
+        self.grounds.radius = Some(choice.radius);
+        self.grounds.local_fisher_mean = Some(measured.local_mean);
+        self.grounds.local_lipschitz = Some(choice.metric.lipschitz());
+        self.grounds.local_convexity = Some(choice.least);
+        self.grounds.outside = Some(choice.outside.moments[0]);
+
+        // E_{q_B}D from draws, where f has no exact value: Γ, then Bernstein.
+        let center = measured.center_value;
+        let mut evidence = None;
+        let mut floor = None; // −f ≤ this
+        let log_inside = (-choice.alpha).ln_1p();
+        if let Some(exact) = self.exact {
+            floor = Some(-exact.value + exact.error);
+        } else if let Some(spread) = choice.metric.deviation_from_identity() {
+            let gamma = theory::fisher_upper(measured.square_mean, spread, measured.inside, delta)?;
+            let range = 2.0 * choice.radius * (measured.gradient_norm + spread * choice.radius);
+            let width = theory::bernstein(gamma, range, measured.inside, delta);
+            let mean = measured.local_value_mean - log_inside;
+            evidence = Some([-(mean + width), -(mean - width) + ball.kl()]);
+            floor = Some(-(measured.local_value_mean - width) + log_inside + ball.kl());
+        }
+        let excess = match (self.curvature.upper(), floor) {
+            (Some(upper), Some(floor)) => {
+                let trace = trace_of_congruence(&upper.to_matrix(d), &self.factor);
+                Some(ball.excess_from_upper_curvature(center + floor, trace, d))
+            }
+            (None, Some(floor)) => self.tail_integral(choice)?.map(|j| j + ball.weigh_outside(floor)),
+            _ => None,
+        };
+        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
+    }
+
+    /// J ≥ ∫_{Bᶜ} D dq in closed form, where the target has one.
+    fn tail_integral(&self, choice: &Choice) -> Result<Option<f64>> {
+        match self.target.target().expectations() {
+            Some(expectations) => expectations.tail_integral(self.q, choice.radius),
+            None => Ok(None),
+        }
+    }
+
+    /// −f ≤ log p(x) ≤ −f + KL(q‖p) [cert-evidence]; f exact up to its error.
+    fn exact_evidence(&self, kl: &Statement, confidence: f64) -> Interval {
+        match (self.exact, kl.bound) {
+            (Some(f), bound) => Interval {
+                lower: Some(-f.value - f.error),
+                upper: bound.map(|kl| -f.value + f.error + kl),
+                confidence: Some(if bound.is_some() { confidence } else { 1.0 }),
+                key: Some(
+                    if kl.key.as_deref() == Some("local-kl") { "local-evidence" } else { "cert-evidence" }
+                        .into(),
+                ),
+                provenance: kl.provenance.or(Some(Provenance::Proved)),
+                reason: bound.is_none().then(|| kl.reason.clone().unwrap_or_default()),
+            },
+            (None, _) => Interval::missing("f is not exact here, and no ball carries a local certificate"),
+        }
+    }
+}
+
+struct Local {
+    ball: Ball,
+    kl: Option<f64>,
+    evidence: Option<[f64; 2]>,
+}
+
+/// The tighter of two intervals that hold together.
+fn narrower(known: Interval, [lower, upper]: [f64; 2], confidence: f64, provenance: Provenance) -> Interval {
+    let width = |i: &Interval| i.upper.zip(i.lower).map_or(f64::INFINITY, |(u, l)| u - l);
+    if width(&known) <= upper - lower {
+        return known;
+    }
+    Interval {
+        lower: Some(lower),
+        upper: Some(upper),
+        confidence: Some(confidence),
+        key: Some("local-evidence".into()),
+        provenance: Some(provenance),
+        reason: None,
+    }
+}
+
+/// tr(CᵀHC), rounded up.
+fn trace_of_congruence(h: &Matrix, factor: &Matrix) -> f64 {
+    let product = crate::linalg::multiply(h, factor);
+    let sum = provi_kernels::dot(product.entries(), factor.entries());
+    let size = norm(product.entries()) * norm(factor.entries());
+    sum + 8.0 * h.rows() as f64 * f64::EPSILON * size
+}
+
+impl Bounds {
+    fn functional(&self, v: &[f64]) -> [Statement; 2] {
+        let mut pulled = vec![0.0; v.len()];
+        provi_kernels::triangle::multiply_transposed(self.q.factor(), v, &mut pulled);
+        let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
+        let mut offer = |errors: [f64; 2], key: &str, provenance: Provenance| {
+            for (out, error) in out.iter_mut().zip(errors) {
+                let new = Statement::proved(error, self.confidence, key, provenance);
+                *out = std::mem::replace(out, Statement::missing("")).or_better(new);
+            }
+        };
+        if let Some((metric, fisher, provenance)) = &self.global {
+            let scale = metric.inverse_norm(&pulled);
+            let error = theory::moment_error(scale, 0.5 * fisher);
+            offer([error; 2], "cert-moments", *provenance);
+            if let Some((kl, weaker)) = self.kl {
+                let error = theory::moment_error(scale, kl);
+                offer([error; 2], "cert-moments", provenance.weakest(weaker));
+            }
+        }
+        if let Some((metric, ball, provenance)) = &self.local {
+            offer(ball.moments(norm(&pulled), metric.inverse_norm(&pulled)), "local-moments", *provenance);
+        }
+        out
+    }
+}

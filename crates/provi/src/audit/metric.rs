@@ -1,0 +1,119 @@
+//! A lower curvature as a metric, and how fast the residual can change in it.
+
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, eigenvalue_error, eigenvalues};
+use crate::matrix::Matrix;
+use crate::theory::certificate as theory;
+
+/// H (in coordinates where q is standard), its Cholesky factor, and the Lipschitz constant of
+/// ŝ(u) = H^{−½}s̃(u) [confidence]:
+/// ```text
+/// L ≤ ‖H^{−½}Q^{½}‖·‖Q^{½}‖ + ‖H^{−½}(H_mid − I)‖,   Q = (H̄ − H)/2, H_mid = (H̄ + H)/2
+/// ```
+/// for ∇²U between H and H̄: ∇s̃ = ∇²U − I, and ∇²U − H_mid = Q^{½}XQ^{½} with ‖X‖ ≤ 1.
+pub(super) struct Metric {
+    cholesky: Cholesky,
+    lipschitz: f64,
+    deviation: Option<f64>,
+    /// λ_min(H), at least.
+    least: f64,
+}
+
+/// What rounding may do to a coordinate of Cᵀ∇V − u, a difference of numbers of size one.
+const ROUNDING: f64 = 1e-11;
+
+impl std::fmt::Debug for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metric").field("lipschitz", &self.lipschitz).finish_non_exhaustive()
+    }
+}
+
+impl Metric {
+    pub(super) fn new(lower: Matrix, upper: Option<&Matrix>) -> Result<Self> {
+        // Lowered by more than the factorisation and the solves can lose, so that H⁻¹ comes out too large.
+        let dim = lower.rows();
+        let trace: f64 = (0..dim).map(|i| lower[(i, i)].abs()).sum();
+        let mut cholesky = Cholesky::with_dim(dim);
+        cholesky
+            .factor_from(&lower, 4.0 * (dim as f64 + 8.0) * f64::EPSILON * trace)
+            .map_err(|pivot| Error::NotPositiveDefinite { what: "lower curvature", dim, pivot })?;
+        let least = (eigenvalues("H", &lower)?[0] - eigenvalue_error(&lower)).max(f64::MIN_POSITIVE);
+        let Some(upper) = upper else {
+            return Ok(Self { cholesky, lipschitz: f64::INFINITY, deviation: None, least });
+        };
+        let d = lower.rows();
+        let (mut half, mut middle) = (upper.clone(), upper.clone());
+        half.add_scaled(-1.0, &lower);
+        middle.add_scaled(1.0, &lower);
+        half.entries_mut().iter_mut().for_each(|x| *x *= 0.5);
+        middle.entries_mut().iter_mut().for_each(|x| *x *= 0.5);
+        (0..d).for_each(|i| middle[(i, i)] -= 1.0);
+        // ‖H^{−½}X‖² = λ_max(L⁻¹XXᵀL⁻ᵀ) with H = LLᵀ.
+        let root = |x: f64| x.max(0.0).sqrt();
+        let spread = top("H̄ − H", &half)?;
+        let relative = top("H^{−½}(H̄ − H)H^{−½}", &whiten(&cholesky, &half))?;
+        let shift = crate::linalg::multiply(&cholesky.inverse_lower(), &middle);
+        let mut square = Matrix::zeros(d, d);
+        for i in 0..d {
+            for j in 0..=i {
+                square[(i, j)] = provi_kernels::dot(shift.row(i), shift.row(j));
+                square[(j, i)] = square[(i, j)];
+            }
+        }
+        let lipschitz = root(relative) * root(spread) + root(top("shift", &square)?);
+        let mut negative = middle.clone();
+        negative.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        let deviation =
+            spread.max(0.0) + top("H_mid − I", &middle)?.max(top("I − H_mid", &negative)?).max(0.0);
+        let up = 1.0 + 1e-10;
+        Ok(Self { cholesky, lipschitz: lipschitz * up, deviation: Some(deviation * up), least })
+    }
+
+    /// L.
+    pub(super) fn lipschitz(&self) -> f64 {
+        self.lipschitz
+    }
+
+    /// ℓ ≥ sup‖∇²U − I‖, where H̄ is known.
+    pub(super) fn deviation_from_identity(&self) -> Option<f64> {
+        self.deviation
+    }
+
+    /// sᵀH⁻¹s; `s` is overwritten.
+    pub(super) fn square(&self, s: &mut [f64]) -> f64 {
+        self.cholesky.solve_lower(s);
+        provi_kernels::dot(s, s)
+    }
+
+    /// [`theory::fisher_upper`] for measured residuals: their rounding, below [`ROUNDING`] for each coordinate of
+    /// a residual in units of u, is added to √Ȳ.
+    pub(super) fn fisher_upper(&self, mean: f64, draws: u64, failure_probability: f64) -> Result<f64> {
+        let rounding = ROUNDING * (self.cholesky.dim() as f64 / self.least).sqrt();
+        let root = mean.sqrt() + rounding;
+        theory::fisher_upper(root * root, self.lipschitz, draws, failure_probability)
+    }
+
+    /// √(vᵀH⁻¹v), rounded up.
+    pub(super) fn inverse_norm(&self, v: &[f64]) -> f64 {
+        let mut copy = v.to_vec();
+        self.square(&mut copy).sqrt() * (1.0 + 1e-10)
+    }
+}
+
+/// L⁻¹XL⁻ᵀ for symmetric X.
+fn whiten(cholesky: &Cholesky, x: &Matrix) -> Matrix {
+    let inverse = cholesky.inverse_lower();
+    let d = x.rows();
+    let mut transposed = Matrix::zeros(d, d);
+    for i in 0..d {
+        for j in 0..=i {
+            transposed[(j, i)] = inverse[(i, j)];
+        }
+    }
+    crate::linalg::congruence(x, &transposed)
+}
+
+/// λ_max, rounded up.
+fn top(what: &'static str, h: &Matrix) -> Result<f64> {
+    Ok(eigenvalues(what, h)?.last().copied().unwrap_or(0.0) + eigenvalue_error(h))
+}

@@ -1,0 +1,283 @@
+//! What is proved about an answer: each statement with its number, its confidence and its grounds.
+
+use crate::curvature::Provenance;
+use std::fmt;
+
+/// One proved bound, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Statement {
+    /// The bound.
+    pub bound: Option<f64>,
+    /// With which probability over the audit's draws it holds; 1 for a deterministic one.
+    pub confidence: Option<f64>,
+    /// The ledger key of the statement that won.
+    pub key: Option<String>,
+    /// The weakest origin of its constants.
+    pub provenance: Option<Provenance>,
+    /// Why there is no bound, or what limits it.
+    pub reason: Option<String>,
+}
+
+impl Statement {
+    pub(crate) fn proved(bound: f64, confidence: f64, key: &str, provenance: Provenance) -> Self {
+        Self {
+            bound: Some(bound),
+            confidence: Some(confidence),
+            key: Some(key.into()),
+            provenance: Some(provenance),
+            reason: None,
+        }
+    }
+
+    pub(crate) fn missing(reason: &str) -> Self {
+        Self { bound: None, confidence: None, key: None, provenance: None, reason: Some(reason.into()) }
+    }
+
+    /// The smaller of two bounds that hold together.
+    pub(crate) fn or_better(self, other: Self) -> Self {
+        match (self.bound, other.bound) {
+            (Some(a), Some(b)) if b < a => other,
+            (None, Some(_)) => other,
+            _ => self,
+        }
+    }
+}
+
+/// A two-sided bound of log p(x).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Interval {
+    /// log p(x) is at least this.
+    pub lower: Option<f64>,
+    /// log p(x) is at most this.
+    pub upper: Option<f64>,
+    /// With which probability over the audit's draws both hold.
+    pub confidence: Option<f64>,
+    /// The ledger key.
+    pub key: Option<String>,
+    /// The weakest origin of its constants.
+    pub provenance: Option<Provenance>,
+    /// Why a side is missing.
+    pub reason: Option<String>,
+}
+
+impl Interval {
+    pub(crate) fn missing(reason: &str) -> Self {
+        Self {
+            lower: None,
+            upper: None,
+            confidence: None,
+            key: None,
+            provenance: None,
+            reason: Some(reason.into()),
+        }
+    }
+}
+
+/// How far one coordinate's posterior mean and standard deviation can be from q's.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MomentStatement {
+    /// The coordinate.
+    pub name: String,
+    /// |E_p − E_q|.
+    pub mean_error: Statement,
+    /// |sd_p − sd_q|.
+    pub sd_error: Statement,
+}
+
+/// The numbers a certificate rests on, for the reader who checks.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Grounds {
+    /// δ of this look, shared by every statement printed together.
+    pub failure_probability: f64,
+    /// Fresh draws used.
+    pub draws: u64,
+    /// Evaluations of log p with its gradient, pilot included.
+    pub evaluations: u64,
+    /// μ = λ_min(H_lo).
+    pub convexity: Option<f64>,
+    /// ‖G‖, the exact gradient in the dual norm of H_lo.
+    pub gradient_norm: Option<f64>,
+    /// The mean of ‖ŝ‖² in the H_lo metric, and its Lipschitz constant L.
+    pub global_fisher_mean: Option<f64>,
+    /// L of the global statement.
+    pub global_lipschitz: Option<f64>,
+    /// R, the radius of the ball.
+    pub radius: Option<f64>,
+    /// The mean of ‖ŝ‖² on the ball, in the H_R metric.
+    pub local_fisher_mean: Option<f64>,
+    /// L of the local statement.
+    pub local_lipschitz: Option<f64>,
+    /// λ_min(H_R), in coordinates where q is standard.
+    pub local_convexity: Option<f64>,
+    /// T_0: p outside the ball over p inside, at most.
+    pub outside: Option<f64>,
+}
+
+/// What holds about an answer, on what grounds.
+///
+/// `gap` is the distance to the best Gaussian, `kl` the distance to the posterior: a small gap says nothing
+/// about the second.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Certificate {
+    /// f(w) − f*, nats.
+    pub gap: Statement,
+    /// KL(q‖p), nats.
+    pub kl: Statement,
+    /// TV(q, p).
+    pub tv: Statement,
+    /// log p(x).
+    pub evidence: Interval,
+    /// Every coordinate's mean and sd.
+    pub moments: Vec<MomentStatement>,
+    /// The numbers behind.
+    pub grounds: Grounds,
+}
+
+impl Certificate {
+    /// A certificate that claims nothing, and says why.
+    pub fn nothing(names: &[String], reason: &str) -> Self {
+        let none = || Statement::missing(reason);
+        Self {
+            gap: none(),
+            kl: none(),
+            tv: none(),
+            evidence: Interval::missing(reason),
+            moments: names
+                .iter()
+                .map(|name| MomentStatement { name: name.clone(), mean_error: none(), sd_error: none() })
+                .collect(),
+            grounds: Grounds::default(),
+        }
+    }
+
+    /// Withdraws every statement, as when a declared constant is seen to be wrong.
+    pub fn revoke(&mut self, reason: &str) {
+        let names: Vec<String> = self.moments.iter().map(|m| m.name.clone()).collect();
+        let grounds = std::mem::take(&mut self.grounds);
+        *self = Self { grounds, ..Self::nothing(&names, reason) };
+    }
+
+    /// Whether f − f* ≤ `accuracy` is proved.
+    pub fn proves_gap(&self, accuracy: f64) -> bool {
+        self.gap.bound.is_some_and(|bound| bound <= accuracy)
+    }
+}
+
+/// Five lines: gap, KL, TV, moments, evidence.
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        line(f, "gap to the best Gaussian", "nats", &self.gap)?;
+        line(f, "KL to the posterior", "nats", &self.kl)?;
+        line(f, "total variation", "", &self.tv)?;
+        let worst = |pick: fn(&MomentStatement) -> &Statement| {
+            self.moments
+                .iter()
+                .map(pick)
+                .max_by(|a, b| {
+                    let size = |s: &Statement| s.bound.unwrap_or(f64::INFINITY);
+                    size(a).total_cmp(&size(b))
+                })
+                .cloned()
+        };
+        let (mean, sd) = (worst(|m| &m.mean_error), worst(|m| &m.sd_error));
+        match (&mean, &sd) {
+            (Some(Statement { bound: Some(mean), .. }), Some(s @ Statement { bound: Some(sd), .. })) => {
+                writeln!(
+                    f,
+                    "{:<26}every mean within {}, every sd within {}   {}",
+                    "moments",
+                    short(*mean),
+                    short(*sd),
+                    ground(s)
+                )?;
+            }
+            (Some(s), _) => line(f, "moments", "", s)?,
+            _ => {}
+        }
+        match (self.evidence.lower, self.evidence.upper) {
+            (Some(lower), Some(upper)) => {
+                let s = Statement {
+                    bound: Some(upper),
+                    confidence: self.evidence.confidence,
+                    key: self.evidence.key.clone(),
+                    provenance: self.evidence.provenance,
+                    reason: None,
+                };
+                write!(f, "{:<26}between {lower:.6} and {upper:.6}   {}", "log evidence", ground(&s))
+            }
+            _ => write!(
+                f,
+                "{:<26}not proved: {}",
+                "log evidence",
+                self.evidence.reason.as_deref().unwrap_or("no bound")
+            ),
+        }
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, what: &str, unit: &str, s: &Statement) -> fmt::Result {
+    match s.bound {
+        Some(bound) => {
+            let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+            writeln!(f, "{what:<26}≤ {}{unit}   {}", short(bound), ground(s))
+        }
+        None => writeln!(f, "{what:<26}not proved: {}", s.reason.as_deref().unwrap_or("no bound")),
+    }
+}
+
+/// "proved, confidence 1 − 1e-6 [local-kl]".
+fn ground(s: &Statement) -> String {
+    let provenance = s.provenance.map_or(String::new(), |p| p.to_string());
+    let confidence = match s.confidence {
+        Some(c) if c < 1.0 => format!(", confidence 1 − {:.0e}", 1.0 - c),
+        _ => String::new(),
+    };
+    format!("{provenance}{confidence} [{}]", s.key.as_deref().unwrap_or(""))
+}
+
+/// Three digits, rounded up so that the printed bound holds too.
+fn short(x: f64) -> String {
+    if !(x > 0.0) || !x.is_finite() {
+        return format!("{x}");
+    }
+    let scale = 10f64.powi(2 - x.log10().floor() as i32);
+    let mut up = (x * scale).ceil() / scale;
+    if up < x {
+        up = x;
+    }
+    if (1e-3..1e5).contains(&up) { format!("{}", trim(up)) } else { format!("{up:.2e}") }
+}
+
+fn trim(x: f64) -> f64 {
+    format!("{x:.6}").parse().map_or(x, |y: f64| if y < x { y + 1e-6 } else { y })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_bounds_are_never_below_the_proved_ones() {
+        for x in [1.234e-12, 0.0012341, 0.99999, 3.4561, 123.41, 9.9999e4, 1.2e7] {
+            let printed: f64 = short(x).parse().unwrap();
+            assert!(printed >= x && printed <= 1.02 * x, "{x} {printed}");
+        }
+        assert_eq!(short(0.0), "0");
+    }
+
+    #[test]
+    fn a_revoked_certificate_claims_nothing() {
+        let mut c = Certificate::nothing(&["a".into()], "none");
+        c.gap = Statement::proved(0.1, 1.0, "cert-gap", Provenance::Declared);
+        assert!(c.proves_gap(0.2) && !c.proves_gap(0.05));
+        c.revoke("seen curvature 5 above the declared M = 4");
+        assert!(!c.proves_gap(0.2));
+        assert!(c.to_string().contains("above the declared M"));
+        assert_eq!(c.to_string().lines().count(), 5);
+    }
+}
