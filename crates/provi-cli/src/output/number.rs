@@ -1,0 +1,59 @@
+//! Numbers for people.
+
+/// 20,000.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Five significant digits, with an exponent only where it helps.
+pub(crate) fn plain(value: f64) -> String {
+    let size = value.abs();
+    if value.is_infinite() {
+        "∞".to_owned()
+    } else if size >= 1e6 || (size > 0.0 && size < 1e-3) {
+        format!("{value:.4e}")
+    } else {
+        let whole = if size >= 1.0 { size.log10().floor() as usize } else { 0 };
+        let text = format!("{value:.*}", 4usize.saturating_sub(whole));
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    }
+}
+
+/// Decimals that show three digits of a positive number, within reason.
+pub(crate) fn decimals(value: f64) -> usize {
+    if value > 0.0 && value.is_finite() { (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize } else { 3 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(
+            [0, 999, 1000, 20_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "20,000", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn numbers_are_short_and_faithful() {
+        assert_eq!(
+            [0.0, 0.16, 1.0, 890.2534, 123_456.7, 1e6, 2.5e-4, -3.25].map(plain),
+            ["0", "0.16", "1", "890.25", "123457", "1.0000e6", "2.5000e-4", "-3.25"]
+        );
+    }
+
+    #[test]
+    fn decimals_show_three_digits() {
+        assert_eq!([0.0123, 0.5, 12.0, 1e9, 0.0].map(decimals), [4, 3, 1, 0, 3]);
+    }
+}
