@@ -32,14 +32,15 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
     Constants(ConstantsArgs),
-    /// How many steps an accuracy takes, or what some steps promise, before any draw
+    /// Steps for an accuracy, or what some steps promise, before any draw
     Plan(PlanArgs),
     /// Fit a model: posterior table on screen, fit.json in a folder
     Fit(FitArgs),
 }
 
 const DEMO: &str = "\
-Fits the Wisconsin diagnostic breast cancer data: 569 tumours, benign or not, five measurements each.
+Fits the Wisconsin diagnostic breast cancer data: 569 tumours, benign or not,
+five measurements each.
 
 Examples:
   provi demo
@@ -54,8 +55,9 @@ pub(crate) struct DemoArgs {
 }
 
 const CONSTANTS: &str = "\
-Every bound of provi rests on these. M bounds the curvature of the negative log posterior from above,
-μ from below; κ = M/μ says how hard the problem is, and κ̃ how hard in the best coordinates.
+Every bound of provi rests on these. M bounds the curvature of the negative log
+posterior from above, μ from below; κ = M/μ says how hard the problem is. In
+whitened coordinates κ is the smallest that can be proved.
 
 Examples:
   provi constants wells.csv 'switch ~ arsenic + dist'
@@ -69,8 +71,8 @@ pub(crate) struct ConstantsArgs {
 }
 
 const PLAN: &str = "\
-Nothing is fitted. The bound is on the expected squared distance to the best Gaussian, in the norm
-that is printed with it.
+Nothing is fitted. The bound is on the expected squared distance to the best
+Gaussian, in the norm that is printed with it.
 
 Examples:
   provi plan wells.csv 'switch ~ arsenic + dist' --distance 0.01
@@ -99,9 +101,10 @@ pub(crate) struct Goal {
 }
 
 const FIT: &str = "\
-Without --distance the steps are those that work in practice, and the result says what is promised for
-them. With --distance the plan is one that provably reaches it (exit status 1 if there is none).
-Ctrl-C ends a fit early with what it has; a second one aborts.
+Without --distance the steps are those that work in practice, and the result
+says what is promised for them. With --distance the plan is one that provably
+reaches it; exit status 1 if there is none. Ctrl-C ends a fit early with what
+it has; a second one aborts.
 
 Examples:
   provi fit wells.csv 'switch ~ arsenic + dist'

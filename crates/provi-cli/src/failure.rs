@@ -16,11 +16,11 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     #[error("{error}")]
-    Table { error: provi_table::Error, formula: NamedSource<String> },
+    Table { error: Box<provi_table::Error>, formula: Box<NamedSource<String>> },
     #[error("{0}")]
     Library(#[from] provi::Error),
     #[error(
-        "column `{column}` of `{table}` holds {value} on line {line}, which is not {needed} (family {family})"
+        "column `{column}` of `{table}` holds {value} on line {line}, where family {family} needs {needed}"
     )]
     Response {
         table: String,
@@ -53,7 +53,11 @@ pub(crate) enum Failure {
 impl Failure {
     /// A refusal of the table or the formula, pointing into the formula where that is at fault.
     pub(crate) fn table(error: provi_table::Error, formula: &str) -> Self {
-        Self::Table { error, formula: NamedSource::new("formula", formula.to_owned()) }
+        let mut text = formula.trim_end().to_owned();
+        if error.span().is_some_and(|span| span.start >= text.len()) {
+            text.push(' '); // where a word is missing, the label stands behind the last one
+        }
+        Self::Table { error: Box::new(error), formula: Box::new(NamedSource::new("formula", text)) }
     }
 
     /// 1: the accuracy asked for cannot be proved. 2: anything else.
@@ -64,23 +68,25 @@ impl Failure {
         }
     }
 
-    /// On standard error; in colour on a terminal, plain ASCII frames elsewhere.
+    /// On standard error; in colour on a terminal, plain elsewhere.
     pub(crate) fn print(&self) {
         let terminal = std::io::stderr().is_terminal();
-        let theme = match (terminal, style::colour_wanted()) {
+        let mut theme = match (terminal, style::colour_wanted()) {
             (true, true) => GraphicalTheme::unicode(),
             (true, false) => GraphicalTheme::unicode_nocolor(),
             (false, _) => GraphicalTheme::none(),
         };
-        let mut handler = GraphicalReportHandler::new_themed(theme).with_links(false);
-        if !terminal {
-            handler = handler.with_wrap_lines(false);
-        }
+        theme.characters.error = "Error:".to_owned();
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_links(false)
+            .with_wrap_lines(terminal)
+            // The message is the library's own, whole: its source would say it twice.
+            .without_cause_chain();
         let mut text = String::new();
         if handler.render_report(&mut text, self).is_err() {
             text = self.to_string();
         }
-        eprintln!("Error: {}", text.trim_end());
+        eprintln!("{}", text.trim());
     }
 
     fn way_out(&self) -> Option<&'static str> {
@@ -112,14 +118,16 @@ impl Diagnostic for Failure {
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
         match self {
-            Self::Table { error, formula } if error.span().is_some() => Some(formula),
+            Self::Table { error, formula } if error.span().is_some() => Some(&**formula),
             _ => None,
         }
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let Self::Table { error, .. } = self else { return None };
-        let label = LabeledSpan::underline(error.span()?);
+        let Self::Table { error, formula } = self else { return None };
+        let (span, end) = (error.span()?, formula.inner().len());
+        let start = span.start.min(end.saturating_sub(1));
+        let label = LabeledSpan::underline(start..span.end.clamp(start + 1, end.max(start + 1)));
         Some(Box::new(std::iter::once(label)))
     }
 }

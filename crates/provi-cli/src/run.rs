@@ -12,9 +12,9 @@ use crate::model::Model;
 use crate::progress::Progress;
 use crate::{interrupt, method};
 
-/// A planner with the options that were given; the library knows the others.
-pub(crate) fn planner(model: &Model, args: &MethodArgs) -> Result<Planner> {
-    let mut planner = Planner::new(method::choose(args.method, &model.target)?);
+/// A planner with the options that were given; the library knows the others. `proved`: is a bound asked for?
+pub(crate) fn planner(model: &Model, args: &MethodArgs, proved: bool) -> Result<Planner> {
+    let mut planner = Planner::new(method::choose(args.method, &model.target, proved)?);
     if let Some(draws) = args.draws {
         planner = planner.draws(draws as usize);
     }
@@ -34,7 +34,8 @@ pub(crate) enum Aim {
 }
 
 impl Aim {
-    pub(crate) fn plan(self, planner: &Planner, model: &Model) -> Result<Plan> {
+    pub(crate) fn plan(self, model: &Model, args: &MethodArgs) -> Result<Plan> {
+        let planner = planner(model, args, matches!(self, Self::Distance(_)))?;
         Ok(match self {
             Self::Practice(steps) => planner.practical(&model.target, steps)?,
             Self::Distance(accuracy) => planner.to_distance(&model.target, accuracy)?,

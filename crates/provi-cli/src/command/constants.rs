@@ -25,7 +25,7 @@ pub(crate) fn execute(args: &ConstantsArgs) -> Result<Outcome> {
         given.lower_provenance(),
         given.smoothness().map_or("missing".to_owned(), |_| given.upper_provenance().to_string()),
     ));
-    text.push_str("Lower bounds are rounded down, upper bounds up. Whitened: coordinates with H_lo = I.\n");
+    text.push_str("Whitened: in coordinates with H_lo = I, where κ is the smallest that can be proved.\n");
     if given.smoothness().is_none() {
         text.push_str("Without an M there is no a-priori promise for this model.\n");
     }

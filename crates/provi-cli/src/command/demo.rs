@@ -25,8 +25,7 @@ pub(crate) fn execute(args: &DemoArgs) -> Result<Outcome> {
     let formula = Formula::parse(FORMULA).map_err(|error| Failure::table(error, FORMULA))?;
     let model = Model::from_bytes(DATA, "tumours.csv".to_owned(), &formula, &options)?;
     let aim = Aim::Distance(ACCURACY);
-    let plan = aim
-        .plan(&run::planner(&model, &MethodArgs { method: None, draws: None, coordinates: None })?, &model)?;
+    let plan = aim.plan(&model, &MethodArgs { method: None, draws: None, coordinates: None })?;
     let fit = run::run(&plan, &model, Seed(0), None, args.quiet)?;
     let text = format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}{}\n{}\n{}",

@@ -23,7 +23,7 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         start_threads(threads)?;
     }
     let aim = args.distance.map_or(Aim::Practice(args.steps), Aim::Distance);
-    let plan = aim.plan(&run::planner(&model, &args.method)?, &model)?;
+    let plan = aim.plan(&model, &args.method)?;
     if !args.quiet {
         eprintln!("{}", summary::announcement(&model, &plan));
     }

@@ -14,7 +14,7 @@ use crate::run;
 
 pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     let model = Model::read(&args.model)?;
-    let planner = run::planner(&model, &args.method)?;
+    let planner = run::planner(&model, &args.method, true)?;
     let mut text = summary::model(&model);
     match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
@@ -27,21 +27,20 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
                 }
                 other => other?,
             };
-            text.push_str(&details(&plan));
-            text.push('\n');
+            text.push_str(&format!("{}\n{}\n", details(&plan), summary::promise(&plan.promise)));
             text.push_str(&comparison(&compared));
             let proved = plan.promise.value.is_some_and(|bound| bound <= accuracy);
             Ok(Outcome { text, proved })
         }
         (None, steps) => {
             let plan = planner.to_steps(&model.target, steps.unwrap_or(1))?;
-            text.push_str(&details(&plan));
+            text.push_str(&format!("{}\n{}", details(&plan), summary::promise(&plan.promise)));
             Ok(Outcome::said(text))
         }
     }
 }
 
-/// Steps, schedule, average, and the numbers behind the promise.
+/// Steps, schedule, average, and the numbers behind the promise, aligned.
 pub(crate) fn details(plan: &Plan) -> String {
     let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
     let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
@@ -55,7 +54,7 @@ pub(crate) fn details(plan: &Plan) -> String {
         row("noise a, b", format!("{}, {}", plain(c.noise.growth), plain(c.noise.floor)));
         row("μ, M", format!("{}, {}", plain(c.convexity), plain(c.smoothness)));
     }
-    format!("\n{}\n{}", columns.render(), summary::promise(&plan.promise))
+    format!("\n{}", columns.render())
 }
 
 fn comparison(needed: &[Needed]) -> String {

@@ -82,3 +82,57 @@ fn point(at: &Snapshot) -> TracePoint {
 fn word(value: impl Serialize) -> Option<String> {
     serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{MethodArgs, ModelArgs};
+    use crate::output::store::Store;
+    use crate::run::Aim;
+
+    fn fitted() -> (FitFile, Fit) {
+        let args = ModelArgs {
+            data: "t.csv".into(),
+            formula: "y ~ x".to_owned(),
+            family: None,
+            noise_sd: None,
+            prior_scale: 2.5,
+        };
+        let formula = args.formula.parse().unwrap();
+        let table = b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n";
+        let model = Model::from_bytes(table, "t.csv".to_owned(), &formula, &args).unwrap();
+        let method = MethodArgs { method: None, draws: None, coordinates: None };
+        let plan = Aim::Practice(Some(20)).plan(&model, &method).unwrap();
+        let fit = plan.run(&model.target, provi::Seed(1)).unwrap();
+        (fit_file(&model, &plan, &fit).unwrap(), fit)
+    }
+
+    #[test]
+    fn a_fit_reads_back_as_it_was_written() {
+        let (file, _) = fitted();
+        let back: FitFile = serde_json::from_str(&file.to_json()).unwrap();
+        assert_eq!(back, file);
+    }
+
+    #[test]
+    fn keys_of_a_later_version_do_not_disturb() {
+        let (file, _) = fitted();
+        let text = file.to_json().replacen('{', "{\"certificate\": {\"kl\": 0.1},", 1);
+        assert_eq!(serde_json::from_str::<FitFile>(&text).unwrap(), file);
+    }
+
+    #[test]
+    fn a_factor_is_kept_beside_the_fit_with_its_hash() {
+        let (mut file, fit) = fitted();
+        file.covariance = None;
+        file.factor_file = Some(FACTOR.to_owned());
+        file.factor_sha256 = Some(sha256(&factor_bytes(&fit)));
+        let dir = tempfile::tempdir().unwrap();
+        Store::open(dir.path(), false).unwrap().save(&file, &fit).unwrap();
+        let bytes = std::fs::read(dir.path().join(FACTOR)).unwrap();
+        assert_eq!(bytes.len(), 8 * fit.gaussian.factor().len());
+        assert_eq!(file.factor_sha256, Some(sha256(&bytes)));
+        assert_eq!(bytes[..8], fit.gaussian.factor()[0].to_le_bytes());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file is left");
+    }
+}

@@ -21,10 +21,17 @@ pub(crate) fn plain(value: f64) -> String {
     } else if size >= 1e6 || (size > 0.0 && size < 1e-3) {
         format!("{value:.4e}")
     } else {
-        let whole = if size >= 1.0 { size.log10().floor() as usize } else { 0 };
-        let text = format!("{value:.*}", 4usize.saturating_sub(whole));
+        let leading = if size > 0.0 { size.log10().floor() } else { 0.0 };
+        let text = format!("{value:.*}", (4.0 - leading).clamp(0.0, 8.0) as usize);
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
     }
+}
+
+/// [`plain`], rounded up: an upper bound stays one on paper.
+pub(crate) fn above(value: f64) -> String {
+    let covers = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown >= value);
+    let nudged = [0.0, 2e-5, 5.1e-5, 1.1e-4].map(|nudge| plain(value + value.abs() * nudge));
+    nudged.into_iter().find(covers).unwrap_or_else(|| value.to_string())
 }
 
 /// Decimals that show three digits of a positive number, within reason.
@@ -47,9 +54,20 @@ mod tests {
     #[test]
     fn numbers_are_short_and_faithful() {
         assert_eq!(
-            [0.0, 0.16, 1.0, 890.2534, 123_456.7, 1e6, 2.5e-4, -3.25].map(plain),
-            ["0", "0.16", "1", "890.25", "123457", "1.0000e6", "2.5000e-4", "-3.25"]
+            [0.0, 0.16, 0.027_612_9, 890.2534, 123_456.7, 1e6, 2.5e-4, -3.25].map(plain),
+            ["0", "0.16", "0.027613", "890.25", "123457", "1.0000e6", "2.5000e-4", "-3.25"]
         );
+    }
+
+    #[test]
+    fn an_upper_bound_is_never_shown_smaller() {
+        for i in 1..20_000 {
+            let value = 1.000_037f64.powi(i) * 3.7e-5;
+            let text = above(value);
+            let shown: f64 = text.parse().unwrap();
+            assert!(shown >= value && shown <= value * 1.0003, "{value} {text}");
+        }
+        assert_eq!(above(0.009_999_999), "0.01");
     }
 
     #[test]

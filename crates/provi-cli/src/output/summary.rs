@@ -4,7 +4,7 @@ use provi::plan::{Coordinates, Promise};
 use provi::target::Family;
 use provi::{Fit, Method, Plan};
 
-use super::number::{grouped, plain};
+use super::number::{above, grouped, plain};
 use crate::model::Model;
 
 /// Family, formula, rows and prior.
@@ -70,7 +70,7 @@ pub(crate) fn coordinates(coordinates: Coordinates) -> String {
 /// ELBO, effort and promise of a fit.
 pub(crate) fn run(fit: &Fit) -> String {
     let elbo = -fit.neg_elbo.value;
-    let error = plain(fit.neg_elbo.error);
+    let error = above(fit.neg_elbo.error);
     let grounds = if fit.neg_elbo.exact {
         format!("error at most {error}; a lower bound of the log evidence")
     } else {
@@ -96,12 +96,12 @@ pub(crate) fn promise(promise: &Promise) -> String {
             format!(
                 "bound  {} ≤ {}\n       known before the first step{key}{grounds}\n",
                 norm.formula(),
-                plain(bound)
+                above(bound)
             )
         }
         _ => {
             let reason = promise.reason.as_deref().unwrap_or("no statement covers these steps");
-            format!("bound  none before the first step: {reason}\n")
+            format!("bound  none in advance: {reason}\n")
         }
     }
 }
