@@ -29,7 +29,7 @@ impl Model {
     pub(crate) fn read(args: &ModelArgs) -> Result<Self> {
         // A formula that cannot be read is refused before a large file is.
         let formula = Formula::parse(&args.formula).map_err(|error| Failure::table(error, &args.formula))?;
-        let (bytes, name) = read(&args.data).map_err(|error| Failure::table(error, &args.formula))?;
+        let (bytes, name) = read(&args.data, &args.formula)?;
         Self::from_bytes(&bytes, name, &formula, args)
     }
 
@@ -39,9 +39,9 @@ impl Model {
         formula: &Formula,
         args: &ModelArgs,
     ) -> Result<Self> {
-        let frame = Table::from_csv_bytes(bytes, &table)
-            .and_then(|table| ModelFrame::new(&table, formula))
-            .map_err(|error| Failure::table(error, &args.formula))?;
+        let refuse = |error| Failure::table(error, &args.formula);
+        let columns = Table::from_csv_bytes(bytes, &table).map_err(refuse)?;
+        let frame = ModelFrame::new(&columns, formula).map_err(refuse)?;
         let prior = Prior::scale(args.prior_scale)?;
         let family = family(args, &frame, &table)?;
         let at_line = |error| match error {
@@ -81,7 +81,8 @@ impl Model {
     }
 }
 
-fn read(path: &Path) -> std::result::Result<(Vec<u8>, String), provi_table::Error> {
+/// The bytes of a file, or of standard input for `-`, and their name in messages.
+fn read(path: &Path, formula: &str) -> Result<(Vec<u8>, String)> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
     let bytes = if stdin {
@@ -90,11 +91,11 @@ fn read(path: &Path) -> std::result::Result<(Vec<u8>, String), provi_table::Erro
     } else {
         std::fs::read(path)
     };
-    match bytes {
-        Ok(bytes) => Ok((bytes, name)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(provi_table::Error::NotFound { path: name }),
-        Err(error) => Err(provi_table::Error::Unreadable { table: name, reason: error.to_string() }),
-    }
+    let refused = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => provi_table::Error::NotFound { path: name.clone() },
+        _ => provi_table::Error::Unreadable { table: name.clone(), reason: error.to_string() },
+    };
+    bytes.map_err(|error| Failure::table(refused(error), formula)).map(|bytes| (bytes, name.clone()))
 }
 
 /// The named family; without a name, gaussian where a noise is given and bernoulli for a binary response.

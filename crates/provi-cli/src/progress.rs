@@ -24,7 +24,7 @@ impl Progress {
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::new(steps);
             let style = ProgressStyle::with_template(
-                "{bar:32} {percent:>3}%  step {human_pos} of {human_len}  {msg}  {eta} left",
+                "{bar:20} {percent:>3}%  step {human_pos} of {human_len}  {msg}  {eta} left",
             );
             if let Ok(style) = style {
                 bar.set_style(style.progress_chars("━╸ "));

@@ -9,6 +9,7 @@ use provi::{Fit, Plan, Planner, Seed};
 use crate::args::MethodArgs;
 use crate::failure::{Failure, Result};
 use crate::model::Model;
+use crate::output::summary;
 use crate::progress::Progress;
 use crate::{interrupt, method};
 
@@ -69,6 +70,9 @@ pub(crate) fn run(
     quiet: bool,
 ) -> Result<Fit> {
     let stop = interrupt::watch();
+    if !quiet {
+        eprintln!("{}", summary::announcement(model, plan));
+    }
     let mut progress = Progress::new(quiet, plan.steps);
     let mut observer = |at: &Snapshot| {
         progress.show(at);

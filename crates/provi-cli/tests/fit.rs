@@ -103,6 +103,31 @@ fn a_proved_distance_is_kept_or_reported() {
     assert!(said.stdout.contains("stopped early") && said.stderr.contains("not proved"), "{}", said.stdout);
 }
 
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_fit_with_what_it_has() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+    let bench = Bench::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_provi"))
+        .args(command("fit", W2, &["--steps", "5000000", "--json"]))
+        .current_dir(bench.dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap(); // the announcement: from here on the signal is handled
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{line}");
+    let fit = parse(&text);
+    assert_eq!(fit["stopped_early"], true);
+    assert!(fit["plan_bound"]["value"].is_null());
+}
+
 #[test]
 fn a_fit_is_never_replaced_by_accident() {
     let bench = Bench::new();

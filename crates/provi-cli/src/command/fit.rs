@@ -24,9 +24,6 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     }
     let aim = args.distance.map_or(Aim::Practice(args.steps), Aim::Distance);
     let plan = aim.plan(&model, &args.method)?;
-    if !args.quiet {
-        eprintln!("{}", summary::announcement(&model, &plan));
-    }
     let fit = run::run(&plan, &model, Seed(args.seed), limit, args.quiet)?;
 
     let file = json::fit_file(&model, &plan, &fit)?;

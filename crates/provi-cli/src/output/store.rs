@@ -45,6 +45,10 @@ impl Store {
             self.write(name, &factor_bytes(fit))?;
         }
         self.write(FIT, file.to_json().as_bytes())?;
+        if file.factor_file.is_none() {
+            // A factor that the fit before this one left belongs to nothing now; there is mostly none.
+            let _ = fs::remove_file(self.dir.join(FACTOR));
+        }
         Ok(self.fit_path())
     }
 

@@ -1,21 +1,24 @@
 //! Runs the real binary in a folder of its own and compares what it says with stored texts.
 
+// Each test crate uses its own part of this.
+#![allow(dead_code)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A folder with the data sets.
-pub struct Bench {
-    pub dir: tempfile::TempDir,
+pub(crate) struct Bench {
+    pub(crate) dir: tempfile::TempDir,
 }
 
-pub struct Said {
-    pub status: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Said {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Bench {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provi/tests/data");
         for name in ["W1.csv", "W2.csv"] {
@@ -24,16 +27,16 @@ impl Bench {
         Self { dir }
     }
 
-    pub fn write(&self, name: &str, text: &str) -> &Self {
+    pub(crate) fn write(&self, name: &str, text: &str) -> &Self {
         std::fs::write(self.path(name), text).unwrap();
         self
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub fn provi(&self, args: &[&str]) -> Said {
+    pub(crate) fn provi(&self, args: &[&str]) -> Said {
         let output = Command::new(env!("CARGO_BIN_EXE_provi"))
             .args(args)
             .current_dir(self.dir.path())
@@ -58,14 +61,14 @@ impl From<Output> for Said {
 
 impl Said {
     /// Asserts the exit status, with all that was said if it is another.
-    pub fn exits(self, status: i32) -> Self {
+    pub(crate) fn exits(self, status: i32) -> Self {
         assert_eq!(self.status, status, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 }
 
 /// Compares with `tests/snapshots/NAME.txt`; `PROVI_BLESS=1` rewrites it instead.
-pub fn assert_snapshot(name: &str, found: &str) {
+pub(crate) fn assert_snapshot(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
     if std::env::var_os("PROVI_BLESS").is_some() {
         std::fs::write(path, found).unwrap();
