@@ -1,2 +1,32 @@
-//! The provi command.
-fn main() {}
+//! The `provi` command: from a table to a Gaussian posterior, with what is proved about it.
+//!
+//! ```text
+//! args ──► model (table + formula → target) ──► command ──► output
+//! ```
+//! Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.
+#![forbid(unsafe_code)]
+
+mod args;
+mod command;
+mod failure;
+mod interrupt;
+mod method;
+mod model;
+mod output;
+mod progress;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    match command::execute(&args) {
+        Ok(outcome) => outcome.finish(),
+        Err(failure) => {
+            failure.print();
+            failure.exit_code()
+        }
+    }
+}

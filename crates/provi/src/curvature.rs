@@ -267,6 +267,12 @@ impl Curvature {
         Ok(out)
     }
 
+    /// The same target in coordinates with PPᵀ = H_lo⁻¹: μ̃ ≈ 1, and κ̃ = λ_max(H_lo⁻¹H_hi) is the least that any
+    /// choice of coordinates can prove [whiten]. Needs μ > 0.
+    pub fn whitened(&self) -> Result<Self> {
+        self.transformed(&crate::matrix::unpack_lower(self.dim, &self.whitening()?))
+    }
+
     /// The lower triangular P with positive diagonal and PPᵀ = H_lo⁻¹, packed: the whitening with the best
     /// provable condition number [whiten].
     pub(crate) fn whitening(&self) -> Result<Vec<f64>> {
@@ -321,8 +327,7 @@ mod tests {
         let mut hi = lo.clone();
         hi[(0, 0)] += 4.0;
         let c = Curvature::proved(2, Quadratic::Matrix(lo), Some(Quadratic::Matrix(hi))).unwrap();
-        let p = crate::matrix::unpack_lower(2, &c.whitening().unwrap());
-        let w = c.transformed(&p).unwrap();
+        let w = c.whitened().unwrap();
         assert!((w.convexity() - 1.0).abs() < 1e-12);
         // λ_max(H_lo⁻¹H_hi) = 1 + 4·(H_lo⁻¹)_00 = 1 + 4·3/5.
         assert!((w.smoothness().unwrap() - 3.4).abs() < 1e-12);

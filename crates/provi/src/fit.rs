@@ -12,6 +12,7 @@ use crate::plan::{Plan, Promise};
 use crate::step::{ProjSymmetric, ProjTriangular, Prox};
 use crate::target::Target;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Points kept in a trace, at most.
@@ -24,6 +25,8 @@ pub struct Watch<'a> {
     pub observer: Option<&'a mut dyn FnMut(&Snapshot) -> ControlFlow<()>>,
     /// Stop after this long.
     pub time_limit: Option<Duration>,
+    /// Stop soon after this turns true: read every few steps, where `observer` is called rarely.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl std::fmt::Debug for Watch<'_> {
@@ -227,10 +230,10 @@ impl<'w, 'a> Recorder<'w, 'a> {
             self.count += 1;
         }
         let made = progress.t + 1;
-        // The clock is read rarely enough to cost nothing, often enough to be obeyed.
-        if let Some(limit) = self.watch.time_limit
-            && made.is_multiple_of(16)
-            && self.begin.elapsed() >= limit
+        // Clock and flag are read rarely enough to cost nothing, often enough to be obeyed.
+        if made.is_multiple_of(16)
+            && (self.watch.time_limit.is_some_and(|limit| self.begin.elapsed() >= limit)
+                || self.watch.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)))
         {
             return ControlFlow::Break(());
         }

@@ -1,8 +1,10 @@
 //! Target + method + (accuracy or steps) → T, γ_t, average and what they promise, before any draw is made.
 
+mod comparison;
 mod coordinates;
 mod promise;
 
+pub use comparison::Needed;
 pub use coordinates::{Coordinates, Frame};
 pub use promise::{Constants, Norm, Promise};
 

@@ -1,0 +1,195 @@
+//! The command line, as clap sees it.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use provi::Method;
+use provi::plan::Coordinates;
+
+const EXAMPLES: &str = "\
+Examples:
+  provi demo
+  provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
+  provi fit heights.csv 'height ~ .' --family gaussian --noise-sd 5
+  provi plan wells.csv 'switch ~ arsenic + dist' --distance 0.01
+
+DATA is a CSV file with a header line, or - for standard input. A formula reads
+`y ~ a + b`; `.` stands for all other columns, `0 +` leaves out the intercept.
+Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.";
+
+/// Gaussian variational inference that proves its answers
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Fit an embedded data set: plan, run, posterior and bound
+    Demo(DemoArgs),
+    /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
+    Constants(ConstantsArgs),
+    /// Steps for an accuracy, or what some steps promise, before any draw
+    Plan(PlanArgs),
+    /// Fit a model: posterior table on screen, fit.json in a folder
+    Fit(FitArgs),
+}
+
+const DEMO: &str = "\
+Fits the Wisconsin diagnostic breast cancer data: 569 tumours, benign or not,
+five measurements each.
+
+Examples:
+  provi demo
+  provi demo --quiet";
+
+#[derive(Debug, Group)]
+#[command(after_help = DEMO)]
+pub(crate) struct DemoArgs {
+    /// No progress, only the result
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+const CONSTANTS: &str = "\
+Every bound of provi rests on these. M bounds the curvature of the negative log
+posterior from above, μ from below; κ = M/μ says how hard the problem is. In
+whitened coordinates κ is the smallest that can be proved.
+
+Examples:
+  provi constants wells.csv 'switch ~ arsenic + dist'
+  provi constants heights.csv 'height ~ .' --family gaussian --noise-sd 5 --prior-scale 10";
+
+#[derive(Debug, Group)]
+#[command(after_help = CONSTANTS)]
+pub(crate) struct ConstantsArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+const PLAN: &str = "\
+Nothing is fitted. The bound is on the expected squared distance to the best
+Gaussian, in the norm that is printed with it.
+
+Examples:
+  provi plan wells.csv 'switch ~ arsenic + dist' --distance 0.01
+  provi plan wells.csv 'switch ~ arsenic + dist' --steps 100000 --method proj-stl --draws 10";
+
+#[derive(Debug, Group)]
+#[command(after_help = PLAN)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) goal: Goal,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Group)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Goal {
+    /// Plan the fewest steps to an expected squared distance of at most E
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) distance: Option<f64>,
+    /// Say what T steps promise
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) steps: Option<u64>,
+}
+
+const FIT: &str = "\
+Without --distance the steps are those that work in practice, and the result
+says what is promised for them. With --distance the plan is one that provably
+reaches it; exit status 1 if there is none. Ctrl-C ends a fit early with what
+it has; a second one aborts.
+
+Examples:
+  provi fit wells.csv 'switch ~ arsenic + dist'
+  provi fit wells.csv 'switch ~ .' --family probit --out wells.fit
+  provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5 --prior-scale 1
+  provi fit wells.csv 'switch ~ arsenic + dist' --distance 0.001 --json > fit.json";
+
+#[derive(Debug, Group)]
+#[command(after_help = FIT)]
+pub(crate) struct FitArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Run a plan that provably reaches an expected squared distance of at most E
+    #[arg(long, value_name = "E", conflicts_with = "steps", allow_negative_numbers = true)]
+    pub(crate) distance: Option<f64>,
+    /// Number of steps [default: the method's own]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) steps: Option<u64>,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+    /// What makes the draws repeatable
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads to use; the result is the same for any number [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// End after this long with what there is, and without a promise
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) time_limit: Option<f64>,
+    /// Write fit.json to this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace a fit that the folder holds
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print fit.json, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress, only the result
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is fitted to what.
+#[derive(Debug, Group)]
+pub(crate) struct ModelArgs {
+    /// A CSV file with a header line, or - for standard input
+    pub(crate) data: PathBuf,
+    /// The model, such as 'y ~ a + b' or 'y ~ .'
+    pub(crate) formula: String,
+    /// How the response depends on the predictors [default: bernoulli for a binary response]
+    #[arg(long)]
+    pub(crate) family: Option<FamilyName>,
+    /// Standard deviation of the noise, for the gaussian family
+    #[arg(long, value_name = "SD", allow_negative_numbers = true)]
+    pub(crate) noise_sd: Option<f64>,
+    /// Standard deviation of the normal prior on every coefficient, intercept included
+    #[arg(long, value_name = "SD", default_value_t = 2.5, allow_negative_numbers = true)]
+    pub(crate) prior_scale: f64,
+}
+
+/// The families by the names users type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FamilyName {
+    Gaussian,
+    Bernoulli,
+    Probit,
+    Poisson,
+}
+
+/// How it is fitted.
+#[derive(Debug, Group)]
+pub(crate) struct MethodArgs {
+    /// How steps are made [default: chosen for the model]
+    #[arg(long, value_parser = methods())]
+    pub(crate) method: Option<Method>,
+    /// Draws per step [default: the plan's own]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) draws: Option<u32>,
+    /// Coordinates of the steps: original, curvature or laplace [default: the plan's own]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) coordinates: Option<Coordinates>,
+}
+
+/// The library's names, listed in the help and parsed by the library.
+fn methods() -> impl TypedValueParser<Value = Method> {
+    PossibleValuesParser::new(Method::named().map(|(name, _)| name)).try_map(|name| name.parse::<Method>())
+}

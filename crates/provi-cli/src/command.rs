@@ -1,0 +1,47 @@
+//! The subcommands: each reads its arguments, calls the library and hands over a text.
+
+mod constants;
+mod demo;
+mod fit;
+mod plan;
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::failure::{Failure, Result};
+
+/// What a command has to say, and whether it earned what was asked of it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) text: String,
+    pub(crate) proved: bool,
+}
+
+impl Outcome {
+    fn said(text: String) -> Self {
+        Self { text, proved: true }
+    }
+
+    /// Prints the text. A reader that has gone away (`| head`) has what it wanted.
+    pub(crate) fn finish(self) -> ExitCode {
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(self.text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                let failure = Failure::Print(error.to_string());
+                failure.print();
+                failure.exit_code()
+            }
+            _ => ExitCode::from(u8::from(!self.proved)),
+        }
+    }
+}
+
+pub(crate) fn execute(args: &Args) -> Result<Outcome> {
+    match &args.command {
+        Command::Demo(args) => demo::execute(args),
+        Command::Constants(args) => constants::execute(args),
+        Command::Plan(args) => plan::execute(args),
+        Command::Fit(args) => fit::execute(args),
+    }
+}

@@ -1,0 +1,74 @@
+//! `provi plan`.
+
+use provi::plan::Needed;
+use provi::{Error, Plan};
+
+use super::Outcome;
+use crate::args::PlanArgs;
+use crate::failure::{Failure, Result};
+use crate::model::Model;
+use crate::output::columns::{Columns, Side};
+use crate::output::number::{grouped, plain};
+use crate::output::{style, summary};
+use crate::run;
+
+pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
+    let model = Model::read(&args.model)?;
+    let planner = run::planner(&model, &args.method, true)?;
+    let mut text = summary::model(&model);
+    match (args.goal.distance, args.goal.steps) {
+        (Some(accuracy), _) => {
+            let compared = planner.compare(&model.target, accuracy)?;
+            let plan = match planner.to_distance(&model.target, accuracy) {
+                // Another method may reach what this one cannot: say so before giving up.
+                Err(error @ Error::OutOfReach { .. }) => {
+                    eprintln!("{}", comparison(&compared));
+                    return Err(Failure::Library(error));
+                }
+                other => other?,
+            };
+            text.push_str(&format!("{}\n{}\n", details(&plan), summary::promise(&plan.promise)));
+            text.push_str(&comparison(&compared));
+            let proved = plan.promise.value.is_some_and(|bound| bound <= accuracy);
+            Ok(Outcome { text, proved })
+        }
+        (None, steps) => {
+            let plan = planner.to_steps(&model.target, steps.unwrap_or(1))?;
+            text.push_str(&format!("{}\n{}", details(&plan), summary::promise(&plan.promise)));
+            Ok(Outcome::said(text))
+        }
+    }
+}
+
+/// Steps, schedule, average, and the numbers behind the promise, aligned.
+pub(crate) fn details(plan: &Plan) -> String {
+    let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
+    let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
+    row("method", summary::method(plan.method, plan.draws));
+    row("coordinates", summary::coordinates(plan.coordinates()));
+    row("steps", grouped(plan.steps));
+    row("schedule", plan.schedule.to_string());
+    row("average", plan.average.to_string());
+    if let Some(c) = &plan.constants {
+        row("e₀ ≥ ‖w₀ − w*‖²", plain(c.start));
+        row("noise a, b", format!("{}, {}", plain(c.noise.growth), plain(c.noise.floor)));
+        row("μ, M", format!("{}, {}", plain(c.convexity), plain(c.smoothness)));
+    }
+    format!("\n{}", columns.render())
+}
+
+fn comparison(needed: &[Needed]) -> String {
+    let mut columns =
+        Columns::new(&[("steps needed", Side::Left), ("planned", Side::Right), ("closed form", Side::Right)]);
+    columns.bold_heading(style::bold());
+    let steps = |steps: &provi::Result<u64>| match steps {
+        Ok(steps) => grouped(*steps),
+        Err(Error::OutOfReach { steps, .. }) => format!("{} (out of reach)", plain(*steps)),
+        Err(_) => "not covered".to_owned(),
+    };
+    for row in needed {
+        let closed_form = row.closed_form.as_ref().map_or("".to_owned(), steps);
+        columns.push(vec![row.method.to_string(), steps(&row.steps), closed_form]);
+    }
+    columns.render()
+}

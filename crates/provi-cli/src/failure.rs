@@ -1,0 +1,133 @@
+//! What ends the command without a result, said so that the way out is clear.
+
+use std::fmt;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use thiserror::Error;
+
+use crate::output::style;
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// Everything the command refuses, or fails at.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    #[error("{error}")]
+    Table { error: Box<provi_table::Error>, formula: Box<NamedSource<String>> },
+    #[error("{0}")]
+    Library(#[from] provi::Error),
+    #[error(
+        "column `{column}` of `{table}` holds {value} on line {line}, where family {family} needs {needed}"
+    )]
+    Response {
+        table: String,
+        column: String,
+        line: usize,
+        value: f64,
+        needed: &'static str,
+        family: &'static str,
+    },
+    #[error("no family is given, and the response `{column}` of `{table}` is not binary")]
+    NoFamily { table: String, column: String },
+    #[error("the gaussian family needs the standard deviation of its noise")]
+    NoNoise,
+    #[error("--noise-sd {noise_sd} goes with the gaussian family, not with {family}")]
+    StrayNoise { noise_sd: f64, family: &'static str },
+    #[error("`{}` holds a fit already", .path.display())]
+    FitExists { path: PathBuf },
+    #[error("cannot write `{}`: {reason}", .path.display())]
+    Write { path: PathBuf, reason: String },
+    #[error("a covariance of {dim} coefficients is kept in a file of its own, which needs a folder")]
+    NoFolder { dim: usize },
+    #[error("--time-limit {0} is not a number of seconds above 0")]
+    TimeLimit(f64),
+    #[error("cannot start {threads} threads: {reason}")]
+    Threads { threads: u16, reason: String },
+    #[error("cannot print the result: {0}")]
+    Print(String),
+}
+
+impl Failure {
+    /// A refusal of the table or the formula, pointing into the formula where that is at fault.
+    pub(crate) fn table(error: provi_table::Error, formula: &str) -> Self {
+        let mut text = formula.trim_end().to_owned();
+        if error.span().is_some_and(|span| span.start >= text.len()) {
+            text.push(' '); // where a word is missing, the label stands behind the last one
+        }
+        Self::Table { error: Box::new(error), formula: Box::new(NamedSource::new("formula", text)) }
+    }
+
+    /// 1: the accuracy asked for cannot be proved. 2: anything else.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Library(provi::Error::OutOfReach { .. }) => ExitCode::from(1),
+            _ => ExitCode::from(2),
+        }
+    }
+
+    /// On standard error; in colour on a terminal, plain elsewhere.
+    pub(crate) fn print(&self) {
+        let terminal = std::io::stderr().is_terminal();
+        let mut theme = match (terminal, style::colour_wanted()) {
+            (true, true) => GraphicalTheme::unicode(),
+            (true, false) => GraphicalTheme::unicode_nocolor(),
+            (false, _) => GraphicalTheme::none(),
+        };
+        theme.characters.error = "Error:".to_owned();
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_links(false)
+            .with_wrap_lines(terminal)
+            // The message is the library's own, whole: its source would say it twice.
+            .without_cause_chain();
+        let mut text = String::new();
+        if handler.render_report(&mut text, self).is_err() {
+            text = self.to_string();
+        }
+        eprintln!("{}", text.trim());
+    }
+
+    fn way_out(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Response { .. } => "correct the value, recode the column, or name another --family",
+            Self::NoFamily { .. } => {
+                "say what the response is: --family gaussian --noise-sd SD for numbers, --family poisson for counts"
+            }
+            Self::NoNoise => "give it with --noise-sd SD; the residuals of a least-squares fit are a guide",
+            Self::StrayNoise { .. } => "leave it out, or say --family gaussian",
+            Self::FitExists { .. } => "choose another --out, or replace it with --force",
+            Self::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
+            Self::NoFolder { .. } => "name one with --out DIR",
+            Self::Library(provi::Error::MissingConstant { .. }) => {
+                "without --method and --distance, `provi fit` takes a method that needs no such constant"
+            }
+            Self::Library(provi::Error::OutOfReach { .. }) => {
+                "`provi plan` compares the methods; a smaller --prior-scale makes every one of them shorter"
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.way_out().map(|text| Box::new(text) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        match self {
+            Self::Table { error, formula } if error.span().is_some() => Some(&**formula),
+            _ => None,
+        }
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let Self::Table { error, formula } = self else { return None };
+        let (span, end) = (error.span()?, formula.inner().len());
+        let start = span.start.min(end.saturating_sub(1));
+        let label = LabeledSpan::underline(start..span.end.clamp(start + 1, end.max(start + 1)));
+        Some(Box::new(std::iter::once(label)))
+    }
+}

@@ -1,0 +1,168 @@
+//! The schema of fit.json. Keys are added, never renamed.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Serializer;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+
+/// The schema's name.
+pub(crate) const SCHEMA: &str = "provi-fit/1";
+
+/// Above this many coefficients the covariance gives way to a file with its factor.
+pub(crate) const LARGEST_COVARIANCE: usize = 1000;
+
+/// A fit as it is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FitFile {
+    /// [`SCHEMA`].
+    pub(crate) schema: String,
+    /// The version of provi that wrote it.
+    pub(crate) provi: String,
+    pub(crate) model: ModelRecord,
+    /// The coefficients.
+    pub(crate) names: Vec<String>,
+    /// m, on the user's scale.
+    pub(crate) mean: Vec<f64>,
+    /// CCᵀ, row by row; null above [`LARGEST_COVARIANCE`] coefficients.
+    pub(crate) covariance: Option<Vec<Vec<f64>>>,
+    /// Then: a file beside this one with C, lower triangular, packed row by row, little-endian doubles.
+    pub(crate) factor_file: Option<String>,
+    /// And the SHA-256 of that file.
+    pub(crate) factor_sha256: Option<String>,
+    /// −ELBO in nats, with every constant of prior and likelihood.
+    pub(crate) neg_elbo: f64,
+    /// A bound of its error if exact, a standard error if not.
+    pub(crate) neg_elbo_error: f64,
+    /// By quadrature or closed form, rather than from draws.
+    pub(crate) neg_elbo_exact: bool,
+    pub(crate) method: String,
+    pub(crate) coordinates: String,
+    /// Steps made.
+    pub(crate) steps: u64,
+    /// Fewer than planned?
+    pub(crate) stopped_early: bool,
+    pub(crate) draws_per_step: usize,
+    pub(crate) gradient_evaluations: u64,
+    pub(crate) seed: u64,
+    pub(crate) seconds: f64,
+    pub(crate) plan_bound: BoundRecord,
+    pub(crate) trace: Vec<TracePoint>,
+}
+
+/// What was fitted to what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ModelRecord {
+    pub(crate) family: String,
+    /// Canonical, with `.` written out.
+    pub(crate) formula: String,
+    pub(crate) prior: PriorRecord,
+    /// σ of the gaussian family.
+    pub(crate) noise_sd: Option<f64>,
+    pub(crate) rows: usize,
+    /// SHA-256 of the data file's bytes.
+    pub(crate) data_sha256: String,
+}
+
+/// The prior of every coefficient.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PriorRecord {
+    /// "normal".
+    pub(crate) distribution: String,
+    pub(crate) mean: f64,
+    pub(crate) sd: f64,
+}
+
+/// The bound known before the first draw, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BoundRecord {
+    pub(crate) value: Option<f64>,
+    /// Ledger key of the statement.
+    pub(crate) key: Option<String>,
+    /// What is bounded.
+    pub(crate) norm: Option<String>,
+    pub(crate) constants: Option<ConstantsRecord>,
+    pub(crate) provenance: Option<provi::Provenance>,
+    pub(crate) reason: Option<String>,
+}
+
+/// The constants of the bound, in the coordinates of the steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ConstantsRecord {
+    pub(crate) dim: usize,
+    /// μ.
+    pub(crate) convexity: f64,
+    /// M.
+    pub(crate) smoothness: f64,
+    /// K.
+    pub(crate) residual_smoothness: Option<f64>,
+    /// a.
+    pub(crate) noise_growth: f64,
+    /// b.
+    pub(crate) noise_floor: f64,
+    /// e_0.
+    pub(crate) start: f64,
+}
+
+/// Where the run stood.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TracePoint {
+    pub(crate) step: u64,
+    pub(crate) gamma: f64,
+    /// A noisy estimate; null where it was not finite.
+    pub(crate) neg_elbo: Option<f64>,
+}
+
+impl FitFile {
+    /// The file's text: a key a line, lists on one line.
+    pub(crate) fn to_json(&self) -> String {
+        let mut bytes = Vec::new();
+        // Neither writing to memory nor a struct with string keys can fail.
+        let _ = self.serialize(&mut Serializer::with_formatter(&mut bytes, KeyALine::default()));
+        bytes.push(b'\n');
+        String::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+/// Objects indented, lists and what is in them on one line.
+#[derive(Default)]
+struct KeyALine {
+    pretty: PrettyFormatter<'static>,
+    lists: usize,
+}
+
+impl Formatter for KeyALine {
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.lists += 1;
+        CompactFormatter.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.lists -= 1;
+        CompactFormatter.end_array(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.lists > 0 { CompactFormatter.begin_object(writer) } else { self.pretty.begin_object(writer) }
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.lists > 0 { CompactFormatter.end_object(writer) } else { self.pretty.end_object(writer) }
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if self.lists > 0 {
+            CompactFormatter.begin_object_key(writer, first)
+        } else {
+            self.pretty.begin_object_key(writer, first)
+        }
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.pretty.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.lists > 0 { Ok(()) } else { self.pretty.end_object_value(writer) }
+    }
+}

@@ -1,0 +1,138 @@
+//! A fit put into the words of fit.json.
+
+use provi::fit::Snapshot;
+use provi::plan::{Constants, Promise};
+use provi::{Fit, Plan};
+use serde::Serialize;
+
+use super::fit_file::{
+    BoundRecord, ConstantsRecord, FitFile, LARGEST_COVARIANCE, ModelRecord, PriorRecord, SCHEMA, TracePoint,
+};
+use super::{sha256, store::FACTOR};
+use crate::failure::Result;
+use crate::model::Model;
+
+pub(crate) fn fit_file(model: &Model, plan: &Plan, fit: &Fit) -> Result<FitFile> {
+    let small = model.dim() <= LARGEST_COVARIANCE;
+    Ok(FitFile {
+        schema: SCHEMA.to_owned(),
+        provi: env!("CARGO_PKG_VERSION").to_owned(),
+        model: ModelRecord {
+            family: model.family.name().to_owned(),
+            formula: model.formula.clone(),
+            prior: PriorRecord { distribution: "normal".to_owned(), mean: 0.0, sd: model.prior_scale },
+            noise_sd: model.noise_sd(),
+            rows: model.rows,
+            data_sha256: model.data_sha256.clone(),
+        },
+        names: fit.names.clone(),
+        mean: fit.gaussian.mean().to_vec(),
+        covariance: small.then(|| {
+            let covariance = fit.gaussian.covariance();
+            (0..model.dim()).map(|i| covariance.row(i).to_vec()).collect()
+        }),
+        factor_file: (!small).then(|| FACTOR.to_owned()),
+        factor_sha256: (!small).then(|| sha256(&factor_bytes(fit))),
+        neg_elbo: fit.neg_elbo.value,
+        neg_elbo_error: fit.neg_elbo.error,
+        neg_elbo_exact: fit.neg_elbo.exact,
+        method: fit.method.to_string(),
+        coordinates: word(plan.coordinates()).unwrap_or_default(),
+        steps: fit.steps,
+        stopped_early: fit.stopped_early,
+        draws_per_step: fit.draws_per_step,
+        gradient_evaluations: fit.gradient_evaluations,
+        seed: fit.seed.0,
+        seconds: fit.seconds,
+        plan_bound: bound(&fit.promise, plan.constants.as_ref()),
+        trace: fit.trace.iter().map(point).collect(),
+    })
+}
+
+/// C, packed row by row, as little-endian doubles.
+pub(crate) fn factor_bytes(fit: &Fit) -> Vec<u8> {
+    fit.gaussian.factor().iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn bound(promise: &Promise, constants: Option<&Constants>) -> BoundRecord {
+    BoundRecord {
+        value: promise.value,
+        key: promise.key.map(str::to_owned),
+        norm: promise.norm.and_then(word),
+        constants: constants.map(|c| ConstantsRecord {
+            dim: c.dim,
+            convexity: c.convexity,
+            smoothness: c.smoothness,
+            residual_smoothness: c.residual_smoothness,
+            noise_growth: c.noise.growth,
+            noise_floor: c.noise.floor,
+            start: c.start,
+        }),
+        provenance: promise.provenance,
+        reason: promise.reason.clone(),
+    }
+}
+
+fn point(at: &Snapshot) -> TracePoint {
+    let neg_elbo = at.neg_elbo.is_finite().then_some(at.neg_elbo);
+    TracePoint { step: at.step, gamma: at.gamma, neg_elbo }
+}
+
+/// The library's own word for one of its enums.
+fn word(value: impl Serialize) -> Option<String> {
+    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{MethodArgs, ModelArgs};
+    use crate::output::store::Store;
+    use crate::run::Aim;
+
+    fn fitted() -> (FitFile, Fit) {
+        let args = ModelArgs {
+            data: "t.csv".into(),
+            formula: "y ~ x".to_owned(),
+            family: None,
+            noise_sd: None,
+            prior_scale: 2.5,
+        };
+        let formula = args.formula.parse().unwrap();
+        let table = b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n";
+        let model = Model::from_bytes(table, "t.csv".to_owned(), &formula, &args).unwrap();
+        let method = MethodArgs { method: None, draws: None, coordinates: None };
+        let plan = Aim::Practice(Some(20)).plan(&model, &method).unwrap();
+        let fit = plan.run(&model.target, provi::Seed(1)).unwrap();
+        (fit_file(&model, &plan, &fit).unwrap(), fit)
+    }
+
+    #[test]
+    fn a_fit_reads_back_as_it_was_written() {
+        let (file, _) = fitted();
+        let back: FitFile = serde_json::from_str(&file.to_json()).unwrap();
+        assert_eq!(back, file);
+    }
+
+    #[test]
+    fn keys_of_a_later_version_do_not_disturb() {
+        let (file, _) = fitted();
+        let text = file.to_json().replacen('{', "{\"certificate\": {\"kl\": 0.1},", 1);
+        assert_eq!(serde_json::from_str::<FitFile>(&text).unwrap(), file);
+    }
+
+    #[test]
+    fn a_factor_is_kept_beside_the_fit_with_its_hash() {
+        let (mut file, fit) = fitted();
+        file.covariance = None;
+        file.factor_file = Some(FACTOR.to_owned());
+        file.factor_sha256 = Some(sha256(&factor_bytes(&fit)));
+        let dir = tempfile::tempdir().unwrap();
+        Store::open(dir.path(), false).unwrap().save(&file, &fit).unwrap();
+        let bytes = std::fs::read(dir.path().join(FACTOR)).unwrap();
+        assert_eq!(bytes.len(), 8 * fit.gaussian.factor().len());
+        assert_eq!(file.factor_sha256, Some(sha256(&bytes)));
+        assert_eq!(bytes[..8], fit.gaussian.factor()[0].to_le_bytes());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file is left");
+    }
+}

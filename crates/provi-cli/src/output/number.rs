@@ -1,0 +1,77 @@
+//! Numbers for people.
+
+/// 20,000.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Five significant digits, with an exponent only where it helps.
+pub(crate) fn plain(value: f64) -> String {
+    let size = value.abs();
+    if value.is_infinite() {
+        "∞".to_owned()
+    } else if size >= 1e6 || (size > 0.0 && size < 1e-3) {
+        format!("{value:.4e}")
+    } else {
+        let leading = if size > 0.0 { size.log10().floor() } else { 0.0 };
+        let text = format!("{value:.*}", (4.0 - leading).clamp(0.0, 8.0) as usize);
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    }
+}
+
+/// [`plain`], rounded up: an upper bound stays one on paper.
+pub(crate) fn above(value: f64) -> String {
+    let covers = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown >= value);
+    let nudged = [0.0, 2e-5, 5.1e-5, 1.1e-4].map(|nudge| plain(value + value.abs() * nudge));
+    nudged.into_iter().find(covers).unwrap_or_else(|| value.to_string())
+}
+
+/// Decimals that show three digits of a positive number, within reason.
+pub(crate) fn decimals(value: f64) -> usize {
+    if value > 0.0 && value.is_finite() { (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize } else { 3 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(
+            [0, 999, 1000, 20_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "20,000", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn numbers_are_short_and_faithful() {
+        assert_eq!(
+            [0.0, 0.16, 0.027_612_9, 890.2534, 123_456.7, 1e6, 2.5e-4, -3.25].map(plain),
+            ["0", "0.16", "0.027613", "890.25", "123457", "1.0000e6", "2.5000e-4", "-3.25"]
+        );
+    }
+
+    #[test]
+    fn an_upper_bound_is_never_shown_smaller() {
+        for i in 1..20_000 {
+            let value = 1.000_037f64.powi(i) * 3.7e-5;
+            let text = above(value);
+            let shown: f64 = text.parse().unwrap();
+            assert!(shown >= value && shown <= value * 1.0003, "{value} {text}");
+        }
+        assert_eq!(above(0.009_999_999), "0.01");
+    }
+
+    #[test]
+    fn decimals_show_three_digits() {
+        assert_eq!([0.0123, 0.5, 12.0, 1e9, 0.0].map(decimals), [4, 3, 1, 0, 3]);
+    }
+}

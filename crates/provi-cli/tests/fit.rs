@@ -1,0 +1,184 @@
+//! Fits, plans and constants through the real binary.
+
+mod common;
+
+use common::{Bench, assert_snapshot};
+use serde_json::Value;
+
+const W1: &[&str] = &["W1.csv", "y ~ 0 + .", "--family", "gaussian", "--noise-sd", "1", "--prior-scale", "1"];
+const W2: &[&str] = &["W2.csv", "y ~ .", "--family", "bernoulli", "--prior-scale", "1"];
+
+const KEYS: &[&str] = &[
+    "schema",
+    "model",
+    "names",
+    "mean",
+    "covariance",
+    "factor_file",
+    "factor_sha256",
+    "neg_elbo",
+    "neg_elbo_error",
+    "neg_elbo_exact",
+    "method",
+    "steps",
+    "draws_per_step",
+    "gradient_evaluations",
+    "seed",
+    "seconds",
+    "plan_bound",
+    "trace",
+];
+const MODEL_KEYS: &[&str] = &["family", "formula", "prior", "noise_sd", "rows", "data_sha256"];
+const BOUND_KEYS: &[&str] = &["value", "key", "norm", "constants", "provenance", "reason"];
+
+fn command<'a>(name: &'a str, model: &[&'a str], options: &[&'a str]) -> Vec<&'a str> {
+    [&[name], model, options].concat()
+}
+
+fn parse(text: &str) -> Value {
+    let fit: Value = serde_json::from_str(text).unwrap();
+    for (value, keys) in [(&fit, KEYS), (&fit["model"], MODEL_KEYS), (&fit["plan_bound"], BOUND_KEYS)] {
+        for key in keys {
+            assert!(value.get(key).is_some(), "no key `{key}`");
+        }
+    }
+    let dim = fit["names"].as_array().unwrap().len();
+    assert_eq!(fit["mean"].as_array().unwrap().len(), dim);
+    let covariance = fit["covariance"].as_array().unwrap();
+    assert!(covariance.len() == dim && covariance.iter().all(|row| row.as_array().unwrap().len() == dim));
+    fit
+}
+
+#[test]
+fn the_demo_ends_with_a_table_and_a_proved_bound() {
+    let said = Bench::new().provi(&["demo"]).exits(0);
+    assert!(said.stdout.contains("radius        -3.819  0.386  -4.576  -3.063"), "{}", said.stdout);
+    assert!(said.stdout.contains("≤ 9.9"), "{}", said.stdout);
+    assert!(!said.stdout.contains('\x1b') && !said.stderr.contains('\x1b'), "plain when not on a terminal");
+}
+
+#[test]
+fn linear_regression_reaches_the_closed_form_optimum() {
+    let bench = Bench::new();
+    let said = bench.provi(&command("fit", W1, &["--steps", "200", "--out", "fits/w1"])).exits(0);
+    assert!(said.stdout.contains("normal(0, 1) on every coefficient"), "{}", said.stdout);
+    let fit = parse(&std::fs::read_to_string(bench.path("fits/w1/fit.json")).unwrap());
+    assert_eq!(fit["schema"], "provi-fit/1");
+    assert_eq!(fit["model"]["noise_sd"], 1.0);
+    assert_eq!(fit["model"]["rows"], 1000);
+    assert_eq!(fit["steps"], 200);
+    let optimum = include_str!("../../provi/tests/data/W1.optimum.json");
+    let optimum: Value = serde_json::from_str(optimum).unwrap();
+    let gap = fit["neg_elbo"].as_f64().unwrap() - optimum["f_star"].as_f64().unwrap();
+    assert!((-1e-8..0.5).contains(&gap), "{gap}");
+}
+
+#[test]
+fn logistic_regression_comes_near_the_known_optimum() {
+    let bench = Bench::new();
+    let said = bench.provi(&command("fit", W2, &["--steps", "500", "--json", "--quiet"])).exits(0);
+    assert_eq!(said.stderr, "");
+    let fit = parse(&said.stdout);
+    assert_eq!(fit["names"][0], "(Intercept)");
+    assert!(fit["model"]["formula"].as_str().unwrap().starts_with("y ~ mean_radius + mean_texture +"));
+    let optimum: Value =
+        serde_json::from_str(include_str!("../../provi/tests/data/W2.optimum.json")).unwrap();
+    let gap = fit["neg_elbo"].as_f64().unwrap() - optimum["f_star"].as_f64().unwrap();
+    assert!((-1e-8..0.5).contains(&gap), "{gap}");
+}
+
+#[test]
+fn a_proved_distance_is_kept_or_reported() {
+    let bench = Bench::new();
+    bench.write("small.csv", "y,x\n1,0.5\n0,-0.2\n1,1.5\n0,-1\n1,0.1\n");
+    let options = ["--prior-scale", "1", "--distance", "0.01", "--json"];
+    let fit = parse(&bench.provi(&command("fit", &["small.csv", "y ~ x"], &options)).exits(0).stdout);
+    assert!(fit["plan_bound"]["value"].as_f64().unwrap() <= 0.01);
+    assert_eq!(fit["plan_bound"]["key"], "recursion");
+    assert_eq!(fit["plan_bound"]["norm"], "lower-curvature");
+    assert_eq!(fit["plan_bound"]["provenance"], "proved");
+
+    let cut = command("fit", W2, &["--distance", "0.01", "--method", "prox-energy", "--time-limit", "0.05"]);
+    let said = bench.provi(&cut).exits(1);
+    assert!(said.stdout.contains("stopped early") && said.stderr.contains("not proved"), "{}", said.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_fit_with_what_it_has() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+    let bench = Bench::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_provi"))
+        .args(command("fit", W2, &["--steps", "5000000", "--json"]))
+        .current_dir(bench.dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap(); // the announcement: from here on the signal is handled
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{line}");
+    let fit = parse(&text);
+    assert_eq!(fit["stopped_early"], true);
+    assert!(fit["plan_bound"]["value"].is_null());
+}
+
+#[test]
+fn a_fit_is_never_replaced_by_accident() {
+    let bench = Bench::new();
+    let fit = |options: &[&'static str]| {
+        bench.provi(&command("fit", W1, &[&["--steps", "5", "--out", "w1"], options].concat()))
+    };
+    fit(&[]).exits(0);
+    let first = std::fs::read(bench.path("w1/fit.json")).unwrap();
+    assert_snapshot("error-fit-exists", &fit(&["--seed", "1"]).exits(2).stderr);
+    assert_eq!(std::fs::read(bench.path("w1/fit.json")).unwrap(), first);
+    fit(&["--seed", "1", "--force"]).exits(0);
+    assert_ne!(std::fs::read(bench.path("w1/fit.json")).unwrap(), first);
+    assert_eq!(std::fs::read_dir(bench.path("w1")).unwrap().count(), 1, "no temporary file is left");
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let bench = Bench::new();
+    let fit = |threads| {
+        let options = ["--steps", "40", "--draws", "32", "--json", "--threads", threads];
+        let mut fit = parse(&bench.provi(&command("fit", W2, &options)).exits(0).stdout);
+        fit["seconds"] = Value::Null;
+        fit
+    };
+    assert_eq!(fit("1"), fit("2"));
+}
+
+#[test]
+fn poisson_regression_runs_without_a_promise() {
+    let bench = Bench::new();
+    bench.write("counts.csv", "visits,age\n3,1\n1,0\n0,-1\n7,2\n");
+    let model = ["counts.csv", "visits ~ age", "--family", "poisson"];
+    let fit = parse(&bench.provi(&command("fit", &model, &["--steps", "100", "--json"])).exits(0).stdout);
+    assert!(fit["plan_bound"]["value"].is_null() && fit["plan_bound"]["reason"].is_string());
+    assert_snapshot("constants-poisson", &bench.provi(&command("constants", &model, &[])).exits(0).stdout);
+}
+
+#[test]
+fn data_may_come_from_standard_input() {
+    let bench = Bench::new();
+    let said = bench.provi(&["fit", "-", "y ~ x"]).exits(2);
+    assert_snapshot("error-empty-input", &said.stderr);
+}
+
+#[test]
+fn constants_and_plans_are_as_stored() {
+    let bench = Bench::new();
+    bench.write("small.csv", "y,x\n1,0.5\n0,-0.2\n1,1.5\n0,-1\n1,0.1\n");
+    let model = ["small.csv", "y ~ x", "--prior-scale", "1"];
+    let stored = |name: &str, args: Vec<&str>| assert_snapshot(name, &bench.provi(&args).exits(0).stdout);
+    stored("constants", command("constants", &model, &[]));
+    stored("plan-distance", command("plan", &model, &["--distance", "0.01"]));
+    stored("plan-steps", command("plan", &model, &["--steps", "1000", "--method", "prox-energy"]));
+}
