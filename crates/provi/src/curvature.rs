@@ -76,7 +76,7 @@ impl Quadratic {
     }
 }
 
-/// The curvature of a target [curvature]:
+/// The curvature of a target \[curvature\]:
 /// ```text
 /// 0 ⪯ H_lo ⪯ ∇²V(z) ⪯ H_hi for all z,   μ = λ_min(H_lo),   M = λ_max(H_hi)
 /// ```
@@ -243,7 +243,7 @@ impl Curvature {
         self.lower_provenance.weakest(self.upper_provenance)
     }
 
-    /// The curvature of V(c + Py) in y: PᵀHP on both sides [whiten]. P is square, row by row.
+    /// The curvature of V(c + Py) in y: PᵀHP on both sides \[whiten\]. P is square, row by row.
     pub(crate) fn transformed(&self, p: &Matrix) -> Result<Self> {
         let d = self.dim;
         let norm = p.frobenius_norm();
@@ -263,7 +263,7 @@ impl Curvature {
     }
 
     /// The lower triangular P with positive diagonal and PPᵀ = H_lo⁻¹, packed: the whitening with the best
-    /// provable condition number [whiten].
+    /// provable condition number \[whiten\].
     pub(crate) fn whitening(&self) -> Result<Vec<f64>> {
         let inverse = Cholesky::new("H_lo", &self.lower.to_matrix(self.dim))?.inverse();
         Ok(Cholesky::new("H_lo⁻¹", &inverse)?.packed_lower())

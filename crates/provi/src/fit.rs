@@ -21,6 +21,7 @@ const TRACE_POINTS: u64 = 256;
 #[derive(Default)]
 pub struct Watch<'a> {
     /// Called at each trace point; break to stop.
+    #[allow(clippy::type_complexity)]
     pub observer: Option<&'a mut dyn FnMut(&Snapshot) -> ControlFlow<()>>,
     /// Stop after this long.
     pub time_limit: Option<Duration>,

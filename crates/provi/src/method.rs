@@ -14,7 +14,7 @@ use crate::theory::noise::{self, NoiseBound};
 /// | `proj-entropy` | entropy | projection on 𝒲_M | 𝒮ᵈ | [noise-entropy], [noise-batch] | [rate-proj-strong] |
 /// | `proj-entropy-triangular` | entropy | C_ii ≥ 1/√M | 𝒯ᵈ | the same [proj-tri] | [rate-proj-strong] |
 /// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
-/// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction [recursion] |
+/// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {

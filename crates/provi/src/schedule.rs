@@ -289,7 +289,7 @@ pub(crate) fn optimal_gamma(convexity: f64, growth: f64, floor: f64, e: f64) -> 
     if floor > 0.0 { convexity / (growth + floor / e) } else { convexity / growth }
 }
 
-/// (1 − 2γμ + γ²a)e + γ²b, rounded upwards [recursion].
+/// (1 − 2γμ + γ²a)e + γ²b, rounded upwards \[recursion\].
 ///
 /// Written ((1−γμ)² + γ²(a−μ²))e + γ²b, a sum of non-negative terms since a ≥ μ², so that nothing cancels. The slacks
 /// cover the rounding of these operations and a few ulps in a and b; unless γμ is within rounding of 1, where the result

@@ -61,7 +61,7 @@ pub trait Target {
         Ok(false)
     }
 
-    /// Bounds of ∇²V = −∇² log p over all z, if any are known [curvature].
+    /// Bounds of ∇²V = −∇² log p over all z, if any are known \[curvature\].
     fn curvature(&self) -> Result<Option<Curvature>> {
         Ok(None)
     }
@@ -72,7 +72,7 @@ pub trait Target {
     }
 
     /// Expectations of V, ∇V and ∇²V under a Gaussian, where they reduce to one-dimensional integrals
-    /// [exact].
+    /// \[exact\].
     fn expectations(&self) -> Option<&dyn Expectations> {
         None
     }
