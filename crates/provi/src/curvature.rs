@@ -81,7 +81,18 @@ impl Quadratic {
 /// 0 ⪯ H_lo ⪯ ∇²V(z) ⪯ H_hi for all z,   μ = λ_min(H_lo),   M = λ_max(H_hi)
 /// ```
 /// Every derived number is rounded to its safe side: eigenvalues are widened by the eigensolver's backward
-/// error and by what forming the matrices may have lost. Cost of construction: three eigendecompositions.
+/// error and by what forming the matrices may have lost. Cost of construction: three eigendecompositions (none for
+/// multiples of the identity).
+///
+/// ```
+/// use provi::{Curvature, Provenance, Quadratic};
+///
+/// let curvature = Curvature::declared(3, Quadratic::Scalar(0.5), Some(Quadratic::Scalar(2.0)))?;
+/// assert_eq!((curvature.convexity(), curvature.smoothness()), (0.5, Some(2.0)));
+/// assert_eq!(curvature.condition(), Some(4.0));
+/// assert_eq!(curvature.provenance(), Provenance::Declared);
+/// # Ok::<(), provi::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curvature {
     dim: usize,

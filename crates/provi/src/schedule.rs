@@ -20,6 +20,19 @@ pub enum StepKind {
 
 /// Step sizes γ_0, γ_1, …
 ///
+/// Fixed before the draws: a step that looks at them voids every bound. [`Schedule::stepper`] walks any schedule in
+/// constant time a step; [`Recursion::propagate`](crate::theory::Recursion::propagate) prices it.
+///
+/// ```
+/// use provi::schedule::{Schedule, StepKind};
+///
+/// let schedule = Schedule::anytime(StepKind::Prox, 1.0, 4.0)?;               // μ = 1, a = 4
+/// let gammas: Vec<f64> = schedule.stepper().take(3).collect();
+/// assert_eq!(gammas, [0.125, 0.125, 0.125]);                                 // at the cap μ/2a, then decaying
+/// assert!(schedule.at(1000) < 0.002);
+/// # Ok::<(), provi::Error>(())
+/// ```
+///
 /// The constructors check; a value built or read some other way can be checked with [`Schedule::check`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]

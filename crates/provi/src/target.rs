@@ -24,6 +24,9 @@ use crate::matrix::Matrix;
 
 /// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
 ///
+/// A target speaks log p, as its users do; from the estimators on everything is minimised, V = −log p. Its cost is the
+/// cost of a run: one evaluation a draw.
+///
 /// Threads: the loops evaluate draws in parallel when the target is `Sync`
 /// ([`crate::Plan::run`]) and one after the other when it is not ([`crate::Plan::run_serial`]). Results
 /// are the same bits either way.
