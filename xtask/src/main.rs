@@ -54,7 +54,7 @@ fn test(run: &mut Run) -> Outcome {
     for feature in FEATURES {
         run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;
     }
-    run.step("tests", |r| r.cargo(&["test", "--workspace", "--quiet"]))?;
+    run.step("tests", |r| r.cargo(&["test", "--workspace", "--", "--quiet"]))?;
     run.step("documentation", |r| {
         let mut command = r.command(&["doc", "--workspace", "--no-deps", "--lib"]);
         r.wait(command.env("RUSTDOCFLAGS", "-D warnings"))
@@ -68,7 +68,7 @@ fn test(run: &mut Run) -> Outcome {
     run.step("kernels: scalar build", |r| {
         // Its own directory: other flags would throw away everything compiled so far.
         let target = r.binaries.with_file_name("scalar");
-        let mut command = r.command(&["test", "--package", "provi-kernels", "--quiet"]);
+        let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
         r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
     })
 }
