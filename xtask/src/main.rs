@@ -1,2 +1,163 @@
-//! Development tasks.
-fn main() {}
+//! The project's commands: `cargo xtask test` checks everything, `cargo xtask test --all` a little more.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test          format, lints, each feature alone, tests, documentation, examples, scalar kernels
+  test --all    the same, then the heavy tier
+  heavy         the heavy tier alone: benches compile in the bench profile";
+
+/// The features of `provi`, each of which must build alone.
+const FEATURES: [&str; 3] = ["parallel", "serde", "ndarray"];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let mut run = match Run::new() {
+        Ok(run) => run,
+        Err(error) => return fail(&format!("cannot start: {error}")),
+    };
+    let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["test"] => test(&mut run),
+        ["test", "--all"] => test(&mut run).and_then(|()| heavy(&mut run)),
+        ["heavy"] => heavy(&mut run),
+        _ => return fail(USAGE),
+    };
+    match outcome {
+        Ok(()) => {
+            println!("\nall {} steps passed in {:.1} s", run.passed, run.begin.elapsed().as_secs_f64());
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(&format!("\n{error}")),
+    }
+}
+
+fn fail(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::FAILURE
+}
+
+/// Every build here but that of the scalar kernels uses the dev profile and one target directory, so that
+/// dependencies are compiled once to be checked and once to be linked.
+fn test(run: &mut Run) -> Outcome {
+    run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
+    run.step("lints", |r| r.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    run.step("features: none", |r| r.lint_features(None))?;
+    for feature in FEATURES {
+        run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;
+    }
+    run.step("tests", |r| r.cargo(&["test", "--workspace", "--", "--quiet"]))?;
+    run.step("documentation", |r| {
+        let mut command = r.command(&["doc", "--workspace", "--no-deps", "--lib"]);
+        r.wait(command.env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    for name in run.examples()? {
+        run.step(&format!("example: {name}"), |r| {
+            let path = r.binaries.join("examples").join(&name);
+            r.wait(&mut Command::new(path))
+        })?;
+    }
+    run.step("kernels: scalar build", |r| {
+        // Its own directory: other flags would throw away everything compiled so far.
+        let target = r.binaries.with_file_name("scalar");
+        let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
+        r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
+    })
+}
+
+fn heavy(run: &mut Run) -> Outcome {
+    println!("heavy integrations: none yet");
+    run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))
+}
+
+/// One run of a command: where things are, and how it goes.
+struct Run {
+    cargo: String,
+    root: PathBuf,
+    /// Where this program was built, and with it everything in the same profile.
+    binaries: PathBuf,
+    begin: Instant,
+    passed: usize,
+    times: Vec<(String, Duration)>,
+}
+
+impl Run {
+    fn new() -> Result<Self, Box<dyn Error>> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent directory")?;
+        let program = env::current_exe()?;
+        Ok(Self {
+            cargo: env::var("CARGO").unwrap_or_else(|_| "cargo".into()),
+            root: root.to_path_buf(),
+            binaries: program.parent().ok_or("this program has no directory")?.to_path_buf(),
+            begin: Instant::now(),
+            passed: 0,
+            times: Vec::new(),
+        })
+    }
+
+    /// Runs one step, prints its time, and names it if it fails.
+    fn step(&mut self, name: &str, work: impl FnOnce(&Self) -> Outcome) -> Outcome {
+        println!("\n── {name}");
+        let begin = Instant::now();
+        let outcome = work(self);
+        let time = begin.elapsed();
+        self.times.push((name.to_owned(), time));
+        match outcome {
+            Ok(()) => {
+                self.passed += 1;
+                println!("   {name}: passed, {:.1} s", time.as_secs_f64());
+                Ok(())
+            }
+            Err(error) => {
+                for (name, time) in &self.times {
+                    println!("   {:6.1} s  {name}", time.as_secs_f64());
+                }
+                Err(format!("FAILED at step `{name}`: {error} (its output is above)").into())
+            }
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.cargo);
+        command.args(arguments).current_dir(&self.root);
+        command
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Outcome {
+        self.wait(&mut self.command(arguments))
+    }
+
+    /// Lints `provi` with one feature, or none; a feature that leans on another does not build.
+    fn lint_features(&self, feature: Option<&str>) -> Outcome {
+        let features = feature.unwrap_or_default();
+        let which = ["--package", "provi", "--no-default-features", "--features", features];
+        self.cargo(&[&["clippy"], &which[..], &["--", "-D", "warnings"]].concat())
+    }
+
+    fn wait(&self, command: &mut Command) -> Outcome {
+        let shown = format!("{command:?}");
+        let status = command.status().map_err(|error| format!("cannot run {shown}: {error}"))?;
+        if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}").into()) }
+    }
+
+    /// The library's examples; `cargo test` has built them.
+    fn examples(&self) -> Result<Vec<String>, Box<dyn Error>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.root.join("crates/provi/examples"))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|x| x == "rs") {
+                names.extend(path.file_stem().and_then(|x| x.to_str()).map(str::to_owned));
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+}

@@ -76,12 +76,23 @@ impl Quadratic {
     }
 }
 
-/// The curvature of a target [curvature]:
+/// The curvature of a target \[curvature\]:
 /// ```text
 /// 0 ⪯ H_lo ⪯ ∇²V(z) ⪯ H_hi for all z,   μ = λ_min(H_lo),   M = λ_max(H_hi)
 /// ```
 /// Every derived number is rounded to its safe side: eigenvalues are widened by the eigensolver's backward
-/// error and by what forming the matrices may have lost. Cost of construction: three eigendecompositions.
+/// error and by what forming the matrices may have lost. Cost of construction: three eigendecompositions (none for
+/// multiples of the identity).
+///
+/// ```
+/// use provi::{Curvature, Provenance, Quadratic};
+///
+/// let curvature = Curvature::declared(3, Quadratic::Scalar(0.5), Some(Quadratic::Scalar(2.0)))?;
+/// assert_eq!((curvature.convexity(), curvature.smoothness()), (0.5, Some(2.0)));
+/// assert_eq!(curvature.condition(), Some(4.0));
+/// assert_eq!(curvature.provenance(), Provenance::Declared);
+/// # Ok::<(), provi::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curvature {
     dim: usize,
@@ -248,7 +259,7 @@ impl Curvature {
         self.lower_provenance.weakest(self.upper_provenance)
     }
 
-    /// The curvature of V(c + Py) in y: PᵀHP on both sides [whiten]. P is square, row by row.
+    /// The curvature of V(c + Py) in y: PᵀHP on both sides \[whiten\]. P is square, row by row.
     pub(crate) fn transformed(&self, p: &Matrix) -> Result<Self> {
         let d = self.dim;
         let norm = p.frobenius_norm();
@@ -274,7 +285,7 @@ impl Curvature {
     }
 
     /// The lower triangular P with positive diagonal and PPᵀ = H_lo⁻¹, packed: the whitening with the best
-    /// provable condition number [whiten].
+    /// provable condition number \[whiten\].
     pub(crate) fn whitening(&self) -> Result<Vec<f64>> {
         let inverse = Cholesky::new("H_lo", &self.lower.to_matrix(self.dim))?.inverse();
         Ok(Cholesky::new("H_lo⁻¹", &inverse)?.packed_lower())

@@ -302,6 +302,7 @@ impl TryFrom<ndarray::ArrayView2<'_, f64>> for Design {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)] // sums and products of small integers, exact
 mod tests {
     use super::*;
 

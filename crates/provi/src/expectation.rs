@@ -1,4 +1,4 @@
-//! Expectations of V, ∇V and ∇²V under a Gaussian, by one-dimensional integrals [exact].
+//! Expectations of V, ∇V and ∇²V under a Gaussian, by one-dimensional integrals \[exact\].
 //!
 //! With μ_n = a_nᵀm + o_n, σ_n = ‖Cᵀa_n‖ and s ~ N(μ_n, σ_n²), a linear-predictor model has
 //! ```text

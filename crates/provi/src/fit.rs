@@ -22,6 +22,7 @@ const TRACE_POINTS: u64 = 256;
 #[derive(Default)]
 pub struct Watch<'a> {
     /// Called at each trace point; break to stop.
+    #[allow(clippy::type_complexity)]
     pub observer: Option<&'a mut dyn FnMut(&Snapshot) -> ControlFlow<()>>,
     /// Stop after this long.
     pub time_limit: Option<Duration>,
@@ -62,6 +63,10 @@ pub struct NegElbo {
 }
 
 /// An answer: q = N(m, CCᵀ) in the user's coordinates, and how it was reached.
+///
+/// q has a triangular factor whatever the method's space. `neg_elbo` is f(q) with every constant of the target, so that
+/// −f(q) ≤ log p(x) when it is exact. What the steps were promised to reach is in `promise`; what they did reach is for
+/// measurements at q to say. Memory: d(d+3)/2 numbers and a trace of some 256 points.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The coordinates' names.

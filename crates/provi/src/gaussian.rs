@@ -15,6 +15,22 @@ use std::marker::PhantomData;
 /// Packed factors have d(d+1)/2 entries, row by row: the paper's tril(c) for [`Triangular`], symm(c) for
 /// [`Symmetric`]. Packing is storage only: norms and projections are Frobenius, so the off-diagonal entries
 /// of a symmetric factor count twice.
+/// ```text
+/// z = Cu + m, u ~ N(0, I),   log q(z) = −½‖C⁻¹(z−m)‖² − log det C − (d/2) log 2π
+/// ```
+/// Memory: d(d+3)/2 numbers. Cost: a transport is one pass over C; log density and conversions between the spaces
+/// factorise CCᵀ unless C is triangular already; the covariance and the deviations are O(d³) and O(d²).
+///
+/// ```
+/// use provi::{Gaussian, Triangular};
+///
+/// let q = Gaussian::<Triangular>::new(&[1.0, 2.0], &[2.0, 0.5, 1.0])?;   // C = [2 0; ½ 1]
+/// let mut z = [0.0; 2];
+/// q.transport(&[1.0, -1.0], &mut z);
+/// assert_eq!(z, [3.0, 1.5]);
+/// assert_eq!(q.log_det()?, 2f64.ln());
+/// # Ok::<(), provi::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gaussian<F: Factor = Triangular> {
     dim: usize,

@@ -1,4 +1,73 @@
 //! Gaussian variational inference with proved convergence and certified answers.
+//!
+//! # The problem
+//!
+//! A posterior is known through log p(z, x) and its gradient, z ∈ ℝᵈ. Among all Gaussians q = N(m, CCᵀ), find the one
+//! closest to it. With V = −log p and w = (m, C), that is to minimise the negative ELBO
+//! ```text
+//! f(w) = l(w) + h(w),   l(w) = E V(Cu + m), u ~ N(0, I),   h(w) = E log q = −log det C − (d/2)(1 + log 2π)
+//! KL(q ‖ posterior) = f(w) + log p(x)
+//! ```
+//! by stochastic gradients: draw u, transport it, pull the gradient back. Where the curvature of V is bounded,
+//! 0 ⪯ H_lo ⪯ ∇²V ⪯ H_hi, three gradient estimators and two kinds of step have noise bounds and rates
+//! (Domke, Garrigos, Gower: *Provable convergence guarantees for black-box variational inference*). This library
+//! computes with them: a [`Plan`] knows its number of steps, its step sizes and a bound on the distance to the
+//! optimum before the first draw is made, and says on what grounds.
+//!
+//! # Ten lines
+//!
+//! ```
+//! use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
+//!
+//! let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, 0.1], 4, 2)?;
+//! let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?; // proves its own M and μ
+//! let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;         // before any draw
+//! println!("{} steps, {}", plan.steps, plan.schedule);
+//! println!("{} ≤ {:?}", plan.promise.norm.unwrap().formula(), plan.promise.value);
+//! let fit = plan.run(&target, Seed(7))?;                                           // the same bits on any machine's threads
+//! println!("{:?} ± {:?}", fit.gaussian.mean(), fit.gaussian.standard_deviations());
+//! assert!(plan.promise.value.unwrap() <= 0.05 && fit.steps == plan.steps);
+//! # Ok::<(), provi::Error>(())
+//! ```
+//!
+//! # The map
+//!
+//! ```text
+//! Target ──► Estimator ──► Step ──► Average ──► Fit         vectors
+//!   │ M, μ, d    ▲ u_{t,k}   ▲ γ_t
+//!   └──► curvature ──► noise (a, b) ──► rate ──► Plan       numbers
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`target`] | what is approximated: the trait [`Target`], linear-predictor models, hierarchies, closures |
+//! | [`autodiff`] | gradients of plain Rust functions |
+//! | [`curvature`] | H_lo, H_hi, and where each came from |
+//! | [`gaussian`] | q = N(m, CCᵀ), with a triangular or symmetric factor |
+//! | [`design`], [`matrix`] | data matrices, dense or sparse; small dense matrices |
+//! | [`draws`] | u_{t,k} as a pure function of seed, purpose, step and draw |
+//! | [`theory`] | noise bounds, the recursion, closed-form rates: numbers in, numbers out |
+//! | [`schedule`], [`average`] | γ_t and what becomes of the iterates, each with its statement |
+//! | [`expectation`] | E_q of V, ∇V, ∇²V by one-dimensional integrals, with error bounds |
+//! | [`mode`], [`whiten`] | where to start, and in which coordinates |
+//! | [`estimator`], [`step`] | unbiased gradients; the prox and the projections |
+//! | [`method`] | the pairings that have a theorem, in one table |
+//! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
+//! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
+//! | [`error`], [`scalar`] | what is refused, and numbers checked at the door |
+//!
+//! Keys in brackets, such as \[recursion\], name entries of the ledger `docs/theory.md`: the statement, the form used
+//! here, its proof and the tests that guard it.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `parallel` (default) | draws evaluated on all threads, with the same bits as on one |
+//! | `serde` | plans, schedules and results to and from data |
+//! | `ndarray` | conversions from `ndarray` arrays |
+//!
+//! Features are additive, and none changes a number.
 #![forbid(unsafe_code)]
 
 pub mod audit;
@@ -14,6 +83,8 @@ pub mod estimator;
 pub mod expectation;
 pub mod fit;
 pub mod gaussian;
+#[cfg(doctest)]
+mod guide;
 mod linalg;
 pub mod matrix;
 pub mod method;

@@ -117,7 +117,8 @@ impl Cholesky {
         )
         .map_err(|llt::factor::LltError::NonPositivePivot { index }| index)?;
         // A NaN pivot passes the comparison inside the factorisation.
-        match (0..h.rows()).find(|&i| !(self.factor[(i, i)] > 0.0)) {
+        let bad = |x: f64| x.is_nan() || x <= 0.0;
+        match (0..h.rows()).find(|&i| bad(self.factor[(i, i)])) {
             Some(pivot) => Err(pivot),
             None => Ok(()),
         }

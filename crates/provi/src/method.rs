@@ -14,7 +14,11 @@ use crate::theory::noise::{self, NoiseBound};
 /// | `proj-entropy` | entropy | projection on 𝒲_M | 𝒮ᵈ | [noise-entropy], [noise-batch] | [rate-proj-strong] |
 /// | `proj-entropy-triangular` | entropy | C_ii ≥ 1/√M | 𝒯ᵈ | the same [proj-tri] | [rate-proj-strong] |
 /// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
-/// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction [recursion] |
+/// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
+///
+/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` one pass over C and O(d); `proj-entropy`
+/// and `proj-stl` a Cholesky factorisation of C, O(d³/3), and an eigendecomposition when the projection is active; `exact`
+/// a few passes over the data and a product of d × d matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {

@@ -30,6 +30,18 @@ pub const MOST_STEPS: u64 = 1_000_000_000_000;
 
 /// What to plan: a method and the defaults one may change.
 ///
+/// Planning finds the mode and the Laplace factor, takes the target's curvature into the chosen coordinates, and bounds
+/// e_0 ≥ ‖w_0 − w*‖². The rest is `theory`: constants in, steps and a promise out. Cost: a mode (a few dozen evaluations
+/// of the target), some factorisations of d × d matrices, and at most a few million scalar operations; no draw is made.
+///
+/// | to plan | gives |
+/// |---|---|
+/// | [`Planner::to_distance`] | the shortest proved run to an accuracy \[schedule-optimal\] |
+/// | [`Planner::to_steps`] | the best proved bound for a number of steps |
+/// | [`Planner::with_schedule`] | steps of one's own, priced by the recursion \[recursion\] |
+/// | [`Planner::convex`] | a bound on E f(w̄_T) − f*, also for μ = 0 \[rate-prox-convex\] |
+/// | [`Planner::practical`] | steps that work, mostly beyond the theorems |
+///
 /// ```
 /// use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
 ///
@@ -363,7 +375,11 @@ impl Setting {
     }
 }
 
-/// A run laid out before its first draw.
+/// A run laid out before its first draw: w_0, T, γ_0 … γ_{T−1}, which average of the iterates is the answer, and what that
+/// promises. A plan is plain data about one target; running it twice with one seed gives the same bits.
+///
+/// Cost of a step: N evaluations of the target, N passes over the d(d+1)/2 entries of C, and the method's operator
+/// ([`Method`]).
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The method.

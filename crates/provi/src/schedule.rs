@@ -20,6 +20,19 @@ pub enum StepKind {
 
 /// Step sizes γ_0, γ_1, …
 ///
+/// Fixed before the draws: a step that looks at them voids every bound. [`Schedule::stepper`] walks any schedule in
+/// constant time a step; [`Recursion::propagate`](crate::theory::Recursion::propagate) prices it.
+///
+/// ```
+/// use provi::schedule::{Schedule, StepKind};
+///
+/// let schedule = Schedule::anytime(StepKind::Prox, 1.0, 4.0)?;               // μ = 1, a = 4
+/// let gammas: Vec<f64> = schedule.stepper().take(3).collect();
+/// assert_eq!(gammas, [0.125, 0.125, 0.125]);                                 // at the cap μ/2a, then decaying
+/// assert!(schedule.at(1000) < 0.002);
+/// # Ok::<(), provi::Error>(())
+/// ```
+///
 /// The constructors check; a value built or read some other way can be checked with [`Schedule::check`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -289,7 +302,7 @@ pub(crate) fn optimal_gamma(convexity: f64, growth: f64, floor: f64, e: f64) -> 
     if floor > 0.0 { convexity / (growth + floor / e) } else { convexity / growth }
 }
 
-/// (1 − 2γμ + γ²a)e + γ²b, rounded upwards [recursion].
+/// (1 − 2γμ + γ²a)e + γ²b, rounded upwards \[recursion\].
 ///
 /// Written ((1−γμ)² + γ²(a−μ²))e + γ²b, a sum of non-negative terms since a ≥ μ², so that nothing cancels. The slacks
 /// cover the rounding of these operations and a few ulps in a and b; unless γμ is within rounding of 1, where the result

@@ -27,6 +27,9 @@ use crate::matrix::Matrix;
 
 /// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
 ///
+/// A target speaks log p, as its users do; from the estimators on everything is minimised, V = −log p. Its cost is the
+/// cost of a run: one evaluation a draw.
+///
 /// Threads: the loops evaluate draws in parallel when the target is `Sync`
 /// ([`crate::Plan::run`]) and one after the other when it is not ([`crate::Plan::run_serial`]). Results
 /// are the same bits either way.
@@ -64,7 +67,7 @@ pub trait Target {
         Ok(false)
     }
 
-    /// Bounds of ∇²V = −∇² log p over all z, if any are known [curvature].
+    /// Bounds of ∇²V = −∇² log p over all z, if any are known \[curvature\].
     fn curvature(&self) -> Result<Option<Curvature>> {
         Ok(None)
     }
@@ -75,7 +78,7 @@ pub trait Target {
     }
 
     /// Expectations of V, ∇V and ∇²V under a Gaussian, where they reduce to one-dimensional integrals
-    /// [exact].
+    /// \[exact\].
     fn expectations(&self) -> Option<&dyn Expectations> {
         None
     }

@@ -1,4 +1,4 @@
-//! Better coordinates: any target seen through z = c + Py [whiten].
+//! Better coordinates: any target seen through z = c + Py \[whiten\].
 
 use crate::curvature::Curvature;
 use crate::error::Result;

@@ -116,7 +116,7 @@ impl Factor for Triangular {
     }
 
     fn check_domain(dim: usize, packed: &[f64]) -> Result<()> {
-        match (0..dim).map(|i| packed[packed_index(i, i)]).find(|c| !(*c > 0.0)) {
+        match (0..dim).map(|i| packed[packed_index(i, i)]).find(|c| c.is_nan() || *c <= 0.0) {
             Some(value) => {
                 Err(Error::OutOfRange { what: "diagonal of the triangular factor", value, needed: "above 0" })
             }

@@ -40,6 +40,10 @@ impl Constants {
 }
 
 /// What a bound measures.
+///
+/// C is the factor the steps were made with. Methods on symmetric factors hand over a re-factored C (the same
+/// distribution): for them a bound is about (m, PC̃), C̃ symmetric, not about the new triangular factor \[whiten\]. What
+/// holds for any factor: |vᵀ(m−m*)| and the difference of the deviations of vᵀz are at most ‖Pᵀv‖ times the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -67,6 +71,12 @@ impl Norm {
 }
 
 /// A bound that holds before any draw is made, or the reason why there is none.
+/// ```text
+/// E‖w_T − w*‖² ≤ value   in the norm of `norm`,   or   E f(w̄_T) − f* ≤ value
+/// ```
+/// The mean is over runs with independent seeds, and w* is the best Gaussian, not the posterior. For the run at hand,
+/// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps and length must not depend on the
+/// draws: a run that stops early keeps its answer and loses the value.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Promise {

@@ -76,7 +76,7 @@ impl Family {
                 refuse(&|y| is(y, 0.0) || is(y, 1.0), "0 or 1 (−1 or 1)")
             }
             Self::Poisson => {
-                refuse(&|y| y >= 0.0 && y <= 9.0e15 && is(y, y.floor()), "a whole number of at least 0")
+                refuse(&|y| (0.0..=9.0e15).contains(&y) && is(y, y.floor()), "a whole number of at least 0")
             }
         }
     }

