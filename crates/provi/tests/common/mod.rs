@@ -3,11 +3,17 @@
 //! The linear algebra is written again here, without the library's, so that the two check each other.
 #![allow(dead_code)] // each test crate uses its own part
 
+use provi::average::Averager;
 use provi::draws::{Draws, Purpose, Seed};
+use provi::estimator::{Evaluator, Kind, Sampled};
 use provi::expectation::Moments;
 use provi::gaussian::Factor;
-use provi::target::{Family, Glm, Prior, hierarchical_logistic};
-use provi::{Design, Gaussian, Matrix, Target, Triangular};
+use provi::optimize::{Composite, Moved, Operator, Progress, minimise};
+use provi::step::{ProjSymmetric, ProjTriangular, Prox};
+use provi::target::{Family, GaussianTarget, Glm, Prior, hierarchical_logistic};
+use provi::{Average, Design, Gaussian, Matrix, Method, Schedule, Symmetric, Target, Triangular};
+use std::f64::consts::PI;
+use std::ops::ControlFlow;
 
 /// The standard errors that a two-sided statistical check allows: a false alarm has probability 2e-9, and the
 /// suite makes fewer than 5000 such checks, so together they stay below its budget of 1e-5.
@@ -307,7 +313,7 @@ impl Space for Triangular {
     const SYMMETRIC: bool = false;
 }
 
-impl Space for provi::Symmetric {
+impl Space for Symmetric {
     const SYMMETRIC: bool = true;
 }
 
@@ -377,4 +383,210 @@ pub(crate) fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
     (mean, (variance / n).sqrt())
+}
+
+/// xyᵀ.
+pub(crate) fn outer(x: &[f64], y: &[f64]) -> Matrix {
+    let entries = x.iter().flat_map(|x| y.iter().map(move |y| x * y)).collect();
+    Matrix::new(x.len(), y.len(), entries).unwrap()
+}
+
+/// One draw of an estimator written out from its formula, before the projection on the factor's space.
+pub(crate) fn raw_gradient<F: Factor>(
+    kind: Kind,
+    target: &dyn Target,
+    q: &Gaussian<F>,
+    u: &[f64],
+) -> (Vec<f64>, Matrix) {
+    let d = q.dim();
+    let inverse = transposed(&inverse(&q.factor_matrix()));
+    let (mut z, mut pull) = (vec![0.0; d], vec![0.0; d]);
+    q.transport(u, &mut z);
+    let value = -target.log_density(&z, &mut pull).unwrap();
+    pull.iter_mut().for_each(|x| *x = -*x);
+    let solved: Vec<f64> = (0..d).map(|i| dot(inverse.row(i), u)).collect();
+    match kind {
+        Kind::Entropy => {
+            let x = combination(&outer(&pull, u), -1.0, &inverse);
+            (pull, x)
+        }
+        Kind::Stl => {
+            let residual = difference(&pull, &solved);
+            let x = outer(&residual, u);
+            (residual, x)
+        }
+        Kind::Score => {
+            let log_q = -0.5 * dot(u, u) - q.log_det().unwrap() - 0.5 * d as f64 * (2.0 * PI).ln();
+            let ratio = log_q + value;
+            let left: Vec<f64> = solved.iter().map(|x| ratio * x).collect();
+            let x = combination(&outer(&left, u), -ratio, &inverse);
+            (left, x)
+        }
+        _ => {
+            let x = outer(&pull, u);
+            (pull, x)
+        }
+    }
+}
+
+/// Nodes and weights for N(0, 1), exact for polynomials up to degree 5.
+pub(crate) const THREE_POINTS: [(f64, f64); 3] =
+    [(-1.732_050_807_568_877_2, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
+
+/// Nodes and weights for N(0, 1): the trapezoid rule, exact to rounding for smooth functions.
+pub(crate) fn trapezoid() -> Vec<(f64, f64)> {
+    let step = 0.25;
+    let weight = |u: f64| step * (-0.5 * u * u).exp() / (2.0 * PI).sqrt();
+    (-34..=34).map(|j| f64::from(j) * step).map(|u| (u, weight(u))).collect()
+}
+
+/// E φ(u), u ~ N(0, I), by the tensor product of a rule.
+pub(crate) fn cubature(d: usize, rule: &[(f64, f64)], mut phi: impl FnMut(&[f64]) -> f64) -> f64 {
+    let (mut index, mut u, mut total) = (vec![0; d], vec![0.0; d], 0.0);
+    loop {
+        let mut weight = 1.0;
+        for i in 0..d {
+            u[i] = rule[index[i]].0;
+            weight *= rule[index[i]].1;
+        }
+        total += weight * phi(&u);
+        let Some(next) = index.iter().position(|&k| k + 1 < rule.len()) else { return total };
+        index[next] += 1;
+        index[..next].fill(0);
+    }
+}
+
+/// A Gaussian target with a prescribed spectrum, rotated.
+pub(crate) fn gaussian_target(key: u64, spectrum: &[f64]) -> GaussianTarget {
+    let d = spectrum.len();
+    let noise = Matrix::new(d, d, normals(key, d * d)).unwrap();
+    let (_, v) = eigen(&combination(&noise, 1.0, &transposed(&noise)));
+    let precision = product(&product(&v, &Matrix::diagonal(spectrum)), &transposed(&v));
+    let precision = Symmetric::project(&precision);
+    GaussianTarget::new(&normals(key + 1, d), precision).unwrap()
+}
+
+/// A random point of the set where σ_min(C) ≥ 1/√L (𝒮ᵈ) or C_ii ≥ 1/√L (𝒯ᵈ), on its edge for stretch 0.
+pub(crate) fn in_set<F: Space>(key: u64, d: usize, region: f64, stretch: f64) -> Gaussian<F> {
+    let x = Matrix::new(d, d, normals(key, d * d)).unwrap();
+    let floor = region.powf(-0.5);
+    let mut c = F::project(&x);
+    if F::SYMMETRIC {
+        c = spectral(&c, |v| floor * (1.0 + stretch * v * v));
+    } else {
+        (0..d).for_each(|i| c[(i, i)] = floor * (1.0 + stretch * c[(i, i)].powi(2)));
+    }
+    Gaussian::new(&normals(key + 1, d), &pack(&c)).unwrap()
+}
+
+/// w* + s(w − w*).
+pub(crate) fn between<F: Factor>(star: &Gaussian<F>, far: &Gaussian<F>, s: f64) -> Gaussian<F> {
+    let d = star.dim();
+    let w: Vec<f64> = star.parameters().iter().zip(far.parameters()).map(|(a, b)| a + s * (b - a)).collect();
+    Gaussian::new(&w[..d], &w[d..]).unwrap()
+}
+
+/// One method as the library pairs it: estimator, operator and factor space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    ProxEnergy,
+    ProjEntropy,
+    ProjEntropyTriangular,
+    ProjStl,
+}
+
+impl Pairing {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::ProxEnergy, Self::ProjEntropy, Self::ProjEntropyTriangular, Self::ProjStl];
+
+    pub(crate) fn method(self) -> Method {
+        match self {
+            Self::ProxEnergy => Method::ProxEnergy,
+            Self::ProjEntropy => Method::ProjEntropy,
+            Self::ProjEntropyTriangular => Method::ProjEntropyTriangular,
+            Self::ProjStl => Method::ProjStl,
+        }
+    }
+
+    pub(crate) fn is_symmetric(self) -> bool {
+        matches!(self, Self::ProjEntropy | Self::ProjStl)
+    }
+
+    /// q as a flat vector in the method's space.
+    pub(crate) fn flat(self, q: &Gaussian<Triangular>) -> Vec<f64> {
+        if self.is_symmetric() { Symmetric::of(q).parameters().to_vec() } else { q.parameters().to_vec() }
+    }
+
+    /// ‖w − v‖² in the method's space.
+    pub(crate) fn distance2(self, d: usize, w: &[f64], v: &[f64]) -> f64 {
+        if self.is_symmetric() { distance2::<Symmetric>(d, w, v) } else { distance2::<Triangular>(d, w, v) }
+    }
+
+    /// A run of `steps` steps from `start`, each w_{t+1} shown to `see`; returns the `average` of it.
+    pub(crate) fn run(self, run: &Run<'_>, seed: u64, see: &mut dyn FnMut(u64, &[f64])) -> Vec<f64> {
+        let d = run.target.dim();
+        let draws = Draws::new(Seed(seed), Purpose::Optimise);
+        let evaluator = Evaluator::Serial(run.target);
+        let kind = self.method().estimator().unwrap();
+        let mut operator: Box<dyn Operator> = match self {
+            Self::ProxEnergy => Box::new(Prox::new(d)),
+            Self::ProjEntropyTriangular => Box::new(ProjTriangular::new(d, run.smoothness).unwrap()),
+            _ => Box::new(ProjSymmetric::new(d, run.smoothness).unwrap()),
+        };
+        let mut w = run.start.to_vec();
+        let mut averager = Averager::new(run.average, w.len()).unwrap();
+        operator.apply(&mut w, 0.0, &Moved { distance: f64::MAX, value: None }).unwrap();
+        let mut watch = |p: &Progress<'_>| {
+            see(p.t + 1, p.w);
+            ControlFlow::Continue(())
+        };
+        let (steps, schedule) = (run.steps, run.schedule);
+        if self.is_symmetric() {
+            let estimator = Sampled::<Symmetric>::new(kind, evaluator, draws, run.draws).unwrap();
+            let mut problem = Composite { estimator, operator };
+            minimise(&mut problem, &mut w, schedule, &mut averager, steps, &mut watch).unwrap();
+        } else {
+            let estimator = Sampled::<Triangular>::new(kind, evaluator, draws, run.draws).unwrap();
+            let mut problem = Composite { estimator, operator };
+            minimise(&mut problem, &mut w, schedule, &mut averager, steps, &mut watch).unwrap();
+        }
+        averager.finish(&w)
+    }
+
+    /// The mean of ‖w_t − w*‖² over `seeds` runs at each checkpoint.
+    pub(crate) fn mean_errors(
+        self,
+        run: &Run<'_>,
+        star: &[f64],
+        seeds: u64,
+        checkpoints: &[u64],
+    ) -> Vec<f64> {
+        let mut means = vec![0.0; checkpoints.len()];
+        for seed in 0..seeds {
+            self.run(run, 1000 + seed, &mut |t, w| {
+                if let Some(i) = checkpoints.iter().position(|&c| c == t) {
+                    means[i] += self.distance2(run.target.dim(), w, star) / seeds as f64;
+                }
+            });
+        }
+        means
+    }
+}
+
+/// What a run needs besides its pairing.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) target: &'a dyn Target,
+    pub(crate) smoothness: f64,
+    pub(crate) start: &'a [f64],
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) average: Average,
+    pub(crate) draws: usize,
+    pub(crate) steps: u64,
+}
+
+/// (m, C) at squared distance about 2d/μ from anywhere sensible: ones for the mean, twice the widest scale for C.
+pub(crate) fn far_start(d: usize, convexity: f64) -> Vec<f64> {
+    let scale = convexity.powf(-0.5);
+    [vec![scale; d], pack(&Matrix::scaled_identity(d, 2.0 * scale))].concat()
 }
