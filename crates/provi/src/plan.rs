@@ -14,7 +14,7 @@ use crate::estimator::Evaluator;
 use crate::expectation::Moments;
 use crate::fit::{Fit, Watch};
 use crate::gaussian::{Gaussian, Triangular};
-use crate::method::{Guard, MISSING_SMOOTHNESS, Method};
+use crate::method::{Guard, MISSING_SMOOTHNESS, Method, Space};
 use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
 use crate::schedule::{Schedule, StepKind};
@@ -209,7 +209,8 @@ impl Planner {
         evaluations += local.evaluations;
         let coordinates = self.coordinates.unwrap_or(default);
         let frame = Frame::new(coordinates, &mode, &local.factor, curvature.as_ref())?;
-        let (curvature, start, error) = frame.view(target, &mode, &local.factor, curvature)?;
+        let (curvature, start, error) =
+            frame.view(target, &mode, &local.factor, curvature, self.method.space())?;
         Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws })
     }
 
@@ -442,8 +443,13 @@ impl Plan {
     }
 }
 
-/// ‖G‖² in the dual norm of μ: [cert-gap] gives ‖w − w*‖² ≤ ‖G‖²/μ² at any w of the domain.
-fn exact_distance2(target: &dyn Target, q: &Gaussian<Triangular>, convexity: f64) -> Result<Option<f64>> {
+/// ‖G‖²/μ² ≥ ‖w − w*‖², with G = ∇f on the factor's space [cert-gap].
+fn exact_distance2(
+    target: &dyn Target,
+    q: &Gaussian<Triangular>,
+    convexity: f64,
+    space: Space,
+) -> Result<Option<f64>> {
     let Some(expectations) = target.expectations() else { return Ok(None) };
     if convexity <= 0.0 {
         return Ok(None);
@@ -453,8 +459,28 @@ fn exact_distance2(target: &dyn Target, q: &Gaussian<Triangular>, convexity: f64
     if moments.provenance != crate::Provenance::Proved {
         return Ok(None);
     }
-    let mut gradient = vec![0.0; q.parameters().len()];
-    moments.neg_elbo_gradient(q, &mut gradient);
-    let size = (norm(&gradient) + moments.gradient_error) * (1.0 + 1e-10) / convexity;
+    let length = match space {
+        Space::Triangular => {
+            let mut gradient = vec![0.0; q.parameters().len()];
+            moments.neg_elbo_gradient(q, &mut gradient);
+            norm(&gradient)
+        }
+        Space::Symmetric => symmetric_gradient_norm(&moments, q)?,
+    };
+    // The two factors differ by a rotation, so the moments' error is the same in both spaces.
+    let size = (length + moments.gradient_error) * (1.0 + 1e-10) / convexity;
     Ok(Some(size * size))
+}
+
+/// ‖(E∇V, sym(E∇²V·C − C⁻¹))‖_F with C the symmetric factor of q.
+fn symmetric_gradient_norm(moments: &Moments, q: &Gaussian<Triangular>) -> Result<f64> {
+    let c = q.to_symmetric()?.factor_matrix();
+    let mut x = crate::linalg::multiply(&moments.hessian, &c);
+    x.add_scaled(-1.0, &crate::linalg::Cholesky::new("symmetric factor", &c)?.inverse());
+    let d = q.dim();
+    let mut square = provi_kernels::dot(&moments.gradient, &moments.gradient);
+    for i in 0..d {
+        square += (0..d).map(|j| (0.5 * (x[(i, j)] + x[(j, i)])).powi(2)).sum::<f64>();
+    }
+    Ok(square.sqrt())
 }

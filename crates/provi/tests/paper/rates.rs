@@ -174,6 +174,29 @@ fn recursion_without_noise_contracts_exact_steps() {
 }
 
 #[test]
+fn recursion_starts_from_a_proved_distance_in_its_own_space() {
+    use provi::plan::Coordinates;
+    let target = regression(Family::Bernoulli, 320, 3, 0.6, false);
+    let (star, convexity) = (optimum(&target), target.curvature().unwrap().unwrap().convexity());
+    for pairing in Pairing::ALL {
+        let planner = provi::Planner::new(pairing.method()).coordinates(Coordinates::Original);
+        let plan = planner.to_steps(&target, 1).unwrap();
+        let local = provi::mode::laplace(&target, &plan.mode).unwrap();
+        let q = Gaussian::<Triangular>::new(&plan.mode.point, &local.factor).unwrap();
+        let start = plan.constants.unwrap().start;
+        let truth = pairing.distance2(3, &pairing.flat(&q), &pairing.flat(&star));
+        assert!(truth <= start, "{pairing:?}: {truth} is above {start}");
+        // [cert-gap]: ‖∇f(w_0)‖²/μ², the gradient taken where the factor lives.
+        let slope = if pairing.is_symmetric() {
+            square_norm::<Symmetric>(3, &gradient(&target, &Symmetric::of(&q), true))
+        } else {
+            square_norm::<Triangular>(3, &gradient(&target, &q, true))
+        };
+        assert!((start * convexity * convexity / slope - 1.0).abs() < 1e-6, "{pairing:?}");
+    }
+}
+
+#[test]
 fn schedule_optimal() {
     let recursion = Recursion::new(0.5, NOISE).unwrap();
     for e in [1e-4, 0.1, 3.0, 1e4] {
