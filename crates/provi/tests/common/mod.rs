@@ -550,7 +550,7 @@ impl Pairing {
             let mut problem = Composite { estimator, operator };
             minimise(&mut problem, &mut w, schedule, &mut averager, steps, &mut watch).unwrap();
         }
-        averager.finish(&w)
+        averager.finish(&w).unwrap()
     }
 
     /// The mean of ‖w_t − w*‖² over `seeds` runs at each checkpoint.
