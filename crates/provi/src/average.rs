@@ -116,32 +116,44 @@ impl Averager {
     }
 
     /// Takes in w_t, before step t. O(len), no allocation.
-    pub fn add(&mut self, t: u64, w: &[f64]) {
+    pub fn add(&mut self, t: u64, w: &[f64]) -> Result<()> {
         if !self.wants(t) {
-            return;
+            return Ok(());
         }
+        self.fits(w.len())?;
         self.coefficient = self.next_coefficient();
         self.count += 1;
         blend(&mut self.mean, w, self.coefficient);
+        Ok(())
     }
 
     /// The answer after T steps: `last` is w_T.
-    pub fn finish(&self, last: &[f64]) -> Vec<f64> {
+    pub fn finish(&self, last: &[f64]) -> Result<Vec<f64>> {
         let mut out = last.to_vec();
-        self.finish_into(last, &mut out);
-        out
+        self.finish_into(last, &mut out)?;
+        Ok(out)
     }
 
     /// [`Averager::finish`] into a given vector.
-    pub fn finish_into(&self, last: &[f64], out: &mut [f64]) {
+    pub fn finish_into(&self, last: &[f64], out: &mut [f64]) -> Result<()> {
+        self.fits(last.len())?;
+        if out.len() != last.len() {
+            return Err(Error::Shape {
+                what: "room for the average",
+                found: out.len(),
+                expected: last.len(),
+            });
+        }
         let nothing_yet = self.kind.includes_start() && self.count == 0;
         if self.kind == Average::Last || nothing_yet {
-            return out.copy_from_slice(last);
+            out.copy_from_slice(last);
+            return Ok(());
         }
         out.copy_from_slice(&self.mean);
         if !self.kind.includes_start() {
             blend(out, last, self.next_coefficient());
         }
+        Ok(())
     }
 
     /// Refuses vectors of another length.
@@ -179,7 +191,6 @@ impl Averager {
 }
 
 fn blend(mean: &mut [f64], w: &[f64], c: f64) {
-    assert_eq!(mean.len(), w.len(), "an average of vectors of one length");
     if c >= 1.0 {
         mean.copy_from_slice(w);
     } else if c > 0.0 {
@@ -199,8 +210,8 @@ mod tests {
 
     fn run(kind: Average, steps: u64) -> Vec<f64> {
         let mut averager = Averager::new(kind, 2).unwrap();
-        (0..steps).for_each(|t| averager.add(t, &iterate(t)));
-        averager.finish(&iterate(steps))
+        (0..steps).for_each(|t| averager.add(t, &iterate(t)).unwrap());
+        averager.finish(&iterate(steps)).unwrap()
     }
 
     fn direct(range: std::ops::RangeInclusive<u64>, weight: impl Fn(f64) -> f64) -> Vec<f64> {
@@ -244,7 +255,7 @@ mod tests {
             Average::prox(2.0, 0.1).unwrap(),
             Average::proj(2.0, 0.1).unwrap(),
         ] {
-            assert_eq!(Averager::new(kind, 2).unwrap().finish(&[3.0, 4.0]), [3.0, 4.0]);
+            assert_eq!(Averager::new(kind, 2).unwrap().finish(&[3.0, 4.0]).unwrap(), [3.0, 4.0]);
         }
     }
 
@@ -258,14 +269,17 @@ mod tests {
         ] {
             let mut averager = Averager::new(kind, 1).unwrap();
             let steps = 3_000_000u64;
-            (0..steps).for_each(|t| averager.add(t, &[if t % 2 == 0 { 1.0 } else { 2.0 }]));
-            let answer = averager.finish(&[1.0])[0];
+            (0..steps).for_each(|t| averager.add(t, &[if t % 2 == 0 { 1.0 } else { 2.0 }]).unwrap());
+            let answer = averager.finish(&[1.0]).unwrap()[0];
             assert!((1.0..=2.0).contains(&answer), "{kind}: {answer}");
         }
         let kind = Average::Discounted { discount: 0.5, includes_start: true };
         let mut averager = Averager::new(kind, 1).unwrap();
-        (0..3000).for_each(|t| averager.add(t, &[if t == 0 { 0.0 } else { 1.0 }]));
-        assert!((averager.finish(&[1.0])[0] - 0.5).abs() < 1e-15, "the start keeps half of all weight");
+        (0..3000).for_each(|t| averager.add(t, &[if t == 0 { 0.0 } else { 1.0 }]).unwrap());
+        assert!(
+            (averager.finish(&[1.0]).unwrap()[0] - 0.5).abs() < 1e-15,
+            "the start keeps half of all weight"
+        );
     }
 
     #[test]
@@ -273,7 +287,7 @@ mod tests {
         let discount = 1.0 - 2e-6;
         let mut averager = Averager::new(Average::Discounted { discount, includes_start: true }, 1).unwrap();
         let steps = 1_000_000u64;
-        (0..steps).for_each(|t| averager.add(t, &[t as f64]));
+        (0..steps).for_each(|t| averager.add(t, &[t as f64]).unwrap());
         let log = (-2e-6f64).ln_1p();
         let closed = 2e-6 * ((steps - 1) as f64 * log).exp() / -(steps as f64 * log).exp_m1();
         assert!((averager.coefficient / closed - 1.0).abs() < 1e-9);

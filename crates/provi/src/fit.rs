@@ -174,7 +174,7 @@ fn descend<F: StepSpace>(
             (go(&mut problem, &mut w)?, 0)
         }
     };
-    let answer = Gaussian::<F>::from_parameters(d, average.finish(&w));
+    let answer = Gaussian::<F>::from_parameters(d, average.finish(&w)?);
     if answer.parameters().iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }

@@ -195,7 +195,7 @@ pub fn resume<P: Problem + ?Sized>(
     for t in steps.clone() {
         if average.wants(t) {
             problem.settle(w)?;
-            average.add(t, w);
+            average.add(t, w)?;
         }
         gamma = Positive::new("step size γ", gammas.next_gamma())?.get();
         let moved = problem.advance(w, t, gamma)?;

@@ -16,7 +16,7 @@ use crate::estimator::Evaluator;
 use crate::expectation::Moments;
 use crate::fit::{Fit, Watch};
 use crate::gaussian::{Gaussian, Triangular};
-use crate::method::{Guard, MISSING_SMOOTHNESS, Method};
+use crate::method::{Guard, MISSING_SMOOTHNESS, Method, Space};
 use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
 use crate::schedule::{Schedule, StepKind};
@@ -228,7 +228,8 @@ impl Planner {
         evaluations += local.evaluations;
         let coordinates = self.coordinates.unwrap_or(default);
         let frame = Frame::new(coordinates, &mode, &local.factor, curvature.as_ref())?;
-        let (curvature, start, error) = frame.view(target, &mode, &local.factor, curvature)?;
+        let (curvature, start, error) =
+            frame.view(target, &mode, &local.factor, curvature, self.method.space())?;
         Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws })
     }
 
@@ -287,7 +288,7 @@ struct Setting {
     /// w_0 in the frame's coordinates.
     start: Gaussian<Triangular>,
     /// ‖w_0 − w*‖² by [cert-gap], where expectations are exact.
-    exact_start: Option<f64>,
+    exact_start: Option<ExactStart>,
     draws: usize,
 }
 
@@ -320,6 +321,10 @@ impl Setting {
             residual_smoothness: curvature.residual_smoothness(),
             noise,
             start: self.start_distance2(curvature)?,
+            gradient_error: match (planner.method, &self.exact_start) {
+                (Method::Exact, Some(exact)) => 4.0 * exact.gradient_error,
+                _ => 0.0,
+            },
             provenance: curvature.provenance(),
         })
     }
@@ -356,6 +361,7 @@ impl Setting {
             residual_smoothness: curvature.residual_smoothness(),
             noise: bound,
             start,
+            gradient_error: 0.0,
             provenance: self.provenance(planner.radius),
         })
     }
@@ -371,7 +377,7 @@ impl Setting {
             curvature.convexity(),
             self.frame.gradient_norm(&self.mode),
         )?;
-        Ok(self.exact_start.map_or(through_mode, |e| e.min(through_mode)))
+        Ok(self.exact_start.as_ref().map_or(through_mode, |e| e.distance2.min(through_mode)))
     }
 }
 
@@ -464,8 +470,19 @@ impl Plan {
     }
 }
 
-/// ‖G‖² in the dual norm of μ: [cert-gap] gives ‖w − w*‖² ≤ ‖G‖²/μ² at any w of the domain.
-fn exact_distance2(target: &dyn Target, q: &Gaussian<Triangular>, convexity: f64) -> Result<Option<f64>> {
+/// What the exact gradient says about w_0.
+struct ExactStart {
+    distance2: f64,
+    gradient_error: f64,
+}
+
+/// ‖G‖²/μ² ≥ ‖w − w*‖², with G = ∇f on the factor's space [cert-gap].
+fn exact_distance2(
+    target: &dyn Target,
+    q: &Gaussian<Triangular>,
+    convexity: f64,
+    space: Space,
+) -> Result<Option<ExactStart>> {
     let Some(expectations) = target.expectations() else { return Ok(None) };
     if convexity <= 0.0 {
         return Ok(None);
@@ -475,8 +492,28 @@ fn exact_distance2(target: &dyn Target, q: &Gaussian<Triangular>, convexity: f64
     if moments.provenance != crate::Provenance::Proved {
         return Ok(None);
     }
-    let mut gradient = vec![0.0; q.parameters().len()];
-    moments.neg_elbo_gradient(q, &mut gradient);
-    let size = (norm(&gradient) + moments.gradient_error) * (1.0 + 1e-10) / convexity;
-    Ok(Some(size * size))
+    let length = match space {
+        Space::Triangular => {
+            let mut gradient = vec![0.0; q.parameters().len()];
+            moments.neg_elbo_gradient(q, &mut gradient);
+            norm(&gradient)
+        }
+        Space::Symmetric => symmetric_gradient_norm(&moments, q)?,
+    };
+    // The two factors differ by a rotation, so the moments' error is the same in both spaces.
+    let size = (length + moments.gradient_error) * (1.0 + 1e-10) / convexity;
+    Ok(Some(ExactStart { distance2: size * size, gradient_error: moments.gradient_error }))
+}
+
+/// ‖(E∇V, sym(E∇²V·C − C⁻¹))‖_F with C the symmetric factor of q.
+fn symmetric_gradient_norm(moments: &Moments, q: &Gaussian<Triangular>) -> Result<f64> {
+    let c = q.to_symmetric()?.factor_matrix();
+    let mut x = crate::linalg::multiply(&moments.hessian, &c);
+    x.add_scaled(-1.0, &crate::linalg::Cholesky::new("symmetric factor", &c)?.inverse());
+    let d = q.dim();
+    let mut square = provi_kernels::dot(&moments.gradient, &moments.gradient);
+    for i in 0..d {
+        square += (0..d).map(|j| (0.5 * (x[(i, j)] + x[(j, i)])).powi(2)).sum::<f64>();
+    }
+    Ok(square.sqrt())
 }

@@ -46,7 +46,7 @@ fn expect<P: Problem>(
             let made =
                 minimise(&mut problem(path), &mut w, schedule, &mut averager, steps, &mut ignore).unwrap();
             assert_eq!(made, steps);
-            score(averager.finish(&w)[0])
+            score(averager.finish(&w).unwrap()[0])
         })
         .sum();
     total / runs as f64
@@ -163,7 +163,7 @@ fn a_watcher_can_break_off_and_the_run_can_be_resumed() {
     let mut go = |_: &Progress<'_>| ControlFlow::Continue(());
     let (mut whole, mut average) = ([3.0], Averager::new(Average::Uniform, 1).unwrap());
     minimise(&mut half_line(0b11_01_10, 0.5, 0.2), &mut whole, &schedule, &mut average, 8, &mut go).unwrap();
-    let expected = average.finish(&whole);
+    let expected = average.finish(&whole).unwrap();
 
     let (mut parts, mut average) = ([3.0], Averager::new(Average::Uniform, 1).unwrap());
     let (mut problem, mut gammas) = (half_line(0b11_01_10, 0.5, 0.2), schedule.stepper());
@@ -172,7 +172,7 @@ fn a_watcher_can_break_off_and_the_run_can_be_resumed() {
     let made = resume(&mut problem, &mut parts, &mut gammas, &mut average, 0..8, &mut stop).unwrap();
     assert_eq!(made, 5);
     resume(&mut problem, &mut parts, &mut gammas, &mut average, made..8, &mut go).unwrap();
-    assert_eq!((parts, average.finish(&parts)), (whole, expected));
+    assert_eq!((parts, average.finish(&parts).unwrap()), (whole, expected));
 }
 
 #[test]
@@ -194,6 +194,6 @@ fn deferred_steps_are_settled_before_anything_reads_them() {
         let (mut w, mut average) = ([10.0], Averager::new(kind, 1).unwrap());
         let problem: &mut dyn Problem = &mut Lazy(0.0);
         minimise(problem, &mut w, &schedule, &mut average, 4, &mut |_| ControlFlow::Continue(())).unwrap();
-        assert_eq!((w[0], average.finish(&w)[0]), (6.0, expected));
+        assert_eq!((w[0], average.finish(&w).unwrap()[0]), (6.0, expected));
     }
 }

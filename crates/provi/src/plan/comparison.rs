@@ -23,21 +23,25 @@ pub struct Needed {
 
 impl Planner {
     /// What each proved method needs for E‖w_T − w*‖² ≤ `accuracy` with this planner's draws, coordinates and
-    /// start. Mode and curvature are computed once.
+    /// start.
     pub fn compare(&self, target: &dyn Target, accuracy: f64) -> Result<Vec<Needed>> {
-        let setting = self.setting(target, Coordinates::Curvature)?;
         let needed = |method: Method| {
             let planner = Self { method, ..self.clone() };
-            let steps = setting.constants(&planner).and_then(|(constants, start)| match method {
-                Method::Exact => {
-                    Contraction::prox(constants.convexity, constants.smoothness)?.steps_to(start, accuracy)
-                }
-                _ => Recursion::new(constants.convexity, constants.noise)?
-                    .steps_to(start, accuracy, MOST_STEPS),
+            // The two factor spaces measure the start differently, so each method has its own setting.
+            let setting = planner.setting(target, Coordinates::Curvature)?;
+            let steps = setting.constants(&planner).and_then(|constants| match method {
+                Method::Exact => Contraction::prox(constants.convexity, constants.smoothness)?
+                    .steps_to(constants.start, accuracy),
+                _ => Recursion::new(constants.convexity, constants.noise)?.steps_to(
+                    constants.start,
+                    accuracy,
+                    MOST_STEPS,
+                ),
             });
             let closed_form = (method != Method::Exact).then(|| {
-                let (constants, start) = setting.single_draw_constants(&planner)?;
-                let (convexity, smoothness) = (constants.convexity, constants.smoothness);
+                let constants = setting.single_draw_constants(&planner)?;
+                let (convexity, smoothness, start) =
+                    (constants.convexity, constants.smoothness, constants.start);
                 match method.step_kind() {
                     StepKind::Prox => {
                         let distance2 = noise::optimum_distance2(constants.dim, convexity)?;
@@ -59,11 +63,11 @@ impl Planner {
                     }
                 }
             });
-            Needed { method, steps, closed_form }
+            Ok(Needed { method, steps, closed_form })
         };
         let exact = target.expectations().is_some();
         let methods = Method::named().map(|(_, m)| m).filter(|m| exact || *m != Method::Exact);
-        Ok(methods.map(needed).collect())
+        methods.map(needed).collect()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The coordinates of a run: z = c + Py.
 
-use super::exact_distance2;
+use super::{ExactStart, exact_distance2};
 use crate::curvature::Curvature;
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::{Matrix, pack_lower, unpack_lower};
+use crate::method::Space;
 use crate::mode::Mode;
 use crate::target::Target;
 use crate::whiten::Whitened;
@@ -72,20 +73,21 @@ impl Frame {
     }
 
     /// The curvature in these coordinates, w_0 = (z̄, Laplace factor) in them, and ‖w_0 − w*‖² where exact
-    /// expectations prove it.
+    /// expectations prove it: between the factors of `space`, for the two spaces measure differently.
     pub(super) fn view(
         &self,
         target: &dyn Target,
         mode: &Mode,
         laplace: &[f64],
         curvature: Option<Curvature>,
-    ) -> Result<(Option<Curvature>, Gaussian<Triangular>, Option<f64>)> {
+        space: Space,
+    ) -> Result<(Option<Curvature>, Gaussian<Triangular>, Option<ExactStart>)> {
         let d = mode.point.len();
         match &self.factor {
             None => {
                 let start = Gaussian::from_parameters(d, [&mode.point[..], laplace].concat());
                 let convexity = curvature.as_ref().map_or(0.0, Curvature::convexity);
-                let distance2 = exact_distance2(target, &start, convexity)?;
+                let distance2 = exact_distance2(target, &start, convexity, space)?;
                 Ok((curvature, start, distance2))
             }
             Some(factor) => {
@@ -99,7 +101,7 @@ impl Frame {
                     _ => Gaussian::from_parameters(d, [vec![0.0; d], quotient(d, factor, laplace)?].concat()),
                 };
                 let convexity = curvature.as_ref().map_or(0.0, Curvature::convexity);
-                let distance2 = exact_distance2(&white, &start, convexity)?;
+                let distance2 = exact_distance2(&white, &start, convexity, space)?;
                 Ok((curvature, start, distance2))
             }
         }

@@ -25,6 +25,9 @@ pub struct Constants {
     pub noise: NoiseBound,
     /// e_0 ≥ ‖w_0 − w*‖².
     pub start: f64,
+    /// ε: what quadrature and rounding may do to an exact gradient, four times their bound at w_0; 0 for a method
+    /// that draws.
+    pub gradient_error: f64,
     /// The weakest origin of the above.
     pub provenance: Provenance,
 }
@@ -121,8 +124,15 @@ pub(super) fn of_steps(
     if let Method::Unproven(_) = method {
         return Promise::none("no theorem covers this pairing of estimator and step".into());
     }
+    let limit = constants.largest_step(method);
+    if schedule.at(0) >= limit {
+        let gamma = schedule.at(0);
+        return Promise::none(format!(
+            "practical steps: γ₀ = {gamma:.2e} is not below {limit:.2e}, up to where the theorems cover them here"
+        ));
+    }
     match bound(method, constants, schedule, average, steps) {
-        Ok(value) if value.is_finite() && schedule.at(0) < constants.largest_step(method) => Promise {
+        Ok(value) if value.is_finite() => Promise {
             value: Some(value),
             key: Some("recursion"),
             norm: Some(match coordinates {
@@ -133,11 +143,7 @@ pub(super) fn of_steps(
             provenance: Some(constants.provenance),
             reason: None,
         },
-        Ok(_) => Promise::none(format!(
-            "practical steps: γ₀ = {:.2e} is above {:.2e}, the largest the theorems cover here",
-            schedule.at(0),
-            constants.largest_step(method)
-        )),
+        Ok(_) => Promise::none("the recursion does not contract under these steps".into()),
         Err(error) => Promise::none(error.to_string()),
     }
 }
@@ -152,14 +158,17 @@ fn bound(
     let start = constants.start;
     if let Method::Exact = method {
         let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
-        return Ok(average_bound(average, schedule, steps, start, |e, gamma| contraction.advance(e, gamma)));
+        let value = average_bound(average, schedule, steps, start, |e, gamma| contraction.advance(e, gamma))?;
+        // A gradient that is off by ε moves the fixed point by at most ε/μ.
+        let root = value.sqrt() + constants.gradient_error / constants.convexity;
+        return Ok(root * root);
     }
     let recursion = Recursion::new(constants.convexity, constants.noise)?;
-    Ok(match (average, schedule) {
-        (Average::Last, Schedule::Optimal { .. }) => recursion.optimal_after(start, steps),
-        (Average::Last, other) => recursion.propagate(other, steps, start),
+    match (average, schedule) {
+        (Average::Last, Schedule::Optimal { .. }) => Ok(recursion.optimal_after(start, steps)),
+        (Average::Last, other) => Ok(recursion.propagate(other, steps, start)),
         _ => average_bound(average, schedule, steps, start, |e, gamma| recursion.advance(e, gamma)),
-    })
+    }
 }
 
 fn average_bound(
@@ -168,15 +177,15 @@ fn average_bound(
     steps: u64,
     start: f64,
     advance: impl Fn(f64, f64) -> f64,
-) -> f64 {
-    let Ok(mut averager) = Averager::new(average, 1) else { return f64::INFINITY };
+) -> Result<f64> {
+    let mut averager = Averager::new(average, 1)?;
     let (mut e, mut gammas) = (start, schedule.stepper());
     for t in 0..steps {
-        averager.add(t, &[e]);
+        averager.add(t, &[e])?;
         e = advance(e, gammas.next_gamma());
         if !e.is_finite() {
-            return f64::INFINITY;
+            return Ok(f64::INFINITY);
         }
     }
-    averager.finish(&[e])[0] * (1.0 + 1e-9)
+    Ok(averager.finish(&[e])?[0] * (1.0 + 1e-9))
 }

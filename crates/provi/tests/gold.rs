@@ -1,0 +1,48 @@
+//! Optima computed elsewhere, to twelve digits, against the library's exact expectations.
+
+mod common;
+
+use common::{gold, gradient, moments, objective};
+use provi::{Symmetric, Triangular};
+
+/// f* to 1e-8, and ∇f = 0 to 1e-8 in both factor spaces, at the optimum of `name`.
+fn check(name: &str) {
+    let gold = gold(name);
+    let f = objective(&gold.target, &gold.optimum);
+    assert!((f - gold.f_star).abs() <= 1e-8, "{name}: f = {f}, expected {}", gold.f_star);
+    let at = moments(&gold.target, &gold.optimum);
+    assert!(at.value_error < 1e-8 && at.gradient_error < 1e-8, "{name}: {at:?}");
+    let triangular = gradient::<Triangular>(&gold.target, &gold.optimum, true);
+    let symmetric = gradient::<Symmetric>(&gold.target, &gold.optimum.to_symmetric().unwrap(), true);
+    for (space, g) in [("triangular", triangular), ("symmetric", symmetric)] {
+        let norm = common::dot(&g, &g).sqrt();
+        assert!(norm < 1e-8, "{name}, {space}: ‖∇f‖ = {norm:e}");
+    }
+}
+
+#[test]
+fn linear_regression_w1() {
+    check("W1");
+}
+
+#[test]
+fn logistic_regression_w2() {
+    check("W2");
+}
+
+#[test]
+fn hierarchical_logistic_regression_w4() {
+    check("W4");
+}
+
+#[test]
+fn the_check_would_notice_a_missing_constant_and_a_shifted_mean() {
+    let gold = gold("W1");
+    let normaliser = 0.5 * (2.0 * std::f64::consts::PI).ln();
+    assert!((objective(&gold.target, &gold.optimum) - normaliser - gold.f_star).abs() > 1e-8);
+    let mut mean = gold.optimum.mean().to_vec();
+    mean[3] += 1e-10;
+    let shifted = provi::Gaussian::<Triangular>::new(&mean, gold.optimum.factor()).unwrap();
+    let g = gradient(&gold.target, &shifted, true);
+    assert!(common::dot(&g, &g).sqrt() > 1e-8);
+}
