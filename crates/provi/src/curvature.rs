@@ -228,6 +228,11 @@ impl Curvature {
         self.upper.as_ref()
     }
 
+    /// The dual norm of gradients with respect to H_lo, with what forming H_lo may have lost.
+    pub(crate) fn dual_norm(&self) -> Result<crate::dual::DualNorm> {
+        crate::dual::DualNorm::new(&self.lower, self.dim, self.slack)
+    }
+
     /// Where H_lo came from.
     pub fn lower_provenance(&self) -> Provenance {
         self.lower_provenance
