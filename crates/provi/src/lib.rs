@@ -1,6 +1,7 @@
 //! Gaussian variational inference with proved convergence and certified answers.
 #![forbid(unsafe_code)]
 
+pub mod ascent;
 pub mod autodiff;
 pub mod average;
 pub mod curvature;

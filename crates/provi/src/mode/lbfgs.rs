@@ -9,9 +9,25 @@ use provi_kernels::{axpy, dot};
 
 const MEMORY: usize = 12;
 
-/// Climbs until √(gᵀBg), the decrement in the learned metric, promises less than 5e-15 nats, or until
-/// rounding ends the progress within 1e-10 nats.
-pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Result<Mode> {
+/// What counts as an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// A mode, or an error that says why not.
+    Mode,
+    /// The best point reached: a start for something that needs no mode.
+    Anywhere,
+}
+
+/// Climbs until gᵀBg, the squared decrement in the learned metric, is below `decrement2`, or until rounding ends
+/// the progress within 1e-10 nats.
+pub(super) fn find(
+    target: &dyn Target,
+    start: &[f64],
+    iterations: usize,
+    decrement2: f64,
+    ending: Ending,
+) -> Result<Mode> {
+    let enough = decrement2;
     let mut search = Search { target, evaluations: 0, point: start.to_vec(), pull: vec![0.0; start.len()] };
     let mut value = search.evaluate()?;
     if value.is_infinite() {
@@ -25,7 +41,7 @@ pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Res
         let decrement2 = dot(&direction, &g);
         let negligible = decrement2 <= 1e-10 * value.abs().max(1.0);
         // Before any pair is known the metric is the identity, and only a vanishing gradient counts.
-        if decrement2 <= if history.is_empty() { 1e-24 } else { 1e-14 } {
+        if decrement2 <= if history.is_empty() { 1e-24 } else { enough } {
             return Ok(search.mode(value));
         }
         direction.iter_mut().for_each(|x| *x = -*x);
@@ -46,6 +62,9 @@ pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Res
                     return Ok(search.mode(value));
                 }
                 if restarted || history.is_empty() {
+                    if ending == Ending::Anywhere {
+                        return Ok(search.mode(value));
+                    }
                     let why =
                         "the line search found no decrease; check the gradient, or a kink in the density";
                     return Err(no_mode(iteration + 1, &search.pull, why));
@@ -59,7 +78,12 @@ pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Res
             return Err(no_mode(iteration + 1, &search.pull, "the density grows without end; is it proper?"));
         }
     }
-    Err(no_mode(iterations, &search.pull, "too many iterations; is the posterior proper?"))
+    match ending {
+        Ending::Anywhere => Ok(search.mode(value)),
+        Ending::Mode => {
+            Err(no_mode(iterations, &search.pull, "too many iterations; is the posterior proper?"))
+        }
+    }
 }
 
 struct Search<'a> {
