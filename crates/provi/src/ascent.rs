@@ -162,8 +162,8 @@ impl<'a> Ascent<'a> {
     fn make_step(&mut self, pairs: usize) -> Result<()> {
         let d = self.q.dim();
         self.measure(pairs)?;
+        let (mean, mut s) = self.residuals(pairs)?;
         self.safe.clone_from(&self.q);
-        let (mean, mut s) = self.residuals(pairs);
         let mut rate = pairs as f64 / (pairs.max(d) as f64 + 2.0);
         // A step changes no precision by more than a few times √d; only far from the answer does this bind.
         rate = rate.min(2.0 * (d as f64).sqrt() / s.frobenius_norm());
@@ -242,7 +242,7 @@ impl<'a> Ascent<'a> {
     }
 
     /// The means of s̃ and of sym(s̃uᵀ) over the pairs.
-    fn residuals(&mut self, pairs: usize) -> (Vec<f64>, Matrix) {
+    fn residuals(&mut self, pairs: usize) -> Result<(Vec<f64>, Matrix)> {
         let d = self.q.dim();
         let room = &mut self.room;
         let mut mean = vec![0.0; d];
@@ -255,8 +255,8 @@ impl<'a> Ascent<'a> {
                 a[i] = scale * (0.5 * (a[i] - b[i]) - u[i]);
             }
         }
-        let odd = Matrix::new(pairs, d, ahead.to_vec()).unwrap_or_else(|_| Matrix::zeros(pairs, d));
-        let u = Matrix::new(pairs, d, room.u.clone()).unwrap_or_else(|_| Matrix::zeros(pairs, d));
+        let odd = Matrix::new(pairs, d, ahead.to_vec())?;
+        let u = Matrix::new(pairs, d, room.u.clone())?;
         let mut s = multiply_transposed(&odd, &u);
         for i in 0..d {
             for j in 0..i {
@@ -265,7 +265,19 @@ impl<'a> Ascent<'a> {
                 s[(j, i)] = mean;
             }
         }
-        (mean, s)
+        // Products of finite numbers may still overflow.
+        let value = s.frobenius_norm() + norm(&mean);
+        if !value.is_finite() {
+            let norm = norm(self.q.mean());
+            return Err(Error::TargetNotFinite {
+                quantity: "gradient",
+                value,
+                step: self.step,
+                draw: 0,
+                norm,
+            });
+        }
+        Ok((mean, s))
     }
 }
 

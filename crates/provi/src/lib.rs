@@ -4,6 +4,7 @@
 pub mod ascent;
 pub mod autodiff;
 pub mod average;
+mod chunked;
 pub mod curvature;
 pub mod design;
 pub mod draws;
