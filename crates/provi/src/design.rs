@@ -1,11 +1,15 @@
 //! Design matrices: dense rows or compressed sparse rows, behind one small type.
 
+use crate::chunked;
 use crate::error::{Error, Result};
 use crate::linalg::{add_gram, mirror_lower};
 use crate::matrix::{Matrix, check_finite};
 
 /// Rows handled together, so that a block of a dense design stays in cache between its two uses.
 pub(crate) const BLOCK: usize = 128;
+/// A Gram matrix is summed in at most this many parts, of at least so many rows each.
+const GRAM_PARTS: usize = 16;
+const GRAM_ROWS: usize = 2048;
 
 /// An n × d matrix A of finite numbers; its rows a_n are the observations.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,18 +212,30 @@ impl Design {
         let d = self.columns;
         match &self.storage {
             Storage::Dense(entries) => {
-                let mut scaled = vec![0.0; BLOCK.min(self.rows) * d];
-                for first in (0..self.rows).step_by(BLOCK) {
-                    let last = (first + BLOCK).min(self.rows);
-                    let block = &mut scaled[..(last - first) * d];
-                    for (n, row) in (first..last).zip(block.chunks_exact_mut(d)) {
-                        let root = weights[n].sqrt();
-                        for (out, x) in row.iter_mut().zip(&entries[n * d..(n + 1) * d]) {
-                            *out = root * x;
+                let part = |range: std::ops::Range<usize>, out: &mut Matrix| {
+                    let mut scaled = vec![0.0; BLOCK.min(range.len()) * d];
+                    for first in range.clone().step_by(BLOCK) {
+                        let last = (first + BLOCK).min(range.end);
+                        let block = &mut scaled[..(last - first) * d];
+                        for (n, row) in (first..last).zip(block.chunks_exact_mut(d)) {
+                            let root = weights[n].sqrt();
+                            for (out, x) in row.iter_mut().zip(&entries[n * d..(n + 1) * d]) {
+                                *out = root * x;
+                            }
                         }
+                        add_gram(block, d, out);
                     }
-                    add_gram(block, d, out);
+                };
+                let size = GRAM_ROWS.max(self.rows.div_ceil(GRAM_PARTS));
+                if self.rows <= size {
+                    return part(0..self.rows, out);
                 }
+                let parts = chunked::map(self.rows, size, |range| {
+                    let mut sum = Matrix::zeros(d, d);
+                    part(range, &mut sum);
+                    sum
+                });
+                parts.iter().for_each(|part| out.add_scaled(1.0, part));
             }
             Storage::Sparse(sparse) => {
                 for (n, &weight) in weights.iter().enumerate() {
@@ -231,6 +247,14 @@ impl Design {
                 }
                 mirror_lower(out);
             }
+        }
+    }
+
+    /// The longest chain of additions behind an entry of [`Design::add_weighted_gram`].
+    pub(crate) fn gram_terms(&self) -> usize {
+        match &self.storage {
+            Storage::Dense(_) => BLOCK + self.rows.div_ceil(BLOCK) + GRAM_PARTS + 8,
+            Storage::Sparse(_) => self.rows + 8,
         }
     }
 
@@ -246,37 +270,32 @@ impl Design {
     /// For each row, ‖Cᵀa_n‖² with C lower triangular and packed: the variance of a_nᵀz under N(m, CCᵀ).
     pub(crate) fn row_variances(&self, factor: &[f64], out: &mut [f64]) {
         let d = self.columns;
-        let mut rows = vec![0.0; BLOCK * d];
-        let mut pulled = vec![0.0; BLOCK * d];
-        for first in (0..self.rows).step_by(BLOCK) {
-            let last = (first + BLOCK).min(self.rows);
-            let size = (last - first) * d;
-            match &self.storage {
-                Storage::Dense(entries) => {
-                    let block = &entries[first * d..last * d];
-                    provi_kernels::triangle::pull_back(factor, block, &mut pulled[..size]);
-                    for (out, row) in out[first..last].iter_mut().zip(pulled.chunks_exact(d)) {
-                        *out = provi_kernels::dot(row, row);
-                    }
-                }
-                Storage::Sparse(sparse) => {
-                    // Row i of C enters with weight a_ni, so only the stored entries cost anything.
-                    let row = &mut rows[..d];
-                    for n in first..last {
-                        let Some((widest, _)) = sparse.row(n).last() else {
-                            out[n] = 0.0;
-                            continue;
-                        };
-                        row[..=widest].fill(0.0);
-                        for (i, x) in sparse.row(n) {
-                            let start = i * (i + 1) / 2;
-                            provi_kernels::axpy(x, &factor[start..start + i + 1], &mut row[..i + 1]);
-                        }
-                        out[n] = provi_kernels::dot(&row[..=widest], &row[..=widest]);
-                    }
+        chunked::fill(out, BLOCK, |first, out| match &self.storage {
+            Storage::Dense(entries) => {
+                let mut pulled = vec![0.0; out.len() * d];
+                let block = &entries[first * d..(first + out.len()) * d];
+                provi_kernels::triangle::pull_back(factor, block, &mut pulled);
+                for (out, row) in out.iter_mut().zip(pulled.chunks_exact(d)) {
+                    *out = provi_kernels::dot(row, row);
                 }
             }
-        }
+            Storage::Sparse(sparse) => {
+                // Row i of C enters with weight a_ni, so only the stored entries cost anything.
+                let mut row = vec![0.0; d];
+                for (n, out) in (first..).zip(out) {
+                    let Some((widest, _)) = sparse.row(n).last() else {
+                        *out = 0.0;
+                        continue;
+                    };
+                    row[..=widest].fill(0.0);
+                    for (i, x) in sparse.row(n) {
+                        let start = i * (i + 1) / 2;
+                        provi_kernels::axpy(x, &factor[start..start + i + 1], &mut row[..i + 1]);
+                    }
+                    *out = provi_kernels::dot(&row[..=widest], &row[..=widest]);
+                }
+            }
+        });
     }
 
     /// The first column whose entries are all equal, if any, other than an all-ones intercept.

@@ -112,17 +112,29 @@ impl Expectations for Glm {
         let mut terms = quadrature::expect(self.family, &means, &deviations, &self.response);
 
         let unit = (rows + d + 16) as f64 * f64::EPSILON;
-        let (mut value, mut value_error, mut gradient_error) = (0.0, 0.0, 0.0);
+        // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d‖a_n‖(‖m‖ + ‖C‖_F) + ε|μ_n|, and the
+        // expectations by δ_n times their slopes, which θ_max bounds where there is one.
+        let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
+        let factor_norm = crate::norm(q.factor());
+        let reach = crate::norm(q.mean()) + factor_norm;
+        let steepest = self.family.curvature_range().1;
+        let (mut value, mut value_error, mut gradient_error, mut trace) = (0.0, 0.0, 0.0, 0.0);
         for n in 0..rows {
             let w = self.weights[n];
             let mut square = 0.0;
             self.design.for_each_in_row(n, |_, x| square += x * x);
+            let off = predictor_unit * square.sqrt() * reach + f64::EPSILON * means[n].abs();
+            let (first, second) = (terms.first[n].abs(), terms.second[n].abs());
             value += w * terms.value[n];
-            value_error += w * (terms.value_error[n] + unit * terms.value[n].abs());
+            value_error += w
+                * (terms.value_error[n]
+                    + unit * terms.value[n].abs()
+                    + off * (first + deviations[n] * second));
             // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
             let size = std::f64::consts::SQRT_2 * w * square.sqrt() * deviations[n].max(1.0);
-            gradient_error +=
-                size * (terms.slope_error[n] + unit * (terms.first[n].abs() + terms.second[n].abs()));
+            let slope = steepest.unwrap_or((1.0 + deviations[n]) * second);
+            gradient_error += size * (terms.slope_error[n] + unit * (first + second) + off * slope);
+            trace += w * second * square;
             terms.first[n] *= w;
             terms.second[n] *= w;
         }
@@ -133,7 +145,9 @@ impl Expectations for Glm {
         out.hessian = self.prior.quadratic(d).to_matrix(d);
         self.design.add_weighted_gram(&terms.second, &mut out.hessian);
         out.value_error = value_error + unit * (prior.abs() + self.constant().abs());
-        out.gradient_error = gradient_error + unit * crate::norm(&out.gradient);
+        // AᵀDA loses at most u‖·‖ of Σ_n |a_n||a_n|ᵀ, whose norm is the trace, before it meets C.
+        let gram = self.design.gram_terms() as f64 * f64::EPSILON * trace * factor_norm;
+        out.gradient_error = gradient_error + gram + unit * crate::norm(&out.gradient);
         out.provenance = terms.provenance;
         match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
             true => Ok(()),

@@ -70,10 +70,12 @@
 //! Features are additive, and none changes a number.
 #![forbid(unsafe_code)]
 
+pub mod ascent;
 pub mod audit;
 pub mod autodiff;
 pub mod average;
 pub mod certificate;
+mod chunked;
 pub mod curvature;
 pub mod design;
 pub mod draws;
@@ -93,6 +95,8 @@ pub mod optimize;
 pub mod plan;
 pub mod scalar;
 pub mod schedule;
+mod secant;
+pub mod solve;
 mod special;
 pub mod step;
 pub mod target;

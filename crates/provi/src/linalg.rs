@@ -64,20 +64,40 @@ pub(crate) fn mirror_lower(m: &mut Matrix) {
     }
 }
 
-/// PᵀHP for symmetric H, exactly symmetric.
-pub(crate) fn congruence(h: &Matrix, p: &Matrix) -> Matrix {
-    let hp = multiply(h, p);
-    let mut out = Matrix::zeros(p.columns(), p.columns());
+/// AᵀB.
+pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.columns(), b.columns());
     matmul::matmul(
         transposed_view_mut(&mut out),
         Accum::Replace,
-        transposed_view(&hp),
-        transposed_view(p).transpose(),
+        transposed_view(b),
+        transposed_view(a).transpose(),
         1.0,
         Par::Seq,
     );
+    out
+}
+
+/// PᵀHP for symmetric H, exactly symmetric.
+pub(crate) fn congruence(h: &Matrix, p: &Matrix) -> Matrix {
+    let mut out = multiply_transposed(p, &multiply(h, p));
     mirror_lower(&mut out);
     out
+}
+
+/// The lower triangular C with positive diagonal and CCᵀ = H⁻¹, packed. No inverse is formed: with J the reversal
+/// of the order and JHJ = LLᵀ, C = JL⁻ᵀJ.
+pub(crate) fn inverse_factor(what: &'static str, h: &Matrix) -> Result<Vec<f64>> {
+    let d = h.rows();
+    let mut reversed = Matrix::zeros(d, d);
+    for i in 0..d {
+        for j in 0..d {
+            reversed[(i, j)] = h[(d - 1 - i, d - 1 - j)];
+        }
+    }
+    let inverse = Cholesky::new(what, &reversed)?.inverse_lower();
+    let packed = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));
+    Ok(packed.map(|(i, j)| inverse[(d - 1 - j, d - 1 - i)]).collect())
 }
 
 /// L with H = LLᵀ, kept so that nothing is allocated when it is factored again.
@@ -302,6 +322,8 @@ mod tests {
         }
         assert_near(&multiply(&l, &lt), &h, 1e-12);
         assert_near(&multiply(&c.inverse_lower(), &l), &Matrix::scaled_identity(7, 1.0), 1e-12);
+        let f = crate::matrix::unpack_lower(7, &inverse_factor("h", &h).unwrap());
+        assert_near(&multiply_transposed(&f, &multiply(&h, &f)), &Matrix::scaled_identity(7, 1.0), 1e-12);
         let indefinite = Matrix::new(2, 2, vec![1.0, 2.0, 2.0, 1.0]).unwrap();
         assert!(matches!(
             Cholesky::new("h", &indefinite),

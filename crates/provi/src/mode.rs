@@ -34,8 +34,16 @@ pub fn find_mode(target: &dyn Target, start: &[f64]) -> Result<Mode> {
     if target.hessian(start, &mut hessian)? {
         newton(target, start, hessian)
     } else {
-        lbfgs::find(target, start, LBFGS_ITERATIONS)
+        lbfgs::find(target, start, LBFGS_ITERATIONS, 1e-14, lbfgs::Ending::Mode)
     }
+}
+
+/// A point near a mode, for a start: L-BFGS to within about `nats` of it, or as far as it gets.
+pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64) -> Result<Mode> {
+    if start.len() != target.dim() {
+        return Err(Error::Shape { what: "start", found: start.len(), expected: target.dim() });
+    }
+    lbfgs::find(target, start, LBFGS_ITERATIONS, 2.0 * nats, lbfgs::Ending::Anywhere)
 }
 
 /// The target minimised: V = −log p at a point, with its gradient; +∞ where it is not finite.

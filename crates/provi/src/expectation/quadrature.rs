@@ -17,17 +17,44 @@ pub(super) struct Terms {
     pub(super) provenance: Provenance,
 }
 
+impl Terms {
+    fn new(rows: usize) -> Self {
+        let zeros = || vec![0.0; rows];
+        Self {
+            value: zeros(),
+            first: zeros(),
+            second: zeros(),
+            value_error: zeros(),
+            slope_error: zeros(),
+            provenance: Provenance::Proved,
+        }
+    }
+
+    fn followed_by(mut self, other: Self) -> Self {
+        self.value.extend(other.value);
+        self.first.extend(other.first);
+        self.second.extend(other.second);
+        self.value_error.extend(other.value_error);
+        self.slope_error.extend(other.slope_error);
+        self.provenance = self.provenance.weakest(other.provenance);
+        self
+    }
+}
+
+/// Rows handled together; a row does not depend on its company, so this changes no bits.
+const ROWS: usize = 2048;
+
 /// The expectations of every row.
 pub(super) fn expect(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
+    let parts = crate::chunked::map(means.len(), ROWS, |range| {
+        expect_part(family, &means[range.clone()], &deviations[range.clone()], &response[range])
+    });
+    parts.into_iter().reduce(Terms::followed_by).unwrap_or_else(|| Terms::new(0))
+}
+
+fn expect_part(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
     let rows = means.len();
-    let mut out = Terms {
-        value: vec![0.0; rows],
-        first: vec![0.0; rows],
-        second: vec![0.0; rows],
-        value_error: vec![0.0; rows],
-        slope_error: vec![0.0; rows],
-        provenance: Provenance::Proved,
-    };
+    let mut out = Terms::new(rows);
     match family {
         Family::Gaussian { noise_sd } => {
             let theta = 1.0 / (noise_sd * noise_sd);
@@ -132,6 +159,8 @@ fn logistic(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms
             &mut second[group.clone()],
         );
         let rounding = (rule.nodes.len() as f64 + 8.0) * f64::EPSILON;
+        let outside = tail(rule.reach);
+        let density = (-0.5 * rule.reach * rule.reach).exp() / (2.0 * PI).sqrt();
         for i in group {
             let (n, y) = (order[i], response[order[i]]);
             let aliasing = aliasing(rule.step, sigma[i]);
@@ -140,11 +169,9 @@ fn logistic(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms
             out.value[n] = value[i] - y * mu[i];
             out.first[n] = first[i] - y;
             out.second[n] = second[i];
-            out.slope_error[n] = bound(aliasing + 2.0 * tail(rule.reach)) + rounding;
+            out.slope_error[n] = bound(aliasing + 2.0 * outside) + rounding;
             out.value_error[n] = bound(
-                (size + sigma[i] + 0.5 * PI) * aliasing
-                    + 2.0 * size * tail(rule.reach)
-                    + 2.0 * sigma[i] * (-0.5 * rule.reach * rule.reach).exp() / (2.0 * PI).sqrt(),
+                (size + sigma[i] + 0.5 * PI) * aliasing + 2.0 * size * outside + 2.0 * sigma[i] * density,
             ) + rounding * (size + sigma[i]);
         }
         start = end;

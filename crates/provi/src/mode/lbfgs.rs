@@ -3,69 +3,49 @@
 use super::{Mode, no_mode, potential};
 use crate::error::Result;
 use crate::norm;
+use crate::secant::Secants;
 use crate::target::Target;
 use provi_kernels::{axpy, dot};
 
 const MEMORY: usize = 12;
 
-/// The last pairs s = Δz, y = Δ∇V, oldest first, and the product with the inverse Hessian they imply.
-#[derive(Default)]
-struct History {
-    pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
+/// What counts as an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// A mode, or an error that says why not.
+    Mode,
+    /// The best point reached: a start for something that needs no mode.
+    Anywhere,
 }
 
-impl History {
-    fn push(&mut self, s: Vec<f64>, y: Vec<f64>) {
-        let curvature = dot(&s, &y);
-        if curvature > 1e-12 * norm(&s) * norm(&y) {
-            if self.pairs.len() == MEMORY {
-                self.pairs.remove(0);
-            }
-            self.pairs.push((s, y, 1.0 / curvature));
-        }
-    }
-
-    /// Bg, the two-loop recursion.
-    fn apply(&self, g: &[f64]) -> Vec<f64> {
-        let mut v = g.to_vec();
-        let mut alphas = vec![0.0; self.pairs.len()];
-        for (i, (s, y, rho)) in self.pairs.iter().enumerate().rev() {
-            alphas[i] = rho * dot(s, &v);
-            axpy(-alphas[i], y, &mut v);
-        }
-        if let Some((s, y, _)) = self.pairs.last() {
-            let scale = dot(s, y) / dot(y, y);
-            v.iter_mut().for_each(|x| *x *= scale);
-        }
-        for (i, (s, y, rho)) in self.pairs.iter().enumerate() {
-            let beta = rho * dot(y, &v);
-            axpy(alphas[i] - beta, s, &mut v);
-        }
-        v
-    }
-}
-
-/// Climbs until √(gᵀBg), the decrement in the learned metric, promises less than 5e-15 nats, or until
-/// rounding ends the progress within 1e-10 nats.
-pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Result<Mode> {
+/// Climbs until gᵀBg, the squared decrement in the learned metric, is below `decrement2`, or until rounding ends
+/// the progress within 1e-10 nats.
+pub(super) fn find(
+    target: &dyn Target,
+    start: &[f64],
+    iterations: usize,
+    decrement2: f64,
+    ending: Ending,
+) -> Result<Mode> {
+    let enough = decrement2;
     let mut search = Search { target, evaluations: 0, point: start.to_vec(), pull: vec![0.0; start.len()] };
     let mut value = search.evaluate()?;
     if value.is_infinite() {
         return Err(no_mode(0, &search.pull, "the density is not finite at the start; give another start"));
     }
-    let mut history = History::default();
+    let mut history = Secants::new(MEMORY);
     let mut restarted = false;
     for iteration in 0..iterations {
         let g = search.pull.clone();
-        let mut direction = history.apply(&g);
+        let mut direction = history.apply(&g, |v| v.iter_mut().for_each(|x| *x *= history.scale()));
         let decrement2 = dot(&direction, &g);
         let negligible = decrement2 <= 1e-10 * value.abs().max(1.0);
         // Before any pair is known the metric is the identity, and only a vanishing gradient counts.
-        if decrement2 <= if history.pairs.is_empty() { 1e-24 } else { 1e-14 } {
+        if decrement2 <= if history.is_empty() { 1e-24 } else { enough } {
             return Ok(search.mode(value));
         }
         direction.iter_mut().for_each(|x| *x = -*x);
-        let first = if history.pairs.is_empty() { 1.0 / norm(&g).max(1.0) } else { 1.0 };
+        let first = if history.is_empty() { 1.0 / norm(&g).max(1.0) } else { 1.0 };
         let origin = search.point.clone();
         match search.wolfe(&origin, &direction, value, -decrement2, first)? {
             Some(next) => {
@@ -78,16 +58,19 @@ pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Res
             None => {
                 search.point = origin;
                 value = search.evaluate()?;
-                if !history.pairs.is_empty() && negligible {
+                if !history.is_empty() && negligible {
                     return Ok(search.mode(value));
                 }
-                if restarted || history.pairs.is_empty() {
+                if restarted || history.is_empty() {
+                    if ending == Ending::Anywhere {
+                        return Ok(search.mode(value));
+                    }
                     let why =
                         "the line search found no decrease; check the gradient, or a kink in the density";
                     return Err(no_mode(iteration + 1, &search.pull, why));
                 }
                 // The metric may be spoilt: forget it once, and go on along the gradient.
-                history = History::default();
+                history.forget();
                 restarted = true;
             }
         }
@@ -95,7 +78,12 @@ pub(super) fn find(target: &dyn Target, start: &[f64], iterations: usize) -> Res
             return Err(no_mode(iteration + 1, &search.pull, "the density grows without end; is it proper?"));
         }
     }
-    Err(no_mode(iterations, &search.pull, "too many iterations; is the posterior proper?"))
+    match ending {
+        Ending::Anywhere => Ok(search.mode(value)),
+        Ending::Mode => {
+            Err(no_mode(iterations, &search.pull, "too many iterations; is the posterior proper?"))
+        }
+    }
 }
 
 struct Search<'a> {

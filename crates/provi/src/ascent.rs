@@ -1,0 +1,297 @@
+//! The black-box path: log p and its gradient are all there is.
+//!
+//! Mode → Laplace → natural-gradient steps with sticking-the-landing noise → average. In coordinates whitened by
+//! the current q, s̃(u) = Cᵀ∇V(m + Cu) − u has mean g̃ = CᵀE∇V and E s̃uᵀ = CᵀE∇²VC − I, and one step makes
+//! ```text
+//! P̃ = I + ρS + ½ρ²S²,   S = sym(mean of s̃uᵀ),     C ← C·R with RRᵀ = P̃⁻¹,     m ← m − ρC·RRᵀ·(mean of s̃)
+//! ```
+//! Its fixed point is that of the exact problem, E∇V = 0 and E∇²V = (CCᵀ)⁻¹, and P̃ is positive definite whatever S.
+//! Two things make the noise small. Draws come in pairs ±u: the even part of s̃, its skewness, then cancels from S
+//! exactly, and the odd part from the mean. And the u of a step are orthogonal, each still N(0, I): along d of them
+//! a quadratic V is seen without noise. With B pairs in dimension d the mean square of a step's error is smallest for
+//! ```text
+//! ρ = B/(max{B, d} + 2)
+//! ```
+//! No theorem is claimed for these steps and none is needed: a certificate is computed at the answer.
+
+use crate::draws::{Draws, Purpose, Seed};
+use crate::error::{Error, Result};
+use crate::estimator::Evaluator;
+use crate::gaussian::{Gaussian, Triangular};
+use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
+use crate::matrix::{Matrix, pack_lower, packed_len, unpack_lower};
+use crate::mode::{climb, laplace};
+use crate::norm;
+use crate::target::Scratch;
+use provi_kernels::{axpy, dot};
+
+/// Pairs a step holds at least: fewer would leave a small dimension to the noise.
+const PAIRS: usize = 16;
+/// Halvings in a row before a target that is not finite is given up.
+const HALVINGS: u32 = 60;
+
+/// What an ascent may be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Where the search for the mode begins; the origin if empty.
+    pub start: Vec<f64>,
+    /// How near the mode the steps begin, in nats.
+    pub mode_accuracy: f64,
+    /// The average weighs the iterate after n evaluations like n^power.
+    pub power: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { start: Vec::new(), mode_accuracy: 0.05, power: 4.0 }
+    }
+}
+
+/// A run that can be looked at, and continued.
+///
+/// ```
+/// use provi::{Seed, ascent::{Ascent, Options}, estimator::Evaluator, target::Closure};
+///
+/// let target = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
+///     gradient[0] = -2.0 * (z[0] - 3.0);
+///     -(z[0] - 3.0).powi(2)
+/// })?;
+/// let mut ascent = Ascent::new(Evaluator::Serial(&target), Seed(1), Options::default())?;
+/// ascent.advance(200)?;
+/// assert!((ascent.current().mean()[0] - 3.0).abs() < 1e-6);
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Ascent<'a> {
+    view: Evaluator<'a>,
+    draws: Draws,
+    power: f64,
+    q: Gaussian<Triangular>,
+    /// The last q whose draws were all finite.
+    safe: Gaussian<Triangular>,
+    average: Vec<f64>,
+    step: u64,
+    halvings: u64,
+    evaluations: u64,
+    /// Evaluations that the average has seen.
+    spent: u64,
+    room: Room,
+}
+
+/// Working memory of a step.
+#[derive(Debug, Default)]
+struct Room {
+    u: Vec<f64>,
+    points: Vec<f64>,
+    values: Vec<f64>,
+    pulls: Vec<f64>,
+    whitened: Vec<f64>,
+    scratch: Vec<Scratch>,
+}
+
+impl<'a> Ascent<'a> {
+    /// Climbs to a mode and takes the curvature there; every evaluation of the gradient counts.
+    pub fn new(view: Evaluator<'a>, seed: Seed, options: Options) -> Result<Self> {
+        let d = view.dim();
+        let start = if options.start.is_empty() { vec![0.0; d] } else { options.start };
+        let mode = climb(view.target(), &start, options.mode_accuracy)?;
+        let laplace = laplace(view.target(), &mode)?;
+        let q = Gaussian::new(&mode.point, &laplace.factor)?;
+        // Should the Laplace approximation reach where p is not finite, the way back is towards the mode.
+        let mut safe = q.clone();
+        safe.parameters_mut()[d..].iter_mut().for_each(|x| *x *= 1e-3);
+        Ok(Self {
+            view,
+            draws: Draws::new(seed, Purpose::Optimise),
+            power: options.power,
+            average: q.parameters().to_vec(),
+            q,
+            safe,
+            step: 0,
+            halvings: 0,
+            evaluations: mode.evaluations + laplace.evaluations,
+            spent: 0,
+            room: Room::default(),
+        })
+    }
+
+    /// Evaluations of log p with its gradient so far: mode, curvature and steps.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// Steps made.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// Retreats from places where the target was not finite.
+    pub fn halvings(&self) -> u64 {
+        self.halvings
+    }
+
+    /// The averaged answer.
+    pub fn current(&self) -> Gaussian<Triangular> {
+        Gaussian::from_parameters(self.q.dim(), self.average.clone())
+    }
+
+    /// Steps that spend at most `budget` more evaluations. The same budgets give the same bits.
+    pub fn advance(&mut self, budget: u64) -> Result<()> {
+        let full = self.q.dim().max(PAIRS);
+        let mut left = budget;
+        let mut retreats = 0;
+        while left >= 2 {
+            let pairs = full.min(usize::try_from(left / 2).unwrap_or(full));
+            let before = self.evaluations;
+            match self.make_step(pairs) {
+                Ok(()) => retreats = 0,
+                Err(Error::TargetNotFinite { .. }) if retreats < HALVINGS => {
+                    retreats += 1;
+                    self.halvings += 1;
+                    for (w, safe) in self.q.parameters_mut().iter_mut().zip(self.safe.parameters()) {
+                        *w = 0.5 * (*w + safe);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            left -= self.evaluations - before;
+        }
+        Ok(())
+    }
+
+    fn make_step(&mut self, pairs: usize) -> Result<()> {
+        let d = self.q.dim();
+        self.measure(pairs)?;
+        let (mean, mut s) = self.residuals(pairs)?;
+        self.safe.clone_from(&self.q);
+        let mut rate = pairs as f64 / (pairs.max(d) as f64 + 2.0);
+        // A step changes no precision by more than a few times √d; only far from the answer does this bind.
+        rate = rate.min(2.0 * (d as f64).sqrt() / s.frobenius_norm());
+        s.entries_mut().iter_mut().for_each(|x| *x *= rate);
+        let mut precision = Matrix::zeros(d, d);
+        add_gram(s.entries(), d, &mut precision);
+        precision.entries_mut().iter_mut().for_each(|x| *x *= 0.5);
+        precision.add_scaled(1.0, &s);
+        (0..d).for_each(|i| precision[(i, i)] += 1.0);
+        let r = inverse_factor("precision of a step", &precision)?;
+        let (mut pulled, mut shift) = (vec![0.0; d], vec![0.0; d]);
+        provi_kernels::triangle::multiply_transposed(&r, &mean, &mut pulled);
+        let limit = (d as f64).sqrt() / norm(&pulled);
+        provi_kernels::triangle::multiply(&r, &pulled, &mut shift);
+        provi_kernels::triangle::multiply(self.q.factor(), &shift, &mut pulled);
+        let factor = pack_lower(&multiply(&self.q.factor_matrix(), &unpack_lower(d, &r)));
+        let (m, c) = self.q.parameters_mut().split_at_mut(d);
+        axpy(-rate.min(limit), &pulled, m);
+        c.copy_from_slice(&factor);
+        self.step += 1;
+        if self.q.parameters().iter().any(|x| !x.is_finite()) {
+            return Err(Error::Diverged { step: self.step - 1, gamma: rate });
+        }
+        // Weights of density n^power in the evaluations n.
+        let spent = self.spent as f64;
+        self.spent += 2 * pairs as u64;
+        let weight = 1.0 - (spent / self.spent as f64).powf(self.power + 1.0);
+        for (mean, w) in self.average.iter_mut().zip(self.q.parameters()) {
+            *mean += weight * (w - *mean);
+        }
+        Ok(())
+    }
+
+    /// Draws ±u, evaluates, and leaves Cᵀ∇V at both in `whitened`.
+    fn measure(&mut self, pairs: usize) -> Result<()> {
+        let d = self.q.dim();
+        let half = pairs * d;
+        let room = &mut self.room;
+        room.u.resize(half, 0.0);
+        for buffer in [&mut room.points, &mut room.pulls, &mut room.whitened] {
+            buffer.resize(2 * half, 0.0);
+        }
+        room.values.resize(2 * pairs, 0.0);
+        room.scratch = match room.scratch.len() {
+            n if n < self.view.scratch(2 * pairs).len() => self.view.scratch(2 * pairs),
+            _ => std::mem::take(&mut room.scratch),
+        };
+        for (k, u) in room.u.chunks_exact_mut(d).enumerate() {
+            // A retreat redraws: its draws differ from those that failed.
+            self.draws.fill(self.step + (self.halvings << 40), k as u32, u);
+        }
+        room.u.chunks_mut(d * d).for_each(|block| orthogonalise(block, d));
+        let (ahead, behind) = room.points.split_at_mut(half);
+        self.q.transport(&room.u, ahead);
+        for (z, mirror) in ahead.chunks_exact(d).zip(behind.chunks_exact_mut(d)) {
+            for ((mirror, z), m) in mirror.iter_mut().zip(z).zip(self.q.mean()) {
+                *mirror = 2.0 * m - z;
+            }
+        }
+        self.evaluations += 2 * pairs as u64;
+        self.view.evaluate(&room.points, &mut room.values, &mut room.pulls, &mut room.scratch)?;
+        for (draw, (&value, pull)) in room.values.iter().zip(room.pulls.chunks_exact(d)).enumerate() {
+            let square = dot(pull, pull);
+            let (quantity, value) = match value.is_finite() {
+                true if square.is_finite() => continue,
+                true => ("gradient", square),
+                false => ("log-density", value),
+            };
+            let norm = norm(&room.points[draw * d..(draw + 1) * d]);
+            return Err(Error::TargetNotFinite { quantity, value, step: self.step, draw, norm });
+        }
+        // The one minus sign.
+        room.pulls.iter_mut().for_each(|x| *x = -*x);
+        provi_kernels::triangle::pull_back(self.q.factor(), &room.pulls, &mut room.whitened);
+        Ok(())
+    }
+
+    /// The means of s̃ and of sym(s̃uᵀ) over the pairs.
+    fn residuals(&mut self, pairs: usize) -> Result<(Vec<f64>, Matrix)> {
+        let d = self.q.dim();
+        let room = &mut self.room;
+        let mut mean = vec![0.0; d];
+        let (ahead, behind) = room.whitened.split_at_mut(pairs * d);
+        let scale = 1.0 / pairs as f64;
+        for ((a, b), u) in ahead.chunks_exact_mut(d).zip(behind.chunks_exact(d)).zip(room.u.chunks_exact(d)) {
+            for i in 0..d {
+                // s̃(±u) = C^T∇V(m ± Cu) ∓ u: half the sum is even, half the difference odd.
+                mean[i] += 0.5 * scale * (a[i] + b[i]);
+                a[i] = scale * (0.5 * (a[i] - b[i]) - u[i]);
+            }
+        }
+        let odd = Matrix::new(pairs, d, ahead.to_vec())?;
+        let u = Matrix::new(pairs, d, room.u.clone())?;
+        let mut s = multiply_transposed(&odd, &u);
+        for i in 0..d {
+            for j in 0..i {
+                let mean = 0.5 * (s[(i, j)] + s[(j, i)]);
+                s[(i, j)] = mean;
+                s[(j, i)] = mean;
+            }
+        }
+        // Products of finite numbers may still overflow.
+        let value = s.frobenius_norm() + norm(&mean);
+        if !value.is_finite() {
+            let norm = norm(self.q.mean());
+            return Err(Error::TargetNotFinite {
+                quantity: "gradient",
+                value,
+                step: self.step,
+                draw: 0,
+                norm,
+            });
+        }
+        Ok((mean, s))
+    }
+}
+
+/// Makes up to d vectors orthogonal, each keeping its length: directions uniform, lengths independent of them, so
+/// each stays N(0, I).
+fn orthogonalise(block: &mut [f64], d: usize) {
+    let lengths: Vec<f64> = block.chunks_exact(d).map(norm).collect();
+    for (k, length) in lengths.iter().enumerate() {
+        let (done, rest) = block.split_at_mut(k * d);
+        let u = &mut rest[..d];
+        for (v, length) in done.chunks_exact(d).zip(&lengths) {
+            axpy(-dot(u, v) / (length * length), v, u);
+        }
+        let scale = length / norm(u);
+        u.iter_mut().for_each(|x| *x *= scale);
+    }
+}

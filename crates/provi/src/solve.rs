@@ -1,0 +1,395 @@
+//! The optimum itself, without noise, where Gaussian expectations are exact [exact].
+//!
+//! f is convex on ℝᵈ × 𝒯ᵈ and its gradient costs a pass over the data, so the best Gaussian is found like the
+//! solution of any smooth convex problem. With H = E∇²V, the model
+//! ```text
+//! E∇Vᵀδ + ½δᵀHδ + ½tr(C'ᵀHC') − log det C'     (δ = m' − m)
+//! ```
+//! has the gradient of f at (m, C), and its minimiser m' = m − H⁻¹E∇V, C'C'ᵀ = H⁻¹ is the natural-gradient step:
+//! always a descent direction, always in the domain, and the answer itself for a Gaussian target. Secant pairs
+//! correct the natural metric (L-BFGS), and a line search on exact f makes it converge from any start.
+
+use crate::curvature::Provenance;
+use crate::dual::DualNorm;
+use crate::error::{Error, Result};
+use crate::expectation::{Expectations, Moments};
+use crate::gaussian::{Gaussian, Triangular};
+use crate::linalg::{inverse_factor, multiply, multiply_transposed};
+use crate::matrix::{packed_index, unpack_lower};
+use crate::mode::{find_mode, laplace};
+use crate::norm;
+use crate::secant::Secants;
+use crate::target::Target;
+use provi_kernels::{axpy, dot};
+use std::ops::ControlFlow;
+
+const MEMORY: usize = 20;
+
+/// The deterministic solver and its defaults.
+///
+/// ```
+/// use provi::{Design, solve::Solver, target::{Glm, Prior}};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2)?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(2.5)?)?;
+/// let solution = Solver::default().run(&target)?;
+/// assert!(solution.gap.unwrap().value <= 1e-10);           // f − f*, proved, in nats
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solver {
+    /// The gap f − f* to reach, in nats: proved where H_lo ≻ 0 is known, estimated elsewhere. Default 1e-10.
+    pub goal: f64,
+    /// Iterations at most. Default 1000.
+    pub iterations: usize,
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Self { goal: 1e-10, iterations: 1000 }
+    }
+}
+
+/// Why a solver stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Stop {
+    /// The gap is below the goal.
+    Reached,
+    /// Rounding ends the progress: the answer is as good as the arithmetic.
+    Stalled,
+    /// The watcher said so.
+    Interrupted,
+    /// The iterations ran out.
+    Exhausted,
+}
+
+/// A bound of f(w) − f* [cert-gap]: ½(‖G‖ + ε)² in the dual norm of H_lo.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GapBound {
+    /// The bound, in nats.
+    pub value: f64,
+    /// ε: quadrature and rounding errors of the gradient, in the dual norm.
+    pub error: f64,
+    /// The weaker origin of H_lo and of ε.
+    pub provenance: Provenance,
+}
+
+/// Where a solver stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Look {
+    /// Iterations made.
+    pub iteration: usize,
+    /// f, with every constant.
+    pub neg_elbo: f64,
+    /// f − f*: a bound if [`Solution::gap`] is there, otherwise half the squared natural decrement, an estimate.
+    pub gap: f64,
+}
+
+/// The answer of a solver.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// q*, up to the gap.
+    pub gaussian: Gaussian<Triangular>,
+    /// f(q).
+    pub neg_elbo: f64,
+    /// Bounds the error of `neg_elbo`.
+    pub neg_elbo_error: f64,
+    /// The proved gap, where H_lo ≻ 0 is known.
+    pub gap: Option<GapBound>,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// Iterations made.
+    pub iterations: usize,
+    /// Evaluations of E V and its derivatives: line searches included.
+    pub expectation_evaluations: u64,
+    /// Evaluations of log p and its derivatives before the first iteration: the mode and its curvature.
+    pub gradient_evaluations: u64,
+    /// The course of f and of the gap.
+    pub history: Vec<Look>,
+}
+
+impl Solver {
+    /// From the Laplace approximation.
+    pub fn run(&self, target: &dyn Target) -> Result<Solution> {
+        self.run_watched(target, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`Solver::run`]; `watch` is called before each iteration and may break.
+    pub fn run_watched(
+        &self,
+        target: &dyn Target,
+        watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
+    ) -> Result<Solution> {
+        let mode = find_mode(target, &vec![0.0; target.dim()])?;
+        let laplace = laplace(target, &mode)?;
+        let start = Gaussian::new(&mode.point, &laplace.factor)?;
+        let mut solution = self.run_from(target, &start, watch)?;
+        solution.gradient_evaluations = mode.evaluations + laplace.evaluations;
+        Ok(solution)
+    }
+
+    /// From any start.
+    pub fn run_from(
+        &self,
+        target: &dyn Target,
+        start: &Gaussian<Triangular>,
+        watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
+    ) -> Result<Solution> {
+        let mut objective = Objective::new(target)?;
+        let start = objective.at(start.clone())?;
+        if !start.neg_elbo.is_finite() {
+            return Err(Error::NotFinite {
+                what: "negative ELBO at the start",
+                index: 0,
+                value: start.neg_elbo,
+            });
+        }
+        let mut secants = Secants::new(MEMORY);
+        let (mut now, mut best) = (start, None::<Point>);
+        let (mut history, mut idle) = (Vec::new(), 0);
+        let mut iteration = 0;
+        let stop = loop {
+            let look = Look { iteration, neg_elbo: now.neg_elbo, gap: now.gap };
+            history.push(look);
+            if now.gap <= self.goal {
+                break Stop::Reached;
+            }
+            // Below the rounding of f only the gradient tells progress; a few idle looks end it.
+            idle = match &best {
+                Some(best) if now.gap > 0.5 * best.gap && now.decrement2 <= now.moments.value_error => {
+                    idle + 1
+                }
+                _ => 0,
+            };
+            if best.as_ref().is_none_or(|best| now.gap < best.gap) {
+                best = Some(now.clone());
+            }
+            if idle >= 4 {
+                break Stop::Stalled;
+            }
+            if watch(&look).is_break() {
+                break Stop::Interrupted;
+            }
+            if iteration == self.iterations {
+                break Stop::Exhausted;
+            }
+            let Some(next) = objective.step(&now, &mut secants)? else {
+                break Stop::Stalled;
+            };
+            secants.push(
+                difference(&next, &now, |p| p.q.parameters()),
+                difference(&next, &now, |p| &p.gradient),
+            );
+            now = next;
+            iteration += 1;
+        };
+        let answer = match best {
+            Some(best) if best.gap < now.gap => best,
+            _ => now,
+        };
+        Ok(Solution {
+            gap: objective.metric.as_ref().map(|metric| GapBound {
+                value: answer.gap,
+                error: answer.error,
+                provenance: metric.provenance.weakest(answer.moments.provenance),
+            }),
+            neg_elbo: answer.neg_elbo,
+            neg_elbo_error: answer.moments.value_error,
+            gaussian: answer.q,
+            stop,
+            iterations: iteration,
+            expectation_evaluations: objective.evaluations,
+            gradient_evaluations: 0,
+            history,
+        })
+    }
+}
+
+fn difference(a: &Point, b: &Point, field: impl Fn(&Point) -> &[f64]) -> Vec<f64> {
+    field(a).iter().zip(field(b)).map(|(a, b)| a - b).collect()
+}
+
+/// f and what the solver knows of it at one q.
+#[derive(Clone, Debug)]
+struct Point {
+    q: Gaussian<Triangular>,
+    moments: Moments,
+    gradient: Vec<f64>,
+    neg_elbo: f64,
+    /// ∇fᵀN∇f in the natural metric N: twice the decrease that the quadratic model promises.
+    decrement2: f64,
+    /// N∇f.
+    natural: Vec<f64>,
+    gap: f64,
+    error: f64,
+}
+
+/// H_lo, ready to measure gradients.
+struct Metric {
+    norm: DualNorm,
+    convexity: f64,
+    provenance: Provenance,
+}
+
+struct Objective<'a> {
+    target: &'a dyn Expectations,
+    metric: Option<Metric>,
+    evaluations: u64,
+}
+
+impl<'a> Objective<'a> {
+    fn new(target: &'a dyn Target) -> Result<Self> {
+        let Some(expectations) = target.expectations() else {
+            return Err(Error::MissingConstant {
+                wanted: "the deterministic solver",
+                constant: "Gaussian expectations in closed form or by quadrature",
+                way_out: "use the stochastic ascent",
+            });
+        };
+        let metric = match target.curvature()? {
+            Some(c) if c.convexity() > 0.0 => c.dual_norm().ok().map(|norm| Metric {
+                norm,
+                convexity: c.convexity(),
+                provenance: c.lower_provenance(),
+            }),
+            _ => None,
+        };
+        Ok(Self { target: expectations, metric, evaluations: 0 })
+    }
+
+    /// Everything at q; f = +∞ where an expectation overflows.
+    fn at(&mut self, q: Gaussian<Triangular>) -> Result<Point> {
+        self.evaluations += 1;
+        let d = q.dim();
+        let mut out = Point {
+            moments: Moments::new(d),
+            gradient: vec![0.0; q.parameters().len()],
+            q,
+            neg_elbo: f64::INFINITY,
+            decrement2: f64::INFINITY,
+            natural: Vec::new(),
+            gap: f64::INFINITY,
+            error: f64::INFINITY,
+        };
+        match self.target.expect(&out.q, &mut out.moments) {
+            Ok(()) => {}
+            Err(Error::NotFinite { .. }) => return Ok(out),
+            Err(error) => return Err(error),
+        }
+        let neg_elbo = out.moments.neg_elbo(&out.q)?;
+        out.moments.neg_elbo_gradient(&out.q, &mut out.gradient);
+        let size = dot(&out.gradient, &out.gradient);
+        if !(neg_elbo.is_finite() && size.is_finite()) {
+            return Ok(out);
+        }
+        out.neg_elbo = neg_elbo;
+        out.natural = out.gradient.clone();
+        natural(&out.q, &mut out.natural);
+        out.decrement2 = dot(&out.natural, &out.gradient).max(0.0);
+        (out.gap, out.error) = match &self.metric {
+            None => (0.5 * out.decrement2, f64::NAN),
+            Some(metric) => {
+                // The product E∇²V·C and the subtraction of 1/C_ii round, too.
+                let reciprocals: f64 = (0..d).map(|i| out.q.factor()[packed_index(i, i)].powi(-2)).sum();
+                let product = out.moments.hessian.frobenius_norm() * norm(out.q.factor());
+                let rounding = (d as f64 + 8.0) * f64::EPSILON * (product + reciprocals.sqrt());
+                let error = (out.moments.gradient_error + rounding) / metric.convexity.sqrt() * (1.0 + 1e-14);
+                let norm = metric.norm.square(&out.gradient)?.sqrt();
+                (0.5 * (norm + error).powi(2) * (1.0 + 1e-14), error)
+            }
+        };
+        Ok(out)
+    }
+
+    /// The next point: along the secant direction if there is one, else towards the model's minimiser. `None` when
+    /// neither leads down at working precision.
+    fn step(&mut self, now: &Point, secants: &mut Secants) -> Result<Option<Point>> {
+        if !secants.is_empty() {
+            let mut direction = secants.apply(&now.gradient, |v| natural(&now.q, v));
+            direction.iter_mut().for_each(|x| *x = -*x);
+            if let Some(next) = self.search(now, &direction)? {
+                return Ok(Some(next));
+            }
+            secants.forget();
+        }
+        let direction = match model_minimiser(now) {
+            Ok(direction) => direction,
+            // E∇²V is not positive definite at working precision: the natural gradient needs no inverse.
+            Err(Error::NotPositiveDefinite { .. }) => now.natural.iter().map(|x| -x).collect(),
+            Err(error) => return Err(error),
+        };
+        self.search(now, &direction)
+    }
+
+    /// A step t along `direction` with sufficient decrease, or, where f is flat to rounding, with a flatter slope.
+    fn search(&mut self, now: &Point, direction: &[f64]) -> Result<Option<Point>> {
+        let slope = dot(&now.gradient, direction);
+        if !(slope < 0.0) {
+            return Ok(None);
+        }
+        let d = now.q.dim();
+        let mut t = 1.0f64;
+        for i in 0..d {
+            // Never more than nine tenths of the way to the border of the domain.
+            let k = d + packed_index(i, i);
+            t = t.min(-0.9 * now.q.parameters()[k] / direction[k].min(-f64::MIN_POSITIVE));
+        }
+        for _ in 0..60 {
+            let mut q = now.q.clone();
+            axpy(t, direction, q.parameters_mut());
+            let next = self.at(q)?;
+            if !next.neg_elbo.is_finite() {
+                t *= 0.1;
+                continue;
+            }
+            let end = dot(&next.gradient, direction);
+            let decreases = next.neg_elbo <= now.neg_elbo + 1e-4 * t * slope;
+            let flat =
+                next.neg_elbo <= now.neg_elbo + now.moments.value_error && end.abs() <= 0.8 * slope.abs();
+            if decreases || flat {
+                return Ok(Some(next));
+            }
+            // The secant of the slope, kept away from both ends.
+            let guess = if end > 0.0 { slope / (slope - end) } else { 0.5 };
+            t *= guess.clamp(0.1, 0.7);
+        }
+        Ok(None)
+    }
+}
+
+/// g ← N·g, the natural metric on (m, C): (CCᵀg_m, CΦ(tril(Cᵀg_C))), Φ halving the diagonal. It inverts the Hessian
+/// of f where V is quadratic and q its optimum.
+fn natural(q: &Gaussian<Triangular>, g: &mut [f64]) {
+    let d = q.dim();
+    let (mean, triangle) = g.split_at_mut(d);
+    let mut pulled = vec![0.0; d];
+    provi_kernels::triangle::multiply_transposed(q.factor(), mean, &mut pulled);
+    provi_kernels::triangle::multiply(q.factor(), &pulled, mean);
+    let c = q.factor_matrix();
+    let mut inner = multiply_transposed(&c, &unpack_lower(d, triangle));
+    for i in 0..d {
+        inner[(i, i)] *= 0.5;
+        inner.row_mut(i)[i + 1..].fill(0.0);
+    }
+    let product = multiply(&c, &inner);
+    for i in 0..d {
+        triangle[packed_index(i, 0)..=packed_index(i, i)].copy_from_slice(&product.row(i)[..=i]);
+    }
+}
+
+/// (−H⁻¹E∇V, C' − C) with C'C'ᵀ = H⁻¹ and H = E∇²V.
+fn model_minimiser(now: &Point) -> Result<Vec<f64>> {
+    let d = now.q.dim();
+    let factor = inverse_factor("E∇²V", &now.moments.hessian)?;
+    let mut pulled = vec![0.0; d];
+    provi_kernels::triangle::multiply_transposed(&factor, &now.moments.gradient, &mut pulled);
+    let mut direction = vec![0.0; d];
+    provi_kernels::triangle::multiply(&factor, &pulled, &mut direction);
+    direction.iter_mut().for_each(|x| *x = -*x);
+    direction.extend(factor.iter().zip(now.q.factor()).map(|(a, b)| a - b));
+    Ok(direction)
+}
