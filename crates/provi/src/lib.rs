@@ -64,8 +64,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `parallel` (default) | draws evaluated on all threads, with the same bits as on one |
-//! | `serde` | plans, schedules and results to and from data |
-//! | `ndarray` | conversions from `ndarray` arrays |
+//! | `serde` | schedules, averages, families, seeds and snapshots to and from data; constants and promises to data |
+//! | `ndarray` | a [`Design`] from an `ndarray` view |
 //!
 //! Features are additive, and none changes a number.
 #![forbid(unsafe_code)]
