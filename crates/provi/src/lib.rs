@@ -24,7 +24,7 @@
 //! let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;         // before any draw
 //! println!("{} steps, {}", plan.steps, plan.schedule);
 //! println!("{} ≤ {:?}", plan.promise.norm.unwrap().formula(), plan.promise.value);
-//! let fit = plan.run(&target, Seed(7))?;                                           // the same bits on any machine's threads
+//! let fit = plan.run(&target, Seed(7))?;                                           // the same bits for any number of threads
 //! println!("{:?} ± {:?}", fit.gaussian.mean(), fit.gaussian.standard_deviations());
 //! assert!(plan.promise.value.unwrap() <= 0.05 && fit.steps == plan.steps);
 //! # Ok::<(), provi::Error>(())
@@ -64,8 +64,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `parallel` (default) | draws evaluated on all threads, with the same bits as on one |
-//! | `serde` | plans, schedules and results to and from data |
-//! | `ndarray` | conversions from `ndarray` arrays |
+//! | `serde` | schedules, averages, families, seeds and snapshots to and from data; constants and promises to data |
+//! | `ndarray` | a [`Design`] from an `ndarray` view |
 //!
 //! Features are additive, and none changes a number.
 #![forbid(unsafe_code)]
