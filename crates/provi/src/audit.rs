@@ -61,6 +61,12 @@ pub struct Audited {
 }
 
 impl Audited {
+    /// Withdraws everything, as when a declared constant is seen to be wrong.
+    pub fn revoke(&mut self, reason: &str) {
+        self.certificate.revoke(reason);
+        self.bounds = Bounds::nothing(&self.bounds.q, reason);
+    }
+
     /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖| for any v [cert-moments], [local-moments].
     pub fn functional(&self, v: &[f64]) -> Result<[Statement; 2]> {
         let d = self.bounds.q.dim();
@@ -104,17 +110,7 @@ impl Audit {
 }
 
 fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
-    Audited {
-        certificate: Certificate::nothing(names, reason),
-        bounds: Bounds {
-            q: q.clone(),
-            reason: reason.into(),
-            confidence: 1.0,
-            global: None,
-            local: None,
-            kl: None,
-        },
-    }
+    Audited { certificate: Certificate::nothing(names, reason), bounds: Bounds::nothing(q, reason) }
 }
 
 /// f(w), exact up to a proved error.
@@ -217,14 +213,7 @@ impl<'a> Session<'a> {
         self.grounds.draws = draws;
         self.grounds.evaluations += draws;
 
-        let mut bounds = Bounds {
-            q: self.q.clone(),
-            reason: String::new(),
-            confidence,
-            global: None,
-            local: None,
-            kl: None,
-        };
+        let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
         let mut kl = Statement::missing(match (&global, self.curvature.convexity() > 0.0) {
             (_, false) => {
                 "V is not known to be strongly convex (μ = 0), and no ball carries a local certificate"
@@ -441,6 +430,10 @@ fn trace_of_congruence(h: &Matrix, factor: &Matrix) -> f64 {
 }
 
 impl Bounds {
+    fn nothing(q: &Gaussian<Triangular>, reason: &str) -> Self {
+        Self { q: q.clone(), reason: reason.into(), confidence: 1.0, global: None, local: None, kl: None }
+    }
+
     fn functional(&self, v: &[f64]) -> [Statement; 2] {
         let mut pulled = vec![0.0; v.len()];
         provi_kernels::triangle::multiply_transposed(self.q.factor(), v, &mut pulled);

@@ -101,6 +101,18 @@ pub enum Error {
         /// Norm of the point.
         norm: f64,
     },
+    /// The gradient is not that of the log density.
+    #[error(
+        "the gradient disagrees with finite differences: slope {gradient:.6e} against {difference:.6e} along a random direction at ‖z‖ = {norm:.3e}; check its sign and every term"
+    )]
+    WrongGradient {
+        /// ∇ log p · v as given.
+        gradient: f64,
+        /// The central difference of log p along v.
+        difference: f64,
+        /// Norm of the point.
+        norm: f64,
+    },
     /// The target reported a failure of its own.
     #[error("the target failed: {message}")]
     Target {

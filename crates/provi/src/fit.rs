@@ -75,8 +75,8 @@ pub struct Fit {
     pub gaussian: Gaussian<Triangular>,
     /// f(q).
     pub neg_elbo: NegElbo,
-    /// The method.
-    pub method: Method,
+    /// The method's name.
+    pub method: String,
     /// Steps made.
     pub steps: u64,
     /// Whether fewer steps were made than planned.
@@ -109,7 +109,7 @@ pub(crate) fn run(
         Space::Symmetric => descend::<Symmetric>(plan, view, plan.start.to_symmetric()?, seed, watch, begin)?,
     };
     let gaussian = plan.frame.restore(&outcome.gaussian);
-    let neg_elbo = neg_elbo(target, &gaussian, seed)?;
+    let neg_elbo = measure_neg_elbo(target, &gaussian, seed)?;
     let stopped_early = outcome.steps < plan.steps;
     let promise = if stopped_early {
         Promise {
@@ -124,7 +124,7 @@ pub(crate) fn run(
         names: target.names(),
         gaussian,
         neg_elbo,
-        method: plan.method,
+        method: plan.method.to_string(),
         steps: outcome.steps,
         stopped_early,
         draws_per_step: plan.draws,
@@ -258,7 +258,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
 }
 
 /// f(q): exact where the target can, otherwise from 1000 fresh draws.
-fn neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
+pub(crate) fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
     if let Some(expectations) = target.expectations() {
         let mut moments = Moments::new(q.dim());
         expectations.expect(q, &mut moments)?;

@@ -72,6 +72,7 @@
 
 pub mod ascent;
 pub mod audit;
+pub mod auto;
 pub mod autodiff;
 pub mod average;
 pub mod certificate;
@@ -101,9 +102,13 @@ mod special;
 pub mod step;
 pub mod target;
 pub mod theory;
+pub mod watchdog;
 pub mod whiten;
 
+pub use audit::Audit;
+pub use auto::Auto;
 pub use average::Average;
+pub use certificate::Certificate;
 pub use curvature::{Curvature, Provenance, Quadratic};
 pub use design::Design;
 pub use draws::Seed;

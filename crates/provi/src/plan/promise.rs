@@ -96,7 +96,7 @@ pub struct Promise {
 }
 
 impl Promise {
-    pub(super) fn none(reason: String) -> Self {
+    pub(crate) fn none(reason: String) -> Self {
         Self { value: None, key: None, norm: None, provenance: None, reason: Some(reason) }
     }
 

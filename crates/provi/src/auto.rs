@@ -1,0 +1,253 @@
+//! The default way: mode → Laplace → exact steps or sampled ones → certificate → stop.
+//!
+//! A target with exact expectations is solved without noise ([`crate::solve`]); any other by draws
+//! ([`crate::ascent`]). No theorem is needed for the steps: what the answer is worth is measured at it, from
+//! fresh draws ([`crate::audit`]).
+
+use crate::ascent::{Ascent, Options};
+use crate::audit::{Audit, Audited};
+use crate::curvature::Provenance;
+use crate::draws::Seed;
+use crate::error::{Error, Result};
+use crate::estimator::Evaluator;
+use crate::fit::{Fit, Snapshot, Watch, measure_neg_elbo};
+use crate::gaussian::{Gaussian, Triangular};
+use crate::mode::{find_mode, laplace};
+use crate::plan::Promise;
+use crate::scalar::Positive;
+use crate::solve::{Solver, Stop};
+use crate::target::Target;
+use crate::watchdog::{Watchdog, check_gradient};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// What the automatic path may be told; the defaults suit most.
+///
+/// ```
+/// use provi::{Auto, Design, Seed, target::{Glm, Prior}};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(2.5)?)?;
+/// let answer = Auto::default().run(&target, Seed(0))?;
+/// assert!(answer.audited.certificate.proves_gap(1e-9));
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Auto {
+    /// Stop as soon as f − f* ≤ this many nats is proved.
+    pub accuracy: Option<f64>,
+    /// The most evaluations of log p with its gradient a sampled run may spend, audits apart.
+    pub evaluations: u64,
+    /// How the answer is audited.
+    pub audit: Audit,
+    /// Where the search for the mode begins; the origin otherwise.
+    pub start: Option<Vec<f64>>,
+}
+
+impl Default for Auto {
+    fn default() -> Self {
+        Self { accuracy: None, evaluations: 20_000, audit: Audit::default(), start: None }
+    }
+}
+
+/// The gap an exact run aims at when none is asked for, in nats.
+const EXACT_GOAL: f64 = 1e-10;
+/// The first look at a certificate comes after this many evaluations, each further one after twice as many.
+const FIRST_LOOK: u64 = 2_000;
+
+/// An answer with what is proved about it.
+#[derive(Debug)]
+pub struct Certified {
+    /// The answer.
+    pub fit: Fit,
+    /// What is proved about it.
+    pub audited: Audited,
+}
+
+impl Auto {
+    /// Fits and certifies, draws in parallel where that pays.
+    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed) -> Result<Certified> {
+        self.run_watched(target, seed, &mut Watch::default())
+    }
+
+    /// [`Auto::run`] with a watcher that sees progress and may stop the run.
+    pub fn run_watched<T: Target + Sync>(
+        &self,
+        target: &T,
+        seed: Seed,
+        watch: &mut Watch<'_>,
+    ) -> Result<Certified> {
+        match declared_curvature(target)? {
+            None => self.go(Evaluator::Parallel(target), seed, watch),
+            Some(curvature) => {
+                let dog = Watchdog::new(target, curvature);
+                let mut out = self.go(Evaluator::Parallel(&dog), seed, watch)?;
+                revoke_if_seen(&dog, &mut out);
+                Ok(out)
+            }
+        }
+    }
+
+    /// [`Auto::run_watched`] on one thread, for targets that are not `Sync`. The same bits.
+    pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Certified> {
+        match declared_curvature(target)? {
+            None => self.go(Evaluator::Serial(target), seed, watch),
+            Some(curvature) => {
+                let dog = Watchdog::new(target, curvature);
+                let mut out = self.go(Evaluator::Serial(&dog), seed, watch)?;
+                revoke_if_seen(&dog, &mut out);
+                Ok(out)
+            }
+        }
+    }
+
+    fn go(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Certified> {
+        if let Some(accuracy) = self.accuracy {
+            Positive::new("accuracy", accuracy)?;
+        }
+        let begin = Instant::now();
+        let mut run = Run { auto: self, target, seed, begin, watch, trace: Vec::new() };
+        match target.target().expectations() {
+            Some(_) => run.exact(),
+            None => run.sampled(),
+        }
+    }
+
+    fn start(&self, dim: usize) -> Result<Vec<f64>> {
+        match &self.start {
+            Some(start) if start.len() != dim => {
+                Err(Error::Shape { what: "start", found: start.len(), expected: dim })
+            }
+            Some(start) => Ok(start.clone()),
+            None => Ok(vec![0.0; dim]),
+        }
+    }
+}
+
+/// The curvature, if it rests on somebody's word and so needs watching.
+fn declared_curvature<T: Target + ?Sized>(target: &T) -> Result<Option<crate::Curvature>> {
+    Ok(target.curvature()?.filter(|c| c.provenance() != Provenance::Proved))
+}
+
+fn revoke_if_seen<T: Target + ?Sized>(dog: &Watchdog<'_, T>, out: &mut Certified) {
+    if let Some(violation) = dog.violation() {
+        out.audited.revoke(&violation.to_string());
+    }
+}
+
+struct Run<'r, 'w> {
+    auto: &'r Auto,
+    target: Evaluator<'r>,
+    seed: Seed,
+    begin: Instant,
+    watch: &'r mut Watch<'w>,
+    trace: Vec<Snapshot>,
+}
+
+impl Run<'_, '_> {
+    /// Newton-like steps on the exact objective, from the Laplace approximation.
+    fn exact(mut self) -> Result<Certified> {
+        let target = self.target.target();
+        let mode = find_mode(target, &self.auto.start(target.dim())?)?;
+        let local = laplace(target, &mode)?;
+        let start = Gaussian::new(&mode.point, &local.factor)?;
+        // Half the wanted gap leaves room for what the certificate adds.
+        let goal = self.auto.accuracy.map_or(EXACT_GOAL, |a| (0.5 * a).min(EXACT_GOAL));
+        let solver = Solver { goal, ..Solver::default() };
+        let (steps, begin) = (solver.iterations as u64, self.begin);
+        let (watch, trace) = (&mut *self.watch, &mut self.trace);
+        let solution = solver.run_from(target, &start, &mut |look| {
+            let snapshot =
+                Snapshot { step: look.iteration as u64, steps, gamma: 1.0, neg_elbo: look.neg_elbo };
+            trace.push(snapshot);
+            watch.see(&snapshot, begin)
+        })?;
+        let evaluations = mode.evaluations + local.evaluations;
+        let stopped = solution.stop == Stop::Interrupted;
+        let steps = solution.iterations as u64;
+        let fit = self.fit(solution.gaussian, "auto (exact)", steps, 0, evaluations, stopped)?;
+        let audited = self.auto.audit.run(self.target, &fit.gaussian, self.seed)?;
+        Ok(Certified { fit, audited })
+    }
+
+    /// Sampled steps, with looks at the certificate on the way if an accuracy is asked for.
+    fn sampled(mut self) -> Result<Certified> {
+        let target = self.target.target();
+        let start = self.auto.start(target.dim())?;
+        check_gradient(target, &start, self.seed)?;
+        let mut ascent = Ascent::new(self.target, self.seed, Options { start, ..Options::default() })?;
+        let wanted = self.auto.accuracy.filter(|_| target.curvature().is_ok_and(|c| c.is_some()));
+        let (mut look, mut next_look) = (0, FIRST_LOOK);
+        let mut stopped = false;
+        // Pieces of a fixed size, so that a run that is watched has the same bits as one that is not.
+        let piece = (8 * target.dim() as u64).max(400);
+        loop {
+            let used = ascent.evaluations();
+            let budget = self.auto.evaluations.saturating_sub(used);
+            if budget < 2 || stopped {
+                break;
+            }
+            ascent.advance(piece.min(budget))?;
+            let snapshot = Snapshot {
+                step: ascent.evaluations(),
+                steps: self.auto.evaluations,
+                gamma: 1.0,
+                neg_elbo: ascent.neg_elbo_estimate(),
+            };
+            self.trace.push(snapshot);
+            stopped = self.watch.see(&snapshot, self.begin).is_break();
+            if ascent.evaluations() <= used {
+                break;
+            }
+            if let Some(accuracy) = wanted
+                && ascent.evaluations() >= next_look
+            {
+                look += 1;
+                next_look *= 2;
+                let q = ascent.current();
+                let audited = Audit { look, ..self.auto.audit }.run(self.target, &q, self.seed)?;
+                if audited.certificate.proves_gap(accuracy) {
+                    let fit = self.finish(&ascent, q, stopped)?;
+                    return Ok(Certified { fit, audited });
+                }
+            }
+        }
+        let q = ascent.current();
+        // The last look of several has its own share of δ; an only look has all of it.
+        let look = if look == 0 { 0 } else { look + 1 };
+        let audited = Audit { look, ..self.auto.audit }.run(self.target, &q, self.seed)?;
+        let fit = self.finish(&ascent, q, stopped)?;
+        Ok(Certified { fit, audited })
+    }
+
+    fn finish(&mut self, ascent: &Ascent<'_>, q: Gaussian<Triangular>, stopped: bool) -> Result<Fit> {
+        self.fit(q, "auto (sampled)", ascent.steps(), ascent.draws_per_step(), ascent.evaluations(), stopped)
+    }
+
+    fn fit(
+        &mut self,
+        gaussian: Gaussian<Triangular>,
+        method: &str,
+        steps: u64,
+        draws_per_step: usize,
+        gradient_evaluations: u64,
+        stopped_early: bool,
+    ) -> Result<Fit> {
+        let target = self.target.target();
+        let neg_elbo = measure_neg_elbo(target, &gaussian, self.seed)?;
+        Ok(Fit {
+            names: target.names(),
+            gaussian,
+            neg_elbo,
+            method: method.to_owned(),
+            steps,
+            stopped_early,
+            draws_per_step,
+            gradient_evaluations,
+            seed: self.seed,
+            seconds: self.begin.elapsed().as_secs_f64(),
+            promise: Promise::none("the automatic path promises nothing beforehand; its certificate speaks".into()),
+            trace: std::mem::take(&mut self.trace),
+        })
+    }
+}
