@@ -135,7 +135,11 @@ impl Averager {
     pub fn finish_into(&self, last: &[f64], out: &mut [f64]) -> Result<()> {
         self.fits(last.len())?;
         if out.len() != last.len() {
-            return Err(Error::Shape { what: "room for the average", found: out.len(), expected: last.len() });
+            return Err(Error::Shape {
+                what: "room for the average",
+                found: out.len(),
+                expected: last.len(),
+            });
         }
         let nothing_yet = self.kind.includes_start() && self.count == 0;
         if self.kind == Average::Last || nothing_yet {
@@ -269,7 +273,10 @@ mod tests {
         let kind = Average::Discounted { discount: 0.5, includes_start: true };
         let mut averager = Averager::new(kind, 1).unwrap();
         (0..3000).for_each(|t| averager.add(t, &[if t == 0 { 0.0 } else { 1.0 }]).unwrap());
-        assert!((averager.finish(&[1.0]).unwrap()[0] - 0.5).abs() < 1e-15, "the start keeps half of all weight");
+        assert!(
+            (averager.finish(&[1.0]).unwrap()[0] - 0.5).abs() < 1e-15,
+            "the start keeps half of all weight"
+        );
     }
 
     #[test]

@@ -16,9 +16,10 @@ pub use recursion::{Contraction, Recursion};
 
 use crate::error::{Error, Result};
 
-/// x, moved up by more than the rounding of a dozen operations on non-negative numbers.
+/// x, moved up by more than the rounding of a dozen operations on non-negative numbers. A NaN among such
+/// numbers is an overflow times an underflow, of which infinity is the only safe bound.
 pub(crate) fn upward(x: f64) -> f64 {
-    x * (1.0 + 32.0 * f64::EPSILON) + f64::MIN_POSITIVE
+    if x.is_nan() { f64::INFINITY } else { x * (1.0 + 32.0 * f64::EPSILON) + f64::MIN_POSITIVE }
 }
 
 /// An upper bound of (1 − x)^steps for 0 ≤ x ≤ 1.
