@@ -61,10 +61,11 @@ impl Quadratic {
         }
     }
 
-    /// Safe outer bounds of the spectrum; `slack` is the norm of what forming the matrix may have lost.
-    fn spectrum(&self, what: &'static str, dim: usize, slack: f64) -> Result<Vec<(f64, f64)>> {
+    /// Safe outer bounds of the eigenvalues, the single one of a scalar standing for all; `slack` is the norm
+    /// of what forming the matrix may have lost.
+    fn spectrum(&self, what: &'static str, slack: f64) -> Result<Vec<(f64, f64)>> {
         match self {
-            Self::Scalar(value) => Ok(vec![((value - slack).max(0.0), value + slack); dim]),
+            Self::Scalar(value) => Ok(vec![((value - slack).max(0.0), value + slack)]),
             Self::Matrix(matrix) => {
                 let error = eigenvalue_error(matrix) + slack;
                 Ok(eigenvalues(what, matrix)?
@@ -141,13 +142,14 @@ impl Curvature {
         }
         let lower = lower.checked("H_lo", dim)?;
         let upper = upper.map(|h| h.checked("H_hi", dim)).transpose()?;
-        let spectrum = lower.spectrum("H_lo", dim, slack)?;
+        let spectrum = lower.spectrum("H_lo", slack)?;
         let convexity = spectrum.iter().fold(f64::INFINITY, |a, x| a.min(x.0));
-        let trace_inverse =
-            spectrum.iter().map(|x| 1.0 / x.0).sum::<f64>() * (1.0 + 4.0 * dim as f64 * f64::EPSILON);
+        let trace_inverse = spectrum.iter().map(|x| 1.0 / x.0).sum::<f64>()
+            * (dim as f64 / spectrum.len() as f64)
+            * (1.0 + 4.0 * dim as f64 * f64::EPSILON);
         let (mut smoothness, mut spread) = (None, None);
         if let Some(upper) = &upper {
-            let top = upper.spectrum("H_hi", dim, slack)?.iter().fold(0.0f64, |a, x| a.max(x.1));
+            let top = upper.spectrum("H_hi", slack)?.iter().fold(0.0f64, |a, x| a.max(x.1));
             smoothness = Some(top);
             spread = Some(if *upper == lower {
                 0.0

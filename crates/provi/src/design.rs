@@ -70,8 +70,9 @@ impl Design {
         values: Vec<f64>,
     ) -> Result<Self> {
         Self::check_size(rows, columns)?;
-        if starts.len() != rows + 1 {
-            return Err(Error::Shape { what: "row starts", found: starts.len(), expected: rows + 1 });
+        let expected = rows.saturating_add(1);
+        if starts.len() != expected {
+            return Err(Error::Shape { what: "row starts", found: starts.len(), expected });
         }
         if indices.len() != values.len() {
             return Err(Error::Shape {
@@ -95,7 +96,7 @@ impl Design {
             .flat_map(|n| (starts[n]..starts[n + 1]).map(move |e| (n, e)))
             .map(|(n, e)| (n, indices[e], values[e]))
             .collect();
-        Ok(Self::compress(rows, columns, triplets))
+        Self::compress(rows, columns, triplets)
     }
 
     /// A sparse design from (row, column, value) triplets in any order; repeated places are summed.
@@ -110,12 +111,20 @@ impl Design {
             }
             check_finite("design", &[value])?;
         }
-        Ok(Self::compress(rows, columns, triplets.to_vec()))
+        Self::compress(rows, columns, triplets.to_vec())
     }
 
-    fn compress(rows: usize, columns: usize, mut triplets: Vec<(usize, usize, f64)>) -> Self {
+    fn compress(rows: usize, columns: usize, mut triplets: Vec<(usize, usize, f64)>) -> Result<Self> {
         triplets.sort_by_key(|&(n, j, _)| (n, j));
-        let mut starts = vec![0; rows + 1];
+        // The number of rows is the caller's word, not the length of anything: ask before allocating.
+        let mut starts = Vec::new();
+        let room = rows.saturating_add(1);
+        starts.try_reserve_exact(room).map_err(|_| Error::OutOfRange {
+            what: "rows of the design",
+            value: rows as f64,
+            needed: "few enough to fit in memory",
+        })?;
+        starts.resize(room, 0);
         let (mut indices, mut values): (Vec<usize>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut last = None;
         for (n, j, value) in triplets {
@@ -132,7 +141,7 @@ impl Design {
         for n in 0..rows {
             starts[n + 1] += starts[n];
         }
-        Self { rows, columns, storage: Storage::Sparse(Sparse { starts, columns: indices, values }) }
+        Ok(Self { rows, columns, storage: Storage::Sparse(Sparse { starts, columns: indices, values }) })
     }
 
     fn check_size(rows: usize, columns: usize) -> Result<()> {

@@ -70,6 +70,9 @@ impl<'a, F: Factor> Sampled<'a, F> {
             });
         }
         let d = target.dim();
+        if d == 0 {
+            return Err(Error::Empty { what: "target (dimension 0)" });
+        }
         Ok(Self {
             kind,
             draws,

@@ -116,6 +116,9 @@ impl Cholesky {
 
     /// The factor of `h`, or an error that names it.
     pub(crate) fn new(what: &'static str, h: &Matrix) -> Result<Self> {
+        if h.rows() == 0 {
+            return Err(Error::Empty { what });
+        }
         let mut out = Self::with_dim(h.rows());
         out.factor_from(h, 0.0).map_err(|pivot| Error::NotPositiveDefinite { what, dim: h.rows(), pivot })?;
         Ok(out)

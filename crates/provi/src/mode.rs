@@ -30,6 +30,9 @@ pub fn find_mode(target: &dyn Target, start: &[f64]) -> Result<Mode> {
     if start.len() != d {
         return Err(Error::Shape { what: "start", found: start.len(), expected: d });
     }
+    if d == 0 {
+        return Err(Error::Empty { what: "target (dimension 0)" });
+    }
     let mut hessian = Matrix::zeros(d, d);
     if target.hessian(start, &mut hessian)? {
         newton(target, start, hessian)

@@ -12,7 +12,8 @@ macro_rules! checked_scalar {
             /// Checks `value`; `what` names it in the error.
             pub fn new(what: &'static str, value: f64) -> Result<Self> {
                 let $x = value;
-                if $ok { Ok(Self(value)) } else { Err(Error::OutOfRange { what, value, needed: $needed }) }
+                // Adding 0 turns −0 into 0, so that dividing by it has the right sign.
+                if $ok { Ok(Self(value + 0.0)) } else { Err(Error::OutOfRange { what, value, needed: $needed }) }
             }
 
             /// The number.
@@ -48,7 +49,7 @@ mod tests {
             assert!(Probability::new("x", bad).is_err());
         }
         assert!(Positive::new("x", 0.0).is_err());
-        assert!(NonNegative::new("x", 0.0).is_ok());
+        assert!(NonNegative::new("x", -0.0).unwrap().get().is_sign_positive());
         assert!(Probability::new("δ", 1.0).is_err());
         assert_eq!(
             Positive::new("prior precision", -1.0).unwrap_err().to_string(),

@@ -209,7 +209,8 @@ impl Schedule {
                 };
                 let t = t as f64;
                 let decaying = reach * (2.0 * t + 1.0) / (convexity * (t + 1.0) * (t + 1.0));
-                decaying.min(convexity / (2.0 * growth))
+                // |a|: a zero of either sign means no cap.
+                decaying.min(convexity / (2.0 * growth.abs()))
             }
             Self::LogOverT { scale, steps } => scale * (*steps as f64).ln() / *steps as f64,
             Self::Convex { kind: StepKind::Prox, growth, steps } => 1.0 / (growth * *steps as f64).sqrt(),

@@ -17,9 +17,10 @@ pub use recursion::{Contraction, Recursion};
 
 use crate::error::{Error, Result};
 
-/// x, moved up by more than the rounding of a dozen operations on non-negative numbers.
+/// x, moved up by more than the rounding of a dozen operations on non-negative numbers. A NaN among such
+/// numbers is an overflow times an underflow, of which infinity is the only safe bound.
 pub(crate) fn upward(x: f64) -> f64 {
-    x * (1.0 + 32.0 * f64::EPSILON) + f64::MIN_POSITIVE
+    if x.is_nan() { f64::INFINITY } else { x * (1.0 + 32.0 * f64::EPSILON) + f64::MIN_POSITIVE }
 }
 
 /// An upper bound of (1 − x)^steps for 0 ≤ x ≤ 1.
@@ -40,9 +41,23 @@ pub(crate) fn settle_steps(guess: f64, accuracy: f64, bound: impl Fn(u64) -> Res
     if guess.is_nan() || guess > MOST_STEPS {
         return Err(Error::OutOfReach { accuracy, steps: guess, limit: MOST_STEPS });
     }
-    let mut steps = guess.ceil().max(1.0) as u64;
-    while bound(steps)? > accuracy {
-        steps += 1 + (steps >> 44);
+    let first = guess.ceil().max(1.0) as u64;
+    if bound(first)? <= accuracy {
+        return Ok(first);
     }
-    Ok(steps)
+    // Upward rounding has a floor of its own, so an accuracy near the smallest doubles may never be reached:
+    // gallop, then bisect.
+    let (mut low, mut stride) = (first, 1u64);
+    while bound(low + stride)? > accuracy {
+        (low, stride) = (low + stride, 2 * stride);
+        if low as f64 > MOST_STEPS {
+            return Err(Error::OutOfReach { accuracy, steps: f64::INFINITY, limit: MOST_STEPS });
+        }
+    }
+    let mut high = low + stride;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if bound(middle)? > accuracy { low = middle } else { high = middle }
+    }
+    Ok(high)
 }

@@ -27,7 +27,7 @@ pub fn hierarchical_logistic(
     if groups.len() != features.rows() {
         return Err(Error::Shape { what: "groups", found: groups.len(), expected: features.rows() });
     }
-    let count = groups.iter().max().map_or(0, |&g| g + 1);
+    let count = groups.iter().max().map_or(0, |&g| g.saturating_add(1));
     // More groups than rows would mean gaps; catch it before allocating for a wild index.
     let mut seen = vec![false; count.min(groups.len() + 1)];
     for &g in groups {

@@ -165,7 +165,7 @@ pub fn prox_convex(smoothness: f64, noise: NoiseBound, start2: f64, steps: u64) 
     let root = (growth * at_least_one(steps)?).sqrt();
     let limit = 1.0 / Positive::new("smoothness M", smoothness)?.get();
     within(1.0 / root, limit, "rate-prox-convex", "take T ≥ M²/a steps")?;
-    Ok(upward((2.0 * growth * start(start2)? + noise.floor) / root))
+    Ok(upward((2.0 * growth * start(start2)? + sigma2(noise, 0.0)?) / root))
 }
 
 /// T for [`prox_convex`].

@@ -113,6 +113,10 @@ impl Recursion {
         let steps = if safe <= WALK {
             let (mut e, mut steps) = (start, 0u64);
             while e > accuracy {
+                if steps as f64 > safe {
+                    // Rounding upwards has a floor of its own, near the smallest doubles.
+                    return Err(Error::OutOfReach { accuracy, steps: f64::INFINITY, limit: limit as f64 });
+                }
                 e = self.advance(e, self.optimal_gamma(e));
                 steps += 1;
             }
@@ -130,7 +134,9 @@ impl Recursion {
     /// The bound after `steps` optimal steps from e_0 = `start`, immediate for any number: walked where short, else the
     /// inverse of the upper end in [`Recursion::steps_to`].
     pub fn optimal_after(&self, start: f64, steps: u64) -> f64 {
-        if start == 0.0 || steps as f64 <= WALK {
+        // A larger start is safe, and 0 has no logarithm.
+        let start = start.max(f64::MIN_POSITIVE);
+        if steps as f64 <= WALK {
             return (0..steps).fold(start, |e, _| self.advance(e, self.optimal_gamma(e)));
         }
         let ratio = self.growth / (self.convexity * self.convexity);
@@ -339,6 +345,20 @@ mod tests {
         assert!(contraction.propagate(&schedule, steps - 1, 5.0) > 1e-6);
         assert!(Contraction::prox(2.0, 1.0).is_err());
         assert_eq!(Contraction::proj(0.5, 4.0).unwrap(), contraction);
+    }
+
+    #[test]
+    fn an_accuracy_below_the_smallest_bound_is_out_of_reach() {
+        use crate::theory::rate;
+        let noise = NoiseBound { growth: 4.0, floor: 0.0 };
+        let recursion = Recursion::new(1.0, noise).unwrap();
+        for accuracy in [5e-324, 1e-309] {
+            assert!(matches!(recursion.steps_to(1.0, accuracy, u64::MAX), Err(Error::OutOfReach { .. })));
+            let constant = rate::proj_strong_constant_steps(1.0, noise, 1.0, 0.1, accuracy);
+            assert!(matches!(constant, Err(Error::OutOfReach { .. })));
+            assert!(rate::proj_strong_anytime_steps(1.0, noise, 0.0, accuracy).is_err());
+        }
+        assert!(recursion.optimal_after(0.0, 1 << 40) <= 1e-300, "a start at the optimum stays there");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::common::*;
 use provi::gaussian::Factor;
 use provi::target::{Family, Glm, hierarchical_convexity};
-use provi::{Gaussian, Matrix, Quadratic, Symmetric, Target, Triangular};
+use provi::{Gaussian, Matrix, Symmetric, Target, Triangular};
 
 const FAMILIES: [Family; 4] =
     [Family::Gaussian { noise_sd: 0.8 }, Family::Bernoulli, Family::Probit, Family::Poisson];
@@ -206,7 +206,7 @@ fn check_minimiser(model: &Glm, optimum: &Gaussian<Triangular>) {
     let gap = combination(&precision, -1.0, &moments(model, optimum).hessian);
     assert!(gap.frobenius_norm() < 1e-7 * precision.frobenius_norm(), "(C*C*ᵀ)⁻¹ = E∇²V");
     let low = curvature.lower().to_matrix(d);
-    let high = curvature.upper().map(Quadratic::clone).unwrap().to_matrix(d);
+    let high = curvature.upper().cloned().unwrap().to_matrix(d);
     let tolerance = 1e-8 * precision.frobenius_norm();
     assert!(extremes(&combination(&precision, -1.0, &low)).0 >= -tolerance);
     assert!(extremes(&combination(&high, -1.0, &precision)).0 >= -tolerance);
