@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
-use crate::matrix::{Matrix, pack_lower, packed_len, unpack_lower};
+use crate::matrix::{Matrix, pack_lower, unpack_lower};
 use crate::mode::{climb, laplace};
 use crate::norm;
 use crate::target::Scratch;
@@ -278,6 +278,20 @@ impl<'a> Ascent<'a> {
             });
         }
         Ok((mean, s))
+    }
+}
+
+impl Ascent<'_> {
+    /// Draws of a full step: pairs ±u.
+    pub fn draws_per_step(&self) -> usize {
+        2 * self.q.dim().max(PAIRS)
+    }
+
+    /// f at the iterate before the last step, estimated from that step's draws; NaN before the first.
+    pub fn neg_elbo_estimate(&self) -> f64 {
+        let values = &self.room.values;
+        let energy = -values.iter().sum::<f64>() / values.len() as f64;
+        energy + self.safe.neg_entropy().unwrap_or(f64::NAN)
     }
 }
 

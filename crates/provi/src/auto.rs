@@ -18,7 +18,6 @@ use crate::scalar::Positive;
 use crate::solve::{Solver, Stop};
 use crate::target::Target;
 use crate::watchdog::{Watchdog, check_gradient};
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// What the automatic path may be told; the defaults suit most.
@@ -106,7 +105,7 @@ impl Auto {
             Positive::new("accuracy", accuracy)?;
         }
         let begin = Instant::now();
-        let mut run = Run { auto: self, target, seed, begin, watch, trace: Vec::new() };
+        let run = Run { auto: self, target, seed, begin, watch, trace: Vec::new() };
         match target.target().expectations() {
             Some(_) => run.exact(),
             None => run.sampled(),
@@ -246,7 +245,9 @@ impl Run<'_, '_> {
             gradient_evaluations,
             seed: self.seed,
             seconds: self.begin.elapsed().as_secs_f64(),
-            promise: Promise::none("the automatic path promises nothing beforehand; its certificate speaks".into()),
+            promise: Promise::none(
+                "the automatic path promises nothing beforehand; its certificate speaks".into(),
+            ),
             trace: std::mem::take(&mut self.trace),
         })
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::estimator::{Evaluator, Exact, Sampled};
 use crate::expectation::Moments;
 use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
-use crate::method::{Guard, MISSING_SMOOTHNESS, Method, Space};
+use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, minimise};
 use crate::plan::{Plan, Promise};
 use crate::step::{ProjSymmetric, ProjTriangular, Prox};
@@ -28,6 +28,24 @@ pub struct Watch<'a> {
     pub time_limit: Option<Duration>,
     /// Stop soon after this turns true: read every few steps, where `observer` is called rarely.
     pub stop: Option<&'a AtomicBool>,
+}
+
+impl Watch<'_> {
+    /// Whether the clock or the flag ends a run that began at `begin`.
+    fn wants_stop(&self, begin: Instant) -> bool {
+        self.time_limit.is_some_and(|limit| begin.elapsed() >= limit)
+            || self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    fn show(&mut self, snapshot: &Snapshot) -> ControlFlow<()> {
+        self.observer.as_mut().map_or(ControlFlow::Continue(()), |observer| observer(snapshot))
+    }
+
+    /// Passes a snapshot on; breaks if anything says so.
+    pub(crate) fn see(&mut self, snapshot: &Snapshot, begin: Instant) -> ControlFlow<()> {
+        let shown = self.show(snapshot);
+        if self.wants_stop(begin) { ControlFlow::Break(()) } else { shown }
+    }
 }
 
 impl std::fmt::Debug for Watch<'_> {
@@ -236,10 +254,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         }
         let made = progress.t + 1;
         // Clock and flag are read rarely enough to cost nothing, often enough to be obeyed.
-        if made.is_multiple_of(16)
-            && (self.watch.time_limit.is_some_and(|limit| self.begin.elapsed() >= limit)
-                || self.watch.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)))
-        {
+        if made.is_multiple_of(16) && self.watch.wants_stop(self.begin) {
             return ControlFlow::Break(());
         }
         if !made.is_multiple_of(self.every) && made != self.steps {
@@ -250,10 +265,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo };
         (self.sum, self.count) = (0.0, 0);
         self.trace.push(snapshot);
-        match &mut self.watch.observer {
-            Some(observer) => observer(&snapshot),
-            None => ControlFlow::Continue(()),
-        }
+        self.watch.show(&snapshot)
     }
 }
 

@@ -139,7 +139,7 @@ impl Planner {
             Ok(constants) => self.finish_distance(setting, constants, schedule, steps),
             Err(error) if matches!(self.method, Method::Unproven(_)) => {
                 let average = Average::Last;
-                Ok(self.assemble(setting, None, schedule, average, steps, Promise::none(error.to_string())))
+                self.assemble(setting, None, schedule, average, steps, Promise::none(error.to_string()))
             }
             Err(error) => Err(error),
         }
@@ -166,7 +166,7 @@ impl Planner {
         };
         let key = if kind == StepKind::Prox { "rate-prox-convex" } else { "rate-proj-convex" };
         let promise = Promise::gap(value, key, setting.provenance(self.radius));
-        Ok(self.assemble(setting, Some(constants), schedule, average, steps, promise))
+        self.assemble(setting, Some(constants), schedule, average, steps, promise)
     }
 
     /// Steps that work in practice: Laplace coordinates, a step the local curvature allows, decay, averaging.
@@ -197,7 +197,7 @@ impl Planner {
             ),
             None => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
         };
-        Ok(self.assemble(setting, constants, schedule, average, steps, promise))
+        self.assemble(setting, constants, schedule, average, steps, promise)
     }
 
     fn setting(&self, target: &dyn Target, default: Coordinates) -> Result<Setting> {
@@ -243,7 +243,7 @@ impl Planner {
         let coordinates = setting.frame.coordinates;
         let promise =
             promise::of_steps(self.method, &constants, &schedule, Average::Last, steps, coordinates);
-        Ok(self.assemble(setting, Some(constants), schedule, Average::Last, steps, promise))
+        self.assemble(setting, Some(constants), schedule, Average::Last, steps, promise)
     }
 
     fn assemble(
@@ -254,8 +254,12 @@ impl Planner {
         average: Average,
         steps: u64,
         promise: Promise,
-    ) -> Plan {
-        Plan {
+    ) -> Result<Plan> {
+        if steps > MOST_STEPS {
+            let (value, needed) = (steps as f64, "at most 10¹²");
+            return Err(Error::OutOfRange { what: "steps", value, needed });
+        }
+        Ok(Plan {
             method: self.method,
             steps,
             draws: setting.draws,
@@ -268,7 +272,7 @@ impl Planner {
             smoothness: setting.curvature.as_ref().and_then(Curvature::smoothness),
             mode: setting.mode,
             evaluations: setting.evaluations,
-        }
+        })
     }
 }
 

@@ -42,7 +42,8 @@ pub fn check_gradient(target: &dyn Target, z: &[f64], seed: Seed) -> Result<()> 
             return Ok(());
         }
         let size = norm(&gradient) * norm(&direction);
-        let tolerance = 1e-3 * size / (d as f64).sqrt() + 1e-6 * (1.0 + 1e-3 * value.abs()) + 3.0 * (coarse - fine).abs();
+        let tolerance =
+            1e-3 * size / (d as f64).sqrt() + 1e-6 * (1.0 + 1e-3 * value.abs()) + 3.0 * (coarse - fine).abs();
         if (slope - fine).abs() > tolerance {
             return Err(Error::WrongGradient { gradient: slope, difference: fine, norm: norm(&point) });
         }
@@ -86,7 +87,10 @@ pub struct Violation {
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { secant, lower, upper } = self;
-        write!(f, "the declared curvature is wrong: between two points it was {secant:.4e}, outside [{lower:.4e}, ")?;
+        write!(
+            f,
+            "the declared curvature is wrong: between two points it was {secant:.4e}, outside [{lower:.4e}, "
+        )?;
         match upper {
             Some(upper) => write!(f, "{upper:.4e}]"),
             None => f.write_str("∞)"),
@@ -124,8 +128,11 @@ impl<'a, T: Target + ?Sized> Watchdog<'a, T> {
         let upper = self.curvature.upper().map(form);
         let rounding = 1e-9 * (norm(a.1) + norm(b.1)) * square.sqrt() + 1e-9 * lower.abs();
         if secant < lower - rounding || upper.is_some_and(|upper| secant > upper * (1.0 + 1e-9) + rounding) {
-            let violation =
-                Violation { secant: secant / square, lower: lower / square, upper: upper.map(|x| x / square) };
+            let violation = Violation {
+                secant: secant / square,
+                lower: lower / square,
+                upper: upper.map(|x| x / square),
+            };
             seen.violation = Some(violation);
         }
     }
@@ -179,7 +186,10 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
         self.inner.expectations()
     }
 
-    fn local_curvature<'s>(&'s self, q: &Gaussian<Triangular>) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+    fn local_curvature<'s>(
+        &'s self,
+        q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
         self.inner.local_curvature(q)
     }
 }
@@ -217,7 +227,8 @@ mod tests {
             -0.5 * z[0] * z[0] - 0.25 * z[0].powi(4)
         })
         .unwrap();
-        let declared = |m: f64| Curvature::declared(1, Quadratic::Scalar(1.0), Some(Quadratic::Scalar(m))).unwrap();
+        let declared =
+            |m: f64| Curvature::declared(1, Quadratic::Scalar(1.0), Some(Quadratic::Scalar(m))).unwrap();
         let watch = |m: f64, points: &[f64]| {
             let dog = Watchdog::new(&target, declared(m));
             let (mut values, mut gradients) = (vec![0.0; points.len()], vec![0.0; points.len()]);

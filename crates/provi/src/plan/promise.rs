@@ -158,7 +158,10 @@ fn bound(
     let start = constants.start;
     if let Method::Exact = method {
         let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
-        let value = average_bound(average, schedule, steps, start, |e, gamma| contraction.advance(e, gamma))?;
+        let value = match average {
+            Average::Last => contraction.propagate(schedule, steps, start),
+            _ => average_bound(average, schedule, steps, start, |e, gamma| contraction.advance(e, gamma))?,
+        };
         // A gradient that is off by ε moves the fixed point by at most ε/μ.
         let root = value.sqrt() + constants.gradient_error / constants.convexity;
         return Ok(root * root);

@@ -51,6 +51,8 @@ pub struct ProjSymmetric {
     floor: f64,
     /// A lower bound of λ_min of the factor last left behind.
     least: f64,
+    /// ‖C‖_F then, and the moves since.
+    size: f64,
     square: Matrix,
     cholesky: Cholesky,
     decompositions: u64,
@@ -75,6 +77,7 @@ impl ProjSymmetric {
             dim,
             floor: floor_of(smoothness)?,
             least: f64::NEG_INFINITY,
+            size: 0.0,
             square: Matrix::zeros(dim, dim),
             cholesky: Cholesky::with_dim(dim),
             decompositions: 0,
@@ -89,18 +92,20 @@ impl ProjSymmetric {
 
 impl Operator for ProjSymmetric {
     fn apply(&mut self, w: &mut [f64], _gamma: f64, moved: &Moved) -> Result<()> {
-        // Rounding of the move itself is far below 1e-12 of the factor's size.
-        self.least -= moved.distance * (1.0 + 1e-12) + 1e-13 * self.least.abs();
+        // The move, and its rounding: half an ulp of each entry of C.
+        self.size += moved.distance;
+        self.least -= moved.distance * (1.0 + 1e-12) + 2.0 * f64::EPSILON * self.size;
         if self.least >= self.floor {
             return Ok(());
         }
         let factor = &mut w[self.dim..];
         unpack_symmetric_into(factor, &mut self.square);
+        self.size = self.square.frobenius_norm();
         // Try for some slack first: a bound of 2/√M saves the test on the steps to come.
         for reach in [4.0, 1.5, 1.0] {
             if self.cholesky.factor_from(&self.square, reach * self.floor).is_ok() {
                 // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
-                let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.square.frobenius_norm();
+                let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.size;
                 self.least = reach * self.floor - lost;
                 return Ok(());
             }

@@ -197,8 +197,19 @@ impl Contraction {
         2.0 / (self.convexity + self.smoothness)
     }
 
-    /// The bound after `steps` steps of `schedule`.
+    /// The bound after `steps` steps of `schedule`. O(steps), O(log steps) for a constant step.
     pub fn propagate(&self, schedule: &Schedule, steps: u64, start: f64) -> f64 {
+        if let Schedule::Constant { gamma } = schedule {
+            let (mut factor, mut e, mut left) = (self.advance(1.0, *gamma), start, steps);
+            while left > 0 {
+                if left & 1 == 1 {
+                    e = upward(factor * e);
+                }
+                factor = upward(factor * factor);
+                left >>= 1;
+            }
+            return e;
+        }
         schedule.stepper().take_while_steps(steps).fold(start, |e, gamma| self.advance(e, gamma))
     }
 
