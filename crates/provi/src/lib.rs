@@ -7,6 +7,7 @@ pub mod curvature;
 pub mod design;
 pub mod draws;
 pub mod error;
+pub mod estimate;
 pub mod estimator;
 pub mod expectation;
 pub mod fit;

@@ -4,6 +4,11 @@
 //! Mills ratio. One Chebyshev series gives R on the half line s ≥ 0; Φ, log Φ and φ/Φ follow from it without
 //! subtracting near-equals, on the whole line.
 
+#[cfg_attr(not(test), expect(dead_code, reason = "the local certificates are its users"))]
+pub(crate) mod chi_square;
+#[cfg_attr(not(test), expect(dead_code, reason = "used by the chi-square tails"))]
+mod incomplete_gamma;
+
 use std::f64::consts::PI;
 
 const INV_SQRT_TAU: f64 = 0.398_942_280_401_432_7;

@@ -1,0 +1,115 @@
+//! The regularised upper incomplete gamma function, with its digits kept far into the tail.
+//!
+//! ```text
+//! Q(a, x) = Γ(a, x)/Γ(a) = P(G > x),   G ~ Gamma(a, 1);      P = 1 − Q
+//! ```
+//! Everything hangs on D(a, x) = xᵃe⁻ˣ/Γ(a+1), whose textbook logarithm subtracts numbers of size a·log a.
+//! Stirling's formula takes them out beforehand:
+//! ```text
+//! log D = −a(μ − log(1+μ)) − ½ log 2πa − δ(a),   μ = (x − a)/a,   δ(a) = 1/12a − 1/360a³ + …
+//! ```
+
+use super::{HALF_LN_TAU, ln_gamma};
+
+/// log Q(a, x), for a > 0 and x ≥ 0; NaN outside.
+///
+/// Seen against 50-digit references for a from ½ to 10⁵: an error below 5·10⁻¹³ wherever Q > 10⁻⁴³⁰, and
+/// below 10⁻¹⁵·|log Q| beyond. Cost: about 10√a operations near x = a, fewer elsewhere.
+pub(crate) fn ln_gamma_upper(a: f64, x: f64) -> f64 {
+    if !(a > 0.0 && x >= 0.0 && a.is_finite()) {
+        f64::NAN
+    } else if x == f64::INFINITY {
+        f64::NEG_INFINITY
+    } else if x < a + 1.0 {
+        (-lower(a, x)).ln_1p()
+    } else {
+        ln_poisson(a, x) + (a * upper_fraction(a, x)).ln()
+    }
+}
+
+/// Q(a, x), with a relative error of 10⁻¹² down to the smallest normal number.
+pub(crate) fn gamma_upper(a: f64, x: f64) -> f64 {
+    ln_gamma_upper(a, x).exp()
+}
+
+/// log D(a, x) = a log x − x − log Γ(a+1); for integer a, the log probability of a under Poisson(x).
+pub(crate) fn ln_poisson(a: f64, x: f64) -> f64 {
+    if a == 0.0 {
+        -x
+    } else if x == 0.0 {
+        f64::NEG_INFINITY
+    } else {
+        -deviance(a, x) - stirling_error(a) - 0.5 * a.ln() - HALF_LN_TAU
+    }
+}
+
+/// P(a, x) = D·(1 + x/(a+1) + x²/(a+1)(a+2) + …), used for x < a + 1, where 1 − P is above 1/20 and loses nothing.
+fn lower(a: f64, x: f64) -> f64 {
+    let (mut term, mut sum, mut n) = (1.0, 1.0, a);
+    while term > 1e-17 * sum {
+        n += 1.0;
+        term *= x / n;
+        sum += term;
+    }
+    ln_poisson(a, x).exp() * sum
+}
+
+/// Q/(aD) as the continued fraction 1/(x+1−a − 1(1−a)/(x+3−a − 2(2−a)/(x+5−a − …))), by Lentz's method.
+///
+/// For x ≥ a + 1 nothing cancels in its first a steps; far from a it is done in a few, near it in about 10√a.
+fn upper_fraction(a: f64, x: f64) -> f64 {
+    let mut b = x + 1.0 - a;
+    let (mut c, mut d) = (f64::INFINITY, b.recip());
+    let mut value = d;
+    // Rounding may keep the factors an ulp off one: the count ends it then.
+    let most = 100.0 + 100.0 * a.sqrt();
+    let mut i = 1.0;
+    while i < most {
+        let step = i * (a - i);
+        b += 2.0;
+        d = (step * d + b).recip();
+        c = b + step / c;
+        value *= c * d;
+        if (c * d - 1.0).abs() < 4e-16 {
+            break;
+        }
+        i += 1.0;
+    }
+    value
+}
+
+/// a·(μ − log(1+μ)), μ = (x − a)/a: zero at x = a, with a small relative error on both sides.
+///
+/// Near a, s = μ/(2+μ) gives μ − log(1+μ) = μs − 2(s³/3 + s⁵/5 + …).
+fn deviance(a: f64, x: f64) -> f64 {
+    let mu = (x - a) / a;
+    if !(-0.5..=1.0).contains(&mu) {
+        return x - a - a * (x / a).ln();
+    }
+    let s = mu / (2.0 + mu);
+    let square = s * s;
+    let odd = (0..18).rev().fold(0.0, |sum, k| sum * square + f64::from(2 * k + 3).recip());
+    a * (mu * s - 2.0 * s * square * odd)
+}
+
+/// δ(a) = log Γ(a+1) − (a + ½) log a + a − ½ log 2π.
+fn stirling_error(a: f64) -> f64 {
+    if a < 16.0 {
+        return ln_gamma(a + 1.0) - (a + 0.5) * a.ln() + a - HALF_LN_TAU;
+    }
+    /// B_{2k}/(2k(2k−1)) for k = 1, 2, …
+    const SERIES: [f64; 7] = [
+        1.0 / 12.0,
+        -1.0 / 360.0,
+        1.0 / 1260.0,
+        -1.0 / 1680.0,
+        1.0 / 1188.0,
+        -691.0 / 360_360.0,
+        1.0 / 156.0,
+    ];
+    let w = (a * a).recip();
+    SERIES.iter().rev().fold(0.0, |sum, c| sum * w + c) / a
+}
+
+#[cfg(test)]
+mod tests;
