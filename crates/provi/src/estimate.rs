@@ -196,10 +196,12 @@ fn log_mean_exp(x: &[f64]) -> f64 {
 /// x̄ and √(Σ(x−x̄)²/(n(n−1))); an infinite mean has an infinite error.
 fn mean_and_error(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let n = x.clone().count() as f64;
-    let mean = x.clone().sum::<f64>() / n;
-    if mean.is_infinite() {
-        return (mean, f64::INFINITY);
+    let rough = x.clone().sum::<f64>() / n;
+    if rough.is_infinite() {
+        return (rough, f64::INFINITY);
     }
+    // A second pass takes out the rounding of the first: equal numbers have that number as their mean.
+    let mean = rough + x.clone().map(|x| x - rough).sum::<f64>() / n;
     (mean, (x.map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n * (n - 1.0))).sqrt())
 }
 

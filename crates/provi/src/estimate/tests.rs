@@ -134,7 +134,7 @@ fn the_target_itself_is_estimated_without_error() {
     let q = target.optimum().unwrap();
     let found = estimate(Evaluator::Parallel(&target), &q, Seed(5), 1000).unwrap();
     assert!((found.log_evidence - target.log_evidence()).abs() < 1e-13 && found.log_evidence_se < 1e-15);
-    assert!(found.kl.abs() < 1e-13 && found.kl_se < 1e-15);
+    assert!(found.kl.abs() < 1e-13 && found.kl_se < 1e-15, "{found:?}");
     assert_eq!(found.reliability(), Reliability::Exact);
     assert!((found.effective_draws - 1000.0).abs() < 1e-9);
 }
