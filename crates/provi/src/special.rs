@@ -6,7 +6,6 @@
 
 #[cfg_attr(not(test), expect(dead_code, reason = "the local certificates are its users"))]
 pub(crate) mod chi_square;
-#[cfg_attr(not(test), expect(dead_code, reason = "used by the chi-square tails"))]
 mod incomplete_gamma;
 
 use std::f64::consts::PI;
