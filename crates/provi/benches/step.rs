@@ -56,7 +56,7 @@ fn averages(c: &mut Criterion) {
         c.bench_function(&format!("average/d={d}"), |b| {
             b.iter(|| {
                 t += 1;
-                average.add(t, black_box(&w));
+                average.add(t, black_box(&w)).expect("same length");
             });
         });
     }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::fit::{Fit, Snapshot, Watch, measure_neg_elbo};
 use crate::gaussian::{Gaussian, Triangular};
+use crate::method::Method;
 use crate::mode::{find_mode, laplace};
 use crate::plan::Promise;
 use crate::scalar::Positive;
@@ -19,6 +20,40 @@ use crate::solve::{Solver, Stop};
 use crate::target::Target;
 use crate::watchdog::{Watchdog, check_gradient};
 use std::time::Instant;
+
+/// A way to an answer, by the name users type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The automatic path.
+    #[default]
+    Auto,
+    /// One of the methods that plan their steps.
+    Planned(Method),
+}
+
+impl std::str::FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text.parse().map(Self::Planned).map_err(|_| Error::UnknownName {
+                what: "method",
+                found: text.to_owned(),
+                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, exact",
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Planned(method) => method.fmt(f),
+        }
+    }
+}
 
 /// What the automatic path may be told; the defaults suit most.
 ///

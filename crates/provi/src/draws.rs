@@ -17,6 +17,8 @@ pub enum Purpose {
     Audit,
     /// Draws that choose how an answer is measured.
     Pilot,
+    /// Draws behind unproven estimates.
+    Estimate,
 }
 
 /// A stream of standard normal vectors.
@@ -36,6 +38,13 @@ impl Draws {
     /// u_{t,k} ~ N(0, I) into `out`. The same numbers for any thread count and instruction set.
     pub fn fill(&self, step: u64, draw: u32, out: &mut [f64]) {
         provi_kernels::normals(self.key, step, draw, out);
+    }
+
+    /// A uniform in (0, 1), from the same bits as the normals of that step and draw: use it instead of them.
+    pub(crate) fn uniform(&self, step: u64, draw: u32) -> f64 {
+        let mut out = [0.0];
+        provi_kernels::uniforms(self.key, step, draw, &mut out);
+        out[0]
     }
 }
 

@@ -82,6 +82,7 @@ pub mod design;
 pub mod draws;
 mod dual;
 pub mod error;
+pub mod estimate;
 pub mod estimator;
 pub mod expectation;
 pub mod fit;

@@ -4,7 +4,6 @@
 //! Mills ratio. One Chebyshev series gives R on the half line s ≥ 0; Φ, log Φ and φ/Φ follow from it without
 //! subtracting near-equals, on the whole line.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the local certificates are its users"))]
 pub(crate) mod chi_square;
 mod incomplete_gamma;
 

@@ -44,7 +44,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
 pub(crate) fn details(plan: &Plan) -> String {
     let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
     let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
-    row("method", summary::method(plan.method, plan.draws));
+    row("method", summary::method(&plan.method.to_string(), plan.draws));
     row("coordinates", summary::coordinates(plan.coordinates()));
     row("steps", grouped(plan.steps));
     row("schedule", plan.schedule.to_string());

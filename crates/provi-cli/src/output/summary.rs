@@ -2,7 +2,7 @@
 
 use provi::plan::{Coordinates, Promise};
 use provi::target::Family;
-use provi::{Fit, Method, Plan};
+use provi::{Fit, Plan};
 
 use super::number::{above, grouped, plain};
 use crate::model::Model;
@@ -44,13 +44,13 @@ pub(crate) fn announcement(model: &Model, plan: &Plan) -> String {
     format!(
         "fitting {} by {}: {}",
         counted(model.dim() as u64, "coefficient"),
-        method(plan.method, plan.draws),
+        method(&plan.method.to_string(), plan.draws),
         counted(plan.steps, "step")
     )
 }
 
 /// The method with its draws.
-pub(crate) fn method(method: Method, draws: usize) -> String {
+pub(crate) fn method(method: &str, draws: usize) -> String {
     match draws {
         0 => format!("{method}, no draws"),
         draws => format!("{method}, {} a step", counted(draws as u64, "draw")),
@@ -79,7 +79,7 @@ pub(crate) fn run(fit: &Fit) -> String {
     let early = if fit.stopped_early { " (stopped early)" } else { "" };
     format!(
         "ELBO   {elbo:.4} ({grounds})\nrun    {}, {}{early}, {:.2} s, seed {}\n{}",
-        method(fit.method, fit.draws_per_step),
+        method(&fit.method, fit.draws_per_step),
         counted(fit.steps, "step"),
         fit.seconds,
         fit.seed.0,

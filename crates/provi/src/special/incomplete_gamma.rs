@@ -13,8 +13,8 @@ use super::{HALF_LN_TAU, ln_gamma};
 
 /// log Q(a, x), for a > 0 and x ≥ 0; NaN outside.
 ///
-/// Seen against 50-digit references for a from ½ to 10⁵: an error below 10⁻¹² wherever Q > 10⁻⁴³⁰, and below
-/// 10⁻¹⁵·|log Q| beyond. Cost: about 10√a operations near x = a, fewer elsewhere.
+/// Seen against 50-digit references for a from ½ to 10⁵: an error below 5·10⁻¹³ wherever Q > 10⁻⁴³⁰, and
+/// below 10⁻¹⁵·|log Q| beyond. Cost: about 10√a operations near x = a, fewer elsewhere.
 pub(crate) fn ln_gamma_upper(a: f64, x: f64) -> f64 {
     if !(a > 0.0 && x >= 0.0 && a.is_finite()) {
         f64::NAN
@@ -51,30 +51,31 @@ fn lower(a: f64, x: f64) -> f64 {
         term *= x / n;
         sum += term;
     }
-    (ln_poisson(a, x)).exp() * sum
+    ln_poisson(a, x).exp() * sum
 }
 
 /// Q/(aD) as the continued fraction 1/(x+1−a − 1(1−a)/(x+3−a − 2(2−a)/(x+5−a − …))), by Lentz's method.
 ///
 /// For x ≥ a + 1 nothing cancels in its first a steps; far from a it is done in a few, near it in about 10√a.
 fn upper_fraction(a: f64, x: f64) -> f64 {
-    const TINY: f64 = 1e-300;
     let mut b = x + 1.0 - a;
-    let mut c = TINY.recip();
-    let mut d = b.recip();
-    let (mut value, mut i) = (d, 0.0);
-    loop {
-        i += 1.0;
+    let (mut c, mut d) = (f64::INFINITY, b.recip());
+    let mut value = d;
+    // Rounding may keep the factors an ulp off one: the count ends it then.
+    let most = 100.0 + 100.0 * a.sqrt();
+    let mut i = 1.0;
+    while i < most {
         let step = i * (a - i);
         b += 2.0;
-        d = (step * d + b).abs().max(TINY).recip();
-        c = (b + step / c).abs().max(TINY);
-        let factor = c * d;
-        value *= factor;
-        if (factor - 1.0).abs() < 2e-16 {
-            return value;
+        d = (step * d + b).recip();
+        c = b + step / c;
+        value *= c * d;
+        if (c * d - 1.0).abs() < 4e-16 {
+            break;
         }
+        i += 1.0;
     }
+    value
 }
 
 /// a·(μ − log(1+μ)), μ = (x − a)/a: zero at x = a, with a small relative error on both sides.

@@ -1,0 +1,54 @@
+//! What k̂ says, in words.
+
+use std::fmt;
+
+/// How far estimates from importance weights can be believed (Vehtari, Simpson, Gelman, Yao and Gabry,
+/// *Pareto smoothed importance sampling*, JMLR 25(72), 2024).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reliability {
+    /// All weights are equal: q is p, up to its constant, wherever it was looked at.
+    Exact,
+    /// k̂ < ½: the weights have a variance.
+    Good,
+    /// ½ ≤ k̂ ≤ [`Reliability::limit`]: no variance perhaps, but smoothing copes.
+    Usable,
+    /// k̂ above the limit.
+    Unreliable,
+    /// No tail could be fitted: too few draws, or too few different weights.
+    Unknown,
+}
+
+impl Reliability {
+    /// The verdict on k̂ from S draws.
+    pub fn new(pareto_k: f64, draws: usize) -> Self {
+        let limit = Self::limit(draws);
+        if !pareto_k.is_finite() {
+            Self::Unknown
+        } else if pareto_k > limit {
+            Self::Unreliable
+        } else if pareto_k < 0.5 {
+            Self::Good
+        } else {
+            Self::Usable
+        }
+    }
+
+    /// min(1 − 1/log₁₀S, 0.7): the k̂ above which S draws are too few.
+    pub fn limit(draws: usize) -> f64 {
+        // For S ≤ 10 the formula is not positive: no heavy tail at all is tolerated.
+        if draws > 10 { (1.0 - (draws as f64).log10().recip()).min(0.7) } else { 0.0 }
+    }
+}
+
+impl fmt::Display for Reliability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exact => "exact: all importance weights are equal",
+            Self::Good => "good: the estimates and their standard errors can be believed",
+            Self::Usable => "usable: expect errors larger than the standard errors",
+            Self::Unreliable => "unreliable: q misses mass of p; do not use these estimates",
+            Self::Unknown => "unknown: too few distinct weights to judge; take more draws",
+        })
+    }
+}
