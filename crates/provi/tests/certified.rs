@@ -1,0 +1,211 @@
+//! The automatic path, as its users meet it: models with proofs, black boxes on their owner's word, and targets
+//! about which nothing can be proved.
+
+use provi::estimate::estimate;
+use provi::estimator::Evaluator;
+use provi::fit::Watch;
+use provi::target::{Closure, Declared, GaussianTarget, Glm, Prior};
+use provi::{Auto, Curvature, Design, Error, Matrix, Provenance, Quadratic, Seed, Target};
+use std::ops::ControlFlow;
+
+fn rows(count: usize, columns: usize, seed: u64) -> Vec<f64> {
+    let standard = provi::Gaussian::<provi::Triangular>::standard(columns);
+    standard.sample(count, Seed(seed)).entries().to_vec()
+}
+
+fn logistic(count: usize, columns: usize) -> Glm {
+    let x = rows(count, columns, 3);
+    let noise = rows(count, 1, 4);
+    let labels: Vec<f64> =
+        (0..count).map(|n| f64::from(x[n * columns] - 0.5 * x[n * columns + 1] + noise[n] > 0.0)).collect();
+    Glm::logistic(Design::dense(&x, count, columns).unwrap(), &labels, Prior::scale(2.5).unwrap()).unwrap()
+}
+
+#[test]
+fn a_model_with_exact_expectations_is_solved_and_certified() {
+    let model = logistic(600, 4);
+    let answer = Auto::default().run(&model, Seed(1)).unwrap();
+    let certificate = &answer.audited.certificate;
+    assert!(certificate.proves_gap(1e-9), "{certificate}");
+    assert_eq!(certificate.gap.confidence, Some(1.0));
+    assert!(certificate.kl.bound.unwrap() < 0.1, "{certificate}");
+    assert_eq!(certificate.kl.provenance, Some(Provenance::Proved));
+    let (lower, upper) = (certificate.evidence.lower.unwrap(), certificate.evidence.upper.unwrap());
+    assert!((upper - lower - certificate.kl.bound.unwrap()).abs() < 1e-6);
+    // The importance-sampled evidence, which proves nothing, lies inside.
+    let estimates = estimate(Evaluator::Parallel(&model), &answer.fit.gaussian, Seed(2), 4000).unwrap();
+    let slack = 5.0 * estimates.log_evidence_se;
+    assert!(estimates.log_evidence > lower - slack && estimates.log_evidence < upper + slack);
+    assert_eq!(answer.fit.method, "auto (exact)");
+}
+
+#[test]
+fn one_observation_far_from_its_prior_is_found() {
+    // z ~ N(10, 5²), y | z ~ N(z, √(25/4)²) with y = 7.5: precision 1/25 + 4/25, mean (10 + 4·7.5)/5 = 8.
+    let design = Design::dense(&[1.0], 1, 1).unwrap();
+    let prior = Prior::scale(5.0).unwrap().with_mean(&[10.0]).unwrap();
+    let model = Glm::linear(design, &[7.5], 2.5, prior).unwrap();
+    let answer = Auto::default().run(&model, Seed(0)).unwrap();
+    assert!((answer.fit.gaussian.mean()[0] - 8.0).abs() < 1e-10);
+    assert!((answer.fit.gaussian.standard_deviations()[0] - 5f64.sqrt()).abs() < 1e-10);
+    assert!(answer.audited.certificate.kl.bound.unwrap() < 1e-6);
+}
+
+#[test]
+fn a_seven_point_regression_has_the_right_slope() {
+    // y falls with x; the intercept is far from zero, which misleads short fixed-step runs.
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+    let y = [99.0, 98.2, 96.9, 96.1, 94.8, 94.2, 93.0];
+    let entries: Vec<f64> = x.iter().flat_map(|&x| [1.0, x]).collect();
+    let model =
+        Glm::linear(Design::dense(&entries, 7, 2).unwrap(), &y, 1.0, Prior::scale(100.0).unwrap()).unwrap();
+    let answer = Auto::default().run(&model, Seed(0)).unwrap();
+    // (XᵀX + 1e-4·I)z = Xᵀy by Cramer's rule: Σx = 28, Σx² = 140.
+    let (sum, product) = (y.iter().sum::<f64>(), x.iter().zip(&y).map(|(x, y)| x * y).sum::<f64>());
+    let (a, d) = (7.0 + 1e-4, 140.0 + 1e-4);
+    let slope = (a * product - 28.0 * sum) / (a * d - 28.0 * 28.0);
+    assert!(slope < -1.0 && (answer.fit.gaussian.mean()[1] - slope).abs() < 1e-8);
+    assert!(answer.audited.certificate.proves_gap(1e-8));
+}
+
+fn declared(model: &Glm, lower: f64, upper: f64) -> Declared<impl Target + Sync + '_> {
+    let black_box =
+        Closure::new(model.dim(), |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap()).unwrap();
+    let curvature =
+        Curvature::declared(model.dim(), Quadratic::Scalar(lower), Some(Quadratic::Scalar(upper))).unwrap();
+    Declared::new(black_box).with_curvature(curvature).unwrap()
+}
+
+#[test]
+fn a_black_box_with_declared_curvature_stops_when_its_accuracy_is_proved() {
+    // A strong prior keeps the declared bounds close: μ = 4, M = 4 + ¼λ_max(AᵀA).
+    let x = rows(40, 2, 9);
+    let labels: Vec<f64> = (0..40).map(|n| f64::from(n % 2 == 0)).collect();
+    let prior = Prior::isotropic(4.0).unwrap();
+    let model = Glm::logistic(Design::dense(&x, 40, 2).unwrap(), &labels, prior).unwrap();
+    let smoothness = model.curvature().unwrap().unwrap().smoothness().unwrap();
+    let target = declared(&model, 4.0, smoothness);
+    let auto = Auto { accuracy: Some(0.05), ..Auto::default() };
+    let answer = auto.run(&target, Seed(5)).unwrap();
+    let certificate = &answer.audited.certificate;
+    assert!(certificate.proves_gap(0.05), "{certificate}");
+    assert_eq!(certificate.gap.provenance, Some(Provenance::Declared));
+    assert!(certificate.gap.confidence.unwrap() < 1.0);
+    assert!(answer.fit.gradient_evaluations < 20_000, "stopped at the first success");
+    assert_eq!(answer.fit.method, "auto (sampled)");
+    // Nothing was claimed that the model itself contradicts.
+    let truth = Auto::default().run(&model, Seed(5)).unwrap();
+    let gap = provi::expectation::neg_elbo(&model, &answer.fit.gaussian).unwrap() - truth.fit.neg_elbo.value;
+    assert!(gap <= certificate.gap.bound.unwrap());
+}
+
+#[test]
+fn a_declared_curvature_that_the_run_contradicts_is_revoked() {
+    let x = rows(40, 2, 9);
+    let labels: Vec<f64> = (0..40).map(|n| f64::from(n % 2 == 0)).collect();
+    let model =
+        Glm::logistic(Design::dense(&x, 40, 2).unwrap(), &labels, Prior::isotropic(4.0).unwrap()).unwrap();
+    for (lower, upper) in [(4.0, 4.5), (30.0, 40.0)] {
+        let answer = Auto::default().run(&declared(&model, lower, upper), Seed(5)).unwrap();
+        let certificate = &answer.audited.certificate;
+        assert!(certificate.gap.bound.is_none() && certificate.kl.bound.is_none());
+        assert!(
+            certificate.gap.reason.as_ref().unwrap().contains("declared curvature is wrong"),
+            "{certificate}"
+        );
+        assert!(answer.audited.functional(&[1.0, 0.0]).unwrap()[0].bound.is_none());
+    }
+}
+
+#[test]
+fn a_wrong_gradient_is_refused_before_the_run() {
+    let wrong = Closure::new(2, |z: &[f64], g: &mut [f64]| {
+        g[0] = -z[0];
+        g[1] = z[1];
+        -0.5 * (z[0] * z[0] + z[1] * z[1])
+    })
+    .unwrap();
+    let error = Auto::default().run(&wrong, Seed(0)).unwrap_err();
+    assert!(matches!(error, Error::WrongGradient { .. }), "{error}");
+}
+
+/// Two well separated Gaussians: a Gaussian can hold one of them.
+fn bimodal(c: f64) -> Closure<impl Fn(&[f64], &mut [f64]) -> f64 + Sync> {
+    Closure::new(2, move |z: &[f64], g: &mut [f64]| {
+        let log = |c: f64| -0.5 * ((z[0] - c).powi(2) + z[1] * z[1]);
+        let (a, b) = (log(c), log(-c));
+        let top = a.max(b);
+        let (wa, wb) = ((a - top).exp(), (b - top).exp());
+        g[0] = -(wa * (z[0] - c) + wb * (z[0] + c)) / (wa + wb);
+        g[1] = -z[1];
+        top + (0.5 * (wa + wb)).ln() - (2.0 * std::f64::consts::PI).ln()
+    })
+    .unwrap()
+}
+
+/// Neal's funnel: the scale of the others depends on the first coordinate.
+fn funnel() -> Closure<impl Fn(&[f64], &mut [f64]) -> f64 + Sync> {
+    Closure::new(4, |z: &[f64], g: &mut [f64]| {
+        let scale = (-z[0]).exp();
+        let square: f64 = z[1..].iter().map(|x| x * x).sum();
+        g[0] = -z[0] / 9.0 + 0.5 * scale * square - 1.5;
+        for i in 1..4 {
+            g[i] = -z[i] * scale;
+        }
+        -z[0] * z[0] / 18.0 - 0.5 * scale * square - 1.5 * z[0]
+    })
+    .unwrap()
+}
+
+#[test]
+fn targets_that_are_not_log_concave_finish_without_a_proof_and_k_hat_warns() {
+    let auto = Auto { evaluations: 6_000, ..Auto::default() };
+    let start = Auto { start: Some(vec![3.0, 0.5]), ..auto.clone() };
+    let two = bimodal(2.5);
+    let answer = start.run(&two, Seed(3)).unwrap();
+    assert!(answer.audited.certificate.kl.bound.is_none());
+    assert!(answer.audited.certificate.to_string().contains("not known to be convex"));
+    let estimates = estimate(Evaluator::Parallel(&two), &answer.fit.gaussian, Seed(4), 4000).unwrap();
+    assert!(estimates.pareto_k > 0.7, "{estimates}");
+
+    let funnel = funnel();
+    let answer = auto.run(&funnel, Seed(3)).unwrap();
+    assert!(answer.audited.certificate.gap.bound.is_none());
+    let estimates = estimate(Evaluator::Parallel(&funnel), &answer.fit.gaussian, Seed(4), 4000).unwrap();
+    assert!(estimates.pareto_k > 0.7, "{estimates}");
+}
+
+#[test]
+fn a_run_that_is_stopped_is_a_result_and_the_same_bits_come_from_any_thread_count() {
+    let two = bimodal(4.0);
+    let auto = Auto { evaluations: 4_000, start: Some(vec![3.0, 0.5]), ..Auto::default() };
+    let mut seen = 0;
+    let mut observer = |_: &provi::fit::Snapshot| {
+        seen += 1;
+        if seen == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let mut watch = Watch { observer: Some(&mut observer), ..Watch::default() };
+    let stopped = auto.run_watched(&two, Seed(3), &mut watch).unwrap();
+    assert!(stopped.fit.stopped_early && stopped.fit.gradient_evaluations < 4_000);
+
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| auto.run(&two, Seed(3)).unwrap().fit.gaussian.parameters().to_vec())
+    };
+    let one = run(1);
+    assert_eq!(one, run(3));
+    let serial = auto.run_serial(&two, Seed(3), &mut Watch::default()).unwrap();
+    assert_eq!(one, serial.fit.gaussian.parameters());
+}
+
+#[test]
+fn a_gaussian_target_is_certified_to_rounding() {
+    let precision = Matrix::new(2, 2, vec![2.0, 0.7, 0.7, 1.0]).unwrap();
+    let target = GaussianTarget::new(&[3.0, -1.0], precision).unwrap();
+    let answer = Auto::default().run(&target, Seed(0)).unwrap();
+    let certificate = &answer.audited.certificate;
+    assert!(certificate.kl.bound.unwrap() < 1e-12, "{certificate}");
+    assert!(
+        certificate.evidence.lower.unwrap() <= 0.0 + 1e-12 && certificate.evidence.upper.unwrap() >= -1e-12
+    );
+}
