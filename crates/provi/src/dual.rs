@@ -35,7 +35,7 @@ impl DualNorm {
         let metric = match lower {
             Quadratic::Scalar(value) => {
                 let value = (value - slack) * (1.0 - 4.0 * f64::EPSILON);
-                if !(value > 0.0) {
+                if value.is_nan() || value <= 0.0 {
                     return Err(Error::OutOfRange { what: "λ_min(H_lo)", value, needed: "above 0" });
                 }
                 Metric::Scalar(value)
@@ -97,6 +97,7 @@ impl DualNorm {
 }
 
 /// The square of the dual norm of `gradient` = (m, packed C) with respect to `lower`, rounded up.
+#[allow(dead_code, reason = "the certificate's one-off form of what the solver keeps factored")]
 pub(crate) fn dual_norm2(lower: &Quadratic, dim: usize, gradient: &[f64]) -> Result<f64> {
     DualNorm::new(lower, dim, 0.0)?.square(gradient)
 }
