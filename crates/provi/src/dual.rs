@@ -96,15 +96,13 @@ impl DualNorm {
     }
 }
 
-/// The square of the dual norm of `gradient` = (m, packed C) with respect to `lower`, rounded up.
-#[allow(dead_code, reason = "the certificate's one-off form of what the solver keeps factored")]
-pub(crate) fn dual_norm2(lower: &Quadratic, dim: usize, gradient: &[f64]) -> Result<f64> {
-    DualNorm::new(lower, dim, 0.0)?.square(gradient)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn dual_norm2(lower: &Quadratic, dim: usize, gradient: &[f64]) -> Result<f64> {
+        DualNorm::new(lower, dim, 0.0)?.square(gradient)
+    }
     use crate::linalg::add_gram;
 
     fn spd(d: usize, ridge: f64) -> Matrix {

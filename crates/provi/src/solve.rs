@@ -1,4 +1,4 @@
-//! The optimum itself, without noise, where Gaussian expectations are exact [exact].
+//! The optimum itself, without noise, where Gaussian expectations are exact \[exact\].
 //!
 //! f is convex on ℝᵈ × 𝒯ᵈ and its gradient costs a pass over the data, so the best Gaussian is found like the
 //! solution of any smooth convex problem. With H = E∇²V, the model
