@@ -35,7 +35,7 @@ impl DualNorm {
         let metric = match lower {
             Quadratic::Scalar(value) => {
                 let value = (value - slack) * (1.0 - 4.0 * f64::EPSILON);
-                if !(value > 0.0) {
+                if value.is_nan() || value <= 0.0 {
                     return Err(Error::OutOfRange { what: "λ_min(H_lo)", value, needed: "above 0" });
                 }
                 Metric::Scalar(value)
