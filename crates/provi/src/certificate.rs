@@ -242,7 +242,7 @@ fn ground(s: &Statement) -> String {
 
 /// Three digits, rounded up so that the printed bound holds too.
 fn short(x: f64) -> String {
-    if !(x > 0.0) || !x.is_finite() {
+    if x.is_nan() || x <= 0.0 || x.is_infinite() {
         return format!("{x}");
     }
     let scale = 10f64.powi(2 - x.log10().floor() as i32);

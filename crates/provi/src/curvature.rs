@@ -281,7 +281,7 @@ impl Curvature {
     }
 
     /// The same target in coordinates with PPᵀ = H_lo⁻¹: μ̃ ≈ 1, and κ̃ = λ_max(H_lo⁻¹H_hi) is the least that any
-    /// choice of coordinates can prove [whiten]. Needs μ > 0.
+    /// choice of coordinates can prove \[whiten\]. Needs μ > 0.
     pub fn whitened(&self) -> Result<Self> {
         self.transformed(&crate::matrix::unpack_lower(self.dim, &self.whitening()?))
     }

@@ -9,6 +9,9 @@ use crate::norm;
 use crate::target::Scratch;
 use provi_kernels::{axpy, dot};
 
+/// What is done with u, s̃(u) and D(u).
+type See<'s> = dyn FnMut(&[f64], &mut [f64], f64) + 's;
+
 /// Draws evaluated at once.
 const BATCH: usize = 256;
 
@@ -67,12 +70,7 @@ impl<'a> Residuals<'a> {
     }
 
     /// Calls `see(u, s̃(u), D(u))` for each draw, in order; `s̃` may be overwritten.
-    fn visit(
-        &self,
-        fill: &mut dyn FnMut(u64, &mut [f64]),
-        count: u64,
-        see: &mut dyn FnMut(&[f64], &mut [f64], f64),
-    ) -> Result<()> {
+    fn visit(&self, fill: &mut dyn FnMut(u64, &mut [f64]), count: u64, see: &mut See<'_>) -> Result<()> {
         let d = self.q.dim();
         let room = BATCH.min(count as usize);
         let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);

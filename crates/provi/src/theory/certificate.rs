@@ -23,7 +23,7 @@ pub fn total_variation(kl: f64) -> f64 {
     upward((0.5 * kl).sqrt().min((-(-kl).exp_m1()).sqrt())).min(1.0)
 }
 
-/// An upper confidence bound of F = E‖ŝ‖² from the mean of n independent ‖ŝ‖² [confidence]:
+/// An upper confidence bound of F = E‖ŝ‖² from the mean of n independent ‖ŝ‖² \[confidence\]:
 /// ```text
 /// F ≤ (√Ȳ + L√τ)² + L²/n,   τ = 2 log(1/δ)/n
 /// ```
@@ -73,7 +73,7 @@ impl Outside {
     pub fn new(dim: usize, radii: &[f64], least: &[f64], gradient_norm: f64) -> Option<Self> {
         let steps = radii.len().checked_sub(1)?;
         let (radius, d) = (*radii.last()?, dim as f64);
-        if steps == 0 || least.len() != radii.len() || !(*least.last()? > 0.0) {
+        if steps == 0 || least.len() != radii.len() || !positive(*least.last()?) {
             return None;
         }
         let mut slopes = vec![-gradient_norm; steps + 1];
@@ -81,7 +81,7 @@ impl Outside {
             slopes[i + 1] = slopes[i] + least[i + 1] * (radii[i + 1] - radii[i]);
         }
         let slope = slopes[steps] * (1.0 - 1e-13);
-        if !(slope > 0.0) {
+        if !positive(slope) {
             return None;
         }
         let mut exponents = vec![0.0; steps + 1];
@@ -108,6 +108,11 @@ impl Outside {
         let rounding = 1e-12 * (1.0 + d * radius.ln().abs() + exponents[0].abs());
         Some(Self { moments: moments.map(|log| (log - denominator + rounding).exp()) })
     }
+}
+
+/// Above zero, and a number.
+fn positive(x: f64) -> bool {
+    x > 0.0
 }
 
 fn log_sum_exp(logs: &[f64]) -> f64 {
