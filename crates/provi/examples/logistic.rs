@@ -1,10 +1,10 @@
-//! Logistic regression: the model proves its own constants, and two plans show what they are worth.
+//! Logistic regression: the model proves its own constants; a plan promises, a certificate proves.
 //!
-//! A batch of wells, some unsafe: did the household switch to another one? The first plan carries a promise
-//! made before any draw; the second takes the larger steps of practice, and says what it cannot promise.
+//! A batch of wells, some unsafe: did the household switch to another one? The plan carries a promise made
+//! before any draw; the automatic path promises nothing, and proves afterwards how good its answer is.
 
 use provi::target::{Glm, Prior};
-use provi::{Design, Method, Planner, Seed, Target};
+use provi::{Auto, Design, Method, Planner, Seed, Target};
 
 fn main() -> provi::Result<()> {
     // Intercept, arsenic level and distance to the next safe well, both centred and scaled.
@@ -31,24 +31,12 @@ fn main() -> provi::Result<()> {
         println!("  μ = {:.4}, M = {:.4}", curvature.convexity(), curvature.smoothness().unwrap_or(f64::NAN));
     }
 
-    let proved = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;
-    let practical = Planner::new(Method::ProjStl).practical(&target, Some(4000))?;
-    for (title, plan) in [("a proved plan", &proved), ("a practical plan", &practical)] {
-        println!(
-            "\n{title}: {}, {} steps of {} draws, {}",
-            plan.method, plan.steps, plan.draws, plan.average
-        );
-        println!("  {}", plan.schedule);
-        match (plan.promise.value, plan.promise.norm) {
-            (Some(value), Some(norm)) => println!("  promise: {} ≤ {value:.4}", norm.formula()),
-            _ => println!("  no promise: {}", plan.promise.reason.as_deref().unwrap_or("unknown")),
-        }
-        let fit = plan.run(&target, Seed(7))?;
-        println!("  −ELBO = {:.6} (exact: {})", fit.neg_elbo.value, fit.neg_elbo.exact);
-        let deviations = fit.gaussian.standard_deviations();
-        for (name, (mean, sd)) in fit.names.iter().zip(fit.gaussian.mean().iter().zip(deviations)) {
-            println!("  {name:12} {mean:8.4} ± {sd:.4}");
-        }
-    }
+    // A plan promises before the first draw.
+    let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;
+    println!("\n{plan}\n\n{}", plan.run(&target, Seed(7))?);
+
+    // The automatic path promises nothing beforehand, and proves what it reached.
+    let answer = Auto::default().run(&target, Seed(7))?;
+    println!("\n{}\n\n{}", answer.fit, answer.audited.certificate);
     Ok(())
 }

@@ -95,6 +95,7 @@ pub mod method;
 pub mod mode;
 pub mod optimize;
 pub mod plan;
+mod report;
 pub mod scalar;
 pub mod schedule;
 mod secant;
