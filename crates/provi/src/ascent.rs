@@ -24,6 +24,7 @@ use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{Matrix, pack_lower, unpack_lower};
 use crate::mode::{climb, laplace};
 use crate::norm;
+use crate::scalar::{NonNegative, Positive};
 use crate::target::Scratch;
 use provi_kernels::{axpy, dot};
 
@@ -98,6 +99,8 @@ impl<'a> Ascent<'a> {
     /// Climbs to a mode and takes the curvature there; every evaluation of the gradient counts.
     pub fn new(view: Evaluator<'a>, seed: Seed, options: Options) -> Result<Self> {
         let d = view.dim();
+        Positive::new("accuracy of the mode", options.mode_accuracy)?;
+        NonNegative::new("power of the average", options.power)?;
         let start = if options.start.is_empty() { vec![0.0; d] } else { options.start };
         let mode = climb(view.target(), &start, options.mode_accuracy)?;
         let laplace = laplace(view.target(), &mode)?;
@@ -464,6 +467,13 @@ mod tests {
             Closure::new(1, |z: &[f64], _: &mut [f64]| if z[0].abs() > 0.0 { f64::NAN } else { 0.0 })
                 .unwrap();
         assert!(Ascent::new(Evaluator::Serial(&nowhere), Seed(5), Options::default()).is_err());
+        for options in [
+            Options { power: f64::NAN, ..Options::default() },
+            Options { mode_accuracy: 0.0, ..Options::default() },
+            Options { start: vec![0.0; 2], ..Options::default() },
+        ] {
+            assert!(Ascent::new(Evaluator::Serial(&target), Seed(5), options).is_err());
+        }
     }
 
     #[test]
