@@ -213,8 +213,9 @@ impl Run<'_, '_> {
         let wanted = self.auto.accuracy.filter(|_| target.curvature().is_ok_and(|c| c.is_some()));
         let (mut look, mut next_look) = (0, FIRST_LOOK);
         let mut stopped = false;
-        // Pieces of a fixed size, so that a run that is watched has the same bits as one that is not.
-        let piece = (8 * target.dim() as u64).max(400);
+        // Pieces of whole steps, so that a run that is watched has the same bits as one that is not.
+        let step = ascent.draws_per_step() as u64;
+        let piece = step * 400u64.div_ceil(step);
         loop {
             let used = ascent.evaluations();
             let budget = self.auto.evaluations.saturating_sub(used);
