@@ -9,5 +9,8 @@ struct RustLibrary;
 #[doc = include_str!("../../../docs/guide/plans-and-promises.md")]
 struct PlansAndPromises;
 
+#[doc = include_str!("../../../docs/guide/certificates.md")]
+struct Certificates;
+
 #[doc = include_str!("../../../README.md")]
 struct Readme;
