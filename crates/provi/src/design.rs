@@ -306,16 +306,6 @@ impl Design {
             }
         });
     }
-
-    /// The first column whose entries are all equal, if any, other than an all-ones intercept.
-    pub fn constant_column(&self) -> Option<usize> {
-        let Storage::Dense(entries) = &self.storage else { return None };
-        (0..self.columns).find(|&j| {
-            let first = entries[j];
-            (first - 1.0).abs() > 0.0
-                && entries[j..].iter().step_by(self.columns).all(|&x| (x - first).abs() <= 0.0)
-        })
-    }
 }
 
 #[cfg(feature = "ndarray")]
