@@ -8,17 +8,21 @@ mod common;
 
 #[path = "soundness/answers.rs"]
 mod answers;
+#[path = "soundness/line.rs"]
+mod line;
 #[path = "soundness/problem.rs"]
 mod problem;
 #[path = "soundness/truth.rs"]
 mod truth;
+#[path = "soundness/twins.rs"]
+mod twins;
 #[path = "soundness/verdict.rs"]
 mod verdict;
 
 use verdict::{Check, on_threads, summary, trial};
 
 const PROBLEMS: u64 = 240;
-const DRAWS: u64 = 1500;
+const DRAWS: u64 = 1200;
 
 #[test]
 fn every_certified_number_covers_the_truth() {

@@ -153,7 +153,6 @@ impl Block {
 /// A problem: its blocks, the rotation that hides them, and what the library sees.
 pub(crate) struct Problem {
     pub(crate) name: String,
-    pub(crate) family: Family,
     pub(crate) blocks: Vec<Block>,
     /// z_seen = rotation · z.
     pub(crate) rotation: Matrix,
@@ -263,7 +262,7 @@ impl Recipe {
             .unwrap()
             .with_offsets(&offsets)
             .unwrap();
-        Problem { name, family, blocks, rotation, target }
+        Problem { name, blocks, rotation, target }
     }
 }
 
@@ -316,6 +315,8 @@ pub(crate) fn problem(index: u64) -> Problem {
     let most = match (widest, d) {
         (3, _) => 60.0,
         (2, 2) => 800.0,
+        // The probit link is the slow one.
+        _ if family == Family::Probit && index % 40 != 37 => 600.0,
         _ => 5000.0,
     };
     let rows = (5.0 * (dice.uniform() * (most / 5.0f64).ln()).exp()) as usize;

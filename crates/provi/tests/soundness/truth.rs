@@ -179,7 +179,7 @@ impl Problem {
     /// TV(q, p) for d ≤ 2, and how far it may be off; `None` where the grid would be too costly.
     pub(crate) fn total_variation(&self, q: &Gaussian<Triangular>, truth: &Truth) -> Option<(f64, f64)> {
         let d = self.dim();
-        if d > 2 || self.rows() > [4000, 200][d - 1] {
+        if d > 2 || self.rows() > [400, 40][d - 1] {
             return None;
         }
         let c = q.factor_matrix();
@@ -195,7 +195,7 @@ impl Problem {
             low[i] = low[i].min(center - 10.0 * sd);
             high[i] = high[i].max(center + 10.0 * sd);
         }
-        let n = [4000, 240][d - 1];
+        let n = [2000, 160][d - 1];
         let mut sums = [0.0; 2];
         let mut z = vec![0.0; d];
         let normaliser = q.log_det().unwrap();
