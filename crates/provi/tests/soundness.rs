@@ -12,6 +12,8 @@ mod answers;
 mod line;
 #[path = "soundness/problem.rs"]
 mod problem;
+#[path = "soundness/provenance.rs"]
+mod provenance;
 #[path = "soundness/truth.rs"]
 mod truth;
 #[path = "soundness/twins.rs"]
@@ -29,5 +31,10 @@ fn every_certified_number_covers_the_truth() {
     let checks: Vec<Check> = on_threads(PROBLEMS, |i| trial(i, DRAWS)).into_iter().flatten().collect();
     let violations: Vec<&Check> = checks.iter().filter(|c| c.is_violated()).collect();
     println!("{} bounds on {PROBLEMS} problems\n{}", checks.len(), summary(&checks));
-    assert!(violations.is_empty(), "{} violations: {:#?}", violations.len(), &violations[..violations.len().min(5)]);
+    assert!(
+        violations.is_empty(),
+        "{} violations: {:#?}",
+        violations.len(),
+        &violations[..violations.len().min(5)]
+    );
 }

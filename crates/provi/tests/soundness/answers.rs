@@ -54,8 +54,7 @@ pub(crate) fn optimum(target: &Glm) -> Gaussian<Triangular> {
             let mean: Vec<f64> =
                 (0..q.dim()).map(|i| q.mean()[i] - t * dot(covariance.row(i), &at.gradient)).collect();
             let candidate = gaussian(&mean, &covariance);
-            let value =
-                provi::expectation::neg_elbo(target, &candidate).ok().filter(|v| v.is_finite());
+            let value = provi::expectation::neg_elbo(target, &candidate).ok().filter(|v| v.is_finite());
             if let Some(value) = value.filter(|v| *v < f) {
                 next = Some((candidate, trial, value));
                 break;

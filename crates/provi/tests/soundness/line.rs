@@ -36,8 +36,6 @@ pub(crate) enum Plant {
     NoGradient,
     /// The integral of h with left endpoints.
     LeftEndpoints,
-    /// The denominator of T_j as a plain left-endpoint sum.
-    LeftSum,
     /// The upper curvature on the ball for H_R.
     LocalUpperCurvature,
     /// ¼F_B for ½F_B.
@@ -63,7 +61,7 @@ pub(crate) enum Plant {
 }
 
 impl Plant {
-    pub(crate) const EXPOSED: [Self; 22] = [
+    pub(crate) const EXPOSED: [Self; 21] = [
         Self::HalfGap,
         Self::HalfFisher,
         Self::UpperCurvature,
@@ -75,7 +73,6 @@ impl Plant {
         Self::NoOutsideSquare,
         Self::NoGradient,
         Self::LeftEndpoints,
-        Self::LeftSum,
         Self::LocalUpperCurvature,
         Self::LocalHalfFisher,
         Self::BallForWhole,
@@ -108,6 +105,19 @@ pub(crate) struct Line<'a> {
     slope: f64,
     rates: Vec<(f64, f64, f64)>,
     reach: f64,
+}
+
+/// A ball on the line.
+pub(crate) struct Cut {
+    radius: f64,
+    /// E_{q_B}s̃² and E_{q_B}D.
+    square: f64,
+    value: f64,
+    /// ∫_{Bᶜ}|x|^j dp / p(B).
+    beyond: [f64; 3],
+    high: f64,
+    /// h on a coarse and on a fine grid of radii.
+    grids: [Vec<f64>; 2],
 }
 
 /// ∫g over [a, b] by Simpson's rule.
@@ -161,9 +171,9 @@ impl<'a> Line<'a> {
             rates,
             reach,
         };
-        out.fisher = simpson(-9.0, 9.0, 600, |x| normal(x) * out.residual(x).powi(2));
+        out.fisher = simpson(-9.0, 9.0, 200, |x| normal(x) * out.residual(x).powi(2));
         let wide = out.reach.max(9.0);
-        out.variation = 0.5 * simpson(-wide, wide, 4000, |x| (out.density(x) - normal(x)).abs());
+        out.variation = 0.5 * simpson(-wide, wide, 1500, |x| (out.density(x) - normal(x)).abs());
         out.center = out.log_ratio(0.0);
         out.slope = out.residual(0.0).abs();
         out
@@ -184,7 +194,8 @@ impl<'a> Line<'a> {
 
     /// The posterior density in x.
     fn density(&self, x: f64) -> f64 {
-        (-self.problem.value(&[self.mean + self.deviation * x]) - self.log_evidence + self.deviation.ln()).exp()
+        (-self.problem.value(&[self.mean + self.deviation * x]) - self.log_evidence + self.deviation.ln())
+            .exp()
     }
 
     /// Claims without a ball, as (claim, bound, truth).
@@ -209,52 +220,62 @@ impl<'a> Line<'a> {
         out
     }
 
-    /// Claims on the ball of radius R.
-    pub(crate) fn local(&self, radius: f64, coarse: usize, plant: Plant) -> Vec<(&'static str, f64, f64)> {
+    /// What is measured on the ball of radius R.
+    pub(crate) fn cut(&self, radius: f64) -> Cut {
         let scale = self.deviation * self.deviation;
-        let bounds = |r: f64| {
-            let (low, high) = self.local.bounds(r).unwrap();
-            (scale * low[(0, 0)], high.map(|h| scale * h[(0, 0)]))
+        let alpha = libm::erfc(radius / SQRT_2);
+        let inside =
+            |g: &dyn Fn(f64) -> f64| simpson(-radius, radius, 100, |x| normal(x) * g(x)) / (1.0 - alpha);
+        let held = simpson(-radius, radius, 100, |x| self.density(x));
+        let beyond = [0, 1, 2].map(|j| {
+            let g = |x: f64| x.abs().powi(j) * self.density(x);
+            let both = || simpson(radius, self.reach, 300, g) + simpson(-self.reach, -radius, 300, g);
+            if self.reach > radius { both() / held } else { 0.0 }
+        });
+        let least = |steps: usize| {
+            let at = |i| scale * self.local.bounds(radius * i as f64 / steps as f64).unwrap().0[(0, 0)];
+            (0..=steps).map(at).collect()
         };
-        let (low, high) = bounds(radius);
-        let high = high.unwrap();
+        Cut {
+            radius,
+            square: inside(&|x| self.residual(x).powi(2)),
+            value: inside(&|x| self.log_ratio(x)),
+            beyond,
+            high: scale * self.local.bounds(radius).unwrap().1.unwrap()[(0, 0)],
+            grids: [least(4), least(60)],
+        }
+    }
+
+    /// Claims on a ball, with one of its grids of radii.
+    pub(crate) fn local(&self, cut: &Cut, grid: usize, plant: Plant) -> Vec<(&'static str, f64, f64)> {
+        let (radius, high, mut least) = (cut.radius, cut.high, cut.grids[grid].clone());
+        let coarse = least.len() - 1;
+        let low = least[coarse];
         let radii: Vec<f64> = (0..=coarse).map(|i| radius * i as f64 / coarse as f64).collect();
-        let mut least: Vec<f64> = radii.iter().map(|&r| bounds(r).0).collect();
         if plant == Plant::LeftEndpoints {
             least.rotate_right(1);
             least[0] = least[1];
         }
         let slope = if plant == Plant::NoGradient { 0.0 } else { self.slope };
-        let found = if plant == Plant::LeftSum {
-            left_sum(&radii, &least, slope)
-        } else {
-            Outside::new(1, &radii, &least, slope)
-        };
-        let Some(mut outside) = found else { return Vec::new() };
-        for (j, wrong) in [Plant::NoOutsideMass, Plant::NoOutsideMean, Plant::NoOutsideSquare].iter().enumerate() {
+        let Some(mut outside) = Outside::new(1, &radii, &least, slope) else { return Vec::new() };
+        for (j, wrong) in
+            [Plant::NoOutsideMass, Plant::NoOutsideMean, Plant::NoOutsideSquare].iter().enumerate()
+        {
             if plant == *wrong {
                 outside.moments[j] = 0.0;
             }
         }
         let alpha = libm::erfc(radius / SQRT_2);
         let alpha2 = alpha + 2.0 * radius * normal(radius);
-        let inside = |g: &dyn Fn(f64) -> f64| simpson(-radius, radius, 300, |x| normal(x) * g(x)) / (1.0 - alpha);
-        let square = inside(&|x| self.residual(x).powi(2));
-        let value = inside(&|x| self.log_ratio(x));
+        let (square, value) = (cut.square, cut.value);
         let metric = if plant == Plant::LocalUpperCurvature { high } else { low };
         let halved = if plant == Plant::LocalHalfFisher { 0.5 } else { 1.0 };
         let ball = Ball { fisher: halved * square / metric, outside, alpha, alpha2 };
 
         let mut out = Vec::new();
         // The mass of p outside, and its moments.
-        let held = simpson(-radius, radius, 300, |x| self.density(x));
         for j in 0..3 {
-            let beyond = |x: f64| x.abs().powi(j as i32) * self.density(x);
-            let mut sum = 0.0;
-            if self.reach > radius {
-                sum = simpson(radius, self.reach, 600, beyond) + simpson(-self.reach, -radius, 600, beyond);
-            }
-            out.push(("outside", outside.moments[j], sum / held));
+            out.push(("outside", outside.moments[j], cut.beyond[j]));
         }
         let kl = self.f + self.log_evidence;
         let shift = if plant == Plant::EvidenceWithoutAlpha { 0.0 } else { (-alpha).ln_1p() };
@@ -266,7 +287,8 @@ impl<'a> Line<'a> {
             _ if plant == Plant::NoTailIntegral => 0.0,
             Some(upper) => {
                 let upper = if plant == Plant::TailWithLocalCurvature { high } else { upper };
-                let tail = Ball { alpha2: if plant == Plant::TailWithoutTwo { alpha } else { alpha2 }, ..ball };
+                let tail =
+                    Ball { alpha2: if plant == Plant::TailWithoutTwo { alpha } else { alpha2 }, ..ball };
                 tail.excess_from_upper_curvature(self.center - self.f, upper, 1)
             }
             None => self.poisson_tail(radius, alpha, plant) + ball.weigh_outside(-self.f),
@@ -305,28 +327,4 @@ impl<'a> Line<'a> {
         let excess = |&(w, m, s): &(f64, f64, f64)| w * (m + 0.5 * s * s).exp() * (tail(s) - alpha);
         found - self.rates.iter().map(excess).sum::<f64>()
     }
-}
-
-/// T_j with the denominator summed by left endpoints, which is not a lower bound.
-fn left_sum(radii: &[f64], least: &[f64], gradient: f64) -> Option<Outside> {
-    let steps = radii.len() - 1;
-    let radius = radii[steps];
-    let mut slopes = vec![-gradient];
-    for i in 0..steps {
-        slopes.push(slopes[i] + least[i + 1] * (radii[i + 1] - radii[i]));
-    }
-    let s = slopes[steps];
-    if s <= 0.0 || least[steps] <= 0.0 {
-        return None;
-    }
-    let (mut exponent, mut sum) = (0.0, 0.0);
-    for i in (0..steps).rev() {
-        let width = radii[i + 1] - radii[i];
-        exponent += slopes[i] * width;
-        sum += f64::exp(exponent) * width;
-    }
-    let mut numerator = [1.0 / s; 3];
-    numerator[1] = (radius + numerator[0]) / s;
-    numerator[2] = (radius * radius + 2.0 * numerator[1]) / s;
-    Some(Outside { moments: numerator.map(|n| n / sum) })
 }

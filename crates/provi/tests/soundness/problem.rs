@@ -201,9 +201,7 @@ impl Recipe {
                 family: self.family,
                 coordinates: (first..first + size).collect(),
                 precision: self.precision,
-                center: (0..size)
-                    .map(|_| if self.decorated { 0.5 * dice.normal() } else { 0.0 })
-                    .collect(),
+                center: (0..size).map(|_| if self.decorated { 0.5 * dice.normal() } else { 0.0 }).collect(),
                 rows: Vec::new(),
                 response: Vec::new(),
                 weights: Vec::new(),

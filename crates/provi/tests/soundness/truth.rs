@@ -156,7 +156,8 @@ impl Problem {
     /// Everything about the posterior.
     pub(crate) fn truth(&self) -> Truth {
         let d = self.dim();
-        let mut out = Truth { log_evidence: 0.0, mean: vec![0.0; d], covariance: Matrix::zeros(d, d), error: 0.0 };
+        let mut out =
+            Truth { log_evidence: 0.0, mean: vec![0.0; d], covariance: Matrix::zeros(d, d), error: 0.0 };
         for block in &self.blocks {
             let (moments, error) = block_moments(block);
             out.log_evidence += moments.log_evidence;

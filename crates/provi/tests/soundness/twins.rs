@@ -5,7 +5,7 @@ use crate::common::{normals, objective};
 use crate::line::{Line, Plant};
 use crate::problem::{Dice, Problem, Recipe};
 use provi::target::Family;
-use provi::theory::certificate as theory;
+use provi::theory::certificate::{self as theory, Outside};
 use provi::{Gaussian, Matrix};
 
 /// Problems on the line, from flat to peaked.
@@ -45,22 +45,25 @@ fn verdicts(plants: &[Plant]) -> Vec<(usize, usize, String)> {
         {
             let q = Gaussian::new(&[mean + shift * deviation], &[scale * deviation]).unwrap();
             let line = Line::new(problem, &truth, f_star, &q);
+            let cuts = [0.3, 0.6, 1.0, 1.6, 2.4, 3.5].map(|radius| line.cut(radius));
             for (index, &plant) in plants.iter().enumerate() {
                 let mut claims = line.global(plant);
-                for radius in [0.3, 0.6, 1.0, 1.6, 2.4, 3.5] {
-                    for coarse in [4, 100] {
-                        claims.extend(line.local(radius, coarse, plant));
+                for cut in &cuts {
+                    for grid in [0, 1] {
+                        claims.extend(line.local(cut, grid, plant));
                     }
                 }
                 for (what, bound, truth) in claims {
-                    let miss = truth - bound - 1e-8 * (1.0 + truth.abs());
+                    let miss = truth - bound - 1e-7 * (1.0 + truth.abs());
                     out[index].0 += 1;
                     if !(miss <= 0.0) {
                         out[index].1 += 1;
                         if !(miss <= worst[index]) {
                             worst[index] = miss;
-                            out[index].2 =
-                                format!("{what} {bound:.6} < {truth:.6}: {}, ({shift}, {scale})", problem.name);
+                            out[index].2 = format!(
+                                "{what} {bound:.6} < {truth:.6}: {}, ({shift}, {scale})",
+                                problem.name
+                            );
                         }
                     }
                 }
@@ -73,7 +76,7 @@ fn verdicts(plants: &[Plant]) -> Vec<(usize, usize, String)> {
 #[test]
 fn the_theorems_hold_with_every_number_exact() {
     let (claims, violations, worst) = verdicts(&[Plant::Nothing]).remove(0);
-    assert!(claims > 10_000 && violations == 0, "{violations} of {claims}: {worst}");
+    assert!(claims > 5_000 && violations == 0, "{violations} of {claims}: {worst}");
 }
 
 #[test]
@@ -87,6 +90,36 @@ fn every_planted_constant_is_caught() {
         }
     }
     assert!(missed.is_empty(), "not caught: {missed:?}");
+}
+
+/// The denominator of T_0 by a plain left-endpoint sum is too large in many dimensions: p = N(0, I) itself shows it.
+#[test]
+fn a_left_endpoint_sum_of_the_inside_is_caught_in_many_dimensions() {
+    let mut caught = 0;
+    for (d, steps, beyond) in [(20usize, 4, 0.5), (40, 4, 0.5), (40, 6, 1.0), (80, 6, 0.5)] {
+        let radius = (d as f64).sqrt() + beyond;
+        let radii: Vec<f64> = (0..=steps).map(|i| radius * f64::from(i) / f64::from(steps)).collect();
+        let bound = Outside::new(d, &radii, &vec![1.0; radii.len()], 0.0).unwrap().moments[0];
+        // P(χ²_d > R²) for even d is a Poisson sum.
+        let x = 0.5 * radius * radius;
+        let (mut term, mut tail) = ((-x).exp(), 0.0);
+        for k in 1..=d / 2 {
+            tail += term;
+            term *= x / k as f64;
+        }
+        let truth = tail / (1.0 - tail);
+        assert!(bound >= truth, "d = {d}: {bound} {truth}");
+        // The same exponents, each at the left end of its shell.
+        let width = radius / f64::from(steps);
+        let (mut exponent, mut sum) = (0.0, 0.0);
+        for i in (0..steps as usize).rev() {
+            exponent += radii[i] * width;
+            sum += f64::exp(exponent) * (radii[i + 1].powi(d as i32) - radii[i].powi(d as i32)) / d as f64;
+        }
+        let numerator = (1..d).fold(1.0 / radius, |n, k| (radius.powi(k as i32) + k as f64 * n) / radius);
+        caught += u32::from(numerator / sum < truth);
+    }
+    assert!(caught > 0);
 }
 
 /// sd_p ≥ a√β − ω, without √(1+T_0), cannot be caught on the line: cutting a log-concave density to an interval
