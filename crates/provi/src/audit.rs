@@ -328,7 +328,9 @@ impl<'a> Session<'a> {
     ) -> Result<Option<Choice>> {
         let target: &dyn Target = self.target.target();
         let local = target.local_curvature(self.q)?;
-        let provenance = if local.is_some() { Provenance::Proved } else { self.curvature.provenance() };
+        // A ball needs V convex beyond it, and the passage to q needs H_hi: both are the global curvature's word, even
+        // where the curvature on the ball is the model's own.
+        let provenance = self.curvature.provenance();
         let d = self.q.dim();
         let global = (self.curvature.lower().to_matrix(d), self.curvature.upper().map(|h| h.to_matrix(d)));
         let bounds = |radius: f64| match &local {
