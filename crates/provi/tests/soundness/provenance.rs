@@ -85,3 +85,24 @@ fn what_is_not_known_is_not_claimed() {
     }
     assert!(c.evidence.lower.is_none() && c.evidence.upper.is_none() && c.evidence.reason.is_some());
 }
+
+/// Where H_lo is too flat to factor in double precision the audit says so, and does not fail.
+#[test]
+fn a_curvature_too_flat_to_factor_gets_a_reason_and_no_error() {
+    let features = crate::common::design(3, 30, 2, 1.0, false);
+    let groups: Vec<usize> = (0..30).map(|n| n % 3).collect();
+    let precision = |x: f64| provi::Matrix::scaled_identity(2, x);
+    let labels = crate::common::labels(30);
+    let target =
+        provi::target::hierarchical_logistic(&features, &labels, &groups, &precision(1e-12), &precision(1e4))
+            .unwrap();
+    let q = provi::Gaussian::<provi::Triangular>::standard(8);
+    let audited = AUDIT.run(Evaluator::Serial(&target), &q, Seed(1)).unwrap();
+    let c = &audited.certificate;
+    assert!(
+        c.gap.bound.is_none() && c.gap.reason.as_ref().is_some_and(|r| r.contains("flat")),
+        "{:?}",
+        c.gap
+    );
+    assert!(c.evidence.lower.is_some() && c.evidence.upper.is_none());
+}
