@@ -7,13 +7,13 @@ mod metric;
 mod residual;
 
 use crate::certificate::{Certificate, Grounds, Interval, MomentStatement, Statement};
-use crate::curvature::{Curvature, Provenance};
+use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::expectation::Moments;
 use crate::gaussian::{Gaussian, Triangular};
-use crate::linalg::congruence;
+use crate::linalg::safe_congruence;
 use crate::matrix::Matrix;
 use crate::norm;
 use crate::scalar::Probability;
@@ -218,6 +218,9 @@ impl<'a> Session<'a> {
             (_, false) => {
                 "V is not known to be strongly convex (μ = 0), and no ball carries a local certificate"
             }
+            (None, true) if self.curvature.upper().is_some() => {
+                "H_lo is too flat to be factored in double precision, and no ball carries a local certificate"
+            }
             (None, true) => "no upper curvature H_hi is known, and no ball carries a local certificate",
             _ => "no bound",
         });
@@ -287,7 +290,9 @@ impl<'a> Session<'a> {
         }
         let mut gradient = vec![0.0; self.q.parameters().len()];
         moments.neg_elbo_gradient(self.q, &mut gradient);
-        let dual = self.curvature.dual_norm()?.square(&gradient)?.sqrt();
+        // Too flat to factor safely: then there is no deterministic statement.
+        let Ok(dual) = self.curvature.dual_norm() else { return Ok(None) };
+        let dual = dual.square(&gradient)?.sqrt();
         // The dual norm of an error of Euclidean size ε is at most ε/√μ.
         let error = moments.gradient_error / self.curvature.convexity().sqrt();
         self.grounds.gradient_norm = Some(dual + error);
@@ -303,8 +308,9 @@ impl<'a> Session<'a> {
         if curvature.convexity() <= 0.0 {
             return Ok(None);
         }
-        let lower = congruence(&curvature.lower().to_matrix(d), &self.factor);
-        let upper = congruence(&upper.to_matrix(d), &self.factor);
+        let slack = curvature.slack();
+        let lower = safe_congruence(&curvature.lower().to_matrix(d), &self.factor, -slack, -1.0);
+        let upper = safe_congruence(&upper.to_matrix(d), &self.factor, slack, 1.0);
         // Too flat to factor safely: then there is no global statement.
         Ok(Metric::new(lower, Some(&upper)).ok())
     }
@@ -317,9 +323,17 @@ impl<'a> Session<'a> {
     ) -> Result<Option<Choice>> {
         let target: &dyn Target = self.target.target();
         let local = target.local_curvature(self.q)?;
-        let provenance = if local.is_some() { Provenance::Proved } else { self.curvature.provenance() };
+        // A ball needs V convex beyond it, and the passage to q needs H_hi: both are the global curvature's word, even
+        // where the curvature on the ball is the model's own.
+        let provenance = self.curvature.provenance();
         let d = self.q.dim();
-        let global = (self.curvature.lower().to_matrix(d), self.curvature.upper().map(|h| h.to_matrix(d)));
+        let moved = |h: &Quadratic, by: f64| {
+            let mut h = h.to_matrix(d);
+            (0..d).for_each(|i| h[(i, i)] += by);
+            h
+        };
+        let (curvature, slack) = (&self.curvature, self.curvature.slack());
+        let global = (moved(curvature.lower(), -slack), curvature.upper().map(|h| moved(h, slack)));
         let bounds = |radius: f64| match &local {
             Some(local) => local.bounds(radius),
             None => Ok(global.clone()),

@@ -246,6 +246,11 @@ impl Curvature {
         crate::dual::DualNorm::new(&self.lower, self.dim, self.slack)
     }
 
+    /// What forming H_lo and H_hi may have lost, in spectral norm.
+    pub(crate) fn slack(&self) -> f64 {
+        self.slack
+    }
+
     /// Where H_lo came from.
     pub fn lower_provenance(&self) -> Provenance {
         self.lower_provenance

@@ -100,6 +100,26 @@ pub(crate) fn inverse_factor(what: &'static str, h: &Matrix) -> Result<Vec<f64>>
     Ok(packed.map(|(i, j)| inverse[(d - 1 - j, d - 1 - i)]).collect())
 }
 
+/// Pᵀ(H + shift·I)P for positive semidefinite H, moved down (`side` −1) or up (1) by more than rounding can have lost, so
+/// that it bounds the exact one from that side.
+///
+/// Two products of length-d sums: |fl(PᵀHP) − PᵀHP| ≤ (d+2)ε·|P|ᵀ|H||P| entry by entry, and |H_ij| ≤ √(H_iiH_jj) makes that
+/// at most (d+2)ε·wwᵀ, w = |P|ᵀ√(diag H). PᵀHP itself can be far smaller than wwᵀ when H is ill conditioned.
+pub(crate) fn safe_congruence(h: &Matrix, p: &Matrix, shift: f64, side: f64) -> Matrix {
+    let d = h.rows();
+    let mut w = vec![0.0; p.columns()];
+    for i in 0..d {
+        let root = h[(i, i)].abs().sqrt();
+        w.iter_mut().zip(p.row(i)).for_each(|(w, x)| *w += x.abs() * root);
+    }
+    let size = provi_kernels::dot(&w, &w);
+    let rounding = 2.0 * (d as f64 + 4.0) * f64::EPSILON * size;
+    let moved = shift.abs() * p.frobenius_norm().powi(2) * (1.0 + 1e-10);
+    let mut out = congruence(h, p);
+    (0..out.rows()).for_each(|i| out[(i, i)] += side * (rounding + moved));
+    out
+}
+
 /// L with H = LLᵀ, kept so that nothing is allocated when it is factored again.
 pub(crate) struct Cholesky {
     /// Lᵀ row by row, i.e. L column by column; the other half is not meaningful.
@@ -306,6 +326,18 @@ mod tests {
         let b = Matrix::new(2, 1, vec![1.0, -1.0]).unwrap();
         assert_eq!(multiply(&a, &b).entries(), [-1.0, -1.0, -1.0]);
         assert_eq!(congruence(&g, &b).entries(), [3.0]);
+    }
+
+    #[test]
+    fn a_safe_congruence_stays_on_its_side_of_an_ill_conditioned_product() {
+        // H = I + t·11ᵀ with t = 10¹⁴, P = [1 0; −1 1]: PᵀHP = [2 −1; −1 1+t], and the 2 drowns in rounding.
+        let t = 1e14;
+        let h = Matrix::new(2, 2, vec![1.0 + t, t, t, 1.0 + t]).unwrap();
+        let p = Matrix::new(2, 2, vec![1.0 / 3.0, 0.0, -1.0 / 3.0, 1.0]).unwrap();
+        let exact = 2.0 / 9.0;
+        let (low, high) = (safe_congruence(&h, &p, 0.0, -1.0), safe_congruence(&h, &p, 0.0, 1.0));
+        assert!(low[(0, 0)] <= exact && high[(0, 0)] >= exact);
+        assert!((congruence(&h, &p)[(0, 0)] - exact).abs() > 1e-4);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::metric::Metric;
 use super::residual::Pilot;
 use crate::curvature::Provenance;
 use crate::error::Result;
-use crate::linalg::{congruence, eigenvalue_error, eigenvalues};
+use crate::linalg::{eigenvalue_error, eigenvalues, safe_congruence};
 use crate::matrix::Matrix;
 use crate::special::chi_square::chi_square_tail;
 use crate::theory::certificate::{Ball, Outside};
@@ -45,7 +45,7 @@ pub(super) fn choose(
     let radii: Vec<f64> = (0..=GRID).map(|i| reach * i as f64 / GRID as f64).collect();
     let mut least = Vec::with_capacity(GRID + 1);
     for &radius in &radii {
-        let lower = congruence(&bounds(radius)?.0, factor);
+        let lower = safe_congruence(&bounds(radius)?.0, factor, 0.0, -1.0);
         let value = eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower);
         // H_r does not increase with r; rounding must not pretend otherwise.
         least.push(value.min(least.last().copied().unwrap_or(f64::INFINITY)));
@@ -64,8 +64,8 @@ pub(super) fn choose(
     for &(i, outside) in feasible.iter().rev().step_by(stride) {
         let radius = radii[i];
         let (lower, upper) = bounds(radius)?;
-        let lower = congruence(&lower, factor);
-        let Some(upper) = upper.map(|h| congruence(&h, factor)) else { continue };
+        let lower = safe_congruence(&lower, factor, 0.0, -1.0);
+        let Some(upper) = upper.map(|h| safe_congruence(&h, factor, 0.0, 1.0)) else { continue };
         let Ok(metric) = Metric::new(lower, Some(&upper)) else { continue };
         let mean = pilot.mean_within(&metric, radius);
         if !mean.is_finite() {

@@ -142,8 +142,9 @@ impl Ball {
     /// KL(q‖p) ≤ K_B + log(1−α) + (J − αf)/(1−α), `excess` ≥ J − αf [local-kl].
     pub fn kl_of_whole(&self, excess: f64) -> f64 {
         let bound = self.kl() + (-self.alpha).ln_1p() + excess / (1.0 - self.alpha);
-        // Rounding of the sum, and α rounded up makes log(1−α) too small by far less than this.
-        upward(bound + 1e-12 * (self.kl() + excess.abs()) + 1e-11 * self.alpha).max(0.0)
+        // Rounding of the sum; and α, rounded up by 1e-11 of itself and below ½, makes log(1−α) too small by at most
+        // 2e-11·α, and a negative excess over 1−α by at most 4e-11·|excess|.
+        upward(bound + 1e-10 * (self.kl() + excess.abs()) + 4e-11 * self.alpha).max(0.0)
     }
 
     /// J − αf for a known H_hi: α(D(0) − f) + ½α₂(tr(CᵀH_hiC) − d), `drop` ≥ D(0) − f.

@@ -1,0 +1,40 @@
+//! The certificates on trial: on random problems whose posterior is known by quadrature, every certified number
+//! covers the truth.
+//!
+//! Each certificate may fail with probability 1e-6. Three hundred problems, some thousand certificates: a violation is
+//! a bug, not bad luck.
+
+mod common;
+
+#[path = "soundness/answers.rs"]
+mod answers;
+#[path = "soundness/line.rs"]
+mod line;
+#[path = "soundness/problem.rs"]
+mod problem;
+#[path = "soundness/provenance.rs"]
+mod provenance;
+#[path = "soundness/truth.rs"]
+mod truth;
+#[path = "soundness/twins.rs"]
+mod twins;
+#[path = "soundness/verdict.rs"]
+mod verdict;
+
+use verdict::{Check, on_threads, summary, trial};
+
+const PROBLEMS: u64 = 240;
+const DRAWS: u64 = 1200;
+
+#[test]
+fn every_certified_number_covers_the_truth() {
+    let checks: Vec<Check> = on_threads(PROBLEMS, |i| trial(i, DRAWS)).into_iter().flatten().collect();
+    let violations: Vec<&Check> = checks.iter().filter(|c| c.is_violated()).collect();
+    println!("{} bounds on {PROBLEMS} problems\n{}", checks.len(), summary(&checks));
+    assert!(
+        violations.is_empty(),
+        "{} violations: {:#?}",
+        violations.len(),
+        &violations[..violations.len().min(5)]
+    );
+}
