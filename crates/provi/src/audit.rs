@@ -19,6 +19,7 @@ use crate::norm;
 use crate::scalar::Probability;
 use crate::target::Target;
 use crate::theory::certificate::{self as theory, Ball};
+use crate::watchdog::{Violation, Watchdog};
 use ball::Choice;
 use metric::Metric;
 use residual::Residuals;
@@ -61,6 +62,14 @@ pub struct Audited {
 }
 
 impl Audited {
+    /// The same, or nothing if the declared curvature was contradicted.
+    pub(crate) fn unless(mut self, violation: Option<Violation>) -> Self {
+        if let Some(violation) = violation {
+            self.revoke(&violation.to_string());
+        }
+        self
+    }
+
     /// Withdraws everything, as when a declared constant is seen to be wrong.
     pub fn revoke(&mut self, reason: &str) {
         self.certificate.revoke(reason);
@@ -83,8 +92,10 @@ struct Bounds {
     q: Gaussian<Triangular>,
     reason: String,
     confidence: f64,
-    /// F in the H_lo metric, with that metric.
-    global: Option<(Metric, f64, Provenance)>,
+    /// The H_lo metric.
+    metric: Option<(Metric, Provenance)>,
+    /// F in it, where H_hi is known too.
+    fisher: Option<(f64, Provenance)>,
     local: Option<(Metric, Ball, Provenance)>,
     /// A bound of KL(q‖p) by the local route, usable with the H_lo metric.
     kl: Option<(f64, Provenance)>,
@@ -105,7 +116,24 @@ impl Audit {
                 "no curvature is known: V is not known to be convex (declare μ and M to get a proof)";
             return Ok(nothing(&names, q, reason));
         };
-        Session::new(self, target, q, seed, curvature)?.certify(&names)
+        if curvature.provenance() == Provenance::Proved {
+            return Session::new(self, target, q, seed, curvature)?.certify(&names);
+        }
+        // A curvature on somebody's word is watched while the draws pass by.
+        match target {
+            Evaluator::Serial(inner) => {
+                let dog = Watchdog::new(inner, curvature.clone());
+                let audited =
+                    Session::new(self, Evaluator::Serial(&dog), q, seed, curvature)?.certify(&names)?;
+                Ok(audited.unless(dog.violation()))
+            }
+            Evaluator::Parallel(inner) => {
+                let dog = Watchdog::new(inner, curvature.clone());
+                let audited =
+                    Session::new(self, Evaluator::Parallel(&dog), q, seed, curvature)?.certify(&names)?;
+                Ok(audited.unless(dog.violation()))
+            }
+        }
     }
 }
 
@@ -152,11 +180,13 @@ impl<'a> Session<'a> {
             moments = Some(found).filter(|m| m.provenance == Provenance::Proved);
         }
         let exact = match &moments {
-            Some(m) => Some(ExactValue { value: m.neg_elbo(q)?, error: m.value_error }),
+            Some(m) => Some(ExactValue { value: m.neg_elbo(q)?, error: m.neg_elbo_error(q) }),
             None => None,
         };
         let convexity = Some(curvature.convexity());
-        let grounds = Grounds { failure_probability: delta, convexity, ..Grounds::default() };
+        // A look spends its share; what was selected among all looks holds with the whole δ.
+        let failure_probability = options.failure_probability;
+        let grounds = Grounds { failure_probability, convexity, ..Grounds::default() };
         Ok(Self {
             options,
             target,
@@ -176,7 +206,7 @@ impl<'a> Session<'a> {
         // Together: the global F, the local F, and without an exact f also Γ and the mean of D.
         let events = if self.exact.is_some() { 2.0 } else { 4.0 };
         let delta = self.delta / events;
-        let confidence = 1.0 - self.delta;
+        let confidence = 1.0 - self.options.failure_probability;
 
         let residuals = Residuals::new(self.target, self.q)?;
         let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
@@ -184,7 +214,10 @@ impl<'a> Session<'a> {
         let global = self.global_metric()?;
         let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));
         let settled = match (&global, global_mean) {
-            (Some(m), Some(mean)) => 0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta)? <= SMALL,
+            // Without an exact f the evidence needs a ball all the same.
+            (Some(m), Some(mean)) if self.exact.is_some() => {
+                0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta)? <= SMALL
+            }
             _ => false,
         };
         let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
@@ -225,7 +258,7 @@ impl<'a> Session<'a> {
             _ => "no bound",
         });
         let mut tv = kl.clone();
-        if let Some(metric) = global {
+        if let Some(metric) = &global {
             let fisher = metric.fisher_upper(measured.global_mean, draws, delta)?;
             self.grounds.global_fisher_mean = Some(measured.global_mean);
             self.grounds.global_lipschitz = Some(metric.lipschitz());
@@ -233,8 +266,10 @@ impl<'a> Session<'a> {
             let bound = theory::kl(fisher);
             kl = Statement::proved(bound, confidence, "cert-kl", provenance);
             tv = Statement::proved(theory::total_variation(bound), confidence, "cert-kl", provenance);
-            bounds.global = Some((metric, fisher, provenance));
+            bounds.fisher = Some((fisher, provenance));
         }
+        bounds.metric =
+            global.or_else(|| self.lower_metric()).map(|m| (m, self.curvature.lower_provenance()));
         let mut evidence = self.exact_evidence(&kl, confidence);
         if let Some(choice) = choice.filter(|_| measured.inside > 0) {
             let local = self.local(&choice, &measured, delta)?;
@@ -294,7 +329,7 @@ impl<'a> Session<'a> {
         let Ok(dual) = self.curvature.dual_norm() else { return Ok(None) };
         let dual = dual.square(&gradient)?.sqrt();
         // The dual norm of an error of Euclidean size ε is at most ε/√μ.
-        let error = moments.gradient_error / self.curvature.convexity().sqrt();
+        let error = moments.neg_elbo_gradient_error(self.q) / self.curvature.convexity().sqrt();
         self.grounds.gradient_norm = Some(dual + error);
         let bound = theory::gap(dual, error);
         let provenance = self.curvature.lower_provenance();
@@ -313,6 +348,15 @@ impl<'a> Session<'a> {
         let upper = safe_congruence(&upper.to_matrix(d), &self.factor, slack, 1.0);
         // Too flat to factor safely: then there is no global statement.
         Ok(Metric::new(lower, Some(&upper)).ok())
+    }
+
+    /// H_lo alone, where there is no H_hi: enough to turn a KL bound into moments.
+    fn lower_metric(&self) -> Option<Metric> {
+        if self.curvature.convexity() <= 0.0 {
+            return None;
+        }
+        let lower = self.curvature.lower().to_matrix(self.q.dim());
+        Metric::new(safe_congruence(&lower, &self.factor, -self.curvature.slack(), -1.0), None).ok()
     }
 
     fn choose_ball(
@@ -445,7 +489,15 @@ fn trace_of_congruence(h: &Matrix, factor: &Matrix) -> f64 {
 
 impl Bounds {
     fn nothing(q: &Gaussian<Triangular>, reason: &str) -> Self {
-        Self { q: q.clone(), reason: reason.into(), confidence: 1.0, global: None, local: None, kl: None }
+        Self {
+            q: q.clone(),
+            reason: reason.into(),
+            confidence: 1.0,
+            metric: None,
+            fisher: None,
+            local: None,
+            kl: None,
+        }
     }
 
     fn functional(&self, v: &[f64]) -> [Statement; 2] {
@@ -458,13 +510,12 @@ impl Bounds {
                 *out = std::mem::replace(out, Statement::missing("")).or_better(new);
             }
         };
-        if let Some((metric, fisher, provenance)) = &self.global {
+        if let Some((metric, provenance)) = &self.metric {
             let scale = metric.inverse_norm(&pulled);
-            let error = theory::moment_error(scale, 0.5 * fisher);
-            offer([error; 2], "cert-moments", *provenance);
-            if let Some((kl, weaker)) = self.kl {
+            let bounds = [self.fisher.map(|(fisher, grounds)| (0.5 * fisher, grounds)), self.kl];
+            for (kl, grounds) in bounds.into_iter().flatten() {
                 let error = theory::moment_error(scale, kl);
-                offer([error; 2], "cert-moments", provenance.weakest(weaker));
+                offer([error; 2], "cert-moments", provenance.weakest(grounds));
             }
         }
         if let Some((metric, ball, provenance)) = &self.local {

@@ -18,7 +18,7 @@ use crate::plan::Promise;
 use crate::scalar::Positive;
 use crate::solve::{Solver, Stop};
 use crate::target::Target;
-use crate::watchdog::{Watchdog, check_gradient};
+use crate::watchdog::{GRADIENT_CHECK, Watchdog, check_gradient};
 use std::time::Instant;
 
 /// A way to an answer, by the name users type.
@@ -115,9 +115,8 @@ impl Auto {
             None => self.go(Evaluator::Parallel(target), seed, watch),
             Some(curvature) => {
                 let dog = Watchdog::new(target, curvature);
-                let mut out = self.go(Evaluator::Parallel(&dog), seed, watch)?;
-                revoke_if_seen(&dog, &mut out);
-                Ok(out)
+                let out = self.go(Evaluator::Parallel(&dog), seed, watch)?;
+                Ok(Certified { audited: out.audited.unless(dog.violation()), ..out })
             }
         }
     }
@@ -128,9 +127,8 @@ impl Auto {
             None => self.go(Evaluator::Serial(target), seed, watch),
             Some(curvature) => {
                 let dog = Watchdog::new(target, curvature);
-                let mut out = self.go(Evaluator::Serial(&dog), seed, watch)?;
-                revoke_if_seen(&dog, &mut out);
-                Ok(out)
+                let out = self.go(Evaluator::Serial(&dog), seed, watch)?;
+                Ok(Certified { audited: out.audited.unless(dog.violation()), ..out })
             }
         }
     }
@@ -161,12 +159,6 @@ impl Auto {
 /// The curvature, if it rests on somebody's word and so needs watching.
 fn declared_curvature<T: Target + ?Sized>(target: &T) -> Result<Option<crate::Curvature>> {
     Ok(target.curvature()?.filter(|c| c.provenance() != Provenance::Proved))
-}
-
-fn revoke_if_seen<T: Target + ?Sized>(dog: &Watchdog<'_, T>, out: &mut Certified) {
-    if let Some(violation) = dog.violation() {
-        out.audited.revoke(&violation.to_string());
-    }
 }
 
 struct Run<'r, 'w> {
@@ -256,7 +248,8 @@ impl Run<'_, '_> {
     }
 
     fn finish(&mut self, ascent: &Ascent<'_>, q: Gaussian<Triangular>, stopped: bool) -> Result<Fit> {
-        self.fit(q, "auto (sampled)", ascent.steps(), ascent.draws_per_step(), ascent.evaluations(), stopped)
+        let evaluations = ascent.evaluations() + GRADIENT_CHECK;
+        self.fit(q, "auto (sampled)", ascent.steps(), ascent.draws_per_step(), evaluations, stopped)
     }
 
     fn fit(

@@ -202,6 +202,7 @@ impl fmt::Display for Certificate {
         }
         match (self.evidence.lower, self.evidence.upper) {
             (Some(lower), Some(upper)) => {
+                let (lower, upper) = outwards(lower, upper);
                 let s = Statement {
                     bound: Some(upper),
                     confidence: self.evidence.confidence,
@@ -211,6 +212,13 @@ impl fmt::Display for Certificate {
                 };
                 write!(f, "{:<26}between {lower:.6} and {upper:.6}   {}", "log evidence", ground(&s))
             }
+            (Some(lower), None) => write!(
+                f,
+                "{:<26}at least {:.6}, no upper bound: {}",
+                "log evidence",
+                outwards(lower, lower).0,
+                self.evidence.reason.as_deref().unwrap_or("none")
+            ),
             _ => write!(
                 f,
                 "{:<26}not proved: {}",
@@ -219,6 +227,11 @@ impl fmt::Display for Certificate {
             ),
         }
     }
+}
+
+/// Six decimals that still enclose the interval.
+fn outwards(lower: f64, upper: f64) -> (f64, f64) {
+    ((lower * 1e6 - 0.5).floor() / 1e6, (upper * 1e6 + 0.5).ceil() / 1e6)
 }
 
 fn line(f: &mut fmt::Formatter<'_>, what: &str, unit: &str, s: &Statement) -> fmt::Result {

@@ -74,9 +74,9 @@ pub struct Snapshot {
 pub struct NegElbo {
     /// f, with every constant of V and of the entropy.
     pub value: f64,
-    /// An error bound if exact, a standard error if estimated from draws.
+    /// An error bound if exact; otherwise a standard error, or the checked error of a quadrature without a bound.
     pub error: f64,
-    /// By quadrature or closed form, rather than from draws.
+    /// By a closed form, or by a quadrature with a proved error.
     pub exact: bool,
 }
 
@@ -101,7 +101,8 @@ pub struct Fit {
     pub stopped_early: bool,
     /// Draws per step.
     pub draws_per_step: usize,
-    /// Evaluations of log p with its gradient, mode and coordinates included.
+    /// Evaluations of log p with its gradient that led to the answer, mode and coordinates included; what measures the
+    /// answer afterwards is not.
     pub gradient_evaluations: u64,
     /// The seed.
     pub seed: Seed,
@@ -274,7 +275,8 @@ pub(crate) fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, se
     if let Some(expectations) = target.expectations() {
         let mut moments = Moments::new(q.dim());
         expectations.expect(q, &mut moments)?;
-        return Ok(NegElbo { value: moments.neg_elbo(q)?, error: moments.value_error, exact: true });
+        let exact = moments.provenance == crate::curvature::Provenance::Proved;
+        return Ok(NegElbo { value: moments.neg_elbo(q)?, error: moments.neg_elbo_error(q), exact });
     }
     const DRAWS: u64 = 1000;
     let draws = Draws::new(seed, Purpose::Audit);

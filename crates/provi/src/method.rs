@@ -170,7 +170,7 @@ impl Method {
 pub(crate) const MISSING_SMOOTHNESS: Error = Error::MissingConstant {
     wanted: "a proved method",
     constant: "a smoothness M (an upper bound of ∇²V)",
-    way_out: "declare one that holds where it matters, or use a method that needs none",
+    way_out: "declare one that holds everywhere, or use a method that needs none, like auto",
 };
 
 impl std::fmt::Display for Method {

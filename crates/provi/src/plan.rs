@@ -318,6 +318,7 @@ impl Setting {
             });
         }
         let noise = planner.method.noise(curvature, self.draws.max(1))?;
+        let exact = self.exact_start.as_ref().filter(|_| planner.method == Method::Exact);
         Ok(Constants {
             dim: curvature.dim(),
             convexity: curvature.convexity(),
@@ -325,11 +326,10 @@ impl Setting {
             residual_smoothness: curvature.residual_smoothness(),
             noise,
             start: self.start_distance2(curvature)?,
-            gradient_error: match (planner.method, &self.exact_start) {
-                (Method::Exact, Some(exact)) => 4.0 * exact.gradient_error,
-                _ => 0.0,
-            },
-            provenance: curvature.provenance(),
+            gradient_error: exact.map_or(0.0, |e| 4.0 * e.gradient_error),
+            // Steps on expectations that are only checked are no better proved than these.
+            provenance: exact
+                .map_or(curvature.provenance(), |e| curvature.provenance().weakest(e.provenance)),
         })
     }
 
@@ -478,6 +478,7 @@ impl Plan {
 struct ExactStart {
     distance2: f64,
     gradient_error: f64,
+    provenance: crate::Provenance,
 }
 
 /// ‖G‖²/μ² ≥ ‖w − w*‖², with G = ∇f on the factor's space [cert-gap].
@@ -493,8 +494,9 @@ fn exact_distance2(
     }
     let mut moments = Moments::new(q.dim());
     expectations.expect(q, &mut moments)?;
-    if moments.provenance != crate::Provenance::Proved {
-        return Ok(None);
+    let (gradient_error, provenance) = (moments.neg_elbo_gradient_error(q), moments.provenance);
+    if provenance != crate::Provenance::Proved {
+        return Ok(Some(ExactStart { distance2: f64::INFINITY, gradient_error, provenance }));
     }
     let length = match space {
         Space::Triangular => {
@@ -505,8 +507,8 @@ fn exact_distance2(
         Space::Symmetric => symmetric_gradient_norm(&moments, q)?,
     };
     // The two factors differ by a rotation, so the moments' error is the same in both spaces.
-    let size = (length + moments.gradient_error) * (1.0 + 1e-10) / convexity;
-    Ok(Some(ExactStart { distance2: size * size, gradient_error: moments.gradient_error }))
+    let size = (length + gradient_error) * (1.0 + 1e-10) / convexity;
+    Ok(Some(ExactStart { distance2: size * size, gradient_error, provenance }))
 }
 
 /// ‖(E∇V, sym(E∇²V·C − C⁻¹))‖_F with C the symmetric factor of q.

@@ -17,7 +17,6 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{packed_index, unpack_lower};
 use crate::mode::{find_mode, laplace};
-use crate::norm;
 use crate::secant::Secants;
 use crate::target::Target;
 use provi_kernels::{axpy, dot};
@@ -293,11 +292,8 @@ impl<'a> Objective<'a> {
         (out.gap, out.error) = match &self.metric {
             None => (0.5 * out.decrement2, f64::NAN),
             Some(metric) => {
-                // The product E∇²V·C and the subtraction of 1/C_ii round, too.
-                let reciprocals: f64 = (0..d).map(|i| out.q.factor()[packed_index(i, i)].powi(-2)).sum();
-                let product = out.moments.hessian.frobenius_norm() * norm(out.q.factor());
-                let rounding = (d as f64 + 8.0) * f64::EPSILON * (product + reciprocals.sqrt());
-                let error = (out.moments.gradient_error + rounding) / metric.convexity.sqrt() * (1.0 + 1e-14);
+                let error = out.moments.neg_elbo_gradient_error(&out.q);
+                let error = error / metric.convexity.sqrt() * (1.0 + 1e-14);
                 let norm = metric.norm.square(&out.gradient)?.sqrt();
                 (0.5 * (norm + error).powi(2) * (1.0 + 1e-14), error)
             }

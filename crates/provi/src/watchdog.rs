@@ -11,6 +11,9 @@ use crate::target::{LocalCurvature, Scratch, Target};
 use provi_kernels::dot;
 use std::sync::{Mutex, PoisonError};
 
+/// Evaluations that [`check_gradient`] makes: one, and two pairs along each of three directions.
+pub(crate) const GRADIENT_CHECK: u64 = 13;
+
 /// Compares the gradient with central differences of the log density along three random directions near `z`.
 ///
 /// A density that is not finite there is left to the run to complain about.

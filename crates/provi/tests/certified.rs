@@ -49,6 +49,9 @@ fn one_observation_far_from_its_prior_is_found() {
     assert!((answer.fit.gaussian.mean()[0] - 8.0).abs() < 1e-10);
     assert!((answer.fit.gaussian.standard_deviations()[0] - 5f64.sqrt()).abs() < 1e-10);
     assert!(answer.audited.certificate.kl.bound.unwrap() < 1e-6);
+    let black_box = Closure::new(1, |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap()).unwrap();
+    let sampled = Auto { evaluations: 500, ..Auto::default() }.run(&black_box, Seed(1)).unwrap();
+    assert!((sampled.fit.gaussian.mean()[0] - 8.0).abs() < 1e-6);
 }
 
 #[test]
@@ -65,7 +68,44 @@ fn a_seven_point_regression_has_the_right_slope() {
     let (a, d) = (7.0 + 1e-4, 140.0 + 1e-4);
     let slope = (a * product - 28.0 * sum) / (a * d - 28.0 * 28.0);
     assert!(slope < -1.0 && (answer.fit.gaussian.mean()[1] - slope).abs() < 1e-8);
-    assert!(answer.audited.certificate.proves_gap(1e-8));
+    let certificate = &answer.audited.certificate;
+    assert!(certificate.proves_gap(1e-8) && certificate.kl.bound.unwrap() < 1e-6, "{certificate}");
+    // The sign is not only right but certified.
+    assert!(answer.fit.gaussian.mean()[1] + certificate.moments[1].mean_error.bound.unwrap() < 0.0);
+    let black_box = Closure::new(2, |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap()).unwrap();
+    let sampled = Auto { evaluations: 500, ..Auto::default() }.run(&black_box, Seed(1)).unwrap();
+    assert!((sampled.fit.gaussian.mean()[1] - slope).abs() < 1e-5);
+}
+
+#[test]
+fn a_look_among_several_claims_the_whole_failure_probability() {
+    let model = logistic(300, 2);
+    let q = Auto::default().run(&model, Seed(1)).unwrap().fit.gaussian;
+    let at = |look: u32| {
+        let audit = provi::Audit { look, draws: 1000, ..Default::default() };
+        audit.run(Evaluator::Parallel(&model), &q, Seed(2)).unwrap().certificate.kl
+    };
+    // The third look spends δ/12, so its bound is wider; what was selected among looks still fails with δ.
+    assert_eq!(at(3).confidence, at(0).confidence);
+    assert!(at(3).bound.unwrap() > at(0).bound.unwrap());
+}
+
+#[test]
+fn what_rests_on_probit_expectations_is_an_estimate_and_its_certificate_comes_from_draws() {
+    let x = rows(400, 2, 21);
+    let labels: Vec<f64> = (0..400).map(|n| f64::from(x[2 * n] + 0.7 * x[(2 * n + 5) % 800] > 0.0)).collect();
+    let model = Glm::probit(Design::dense(&x, 400, 2).unwrap(), &labels, Prior::scale(1.0).unwrap()).unwrap();
+    let answer = Auto::default().run(&model, Seed(1)).unwrap();
+    assert!(!answer.fit.neg_elbo.exact);
+    let certificate = &answer.audited.certificate;
+    assert_eq!(certificate.gap.key, certificate.kl.key, "the gap is certified through KL");
+    assert!(
+        certificate.gap.confidence.unwrap() < 1.0 && certificate.kl.bound.unwrap() < 0.5,
+        "{certificate}"
+    );
+    assert!(certificate.evidence.lower.is_some() && certificate.evidence.upper.is_some(), "{certificate}");
+    let plan = provi::Planner::new(provi::Method::Exact).to_steps(&model, 50).unwrap();
+    assert_eq!(plan.promise.provenance, Some(Provenance::Estimated));
 }
 
 fn declared(model: &Glm, lower: f64, upper: f64) -> Declared<impl Target + Sync + '_> {

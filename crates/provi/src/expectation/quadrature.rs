@@ -63,6 +63,10 @@ fn expect_part(family: Family, means: &[f64], deviations: &[f64], response: &[f6
                 out.value[n] = 0.5 * theta * (residual * residual + deviations[n] * deviations[n]);
                 out.first[n] = theta * residual;
                 out.second[n] = theta;
+                let size = means[n].abs() + response[n].abs();
+                out.value_error[n] =
+                    8.0 * f64::EPSILON * theta * (size * size + deviations[n] * deviations[n]);
+                out.slope_error[n] = 8.0 * f64::EPSILON * theta * (1.0 + size);
             }
         }
         Family::Poisson => {
@@ -71,6 +75,10 @@ fn expect_part(family: Family, means: &[f64], deviations: &[f64], response: &[f6
                 out.value[n] = rate - response[n] * means[n];
                 out.first[n] = rate - response[n];
                 out.second[n] = rate;
+                // The exponent's rounding is multiplied by the rate.
+                let exponent = means[n].abs() + deviations[n] * deviations[n];
+                out.slope_error[n] = 4.0 * f64::EPSILON * (rate * (1.0 + exponent) + response[n]);
+                out.value_error[n] = out.slope_error[n] + 4.0 * f64::EPSILON * response[n] * means[n].abs();
             }
         }
         Family::Bernoulli => logistic(means, deviations, response, &mut out),

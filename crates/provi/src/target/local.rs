@@ -1,7 +1,6 @@
 //! Curvature where the posterior lives: bounds of ∇²V on an ellipsoid around an answer.
 
 use super::{Family, Glm, Target};
-use crate::design::BLOCK;
 use crate::error::Result;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
@@ -33,9 +32,8 @@ impl<'a> GlmCurvature<'a> {
         let d = self.model.dim();
         let mut out = self.model.prior.quadratic(d).to_matrix(d);
         self.model.design.add_weighted_gram(theta, &mut out);
-        let rows = theta.len() as f64;
         let size = self.model.design.weighted_square_norm(theta) + out.frobenius_norm();
-        let slack = sign * (rows.min(BLOCK as f64 + rows / BLOCK as f64) + 8.0) * f64::EPSILON * size;
+        let slack = sign * (self.model.design.gram_terms() as f64 + 8.0) * f64::EPSILON * size;
         (0..d).for_each(|i| out[(i, i)] += slack);
         out
     }
