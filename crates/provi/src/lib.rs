@@ -12,20 +12,23 @@
 //! 0 ⪯ H_lo ⪯ ∇²V ⪯ H_hi, three gradient estimators and two kinds of step have noise bounds and rates
 //! (Domke, Garrigos, Gower: *Provable convergence guarantees for black-box variational inference*). This library
 //! computes with them: a [`Plan`] knows its number of steps, its step sizes and a bound on the distance to the
-//! optimum before the first draw is made, and says on what grounds.
+//! optimum before the first draw is made; a [`Certificate`] proves afterwards how good an answer is, however it was
+//! found. Both say on what grounds.
 //!
 //! # Ten lines
 //!
 //! ```
-//! use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
+//! use provi::{Auto, Design, Method, Planner, Seed, target::{Glm, Prior}};
 //!
 //! let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, 0.1], 4, 2)?;
 //! let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?; // proves its own M and μ
-//! let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;         // before any draw
-//! println!("{} steps, {}", plan.steps, plan.schedule);
-//! println!("{} ≤ {:?}", plan.promise.norm.unwrap().formula(), plan.promise.value);
-//! let fit = plan.run(&target, Seed(7))?;                                           // the same bits for any number of threads
-//! println!("{:?} ± {:?}", fit.gaussian.mean(), fit.gaussian.standard_deviations());
+//! let answer = Auto::default().run(&target, Seed(7))?;                             // the default way
+//! println!("{}\n\n{}", answer.fit, answer.audited.certificate);                    // and what is proved about it
+//! assert!(answer.audited.certificate.proves_gap(1e-9));
+//!
+//! let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;         // the paper's way: a promise
+//! println!("{plan}");                                                              // before any draw is made
+//! let fit = plan.run(&target, Seed(7))?;                                           // the same bits on any threads
 //! assert!(plan.promise.value.unwrap() <= 0.05 && fit.steps == plan.steps);
 //! # Ok::<(), provi::Error>(())
 //! ```
@@ -33,9 +36,9 @@
 //! # The map
 //!
 //! ```text
-//! Target ──► Estimator ──► Step ──► Average ──► Fit         vectors
-//!   │ M, μ, d    ▲ u_{t,k}   ▲ γ_t
-//!   └──► curvature ──► noise (a, b) ──► rate ──► Plan       numbers
+//! Target ──► Estimator ──► Step ──► Average ──► Fit ──► Audit ──► Certificate   vectors
+//!   │ M, μ, d    ▲ u_{t,k}   ▲ γ_t                       ▲ fresh draws
+//!   └──► curvature ──► noise (a, b) ──► rate ──► Plan                            numbers
 //! ```
 //!
 //! | module | what it holds |
@@ -53,6 +56,10 @@
 //! | [`estimator`], [`step`] | unbiased gradients; the prox and the projections |
 //! | [`method`] | the pairings that have a theorem, in one table |
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
+//! | [`auto`] | the default way to an answer: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
+//! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
+//! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
+//! | [`watchdog`] | an eye on declared gradients and curvature |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
 //! | [`error`], [`scalar`] | what is refused, and numbers checked at the door |
 //!
@@ -64,7 +71,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `parallel` (default) | draws evaluated on all threads, with the same bits as on one |
-//! | `serde` | schedules, averages, families, seeds and snapshots to and from data; constants and promises to data |
+//! | `serde` | schedules, averages, families, certificates, estimates and snapshots to and from data; constants and promises to data |
 //! | `ndarray` | a [`Design`] from an `ndarray` view |
 //!
 //! Features are additive, and none changes a number.
