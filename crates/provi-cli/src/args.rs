@@ -31,7 +31,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Fit an embedded data set: posterior, certificate, estimates
     Demo(DemoArgs),
-    /// Fit a model: posterior and certificate on screen, fit.json in a folder
+    /// Fit a model: posterior and certificate; fit.json in a folder
     Fit(FitArgs),
     /// Check a fit, provi's or another tool's, against its data
     Certify(CertifyArgs),

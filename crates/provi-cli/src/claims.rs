@@ -1,17 +1,18 @@
 //! Stored claims held against recomputed ones.
 
 use provi::certificate::{Certificate, Interval, Statement};
+use provi::estimator::Evaluator;
 use provi::expectation::Moments;
-use provi::{Gaussian, Provenance, Target};
+use provi::{Audit, Gaussian, Provenance, Seed, Target};
 
 use crate::model::Model;
 use crate::output::fit_file::FitFile;
 use crate::output::number::bound;
 
-/// What rounding may do: the file holds a covariance, whose factor is computed anew, and both of its ends are
-/// multiplied by curvatures that can be large.
-const RELATIVE: f64 = 1e-6;
-const ABSOLUTE: f64 = 1e-10;
+/// What rounding may do to a number that no draw touches, beside what [`Rounding`] measures.
+const RELATIVE: f64 = 1e-5;
+/// And to the others, in nats.
+const ABSOLUTE: f64 = 1e-12;
 /// Sampled bounds of the same thing from other draws: one twice the other is not chance.
 const SAMPLED: f64 = 2.0;
 
@@ -50,8 +51,31 @@ impl Verdict {
     }
 }
 
+/// What the gap owes to rounding: the file holds a covariance, whose factor is computed anew.
+#[derive(Clone, Copy, Debug)]
+struct Rounding {
+    /// Of √gap, measured by going from factor to covariance and back once more.
+    root: f64,
+}
+
+impl Rounding {
+    fn measure(model: &Model, q: &Gaussian, now: &Certificate) -> Self {
+        // One draw: only the gap is wanted, and that is exact.
+        let audit = Audit { draws: 1, ..Audit::default() };
+        let again = Gaussian::from_covariance(q.mean(), q.covariance())
+            .and_then(|q| audit.run(Evaluator::Parallel(&model.target), &q, Seed(0)));
+        let gaps = again.ok().and_then(|again| now.gap.bound.zip(again.certificate.gap.bound));
+        Self { root: gaps.map_or(0.0, |(a, b)| 10.0 * (a.sqrt() - b.sqrt()).abs()) }
+    }
+
+    fn explains(self, old: f64, new: f64) -> bool {
+        new.sqrt() <= old.max(0.0).sqrt() * (1.0 + RELATIVE) + self.root + 1e-12
+    }
+}
+
 /// Every claim of the file.
 pub(crate) fn compare(record: &FitFile, model: &Model, q: &Gaussian, now: &Certificate) -> Vec<Claim> {
+    let rounding = Rounding::measure(model, q, now);
     let mut claims: Vec<Claim> = neg_elbo(record, model, q).into_iter().collect();
     let Some(stored) = &record.certificate else { return claims };
     let (old, new) = (&stored.grounds, &now.grounds);
@@ -63,7 +87,7 @@ pub(crate) fn compare(record: &FitFile, model: &Model, q: &Gaussian, now: &Certi
             what: what.to_owned(),
             stored: shown(old.bound),
             now: shown(new.bound),
-            verdict: judge(old, new, fair),
+            verdict: judge(old, new, fair, rounding),
         });
     };
     push("gap, nats", &stored.gap, &now.gap);
@@ -74,7 +98,7 @@ pub(crate) fn compare(record: &FitFile, model: &Model, q: &Gaussian, now: &Certi
     let pairs = stored.moments.iter().filter_map(|old| found(&old.name).map(|new| (old, new)));
     let pairs: Vec<_> = pairs
         .flat_map(|(old, new)| {
-            [("mean of", &old.mean_error, &new.mean_error), ("sd of", &old.sd_error, &new.sd_error)]
+            [("mean ± of", &old.mean_error, &new.mean_error), ("sd ± of", &old.sd_error, &new.sd_error)]
                 .map(|(what, a, b)| (format!("{what} {}", old.name), a, b))
         })
         .collect();
@@ -90,17 +114,13 @@ pub(crate) fn compare(record: &FitFile, model: &Model, q: &Gaussian, now: &Certi
     claims
 }
 
-fn judge(old: &Statement, new: &Statement, fair: bool) -> Verdict {
+fn judge(old: &Statement, new: &Statement, fair: bool, rounding: Rounding) -> Verdict {
     let certain = |s: &Statement| s.confidence.is_some_and(|c| c >= 1.0);
     match (old.bound, new.bound) {
         (None, _) => Verdict::NotClaimed,
         (Some(_), None) => Verdict::NotReproduced,
         (Some(old_bound), Some(new_bound)) if certain(old) || certain(new) => {
-            if new_bound <= old_bound * (1.0 + RELATIVE) + ABSOLUTE {
-                Verdict::Reproduced
-            } else {
-                Verdict::NotReproduced
-            }
+            if rounding.explains(old_bound, new_bound) { Verdict::Reproduced } else { Verdict::NotReproduced }
         }
         (Some(old), Some(new)) => sampled(new <= SAMPLED * old + ABSOLUTE, fair),
     }

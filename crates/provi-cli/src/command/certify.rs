@@ -19,9 +19,16 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     let audit = worth::audit(&args.audit)?;
     let given = Given::read(&args.fit)?;
     let record = given.record.as_deref();
-    let model = Model::read(&model_args(args, record)?)?;
-    if let Some(record) = record.filter(|_| !args.force) {
-        refuse_another_problem(record, &model)?;
+    let claimed = record.filter(|_| !args.force);
+    let model = Model::read_if(&model_args(args, record)?, |found| match claimed {
+        Some(record) if record.model.data_sha256 != found => {
+            let (stored, found) = (record.model.data_sha256.clone(), found.to_owned());
+            Err(Failure::OtherData { stored, found })
+        }
+        _ => Ok(()),
+    })?;
+    if let Some(record) = claimed {
+        refuse_another_model(record, &model)?;
     }
     let q = given.gaussian(&model.target.names())?;
     let audit = match record.and_then(|r| r.certificate.as_ref()) {
@@ -65,7 +72,7 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
         text
     };
     if !reproduced {
-        eprintln!("not reproduced: {}", failed(&claims).join(", "));
+        eprintln!("not reproduced: {}", failed(&claims).join("; "));
     }
     let accurate = accuracy.is_none_or(|a| certificate::accuracy_is_proved(&worth.certificate, a));
     Ok(Outcome { text, proved: reproduced && accurate })
@@ -97,13 +104,9 @@ fn model_args(args: &CertifyArgs, record: Option<&FitFile>) -> Result<ModelArgs>
     })
 }
 
-/// Another file or another model than the fit's is a mistake, unless it is meant.
-fn refuse_another_problem(record: &FitFile, model: &Model) -> Result<()> {
+/// Another model than the fit's is a mistake, unless it is meant.
+fn refuse_another_model(record: &FitFile, model: &Model) -> Result<()> {
     let (old, prior) = (&record.model, &record.model.prior);
-    if old.data_sha256 != model.data_sha256 {
-        let (stored, found) = (old.data_sha256.clone(), model.data_sha256.clone());
-        return Err(Failure::OtherData { stored, found });
-    }
     let number = |x: Option<f64>| x.map_or("none".to_owned(), |x| x.to_string());
     let pairs = [
         ("formula", old.formula.clone(), model.formula.clone()),
