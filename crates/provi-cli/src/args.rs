@@ -168,7 +168,8 @@ pub(crate) struct FitArgs {
 const CERTIFY: &str = "\
 Nothing is fitted. The certificate is computed anew, from the data and draws of
 another seed, and compared with the one in the file if there is one. Exit
-status 1: a stored claim is not reproduced, or --accuracy is not proved.
+status 1: a stored claim is not reproduced, or --accuracy is not proved. The
+audit has the failure probability and at least the draws of the stored one.
 
 FIT is one of
   fit.json of provi, or its folder: FORMULA and options are read from it

@@ -60,6 +60,9 @@ struct Rounding {
 
 impl Rounding {
     fn measure(model: &Model, q: &Gaussian, now: &Certificate) -> Self {
+        if !is_certain(&now.gap) {
+            return Self { root: 0.0 };
+        }
         // One draw: only the gap is wanted, and that is exact.
         let audit = Audit { draws: 1, ..Audit::default() };
         let again = Gaussian::from_covariance(q.mean(), q.covariance())
@@ -115,15 +118,18 @@ pub(crate) fn compare(record: &FitFile, model: &Model, q: &Gaussian, now: &Certi
 }
 
 fn judge(old: &Statement, new: &Statement, fair: bool, rounding: Rounding) -> Verdict {
-    let certain = |s: &Statement| s.confidence.is_some_and(|c| c >= 1.0);
     match (old.bound, new.bound) {
         (None, _) => Verdict::NotClaimed,
         (Some(_), None) => Verdict::NotReproduced,
-        (Some(old_bound), Some(new_bound)) if certain(old) || certain(new) => {
+        (Some(old_bound), Some(new_bound)) if is_certain(old) || is_certain(new) => {
             if rounding.explains(old_bound, new_bound) { Verdict::Reproduced } else { Verdict::NotReproduced }
         }
         (Some(old), Some(new)) => sampled(new <= SAMPLED * old + ABSOLUTE, fair),
     }
+}
+
+fn is_certain(s: &Statement) -> bool {
+    s.confidence.is_some_and(|c| c >= 1.0)
 }
 
 fn sampled(agrees: bool, fair: bool) -> Verdict {

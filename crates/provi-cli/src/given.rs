@@ -83,10 +83,12 @@ impl Given {
         if let Some(name) = names.iter().find(|name| !model.contains(name)) {
             return Err(BadFit::UnknownName { name: name.clone(), known: model.to_vec() });
         }
-        let place = |name: &String| {
-            names.iter().position(|n| n == name).ok_or_else(|| BadFit::NoName { name: name.clone() })
-        };
-        model.iter().map(place).collect()
+        // As many names as coefficients, all of them known: one that is missing makes another stand twice.
+        let twice = |i: usize| names[..i].contains(&names[i]);
+        if let Some(i) = (0..names.len()).find(|&i| twice(i)) {
+            return Err(BadFit::Twice { name: names[i].clone() });
+        }
+        Ok(model.iter().filter_map(|name| names.iter().position(|n| n == name)).collect())
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) enum BadFit {
     Names { names: usize, mean: usize },
     #[error("`{name}` is no coefficient of the model, which has {}", quoted(.known))]
     UnknownName { name: String, known: Vec<String> },
-    #[error("it has no coefficient `{name}`")]
-    NoName { name: String },
+    #[error("it has coefficient `{name}` twice")]
+    Twice { name: String },
     #[error("its header must read `name,mean,<name1>,<name2>,…`, and reads `{0}`")]
     Header(String),
     #[error("its header names the covariance's columns {}, its rows are {}", quoted(.columns), quoted(.rows))]
