@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
-use provi::Method;
+use provi::auto::Choice;
 use provi::plan::Coordinates;
+use provi::{Audit, Method};
 
 const EXAMPLES: &str = "\
 Examples:
   provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
   provi fit heights.csv 'height ~ .' --family gaussian --noise-sd 5
-  provi plan wells.csv 'switch ~ arsenic + dist' --distance 0.01
+  provi certify wells.fit wells.csv
 
 DATA is a CSV file with a header line, or - for standard input. A formula reads
 `y ~ a + b`; `.` stands for all other columns, `0 +` leaves out the intercept.
@@ -28,19 +29,21 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Fit an embedded data set: plan, run, posterior and bound
+    /// Fit an embedded data set: posterior, certificate, estimates
     Demo(DemoArgs),
-    /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
-    Constants(ConstantsArgs),
+    /// Fit a model: posterior and certificate; fit.json in a folder
+    Fit(FitArgs),
+    /// Check a fit, provi's or another tool's, against its data
+    Certify(CertifyArgs),
     /// Steps for an accuracy, or what some steps promise, before any draw
     Plan(PlanArgs),
-    /// Fit a model: posterior table on screen, fit.json in a folder
-    Fit(FitArgs),
+    /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
+    Constants(ConstantsArgs),
 }
 
 const DEMO: &str = "\
 Fits the Wisconsin diagnostic breast cancer data: 569 tumours, benign or not,
-five measurements each.
+three measurements each.
 
 Examples:
   provi demo
@@ -85,8 +88,11 @@ pub(crate) struct PlanArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) goal: Goal,
+    /// How steps are made [default: exact]
+    #[arg(long, value_parser = planned())]
+    pub(crate) method: Option<Method>,
     #[command(flatten)]
-    pub(crate) method: MethodArgs,
+    pub(crate) steps: StepArgs,
 }
 
 #[derive(Debug, Group)]
@@ -101,14 +107,20 @@ pub(crate) struct Goal {
 }
 
 const FIT: &str = "\
-Without --distance the steps are those that work in practice, and the result
-says what is promised for them. With --distance the plan is one that provably
-reaches it; exit status 1 if there is none. Ctrl-C ends a fit early with what
-it has; a second one aborts.
+The answer is audited from fresh draws, however it was found. Its certificate
+bounds the gap to the best Gaussian and the distance to the posterior, which
+are two things; what is only estimated stands apart. With --accuracy the exit
+status is 1 unless that gap is proved.
+
+The other methods follow a plan. With --distance it is one that provably comes
+that near the best Gaussian, exit status 1 if there is none; otherwise steps
+that work in practice. --distance or --steps alone choose exact or proj-stl.
+Ctrl-C ends a fit early with what it has; a second one aborts.
 
 Examples:
   provi fit wells.csv 'switch ~ arsenic + dist'
   provi fit wells.csv 'switch ~ .' --family probit --out wells.fit
+  provi fit visits.csv 'visits ~ age' --family poisson --accuracy 1e-6
   provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5 --prior-scale 1
   provi fit wells.csv 'switch ~ arsenic + dist' --distance 0.001 --json > fit.json";
 
@@ -117,6 +129,11 @@ Examples:
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) audit: AuditArgs,
+    /// How the answer is found [default: auto]
+    #[arg(long, value_parser = methods())]
+    pub(crate) method: Option<Choice>,
     /// Run a plan that provably reaches an expected squared distance of at most E
     #[arg(long, value_name = "E", conflicts_with = "steps", allow_negative_numbers = true)]
     pub(crate) distance: Option<f64>,
@@ -124,7 +141,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
     #[command(flatten)]
-    pub(crate) method: MethodArgs,
+    pub(crate) step: StepArgs,
     /// What makes the draws repeatable
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -148,6 +165,79 @@ pub(crate) struct FitArgs {
     pub(crate) quiet: bool,
 }
 
+const CERTIFY: &str = "\
+Nothing is fitted. The certificate is computed anew, from the data and draws of
+another seed, and compared with the one in the file if there is one. Exit
+status 1: a stored claim is not reproduced, or --accuracy is not proved. The
+audit has the failure probability and at least the draws of the stored one.
+
+FIT is one of
+  fit.json of provi, or its folder: FORMULA and options are read from it
+  JSON with `mean` (or `m`) and `covariance` (`cov`, `S`) or its lower
+    triangular factor (`factor`, `L`, `C`; full or packed row by row), and
+    perhaps `names`
+  CSV with the header `name,mean,<name1>,<name2>,…` and for each coefficient
+    its name, its mean and its row of the covariance
+Names are matched in any order; without them the order is the model's, the
+intercept first.
+
+Examples:
+  provi certify wells.fit wells.csv
+  provi certify wells.fit wells.csv --accuracy 1e-6 --seed 12
+  provi certify laplace.csv wells.csv 'switch ~ arsenic + dist' --prior-scale 1";
+
+#[derive(Debug, Group)]
+#[command(after_help = CERTIFY)]
+pub(crate) struct CertifyArgs {
+    /// The fit: fit.json or its folder, or a mean and covariance in JSON or CSV
+    pub(crate) fit: PathBuf,
+    /// The data: a CSV file with a header line, or - for standard input
+    pub(crate) data: PathBuf,
+    /// The model, such as 'y ~ a + b' or 'y ~ .' [default: the fit's]
+    pub(crate) formula: Option<String>,
+    /// How the response depends on the predictors [default: the fit's]
+    #[arg(long)]
+    pub(crate) family: Option<FamilyName>,
+    /// Standard deviation of the noise, for the gaussian family [default: the fit's]
+    #[arg(long, value_name = "SD", allow_negative_numbers = true)]
+    pub(crate) noise_sd: Option<f64>,
+    /// Standard deviation of the normal prior on every coefficient [default: the fit's, or 2.5]
+    #[arg(long, value_name = "SD", allow_negative_numbers = true)]
+    pub(crate) prior_scale: Option<f64>,
+    #[command(flatten)]
+    pub(crate) audit: AuditArgs,
+    /// What makes the draws repeatable [default: one that is not the fit's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Go on with data or a model other than the fit was made with
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is to be proved, and at which price.
+#[derive(Debug, Group)]
+pub(crate) struct AuditArgs {
+    /// Prove that no Gaussian is better by more than EPS nats; exit status 1 if that fails
+    #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
+    pub(crate) accuracy: Option<f64>,
+    #[arg(long, value_name = "D", allow_negative_numbers = true, help = format!(
+        "The probability that a sampled statement of the certificate fails [default: {:e}]",
+        Audit::default().failure_probability
+    ))]
+    pub(crate) failure_probability: Option<f64>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help = format!(
+        "The most draws the audit may spend [default: {}]",
+        Audit::default().draws
+    ))]
+    pub(crate) audit_draws: Option<u64>,
+}
+
+/// The prior's standard deviation where none is given.
+pub(crate) const PRIOR_SCALE: f64 = 2.5;
+
 /// What is fitted to what.
 #[derive(Debug, Group)]
 pub(crate) struct ModelArgs {
@@ -162,7 +252,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "SD", allow_negative_numbers = true)]
     pub(crate) noise_sd: Option<f64>,
     /// Standard deviation of the normal prior on every coefficient, intercept included
-    #[arg(long, value_name = "SD", default_value_t = 2.5, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SD", default_value_t = PRIOR_SCALE, allow_negative_numbers = true)]
     pub(crate) prior_scale: f64,
 }
 
@@ -175,12 +265,9 @@ pub(crate) enum FamilyName {
     Poisson,
 }
 
-/// How it is fitted.
-#[derive(Debug, Group)]
-pub(crate) struct MethodArgs {
-    /// How steps are made [default: chosen for the model]
-    #[arg(long, value_parser = methods())]
-    pub(crate) method: Option<Method>,
+/// How planned steps are made.
+#[derive(Debug, Default, Group)]
+pub(crate) struct StepArgs {
     /// Draws per step [default: the plan's own]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) draws: Option<u32>,
@@ -190,6 +277,12 @@ pub(crate) struct MethodArgs {
 }
 
 /// The library's names, listed in the help and parsed by the library.
-fn methods() -> impl TypedValueParser<Value = Method> {
+fn planned() -> impl TypedValueParser<Value = Method> {
     PossibleValuesParser::new(Method::named().map(|(name, _)| name)).try_map(|name| name.parse::<Method>())
+}
+
+/// The same, with the automatic path before them.
+fn methods() -> impl TypedValueParser<Value = Choice> {
+    let names = std::iter::once("auto").chain(Method::named().map(|(name, _)| name));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Choice>())
 }

@@ -1,5 +1,6 @@
 //! The subcommands: each reads its arguments, calls the library and hands over a text.
 
+mod certify;
 mod constants;
 mod demo;
 mod fit;
@@ -43,5 +44,6 @@ pub(crate) fn execute(args: &Args) -> Result<Outcome> {
         Command::Constants(args) => constants::execute(args),
         Command::Plan(args) => plan::execute(args),
         Command::Fit(args) => fit::execute(args),
+        Command::Certify(args) => certify::execute(args),
     }
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
+use crate::given::BadFit;
 use crate::output::style;
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
@@ -44,6 +45,18 @@ pub(crate) enum Failure {
     NoFolder { dim: usize },
     #[error("--time-limit {0} is not a number of seconds above 0")]
     TimeLimit(f64),
+    #[error("{option} speaks of planned steps, which the method auto does not make")]
+    AutoHasNoPlan { option: &'static str },
+    #[error("`{}` is no fit to certify: {problem}", .path.display())]
+    BadFit { path: PathBuf, problem: BadFit },
+    #[error("the fit does not say which model it belongs to, and no formula is given")]
+    NoFormula,
+    #[error("the fit's {what} is `{found}`, which this version does not know")]
+    UnknownModel { what: &'static str, found: String },
+    #[error("the fit was made with other data: its SHA-256 is {stored}, that of the given file {found}")]
+    OtherData { stored: String, found: String },
+    #[error("the fit was made with {what} {stored}, not {given}")]
+    OtherModel { what: &'static str, stored: String, given: String },
     #[error("cannot start {threads} threads: {reason}")]
     Threads { threads: u16, reason: String },
     #[error("cannot print the result: {0}")]
@@ -99,9 +112,18 @@ impl Failure {
             Self::StrayNoise { .. } => "leave it out, or say --family gaussian",
             Self::FitExists { .. } => "choose another --out, or replace it with --force",
             Self::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
+            Self::AutoHasNoPlan { .. } => {
+                "leave it out and ask for --accuracy EPS, or name a planned --method, such as exact or proj-stl"
+            }
+            Self::BadFit { problem: BadFit::Unreadable(_), .. } => "FIT comes first, then DATA",
+            Self::BadFit { .. } => "`provi certify --help` shows what a fit looks like",
+            Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
+            Self::OtherData { .. } | Self::OtherModel { .. } => {
+                "give what it was made with, or say --force: the claims are then checked against what is given"
+            }
             Self::NoFolder { .. } => "name one with --out DIR",
             Self::Library(provi::Error::MissingConstant { .. }) => {
-                "without --method and --distance, `provi fit` takes a method that needs no such constant"
+                "`provi fit --method auto`, the default, needs no such constant; ask for --accuracy instead of --distance"
             }
             Self::Library(provi::Error::OutOfReach { .. }) => {
                 "`provi plan` compares the methods; a smaller --prior-scale makes every one of them shorter"

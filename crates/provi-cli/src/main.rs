@@ -7,14 +7,17 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod claims;
 mod command;
 mod failure;
+mod given;
 mod interrupt;
 mod method;
 mod model;
 mod output;
 mod progress;
 mod run;
+mod worth;
 
 use std::process::ExitCode;
 

@@ -1,23 +1,28 @@
-//! Which method runs when none is named. The one place where the command chooses.
+//! Which way a fit goes.
 
-use provi::method::{Guard, Recipe, Space};
-use provi::{Method, Target, estimator::Kind};
+use provi::Method;
+use provi::auto::Choice;
 
-use crate::failure::Result;
+use crate::args::FitArgs;
+use crate::failure::{Failure, Result};
 
-/// The named method, or the one that suits the target.
-///
-/// Exact expectations make by far the shortest proved plans; in practice draws are cheaper. A target without M
-/// gets the steps of Algorithm 1 outside its theorem, hence under the name of an unproven recipe.
-pub(crate) fn choose(named: Option<Method>, target: &dyn Target, proved: bool) -> Result<Method> {
-    if let Some(method) = named {
-        return Ok(method);
+/// The named method; without a name the automatic path, unless an option speaks of planned steps.
+pub(crate) fn choose(args: &FitArgs) -> Result<Choice> {
+    let planned = [
+        ("--distance", args.distance.is_some()),
+        ("--steps", args.steps.is_some()),
+        ("--draws", args.step.draws.is_some()),
+        ("--coordinates", args.step.coordinates.is_some()),
+    ];
+    match (args.method, planned.iter().find(|(_, given)| *given)) {
+        (Some(Choice::Auto), Some((option, _))) => Err(Failure::AutoHasNoPlan { option }),
+        (Some(choice), _) => Ok(choice),
+        (None, None) => Ok(Choice::default()),
+        (None, Some(_)) => Ok(Choice::Planned(default_plan(args.distance.is_some()))),
     }
-    let smooth = target.curvature()?.is_some_and(|c| c.smoothness().is_some());
-    Ok(match (smooth, proved) {
-        (true, true) if target.expectations().is_some() => Method::Exact,
-        (true, true) => Method::ProxEnergy,
-        (true, false) => Method::ProjStl,
-        (false, _) => Method::Unproven(Recipe::new(Kind::Energy, Guard::Prox, Space::Triangular)?),
-    })
+}
+
+/// Exact expectations make by far the shortest proved plans; in practice draws are cheaper.
+pub(crate) fn default_plan(proved: bool) -> Method {
+    if proved { Method::Exact } else { Method::ProjStl }
 }

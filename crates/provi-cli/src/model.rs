@@ -27,9 +27,15 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) fn read(args: &ModelArgs) -> Result<Self> {
+        Self::read_if(args, |_| Ok(()))
+    }
+
+    /// Reads the model if the SHA-256 of its data is welcome.
+    pub(crate) fn read_if(args: &ModelArgs, welcome: impl FnOnce(&str) -> Result<()>) -> Result<Self> {
         // A formula that cannot be read is refused before a large file is.
         let formula = Formula::parse(&args.formula).map_err(|error| Failure::table(error, &args.formula))?;
         let (bytes, name) = read(&args.data, &args.formula)?;
+        welcome(&sha256(&bytes))?;
         Self::from_bytes(&bytes, name, &formula, args)
     }
 

@@ -1,6 +1,8 @@
 //! What users see and keep: texts, tables, fit.json.
 
+pub(crate) mod certificate;
 pub(crate) mod columns;
+pub(crate) mod estimates;
 pub(crate) mod fit_file;
 pub(crate) mod json;
 pub(crate) mod number;
@@ -8,6 +10,7 @@ pub(crate) mod store;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod table;
+pub(crate) mod wrap;
 
 use sha2::{Digest, Sha256};
 

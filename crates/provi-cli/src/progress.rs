@@ -42,6 +42,7 @@ impl Progress {
         match self {
             Self::Hidden => {}
             Self::Bar(bar) => {
+                bar.set_length(at.steps);
                 bar.set_position(at.step);
                 bar.set_message(format!("ELBO ≈ {elbo:.2}"));
             }

@@ -1,31 +1,32 @@
-//! A plan made and run under watch.
+//! An answer found under watch, by the automatic path or by a plan, and what it is worth.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use provi::fit::{Snapshot, Watch};
-use provi::{Fit, Plan, Planner, Seed};
+use provi::{Audit, Auto, Fit, Method, Plan, Planner, Seed};
 
-use crate::args::MethodArgs;
+use crate::args::StepArgs;
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::model::Model;
 use crate::output::summary;
 use crate::progress::Progress;
-use crate::{interrupt, method};
+use crate::worth::Worth;
 
-/// A planner with the options that were given; the library knows the others. `proved`: is a bound asked for?
-pub(crate) fn planner(model: &Model, args: &MethodArgs, proved: bool) -> Result<Planner> {
-    let mut planner = Planner::new(method::choose(args.method, &model.target, proved)?);
+/// A planner with the options that were given; the library knows the others.
+pub(crate) fn planner(method: Method, args: &StepArgs) -> Planner {
+    let mut planner = Planner::new(method);
     if let Some(draws) = args.draws {
         planner = planner.draws(draws as usize);
     }
     if let Some(coordinates) = args.coordinates {
         planner = planner.coordinates(coordinates);
     }
-    Ok(planner)
+    planner
 }
 
-/// What to aim for.
+/// What planned steps aim for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Aim {
     /// Steps that work in practice; that many, if a number is given.
@@ -35,8 +36,7 @@ pub(crate) enum Aim {
 }
 
 impl Aim {
-    pub(crate) fn plan(self, model: &Model, args: &MethodArgs) -> Result<Plan> {
-        let planner = planner(model, args, matches!(self, Self::Distance(_)))?;
+    pub(crate) fn plan(self, model: &Model, planner: &Planner) -> Result<Plan> {
         Ok(match self {
             Self::Practice(steps) => planner.practical(&model.target, steps)?,
             Self::Distance(accuracy) => planner.to_distance(&model.target, accuracy)?,
@@ -52,6 +52,31 @@ impl Aim {
     }
 }
 
+/// The way to the answer.
+#[derive(Debug)]
+pub(crate) enum Way {
+    Auto(Auto),
+    Planned(Box<Plan>),
+}
+
+impl Way {
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Auto(_) => None,
+            Self::Planned(plan) => Some(plan),
+        }
+    }
+}
+
+/// An answer and what it is worth.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) fit: Fit,
+    pub(crate) worth: Worth,
+    /// By a plan, rather than by the automatic path?
+    pub(crate) planned: bool,
+}
+
 /// Seconds to a duration; none for no limit.
 pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
     let to_duration = |seconds| match Duration::try_from_secs_f64(seconds) {
@@ -61,25 +86,36 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
     seconds.map(to_duration).transpose()
 }
 
-/// Runs the plan; progress on standard error, ctrl-C and the clock may end it early.
+/// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
 pub(crate) fn run(
-    plan: &Plan,
+    way: &Way,
     model: &Model,
     seed: Seed,
+    audit: &Audit,
     limit: Option<Duration>,
     quiet: bool,
-) -> Result<Fit> {
+) -> Result<Answer> {
     let stop = interrupt::watch();
     if !quiet {
-        eprintln!("{}", summary::announcement(model, plan));
+        eprintln!("{}", summary::announcement(model, way.plan()));
     }
-    let mut progress = Progress::new(quiet, plan.steps);
+    let mut progress = Progress::new(quiet, way.plan().map_or(0, |plan| plan.steps));
     let mut observer = |at: &Snapshot| {
         progress.show(at);
         ControlFlow::Continue(())
     };
     let mut watch = Watch { observer: Some(&mut observer), time_limit: limit, stop: Some(stop) };
-    let fit = plan.run_watched(&model.target, seed, &mut watch);
+    let found = match way {
+        Way::Auto(auto) => auto.run_watched(&model.target, seed, &mut watch).map(|certified| {
+            let certificate = certified.audited.certificate;
+            let worth = Worth::of(certificate, model, &certified.fit.gaussian, seed);
+            Answer { fit: certified.fit, worth, planned: false }
+        }),
+        Way::Planned(plan) => plan.run_watched(&model.target, seed, &mut watch).map(|fit| {
+            let worth = Worth::measure(model, &fit.gaussian, seed, audit);
+            Answer { fit, worth, planned: true }
+        }),
+    };
     progress.finish();
-    Ok(fit?)
+    Ok(found?)
 }

@@ -79,6 +79,8 @@ fn noise_is_needed_positive_and_only_where_it_belongs() {
 fn numbers_out_of_range_are_refused() {
     refused("error-prior-scale", &["fit", "small.csv", "y ~ age", "--prior-scale", "0"]);
     refused("error-distance", &["fit", "small.csv", "y ~ age", "--distance", "nan"]);
+    refused("error-accuracy", &["fit", "small.csv", "y ~ age", "--accuracy", "-1"]);
+    refused("error-failure-probability", &["fit", "small.csv", "y ~ age", "--failure-probability", "2"]);
     refused("error-time-limit", &["fit", "small.csv", "y ~ age", "--time-limit", "-3"]);
 }
 
@@ -87,6 +89,11 @@ fn words_that_name_nothing_are_usage_errors() {
     refused("error-method", &["fit", "small.csv", "y ~ age", "--method", "adam"]);
     refused("error-coordinates", &["plan", "small.csv", "y ~ age", "--steps", "9", "--coordinates", "polar"]);
     refused("error-no-goal", &["plan", "small.csv", "y ~ age"]);
+}
+
+#[test]
+fn auto_makes_no_planned_steps() {
+    refused("error-auto-steps", &["fit", "small.csv", "y ~ age", "--method", "auto", "--steps", "9"]);
 }
 
 #[cfg(unix)]

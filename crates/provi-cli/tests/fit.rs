@@ -27,9 +27,25 @@ const KEYS: &[&str] = &[
     "seconds",
     "plan_bound",
     "trace",
+    "certificate",
+    "estimates",
 ];
 const MODEL_KEYS: &[&str] = &["family", "formula", "prior", "noise_sd", "rows", "data_sha256"];
 const BOUND_KEYS: &[&str] = &["value", "key", "norm", "constants", "provenance", "reason"];
+
+const CERTIFICATE_KEYS: &[&str] = &["gap", "kl", "tv", "evidence", "moments", "grounds"];
+const STATEMENT_KEYS: &[&str] = &["bound", "confidence", "key", "provenance", "reason"];
+const EVIDENCE_KEYS: &[&str] = &["lower", "upper", "confidence", "key", "provenance", "reason"];
+const ESTIMATE_KEYS: &[&str] = &[
+    "kl",
+    "kl_standard_error",
+    "log_evidence",
+    "standard_error",
+    "elbo",
+    "elbo_standard_error",
+    "pareto_k",
+    "draws",
+];
 
 fn command<'a>(name: &'a str, model: &[&'a str], options: &[&'a str]) -> Vec<&'a str> {
     [&[name], model, options].concat()
@@ -37,11 +53,31 @@ fn command<'a>(name: &'a str, model: &[&'a str], options: &[&'a str]) -> Vec<&'a
 
 fn parse(text: &str) -> Value {
     let fit: Value = serde_json::from_str(text).unwrap();
-    for (value, keys) in [(&fit, KEYS), (&fit["model"], MODEL_KEYS), (&fit["plan_bound"], BOUND_KEYS)] {
+    let c = &fit["certificate"];
+    let objects = [
+        (&fit, KEYS),
+        (&fit["model"], MODEL_KEYS),
+        (&fit["plan_bound"], BOUND_KEYS),
+        (c, CERTIFICATE_KEYS),
+        (&c["evidence"], EVIDENCE_KEYS),
+        (&fit["estimates"], ESTIMATE_KEYS),
+    ];
+    for (value, keys) in objects {
         for key in keys {
             assert!(value.get(key).is_some(), "no key `{key}`");
         }
     }
+    let moments = c["moments"].as_array().unwrap();
+    assert_eq!(fit["names"].as_array().unwrap().len(), moments.len());
+    for (moment, name) in moments.iter().zip(fit["names"].as_array().unwrap()) {
+        assert_eq!(&moment["name"], name);
+        ["mean_error", "sd_error"].into_iter().for_each(|key| statement(&moment[key]));
+    }
+    ["gap", "kl", "tv"].into_iter().for_each(|key| statement(&c[key]));
+    let e = &c["evidence"];
+    assert!(e["lower"].is_number() && e["upper"].is_number() || e["reason"].is_string(), "{e}");
+    assert!(c["grounds"]["failure_probability"].is_number() && c["grounds"]["draws"].is_u64());
+    assert!(fit["estimates"]["draws"].is_u64() && fit["estimates"]["log_evidence"].is_number());
     let dim = fit["names"].as_array().unwrap().len();
     assert_eq!(fit["mean"].as_array().unwrap().len(), dim);
     let covariance = fit["covariance"].as_array().unwrap();
@@ -49,12 +85,75 @@ fn parse(text: &str) -> Value {
     fit
 }
 
+/// A bound with its confidence, key and provenance, or a reason why there is none.
+fn statement(s: &Value) {
+    assert!(STATEMENT_KEYS.iter().all(|key| s.get(key).is_some()), "{s}");
+    if s["bound"].is_null() {
+        assert!(s["reason"].is_string(), "{s}");
+    } else {
+        let confidence = s["confidence"].as_f64().unwrap();
+        assert!(s["bound"].as_f64().unwrap() >= 0.0 && confidence > 0.9 && confidence <= 1.0, "{s}");
+        assert!(s["key"].is_string() && s["provenance"] == "proved", "{s}");
+    }
+}
+
 #[test]
-fn the_demo_ends_with_a_table_and_a_proved_bound() {
+fn the_demo_ends_with_a_good_certificate_and_the_next_step() {
     let said = Bench::new().provi(&["demo"]).exits(0);
-    assert!(said.stdout.contains("radius        -3.819  0.386  -4.576  -3.063"), "{}", said.stdout);
-    assert!(said.stdout.contains("≤ 9.9"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("texture      -1.217   0.057  0.127  0.062  -1.466  -0.968"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("within 0.0449 nats of"), "{}", said.stdout);
+    assert!(said.stdout.contains("estimate, not proved"), "{}", said.stdout);
+    assert!(said.stdout.lines().last().unwrap().starts_with("next: provi fit"), "{}", said.stdout);
     assert!(!said.stdout.contains('\x1b') && !said.stderr.contains('\x1b'), "plain when not on a terminal");
+}
+
+#[test]
+fn auto_is_the_default_and_proves_the_gap() {
+    let bench = Bench::new();
+    for (model, kl) in [(W1, 1e-6), (W2, f64::INFINITY)] {
+        let said = bench.provi(&command("fit", model, &["--json", "--quiet", "--accuracy", "1e-6"])).exits(0);
+        assert_eq!(said.stderr, "");
+        let fit = parse(&said.stdout);
+        assert_eq!(fit["method"], "auto (exact)");
+        assert!(fit["certificate"]["gap"]["bound"].as_f64().unwrap() <= 1e-8);
+        assert_eq!(fit["certificate"]["gap"]["confidence"], 1.0);
+        assert!(fit["certificate"]["kl"]["bound"].as_f64().unwrap() <= kl);
+        let e = &fit["certificate"]["evidence"];
+        let estimate = fit["estimates"]["log_evidence"].as_f64().unwrap();
+        let (low, high) = (e["lower"].as_f64().unwrap(), e["upper"].as_f64().unwrap());
+        assert!(low - 1e-6 <= estimate && estimate <= high + 1e-6, "{e} {estimate}");
+    }
+}
+
+#[test]
+fn a_small_gap_does_not_pass_for_a_good_posterior() {
+    let said = Bench::new().provi(&command("fit", W2, &["--quiet"])).exits(0);
+    assert!(said.stdout.contains("nats of the best Gaussian; NOT shown to be near"), "{}", said.stdout);
+    assert!(said.stdout.contains("mean ±") && said.stdout.contains("Pareto k̂"), "{}", said.stdout);
+}
+
+#[test]
+fn an_accuracy_that_is_not_proved_is_reported() {
+    let bench = Bench::new();
+    let options = ["--method", "prox-energy", "--steps", "50", "--accuracy", "1e-12", "--quiet"];
+    let said = bench.provi(&command("fit", W2, &options)).exits(1);
+    assert!(
+        said.stderr.starts_with("a gap of at most 1e-12 nats was not proved; proved is "),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stdout.contains("certificate") && said.stdout.contains("bound  none in advance"));
+    // A sampled certificate, at another risk and with fewer draws.
+    let probit = ["W2.csv", "y ~ mean_texture", "--family", "probit", "--json", "--quiet"];
+    let options = ["--accuracy", "1e-12", "--failure-probability", "0.01", "--audit-draws", "1500"];
+    let fit = parse(&bench.provi(&command("fit", &probit, &options)).exits(1).stdout);
+    assert_eq!(fit["certificate"]["grounds"]["failure_probability"], 0.01);
+    assert!(fit["certificate"]["grounds"]["draws"].as_u64().unwrap() <= 1500);
+    assert_eq!(fit["certificate"]["kl"]["confidence"], 0.99);
 }
 
 #[test]
@@ -156,12 +255,14 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn poisson_regression_runs_without_a_promise() {
+fn poisson_regression_needs_no_smoothness() {
     let bench = Bench::new();
     bench.write("counts.csv", "visits,age\n3,1\n1,0\n0,-1\n7,2\n");
     let model = ["counts.csv", "visits ~ age", "--family", "poisson"];
-    let fit = parse(&bench.provi(&command("fit", &model, &["--steps", "100", "--json"])).exits(0).stdout);
+    let fit = parse(&bench.provi(&command("fit", &model, &["--accuracy", "1e-8", "--json"])).exits(0).stdout);
     assert!(fit["plan_bound"]["value"].is_null() && fit["plan_bound"]["reason"].is_string());
+    assert_eq!(fit["method"], "auto (exact)");
+    assert!(fit["certificate"]["kl"]["bound"].as_f64().unwrap() < 3.0);
     assert_snapshot("constants-poisson", &bench.provi(&command("constants", &model, &[])).exits(0).stdout);
 }
 

@@ -8,7 +8,7 @@ use common::{Bench, assert_snapshot};
 fn help_is_as_stored() {
     let bench = Bench::new();
     assert_snapshot("help", &bench.provi(&["--help"]).exits(0).stdout);
-    for command in ["demo", "constants", "plan", "fit"] {
+    for command in ["demo", "fit", "certify", "plan", "constants"] {
         let said = bench.provi(&[command, "--help"]).exits(0);
         assert!(said.stdout.contains("Examples:"), "{command}");
         assert_snapshot(&format!("help-{command}"), &said.stdout);

@@ -1,6 +1,7 @@
 //! `provi fit`.
 
-use provi::Seed;
+use provi::auto::Choice;
+use provi::{Auto, Seed};
 
 use super::Outcome;
 use crate::args::FitArgs;
@@ -8,11 +9,14 @@ use crate::failure::{Failure, Result};
 use crate::model::Model;
 use crate::output::fit_file::{FitFile, LARGEST_COVARIANCE};
 use crate::output::store::Store;
-use crate::output::{json, summary, table};
-use crate::run::{self, Aim};
+use crate::output::{certificate, estimates, json, summary, table};
+use crate::run::{self, Aim, Answer, Way};
+use crate::{method, worth};
 
 pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let limit = run::time_limit(args.time_limit)?;
+    let audit = worth::audit(&args.audit)?;
+    let choice = method::choose(args)?;
     let model = Model::read(&args.model)?;
     if args.json && args.out.is_none() && model.dim() > LARGEST_COVARIANCE {
         return Err(Failure::NoFolder { dim: model.dim() });
@@ -23,31 +27,53 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         start_threads(threads)?;
     }
     let aim = args.distance.map_or(Aim::Practice(args.steps), Aim::Distance);
-    let plan = aim.plan(&model, &args.method)?;
-    let fit = run::run(&plan, &model, Seed(args.seed), limit, args.quiet)?;
+    let way = match choice {
+        Choice::Auto => Way::Auto(Auto { accuracy: args.audit.accuracy, audit, ..Auto::default() }),
+        Choice::Planned(method) => {
+            Way::Planned(Box::new(aim.plan(&model, &run::planner(method, &args.step))?))
+        }
+    };
+    let answer = run::run(&way, &model, Seed(args.seed), &audit, limit, args.quiet)?;
 
-    let file = json::fit_file(&model, &plan, &fit)?;
+    let file = json::fit_file(&model, way.plan(), &answer)?;
     if let Some(store) = &store {
-        let path = store.save(&file, &fit)?;
+        let path = store.save(&file, &answer.fit)?;
         if !args.quiet && args.json {
             eprintln!("written: {}", path.display());
         }
     }
-    let proved = aim.is_met(&fit);
     let text = if args.json {
         FitFile::to_json(&file)
     } else {
-        let mut text =
-            format!("{}\n{}\n{}", summary::model(&model), table::posterior(&fit), summary::run(&fit));
+        let mut text = describe(&model, &answer);
         if let Some(store) = &store {
-            text.push_str(&format!("written to {}\n", store.fit_path().display()));
+            text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
         }
         text
     };
-    if !proved {
-        eprintln!("the accuracy asked for was not proved");
+    let mut proved = aim.is_met(&answer.fit);
+    if let Aim::Distance(distance) = aim
+        && !proved
+    {
+        eprintln!("the distance asked for, {distance}, was not proved");
+    }
+    if let Some(accuracy) = args.audit.accuracy {
+        proved &= certificate::accuracy_is_proved(&answer.worth.certificate, accuracy);
     }
     Ok(Outcome { text, proved })
+}
+
+/// Model, posterior, run, certificate and estimates.
+pub(crate) fn describe(model: &Model, answer: &Answer) -> String {
+    let certificate = &answer.worth.certificate;
+    format!(
+        "{}\n{}\n{}\n{}\n{}",
+        summary::model(model),
+        table::posterior(&answer.fit.gaussian, certificate),
+        summary::run(&answer.fit, answer.planned),
+        certificate::describe(certificate),
+        estimates::describe(&answer.worth.estimates),
+    )
 }
 
 fn start_threads(threads: u16) -> Result<()> {

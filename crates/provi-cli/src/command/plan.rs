@@ -10,11 +10,12 @@ use crate::model::Model;
 use crate::output::columns::{Columns, Side};
 use crate::output::number::{grouped, plain};
 use crate::output::{style, summary};
-use crate::run;
+use crate::{method, run};
 
 pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     let model = Model::read(&args.model)?;
-    let planner = run::planner(&model, &args.method, true)?;
+    let method = args.method.unwrap_or_else(|| method::default_plan(true));
+    let planner = run::planner(method, &args.steps);
     let mut text = summary::model(&model);
     match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
@@ -41,7 +42,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
 }
 
 /// Steps, schedule, average, and the numbers behind the promise, aligned.
-pub(crate) fn details(plan: &Plan) -> String {
+fn details(plan: &Plan) -> String {
     let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
     let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
     row("method", summary::method(&plan.method.to_string(), plan.draws));

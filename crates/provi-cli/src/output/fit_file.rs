@@ -48,6 +48,12 @@ pub(crate) struct FitFile {
     pub(crate) seconds: f64,
     pub(crate) plan_bound: BoundRecord,
     pub(crate) trace: Vec<TracePoint>,
+    /// What is proved about the answer; none in files of before there were any.
+    #[serde(default)]
+    pub(crate) certificate: Option<provi::Certificate>,
+    /// What is not proved, but measured.
+    #[serde(default)]
+    pub(crate) estimates: Option<EstimatesRecord>,
 }
 
 /// What was fitted to what.
@@ -71,6 +77,27 @@ pub(crate) struct PriorRecord {
     pub(crate) distribution: String,
     pub(crate) mean: f64,
     pub(crate) sd: f64,
+}
+
+/// Estimates, not bounds; null where infinite, or where there are none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct EstimatesRecord {
+    /// KL(q‖p), nats.
+    pub(crate) kl: Option<f64>,
+    pub(crate) kl_standard_error: Option<f64>,
+    /// log p(x).
+    pub(crate) log_evidence: Option<f64>,
+    /// Of the log evidence.
+    pub(crate) standard_error: Option<f64>,
+    pub(crate) elbo: Option<f64>,
+    pub(crate) elbo_standard_error: Option<f64>,
+    /// k̂ of the importance weights.
+    pub(crate) pareto_k: Option<f64>,
+    /// What k̂ says about the others, in words.
+    pub(crate) reliability: Option<String>,
+    pub(crate) draws: usize,
+    /// Why there are none.
+    pub(crate) reason: Option<String>,
 }
 
 /// The bound known before the first draw, or why there is none.
@@ -116,12 +143,17 @@ pub(crate) struct TracePoint {
 impl FitFile {
     /// The file's text: a key a line, lists on one line.
     pub(crate) fn to_json(&self) -> String {
-        let mut bytes = Vec::new();
-        // Neither writing to memory nor a struct with string keys can fail.
-        let _ = self.serialize(&mut Serializer::with_formatter(&mut bytes, KeyALine::default()));
-        bytes.push(b'\n');
-        String::from_utf8(bytes).unwrap_or_default()
+        to_json(self)
     }
+}
+
+/// One key a line; what is not finite is written as null.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    let mut bytes = Vec::new();
+    // Neither writing to memory nor a struct with string keys can fail.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, KeyALine::default()));
+    bytes.push(b'\n');
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Objects indented, lists and what is in them on one line.

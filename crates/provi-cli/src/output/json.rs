@@ -1,18 +1,22 @@
 //! A fit put into the words of fit.json.
 
+use provi::estimate::Estimates;
 use provi::fit::Snapshot;
-use provi::plan::{Constants, Promise};
+use provi::plan::{Constants, Coordinates, Promise};
 use provi::{Fit, Plan};
 use serde::Serialize;
 
 use super::fit_file::{
-    BoundRecord, ConstantsRecord, FitFile, LARGEST_COVARIANCE, ModelRecord, PriorRecord, SCHEMA, TracePoint,
+    BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, LARGEST_COVARIANCE, ModelRecord, PriorRecord,
+    SCHEMA, TracePoint,
 };
 use super::{sha256, store::FACTOR};
 use crate::failure::Result;
 use crate::model::Model;
+use crate::run::Answer;
 
-pub(crate) fn fit_file(model: &Model, plan: &Plan, fit: &Fit) -> Result<FitFile> {
+pub(crate) fn fit_file(model: &Model, plan: Option<&Plan>, answer: &Answer) -> Result<FitFile> {
+    let fit = &answer.fit;
     let small = model.dim() <= LARGEST_COVARIANCE;
     Ok(FitFile {
         schema: SCHEMA.to_owned(),
@@ -37,16 +41,38 @@ pub(crate) fn fit_file(model: &Model, plan: &Plan, fit: &Fit) -> Result<FitFile>
         neg_elbo_error: fit.neg_elbo.error,
         neg_elbo_exact: fit.neg_elbo.exact,
         method: fit.method.to_string(),
-        coordinates: word(plan.coordinates()).unwrap_or_default(),
+        coordinates: word(plan.map_or(Coordinates::Original, Plan::coordinates)).unwrap_or_default(),
         steps: fit.steps,
         stopped_early: fit.stopped_early,
         draws_per_step: fit.draws_per_step,
         gradient_evaluations: fit.gradient_evaluations,
         seed: fit.seed.0,
         seconds: fit.seconds,
-        plan_bound: bound(&fit.promise, plan.constants.as_ref()),
+        plan_bound: bound(&fit.promise, plan.and_then(|plan| plan.constants.as_ref())),
         trace: fit.trace.iter().map(point).collect(),
+        certificate: Some(answer.worth.certificate.clone()),
+        estimates: Some(estimates(&answer.worth.estimates)),
     })
+}
+
+/// Estimates with null for what is infinite.
+pub(crate) fn estimates(found: &std::result::Result<Estimates, String>) -> EstimatesRecord {
+    let finite = |x: f64| x.is_finite().then_some(x);
+    match found {
+        Err(reason) => EstimatesRecord { reason: Some(reason.clone()), ..EstimatesRecord::default() },
+        Ok(e) => EstimatesRecord {
+            kl: finite(e.kl),
+            kl_standard_error: finite(e.kl_se),
+            log_evidence: finite(e.log_evidence),
+            standard_error: finite(e.log_evidence_se),
+            elbo: finite(e.elbo),
+            elbo_standard_error: finite(e.elbo_se),
+            pareto_k: finite(e.pareto_k),
+            reliability: Some(e.reliability().to_string()),
+            draws: e.draws,
+            reason: None,
+        },
+    }
 }
 
 /// C, packed row by row, as little-endian doubles.
@@ -86,9 +112,9 @@ fn word(value: impl Serialize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{MethodArgs, ModelArgs};
+    use crate::args::{ModelArgs, StepArgs};
     use crate::output::store::Store;
-    use crate::run::Aim;
+    use crate::run::{self, Aim, Way};
 
     fn fitted() -> (FitFile, Fit) {
         let args = ModelArgs {
@@ -101,10 +127,11 @@ mod tests {
         let formula = args.formula.parse().unwrap();
         let table = b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n";
         let model = Model::from_bytes(table, "t.csv".to_owned(), &formula, &args).unwrap();
-        let method = MethodArgs { method: None, draws: None, coordinates: None };
-        let plan = Aim::Practice(Some(20)).plan(&model, &method).unwrap();
-        let fit = plan.run(&model.target, provi::Seed(1)).unwrap();
-        (fit_file(&model, &plan, &fit).unwrap(), fit)
+        let planner = run::planner(provi::Method::ProjStl, &StepArgs::default());
+        let plan = Aim::Practice(Some(20)).plan(&model, &planner).unwrap();
+        let way = Way::Planned(Box::new(plan));
+        let answer = run::run(&way, &model, provi::Seed(1), &provi::Audit::default(), None, true).unwrap();
+        (fit_file(&model, way.plan(), &answer).unwrap(), answer.fit)
     }
 
     #[test]
@@ -115,9 +142,29 @@ mod tests {
     }
 
     #[test]
+    fn a_fit_of_before_certificates_is_still_read() {
+        let (file, _) = fitted();
+        let mut value: serde_json::Value = serde_json::from_str(&file.to_json()).unwrap();
+        value.as_object_mut().unwrap().retain(|key, _| key != "certificate" && key != "estimates");
+        let back: FitFile = serde_json::from_value(value).unwrap();
+        assert!(back.certificate.is_none() && back.mean == file.mean);
+    }
+
+    #[test]
+    fn what_is_infinite_is_written_as_null() {
+        let flat = Estimates {
+            kl: f64::INFINITY,
+            pareto_k: f64::NAN,
+            ..Estimates::from_log_ratios(&[0.0; 9]).unwrap()
+        };
+        let text = serde_json::to_string(&estimates(&Ok(flat))).unwrap();
+        assert!(text.contains("\"kl\":null") && text.contains("\"pareto_k\":null"), "{text}");
+    }
+
+    #[test]
     fn keys_of_a_later_version_do_not_disturb() {
         let (file, _) = fitted();
-        let text = file.to_json().replacen('{', "{\"certificate\": {\"kl\": 0.1},", 1);
+        let text = file.to_json().replacen('{', "{\"prediction\": {\"kl\": 0.1},", 1);
         assert_eq!(serde_json::from_str::<FitFile>(&text).unwrap(), file);
     }
 

@@ -34,6 +34,29 @@ pub(crate) fn above(value: f64) -> String {
     nudged.into_iter().find(covers).unwrap_or_else(|| value.to_string())
 }
 
+/// A bound of at least 0 to so many significant digits, rounded up.
+pub(crate) fn bound(value: f64, digits: i32) -> String {
+    if !(value > 0.0 && value.is_finite()) {
+        return if value.is_infinite() { "∞".to_owned() } else { value.to_string() };
+    }
+    let exponent = value.log10().floor() as i32;
+    let show = |last: f64| {
+        if (-3..5).contains(&exponent) {
+            let places = (digits - 1 - exponent).max(0);
+            format!("{:.*}", places as usize, last * 10f64.powi(exponent - digits + 1))
+        } else {
+            // The digits as text: a power of ten far below 1 is not exact.
+            format!("{last}e{}", exponent - digits + 1)
+                .parse::<f64>()
+                .map_or(value.to_string(), |x| format!("{x:.*e}", (digits - 1) as usize))
+        }
+    };
+    let last = value / 10f64.powi(exponent - digits + 1);
+    let covers = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown >= value);
+    let tries = [0.0, 1.0].map(|more| show((last + more).ceil()));
+    tries.into_iter().find(covers).unwrap_or_else(|| value.to_string())
+}
+
 /// Decimals that show three digits of a positive number, within reason.
 pub(crate) fn decimals(value: f64) -> usize {
     if value > 0.0 && value.is_finite() { (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize } else { 3 }
@@ -68,6 +91,21 @@ mod tests {
             assert!(shown >= value && shown <= value * 1.0003, "{value} {text}");
         }
         assert_eq!(above(0.009_999_999), "0.01");
+    }
+
+    #[test]
+    fn a_short_bound_is_never_shown_smaller() {
+        for i in 1..20_000 {
+            let value = 1.0037f64.powi(i - 10_000);
+            for digits in [2, 3] {
+                let shown: f64 = bound(value, digits).parse().unwrap();
+                assert!(shown >= value && shown <= value * 1.2, "{value} {shown}");
+            }
+        }
+        assert_eq!(
+            [0.0, 1.4321e-11, 0.01, 0.044_81, 9.999, 1717.2, 3.2e7].map(|x| bound(x, 3)),
+            ["0", "1.44e-11", "0.0100", "0.0449", "10.00", "1720", "3.20e7"]
+        );
     }
 
     #[test]

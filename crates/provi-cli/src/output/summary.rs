@@ -5,6 +5,7 @@ use provi::target::Family;
 use provi::{Fit, Plan};
 
 use super::number::{above, grouped, plain};
+use super::wrap::wrapped;
 use crate::model::Model;
 
 /// Family, formula, rows and prior.
@@ -12,9 +13,9 @@ pub(crate) fn model(model: &Model) -> String {
     let chosen =
         if model.family_chosen && model.noise_sd().is_none() { ", as the response is binary" } else { "" };
     format!(
-        "model  {}{chosen}\n       {}\n       {}, {}\nprior  normal(0, {}) on every coefficient\n",
+        "model  {}{chosen}\n{}       {}, {}\nprior  normal(0, {}) on every coefficient\n",
         family(model.family),
-        formula(&model.formula),
+        wrapped("       ", 9, &formula(&model.formula)),
         counted(model.rows as u64, "row"),
         counted(model.dim() as u64, "coefficient"),
         plain(model.prior_scale),
@@ -40,13 +41,15 @@ fn formula(text: &str) -> String {
 }
 
 /// One line before a run.
-pub(crate) fn announcement(model: &Model, plan: &Plan) -> String {
-    format!(
-        "fitting {} by {}: {}",
-        counted(model.dim() as u64, "coefficient"),
-        method(&plan.method.to_string(), plan.draws),
-        counted(plan.steps, "step")
-    )
+pub(crate) fn announcement(model: &Model, plan: Option<&Plan>) -> String {
+    let what = counted(model.dim() as u64, "coefficient");
+    match plan {
+        None => format!("fitting {what} by auto"),
+        Some(plan) => {
+            let method = method(&plan.method.to_string(), plan.draws);
+            format!("fitting {what} by {method}: {}", counted(plan.steps, "step"))
+        }
+    }
 }
 
 /// The method with its draws.
@@ -67,8 +70,8 @@ pub(crate) fn coordinates(coordinates: Coordinates) -> String {
     }
 }
 
-/// ELBO, effort and promise of a fit.
-pub(crate) fn run(fit: &Fit) -> String {
+/// ELBO, effort and, for planned steps, their promise.
+pub(crate) fn run(fit: &Fit, planned: bool) -> String {
     let elbo = -fit.neg_elbo.value;
     let error = above(fit.neg_elbo.error);
     let grounds = if fit.neg_elbo.exact {
@@ -83,7 +86,7 @@ pub(crate) fn run(fit: &Fit) -> String {
         counted(fit.steps, "step"),
         fit.seconds,
         fit.seed.0,
-        promise(&fit.promise)
+        if planned { promise(&fit.promise) } else { String::new() }
     )
 }
 
@@ -101,11 +104,11 @@ pub(crate) fn promise(promise: &Promise) -> String {
         }
         _ => {
             let reason = promise.reason.as_deref().unwrap_or("no statement covers these steps");
-            format!("bound  none in advance: {reason}\n")
+            wrapped("bound  ", 7, &format!("none in advance: {reason}"))
         }
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
+pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }

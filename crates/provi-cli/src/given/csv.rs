@@ -1,0 +1,42 @@
+//! A Gaussian in CSV: the header `name,mean,<name1>,<name2>,…`, then a row for each coefficient.
+
+use std::path::Path;
+
+use super::{BadFit, Given, Spread, checked};
+
+pub(super) fn read(text: &str, path: &Path) -> Result<Given, BadFit> {
+    let mut reader =
+        csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
+    let unreadable = |error: csv::Error| BadFit::Unreadable(error.to_string());
+    let header: Vec<String> = reader.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
+    if header.len() < 3 || header[0] != "name" || header[1] != "mean" {
+        return Err(BadFit::Header(header.iter().take(6).cloned().collect::<Vec<_>>().join(",")));
+    }
+    let columns = &header[2..];
+    let (mut names, mut mean, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    for record in reader.records() {
+        let record = record.map_err(unreadable)?;
+        let name = record.get(0).unwrap_or_default().to_owned();
+        if record.len() != header.len() {
+            let place = format!("the row of `{name}`");
+            return Err(BadFit::Row { place, found: record.len(), expected: header.len() });
+        }
+        let number = |column: usize| {
+            let found = record[column].to_owned();
+            found.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(|| BadFit::NotNumber {
+                place: format!("`{}` of `{name}`", header[column]),
+                found: format!("`{found}`"),
+            })
+        };
+        mean.push(number(1)?);
+        rows.push((2..header.len()).map(number).collect::<Result<Vec<f64>, _>>()?);
+        names.push(name);
+    }
+    // Columns may stand in another order than rows.
+    let differ = || BadFit::Columns { columns: columns.to_vec(), rows: names.clone() };
+    let places: Option<Vec<usize>> = names.iter().map(|n| columns.iter().position(|c| c == n)).collect();
+    let places = places.filter(|p| p.len() == columns.len()).ok_or_else(differ)?;
+    let entries = rows.iter().flat_map(|row| places.iter().map(|&j| row[j])).collect();
+    let spread = checked(&mean, Spread::Covariance(entries))?;
+    Ok(Given { path: path.to_owned(), names: Some(names), mean, spread, record: None })
+}

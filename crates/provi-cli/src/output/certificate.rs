@@ -1,0 +1,149 @@
+//! The certificate in words: a headline, five lines, and the probability they share.
+
+use provi::certificate::{Certificate, MomentStatement, Statement};
+use provi::{Provenance, certificate::Interval};
+
+use super::number::{bound, decimals, grouped};
+use super::wrap::wrapped;
+
+/// Where the values begin.
+const INDENT: usize = 24;
+/// A KL bound above this one says little: TV can be nearly ¼; above the next, nothing.
+const LITTLE: f64 = 0.1;
+const NOTHING: f64 = 1.0;
+
+pub(crate) fn describe(c: &Certificate) -> String {
+    let rows = [
+        ("gap to best Gaussian", value(&c.gap, " nats")),
+        ("KL to posterior", value(&c.kl, " nats")),
+        ("total variation", value(&c.tv, "")),
+        ("moments", moments(&c.moments)),
+        ("log evidence", evidence(&c.evidence)),
+    ];
+    let width = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).map(|(v, _)| v.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let mut text = wrapped("certificate  ", 13, &headline(c));
+    for (name, row) in rows {
+        let name = format!("  {name:<22}");
+        match row {
+            Ok((value, grounds)) => text.push_str(&format!("{name}{value:<width$}  {grounds}\n")),
+            Err(reason) => text.push_str(&wrapped(&name, INDENT, &format!("not proved: {reason}"))),
+        }
+    }
+    text.push_str(&probability(c));
+    text
+}
+
+/// Both distances, so that a tiny gap does not pass for a good posterior.
+fn headline(c: &Certificate) -> String {
+    let gap = match c.gap.bound {
+        Some(gap) => format!("within {} nats of the best Gaussian", bound(gap, 3)),
+        None => "not shown to be near the best Gaussian".to_owned(),
+    };
+    let kl = match c.kl.bound {
+        Some(kl) if kl <= LITTLE => format!("within {} nats of the posterior", bound(kl, 3)),
+        Some(kl) if kl <= NOTHING => {
+            format!("within {} nats of the posterior, which is loose", bound(kl, 3))
+        }
+        Some(kl) => {
+            format!("NOT shown to be near the posterior: KL ≤ {} nats says next to nothing", bound(kl, 3))
+        }
+        None => "NOT shown to be near the posterior: no KL bound".to_owned(),
+    };
+    format!("{gap}; {kl}")
+}
+
+/// A value with its grounds, or the reason why there is none.
+type Row = Result<(String, String), String>;
+
+fn value(s: &Statement, unit: &str) -> Row {
+    match s.bound {
+        Some(x) => Ok((format!("≤ {}{unit}", bound(x, 3)), grounds(s))),
+        None => Err(reason(&s.reason)),
+    }
+}
+
+fn moments(moments: &[MomentStatement]) -> Row {
+    let worst = |pick: fn(&MomentStatement) -> &Statement| {
+        let size = |s: &Statement| s.bound.unwrap_or(f64::INFINITY);
+        moments.iter().map(pick).max_by(|a, b| size(a).total_cmp(&size(b)))
+    };
+    match (worst(|m| &m.mean_error), worst(|m| &m.sd_error)) {
+        (Some(Statement { bound: Some(mean), .. }), Some(s @ Statement { bound: Some(sd), .. })) => {
+            Ok((format!("means ± {}, sds ± {}", bound(*mean, 3), bound(*sd, 3)), grounds(s)))
+        }
+        (Some(s @ Statement { bound: None, .. }), _) | (_, Some(s)) => Err(reason(&s.reason)),
+        _ => Err("no coefficients".to_owned()),
+    }
+}
+
+fn evidence(e: &Interval) -> Row {
+    match (e.lower, e.upper) {
+        (Some(lower), Some(upper)) => {
+            let places = decimals(upper - lower).clamp(2, 8);
+            let (low, high) = (outward(lower, places, f64::floor), outward(upper, places, f64::ceil));
+            Ok((format!("{low} to {high}"), key(e.key.as_deref(), e.provenance)))
+        }
+        (Some(lower), None) => {
+            Err(format!("an upper bound ({}); at least {}", reason(&e.reason), outward(lower, 4, f64::floor)))
+        }
+        _ => Err(reason(&e.reason)),
+    }
+}
+
+/// Rounded away from the interval.
+fn outward(x: f64, places: usize, round: fn(f64) -> f64) -> String {
+    let scale = 10f64.powi(places as i32);
+    format!("{:.places$}", round(x * scale) / scale)
+}
+
+fn reason(reason: &Option<String>) -> String {
+    reason.clone().unwrap_or_else(|| "no bound".to_owned())
+}
+
+/// "[cert-gap], certain".
+fn grounds(s: &Statement) -> String {
+    let certain = if s.confidence.is_some_and(|c| c >= 1.0) { ", certain" } else { "" };
+    format!("{}{certain}", key(s.key.as_deref(), s.provenance))
+}
+
+fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
+    let constants = match provenance {
+        None | Some(Provenance::Proved) => String::new(),
+        Some(weaker) => format!(", constants {weaker}"),
+    };
+    format!("[{}]{constants}", key.unwrap_or("no key"))
+}
+
+/// What the sampled statements share.
+fn probability(c: &Certificate) -> String {
+    let sampled = [&c.gap, &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
+    if !sampled {
+        return String::new();
+    }
+    wrapped(
+        "  ",
+        2,
+        &format!(
+            "holds as a whole with probability 1 − {:e}, over the {} draws of the audit",
+            c.grounds.failure_probability,
+            grouped(c.grounds.draws)
+        ),
+    )
+}
+
+/// Whether the gap is proved to be that small; if not, what is proved instead goes to standard error.
+pub(crate) fn accuracy_is_proved(c: &Certificate, accuracy: f64) -> bool {
+    let proved = c.proves_gap(accuracy);
+    if !proved {
+        let instead = match (c.gap.bound, &c.gap.reason) {
+            (Some(gap), _) => format!("proved is {} nats", bound(gap, 3)),
+            (None, why) => format!("nothing is: {}", reason(why)),
+        };
+        eprint!(
+            "{}",
+            wrapped("", 0, &format!("a gap of at most {accuracy:e} nats was not proved; {instead}"))
+        );
+    }
+    proved
+}

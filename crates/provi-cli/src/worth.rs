@@ -1,0 +1,74 @@
+//! What an answer is worth: its certificate, and the estimates beside it.
+
+use provi::certificate::Statement;
+use provi::estimate::{Estimates, estimate};
+use provi::estimator::Evaluator;
+use provi::scalar::{Positive, Probability};
+use provi::{Audit, Certificate, Gaussian, Seed, Target};
+
+use crate::args::AuditArgs;
+use crate::failure::Result;
+use crate::model::Model;
+
+/// Draws behind the estimates.
+const ESTIMATE_DRAWS: usize = 4000;
+
+/// What is proved and what is estimated about one Gaussian.
+#[derive(Clone, Debug)]
+pub(crate) struct Worth {
+    /// Every bound in it is finite.
+    pub(crate) certificate: Certificate,
+    /// Or why there are none.
+    pub(crate) estimates: std::result::Result<Estimates, String>,
+}
+
+impl Worth {
+    /// Audits q. An audit that fails leaves a certificate that claims nothing: the answer is still one.
+    pub(crate) fn measure(model: &Model, q: &Gaussian, seed: Seed, audit: &Audit) -> Self {
+        let certificate = match audit.run(Evaluator::Parallel(&model.target), q, seed) {
+            Ok(audited) => audited.certificate,
+            Err(error) => Certificate::nothing(&model.target.names(), &format!("the audit failed: {error}")),
+        };
+        Self::of(certificate, model, q, seed)
+    }
+
+    /// From a certificate that exists, with estimates from fresh draws.
+    pub(crate) fn of(certificate: Certificate, model: &Model, q: &Gaussian, seed: Seed) -> Self {
+        let estimates = estimate(Evaluator::Parallel(&model.target), q, seed, ESTIMATE_DRAWS);
+        Self { certificate: finite(certificate), estimates: estimates.map_err(|error| error.to_string()) }
+    }
+}
+
+/// The audit that was asked for; numbers out of range are refused before the work, not after.
+pub(crate) fn audit(args: &AuditArgs) -> Result<Audit> {
+    let default = Audit::default();
+    if let Some(accuracy) = args.accuracy {
+        Positive::new("accuracy", accuracy)?;
+    }
+    let delta = args.failure_probability.unwrap_or(default.failure_probability);
+    Probability::new("failure probability", delta)?;
+    Ok(Audit { failure_probability: delta, draws: args.audit_draws.unwrap_or(default.draws), ..default })
+}
+
+/// An infinite bound is none; a file has no word for it.
+fn finite(mut certificate: Certificate) -> Certificate {
+    let tidy = |s: &mut Statement| {
+        if s.bound.is_some_and(|bound| !bound.is_finite()) {
+            *s = Statement {
+                bound: None,
+                confidence: None,
+                reason: Some("no finite bound".to_owned()),
+                ..s.clone()
+            };
+        }
+    };
+    let c = &mut certificate;
+    [&mut c.gap, &mut c.kl, &mut c.tv].into_iter().for_each(tidy);
+    c.moments.iter_mut().flat_map(|m| [&mut m.mean_error, &mut m.sd_error]).for_each(tidy);
+    c.evidence.lower = c.evidence.lower.filter(|x| x.is_finite());
+    c.evidence.upper = c.evidence.upper.filter(|x| x.is_finite());
+    if (c.evidence.lower.is_none() || c.evidence.upper.is_none()) && c.evidence.reason.is_none() {
+        c.evidence.reason = Some("no finite bound".to_owned());
+    }
+    certificate
+}

@@ -1,0 +1,193 @@
+//! Certifying fits, one's own and other tools', through the real binary.
+
+mod common;
+
+use common::{Bench, assert_snapshot};
+use serde_json::{Value, json};
+
+const W2: &[&str] = &["W2.csv", "y ~ .", "--family", "bernoulli", "--prior-scale", "1"];
+const SMALL: &str = "y,age,dose\n1,0.3,0.5\n0,0.4,1.5\n0,-0.2,2.5\n1,0.5,0.1\n1,-1,1\n";
+
+/// A fit of W2 in `w2/fit.json`, and its content.
+fn fitted(bench: &Bench) -> Value {
+    bench.provi(&[&["fit"], W2, &["--out", "w2", "--quiet"]].concat()).exits(0);
+    serde_json::from_str(&std::fs::read_to_string(bench.path("w2/fit.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_fit_is_reproduced_from_its_file_and_the_data() {
+    let bench = Bench::new();
+    fitted(&bench);
+    let said = bench.provi(&["certify", "w2", "W2.csv", "--accuracy", "1e-6"]).exits(0);
+    assert!(said.stdout.contains("every stored claim is reproduced, from fresh draws with seed 1"));
+    assert_eq!(said.stderr, "");
+    let said = bench.provi(&["certify", "w2/fit.json", "W2.csv", "--seed", "7", "--json"]).exits(0);
+    let report: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(report["reproduced"], true);
+    assert_eq!(report["seed"], 7);
+    assert!(report["certificate"]["gap"]["bound"].as_f64().unwrap() <= 1e-8);
+    assert!(report["stored"]["gap"]["bound"].is_number() && report["estimates"]["pareto_k"].is_number());
+    let said = bench.provi(&["certify", "w2", "W2.csv", "--accuracy", "1e-20"]).exits(1);
+    assert!(said.stderr.contains("was not proved; proved is"), "{}", said.stderr);
+    // What is given on the command line, if the same, does no harm.
+    bench.provi(&[&["certify", "w2"], W2].concat()).exits(0);
+}
+
+#[test]
+fn a_forged_fit_is_found_out() {
+    let bench = Bench::new();
+    let fit = fitted(&bench);
+    let forged = |what: &str, change: &dyn Fn(&mut Value)| {
+        let mut fit = fit.clone();
+        change(&mut fit);
+        bench.write("forged.json", &fit.to_string());
+        let said = bench.provi(&["certify", "forged.json", "W2.csv"]).exits(1);
+        assert!(said.stderr.contains("not reproduced: ") && said.stderr.contains(what), "{}", said.stderr);
+        assert!(said.stdout.contains("NOT reproduced"), "{}", said.stdout);
+    };
+    forged("gap", &|fit| fit["mean"][3] = json!(fit["mean"][3].as_f64().unwrap() + 0.01));
+    forged("gap", &|fit| {
+        let gap = &mut fit["certificate"]["gap"]["bound"];
+        *gap = json!(gap.as_f64().unwrap() / 2.0);
+    });
+    forged("KL", &|fit| fit["certificate"]["kl"]["bound"] = json!(0.01));
+    forged("mean ± of mean_radius", &|fit| {
+        fit["certificate"]["moments"][1]["mean_error"]["bound"] = json!(1e-3);
+    });
+    forged("log evidence", &|fit| fit["certificate"]["evidence"]["upper"] = json!(-55.0));
+    forged("ELBO", &|fit| fit["neg_elbo"] = json!(55.0));
+}
+
+#[test]
+fn what_was_sampled_cannot_be_called_certain() {
+    let bench = Bench::new();
+    let model = ["W2.csv", "y ~ mean_texture", "--family", "probit", "--out", "fit", "--quiet"];
+    bench.provi(&[&["fit"], &model[..]].concat()).exits(0);
+    bench.provi(&["certify", "fit", "W2.csv"]).exits(0);
+    let path = bench.path("fit/fit.json");
+    let mut fit: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let gap = &mut fit["certificate"]["gap"];
+    (gap["bound"], gap["confidence"]) = (json!(1e-9), json!(1));
+    bench.write("forged.json", &fit.to_string());
+    bench.provi(&["certify", "forged.json", "W2.csv"]).exits(1);
+}
+
+#[test]
+fn fewer_draws_than_the_file_had_refute_nothing() {
+    let bench = Bench::new();
+    let model = ["W2.csv", "y ~ mean_texture + mean_symmetry", "--out", "fit", "--quiet"];
+    bench.provi(&[&["fit"], &model[..]].concat()).exits(0);
+    let said = bench.provi(&["certify", "fit", "W2.csv", "--audit-draws", "500"]).exits(0);
+    assert!(said.stdout.contains("not comparable"), "{}", said.stdout);
+}
+
+#[test]
+fn a_planned_fit_is_reproduced_too() {
+    let bench = Bench::new();
+    let planned = ["--method", "proj-stl", "--steps", "300", "--out", "w2", "--quiet"];
+    bench.provi(&[&["fit"], W2, &planned[..]].concat()).exits(0);
+    bench.provi(&["certify", "w2", "W2.csv"]).exits(0);
+}
+
+#[test]
+fn another_tools_gaussian_is_certified_in_any_order() {
+    let bench = Bench::new();
+    let fit = fitted(&bench);
+    let (names, mean) = (fit["names"].as_array().unwrap(), fit["mean"].as_array().unwrap());
+    let rows = fit["covariance"].as_array().unwrap();
+    let backwards = |list: &Vec<Value>| list.iter().rev().cloned().collect::<Vec<_>>();
+    let turned: Vec<_> = backwards(rows).iter().map(|row| backwards(row.as_array().unwrap())).collect();
+    let named = json!({"names": backwards(names), "m": backwards(mean), "S": turned});
+    let plain = json!({"mean": mean, "cov": rows});
+    let gap = |file: &str| {
+        let said = bench.provi(&[&["certify", file], W2, &["--json"]].concat()).exits(0);
+        let report: Value = serde_json::from_str(&said.stdout).unwrap();
+        assert!(report["stored"].is_null() && report["reproduced"].is_null());
+        report["certificate"]["gap"]["bound"].as_f64().unwrap()
+    };
+    bench.write("named.json", &named.to_string()).write("plain.json", &plain.to_string());
+    assert!(gap("named.json") <= 1e-8 && gap("plain.json") <= 1e-8);
+
+    let mut csv = format!("name,mean,{}\n", texts(names).join(","));
+    for i in (0..names.len()).rev() {
+        let row: Vec<String> = rows[i].as_array().unwrap().iter().map(Value::to_string).collect();
+        csv += &format!("{},{},{}\n", names[i].as_str().unwrap(), mean[i], row.join(","));
+    }
+    bench.write("fit.csv", &csv);
+    assert!(gap("fit.csv") <= 1e-8);
+}
+
+fn texts(names: &[Value]) -> Vec<&str> {
+    names.iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_factor_may_be_full_packed_or_ragged() {
+    let bench = Bench::new();
+    bench.write("small.csv", SMALL);
+    let gap = |text: &str| {
+        bench.write("q.json", text);
+        let said = bench.provi(&["certify", "q.json", "small.csv", "y ~ age", "--json"]).exits(0);
+        let report: Value = serde_json::from_str(&said.stdout).unwrap();
+        report["certificate"]["gap"]["bound"].as_f64().unwrap()
+    };
+    let packed = gap(r#"{"m": [0.3, 0.2], "L": [0.9, 0.1, 1.1]}"#);
+    let same = |text: &str| assert!((gap(text) - packed).abs() <= 1e-9 * packed, "{text}");
+    same(r#"{"mean": [0.3, 0.2], "C": [[0.9, 0], [0.1, 1.1]]}"#);
+    same(r#"{"mean": [0.3, 0.2], "factor": [[0.9], [0.1, 1.1]], "covariance": null}"#);
+    same(r#"{"mean": [0.3, 0.2], "S": [[0.81, 0.09], [0.09, 1.22]]}"#);
+    same(r#"{"mean": [0.3, 0.2], "S": [0.81, 0.09, 0.09, 1.22]}"#);
+    // A triangular factor in another order than the model's.
+    same(
+        r#"{"names": ["age", "(Intercept)"], "mean": [0.2, 0.3],
+        "L": [1.104536101718726, 0.08148217143826668, 0.8963038858209335]}"#,
+    );
+}
+
+#[test]
+fn other_data_and_other_models_need_force() {
+    let bench = Bench::new();
+    bench.write("small.csv", SMALL).write("other.csv", &SMALL.replace("0.3", "0.35"));
+    bench.provi(&["fit", "small.csv", "y ~ .", "--out", "fit", "--quiet"]).exits(0);
+    let said = bench.provi(&["certify", "fit", "other.csv"]).exits(2);
+    assert_snapshot("error-certify-data", &said.stderr);
+    let said = bench.provi(&["certify", "fit", "other.csv", "--force"]).exits(1);
+    assert!(said.stderr.contains("not reproduced"), "{}", said.stderr);
+    let said = bench.provi(&["certify", "fit", "small.csv", "--prior-scale", "1"]).exits(2);
+    assert_snapshot("error-certify-model", &said.stderr);
+}
+
+#[test]
+fn what_is_no_fit_is_refused_with_its_place() {
+    let bench = Bench::new();
+    bench.write("small.csv", SMALL);
+    let refused = |name: &str, text: &str| {
+        bench.write("q", text);
+        let said = bench.provi(&["certify", "q", "small.csv", "y ~ age"]).exits(2);
+        assert_eq!(said.stdout, "");
+        assert_snapshot(&format!("error-certify-{name}"), &said.stderr);
+    };
+    refused("size", r#"{"mean": [1, 2, 3], "cov": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}"#);
+    refused("covariance-size", r#"{"mean": [1, 2], "cov": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}"#);
+    refused("ragged", r#"{"mean": [1, 2], "cov": [[1, 0], [0]]}"#);
+    refused("indefinite", r#"{"mean": [1, 2], "cov": [[1, 2], [2, 1]]}"#);
+    refused("asymmetric", r#"{"mean": [1, 2], "cov": [[1, 0.5], [0, 1]]}"#);
+    refused("nan", r#"{"mean": [1, NaN], "cov": [[1, 0], [0, 1]]}"#);
+    refused("null", r#"{"mean": [1, null], "cov": [[1, 0], [0, 1]]}"#);
+    refused("names", r#"{"names": ["(Intercept)", "aeg"], "mean": [1, 2], "cov": [[1, 0], [0, 1]]}"#);
+    refused("twice", r#"{"names": ["age", "age"], "mean": [1, 2], "cov": [[1, 0], [0, 1]]}"#);
+    refused("no-mean", r#"{"cov": [[1, 0], [0, 1]]}"#);
+    refused("no-spread", r#"{"mean": [1, 2]}"#);
+    refused("upper", r#"{"mean": [1, 2], "L": [[1, 0.5], [0, 1]]}"#);
+    refused("header", "coefficient,mean,sd\nage,1,2\n");
+    refused("csv-nan", "name,mean,(Intercept),age\n(Intercept),1,1,0\nage,nan,0,1\n");
+    refused("csv-columns", "name,mean,(Intercept),dose\n(Intercept),1,1,0\nage,1,0,1\n");
+    refused("csv-short", "name,mean,(Intercept),age\n(Intercept),1,1,0\nage,1,0\n");
+    refused("record", r#"{"schema": "provi-fit/1", "mean": [1, 2]}"#);
+
+    bench.write("q", r#"{"mean": [1, 2], "cov": [[1, 0], [0, 1]]}"#);
+    let said = bench.provi(&["certify", "q", "small.csv"]).exits(2);
+    assert_snapshot("error-certify-no-formula", &said.stderr);
+    let said = bench.provi(&["certify", "nowhere", "small.csv", "y ~ age"]).exits(2);
+    assert!(said.stderr.contains("`nowhere` is no fit to certify: it cannot be read"), "{}", said.stderr);
+}
