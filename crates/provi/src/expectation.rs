@@ -75,7 +75,7 @@ impl Moments {
     pub(crate) fn neg_elbo_gradient_error(&self, q: &Gaussian<Triangular>) -> f64 {
         let d = q.dim();
         let reciprocals: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].powi(-2)).sum();
-        let product = self.hessian.frobenius_norm() * crate::norm(q.factor());
+        let product = product_size(&self.hessian, q);
         self.gradient_error + (d as f64 + 8.0) * f64::EPSILON * (product + reciprocals.sqrt())
     }
 
@@ -99,6 +99,19 @@ impl Moments {
     }
 }
 
+/// ‖|H||C|‖_F, at most, for a positive semidefinite H: |H_ij| ≤ √(H_iiH_jj) makes it ‖h‖·‖|C|ᵀh‖, h = √diag H. Entry by
+/// entry, so that columns of very different size do not multiply each other's rounding.
+fn product_size(hessian: &Matrix, q: &Gaussian<Triangular>) -> f64 {
+    let d = q.dim();
+    let roots: Vec<f64> = (0..d).map(|i| hessian[(i, i)].abs().sqrt()).collect();
+    let mut pulled = vec![0.0; d];
+    for i in 0..d {
+        let row = &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
+        pulled.iter_mut().zip(row).for_each(|(sum, c)| *sum += roots[i] * c.abs());
+    }
+    crate::norm(&roots) * crate::norm(&pulled) * (1.0 + 1e-10)
+}
+
 /// f(w), the negative ELBO with every constant, for a target with exact expectations.
 pub fn neg_elbo(target: &dyn Expectations, q: &Gaussian<Triangular>) -> Result<f64> {
     let mut moments = Moments::new(q.dim());
@@ -120,18 +133,22 @@ impl Expectations for Glm {
         let mut terms = quadrature::expect(self.family, &means, &deviations, &self.response);
 
         let unit = (rows + d + 16) as f64 * f64::EPSILON;
-        // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d‖a_n‖(‖m‖ + ‖C‖_F) + ε|μ_n|, and the
-        // expectations by δ_n times their slopes, which θ_max bounds where there is one.
+        // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
+        // rows of C, and the expectations by δ_n times their slopes, which θ_max bounds where there is one.
         let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
+        let row = |i: usize| &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
+        let scales: Vec<f64> = (0..d).map(|i| q.mean()[i].abs() + crate::norm(row(i))).collect();
         let factor_norm = crate::norm(q.factor());
-        let reach = crate::norm(q.mean()) + factor_norm;
         let steepest = self.family.curvature_range().1;
-        let (mut value, mut value_error, mut gradient_error, mut trace) = (0.0, 0.0, 0.0, 0.0);
+        let (mut value, mut value_error, mut gradient_error) = (0.0, 0.0, 0.0);
         for n in 0..rows {
             let w = self.weights[n];
-            let mut square = 0.0;
-            self.design.for_each_in_row(n, |_, x| square += x * x);
-            let off = predictor_unit * square.sqrt() * reach + f64::EPSILON * means[n].abs();
+            let (mut square, mut reach) = (0.0, means[n].abs());
+            self.design.for_each_in_row(n, |j, x| {
+                square += x * x;
+                reach += x.abs() * scales[j];
+            });
+            let off = predictor_unit * reach;
             let (first, second) = (terms.first[n].abs(), terms.second[n].abs());
             value += w * terms.value[n];
             value_error += w
@@ -142,7 +159,6 @@ impl Expectations for Glm {
             let size = std::f64::consts::SQRT_2 * w * square.sqrt() * deviations[n].max(1.0);
             let slope = steepest.unwrap_or((1.0 + deviations[n]) * second);
             gradient_error += size * (terms.slope_error[n] + unit * (first + second) + off * slope);
-            trace += w * second * square;
             terms.first[n] *= w;
             terms.second[n] *= w;
         }
@@ -157,8 +173,8 @@ impl Expectations for Glm {
         let forms = precision * (distance * distance + factor_norm * factor_norm);
         self.design.add_weighted_gram(&terms.second, &mut out.hessian);
         out.value_error = value_error + unit * (forms + self.constant().abs());
-        // AᵀDA loses at most u‖·‖ of Σ_n |a_n||a_n|ᵀ, whose norm is the trace, before it meets C.
-        let gram = self.design.gram_terms() as f64 * f64::EPSILON * trace * factor_norm;
+        // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
+        let gram = self.design.gram_terms() as f64 * f64::EPSILON * product_size(&out.hessian, q);
         out.gradient_error =
             gradient_error + gram + unit * (crate::norm(&out.gradient) + precision * distance);
         out.provenance = terms.provenance;

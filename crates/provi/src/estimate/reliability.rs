@@ -47,7 +47,9 @@ impl fmt::Display for Reliability {
             Self::Exact => "exact: all importance weights are equal",
             Self::Good => "good: the estimates and their standard errors can be believed",
             Self::Usable => "usable: expect errors larger than the standard errors",
-            Self::Unreliable => "unreliable: q misses mass of p; do not use these estimates",
+            Self::Unreliable => {
+                "unreliable: the weights have a heavy tail, so these estimates can be far off"
+            }
             Self::Unknown => "unknown: too few distinct weights to judge; take more draws",
         })
     }
