@@ -24,8 +24,8 @@ fn certified_and_true(target: &Glm, draws: u64) -> (f64, f64) {
     let bound = c.kl.bound.unwrap();
     let width = c.evidence.upper.unwrap() - c.evidence.lower.unwrap();
     assert!(width >= bound && width <= bound + 1e-6, "evidence {width}, KL {bound}");
-    let (truth, error, shape) = study::sampled_kl(target, &q, 6_000, 3);
-    assert!(shape < 0.5 && error < 0.2 * truth, "the truth is not known: {truth} ± {error}, k̂ = {shape}");
+    let (truth, error, shape) = study::sampled_kl(target, &q, 50_000, 3);
+    assert!(shape < 0.5 && error < 0.05 * truth, "the truth is not known: {truth} ± {error}, k̂ = {shape}");
     assert!(bound > truth - 6.0 * error);
     (bound, truth - 4.0 * error)
 }
