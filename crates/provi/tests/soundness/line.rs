@@ -171,6 +171,9 @@ impl<'a> Line<'a> {
             rates,
             reach,
         };
+        // f by the library's expectations is E_q D, summed here without them.
+        let direct = simpson(-16.0, 16.0, 400, |x| normal(x) * out.log_ratio(x));
+        assert!((direct - f).abs() < 1e-7 * (1.0 + f.abs()), "{}: f {f}, E_q D {direct}", problem.name);
         out.fisher = simpson(-9.0, 9.0, 200, |x| normal(x) * out.residual(x).powi(2));
         let wide = out.reach.max(9.0);
         out.variation = 0.5 * simpson(-wide, wide, 1500, |x| (out.density(x) - normal(x)).abs());

@@ -295,7 +295,7 @@ pub(crate) fn problem(index: u64) -> Problem {
     let blocks: Vec<usize> = match (index / 4) % 5 {
         0 => vec![1],
         1 => vec![2],
-        2 if index % 3 == 0 => vec![3],
+        2 if index.is_multiple_of(3) => vec![3],
         2 => vec![1, 1],
         _ => {
             let d = dice.whole(3, 40);
@@ -328,6 +328,6 @@ pub(crate) fn problem(index: u64) -> Problem {
         family.name(),
         if separable { " separable" } else { "" }
     );
-    Recipe { family, blocks, rows, precision, scale, separable, decorated, rotated: index % 7 != 0 }
+    Recipe { family, blocks, rows, precision, scale, separable, decorated, rotated: !index.is_multiple_of(7) }
         .build(name, &mut dice)
 }

@@ -56,9 +56,9 @@ fn verdicts(plants: &[Plant]) -> Vec<(usize, usize, String)> {
                 for (what, bound, truth) in claims {
                     let miss = truth - bound - 1e-7 * (1.0 + truth.abs());
                     out[index].0 += 1;
-                    if !(miss <= 0.0) {
+                    if miss.is_nan() || miss > 0.0 {
                         out[index].1 += 1;
-                        if !(miss <= worst[index]) {
+                        if miss.is_nan() || miss > worst[index] {
                             worst[index] = miss;
                             out[index].2 = format!(
                                 "{what} {bound:.6} < {truth:.6}: {}, ({shift}, {scale})",

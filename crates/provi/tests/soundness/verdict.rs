@@ -28,7 +28,7 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn is_violated(&self) -> bool {
-        !(self.bound >= self.truth - self.tolerance)
+        self.bound.is_nan() || self.truth.is_nan() || self.bound < self.truth - self.tolerance
     }
 }
 

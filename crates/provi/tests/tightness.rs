@@ -1,0 +1,67 @@
+//! The certificates are not only true but close: ratios to the true KL on standard regressions.
+//!
+//! `docs/tightness.md` has the full table, by `cargo run --release -p provi --example tightness`.
+#![allow(dead_code)] // the modules of the soundness suite bring more than this needs
+
+mod common;
+
+#[path = "soundness/answers.rs"]
+mod answers;
+#[path = "soundness/problem.rs"]
+mod problem;
+#[path = "soundness/study.rs"]
+mod study;
+
+use provi::Provenance;
+use provi::target::Glm;
+
+/// The certified KL and the true one less four standard errors, so that the ratio is not flattered.
+fn certified_and_true(target: &Glm, draws: u64) -> (f64, f64) {
+    let (q, audited) = study::audited(target, draws);
+    let c = &audited.certificate;
+    assert_eq!(c.kl.key.as_deref(), Some("local-kl"));
+    assert_eq!(c.kl.provenance, Some(Provenance::Proved));
+    let bound = c.kl.bound.unwrap();
+    let width = c.evidence.upper.unwrap() - c.evidence.lower.unwrap();
+    assert!(width >= bound && width <= bound + 1e-6, "evidence {width}, KL {bound}");
+    let (truth, error, shape) = study::sampled_kl(target, &q, 50_000, 3);
+    assert!(shape < 0.5 && error < 0.05 * truth, "the truth is not known: {truth} ± {error}, k̂ = {shape}");
+    assert!(bound > truth - 6.0 * error);
+    (bound, truth - 4.0 * error)
+}
+
+#[test]
+fn a_hundred_rows_a_coordinate_certify_within_thirty() {
+    for (d, sd) in [(2, 1.0), (5, 2.5), (10, 1.0)] {
+        let (bound, truth) = certified_and_true(&study::logistic(d, 100 * d, sd, 100 + d as u64), 40_000);
+        println!("d = {d}: {bound:.2e} / {truth:.2e} = {:.1}", bound / truth);
+        assert!(bound < 0.1 && bound < 30.0 * truth, "d = {d}: {bound} {truth}");
+    }
+}
+
+#[test]
+fn a_thousand_rows_a_coordinate_certify_within_ten() {
+    for d in [2, 5] {
+        let (bound, truth) = certified_and_true(&study::logistic(d, 1000 * d, 1.0, 100 + d as u64), 60_000);
+        println!("d = {d}: {bound:.2e} / {truth:.2e} = {:.1}", bound / truth);
+        assert!(bound < 10.0 * truth, "d = {d}: {bound} {truth}");
+    }
+}
+
+#[test]
+fn a_gaussian_posterior_is_certified_to_the_last_digits() {
+    let (_, audited) = study::audited(&common::gold("W1").target, 2_000);
+    let c = &audited.certificate;
+    assert!(c.kl.bound.unwrap() < 1e-6 && c.gap.bound.unwrap() < 1e-6 && c.tv.bound.unwrap() < 1e-6);
+    assert!(c.evidence.upper.unwrap() - c.evidence.lower.unwrap() < 1e-6);
+}
+
+/// Nearly separable data: no ball carries a certificate, and the global bound is loose. It must say so, not hide it.
+#[test]
+fn nearly_separable_data_has_only_the_global_certificate() {
+    let (_, audited) = study::audited(&common::gold("W2").target, 2_000);
+    let c = &audited.certificate;
+    assert!(c.grounds.radius.is_none());
+    assert_eq!(c.kl.key.as_deref(), Some("cert-kl"));
+    assert!(c.kl.bound.unwrap() > 10.0 && c.gap.bound.unwrap() < 1e-6);
+}
