@@ -16,6 +16,9 @@ usage: cargo xtask <command>
   test --all    the same, then the heavy tier
   heavy         the heavy tier alone: benches compile in the bench profile";
 
+/// Examples that print a table of the documentation for minutes: they are compiled, not run.
+const SLOW_EXAMPLES: [&str; 1] = ["tightness"];
+
 /// The features of `provi`, each of which must build alone.
 const FEATURES: [&str; 3] = ["parallel", "serde", "ndarray"];
 
@@ -157,6 +160,7 @@ impl Run {
                 names.extend(path.file_stem().and_then(|x| x.to_str()).map(str::to_owned));
             }
         }
+        names.retain(|name| !SLOW_EXAMPLES.contains(&name.as_str()));
         names.sort();
         Ok(names)
     }
