@@ -191,7 +191,7 @@ impl Run<'_, '_> {
         let evaluations = mode.evaluations + local.evaluations;
         let stopped = solution.stop == Stop::Interrupted;
         let steps = solution.iterations as u64;
-        let fit = self.fit(solution.gaussian, "auto (exact)", steps, 0, evaluations, stopped)?;
+        let fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
         let audited = self.auto.audit.run(self.target, &fit.gaussian, self.seed)?;
         Ok(Certified { fit, audited })
     }
@@ -249,13 +249,12 @@ impl Run<'_, '_> {
 
     fn finish(&mut self, ascent: &Ascent<'_>, q: Gaussian<Triangular>, stopped: bool) -> Result<Fit> {
         let evaluations = ascent.evaluations() + GRADIENT_CHECK;
-        self.fit(q, "auto (sampled)", ascent.steps(), ascent.draws_per_step(), evaluations, stopped)
+        self.fit(q, ascent.steps(), ascent.draws_per_step(), evaluations, stopped)
     }
 
     fn fit(
         &mut self,
         gaussian: Gaussian<Triangular>,
-        method: &str,
         steps: u64,
         draws_per_step: usize,
         gradient_evaluations: u64,
@@ -267,7 +266,7 @@ impl Run<'_, '_> {
             names: target.names(),
             gaussian,
             neg_elbo,
-            method: method.to_owned(),
+            method: Choice::Auto.to_string(),
             steps,
             stopped_early,
             draws_per_step,

@@ -36,7 +36,7 @@ fn a_model_with_exact_expectations_is_solved_and_certified() {
     let estimates = estimate(Evaluator::Parallel(&model), &answer.fit.gaussian, Seed(2), 4000).unwrap();
     let slack = 5.0 * estimates.log_evidence_se;
     assert!(estimates.log_evidence > lower - slack && estimates.log_evidence < upper + slack);
-    assert_eq!(answer.fit.method, "auto (exact)");
+    assert_eq!((answer.fit.method.as_str(), answer.fit.draws_per_step), ("auto", 0));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_black_box_with_declared_curvature_stops_when_its_accuracy_is_proved() {
     assert_eq!(certificate.gap.provenance, Some(Provenance::Declared));
     assert!(certificate.gap.confidence.unwrap() < 1.0);
     assert!(answer.fit.gradient_evaluations < 20_000, "stopped at the first success");
-    assert_eq!(answer.fit.method, "auto (sampled)");
+    assert!(answer.fit.method == "auto" && answer.fit.draws_per_step > 0);
     // Nothing was claimed that the model itself contradicts.
     let truth = Auto::default().run(&model, Seed(5)).unwrap();
     let gap = provi::expectation::neg_elbo(&model, &answer.fit.gaussian).unwrap() - truth.fit.neg_elbo.value;
