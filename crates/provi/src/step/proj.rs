@@ -1,7 +1,8 @@
 //! Projections on the non-degenerate sets.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, eigen, spectral_map};
+use crate::gaussian::{Factor, Symmetric};
+use crate::linalg::{Cholesky, eigen};
 use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
 use crate::optimize::{Moved, Operator};
 use crate::scalar::Positive;
@@ -44,7 +45,7 @@ impl Operator for ProjTriangular {
 /// C ← UD̃Uᵀ,   UDUᵀ = C,   D̃ = max(D, 1/√M)
 /// ```
 /// It is the identity when C − I/√M has a Cholesky factor, and by Weyl's inequality
-/// λ_min(C − γg) ≥ λ_min(C) − γ‖g‖_F even that test can be skipped while a carried lower bound of λ_min
+/// λ_min(C − γg) ≥ λ_min(C) − λ_max(γg) even that test can be skipped while a carried lower bound of λ_min
 /// stays above 1/√M. Cost: O(1), O(d³/3) or an eigendecomposition.
 pub struct ProjSymmetric {
     dim: usize,
@@ -92,36 +93,67 @@ impl ProjSymmetric {
 
 impl Operator for ProjSymmetric {
     fn apply(&mut self, w: &mut [f64], _gamma: f64, moved: &Moved) -> Result<()> {
-        // The move, and its rounding: half an ulp of each entry of C.
-        self.size += moved.distance;
-        self.least -= moved.distance * (1.0 + 1e-12) + 2.0 * f64::EPSILON * self.size;
-        if self.least >= self.floor {
-            return Ok(());
+        if !self.stays_inside(moved.distance, moved.distance) {
+            self.restore(&mut w[self.dim..], None)?;
         }
-        let factor = &mut w[self.dim..];
-        unpack_symmetric_into(factor, &mut self.square);
-        self.size = self.square.frobenius_norm();
-        // Try for some slack first: a bound of 2/√M saves the test on the steps to come.
-        for reach in [4.0, 1.5, 1.0] {
-            if self.cholesky.factor_from(&self.square, reach * self.floor).is_ok() {
-                // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
-                let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.size;
-                self.least = reach * self.floor - lost;
-                return Ok(());
+        Ok(())
+    }
+}
+
+impl ProjSymmetric {
+    /// Whether C is certainly in the set after a move of norm at most `distance` that lowered λ_min by at most `fall`.
+    pub(crate) fn stays_inside(&mut self, fall: f64, distance: f64) -> bool {
+        // The move, and its rounding: half an ulp of each entry of C.
+        self.size += distance;
+        self.least -= fall + 1e-12 * fall.abs() + 2.0 * f64::EPSILON * self.size;
+        self.least >= self.floor
+    }
+
+    /// Projects if need be, and says whether it did. `guess` is about λ_min; it decides only what is tried first.
+    pub(crate) fn restore(&mut self, factor: &mut [f64], guess: Option<f64>) -> Result<bool> {
+        self.size = Symmetric::square_norm(self.dim, factor).sqrt();
+        // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
+        let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.size;
+        // Try for some slack first: a bound above 1/√M saves the test on the steps to come.
+        let tried = match guess {
+            Some(guess) => [self.floor + 0.8 * (guess - self.floor).max(0.0), self.floor, self.floor],
+            None => [4.0 * self.floor, 1.5 * self.floor, self.floor],
+        };
+        for (k, &shift) in tried.iter().enumerate() {
+            if (k == 0 || shift < tried[k - 1]) && self.cholesky.factor_from_packed(factor, shift).is_ok() {
+                self.least = shift - lost;
+                return Ok(false);
             }
         }
         self.decompositions += 1;
         if factor.iter().any(|x| !x.is_finite()) {
             return Err(Error::Eigen { what: "symmetric factor", dim: self.dim });
         }
+        unpack_symmetric_into(factor, &mut self.square);
         let (values, vectors) = eigen("symmetric factor", &self.square)?;
-        let projected = spectral_map(&values, &vectors, |x| x.max(self.floor));
-        for i in 0..self.dim {
-            for j in 0..=i {
-                factor[packed_index(i, j)] = projected[(i, j)];
-            }
+        // Only what lies below moves: C + Σ (1/√M − λ)vvᵀ. The room of C serves for the weighted vectors.
+        let below = values.partition_point(|&x| x < self.floor);
+        let len = below * self.dim;
+        let (left, right) = (&mut self.square.entries_mut()[..len], &vectors.entries()[..len]);
+        for ((left, right), value) in
+            left.chunks_exact_mut(self.dim).zip(right.chunks_exact(self.dim)).zip(&values)
+        {
+            left.iter_mut().zip(right).for_each(|(l, r)| *l = (self.floor - value) * r);
         }
+        Symmetric::rank_update(factor, 1.0, left, right);
         self.least = self.floor;
+        Ok(true)
+    }
+
+    /// C⁻¹, packed, into `out`; `room` is overwritten.
+    pub(crate) fn invert(&mut self, factor: &[f64], room: &mut Matrix, out: &mut [f64]) -> Result<()> {
+        let not_positive =
+            |pivot| Error::NotPositiveDefinite { what: "symmetric factor", dim: self.dim, pivot };
+        self.cholesky.factor_from_packed(factor, 0.0).map_err(not_positive)?;
+        self.cholesky.inverse_into(&mut self.square, room);
+        for i in 0..self.dim {
+            out[packed_index(i, 0)..packed_index(i, i) + 1].copy_from_slice(&room.row(i)[..=i]);
+        }
         Ok(())
     }
 }
