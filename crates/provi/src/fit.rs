@@ -9,7 +9,7 @@ use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant}
 use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, minimise};
 use crate::plan::{Plan, Promise};
-use crate::step::{ProjStl, ProjSymmetric, ProjTriangular, Prox};
+use crate::step::{ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
 use crate::target::Target;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -244,13 +244,17 @@ impl StepSpace for Symmetric {
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
         let draws = Draws::new(seed, Purpose::Optimise);
-        if let (Kind::Stl, Guard::Projection) = (kind, plan.method.guard())
-            && ProjStl::pays(view.dim(), plan.draws)
-        {
-            let smoothness = plan.smoothness.ok_or(MISSING_SMOOTHNESS)?;
-            return Ok(Box::new(ProjStl::new(view, draws, plan.draws, smoothness)?));
-        }
-        Ok(Box::new(Composite { estimator: Sampled::<Self>::new(kind, view, draws, plan.draws)?, operator }))
+        let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
+        Ok(match (kind, smoothness) {
+            (Kind::Stl, Some(m)) if ProjStl::pays(view.dim(), plan.draws) => {
+                Box::new(ProjStl::new(view, draws, plan.draws, m)?)
+            }
+            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(view, draws, plan.draws, m)?),
+            _ => Box::new(Composite {
+                estimator: Sampled::<Self>::new(kind, view, draws, plan.draws)?,
+                operator,
+            }),
+        })
     }
 }
 

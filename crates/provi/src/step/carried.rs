@@ -42,8 +42,6 @@ pub struct ProjStl<'a> {
     solved: Vec<f64>,
     /// C⁻¹a_k, later the other side.
     turned: Vec<f64>,
-    /// Near the eigenvector of λ_min.
-    bottom: Vec<f64>,
     room: Vec<f64>,
     origin: Vec<f64>,
     square: Matrix,
@@ -66,8 +64,6 @@ impl<'a> ProjStl<'a> {
     pub fn new(target: Evaluator<'a>, draws: Draws, batch: usize, smoothness: f64) -> Result<Self> {
         let d = target.dim();
         let pulls = Sampled::new(Kind::Energy, target, draws, batch)?;
-        let mut bottom = vec![0.0; d];
-        draws.fill(u64::MAX, 0, &mut bottom);
         Ok(Self {
             pulls,
             guard: ProjSymmetric::new(d, smoothness)?,
@@ -76,7 +72,6 @@ impl<'a> ProjStl<'a> {
             refreshes: 0,
             solved: vec![0.0; batch * d],
             turned: vec![0.0; batch * d],
-            bottom,
             room: vec![0.0; d],
             origin: vec![0.0; d],
             square: Matrix::zeros(d, d),
@@ -163,18 +158,6 @@ impl<'a> ProjStl<'a> {
         symmetric::rank_update(&mut self.inverse, 1.0, &self.turned, &self.solved);
         true
     }
-
-    /// An estimate of λ_min from above: a few power steps on C⁻¹, from where the last ones ended.
-    fn estimate_least(&mut self) -> f64 {
-        let mut largest = 0.0;
-        for _ in 0..4 {
-            symmetric::multiply(&self.inverse, &self.bottom, &mut self.room);
-            largest = norm(&self.room) / norm(&self.bottom);
-            let scale = 1.0 / norm(&self.room);
-            self.bottom.iter_mut().zip(&self.room).for_each(|(v, x)| *v = scale * x);
-        }
-        1.0 / largest
-    }
 }
 
 impl Problem for ProjStl<'_> {
@@ -205,7 +188,7 @@ impl Problem for ProjStl<'_> {
         self.age = if carried { self.age.map(|age| age + 1) } else { None };
         // The bound of the fall loses some ulps of its terms to cancellation.
         if !self.guard.stays_inside(fall + 1e-12 * distance, moved.distance) {
-            let guess = if carried { Some(self.estimate_least()) } else { None };
+            let guess = carried.then(|| self.guard.estimate_least(&self.inverse));
             if self.guard.restore(factor, guess)? {
                 self.age = None;
             }

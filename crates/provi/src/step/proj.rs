@@ -4,8 +4,10 @@ use crate::error::{Error, Result};
 use crate::gaussian::{Factor, Symmetric};
 use crate::linalg::{Cholesky, eigen};
 use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
+use crate::norm;
 use crate::optimize::{Moved, Operator};
 use crate::scalar::Positive;
+use provi_kernels::symmetric;
 
 /// 1/√M, the least singular value of a factor in 𝒲_M.
 fn floor_of(smoothness: f64) -> Result<f64> {
@@ -56,6 +58,9 @@ pub struct ProjSymmetric {
     size: f64,
     square: Matrix,
     cholesky: Cholesky,
+    /// Near the eigenvector of λ_min, and its image.
+    bottom: Vec<f64>,
+    image: Vec<f64>,
     decompositions: u64,
 }
 
@@ -74,9 +79,14 @@ impl std::fmt::Debug for ProjSymmetric {
 impl ProjSymmetric {
     /// On factors of size `dim` of a target with smoothness M.
     pub fn new(dim: usize, smoothness: f64) -> Result<Self> {
+        // Any vector will do that is not orthogonal to an eigenvector by design.
+        let mut bottom = vec![0.0; dim];
+        provi_kernels::normals(0, 0, 0, &mut bottom);
         Ok(Self {
             dim,
             floor: floor_of(smoothness)?,
+            bottom,
+            image: vec![0.0; dim],
             least: f64::NEG_INFINITY,
             size: 0.0,
             square: Matrix::zeros(dim, dim),
@@ -107,6 +117,26 @@ impl ProjSymmetric {
         self.size += distance;
         self.least -= fall + 1e-12 * fall.abs() + 2.0 * f64::EPSILON * self.size;
         self.least >= self.floor
+    }
+
+    /// The same after C ← C + γC⁻¹, which takes each eigenvalue λ > 0 to λ + γ/λ: at least 2√γ, and rising from √γ on.
+    pub(crate) fn lifted(&mut self, gamma: f64) {
+        // A computed inverse is not quite one.
+        let gamma = gamma * (1.0 - 1e-3);
+        let root = gamma.sqrt();
+        self.least = if self.least > root { self.least + gamma / self.least } else { 2.0 * root };
+    }
+
+    /// An estimate of λ_min from C⁻¹, never much below it: a few power steps, from where the last ones ended.
+    pub(crate) fn estimate_least(&mut self, inverse: &[f64]) -> f64 {
+        let mut largest = 0.0;
+        for _ in 0..4 {
+            symmetric::multiply(inverse, &self.bottom, &mut self.image);
+            let size = norm(&self.image);
+            largest = size / norm(&self.bottom);
+            self.bottom.iter_mut().zip(&self.image).for_each(|(v, x)| *v = x / size);
+        }
+        1.0 / largest
     }
 
     /// Projects if need be, and says whether it did. `guess` is about λ_min; it decides only what is tried first.
