@@ -7,7 +7,12 @@ use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
 use crate::norm;
 use crate::optimize::{Moved, Operator};
 use crate::scalar::Positive;
-use provi_kernels::symmetric;
+use provi_kernels::{axpy, dot, symmetric};
+
+/// The dimension from which few eigenpairs are cheaper than all.
+const FEW_FROM: usize = 40;
+/// Lanczos steps after which an eigendecomposition takes over.
+const LANCZOS_STEPS: usize = 40;
 
 /// 1/√M, the least singular value of a factor in 𝒲_M.
 fn floor_of(smoothness: f64) -> Result<f64> {
@@ -48,7 +53,8 @@ impl Operator for ProjTriangular {
 /// ```
 /// It is the identity when C − I/√M has a Cholesky factor, and by Weyl's inequality
 /// λ_min(C − γg) ≥ λ_min(C) − λ_max(γg) even that test can be skipped while a carried lower bound of λ_min
-/// stays above 1/√M. Cost: O(1), O(d³/3) or an eigendecomposition.
+/// stays above 1/√M. Where it is needed after a small move, few eigenvalues are below and a few eigenpairs do. Cost: O(1),
+/// O(d³/3), a small multiple of that, or an eigendecomposition.
 pub struct ProjSymmetric {
     dim: usize,
     floor: f64,
@@ -61,6 +67,7 @@ pub struct ProjSymmetric {
     /// Near the eigenvector of λ_min, and its image.
     bottom: Vec<f64>,
     image: Vec<f64>,
+    projections: u64,
     decompositions: u64,
 }
 
@@ -91,11 +98,17 @@ impl ProjSymmetric {
             size: 0.0,
             square: Matrix::zeros(dim, dim),
             cholesky: Cholesky::with_dim(dim),
+            projections: 0,
             decompositions: 0,
         })
     }
 
-    /// Eigendecompositions made so far: the steps on which the constraint was active.
+    /// The steps on which the constraint was active so far.
+    pub fn projections(&self) -> u64 {
+        self.projections
+    }
+
+    /// Eigendecompositions made so far: projections that a few eigenpairs did not settle.
     pub fn decompositions(&self) -> u64 {
         self.decompositions
     }
@@ -141,6 +154,7 @@ impl ProjSymmetric {
 
     /// Projects if need be, and says whether it did. `guess` is about λ_min; it decides only what is tried first.
     pub(crate) fn restore(&mut self, factor: &mut [f64], guess: Option<f64>) -> Result<bool> {
+        let below = self.least;
         self.size = Symmetric::square_norm(self.dim, factor).sqrt();
         // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
         let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.size;
@@ -154,6 +168,11 @@ impl ProjSymmetric {
                 self.least = shift - lost;
                 return Ok(false);
             }
+        }
+        self.projections += 1;
+        if self.lift_few(factor, below, lost)? {
+            self.least = self.floor - lost;
+            return Ok(true);
         }
         self.decompositions += 1;
         if factor.iter().any(|x| !x.is_finite()) {
@@ -175,6 +194,32 @@ impl ProjSymmetric {
         Ok(true)
     }
 
+    /// The projection where few eigenvalues are below 1/√M, as after a step of few draws, from λ_min ≥ `lower`: their
+    /// eigenpairs by Lanczos steps on (C − σI)⁻¹ with σ just under `lower`. A Cholesky factorisation verifies the answer;
+    /// without it, C is left as it was and the answer is no.
+    fn lift_few(&mut self, factor: &mut [f64], lower: f64, lost: f64) -> Result<bool> {
+        let (d, floor) = (self.dim, self.floor);
+        let shift = lower - lost;
+        let near = floor - shift <= 0.5 * floor;
+        if d < FEW_FROM || !near || self.cholesky.factor_from_packed(factor, shift).is_err() {
+            return Ok(false);
+        }
+        let (values, vectors) = match lanczos(&self.cholesky, &self.bottom, 1.0 / (floor - shift))? {
+            Some(pairs) => pairs,
+            None => return Ok(false),
+        };
+        let mut weighted = vectors.clone();
+        for (row, theta) in weighted.chunks_exact_mut(d).zip(&values) {
+            row.iter_mut().for_each(|x| *x *= floor - shift - 1.0 / theta);
+        }
+        Symmetric::rank_update(factor, 1.0, &weighted, &vectors);
+        let verified = self.cholesky.factor_from_packed(factor, floor - lost).is_ok();
+        if !verified {
+            Symmetric::rank_update(factor, -1.0, &weighted, &vectors);
+        }
+        Ok(verified)
+    }
+
     /// C⁻¹, packed, into `out`; `room` is overwritten.
     pub(crate) fn invert(&mut self, factor: &[f64], room: &mut Matrix, out: &mut [f64]) -> Result<()> {
         let not_positive =
@@ -186,6 +231,57 @@ impl ProjSymmetric {
         }
         Ok(())
     }
+}
+
+/// The eigenpairs of H⁻¹ above `threshold`, row by row, from the Cholesky factor of H; none if they do not settle soon.
+fn lanczos(cholesky: &Cholesky, start: &[f64], threshold: f64) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+    let d = start.len();
+    // A start that knows a direction, and is blind to none.
+    let mut first = vec![0.0; d];
+    provi_kernels::normals(1, 0, 0, &mut first);
+    let scale = 0.1 / norm(&first);
+    first.iter_mut().zip(start).for_each(|(x, s)| *x = scale * *x + s / norm(start));
+    let mut basis = Vec::with_capacity((LANCZOS_STEPS + 1) * d);
+    let size = norm(&first);
+    basis.extend(first.iter().map(|x| x / size));
+    let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
+    for step in 1..=LANCZOS_STEPS {
+        let mut next = basis[(step - 1) * d..].to_vec();
+        cholesky.solve(&mut next);
+        diagonal.push(dot(&next, &basis[(step - 1) * d..]));
+        // Twice is enough.
+        for _ in 0..2 {
+            for v in basis.chunks_exact(d) {
+                let along = dot(&next, v);
+                axpy(-along, v, &mut next);
+            }
+        }
+        let size = norm(&next);
+        if step >= 8 && step.is_multiple_of(4) {
+            let mut small = Matrix::zeros(step, step);
+            for i in 0..step {
+                small[(i, i)] = diagonal[i];
+                if i > 0 {
+                    (small[(i, i - 1)], small[(i - 1, i)]) = (beside[i - 1], beside[i - 1]);
+                }
+            }
+            let (values, coefficients) = eigen("Lanczos matrix", &small)?;
+            let settled = |k: usize| size * coefficients[(k, step - 1)].abs() <= 1e-11 * values[k];
+            let above = values.partition_point(|&x| x <= threshold);
+            if (above.min(step - 1)..step).all(settled) {
+                let mut vectors = vec![0.0; (step - above) * d];
+                for (k, x) in (above..step).zip(vectors.chunks_exact_mut(d)) {
+                    for (v, c) in basis.chunks_exact(d).zip(coefficients.row(k)) {
+                        axpy(*c, v, x);
+                    }
+                }
+                return Ok(Some((values[above..].to_vec(), vectors)));
+            }
+        }
+        beside.push(size);
+        basis.extend(next.iter().map(|x| x / size));
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
