@@ -81,7 +81,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
             points: vec![0.0; batch * d],
             values: vec![0.0; batch],
             left: vec![0.0; batch * d],
-            inverse: F::inverse_room(d),
+            inverse: F::inverse_room(if kind == Kind::Energy { 0 } else { d }),
             inverse_weight: 0.0,
             scratch: target.scratch(batch),
             target,
@@ -102,8 +102,8 @@ impl<'a, F: Factor> Sampled<'a, F> {
         Ok(())
     }
 
-    /// Draws, evaluates and forms the low-rank parts at w.
-    fn prepare(&mut self, w: &[f64], t: u64) -> Result<()> {
+    /// Draws and evaluates at w: [`Sampled::parts`] are up to date after it.
+    pub(crate) fn pull(&mut self, w: &[f64], t: u64) -> Result<()> {
         let d = self.target.dim();
         let (mean, factor) = w.split_at(d);
         for (k, u) in self.u.chunks_exact_mut(d).enumerate() {
@@ -116,7 +116,19 @@ impl<'a, F: Factor> Sampled<'a, F> {
         // The one minus sign: from here on everything is minimised.
         self.values.iter_mut().for_each(|v| *v = -*v);
         self.left.iter_mut().for_each(|g| *g = -*g);
+        Ok(())
+    }
 
+    /// The u_k, the π_k to work on, and the mean of −log p, after [`Sampled::pull`].
+    pub(crate) fn parts(&mut self) -> (&[f64], &mut [f64], f64) {
+        (&self.u, &mut self.left, self.values.iter().sum::<f64>() / self.batch as f64)
+    }
+
+    /// Draws, evaluates and forms the low-rank parts at w.
+    fn prepare(&mut self, w: &[f64], t: u64) -> Result<()> {
+        self.pull(w, t)?;
+        let d = self.target.dim();
+        let factor = &w[d..];
         self.inverse_weight = 0.0;
         if self.kind != Kind::Energy {
             F::prepare_inverse(factor, &mut self.inverse)?;

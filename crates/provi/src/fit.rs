@@ -3,13 +3,13 @@
 use crate::average::Averager;
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
-use crate::estimator::{Evaluator, Exact, Sampled};
+use crate::estimator::{Evaluator, Exact, Kind, Sampled};
 use crate::expectation::Moments;
 use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
 use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, minimise};
 use crate::plan::{Plan, Promise};
-use crate::step::{ProjSymmetric, ProjTriangular, Prox};
+use crate::step::{ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
 use crate::target::Target;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -183,9 +183,8 @@ fn descend<F: StepSpace>(
     };
     let (steps, evaluations) = match plan.method.estimator() {
         Some(kind) => {
-            let sampled = Sampled::<F>::new(kind, view, Draws::new(seed, Purpose::Optimise), plan.draws)?;
-            let mut problem = Composite { estimator: sampled, operator };
-            (go(&mut problem, &mut w)?, problem.estimator.evaluations())
+            let steps = go(&mut *F::problem(plan, kind, view, seed, operator)?, &mut w)?;
+            (steps, steps * plan.draws as u64)
         }
         None => {
             let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
@@ -203,6 +202,18 @@ fn descend<F: StepSpace>(
 /// A factor space with its operators.
 trait StepSpace: Factor {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
+
+    /// The steps of a method that draws.
+    fn problem<'a>(
+        plan: &Plan,
+        kind: Kind,
+        view: Evaluator<'a>,
+        seed: Seed,
+        operator: Box<dyn Operator>,
+    ) -> Result<Box<dyn Problem + 'a>> {
+        let estimator = Sampled::<Self>::new(kind, view, Draws::new(seed, Purpose::Optimise), plan.draws)?;
+        Ok(Box::new(Composite { estimator, operator }))
+    }
 }
 
 impl StepSpace for Triangular {
@@ -222,6 +233,28 @@ impl StepSpace for Symmetric {
         Ok(match plan.method.guard() {
             Guard::Nothing => Box::new(nothing()),
             _ => Box::new(ProjSymmetric::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?),
+        })
+    }
+
+    /// With the projection, whole steps that share their factorisations.
+    fn problem<'a>(
+        plan: &Plan,
+        kind: Kind,
+        view: Evaluator<'a>,
+        seed: Seed,
+        operator: Box<dyn Operator>,
+    ) -> Result<Box<dyn Problem + 'a>> {
+        let draws = Draws::new(seed, Purpose::Optimise);
+        let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
+        Ok(match (kind, smoothness) {
+            (Kind::Stl, Some(m)) if ProjStl::pays(view.dim(), plan.draws) => {
+                Box::new(ProjStl::new(view, draws, plan.draws, m)?)
+            }
+            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(view, draws, plan.draws, m)?),
+            _ => Box::new(Composite {
+                estimator: Sampled::<Self>::new(kind, view, draws, plan.draws)?,
+                operator,
+            }),
         })
     }
 }

@@ -4,7 +4,7 @@
 //! the machine's core count.
 
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, packed_index};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -147,7 +147,33 @@ impl Cholesky {
     /// Factors h − shift·I; the error is the first bad pivot.
     pub(crate) fn factor_from(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
         self.factor.entries_mut().copy_from_slice(h.entries());
-        for i in 0..h.rows() {
+        self.factor_in_place(shift)
+    }
+
+    /// The same for a symmetric matrix whose lower half is packed row by row.
+    pub(crate) fn factor_from_packed(
+        &mut self,
+        packed: &[f64],
+        shift: f64,
+    ) -> std::result::Result<(), usize> {
+        /// Rows read side by side, so that what is written lies side by side too.
+        const SIDE: usize = 8;
+        let d = self.dim();
+        let factor = self.factor.entries_mut();
+        for i in (0..d).step_by(SIDE) {
+            let end = (i + SIDE).min(d);
+            for j in 0..end {
+                let first = i.max(j);
+                for (k, x) in (first..end).zip(&mut factor[j * d + first..j * d + end]) {
+                    *x = packed[packed_index(k, j)];
+                }
+            }
+        }
+        self.factor_in_place(shift)
+    }
+
+    fn factor_in_place(&mut self, shift: f64) -> std::result::Result<(), usize> {
+        for i in 0..self.dim() {
             self.factor[(i, i)] -= shift;
         }
         let stack = MemStack::new(&mut self.memory);
@@ -161,7 +187,7 @@ impl Cholesky {
         .map_err(|llt::factor::LltError::NonPositivePivot { index }| index)?;
         // A NaN pivot passes the comparison inside the factorisation.
         let bad = |x: f64| x.is_nan() || x <= 0.0;
-        match (0..h.rows()).find(|&i| bad(self.factor[(i, i)])) {
+        match (0..self.dim()).find(|&i| bad(self.factor[(i, i)])) {
             Some(pivot) => Err(pivot),
             None => Ok(()),
         }
@@ -206,18 +232,29 @@ impl Cholesky {
         );
     }
 
-    /// H⁻¹ into `out`.
-    pub(crate) fn inverse_into(&self, out: &mut Matrix) {
-        let inverse = self.inverse_lower();
-        out.entries_mut().fill(0.0);
-        // H⁻¹ = L⁻ᵀL⁻¹ = GᵀG with G = L⁻¹.
-        add_gram(inverse.entries(), self.dim(), out);
+    /// The lower half of H⁻¹ into `out`, whose upper half is left alone; `room` is overwritten. No allocation.
+    pub(crate) fn inverse_into(&self, room: &mut Matrix, out: &mut Matrix) {
+        triangular_inverse::invert_lower_triangular(transposed_view_mut(room), self.lower(), Par::Seq);
+        // H⁻¹ = L⁻ᵀL⁻¹ = GᵀG with G = L⁻¹. The column-major upper half is the row-major lower half.
+        let inverse = transposed_view(room);
+        triangular::matmul(
+            transposed_view_mut(out),
+            BlockStructure::TriangularUpper,
+            Accum::Replace,
+            inverse.transpose(),
+            BlockStructure::TriangularUpper,
+            inverse,
+            BlockStructure::TriangularLower,
+            1.0,
+            Par::Seq,
+        );
     }
 
     /// H⁻¹.
     pub(crate) fn inverse(&self) -> Matrix {
         let mut out = Matrix::zeros(self.dim(), self.dim());
-        self.inverse_into(&mut out);
+        self.inverse_into(&mut Matrix::zeros(self.dim(), self.dim()), &mut out);
+        mirror_lower(&mut out);
         out
     }
 
@@ -345,6 +382,13 @@ mod tests {
         let h = spd(7);
         let c = Cholesky::new("h", &h).unwrap();
         assert_near(&multiply(&h, &c.inverse()), &Matrix::scaled_identity(7, 1.0), 1e-12);
+        let mut packed = Cholesky::with_dim(7);
+        for shift in [0.0, 0.2] {
+            packed.factor_from_packed(&crate::matrix::pack_lower(&h), shift).unwrap();
+            let mut square = Cholesky::with_dim(7);
+            square.factor_from(&h, shift).unwrap();
+            assert_eq!(packed.packed_lower(), square.packed_lower());
+        }
         let mut b = h.row(2).to_vec();
         c.solve(&mut b);
         assert!(b.iter().enumerate().all(|(i, x)| (x - f64::from(u8::from(i == 2))).abs() < 1e-12));

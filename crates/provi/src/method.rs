@@ -16,9 +16,10 @@ use crate::theory::noise::{self, NoiseBound};
 /// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
 /// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
 ///
-/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` one pass over C and O(d); `proj-entropy`
-/// and `proj-stl` a Cholesky factorisation of C, O(d³/3), and an eigendecomposition when the projection is active; `exact`
-/// a few passes over the data and a product of d × d matrices.
+/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` one pass over C and O(d); `proj-stl` five
+/// passes over C or its inverse while the projection is idle (with a Cholesky factorisation of C instead for batches
+/// beyond d/8); `proj-entropy` an inverse of C, O(d³); both a Cholesky factorisation when the projection is in doubt, and
+/// some eigenpairs when it is active; `exact` a few passes over the data and a product of d × d matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {

@@ -1,7 +1,11 @@
 //! w ← step(w, γ) after a gradient move: the prox of −log det, or a projection on 𝒲_M.
 
+mod carried;
+mod entropy;
 mod proj;
 mod prox;
 
+pub use carried::ProjStl;
+pub use entropy::ProjEntropy;
 pub use proj::{ProjSymmetric, ProjTriangular};
 pub use prox::Prox;

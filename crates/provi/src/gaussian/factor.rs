@@ -3,9 +3,7 @@
 use super::Gaussian;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, eigen, spectral_map};
-use crate::matrix::{
-    Matrix, pack_lower, packed_index, unpack_lower, unpack_symmetric, unpack_symmetric_into,
-};
+use crate::matrix::{Matrix, pack_lower, packed_index, unpack_lower, unpack_symmetric};
 
 mod sealed {
     pub trait Sealed {}
@@ -135,16 +133,16 @@ impl Factor for Triangular {
     }
 }
 
-/// The Cholesky factor of a symmetric C, and room for C itself and its inverse.
+/// The Cholesky factor of a symmetric C, and room for its inverse.
 pub struct SymmetricInverse {
-    square: Matrix,
+    room: Matrix,
     inverse: Matrix,
     cholesky: Cholesky,
 }
 
 impl std::fmt::Debug for SymmetricInverse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SymmetricInverse").field("dim", &self.square.rows()).finish_non_exhaustive()
+        f.debug_struct("SymmetricInverse").field("dim", &self.room.rows()).finish_non_exhaustive()
     }
 }
 
@@ -153,13 +151,12 @@ impl Factor for Symmetric {
 
     fn inverse_room(dim: usize) -> SymmetricInverse {
         let empty = Matrix::zeros(dim, dim);
-        SymmetricInverse { square: empty.clone(), inverse: empty, cholesky: Cholesky::with_dim(dim) }
+        SymmetricInverse { room: empty.clone(), inverse: empty, cholesky: Cholesky::with_dim(dim) }
     }
 
     fn prepare_inverse(packed: &[f64], inverse: &mut SymmetricInverse) -> Result<()> {
-        unpack_symmetric_into(packed, &mut inverse.square);
-        let dim = inverse.square.rows();
-        inverse.cholesky.factor_from(&inverse.square, 0.0).map_err(|pivot| Error::NotPositiveDefinite {
+        let dim = inverse.room.rows();
+        inverse.cholesky.factor_from_packed(packed, 0.0).map_err(|pivot| Error::NotPositiveDefinite {
             what: "symmetric factor",
             dim,
             pivot,
@@ -171,9 +168,14 @@ impl Factor for Symmetric {
     }
 
     fn add_inverse(inverse: &mut SymmetricInverse, alpha: f64, out: &mut [f64]) -> f64 {
-        inverse.cholesky.inverse_into(&mut inverse.inverse);
-        Self::add_projected(out, alpha, &inverse.inverse);
-        inverse.inverse.frobenius_norm()
+        inverse.cholesky.inverse_into(&mut inverse.room, &mut inverse.inverse);
+        let mut square = 0.0;
+        for i in 0..inverse.inverse.rows() {
+            let row = &inverse.inverse.row(i)[..=i];
+            provi_kernels::axpy(alpha, row, &mut out[packed_index(i, 0)..packed_index(i, i) + 1]);
+            square += 2.0 * provi_kernels::dot(row, row) - row[i] * row[i];
+        }
+        square.sqrt()
     }
 
     fn transport(packed: &[f64], mean: &[f64], draws: &[f64], points: &mut [f64]) {

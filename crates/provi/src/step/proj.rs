@@ -1,10 +1,18 @@
 //! Projections on the non-degenerate sets.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, eigen, spectral_map};
+use crate::gaussian::{Factor, Symmetric};
+use crate::linalg::{Cholesky, eigen};
 use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
+use crate::norm;
 use crate::optimize::{Moved, Operator};
 use crate::scalar::Positive;
+use provi_kernels::{axpy, dot, symmetric};
+
+/// The dimension from which few eigenpairs are cheaper than all.
+const FEW_FROM: usize = 40;
+/// Lanczos steps after which an eigendecomposition takes over.
+const LANCZOS_STEPS: usize = 40;
 
 /// 1/√M, the least singular value of a factor in 𝒲_M.
 fn floor_of(smoothness: f64) -> Result<f64> {
@@ -44,8 +52,9 @@ impl Operator for ProjTriangular {
 /// C ← UD̃Uᵀ,   UDUᵀ = C,   D̃ = max(D, 1/√M)
 /// ```
 /// It is the identity when C − I/√M has a Cholesky factor, and by Weyl's inequality
-/// λ_min(C − γg) ≥ λ_min(C) − γ‖g‖_F even that test can be skipped while a carried lower bound of λ_min
-/// stays above 1/√M. Cost: O(1), O(d³/3) or an eigendecomposition.
+/// λ_min(C − γg) ≥ λ_min(C) − λ_max(γg) even that test can be skipped while a carried lower bound of λ_min
+/// stays above 1/√M. Where it is needed after a small move, few eigenvalues are below and a few eigenpairs do. Cost: O(1),
+/// O(d³/3), a small multiple of that, or an eigendecomposition.
 pub struct ProjSymmetric {
     dim: usize,
     floor: f64,
@@ -55,6 +64,10 @@ pub struct ProjSymmetric {
     size: f64,
     square: Matrix,
     cholesky: Cholesky,
+    /// Near the eigenvector of λ_min, and its image.
+    bottom: Vec<f64>,
+    image: Vec<f64>,
+    projections: u64,
     decompositions: u64,
 }
 
@@ -73,18 +86,29 @@ impl std::fmt::Debug for ProjSymmetric {
 impl ProjSymmetric {
     /// On factors of size `dim` of a target with smoothness M.
     pub fn new(dim: usize, smoothness: f64) -> Result<Self> {
+        // Any vector will do that is not orthogonal to an eigenvector by design.
+        let mut bottom = vec![0.0; dim];
+        provi_kernels::normals(0, 0, 0, &mut bottom);
         Ok(Self {
             dim,
             floor: floor_of(smoothness)?,
+            bottom,
+            image: vec![0.0; dim],
             least: f64::NEG_INFINITY,
             size: 0.0,
             square: Matrix::zeros(dim, dim),
             cholesky: Cholesky::with_dim(dim),
+            projections: 0,
             decompositions: 0,
         })
     }
 
-    /// Eigendecompositions made so far: the steps on which the constraint was active.
+    /// The steps on which the constraint was active so far.
+    pub fn projections(&self) -> u64 {
+        self.projections
+    }
+
+    /// Eigendecompositions made so far: projections that a few eigenpairs did not settle.
     pub fn decompositions(&self) -> u64 {
         self.decompositions
     }
@@ -92,38 +116,172 @@ impl ProjSymmetric {
 
 impl Operator for ProjSymmetric {
     fn apply(&mut self, w: &mut [f64], _gamma: f64, moved: &Moved) -> Result<()> {
-        // The move, and its rounding: half an ulp of each entry of C.
-        self.size += moved.distance;
-        self.least -= moved.distance * (1.0 + 1e-12) + 2.0 * f64::EPSILON * self.size;
-        if self.least >= self.floor {
-            return Ok(());
+        if !self.stays_inside(moved.distance, moved.distance) {
+            self.restore(&mut w[self.dim..], None)?;
         }
-        let factor = &mut w[self.dim..];
-        unpack_symmetric_into(factor, &mut self.square);
-        self.size = self.square.frobenius_norm();
-        // Try for some slack first: a bound of 2/√M saves the test on the steps to come.
-        for reach in [4.0, 1.5, 1.0] {
-            if self.cholesky.factor_from(&self.square, reach * self.floor).is_ok() {
-                // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
-                let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.size;
-                self.least = reach * self.floor - lost;
-                return Ok(());
+        Ok(())
+    }
+}
+
+impl ProjSymmetric {
+    /// Whether C is certainly in the set after a move of norm at most `distance` that lowered λ_min by at most `fall`.
+    pub(crate) fn stays_inside(&mut self, fall: f64, distance: f64) -> bool {
+        // The move, and its rounding: half an ulp of each entry of C.
+        self.size += distance;
+        self.least -= fall + 1e-12 * fall.abs() + 2.0 * f64::EPSILON * self.size;
+        self.least >= self.floor
+    }
+
+    /// The same after C ← C + γC⁻¹, which takes each eigenvalue λ > 0 to λ + γ/λ: at least 2√γ, and rising from √γ on.
+    pub(crate) fn lifted(&mut self, gamma: f64) {
+        // A computed inverse is not quite one.
+        let gamma = gamma * (1.0 - 1e-3);
+        let root = gamma.sqrt();
+        self.least = if self.least > root { self.least + gamma / self.least } else { 2.0 * root };
+    }
+
+    /// An estimate of λ_min from C⁻¹, never much below it: a few power steps, from where the last ones ended.
+    pub(crate) fn estimate_least(&mut self, inverse: &[f64]) -> f64 {
+        let mut largest = 0.0;
+        for _ in 0..4 {
+            symmetric::multiply(inverse, &self.bottom, &mut self.image);
+            let size = norm(&self.image);
+            largest = size / norm(&self.bottom);
+            self.bottom.iter_mut().zip(&self.image).for_each(|(v, x)| *v = x / size);
+        }
+        1.0 / largest
+    }
+
+    /// Projects if need be, and says whether it did. `guess` is about λ_min; it decides only what is tried first.
+    pub(crate) fn restore(&mut self, factor: &mut [f64], guess: Option<f64>) -> Result<bool> {
+        let below = self.least;
+        self.size = Symmetric::square_norm(self.dim, factor).sqrt();
+        // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
+        let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.size;
+        // Try for some slack first: a bound above 1/√M saves the test on the steps to come.
+        let tried = match guess {
+            Some(guess) => [self.floor + 0.8 * (guess - self.floor).max(0.0), self.floor, self.floor],
+            None => [4.0 * self.floor, 1.5 * self.floor, self.floor],
+        };
+        for (k, &shift) in tried.iter().enumerate() {
+            if (k == 0 || shift < tried[k - 1]) && self.cholesky.factor_from_packed(factor, shift).is_ok() {
+                self.least = shift - lost;
+                return Ok(false);
             }
+        }
+        self.projections += 1;
+        if self.lift_few(factor, below, lost)? {
+            self.least = self.floor - lost;
+            return Ok(true);
         }
         self.decompositions += 1;
         if factor.iter().any(|x| !x.is_finite()) {
             return Err(Error::Eigen { what: "symmetric factor", dim: self.dim });
         }
+        unpack_symmetric_into(factor, &mut self.square);
         let (values, vectors) = eigen("symmetric factor", &self.square)?;
-        let projected = spectral_map(&values, &vectors, |x| x.max(self.floor));
-        for i in 0..self.dim {
-            for j in 0..=i {
-                factor[packed_index(i, j)] = projected[(i, j)];
-            }
+        // Only what lies below moves: C + Σ (1/√M − λ)vvᵀ. The room of C serves for the weighted vectors.
+        let below = values.partition_point(|&x| x < self.floor);
+        let len = below * self.dim;
+        let (left, right) = (&mut self.square.entries_mut()[..len], &vectors.entries()[..len]);
+        for ((left, right), value) in
+            left.chunks_exact_mut(self.dim).zip(right.chunks_exact(self.dim)).zip(&values)
+        {
+            left.iter_mut().zip(right).for_each(|(l, r)| *l = (self.floor - value) * r);
         }
+        Symmetric::rank_update(factor, 1.0, left, right);
         self.least = self.floor;
+        Ok(true)
+    }
+
+    /// The projection where few eigenvalues are below 1/√M, as after a step of few draws, from λ_min ≥ `lower`: their
+    /// eigenpairs by Lanczos steps on (C − σI)⁻¹ with σ just under `lower`. A Cholesky factorisation verifies the answer;
+    /// without it, C is left as it was and the answer is no.
+    fn lift_few(&mut self, factor: &mut [f64], lower: f64, lost: f64) -> Result<bool> {
+        let (d, floor) = (self.dim, self.floor);
+        let shift = lower - lost;
+        let near = floor - shift <= 0.5 * floor;
+        if d < FEW_FROM || !near || self.cholesky.factor_from_packed(factor, shift).is_err() {
+            return Ok(false);
+        }
+        let (values, vectors) = match lanczos(&self.cholesky, &self.bottom, 1.0 / (floor - shift))? {
+            Some(pairs) => pairs,
+            None => return Ok(false),
+        };
+        let mut weighted = vectors.clone();
+        for (row, theta) in weighted.chunks_exact_mut(d).zip(&values) {
+            row.iter_mut().for_each(|x| *x *= floor - shift - 1.0 / theta);
+        }
+        Symmetric::rank_update(factor, 1.0, &weighted, &vectors);
+        let verified = self.cholesky.factor_from_packed(factor, floor - lost).is_ok();
+        if !verified {
+            Symmetric::rank_update(factor, -1.0, &weighted, &vectors);
+        }
+        Ok(verified)
+    }
+
+    /// C⁻¹, packed, into `out`; `room` is overwritten.
+    pub(crate) fn invert(&mut self, factor: &[f64], room: &mut Matrix, out: &mut [f64]) -> Result<()> {
+        let not_positive =
+            |pivot| Error::NotPositiveDefinite { what: "symmetric factor", dim: self.dim, pivot };
+        self.cholesky.factor_from_packed(factor, 0.0).map_err(not_positive)?;
+        self.cholesky.inverse_into(&mut self.square, room);
+        for i in 0..self.dim {
+            out[packed_index(i, 0)..packed_index(i, i) + 1].copy_from_slice(&room.row(i)[..=i]);
+        }
         Ok(())
     }
+}
+
+/// The eigenpairs of H⁻¹ above `threshold`, row by row, from the Cholesky factor of H; none if they do not settle soon.
+fn lanczos(cholesky: &Cholesky, start: &[f64], threshold: f64) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+    let d = start.len();
+    // A start that knows a direction, and is blind to none.
+    let mut first = vec![0.0; d];
+    provi_kernels::normals(1, 0, 0, &mut first);
+    let scale = 0.1 / norm(&first);
+    first.iter_mut().zip(start).for_each(|(x, s)| *x = scale * *x + s / norm(start));
+    let mut basis = Vec::with_capacity((LANCZOS_STEPS + 1) * d);
+    let size = norm(&first);
+    basis.extend(first.iter().map(|x| x / size));
+    let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
+    for step in 1..=LANCZOS_STEPS {
+        let mut next = basis[(step - 1) * d..].to_vec();
+        cholesky.solve(&mut next);
+        diagonal.push(dot(&next, &basis[(step - 1) * d..]));
+        // Twice is enough.
+        for _ in 0..2 {
+            for v in basis.chunks_exact(d) {
+                let along = dot(&next, v);
+                axpy(-along, v, &mut next);
+            }
+        }
+        let size = norm(&next);
+        if step >= 8 && step.is_multiple_of(4) {
+            let mut small = Matrix::zeros(step, step);
+            for i in 0..step {
+                small[(i, i)] = diagonal[i];
+                if i > 0 {
+                    (small[(i, i - 1)], small[(i - 1, i)]) = (beside[i - 1], beside[i - 1]);
+                }
+            }
+            let (values, coefficients) = eigen("Lanczos matrix", &small)?;
+            let settled = |k: usize| size * coefficients[(k, step - 1)].abs() <= 1e-11 * values[k];
+            let above = values.partition_point(|&x| x <= threshold);
+            if (above.min(step - 1)..step).all(settled) {
+                let mut vectors = vec![0.0; (step - above) * d];
+                for (k, x) in (above..step).zip(vectors.chunks_exact_mut(d)) {
+                    for (v, c) in basis.chunks_exact(d).zip(coefficients.row(k)) {
+                        axpy(*c, v, x);
+                    }
+                }
+                return Ok(Some((values[above..].to_vec(), vectors)));
+            }
+        }
+        beside.push(size);
+        basis.extend(next.iter().map(|x| x / size));
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
