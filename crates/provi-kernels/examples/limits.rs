@@ -166,7 +166,16 @@ fn main() {
     println!("instruction set: {}; microseconds per step, K = {}", instruction_set(), prox::BLOCK);
     println!(
         "{:>5} {:>9} {:>9} {:>9} {:>10} {:>10} | {:>10} {:>13} {:>10} {:>12}",
-        "d", "pass", "fused", "deferred", "plain", "3 kernels", "fused/pass", "deferred/pass", "plain/best", "kernels/best"
+        "d",
+        "pass",
+        "fused",
+        "deferred",
+        "plain",
+        "3 kernels",
+        "fused/pass",
+        "deferred/pass",
+        "plain/best",
+        "kernels/best"
     );
     let mut missed = false;
     for d in [20, 50, 100, 150, 200, 300, 500, 1000, 2000] {

@@ -21,6 +21,9 @@ pub const BLOCK: usize = 16;
 /// Columns of C taken together by a deferred pass, in chunks of eight: 32 vectors of them stay in a first-level cache.
 const COLUMNS: usize = 16;
 
+/// Rows of C taken together, a multiple of 4: a panel of columns is fetched once for all of them.
+const ROWS: usize = 32;
+
 /// diagonal_i ← lift(diagonal_i − γ·pull_i·draw_i), also written to the diagonal of `packed`. Cost: d square roots.
 ///
 /// The textbook root subtracts near-equals for c < 0; there its conjugate 2γ/(√(c² + 4γ) − c) is taken.
@@ -67,11 +70,9 @@ pub fn step(
     assert!(lengths.iter().all(|&n| n == d), "prox::step: vectors have d = {d} entries");
     dispatch!(
         plain::step,
-        step_lanes(packed: &mut [f64], left: &[f64], right: &[f64], draw: &[f64], point: &mut [f64])
+        step_lanes(packed: &mut [f64], mean: &[f64], diagonal: &[f64], left: &[f64], right: &[f64], draw: &[f64],
+            point: &mut [f64])
     );
-    for i in 0..d {
-        point[i] += mean[i] + diagonal[i] * draw[i];
-    }
 }
 
 /// Eight entries of a vector, aligned.
@@ -173,11 +174,9 @@ impl Deferred {
         let (left, draws, products) = (&*self.left, &*self.draws, &*self.products);
         dispatch!(
             plain::correct,
-            correct_lanes(k: usize, left: &[Row], draws: &[Row], products: &[Row], point: &mut [f64])
+            correct_lanes(k: usize, left: &[Row], draws: &[Row], products: &[Row], mean: &[f64], diagonal: &[f64],
+                point: &mut [f64])
         );
-        for i in 0..d {
-            point[i] += mean[i] + diagonal[i] * draws[i][k];
-        }
     }
 
     /// Puts the update −γ·pull·uᵀ of the block's next draw with those pending.
@@ -250,10 +249,18 @@ fn sweep(
 
 #[inline(always)]
 fn lift_lanes<S: Simd>(simd: S, diagonal: &mut [f64], gamma: f64, pull: &[f64], draw: &[f64]) {
+    let mut negative = 0u64;
     for ((c, p), u) in diagonal.iter_mut().zip(pull).zip(draw) {
         let x = simd.fma(-gamma * p, *u, *c);
-        let sum = x.abs() + simd.fma(x, x, 4.0 * gamma).sqrt();
-        *c = if x >= 0.0 { 0.5 * sum } else { 2.0 * gamma / sum };
+        let root = simd.fma(x, x, 4.0 * gamma).sqrt();
+        // Minus the sum marks a negative x, which is rare and looked at apart.
+        *c = if x >= 0.0 { 0.5 * (x + root) } else { x - root };
+        negative |= u64::from(x < 0.0);
+    }
+    if negative != 0 {
+        for c in diagonal.iter_mut().filter(|c| **c < 0.0) {
+            *c = -2.0 * gamma / *c;
+        }
     }
 }
 
@@ -265,9 +272,12 @@ fn blend_lanes<S: Simd>(simd: S, packed: &[f64], share: f64, mean: &mut [f64]) {
 }
 
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "an inner loop, called from one place")]
 fn step_lanes<S: Simd>(
     simd: S,
     packed: &mut [f64],
+    mean: &[f64],
+    diagonal: &[f64],
     left: &[f64],
     right: &[f64],
     draw: &[f64],
@@ -279,32 +289,55 @@ fn step_lanes<S: Simd>(
         let mut rows = rows_mut::<R>(packed, i);
         let mut coefficients = [simd.splat(0.0); R];
         let mut open = [[simd.splat(0.0); 1]; R];
+        // The tail comes first: a chunk of the next row, loaded while the tail of this one is being stored, would wait.
         for r in 0..R {
             coefficients[r] = simd.splat(left[i + r]);
-            rows[r] = &mut std::mem::take(&mut rows[r])[..i + r];
-        }
-        {
-            let rows = rows.each_mut().map(|row| &mut row.as_chunks_mut::<8>().0[..full]);
-            let (last, next) = (&last[..full], &next[..full]);
-            for c in 0..full {
-                let (u, v) = (simd.load(&last[c]), simd.load(&next[c]));
-                for r in 0..R {
-                    let t = simd.mul_add(coefficients[r], u, simd.load(&rows[r][c]));
-                    simd.store(t, &mut rows[r][c]);
-                    open[r][0] = simd.mul_add(t, v, open[r][0]);
-                }
-            }
-        }
-        for r in 0..R {
-            let (row, tail) = (&mut rows[r][8 * full..], 8 * full..i + r);
+            let (row, tail) = (&mut rows[r][8 * full..i + r], 8 * full..i + r);
             let (u, v) = (simd.load_partial(&right[tail.clone()]), simd.load_partial(&draw[tail]));
             let t = simd.mul_add(coefficients[r], u, simd.load_partial(row));
             simd.store_partial(t, row);
             open[r][0] = simd.mul_add(t, v, open[r][0]);
         }
+        let vectors = last.iter().zip(next);
+        if let Some([a, b, c, d]) = four(&mut rows) {
+            let chunks =
+                body(a, full).iter_mut().zip(body(b, full)).zip(body(c, full).iter_mut().zip(body(d, full)));
+            for (((a, b), (c, d)), (u, v)) in chunks.zip(vectors) {
+                let (u, v) = (simd.load(u), simd.load(v));
+                for (r, chunk) in [a, b, c, d].into_iter().enumerate() {
+                    let t = simd.mul_add(coefficients[r % R], u, simd.load(chunk));
+                    simd.store(t, chunk);
+                    open[r % R][0] = simd.mul_add(t, v, open[r % R][0]);
+                }
+            }
+        } else {
+            for (chunk, (u, v)) in body(rows[0], full).iter_mut().zip(vectors) {
+                let t = simd.mul_add(coefficients[0], simd.load(u), simd.load(chunk));
+                simd.store(t, chunk);
+                open[0][0] = simd.mul_add(t, simd.load(v), open[0][0]);
+            }
+        }
         let sums = close_rows(simd, &open, 0);
-        out[i..i + R].copy_from_slice(&sums[..R]);
+        let (mean, diagonal, draw) = (&mean[i..][..R], &diagonal[i..][..R], &draw[i..][..R]);
+        for (r, out) in out[i..][..R].iter_mut().enumerate() {
+            *out = sums[r] + simd.fma(diagonal[r], draw[r], mean[r]);
+        }
     });
+}
+
+/// The first `full` chunks of a row.
+#[inline(always)]
+fn body(row: &mut [f64], full: usize) -> &mut [[f64; 8]] {
+    &mut row.as_chunks_mut().0[..full]
+}
+
+/// The rows one by one, if they are four: loops over them run without looking at lengths.
+#[inline(always)]
+fn four<'r, 'p, const R: usize>(rows: &'r mut [&'p mut [f64]; R]) -> Option<[&'r mut [f64]; 4]> {
+    match rows.as_mut_slice() {
+        [a, b, c, d] => Some([a, b, c, d]),
+        _ => None,
+    }
 }
 
 #[inline(always)]
@@ -319,15 +352,18 @@ fn sweep_lanes<S: Simd>(
     next: Option<&[Panel]>,
     out: &mut [Row],
 ) {
-    for from in (0..d.div_ceil(8)).step_by(COLUMNS) {
-        let mut i = 8 * from;
-        while i + 4 <= d {
-            sweep_rows::<S, 4>(simd, packed, i, from, update, left, last, next, out);
-            i += 4;
-        }
-        while i < d {
-            sweep_rows::<S, 1>(simd, packed, i, from, update, left, last, next, out);
-            i += 1;
+    for top in (0..d).step_by(ROWS) {
+        let bottom = d.min(top + ROWS);
+        for from in (0..bottom.div_ceil(8)).step_by(COLUMNS) {
+            let mut i = top.max(8 * from);
+            while i + 4 <= bottom {
+                sweep_rows::<S, 4>(simd, packed, i, from, update, left, last, next, out);
+                i += 4;
+            }
+            while i < bottom {
+                sweep_rows::<S, 1>(simd, packed, i, from, update, left, last, next, out);
+                i += 1;
+            }
         }
     }
 }
@@ -354,19 +390,21 @@ fn sweep_rows<S: Simd, const R: usize>(
         rows[r] = &mut std::mem::take(&mut rows[r])[8 * from..end];
     }
     if update {
-        let left: &[Row; R] = left[i..].first_chunk().expect("a row for each of the block");
+        let left = &left[i..][..R];
         let panels = &last[from..][..whole];
-        let mut bodies = rows.each_mut().map(|row| &mut row.as_chunks_mut::<8>().0[..whole]);
-        let mut c = 0;
-        if S::WIDE {
-            while c + 2 <= whole {
-                update_chunks::<S, R, 2>(simd, bodies.each_mut().map(|b| &mut b[c..c + 2]), left, &panels[c..c + 2]);
-                c += 2;
+        if let Some([a, b, c, d]) = four(&mut rows) {
+            let left: &[Row; 4] = left.first_chunk().expect("four rows");
+            let (a, b, c, d) = (body(a, whole), body(b, whole), body(c, whole), body(d, whole));
+            if S::WIDE {
+                update_four::<S, 2>(simd, [a, b, c, d], left, panels);
+            } else {
+                update_four::<S, 1>(simd, [a, b, c, d], left, panels);
             }
-        }
-        while c < whole {
-            update_chunks::<S, R, 1>(simd, bodies.each_mut().map(|b| &mut b[c..c + 1]), left, &panels[c..c + 1]);
-            c += 1;
+        } else {
+            let left: &[Row; 1] = left.first_chunk().expect("a row");
+            for (chunk, panel) in body(rows[0], whole).iter_mut().zip(panels) {
+                update_chunks(simd, [std::array::from_mut(chunk)], left, std::array::from_ref(panel));
+            }
         }
         if has_tail {
             let panel = &last[from + whole];
@@ -397,16 +435,36 @@ fn sweep_rows<S: Simd, const R: usize>(
     }
 }
 
+/// row_r ← row_r + Σ_k left_r(k) panel_k for four rows, N chunks at a time.
+#[inline(always)]
+fn update_four<S: Simd, const N: usize>(
+    simd: S,
+    rows: [&mut [[f64; 8]]; 4],
+    left: &[Row; 4],
+    panels: &[Panel],
+) {
+    let [a, b, c, d] = rows;
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks_mut::<N>(), b.as_chunks_mut::<N>());
+    let ((c, c_rest), (d, d_rest)) = (c.as_chunks_mut::<N>(), d.as_chunks_mut::<N>());
+    let (panels, panels_rest) = panels.as_chunks::<N>();
+    for (((a, b), (c, d)), panels) in a.iter_mut().zip(b).zip(c.iter_mut().zip(d)).zip(panels) {
+        update_chunks(simd, [a, b, c, d], left, panels);
+    }
+    let rest = a_rest.iter_mut().zip(b_rest).zip(c_rest.iter_mut().zip(d_rest));
+    for (((a, b), (c, d)), panel) in rest.zip(panels_rest) {
+        let [a, b, c, d] = [a, b, c, d].map(std::array::from_mut);
+        update_chunks(simd, [a, b, c, d], left, std::array::from_ref(panel));
+    }
+}
+
 /// row_r ← row_r + Σ_k left_r(k) panel_k over N chunks, all held in registers.
 #[inline(always)]
 fn update_chunks<S: Simd, const R: usize, const N: usize>(
     simd: S,
-    rows: [&mut [[f64; 8]]; R],
+    rows: [&mut [[f64; 8]; N]; R],
     left: &[Row; R],
-    panels: &[Panel],
+    panels: &[Panel; N],
 ) {
-    let rows = rows.map(|row| row.first_chunk_mut::<N>().expect("N chunks"));
-    let panels: &[Panel; N] = panels.first_chunk().expect("N chunks");
     let mut t = [[simd.splat(0.0); N]; R];
     for r in 0..R {
         for n in 0..N {
@@ -443,19 +501,26 @@ fn product<S: Simd, const R: usize, const P: usize>(
     out: &mut [Row; R],
 ) {
     let whole = panels.len();
-    let chunks = rows.map(|row| &row.as_chunks::<8>().0[..whole]);
     let mut open = [[simd.splat(0.0); P]; R];
-    for c in 0..whole {
-        let panel: &[Chunk; P] = panels[c][k..].first_chunk().expect("P draws");
-        let mut v = [simd.splat(0.0); P];
-        for p in 0..P {
-            v[p] = simd.load(&panel[p].0);
-        }
+    let mut add = |rows: [&[f64; 8]; R], panel: &Panel| {
+        let panel: &[Chunk; P] = panel[k..].first_chunk().expect("P draws");
         for r in 0..R {
-            let row = simd.load(&chunks[r][c]);
+            let row = simd.load(rows[r]);
             for p in 0..P {
-                open[r][p] = simd.mul_add(row, v[p], open[r][p]);
+                open[r][p] = simd.mul_add(row, simd.load(&panel[p].0), open[r][p]);
             }
+        }
+    };
+    if let [a, b, c, d] = rows.as_slice() {
+        let (a, b) = (a.as_chunks::<8>().0.iter(), b.as_chunks::<8>().0);
+        let (c, d) = (c.as_chunks::<8>().0.iter(), d.as_chunks::<8>().0);
+        for (((a, b), (c, d)), panel) in a.zip(b).zip(c.zip(d)).zip(panels) {
+            let four = [a, b, c, d];
+            add(std::array::from_fn(|r| four[r]), panel);
+        }
+    } else {
+        for (chunk, panel) in rows[0].as_chunks().0.iter().zip(panels) {
+            add([chunk; R], panel);
         }
     }
     if let Some(panel) = tail {
@@ -481,13 +546,28 @@ fn product<S: Simd, const R: usize, const P: usize>(
     }
 }
 
-/// out_i = products_k(i) + Σ_n left_n(i) Σ_{j<i} draws_n(j) draws_k(j): the lanes run over the steps n of the block.
+/// out_i = mean_i + diagonal_i draws_k(i) + products_k(i) + Σ_n left_n(i) Σ_{j<i} draws_n(j) draws_k(j).
+///
+/// The lanes run over the steps n of the block: `left` is zero for those not yet made.
 #[inline(always)]
-fn correct_lanes<S: Simd>(simd: S, k: usize, left: &[Row], draws: &[Row], products: &[Row], out: &mut [f64]) {
+#[expect(clippy::too_many_arguments, reason = "an inner loop, called from one place")]
+fn correct_lanes<S: Simd>(
+    simd: S,
+    k: usize,
+    left: &[Row],
+    draws: &[Row],
+    products: &[Row],
+    mean: &[f64],
+    diagonal: &[f64],
+    out: &mut [f64],
+) {
     if k <= 8 {
         correct_halves::<S, 1>(simd, k, left, draws, products, out);
     } else {
         correct_halves::<S, 2>(simd, k, left, draws, products, out);
+    }
+    for (i, out) in out.iter_mut().enumerate() {
+        *out += simd.fma(diagonal[i], draws[i][k % BLOCK], mean[i]);
     }
 }
 
@@ -540,9 +620,17 @@ mod plain {
         }
     }
 
-    pub(super) fn step(packed: &mut [f64], left: &[f64], right: &[f64], draw: &[f64], out: &mut [f64]) {
+    pub(super) fn step(
+        packed: &mut [f64],
+        mean: &[f64],
+        diagonal: &[f64],
+        left: &[f64],
+        right: &[f64],
+        draw: &[f64],
+        out: &mut [f64],
+    ) {
         for i in 0..left.len() {
-            out[i] = 0.0;
+            out[i] = mean[i] + diagonal[i] * draw[i];
             for (j, c) in row(packed, i).iter_mut().enumerate() {
                 *c += left[i] * right[j];
                 out[i] += *c * draw[j];
@@ -573,14 +661,166 @@ mod plain {
         }
     }
 
-    pub(super) fn correct(k: usize, left: &[Row], draws: &[Row], products: &[Row], out: &mut [f64]) {
+    pub(super) fn correct(
+        k: usize,
+        left: &[Row],
+        draws: &[Row],
+        products: &[Row],
+        mean: &[f64],
+        diagonal: &[f64],
+        out: &mut [f64],
+    ) {
         let mut so_far = [0.0; BLOCK];
         for i in 0..out.len() {
-            out[i] = products[i][k];
+            out[i] = mean[i] + diagonal[i] * draws[i][k] + products[i][k];
             for n in 0..k {
                 out[i] += left[i][n] * so_far[n];
                 so_far[n] += draws[i][n] * draws[i][k];
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{SIZES, agree, each_level, numbers};
+
+    const GAMMA: f64 = 0.01;
+
+    /// The textbook loop with π = z + sin z, and one with either kernel: m, C and the last point after `steps` steps.
+    fn textbook(d: usize, steps: usize) -> Vec<f64> {
+        let (mut mean, mut c, mut z) = start(d);
+        for t in 0..steps {
+            let u = numbers(100 + t as u64, d);
+            for i in 0..d {
+                z[i] = mean[i] + (0..=i).map(|j| c[i * (i + 1) / 2 + j] * u[j]).sum::<f64>();
+            }
+            for i in 0..d {
+                let pull = z[i] + z[i].sin();
+                mean[i] -= GAMMA * pull;
+                for j in 0..=i {
+                    c[i * (i + 1) / 2 + j] -= GAMMA * pull * u[j];
+                }
+                let x = &mut c[i * (i + 3) / 2];
+                *x = 0.5 * (*x + (*x * *x + 4.0 * GAMMA).sqrt());
+            }
+        }
+        [mean, c, z].concat()
+    }
+
+    fn start(d: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let mut c: Vec<f64> = numbers(5, d * (d + 1) / 2).iter().map(|x| x / (1 + d) as f64).collect();
+        (0..d).for_each(|i| c[i * (i + 3) / 2] = 1.0);
+        (numbers(6, d), c, vec![0.0; d])
+    }
+
+    fn pull(z: &[f64], mean: &mut [f64]) -> Vec<f64> {
+        let pull: Vec<f64> = z.iter().map(|z| z + z.sin()).collect();
+        mean.iter_mut().zip(&pull).for_each(|(m, p)| *m -= GAMMA * p);
+        pull
+    }
+
+    fn fused(d: usize, steps: usize) -> Vec<f64> {
+        let (mut mean, mut c, mut z) = start(d);
+        let (mut diagonal, mut left, mut right) = (vec![1.0; d], vec![0.0; d], vec![0.0; d]);
+        for t in 0..=steps {
+            let u = numbers(100 + t as u64, d);
+            let before = z.clone();
+            step(&mut c, &mean, &diagonal, &left, &right, &u, &mut z);
+            if t == steps {
+                return [mean, c, before].concat();
+            }
+            let pull = pull(&z, &mut mean);
+            left = pull.iter().map(|p| -GAMMA * p).collect();
+            lift(&mut c, &mut diagonal, GAMMA, &pull, &u);
+            right = u;
+        }
+        unreachable!("the last round returns");
+    }
+
+    fn deferred(d: usize, steps: usize) -> Vec<f64> {
+        let (mut mean, mut c, mut z) = start(d);
+        let (mut diagonal, mut block) = (vec![1.0; d], Deferred::new(d));
+        for t in 0..steps {
+            if t % BLOCK == 0 {
+                let draws: Vec<f64> = (t..t + BLOCK).flat_map(|t| numbers(100 + t as u64, d)).collect();
+                block.begin(&mut c, &draws);
+            }
+            assert_eq!(block.made(), t % BLOCK);
+            block.point(&mean, &diagonal, &mut z);
+            let pull = pull(&z, &mut mean);
+            block.push(GAMMA, &pull);
+            lift(&mut c, &mut diagonal, GAMMA, &pull, &numbers(100 + t as u64, d));
+        }
+        block.settle(&mut c);
+        [mean, c, z].concat()
+    }
+
+    #[test]
+    fn both_kernels_walk_the_textbook_s_path() {
+        for d in SIZES.into_iter().chain([127, 128, 129, 133, 203, 300]) {
+            for steps in [1, 16, 37] {
+                let truth = textbook(d, steps);
+                agree(1e-14, || fused(d, steps));
+                agree(1e-14, || deferred(d, steps));
+                for found in [fused(d, steps), deferred(d, steps)] {
+                    assert!(found.iter().zip(&truth).all(|(a, b)| (a - b).abs() < 1e-13), "d = {d}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_average_over_a_block_is_that_of_its_iterates() {
+        each_level(|| {
+            for (d, made) in [(1, 3), (9, 16), (40, 5), (203, 16)] {
+                let (c_0, mut mean) = (start(d).1, numbers(8, d * (d + 1) / 2));
+                let mut expected = mean.clone();
+                let draws = numbers(9, BLOCK * d);
+                let (mut c, mut block) = (c_0.clone(), Deferred::new(d));
+                block.begin(&mut c, &draws);
+                // mean ← mean + 0.2(w − mean) at w_0, …, w_made, as shares and weights.
+                let (mut share, mut weights, mut w) = (0.0, [0.0; BLOCK], c_0.clone());
+                for k in 0..=made {
+                    share += 0.2 * (1.0 - share);
+                    weights[..k].iter_mut().for_each(|x| *x += 0.2 * (1.0 - *x));
+                    expected.iter_mut().zip(&w).for_each(|(m, w)| *m += 0.2 * (w - *m));
+                    if k < made {
+                        let pull = numbers(50 + k as u64, d);
+                        block.push(0.1, &pull);
+                        crate::triangle::rank_update(&mut w, -0.1, &pull, &draws[k * d..][..d]);
+                    }
+                }
+                block.average(&c, share, &weights, &mut mean);
+                for i in 0..d {
+                    let strict = i * (i + 1) / 2..i * (i + 3) / 2;
+                    assert!(strict.clone().all(|j| (mean[j] - expected[j]).abs() < 1e-14), "d = {d}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn lift_is_the_positive_root_on_both_sides_of_zero() {
+        each_level(|| {
+            let cases = [-1e8, -3.0, -1e-9, 0.0, 1e-9, 0.5, 2.0, 1e8, -2.0];
+            let (mut diagonal, n) = (cases.to_vec(), cases.len());
+            let mut packed = vec![7.0; n * (n + 1) / 2];
+            lift(&mut packed, &mut diagonal, 1e-3, &vec![0.0; n], &vec![1.0; n]);
+            for (i, (x, c)) in diagonal.iter().zip(cases).enumerate() {
+                let scale = x * x + (c * x).abs() + 1e-3;
+                assert!(*x > 0.0 && (x * x - c * x - 1e-3).abs() <= 8.0 * f64::EPSILON * scale, "{c}");
+                assert_eq!(packed[i * (i + 3) / 2].to_bits(), x.to_bits());
+            }
+            assert_eq!(packed.iter().filter(|x| **x > 6.0 && **x < 8.0).count(), n * (n - 1) / 2);
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "at most 16 a block")]
+    fn a_block_ends() {
+        let mut block = Deferred::new(1);
+        (0..=BLOCK).for_each(|_| block.push(1.0, &[1.0]));
     }
 }
