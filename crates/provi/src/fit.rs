@@ -6,10 +6,10 @@ use crate::error::{Error, Result};
 use crate::estimator::{Evaluator, Exact, Sampled};
 use crate::expectation::Moments;
 use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
-use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
+use crate::method::{Guard, MISSING_SMOOTHNESS, Method, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, minimise};
 use crate::plan::{Plan, Promise};
-use crate::step::{ProjSymmetric, ProjTriangular, Prox};
+use crate::step::{FusedProx, ProjSymmetric, ProjTriangular, Prox};
 use crate::target::Target;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -181,6 +181,10 @@ fn descend<F: StepSpace>(
         minimise(problem, w, &plan.schedule, &mut average, plan.steps, &mut |p| recorder.see::<F>(d, p))
     };
     let (steps, evaluations) = match plan.method.estimator() {
+        Some(_) if plan.method == Method::ProxEnergy && plan.draws == 1 => {
+            let mut problem = FusedProx::new(view, Draws::new(seed, Purpose::Optimise))?;
+            (go(&mut problem, &mut w)?, problem.evaluations())
+        }
         Some(kind) => {
             let sampled = Sampled::<F>::new(kind, view, Draws::new(seed, Purpose::Optimise), plan.draws)?;
             let mut problem = Composite { estimator: sampled, operator };

@@ -1,7 +1,9 @@
 //! w ← step(w, γ) after a gradient move: the prox of −log det, or a projection on 𝒲_M.
 
+mod fused;
 mod proj;
 mod prox;
 
+pub use fused::FusedProx;
 pub use proj::{ProjSymmetric, ProjTriangular};
 pub use prox::Prox;
