@@ -2,6 +2,8 @@
 //!
 //! One draw a step, the gradient π = z, which costs nothing; random numbers are made beforehand. The least of many
 //! short runs, all loops taking turns, so that a busy machine touches them alike. Exits with 1 if a bar is missed.
+//!
+//! `limits [seconds per dimension] [dimensions]`
 
 use provi_kernels::{instruction_set, normals, prox, triangle};
 use std::{hint::black_box, time::Instant};
@@ -178,7 +180,9 @@ fn main() {
         "kernels/best"
     );
     let mut missed = false;
-    for d in [20, 50, 100, 150, 200, 300, 500, 1000, 2000] {
+    let only: Vec<usize> = std::env::args().skip(2).filter_map(|s| s.parse().ok()).collect();
+    let all = [20, 50, 100, 150, 200, 300, 500, 1000, 2000];
+    for d in all.into_iter().filter(|d| only.is_empty() || only.contains(d)) {
         let [pass, fused, deferred, plain, kernels] = least(d, seconds);
         let best = fused.min(deferred);
         println!(

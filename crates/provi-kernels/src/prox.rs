@@ -304,10 +304,11 @@ fn step_lanes<S: Simd>(
                 body(a, full).iter_mut().zip(body(b, full)).zip(body(c, full).iter_mut().zip(body(d, full)));
             for (((a, b), (c, d)), (u, v)) in chunks.zip(vectors) {
                 let (u, v) = (simd.load(u), simd.load(v));
-                for (r, chunk) in [a, b, c, d].into_iter().enumerate() {
-                    let t = simd.mul_add(coefficients[r % R], u, simd.load(chunk));
+                for ((chunk, coefficient), open) in [a, b, c, d].into_iter().zip(coefficients).zip(&mut open)
+                {
+                    let t = simd.mul_add(coefficient, u, simd.load(chunk));
                     simd.store(t, chunk);
-                    open[r % R][0] = simd.mul_add(t, v, open[r % R][0]);
+                    open[0] = simd.mul_add(t, v, open[0]);
                 }
             }
         } else {
@@ -333,7 +334,7 @@ fn body(row: &mut [f64], full: usize) -> &mut [[f64; 8]] {
 
 /// The rows one by one, if they are four: loops over them run without looking at lengths.
 #[inline(always)]
-fn four<'r, 'p, const R: usize>(rows: &'r mut [&'p mut [f64]; R]) -> Option<[&'r mut [f64]; 4]> {
+fn four<'r, const R: usize>(rows: &'r mut [&mut [f64]; R]) -> Option<[&'r mut [f64]; 4]> {
     match rows.as_mut_slice() {
         [a, b, c, d] => Some([a, b, c, d]),
         _ => None,
