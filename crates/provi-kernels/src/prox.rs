@@ -12,7 +12,7 @@ use crate::{
     dispatch::dispatch,
     lanes::Simd,
     tile::{close_rows, close_vectors},
-    triangle::{check, in_row_blocks, rows_mut},
+    triangle::{check, rows_mut},
 };
 
 /// Steps per pass of [`Deferred`].
@@ -283,47 +283,129 @@ fn step_lanes<S: Simd>(
     draw: &[f64],
     out: &mut [f64],
 ) {
+    let d = left.len();
+    let mut i = 0;
+    if S::WIDE {
+        while i + 8 <= d {
+            let sums = step_eight(simd, rows_mut(packed, i), i / 8, &left[i..], right, draw);
+            finish(simd, i, &sums, mean, diagonal, draw, out);
+            i += 8;
+        }
+    }
+    while i + 4 <= d {
+        let sums = step_rows::<S, 4>(simd, rows_mut(packed, i), i, left, right, draw);
+        finish(simd, i, &sums, mean, diagonal, draw, out);
+        i += 4;
+    }
+    while i < d {
+        let sums = step_rows::<S, 1>(simd, rows_mut(packed, i), i, left, right, draw);
+        finish(simd, i, &sums[..1], mean, diagonal, draw, out);
+        i += 1;
+    }
+}
+
+/// out = mean + diagonal·draw + sums, from entry i on.
+#[inline(always)]
+fn finish<S: Simd>(
+    simd: S,
+    i: usize,
+    sums: &[f64],
+    mean: &[f64],
+    diagonal: &[f64],
+    draw: &[f64],
+    out: &mut [f64],
+) {
+    let n = sums.len();
+    let (mean, diagonal, draw) = (&mean[i..][..n], &diagonal[i..][..n], &draw[i..][..n]);
+    for (r, out) in out[i..][..n].iter_mut().enumerate() {
+        *out = sums[r] + simd.fma(diagonal[r], draw[r], mean[r]);
+    }
+}
+
+/// Eight rows of 8·full columns and a triangle of eight: r columns for row r, so that every mask is a constant.
+#[inline(always)]
+fn step_eight<S: Simd>(
+    simd: S,
+    rows: [&mut [f64]; 8],
+    full: usize,
+    left: &[f64],
+    right: &[f64],
+    draw: &[f64],
+) -> [f64; 8] {
+    let left: &[f64; 8] = left.first_chunk().expect("eight rows");
     let (last, next) = (right.as_chunks::<8>().0, draw.as_chunks::<8>().0);
-    in_row_blocks!(left.len(), |i, R| {
-        let full = i / 8;
-        let mut rows = rows_mut::<R>(packed, i);
-        let mut coefficients = [simd.splat(0.0); R];
-        let mut open = [[simd.splat(0.0); 1]; R];
-        // The tail comes first: a chunk of the next row, loaded while the tail of this one is being stored, would wait.
-        for r in 0..R {
-            coefficients[r] = simd.splat(left[i + r]);
-            let (row, tail) = (&mut rows[r][8 * full..i + r], 8 * full..i + r);
-            let (u, v) = (simd.load_partial(&right[tail.clone()]), simd.load_partial(&draw[tail]));
-            let t = simd.mul_add(coefficients[r], u, simd.load_partial(row));
-            simd.store_partial(t, row);
-            open[r][0] = simd.mul_add(t, v, open[r][0]);
+    let (u, v) = (simd.load(&last[full]), &next[full]);
+    let mut coefficients = [simd.splat(0.0); 8];
+    let mut open = [simd.splat(0.0); 8];
+    // The tail comes first: a chunk of the next row, loaded while the tail of this one is being stored, would wait.
+    for r in 0..8 {
+        coefficients[r] = simd.splat(left[r]);
+        let row = &mut rows[r][8 * full..][..r];
+        let t = simd.mul_add(coefficients[r], u, simd.load_partial(row));
+        simd.store_partial(t, row);
+        open[r] = simd.mul_add(t, simd.load_partial(&v[..r]), open[r]);
+    }
+    let [a, b, c, d, e, f, g, h] = rows;
+    let upper = body(a, full).iter_mut().zip(body(b, full)).zip(body(c, full).iter_mut().zip(body(d, full)));
+    let lower = body(e, full).iter_mut().zip(body(f, full)).zip(body(g, full).iter_mut().zip(body(h, full)));
+    for (((((a, b), (c, d)), ((e, f), (g, h))), u), v) in upper.zip(lower).zip(last).zip(next) {
+        let (u, v) = (simd.load(u), simd.load(v));
+        for ((chunk, coefficient), open) in
+            [a, b, c, d, e, f, g, h].into_iter().zip(coefficients).zip(&mut open)
+        {
+            let t = simd.mul_add(coefficient, u, simd.load(chunk));
+            simd.store(t, chunk);
+            *open = simd.mul_add(t, v, *open);
         }
-        let vectors = last.iter().zip(next);
-        if let Some([a, b, c, d]) = four(&mut rows) {
-            let chunks =
-                body(a, full).iter_mut().zip(body(b, full)).zip(body(c, full).iter_mut().zip(body(d, full)));
-            for (((a, b), (c, d)), (u, v)) in chunks.zip(vectors) {
-                let (u, v) = (simd.load(u), simd.load(v));
-                for ((chunk, coefficient), open) in [a, b, c, d].into_iter().zip(coefficients).zip(&mut open)
-                {
-                    let t = simd.mul_add(coefficient, u, simd.load(chunk));
-                    simd.store(t, chunk);
-                    open[0] = simd.mul_add(t, v, open[0]);
-                }
-            }
-        } else {
-            for (chunk, (u, v)) in body(rows[0], full).iter_mut().zip(vectors) {
-                let t = simd.mul_add(coefficients[0], simd.load(u), simd.load(chunk));
+    }
+    let [a, b, c, d, e, f, g, h] = open;
+    let ([a, b, c, d], [e, f, g, h]) = (simd.sums([a, b, c, d]), simd.sums([e, f, g, h]));
+    [a, b, c, d, e, f, g, h]
+}
+
+/// R rows from row i on, R = 4 or 1.
+#[inline(always)]
+fn step_rows<S: Simd, const R: usize>(
+    simd: S,
+    mut rows: [&mut [f64]; R],
+    i: usize,
+    left: &[f64],
+    right: &[f64],
+    draw: &[f64],
+) -> [f64; 4] {
+    let (last, next) = (right.as_chunks::<8>().0, draw.as_chunks::<8>().0);
+    let full = i / 8;
+    let mut coefficients = [simd.splat(0.0); R];
+    let mut open = [[simd.splat(0.0); 1]; R];
+    // The tail comes first: a chunk of the next row, loaded while the tail of this one is being stored, would wait.
+    for r in 0..R {
+        coefficients[r] = simd.splat(left[i + r]);
+        let (row, tail) = (&mut rows[r][8 * full..i + r], 8 * full..i + r);
+        let (u, v) = (simd.load_partial(&right[tail.clone()]), simd.load_partial(&draw[tail]));
+        let t = simd.mul_add(coefficients[r], u, simd.load_partial(row));
+        simd.store_partial(t, row);
+        open[r][0] = simd.mul_add(t, v, open[r][0]);
+    }
+    let vectors = last.iter().zip(next);
+    if let Some([a, b, c, d]) = four(&mut rows) {
+        let chunks =
+            body(a, full).iter_mut().zip(body(b, full)).zip(body(c, full).iter_mut().zip(body(d, full)));
+        for (((a, b), (c, d)), (u, v)) in chunks.zip(vectors) {
+            let (u, v) = (simd.load(u), simd.load(v));
+            for ((chunk, coefficient), open) in [a, b, c, d].into_iter().zip(coefficients).zip(&mut open) {
+                let t = simd.mul_add(coefficient, u, simd.load(chunk));
                 simd.store(t, chunk);
-                open[0][0] = simd.mul_add(t, simd.load(v), open[0][0]);
+                open[0] = simd.mul_add(t, v, open[0]);
             }
         }
-        let sums = close_rows(simd, &open, 0);
-        let (mean, diagonal, draw) = (&mean[i..][..R], &diagonal[i..][..R], &draw[i..][..R]);
-        for (r, out) in out[i..][..R].iter_mut().enumerate() {
-            *out = sums[r] + simd.fma(diagonal[r], draw[r], mean[r]);
+    } else {
+        for (chunk, (u, v)) in body(rows[0], full).iter_mut().zip(vectors) {
+            let t = simd.mul_add(coefficients[0], simd.load(u), simd.load(chunk));
+            simd.store(t, chunk);
+            open[0][0] = simd.mul_add(t, simd.load(v), open[0][0]);
         }
-    });
+    }
+    close_rows(simd, &open, 0)
 }
 
 /// The first `full` chunks of a row.
