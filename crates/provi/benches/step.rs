@@ -1,6 +1,6 @@
 //! What one step costs beyond its gradient, and what a plan costs beyond its steps.
 //!
-//! Claims under test: a Prox-SGD step of one draw is one pass over C, from d ≈ 200 on less; the prox and the triangular projection are O(d); the symmetric projection is O(1) while the
+//! Claims under test: a Prox-SGD step of one draw is one pass over C, from d = 128 on less; the prox and the triangular projection are O(d); the symmetric projection is O(1) while the
 //! carried eigenvalue bound suffices, a Cholesky factorisation when it does not, an eigendecomposition only when
 //! the constraint is active; an average is one pass over w; a plan of any length is priced at once.
 

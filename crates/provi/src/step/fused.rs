@@ -12,11 +12,11 @@ use provi_kernels::prox::{self, BLOCK, Deferred};
 use provi_kernels::{axpy, dot};
 
 /// From this dimension on updates are deferred: below, one pass a step is cheaper.
-const DEFER_FROM: usize = 160;
+const DEFER_FROM: usize = 128;
 
 /// w ← prox_{γh}(w − γg), g = (π, tril(πuᵀ)) from one draw: [`Prox`](super::Prox) after the energy estimator.
 ///
-/// Below d = 160 a step is one pass over C, which applies the last update and forms the next Cu. From there on a block of
+/// Below d = 128 a step is one pass over C, which applies the last update and forms the next Cu. From there on a block of
 /// 16 steps is one pass: the draws are known ahead, and inside the block Cu is corrected in O(16·d) ([`Deferred`]).
 /// Rounding apart the iterates are those of the plain loop.
 ///
@@ -229,10 +229,15 @@ impl Problem for FusedProx<'_> {
     }
 
     fn conclude(&mut self, w: &mut [f64], average: &mut Averager) -> Result<()> {
+        average.fits(w.len())?;
         if let Pending::Block(block) = &mut self.pending
             && block.share > 0.0
         {
-            block.pay(&w[self.dim..], &mut average.mean_mut()[self.dim..]);
+            // An average that wants nothing is owed nothing: it is not the one that was shown anything.
+            match average.mean_mut().split_at_mut_checked(self.dim) {
+                Some((_, average)) => block.pay(&w[self.dim..], average),
+                None => block.clear(),
+            }
         }
         self.settle(w)
     }
@@ -251,6 +256,10 @@ impl Block {
     fn pay(&mut self, packed: &[f64], average: &mut [f64]) {
         self.deferred.average(packed, self.share, &self.weights, average);
         write_diagonal(&self.diagonal_mean, average);
+        self.clear();
+    }
+
+    fn clear(&mut self) {
         (self.share, self.weights) = (0.0, [0.0; BLOCK]);
     }
 }
