@@ -23,6 +23,7 @@ mod vector;
 pub mod design;
 pub mod expectation;
 pub mod link;
+pub mod prox;
 pub mod symmetric;
 pub mod triangle;
 

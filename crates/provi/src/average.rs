@@ -117,14 +117,26 @@ impl Averager {
 
     /// Takes in w_t, before step t. O(len), no allocation.
     pub fn add(&mut self, t: u64, w: &[f64]) -> Result<()> {
-        if !self.wants(t) {
-            return Ok(());
+        if let Some(coefficient) = self.take(t, w.len())? {
+            blend(&mut self.mean, w, coefficient);
         }
-        self.fits(w.len())?;
+        Ok(())
+    }
+
+    /// Counts w_t in and says with which c: for one who then moves the mean himself.
+    pub(crate) fn take(&mut self, t: u64, len: usize) -> Result<Option<f64>> {
+        if !self.wants(t) {
+            return Ok(None);
+        }
+        self.fits(len)?;
         self.coefficient = self.next_coefficient();
         self.count += 1;
-        blend(&mut self.mean, w, self.coefficient);
-        Ok(())
+        Ok(Some(self.coefficient))
+    }
+
+    /// The mean so far, for one who moves it himself; empty for `Average::Last`.
+    pub(crate) fn mean_mut(&mut self) -> &mut [f64] {
+        &mut self.mean
     }
 
     /// The answer after T steps: `last` is w_T.
@@ -190,7 +202,8 @@ impl Averager {
     }
 }
 
-fn blend(mean: &mut [f64], w: &[f64], c: f64) {
+/// mean ← mean + c(w − mean).
+pub(crate) fn blend(mean: &mut [f64], w: &[f64], c: f64) {
     if c >= 1.0 {
         mean.copy_from_slice(w);
     } else if c > 0.0 {

@@ -112,7 +112,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
         F::transport(factor, mean, &self.u, &mut self.points);
         self.target.evaluate(&self.points, &mut self.values, &mut self.left, &mut self.scratch)?;
         self.evaluations += self.batch as u64;
-        self.check_finite(t)?;
+        check_finite(t, &self.points, &self.values, &self.left)?;
         // The one minus sign: from here on everything is minimised.
         self.values.iter_mut().for_each(|v| *v = -*v);
         self.left.iter_mut().for_each(|g| *g = -*g);
@@ -180,25 +180,26 @@ impl<'a, F: Factor> Sampled<'a, F> {
         }
         distance * (1.0 + 1e-12)
     }
+}
 
-    fn check_finite(&self, step: u64) -> Result<()> {
-        let d = self.target.dim();
-        for (draw, (&value, gradient)) in self.values.iter().zip(self.left.chunks_exact(d)).enumerate() {
-            // A finite sum of squares has only finite terms; the search is for the message alone.
-            let bad = if !value.is_finite() {
-                Some(("log-density", value))
-            } else if dot(gradient, gradient).is_finite() {
-                None
-            } else {
-                gradient.iter().find(|x| !x.is_finite()).map(|&x| ("gradient", x))
-            };
-            if let Some((quantity, value)) = bad {
-                let norm = norm(&self.points[draw * d..(draw + 1) * d]);
-                return Err(Error::TargetNotFinite { quantity, value, step, draw, norm });
-            }
+/// Refuses a log-density or gradient that is not finite, naming step, draw and ‖z‖.
+pub(crate) fn check_finite(step: u64, points: &[f64], values: &[f64], gradients: &[f64]) -> Result<()> {
+    let d = points.len() / values.len();
+    for (draw, (&value, gradient)) in values.iter().zip(gradients.chunks_exact(d)).enumerate() {
+        // A finite sum of squares has only finite terms; the search is for the message alone.
+        let bad = if !value.is_finite() {
+            Some(("log-density", value))
+        } else if dot(gradient, gradient).is_finite() {
+            None
+        } else {
+            gradient.iter().find(|x| !x.is_finite()).map(|&x| ("gradient", x))
+        };
+        if let Some((quantity, value)) = bad {
+            let norm = norm(&points[draw * d..(draw + 1) * d]);
+            return Err(Error::TargetNotFinite { quantity, value, step, draw, norm });
         }
-        Ok(())
     }
+    Ok(())
 }
 
 impl<F: Factor> Estimator for Sampled<'_, F> {

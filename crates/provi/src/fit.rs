@@ -9,7 +9,7 @@ use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant}
 use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, minimise};
 use crate::plan::{Plan, Promise};
-use crate::step::{ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
+use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
 use crate::target::Target;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -210,10 +210,7 @@ trait StepSpace: Factor {
         view: Evaluator<'a>,
         seed: Seed,
         operator: Box<dyn Operator>,
-    ) -> Result<Box<dyn Problem + 'a>> {
-        let estimator = Sampled::<Self>::new(kind, view, Draws::new(seed, Purpose::Optimise), plan.draws)?;
-        Ok(Box::new(Composite { estimator, operator }))
-    }
+    ) -> Result<Box<dyn Problem + 'a>>;
 }
 
 impl StepSpace for Triangular {
@@ -225,6 +222,22 @@ impl StepSpace for Triangular {
             }
             Guard::Nothing => Box::new(nothing()),
         })
+    }
+
+    /// One draw of the energy estimator and the prox share a pass over C.
+    fn problem<'a>(
+        plan: &Plan,
+        kind: Kind,
+        view: Evaluator<'a>,
+        seed: Seed,
+        operator: Box<dyn Operator>,
+    ) -> Result<Box<dyn Problem + 'a>> {
+        let draws = Draws::new(seed, Purpose::Optimise);
+        if kind == Kind::Energy && plan.draws == 1 {
+            return Ok(Box::new(FusedProx::new(view, draws)?));
+        }
+        let estimator = Sampled::<Self>::new(kind, view, draws, plan.draws)?;
+        Ok(Box::new(Composite { estimator, operator }))
     }
 }
 

@@ -93,6 +93,17 @@ pub trait Problem {
     fn settle(&mut self, _w: &mut [f64]) -> Result<()> {
         Ok(())
     }
+
+    /// Shows w_t to an average that wants it, before step t.
+    fn show(&mut self, w: &mut [f64], t: u64, average: &mut Averager) -> Result<()> {
+        self.settle(w)?;
+        average.add(t, w)
+    }
+
+    /// Brings the average up to date, if parts of it were deferred, and then w.
+    fn conclude(&mut self, w: &mut [f64], _average: &mut Averager) -> Result<()> {
+        self.settle(w)
+    }
 }
 
 /// Descend, then apply: prox_{γh}(w − γg) or proj_𝒲(w − γg).
@@ -194,8 +205,7 @@ pub fn resume<P: Problem + ?Sized>(
     let (mut made, mut gamma) = (0, f64::NAN);
     for t in steps.clone() {
         if average.wants(t) {
-            problem.settle(w)?;
-            average.add(t, w)?;
+            problem.show(w, t, average)?;
         }
         gamma = Positive::new("step size γ", gammas.next_gamma())?.get();
         let moved = problem.advance(w, t, gamma)?;
@@ -207,7 +217,7 @@ pub fn resume<P: Problem + ?Sized>(
             break;
         }
     }
-    problem.settle(w)?;
+    problem.conclude(w, average)?;
     // An operator can spoil what the move did not: one look at the end.
     if w.iter().all(|x| x.is_finite()) {
         Ok(made)

@@ -2,10 +2,12 @@
 
 mod carried;
 mod entropy;
+mod fused;
 mod proj;
 mod prox;
 
 pub use carried::ProjStl;
 pub use entropy::ProjEntropy;
+pub use fused::FusedProx;
 pub use proj::{ProjSymmetric, ProjTriangular};
 pub use prox::Prox;
