@@ -148,6 +148,15 @@ struct ExactValue {
     error: f64,
 }
 
+/// What the draws gave.
+struct Measurement {
+    /// The metric of the global statement, if there is one.
+    global: Option<Metric>,
+    choice: Option<Choice>,
+    measured: residual::Measured,
+    draws: u64,
+}
+
 /// One audit under way.
 struct Session<'a> {
     options: &'a Audit,
@@ -208,55 +217,9 @@ impl<'a> Session<'a> {
         let delta = self.delta / events;
         let confidence = 1.0 - self.options.failure_probability;
 
-        let residuals = Residuals::new(self.target, self.q)?;
-        let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
-        self.grounds.evaluations += PILOT_DRAWS + 1;
-        let global = self.global_metric()?;
-        let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));
-        let settled = match (&global, global_mean) {
-            // Without an exact f the evidence needs a ball all the same.
-            (Some(m), Some(mean)) if self.exact.is_some() => {
-                0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta)? <= SMALL
-            }
-            _ => false,
-        };
-        let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
-
-        let mut wanted = LEAST_DRAWS as f64;
-        let price = self.options.price;
-        if let Some(choice) = &choice {
-            wanted = wanted.max(theory::draws_for(choice.mean, choice.metric.lipschitz(), delta, price));
-        } else if let (Some(m), Some(mean)) = (&global, global_mean)
-            && !settled
-        {
-            // Where even the plain mean proves next to nothing, draws would not either.
-            let most = if mean > HOPELESS { HOPELESS_DRAWS } else { f64::INFINITY };
-            wanted = wanted.max(theory::draws_for(mean, m.lipschitz(), delta, price).min(most));
-        }
-        let draws = if wanted.is_finite() { wanted.ceil() as u64 } else { self.options.draws };
-        let draws = draws.clamp(1, self.options.draws.max(1));
-        let audit = Draws::new(self.seed, Purpose::Audit);
-        let measured = residuals.measure(
-            audit,
-            self.options.look,
-            draws,
-            global.as_ref(),
-            choice.as_ref().map(|c| (&c.metric, c.radius)),
-        )?;
-        self.grounds.draws = draws;
-        self.grounds.evaluations += draws;
-
+        let Measurement { global, choice, measured, draws } = self.measure(delta)?;
         let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
-        let mut kl = Statement::missing(match (&global, self.curvature.convexity() > 0.0) {
-            (_, false) => {
-                "V is not known to be strongly convex (μ = 0), and no ball carries a local certificate"
-            }
-            (None, true) if self.curvature.upper().is_some() => {
-                "H_lo is too flat to be factored in double precision, and no ball carries a local certificate"
-            }
-            (None, true) => "no upper curvature H_hi is known, and no ball carries a local certificate",
-            _ => "no bound",
-        });
+        let mut kl = Statement::missing(self.why_no_global_bound());
         let mut tv = kl.clone();
         if let Some(metric) = &global {
             let fisher = metric.fisher_upper(measured.global_mean, draws, delta)?;
@@ -315,6 +278,58 @@ impl<'a> Session<'a> {
             .collect();
         let certificate = Certificate { gap, kl, tv, evidence, moments, grounds: self.grounds };
         Ok(Audited { certificate, bounds })
+    }
+
+    /// Pilot draws choose the ball and the number of draws; fresh ones measure.
+    fn measure(&mut self, delta: f64) -> Result<Measurement> {
+        let residuals = Residuals::new(self.target, self.q)?;
+        let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
+        self.grounds.evaluations += PILOT_DRAWS + 1;
+        let global = self.global_metric()?;
+        let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));
+        let settled = match (&global, global_mean) {
+            // Without an exact f the evidence needs a ball all the same.
+            (Some(m), Some(mean)) if self.exact.is_some() => {
+                0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta)? <= SMALL
+            }
+            _ => false,
+        };
+        let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
+
+        let mut wanted = LEAST_DRAWS as f64;
+        let price = self.options.price;
+        if let Some(choice) = &choice {
+            wanted = wanted.max(theory::draws_for(choice.mean, choice.metric.lipschitz(), delta, price));
+        } else if let (Some(m), Some(mean)) = (&global, global_mean)
+            && !settled
+        {
+            // Where even the plain mean proves next to nothing, draws would not either.
+            let most = if mean > HOPELESS { HOPELESS_DRAWS } else { f64::INFINITY };
+            wanted = wanted.max(theory::draws_for(mean, m.lipschitz(), delta, price).min(most));
+        }
+        let draws = if wanted.is_finite() { wanted.ceil() as u64 } else { self.options.draws };
+        let draws = draws.clamp(1, self.options.draws.max(1));
+        let audit = Draws::new(self.seed, Purpose::Audit);
+        let measured = residuals.measure(
+            audit,
+            self.options.look,
+            draws,
+            global.as_ref(),
+            choice.as_ref().map(|c| (&c.metric, c.radius)),
+        )?;
+        self.grounds.draws = draws;
+        self.grounds.evaluations += draws;
+        Ok(Measurement { global, choice, measured, draws })
+    }
+
+    fn why_no_global_bound(&self) -> &'static str {
+        if self.curvature.convexity() <= 0.0 {
+            "V is not known to be strongly convex (μ = 0), and no ball carries a local certificate"
+        } else if self.curvature.upper().is_some() {
+            "H_lo is too flat to be factored in double precision, and no ball carries a local certificate"
+        } else {
+            "no upper curvature H_hi is known, and no ball carries a local certificate"
+        }
     }
 
     /// [cert-gap] from the exact gradient.
