@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use provi::fit::{Snapshot, Watch};
+use provi::scalar::Positive;
 use provi::{Audit, Auto, Fit, Method, Plan, Planner, Seed};
 
 use crate::args::StepArgs;
@@ -39,7 +40,10 @@ impl Aim {
     pub(crate) fn plan(self, model: &Model, planner: &Planner) -> Result<Plan> {
         Ok(match self {
             Self::Practice(steps) => planner.practical(&model.target, steps)?,
-            Self::Distance(accuracy) => planner.to_distance(&model.target, accuracy)?,
+            Self::Distance(accuracy) => {
+                let accuracy = Positive::new("--distance", accuracy)?.get();
+                planner.to_distance(&model.target, accuracy)?
+            }
         })
     }
 

@@ -97,7 +97,7 @@ pub enum Error {
     },
     /// A last row that stops short.
     #[error(
-        "the last row of `{table}`, line {line}, stops after {found} of {expected} fields; the file looks cut off: fetch it again, or delete that row"
+        "the last row of `{table}`, line {line}, stops after {found} of {expected} fields, before column {missing}; the file looks cut off: fetch it again, or delete that row", missing = .found + 1
     )]
     CutOff {
         /// The table's name.

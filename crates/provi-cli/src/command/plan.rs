@@ -1,6 +1,7 @@
 //! `provi plan`.
 
 use provi::plan::Needed;
+use provi::scalar::Positive;
 use provi::{Error, Plan};
 
 use super::Outcome;
@@ -20,6 +21,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
             let compared = planner.compare(&model.target, accuracy)?;
+            let accuracy = Positive::new("--distance", accuracy)?.get();
             let plan = match planner.to_distance(&model.target, accuracy) {
                 // Another method may reach what this one cannot: say so before giving up.
                 Err(error @ Error::OutOfReach { .. }) => {
