@@ -168,15 +168,16 @@ impl Expectations for Glm {
         out.value = value + prior + self.constant();
         out.hessian = self.prior.quadratic(d).to_matrix(d);
         // Λ(m−ν) and its quadratic forms are sums of d products that may cancel.
+        let prior_unit = (d as f64 + 16.0) * f64::EPSILON;
         let precision = out.hessian.frobenius_norm();
         let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
         let forms = precision * (distance * distance + factor_norm * factor_norm);
         self.design.add_weighted_gram(&terms.second, &mut out.hessian);
-        out.value_error = value_error + unit * (forms + self.constant().abs());
+        out.value_error = value_error + prior_unit * forms + unit * self.constant().abs();
         // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
         let gram = self.design.gram_terms() as f64 * f64::EPSILON * product_size(&out.hessian, q);
         out.gradient_error =
-            gradient_error + gram + unit * (crate::norm(&out.gradient) + precision * distance);
+            gradient_error + gram + unit * crate::norm(&out.gradient) + prior_unit * precision * distance;
         out.provenance = terms.provenance;
         match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
             true => Ok(()),
