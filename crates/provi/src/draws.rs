@@ -19,6 +19,8 @@ pub enum Purpose {
     Pilot,
     /// Draws behind unproven estimates.
     Estimate,
+    /// Draws of responses, beside those of the coefficients.
+    Response,
 }
 
 /// A stream of standard normal vectors.

@@ -65,6 +65,20 @@ pub enum Error {
         /// What the family needs.
         needed: &'static str,
     },
+    /// A scale is to be chosen for a coefficient whose prior leans on others.
+    #[error(
+        "coefficient {coefficient} is tied to others by the prior; a scale can be chosen for independent coefficients only"
+    )]
+    TiedScale {
+        /// Its index.
+        coefficient: usize,
+    },
+    /// A noise deviation is to be chosen where there is none.
+    #[error("family {family} has no noise deviation to choose")]
+    NoNoise {
+        /// The model family.
+        family: &'static str,
+    },
     /// A matrix that must be symmetric positive definite is not.
     #[error("{what} is not symmetric positive definite (pivot {pivot} of {dim} fails)")]
     NotPositiveDefinite {

@@ -119,6 +119,11 @@ pub fn neg_elbo(target: &dyn Expectations, q: &Gaussian<Triangular>) -> Result<f
     moments.neg_elbo(q)
 }
 
+/// E φ'(s) for s ~ N(μ, σ²) and a response of zero.
+pub(crate) fn mean_slopes(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64> {
+    quadrature::expect(family, means, deviations, &vec![0.0; means.len()]).first
+}
+
 impl Expectations for Glm {
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {
         let d = self.dim();

@@ -58,6 +58,8 @@
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
 //! | [`auto`] | the default way to an answer: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
+//! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
+//! | [`predict`] | responses at new rows: mean, interval, draws |
 //! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
 //! | [`watchdog`] | an eye on declared gradients and curvature |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
@@ -102,8 +104,10 @@ pub mod method;
 pub mod mode;
 pub mod optimize;
 pub mod plan;
+pub mod predict;
 mod report;
 pub mod scalar;
+pub mod scales;
 pub mod schedule;
 mod secant;
 pub mod solve;

@@ -101,6 +101,22 @@ pub(crate) fn normal_cdf(s: f64) -> f64 {
     if s < 0.0 { tail } else { 1.0 - tail }
 }
 
+/// Φ⁻¹(p) for 0 < p < 1: bisection until neighbouring doubles.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    // From the nearer tail, where Φ has all its digits.
+    if p > 0.5 {
+        return -normal_quantile(1.0 - p);
+    }
+    let (mut low, mut high) = (-40.0, 0.0);
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if normal_cdf(middle) < p { low = middle } else { high = middle }
+    }
+}
+
 /// log Φ(s), to a relative error of 1e-14 on the whole line:
 /// ```text
 /// log R(−s) − s²/2 − ½ log 2π  for s < 0,      log1p(−R(s)·φ(s))  for s ≥ 0

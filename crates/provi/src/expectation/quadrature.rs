@@ -81,7 +81,7 @@ fn expect_part(family: Family, means: &[f64], deviations: &[f64], response: &[f6
                 out.value_error[n] = out.slope_error[n] + 4.0 * f64::EPSILON * response[n] * means[n].abs();
             }
         }
-        Family::Bernoulli => logistic(means, deviations, response, &mut out),
+        Family::Bernoulli | Family::Binomial => logistic(means, deviations, response, &mut out),
         Family::Probit => probit(means, deviations, response, &mut out),
     }
     out

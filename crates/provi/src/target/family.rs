@@ -10,6 +10,7 @@ use crate::special;
 /// |---|---|---|---|
 /// | Gaussian | (y−s)²/2σ² + ½ log 2πσ² | 1/σ² | 1/σ² |
 /// | Bernoulli (logit) | log(1+eˢ) − ys | 0 | ¼ |
+/// | Binomial (logit), a trial | log(1+eˢ) − (k/n)s | 0 | ¼ |
 /// | Probit | −log Φ((2y−1)s) | 0 | 1 |
 /// | Poisson (log link) | eˢ − ys + log y! | 0 | none |
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +24,9 @@ pub enum Family {
     },
     /// Binary response, logit link.
     Bernoulli,
+    /// Successes among trials, logit link: a row weighs as much as it has trials, and its response is the share of
+    /// successes. See [`crate::target::Glm::binomial`].
+    Binomial,
     /// Binary response, probit link.
     Probit,
     /// Counts, log link.
@@ -35,6 +39,7 @@ impl Family {
         match self {
             Self::Gaussian { .. } => "gaussian",
             Self::Bernoulli => "bernoulli",
+            Self::Binomial => "binomial",
             Self::Probit => "probit",
             Self::Poisson => "poisson",
         }
@@ -47,7 +52,7 @@ impl Family {
                 let theta = 1.0 / (noise_sd * noise_sd);
                 (theta, Some(theta))
             }
-            Self::Bernoulli => (0.0, Some(0.25)),
+            Self::Bernoulli | Self::Binomial => (0.0, Some(0.25)),
             Self::Probit => (0.0, Some(1.0)),
             Self::Poisson => (0.0, None),
         }
@@ -75,6 +80,8 @@ impl Family {
                 }
                 refuse(&|y| is(y, 0.0) || is(y, 1.0), "0 or 1 (−1 or 1)")
             }
+            // Without trials each row is one of them.
+            Self::Binomial => refuse(&|y| is(y, 0.0) || is(y, 1.0), "0 or 1, as one trial gives"),
             Self::Poisson => {
                 refuse(&|y| (0.0..=9.0e15).contains(&y) && is(y, y.floor()), "a whole number of at least 0")
             }
@@ -85,7 +92,7 @@ impl Family {
     pub(crate) fn constant(self, y: f64) -> f64 {
         match self {
             Self::Gaussian { noise_sd } => 0.5 * (2.0 * std::f64::consts::PI * noise_sd * noise_sd).ln(),
-            Self::Bernoulli | Self::Probit => 0.0,
+            Self::Bernoulli | Self::Binomial | Self::Probit => 0.0,
             Self::Poisson => libm::lgamma(y + 1.0),
         }
     }
@@ -97,7 +104,7 @@ impl Family {
                 let theta = 1.0 / (noise_sd * noise_sd);
                 [0.5 * theta * (y - s) * (y - s), theta * (s - y), theta]
             }
-            Self::Bernoulli => {
+            Self::Bernoulli | Self::Binomial => {
                 let e = (-s.abs()).exp();
                 let r = 1.0 / (1.0 + e);
                 let sigmoid = if s >= 0.0 { r } else { e * r };
@@ -132,7 +139,7 @@ impl Family {
         let count = energies.len();
         let rows = response.iter().zip(weights);
         match self {
-            Self::Bernoulli => {
+            Self::Bernoulli | Self::Binomial => {
                 let (softplus, sigmoid) = spare.split_at_mut(predictors.len());
                 provi_kernels::link::logistic(predictors, softplus, sigmoid);
                 let links = softplus.chunks_exact(count).zip(sigmoid.chunks_exact(count));

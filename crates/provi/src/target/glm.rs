@@ -31,7 +31,9 @@ pub struct Glm {
     pub(crate) family: Family,
     pub(crate) design: Design,
     pub(crate) response: Vec<f64>,
+    /// What each row's φ is multiplied by: the user's weight, times the trials of a binomial row.
     pub(crate) weights: Vec<f64>,
+    trials: Option<Vec<f64>>,
     pub(crate) offsets: Option<Vec<f64>>,
     pub(crate) prior: Prior,
     names: Option<Vec<String>>,
@@ -53,6 +55,7 @@ impl Glm {
             design,
             response,
             weights: vec![1.0; rows],
+            trials: None,
             offsets: None,
             prior,
             names: None,
@@ -71,6 +74,33 @@ impl Glm {
     /// Logistic regression; labels 0/1 or −1/1.
     pub fn logistic(design: Design, labels: &[f64], prior: Prior) -> Result<Self> {
         Self::new(Family::Bernoulli, design, labels, prior)
+    }
+
+    /// Logistic regression on counts: k_n successes in n_n trials, with the binomial coefficients in the evidence.
+    /// ```text
+    /// V(z) = … + Σ_n n_n [log(1+e^{s_n}) − (k_n/n_n) s_n] − Σ_n log C(n_n, k_n)
+    /// ```
+    pub fn binomial(design: Design, successes: &[f64], trials: &[f64], prior: Prior) -> Result<Self> {
+        if trials.len() != successes.len() {
+            return Err(Error::Shape { what: "trials", found: trials.len(), expected: successes.len() });
+        }
+        let whole = |x: f64| (0.0..=9.0e15).contains(&x) && (x - x.floor()).abs() <= 0.0;
+        let family = Family::Binomial.name();
+        for (row, (&k, &n)) in successes.iter().zip(trials).enumerate() {
+            if !whole(n) || n < 1.0 {
+                let needed = "a whole number of trials, at least 1";
+                return Err(Error::Response { family, row, value: n, needed });
+            }
+            if !whole(k) || k > n {
+                let needed = "a whole number from 0 to the trials of its row";
+                return Err(Error::Response { family, row, value: k, needed });
+            }
+        }
+        let mut model = Self::new(Family::Binomial, design, &vec![0.0; successes.len()], prior)?;
+        model.response = successes.iter().zip(trials).map(|(k, n)| k / n).collect();
+        model.trials = Some(trials.to_vec());
+        let rows = vec![1.0; trials.len()];
+        model.with_weights(&rows)
     }
 
     /// Probit regression; labels 0/1 or −1/1.
@@ -96,7 +126,10 @@ impl Glm {
         if let Some(&value) = weights.iter().find(|&&w| w < 0.0) {
             return Err(Error::OutOfRange { what: "weight", value, needed: "at least 0" });
         }
-        self.weights = weights.to_vec();
+        self.weights = match &self.trials {
+            Some(trials) => weights.iter().zip(trials).map(|(w, n)| w * n).collect(),
+            None => weights.to_vec(),
+        };
         self.refresh_constant();
         Ok(self)
     }
@@ -129,6 +162,28 @@ impl Glm {
         self.family
     }
 
+    /// The prior.
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
+    /// The same data under another prior.
+    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
+        prior.check(self.design.columns())?;
+        self.prior = prior;
+        self.known_convexity = 0.0;
+        self.refresh_constant();
+        Ok(self)
+    }
+
+    /// The same responses under another member of the family.
+    pub(crate) fn with_family(mut self, family: Family) -> Result<Self> {
+        self.response = family.checked_response(&self.response)?;
+        self.family = family;
+        self.refresh_constant();
+        Ok(self)
+    }
+
     /// The design matrix.
     pub fn design(&self) -> &Design {
         &self.design
@@ -141,8 +196,14 @@ impl Glm {
     }
 
     fn refresh_constant(&mut self) {
-        let likelihood: f64 =
-            self.response.iter().zip(&self.weights).map(|(&y, w)| w * self.family.constant(y)).sum();
+        let rows = self.response.iter().zip(&self.weights);
+        let likelihood: f64 = match &self.trials {
+            // −log C(n, k) for each unit of a row's own weight, which is w/n.
+            Some(trials) => {
+                rows.zip(trials).map(|((&y, w), &n)| -w / n * ln_choose(n, (y * n).round())).sum()
+            }
+            None => rows.map(|(&y, w)| w * self.family.constant(y)).sum(),
+        };
         self.constant = self.prior.constant(self.design.columns()) + likelihood;
     }
 
@@ -171,6 +232,11 @@ impl Glm {
         }
         out
     }
+}
+
+/// log C(n, k).
+fn ln_choose(n: f64, k: f64) -> f64 {
+    libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
 }
 
 impl Target for Glm {
@@ -354,6 +420,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_binomial_row_is_its_trials_one_by_one() {
+        let prior = || Prior::scale(1.5).unwrap();
+        let counts = Design::dense(&[1.0, 0.3, 1.0, -0.8], 2, 2).unwrap();
+        let grouped = Glm::binomial(counts, &[2.0, 0.0], &[3.0, 2.0], prior()).unwrap();
+        let grouped = grouped.with_weights(&[1.0, 0.5]).unwrap();
+        let rows: Vec<f64> = [[1.0, 0.3]; 3].into_iter().chain([[1.0, -0.8]; 2]).flatten().collect();
+        let single = Design::dense(&rows, 5, 2).unwrap();
+        let single = Glm::logistic(single, &[1.0, 1.0, 0.0, 0.0, 0.0], prior()).unwrap();
+        let single = single.with_weights(&[1.0, 1.0, 1.0, 0.5, 0.5]).unwrap();
+        let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
+        let z = [0.4, -1.1];
+        // Three orders of two successes in three trials; the row of weight ½ has one.
+        let difference = grouped.log_density(&z, &mut a).unwrap() - single.log_density(&z, &mut b).unwrap();
+        assert!((difference - 3f64.ln()).abs() < 1e-13);
+        assert!((a[0] - b[0]).abs() < 1e-13 && (a[1] - b[1]).abs() < 1e-13);
+        let bound = |model: &Glm| model.curvature().unwrap().unwrap().smoothness().unwrap();
+        assert!((bound(&grouped) - bound(&single)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn impossible_counts_are_refused() {
+        let refused = |k: f64, n: f64| {
+            let design = Design::dense(&[1.0], 1, 1).unwrap();
+            Glm::binomial(design, &[k], &[n], Prior::scale(1.0).unwrap()).unwrap_err().to_string()
+        };
+        assert!(refused(3.0, 2.0).contains("response 3 at row 0 is not a whole number from 0 to the trials"));
+        assert!(refused(1.5, 2.0).contains("response 1.5"));
+        assert!(refused(0.0, 0.0).contains("at least 1"));
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Family {
         let at = |s: f64| self.derivatives(s, y)[2];
         let [least, most] = match self {
             Self::Gaussian { .. } => [at(low), at(high)],
-            Self::Bernoulli => {
+            Self::Bernoulli | Self::Binomial => {
                 let (near, far) = if low.abs() < high.abs() { (low, high) } else { (high, low) };
                 [at(far), if low <= 0.0 && high >= 0.0 { 0.25 } else { at(near) }]
             }

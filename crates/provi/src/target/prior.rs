@@ -77,6 +77,50 @@ impl Prior {
         Ok(self)
     }
 
+    /// The same prior but for the deviation of some of `dim` coefficients, each independent of all others.
+    pub fn with_scale(&self, dim: usize, coefficients: &[usize], sd: f64) -> Result<Self> {
+        let sd = Positive::new("prior sd", sd)?.get();
+        let value = Positive::new("prior precision", 1.0 / (sd * sd))?.get();
+        self.check(dim)?;
+        if let Some(&index) = coefficients.iter().find(|&&i| i >= dim) {
+            return Err(Error::Index { what: "prior", index, length: dim });
+        }
+        let mut prior = self.clone();
+        if let Precision::Scalar(all) = prior.precision {
+            prior.precision = Precision::Diagonal(vec![all; dim]);
+        }
+        for &i in coefficients {
+            match &mut prior.precision {
+                Precision::Scalar(_) => {}
+                Precision::Diagonal(values) => values[i] = value,
+                Precision::Dense { matrix, log_det } => {
+                    if matrix.row(i).iter().enumerate().any(|(j, x)| j != i && x.abs() > 0.0) {
+                        return Err(Error::TiedScale { coefficient: i });
+                    }
+                    *log_det += (value / matrix[(i, i)]).ln();
+                    matrix[(i, i)] = value;
+                }
+                Precision::Sparse { .. } => return Err(Error::TiedScale { coefficient: i }),
+            }
+        }
+        Ok(prior)
+    }
+
+    /// Mean and standard deviation of each of `dim` coefficients. Cost: an inverse for a full precision matrix.
+    pub fn marginals(&self, dim: usize) -> Result<Vec<(f64, f64)>> {
+        self.check(dim)?;
+        let deviations: Vec<f64> = match &self.precision {
+            Precision::Scalar(value) => vec![value.powf(-0.5); dim],
+            Precision::Diagonal(values) => values.iter().map(|x| x.powf(-0.5)).collect(),
+            Precision::Dense { .. } | Precision::Sparse { .. } => {
+                let matrix = self.quadratic(dim).to_matrix(dim);
+                let covariance = Cholesky::new("prior precision", &matrix)?.inverse();
+                (0..dim).map(|i| covariance[(i, i)].sqrt()).collect()
+            }
+        };
+        Ok(deviations.into_iter().enumerate().map(|(i, sd)| (self.center(i), sd)).collect())
+    }
+
     /// Refuses a prior that does not fit `dim` coefficients.
     pub(crate) fn check(&self, dim: usize) -> Result<()> {
         let found = match &self.precision {
@@ -212,6 +256,22 @@ mod tests {
             assert!((pull[0] - 2.0).abs() < 1e-12 && (pull[1] - 7.0).abs() < 1e-12);
             assert!((prior.trace(2, &[1.0, 2.0, 3.0]) - (2.0 + 3.0 * 13.0)).abs() < 1e-12);
             assert!((prior.constant(2) - (LOG_2PI - 0.5 * 6f64.ln())).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_scale_changes_its_coefficients_alone() {
+        for prior in [
+            Prior::isotropic(4.0).unwrap(),
+            Prior::diagonal(&[4.0, 4.0]).unwrap(),
+            Prior::precision(Matrix::diagonal(&[4.0, 4.0])).unwrap(),
+        ] {
+            let prior = prior.with_mean(&[1.0, -1.0]).unwrap().with_scale(2, &[1], 2.0).unwrap();
+            let marginals = prior.marginals(2).unwrap();
+            assert!((marginals[0].1 - 0.5).abs() < 1e-15 && (marginals[1].1 - 2.0).abs() < 1e-14);
+            assert!((marginals[1].0 + 1.0).abs() < 1e-15);
+            assert!((prior.constant(2) - LOG_2PI).abs() < 1e-14);
+            assert!(prior.with_scale(2, &[2], 1.0).is_err());
         }
     }
 

@@ -1,0 +1,263 @@
+//! Scales chosen by the data: prior deviations and a noise level that maximise the ELBO (empirical Bayes).
+//!
+//! With η the logarithms of the free scales, the profile of the negative ELBO is
+//! ```text
+//! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = Σ_n w_n − Σ_n w_n E_q(y_n − s_n)²/σ²
+//! ```
+//! at the best q: what η moves q by does not count, f being stationary there. −F(η) bounds the log evidence at η from
+//! below, so this is type-II maximum likelihood of that bound. Everything certified afterwards is conditional on the η
+//! found: no uncertainty about a scale is in the posterior.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+use crate::error::{Error, Result};
+use crate::gaussian::{Gaussian, Triangular};
+use crate::matrix::packed_index;
+use crate::mode::climb;
+use crate::solve::Solver;
+use crate::target::{Family, Glm, Target};
+
+/// Which scales of a model are free, and where their search begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FreeScales {
+    /// Coefficients that share one prior deviation, and a first guess of it.
+    pub shared: Vec<(Vec<usize>, f64)>,
+    /// A first guess of the noise deviation, if that of a gaussian model is free.
+    pub noise_sd: Option<f64>,
+}
+
+/// A model at the scales that maximise its ELBO.
+#[derive(Clone, Debug)]
+pub struct ScaledModel {
+    /// The model, conditional on these scales.
+    pub model: Glm,
+    /// τ of each set of coefficients.
+    pub shared: Vec<f64>,
+    /// Whether the data leave that set no room: less than a fiftieth of the prior's information is theirs, which is
+    /// how a scale looks on its way to zero.
+    pub vanishing: Vec<bool>,
+    /// σ, if it was free.
+    pub noise_sd: Option<f64>,
+    /// The best Gaussian at these scales, up to the solver's goal.
+    pub gaussian: Gaussian<Triangular>,
+    /// F, nats.
+    pub neg_elbo: f64,
+    /// How many models were solved on the way.
+    pub evaluations: u64,
+}
+
+/// How near to the maximum the search goes, nats.
+const NATS: f64 = 1e-9;
+/// The gap of each inner solution, well below what the search looks at.
+const INNER_GOAL: f64 = 1e-11;
+/// No scale moves further than this factor from its guess.
+const RANGE: f64 = 1e7;
+
+impl FreeScales {
+    /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last.
+    ///
+    /// ```
+    /// use provi::{Design, scales::FreeScales, target::{Glm, Prior}};
+    ///
+    /// // y = z + noise in five groups of two: the deviations between groups and within them are both estimated.
+    /// let (mut triplets, mut y) = (Vec::new(), Vec::new());
+    /// for (group, center) in [-2.0, -1.0, 0.0, 1.0, 2.0].into_iter().enumerate() {
+    ///     for noise in [-0.1, 0.1] {
+    ///         triplets.push((y.len(), group, 1.0));
+    ///         y.push(center + noise);
+    ///     }
+    /// }
+    /// let model = Glm::linear(Design::triplets(10, 5, &triplets)?, &y, 1.0, Prior::scale(1.0)?)?;
+    /// let free = FreeScales { shared: vec![((0..5).collect(), 1.0)], noise_sd: Some(1.0) };
+    /// let found = free.maximise(&model)?;
+    /// assert!((found.shared[0] - (2.0f64 - 0.01).sqrt()).abs() < 1e-4);       // the textbook's estimators
+    /// assert!((found.noise_sd.unwrap() - 0.02f64.sqrt()).abs() < 1e-4);
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn maximise(&self, model: &Glm) -> Result<ScaledModel> {
+        let start: Vec<f64> =
+            self.shared.iter().map(|(_, guess)| *guess).chain(self.noise_sd).map(f64::ln).collect();
+        if let Some(&value) = start.iter().find(|x| !x.is_finite()) {
+            let needed = "the logarithm of a positive number";
+            return Err(Error::OutOfRange { what: "first guess of a scale", value, needed });
+        }
+        let profile = Profile { free: self, model, start: &start, last: RefCell::default() };
+        let best = climb(&profile, &start, NATS)?;
+        let model = profile.at(&best.point)?;
+        let (gaussian, neg_elbo) = profile.solve(&model)?;
+        let scales: Vec<f64> = best.point.iter().map(|x| x.exp()).collect();
+        let vanishing = self.shared.iter().zip(&scales).map(|((coefficients, _), tau)| {
+            let left: f64 = coefficients.iter().map(|&i| variance(&gaussian, i) / (tau * tau)).sum();
+            left > 0.98 * coefficients.len() as f64
+        });
+        Ok(ScaledModel {
+            vanishing: vanishing.collect(),
+            noise_sd: self.noise_sd.and(scales.last().copied()),
+            shared: scales[..self.shared.len()].to_vec(),
+            model,
+            gaussian,
+            neg_elbo,
+            evaluations: best.evaluations + 1,
+        })
+    }
+}
+
+/// −F as a target in η; the last solution starts the next.
+struct Profile<'a> {
+    free: &'a FreeScales,
+    model: &'a Glm,
+    start: &'a [f64],
+    last: RefCell<Option<Gaussian<Triangular>>>,
+}
+
+impl Profile<'_> {
+    /// The model at η.
+    fn at(&self, eta: &[f64]) -> Result<Glm> {
+        let mut prior = self.model.prior().clone();
+        for ((coefficients, _), log_scale) in self.free.shared.iter().zip(eta) {
+            prior = prior.with_scale(self.model.dim(), coefficients, log_scale.exp())?;
+        }
+        let mut model = self.model.clone().with_prior(prior)?;
+        if let (Some(_), Some(log_sd)) = (self.free.noise_sd, eta.last()) {
+            model = model.with_noise_sd(log_sd.exp())?;
+        }
+        Ok(model)
+    }
+
+    fn solve(&self, model: &Glm) -> Result<(Gaussian<Triangular>, f64)> {
+        let solver = Solver { goal: INNER_GOAL, ..Solver::default() };
+        let last = self.last.borrow().clone();
+        let solution = match last {
+            Some(start) => solver.run_from(model, &start, &mut |_| ControlFlow::Continue(()))?,
+            None => solver.run(model)?,
+        };
+        *self.last.borrow_mut() = Some(solution.gaussian.clone());
+        Ok((solution.gaussian, solution.neg_elbo))
+    }
+}
+
+impl Target for Profile<'_> {
+    fn dim(&self) -> usize {
+        self.start.len()
+    }
+
+    fn log_density(&self, eta: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let far = eta.iter().zip(self.start).any(|(x, start)| (x - start).abs() > RANGE.ln());
+        if far || eta.iter().any(|x| !x.is_finite()) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        let model = self.at(eta)?;
+        let (q, neg_elbo) = self.solve(&model)?;
+        for (b, (coefficients, _)) in self.free.shared.iter().enumerate() {
+            let square = |i: usize| (q.mean()[i] - model.prior().center(i)).powi(2) + variance(&q, i);
+            let total: f64 = coefficients.iter().map(|&i| square(i)).sum();
+            gradient[b] = total / (2.0 * eta[b]).exp() - coefficients.len() as f64;
+        }
+        if let (Some(_), Some(last), Some(log_sd)) = (self.free.noise_sd, gradient.last_mut(), eta.last()) {
+            let (weight, squares) = model.expected_squares(&q);
+            *last = squares / (2.0 * log_sd).exp() - weight;
+        }
+        Ok(-neg_elbo)
+    }
+}
+
+/// Σ_ii.
+fn variance(q: &Gaussian<Triangular>, i: usize) -> f64 {
+    let row = &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
+    provi_kernels::dot(row, row)
+}
+
+impl Glm {
+    /// Σ w_n, and Σ w_n E_q(y_n − s_n)².
+    fn expected_squares(&self, q: &Gaussian<Triangular>) -> (f64, f64) {
+        let means = self.predictor_means(q.mean());
+        let mut variances = vec![0.0; means.len()];
+        self.design.row_variances(q.factor(), &mut variances);
+        let row = |n: usize| self.weights[n] * ((self.response[n] - means[n]).powi(2) + variances[n]);
+        (self.weights.iter().sum(), (0..means.len()).map(row).sum())
+    }
+
+    /// The same data with another noise deviation.
+    fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
+        match self.family {
+            Family::Gaussian { .. } => self.with_family(Family::Gaussian { noise_sd }),
+            other => Err(Error::NoNoise { family: other.name() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::Design;
+    use crate::target::Prior;
+
+    /// A logistic model with one slope and four groups of five.
+    fn grouped() -> (Glm, FreeScales) {
+        let mut noise = [0.0; 20];
+        provi_kernels::normals(3, 1, 4, &mut noise);
+        let mut triplets = Vec::new();
+        for n in 0..20 {
+            triplets.extend([(n, 0, noise[n]), (n, 1 + n / 5, 1.0)]);
+        }
+        let y: Vec<f64> = (0..20).map(|n| f64::from(u8::from(n % 5 <= n / 5))).collect();
+        let prior = Prior::scale(1.0).unwrap().with_mean(&[0.0, 0.1, 0.1, 0.1, 0.1]).unwrap();
+        let model = Glm::logistic(Design::triplets(20, 5, &triplets).unwrap(), &y, prior).unwrap();
+        (model, FreeScales { shared: vec![((1..5).collect(), 1.0)], noise_sd: None })
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_profile() {
+        let (model, free) = grouped();
+        let start = [0.3f64];
+        let profile = Profile { free: &free, model: &model, start: &start, last: RefCell::default() };
+        let mut gradient = [0.0];
+        let mut at = |x: f64| (profile.log_density(&[x], &mut gradient).unwrap(), gradient[0]);
+        let ((up, _), (down, _), (_, slope)) = (at(0.301), at(0.299), at(0.3));
+        assert!(((up - down) / 0.002 - slope).abs() < 1e-5, "{} {slope}", (up - down) / 0.002);
+    }
+
+    #[test]
+    fn no_other_scale_has_a_larger_elbo() {
+        let (model, free) = grouped();
+        let found = free.maximise(&model).unwrap();
+        let tau = found.shared[0];
+        let elbo = |tau: f64| {
+            let prior = model.prior().with_scale(5, &[1, 2, 3, 4], tau).unwrap();
+            -Solver::default().run(&model.clone().with_prior(prior).unwrap()).unwrap().neg_elbo
+        };
+        assert!((elbo(tau) + found.neg_elbo).abs() < 1e-8);
+        for factor in [0.5, 0.9, 0.99, 1.01, 1.1, 2.0] {
+            assert!(elbo(tau * factor) < elbo(tau), "{factor}");
+        }
+        assert!(!found.vanishing[0] && tau > 0.3 && tau < 3.0, "{tau}");
+    }
+
+    #[test]
+    fn groups_that_do_not_differ_are_said_to_vanish() {
+        let (model, free) = grouped();
+        let y: Vec<f64> = (0..20).map(|n| f64::from(u8::from(n % 5 < 2))).collect();
+        let prior = model.prior().clone().with_mean(&[0.0; 5]).unwrap();
+        let mut triplets: Vec<_> = (0..20).map(|n| (n, 1 + n / 5, 1.0)).collect();
+        triplets.extend((0..20).map(|n| (n, 0, 1.0)));
+        let model = Glm::logistic(Design::triplets(20, 5, &triplets).unwrap(), &y, prior).unwrap();
+        let found = free.maximise(&model).unwrap();
+        assert!(found.vanishing[0] && found.shared[0] < 0.1, "{:?}", found.shared);
+    }
+
+    #[test]
+    fn only_independent_coefficients_and_gaussian_noise_have_scales() {
+        let (model, _) = grouped();
+        let noise = FreeScales { noise_sd: Some(1.0), ..FreeScales::default() };
+        assert_eq!(
+            noise.maximise(&model).unwrap_err().to_string(),
+            "family bernoulli has no noise deviation to choose"
+        );
+        let mut full = crate::matrix::Matrix::diagonal(&[1.0; 5]);
+        (full[(1, 2)], full[(2, 1)]) = (0.5, 0.5);
+        let tied = model.with_prior(Prior::precision(full).unwrap()).unwrap();
+        let free = FreeScales { shared: vec![(vec![1], 1.0)], noise_sd: None };
+        assert!(free.maximise(&tied).unwrap_err().to_string().contains("coefficient 1"));
+    }
+}
