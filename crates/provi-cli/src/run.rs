@@ -108,7 +108,8 @@ pub(crate) fn run(
         progress.show(at);
         ControlFlow::Continue(())
     };
-    let mut watch = Watch { observer: Some(&mut observer), time_limit: limit, stop: Some(stop) };
+    let mut watch =
+        Watch { observer: Some(&mut observer), time_limit: limit, stop: Some(stop), ..Watch::default() };
     let found = match way {
         Way::Auto(auto) => auto.run_watched(&model.target, seed, &mut watch).map(|certified| {
             let certificate = certified.audited.certificate;

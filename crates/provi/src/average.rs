@@ -97,7 +97,34 @@ pub struct Averager {
     coefficient: f64,
 }
 
+/// An average put aside.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AverageState {
+    /// The mean so far; empty for `Average::Last`.
+    pub mean: Vec<f64>,
+    /// How many vectors are in it.
+    pub count: u64,
+    /// c of the last of them.
+    pub coefficient: f64,
+}
+
 impl Averager {
+    /// An average put aside, to be taken up again.
+    pub fn state(&self) -> AverageState {
+        AverageState { mean: self.mean.clone(), count: self.count, coefficient: self.coefficient }
+    }
+
+    /// Takes up an average that was put aside; refuses one of another length.
+    pub fn restore(&mut self, state: &AverageState) -> Result<()> {
+        if state.mean.len() != self.mean.len() {
+            let (found, expected) = (state.mean.len(), self.mean.len());
+            return Err(Error::Shape { what: "average", found, expected });
+        }
+        self.mean.copy_from_slice(&state.mean);
+        (self.count, self.coefficient) = (state.count, state.coefficient);
+        Ok(())
+    }
+
     /// An empty average of vectors of length `len`. `Average::Last` keeps no storage.
     pub fn new(kind: Average, len: usize) -> Result<Self> {
         kind.check()?;

@@ -65,6 +65,12 @@ pub enum Error {
         /// What the family needs.
         needed: &'static str,
     },
+    /// Bytes that are no checkpoint, or one of another run.
+    #[error("the checkpoint {what}; start the run anew")]
+    Checkpoint {
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// A scale is to be chosen for a coefficient whose prior leans on others.
     #[error(
         "coefficient {coefficient} is tied to others by the prior; a scale can be chosen for independent coefficients only"

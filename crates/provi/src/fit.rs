@@ -1,13 +1,14 @@
 //! The run: estimator → step → average, and what came of it.
 
 use crate::average::Averager;
+use crate::checkpoint::{Checkpoint, Keeper};
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
 use crate::estimator::{Evaluator, Exact, Kind, Sampled};
 use crate::expectation::Moments;
 use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
 use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
-use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, minimise};
+use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
 use crate::plan::{Plan, Promise};
 use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
 use crate::target::Target;
@@ -28,6 +29,10 @@ pub struct Watch<'a> {
     pub time_limit: Option<Duration>,
     /// Stop soon after this turns true: read every few steps, where `observer` is called rarely.
     pub stop: Option<&'a AtomicBool>,
+    /// Keeps checkpoints.
+    pub keeper: Option<Keeper<'a>>,
+    /// Take the run up here instead of at its start.
+    pub from: Option<Checkpoint>,
 }
 
 impl Watch<'_> {
@@ -149,7 +154,7 @@ pub(crate) fn run(
         draws_per_step: plan.draws,
         gradient_evaluations: plan.evaluations + outcome.evaluations,
         seed,
-        seconds: begin.elapsed().as_secs_f64(),
+        seconds: outcome.seconds,
         promise,
         trace: outcome.trace,
     })
@@ -160,9 +165,13 @@ struct Outcome {
     steps: u64,
     evaluations: u64,
     trace: Vec<Snapshot>,
+    seconds: f64,
 }
 
-/// The estimator and the operator of the plan's method, run through [`minimise`].
+/// A run is made in stretches of at least this many steps; between two of them it is plain numbers.
+const STRETCH: u64 = 1024;
+
+/// The estimator and the operator of the plan's method, run through [`resume`] stretch by stretch.
 fn descend<F: StepSpace>(
     plan: &Plan,
     view: Evaluator<'_>,
@@ -172,36 +181,72 @@ fn descend<F: StepSpace>(
     begin: Instant,
 ) -> Result<Outcome> {
     let d = q.dim();
-    let mut operator = F::operator(plan, d)?;
     // Start inside the set: the noise bound is used at w_0.
-    operator.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
-    let mut average = Averager::new(plan.average, q.parameters().len())?;
-    let mut recorder = Recorder::new(plan.steps, watch, begin);
+    F::operator(plan, d)?.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
     let mut w = q.parameters().to_vec();
-    let mut go = |problem: &mut dyn Problem, w: &mut [f64]| {
-        minimise(problem, w, &plan.schedule, &mut average, plan.steps, &mut |p| recorder.see::<F>(d, p))
-    };
-    let (steps, evaluations) = match plan.method.estimator() {
-        Some(kind) => {
-            let steps = go(&mut *F::problem(plan, kind, view, seed, operator)?, &mut w)?;
-            (steps, steps * plan.draws as u64)
+    let mut average = Averager::new(plan.average, w.len())?;
+    let from = watch.from.take();
+    let (mut keeper, mut kept) = (watch.keeper.take(), (None::<Checkpoint>, begin));
+    let mut recorder = Recorder::new(plan.steps, watch, begin);
+    let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
+    let (mut steps, mut before) = (0, 0.0);
+    if let Some(from) = from {
+        let whole = from.step <= plan.steps && from.step.is_multiple_of(stretch);
+        if from.parameters.len() != w.len() || !whole {
+            return Err(Error::Checkpoint { what: "is that of another plan" });
         }
-        None => {
-            let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
-            let mut problem = Composite { estimator: Exact::new(expectations, d), operator };
-            (go(&mut problem, &mut w)?, 0)
+        average.restore(&from.average)?;
+        w.copy_from_slice(&from.parameters);
+        (steps, before, recorder.trace) = (from.step, from.seconds, from.trace);
+    }
+    let mut gammas = plan.schedule.stepper_from(steps);
+    while steps < plan.steps {
+        let (first, end) = (steps, (steps + stretch).min(plan.steps));
+        let mut problem = F::start(plan, view, seed, d)?;
+        let see = &mut |p: &Progress<'_>| recorder.see::<F>(d, p);
+        steps += resume(&mut *problem, &mut w, &mut gammas, &mut average, first..end, see)?;
+        if let Some(keeper) = &mut keeper {
+            let whole = steps == end;
+            if whole {
+                let (parameters, average, trace) = (w.clone(), average.state(), recorder.trace.clone());
+                let seconds = before + begin.elapsed().as_secs_f64();
+                kept.0 = Some(Checkpoint { step: steps, parameters, average, trace, seconds });
+            }
+            if (!whole || kept.1.elapsed() >= keeper.every)
+                && let Some(checkpoint) = kept.0.take()
+            {
+                (keeper.save)(&checkpoint);
+                kept.1 = Instant::now();
+            }
         }
-    };
+        if steps < end {
+            break;
+        }
+    }
     let answer = Gaussian::<F>::from_parameters(d, average.finish(&w)?);
     if answer.parameters().iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }
-    Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace })
+    let evaluations = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
+    let seconds = before + begin.elapsed().as_secs_f64();
+    Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
 }
 
 /// A factor space with its operators.
 trait StepSpace: Factor {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
+
+    /// The steps of the plan's method, from plain numbers.
+    fn start<'a>(plan: &Plan, view: Evaluator<'a>, seed: Seed, dim: usize) -> Result<Box<dyn Problem + 'a>> {
+        let operator = Self::operator(plan, dim)?;
+        match plan.method.estimator() {
+            Some(kind) => Self::problem(plan, kind, view, seed, operator),
+            None => {
+                let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
+                Ok(Box::new(Composite { estimator: Exact::new(expectations, dim), operator }))
+            }
+        }
+    }
 
     /// The steps of a method that draws.
     fn problem<'a>(

@@ -56,6 +56,7 @@
 //! | [`estimator`], [`step`] | unbiased gradients; the prox and the projections |
 //! | [`method`] | the pairings that have a theorem, in one table |
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
+//! | [`checkpoint`] | a run put aside and taken up again with the same bits |
 //! | [`auto`] | the default way to an answer: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
 //! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
@@ -85,6 +86,7 @@ pub mod auto;
 pub mod autodiff;
 pub mod average;
 pub mod certificate;
+pub mod checkpoint;
 mod chunked;
 pub mod curvature;
 pub mod design;

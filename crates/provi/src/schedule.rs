@@ -215,13 +215,7 @@ impl Schedule {
             Self::LogOverT { scale, steps } => scale * (*steps as f64).ln() / *steps as f64,
             Self::Convex { kind: StepKind::Prox, growth, steps } => 1.0 / (growth * *steps as f64).sqrt(),
             Self::Convex { kind: StepKind::Proj, growth, steps } => (2.0 / (growth * *steps as f64)).sqrt(),
-            Self::Optimal { .. } => {
-                let mut stepper = self.stepper();
-                for _ in 0..t {
-                    stepper.next_gamma();
-                }
-                stepper.next_gamma()
-            }
+            Self::Optimal { .. } => self.stepper_from(t).next_gamma(),
             Self::Custom(gammas) => {
                 let last = gammas.len().saturating_sub(1);
                 let t = usize::try_from(t).unwrap_or(last).min(last);
@@ -235,6 +229,20 @@ impl Schedule {
     pub fn stepper(&self) -> Stepper<'_> {
         let error = if let Self::Optimal { start, .. } = self { *start } else { f64::NAN };
         Stepper { schedule: self, t: 0, error }
+    }
+
+    /// [`Schedule::stepper`] with the first t steps gone by. Constant time, but for `Optimal`, which walks there.
+    pub fn stepper_from(&self, t: u64) -> Stepper<'_> {
+        let mut stepper = self.stepper();
+        match self {
+            Self::Optimal { .. } => {
+                for _ in 0..t {
+                    stepper.next_gamma();
+                }
+            }
+            _ => stepper.t = t,
+        }
+        stepper
     }
 }
 

@@ -3,11 +3,13 @@
 mod common;
 
 use common::regression;
+use provi::average::Average;
+use provi::checkpoint::{Checkpoint, Keeper};
 use provi::estimator::Kind;
 use provi::fit::{Snapshot, Watch};
 use provi::method::{Guard, Recipe, Space};
 use provi::plan::Coordinates;
-use provi::target::{Closure, Declared, Family};
+use provi::target::{Closure, Declared, Family, GaussianTarget};
 use provi::{Curvature, Error, Fit, Method, Plan, Planner, Quadratic, Schedule, Seed, Target};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -198,6 +200,50 @@ fn stopping_by_the_clock_voids_the_promise() {
         let plan = plan(method, &target);
         let mut watch = Watch { time_limit: Some(Duration::ZERO), ..Watch::default() };
         is_void(&plan.run_watched(&target, Seed(1), &mut watch).unwrap(), &plan);
+    }
+}
+
+/// Every method, and Prox-SGD where its updates are deferred, with an average that is owed some.
+#[test]
+fn a_run_taken_up_again_goes_on_with_the_same_bits() {
+    let small = regression(Family::Bernoulli, 608, 3, 2.0, false);
+    let wide = GaussianTarget::new(&[0.5; 130], provi::Matrix::scaled_identity(130, 2.0)).unwrap();
+    let planned = methods().into_iter().map(|m| Planner::new(m).to_steps(&small, 2500).unwrap());
+    let plans = planned.map(|plan| (plan, &small as &(dyn Target + Sync)));
+    let mut last = Planner::new(Method::ProxEnergy).draws(1).to_steps(&wide, 2500).unwrap();
+    last.average = Average::Uniform;
+    for (plan, target) in plans.chain([(last, &wide as &(dyn Target + Sync))]) {
+        let mut kept = Vec::new();
+        let mut save = |at: &Checkpoint| kept.push(Checkpoint::from_bytes(&at.to_bytes()).unwrap());
+        let mut observer = |s: &Snapshot| {
+            if s.step >= 2300 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let keeper = Keeper { every: Duration::ZERO, save: &mut save };
+        let mut watch = Watch { observer: Some(&mut observer), keeper: Some(keeper), ..Watch::default() };
+        assert!(plan.run_watched(&target, Seed(9), &mut watch).unwrap().stopped_early);
+        assert_eq!(kept.iter().map(|c| c.step).collect::<Vec<_>>(), [1030, 2060], "{}", plan.method);
+        let whole = plan.run(&target, Seed(9)).unwrap();
+        for from in kept {
+            let mut watch = Watch { from: Some(from), ..Watch::default() };
+            let resumed = plan.run_watched(&target, Seed(9), &mut watch).unwrap();
+            assert_eq!(bits(&resumed), bits(&whole), "{}", plan.method);
+            assert_eq!(resumed.promise, plan.promise);
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_plan_is_refused() {
+    let target = regression(Family::Bernoulli, 609, 3, 2.0, false);
+    let plan = Planner::new(Method::ProxEnergy).to_steps(&target, 2500).unwrap();
+    let wrong = |step: u64, len: usize| {
+        let (parameters, average) = (vec![1.0; len], Default::default());
+        let from = Checkpoint { step, parameters, average, trace: Vec::new(), seconds: 0.0 };
+        let mut watch = Watch { from: Some(from), ..Watch::default() };
+        plan.run_watched(&target, Seed(1), &mut watch).unwrap_err().to_string()
+    };
+    for message in [wrong(1030, 5), wrong(7, 9), wrong(5150, 9)] {
+        assert_eq!(message, "the checkpoint is that of another plan; start the run anew");
     }
 }
 

@@ -22,9 +22,9 @@ impl std::fmt::Debug for Evaluator<'_> {
     }
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
     /// The target.
-    pub fn target(&self) -> &dyn Target {
+    pub fn target(&self) -> &'a dyn Target {
         match self {
             Self::Serial(target) => *target,
             Self::Parallel(target) => *target,

@@ -1,0 +1,166 @@
+//! A run put aside, to be taken up again with the same bits.
+//!
+//! Draws are a pure function of seed and step, so the state of a run is its iterate, its average and its step. What steps
+//! carry beside that (an inverse, updates not yet applied) is made anew at fixed places of every run, interrupted or not:
+//! a run taken up at such a place goes on exactly as one that was never stopped.
+
+use std::time::Duration;
+
+use crate::average::AverageState;
+use crate::error::{Error, Result};
+use crate::fit::Snapshot;
+
+/// A run at one of the places where it can be taken up again.
+///
+/// ```
+/// use provi::checkpoint::{Checkpoint, Keeper};
+/// use provi::fit::Watch;
+/// use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
+/// use std::{ops::ControlFlow, time::Duration};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
+/// let plan = Planner::new(Method::ProxEnergy).to_steps(&target, 3000)?;
+///
+/// let mut kept = None;
+/// let mut save = |at: &Checkpoint| kept = Some(at.clone());
+/// let mut stop = |at: &provi::fit::Snapshot| {
+///     if at.step > 2000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// };
+/// let keeper = Keeper { every: Duration::ZERO, save: &mut save };
+/// let mut watch = Watch { observer: Some(&mut stop), keeper: Some(keeper), ..Watch::default() };
+/// assert!(plan.run_watched(&target, Seed(1), &mut watch)?.stopped_early);
+///
+/// let mut watch = Watch { from: kept, ..Watch::default() };
+/// let resumed = plan.run_watched(&target, Seed(1), &mut watch)?;
+/// assert_eq!(resumed.gaussian, plan.run(&target, Seed(1))?.gaussian);     // the same bits
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Steps made.
+    pub step: u64,
+    /// w, in the coordinates and the factor space of the steps.
+    pub parameters: Vec<f64>,
+    /// The average so far.
+    pub average: AverageState,
+    /// The trace so far.
+    pub trace: Vec<Snapshot>,
+    /// Seconds spent.
+    pub seconds: f64,
+}
+
+/// Keeps checkpoints of a run.
+pub struct Keeper<'a> {
+    /// At least this long between two of them; one more is kept when the run is stopped.
+    pub every: Duration,
+    /// Takes one; what it does about a full disk is its own business.
+    pub save: &'a mut dyn FnMut(&Checkpoint),
+}
+
+/// First bytes of the format, with its version.
+const MAGIC: &[u8; 16] = b"provi-checkpt/1\n";
+
+impl Checkpoint {
+    /// As bytes, little-endian, with a checksum: [`Checkpoint::from_bytes`] gives the same bits back.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        let mut word = |bits: u64| out.extend_from_slice(&bits.to_le_bytes());
+        word(self.step);
+        word(self.seconds.to_bits());
+        word(self.average.count);
+        word(self.average.coefficient.to_bits());
+        for list in [&self.parameters, &self.average.mean] {
+            word(list.len() as u64);
+            list.iter().for_each(|x| word(x.to_bits()));
+        }
+        word(self.trace.len() as u64);
+        for at in &self.trace {
+            [at.step, at.steps, at.gamma.to_bits(), at.neg_elbo.to_bits()].into_iter().for_each(&mut word);
+        }
+        let sum = checksum(&out);
+        out.extend_from_slice(&sum.to_le_bytes());
+        out
+    }
+
+    /// From the bytes of [`Checkpoint::to_bytes`]; refuses what is cut short or changed.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let broken = |what| Error::Checkpoint { what };
+        let body = bytes.strip_prefix(MAGIC.as_slice()).ok_or(broken("does not begin as one"))?;
+        let (_, sum) = bytes.split_last_chunk::<8>().ok_or(broken("is cut short"))?;
+        let whole = bytes.len().checked_sub(8).map(|end| &bytes[..end]).unwrap_or_default();
+        if body.len() < 8 || checksum(whole) != u64::from_le_bytes(*sum) {
+            return Err(broken("is cut short or damaged: its checksum does not agree"));
+        }
+        let mut words = body[..body.len() - 8]
+            .chunks_exact(8)
+            .map(|word| word.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte)));
+        let mut next = || words.next().ok_or(Error::Checkpoint { what: "ends too early" });
+        let (step, seconds, count, coefficient) = (next()?, next()?, next()?, next()?);
+        let mut list = || -> Result<Vec<f64>> {
+            let len = next()?;
+            (0..len).map(|_| next().map(f64::from_bits)).collect()
+        };
+        let (parameters, mean) = (list()?, list()?);
+        let len = next()?;
+        let trace = (0..len)
+            .map(|_| {
+                let (step, steps) = (next()?, next()?);
+                let (gamma, neg_elbo) = (f64::from_bits(next()?), f64::from_bits(next()?));
+                Ok(Snapshot { step, steps, gamma, neg_elbo })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let average = AverageState { mean, count, coefficient: f64::from_bits(coefficient) };
+        Ok(Self { step, parameters, average, trace, seconds: f64::from_bits(seconds) })
+    }
+}
+
+/// FNV-1a: against accidents, not against malice.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Checkpoint {
+        Checkpoint {
+            step: 1 << 40,
+            parameters: vec![1.5, -0.0, f64::MIN_POSITIVE],
+            average: AverageState { mean: vec![0.1, 0.2, 0.3], count: 7, coefficient: 0.125 },
+            trace: vec![Snapshot { step: 3, steps: 9, gamma: 1e-3, neg_elbo: f64::INFINITY }],
+            seconds: 0.25,
+        }
+    }
+
+    #[test]
+    fn bytes_give_the_same_bits_back() {
+        assert_eq!(Checkpoint::from_bytes(&example().to_bytes()).unwrap(), example());
+    }
+
+    #[test]
+    fn every_cut_and_every_changed_byte_is_noticed() {
+        let bytes = example().to_bytes();
+        for end in 0..bytes.len() {
+            assert!(Checkpoint::from_bytes(&bytes[..end]).is_err(), "{end}");
+        }
+        for place in 0..bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[place] ^= 0x20;
+            assert!(Checkpoint::from_bytes(&bytes).is_err(), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_wild_length_is_refused_without_room_for_it() {
+        let mut bytes = example().to_bytes();
+        bytes.truncate(bytes.len() - 8);
+        bytes[16 + 32..16 + 40].copy_from_slice(&u64::MAX.to_le_bytes());
+        let sum = checksum(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        assert!(Checkpoint::from_bytes(&bytes).unwrap_err().to_string().contains("ends too early"));
+    }
+}
