@@ -6,6 +6,8 @@
 
 use crate::ascent::{Ascent, Options};
 use crate::audit::{Audit, Audited};
+use crate::average::AverageState;
+use crate::checkpoint::Checkpoint;
 use crate::curvature::Provenance;
 use crate::draws::Seed;
 use crate::error::{Error, Result};
@@ -88,6 +90,9 @@ impl Default for Auto {
 const EXACT_GOAL: f64 = 1e-10;
 /// The first look at a certificate comes after this many evaluations, each further one after twice as many.
 const FIRST_LOOK: u64 = 2_000;
+
+/// What is wrong with a checkpoint that does not fit.
+const OTHER: &str = "is that of another model";
 
 /// An answer with what is proved about it.
 #[derive(Debug)]
@@ -174,30 +179,58 @@ impl Run<'_, '_> {
     /// Newton-like steps on the exact objective, from the Laplace approximation.
     fn exact(mut self) -> Result<Certified> {
         let target = self.target.target();
-        let mode = find_mode(target, &self.auto.start(target.dim())?)?;
-        let local = laplace(target, &mode)?;
-        let start = Gaussian::new(&mode.point, &local.factor)?;
+        let (start, evaluations, before) = match self.watch.from.take() {
+            Some(from) => {
+                self.trace = from.trace;
+                let d = target.dim();
+                let parts = from.parameters.split_at_checked(d).ok_or(Error::Checkpoint { what: OTHER })?;
+                (Gaussian::new(parts.0, parts.1)?, 0, from.seconds)
+            }
+            None => {
+                let mode = find_mode(target, &self.auto.start(target.dim())?)?;
+                let local = laplace(target, &mode)?;
+                let start = Gaussian::new(&mode.point, &local.factor)?;
+                (start, mode.evaluations + local.evaluations, 0.0)
+            }
+        };
+        let first = self.trace.last().map_or(0, |last| last.step);
         // Half the wanted gap leaves room for what the certificate adds.
         let goal = self.auto.accuracy.map_or(EXACT_GOAL, |a| (0.5 * a).min(EXACT_GOAL));
         let solver = Solver { goal, ..Solver::default() };
         let (steps, begin) = (solver.iterations as u64, self.begin);
         let (watch, trace) = (&mut *self.watch, &mut self.trace);
-        let solution = solver.run_from(target, &start, &mut |look| {
-            let snapshot =
-                Snapshot { step: look.iteration as u64, steps, gamma: 1.0, neg_elbo: look.neg_elbo };
-            trace.push(snapshot);
-            watch.see(&snapshot, begin)
+        let (mut keeper, mut kept) = (watch.keeper.take(), begin);
+        let solution = solver.run_from(target, &start, &mut |look, q| {
+            let step = first + look.iteration as u64;
+            let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo };
+            // A run taken up again sees its first place for the second time.
+            if trace.last().is_none_or(|last| last.step < step) {
+                trace.push(snapshot);
+            }
+            let told = watch.see(&snapshot, begin);
+            if let Some(keeper) = &mut keeper
+                && (told.is_break() || kept.elapsed() >= keeper.every)
+            {
+                kept = Instant::now();
+                let (parameters, average) = (q.parameters().to_vec(), AverageState::default());
+                let seconds = before + begin.elapsed().as_secs_f64();
+                (keeper.save)(&Checkpoint { step, parameters, average, trace: trace.clone(), seconds });
+            }
+            told
         })?;
-        let evaluations = mode.evaluations + local.evaluations;
         let stopped = solution.stop == Stop::Interrupted;
-        let steps = solution.iterations as u64;
-        let fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
+        let steps = first + solution.iterations as u64;
+        let mut fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
+        fit.seconds += before;
         let audited = self.auto.audit.run(self.target, &fit.gaussian, self.seed)?;
         Ok(Certified { fit, audited })
     }
 
     /// Sampled steps, with looks at the certificate on the way if an accuracy is asked for.
     fn sampled(mut self) -> Result<Certified> {
+        if self.watch.from.is_some() {
+            return Err(Error::Checkpoint { what: "cannot be used: a sampled search keeps none" });
+        }
         let target = self.target.target();
         let start = self.auto.start(target.dim())?;
         check_gradient(target, &start, self.seed)?;

@@ -129,7 +129,7 @@ impl Profile<'_> {
         let solver = Solver { goal: INNER_GOAL, ..Solver::default() };
         let last = self.last.borrow().clone();
         let solution = match last {
-            Some(start) => solver.run_from(model, &start, &mut |_| ControlFlow::Continue(()))?,
+            Some(start) => solver.run_from(model, &start, &mut |_, _| ControlFlow::Continue(()))?,
             None => solver.run(model)?,
         };
         *self.last.borrow_mut() = Some(solution.gaussian.clone());

@@ -88,6 +88,9 @@ pub struct Look {
     pub gap: f64,
 }
 
+/// Sees where a solver stands, with q there, before each iteration; may break.
+pub type Watcher<'a> = dyn FnMut(&Look, &Gaussian<Triangular>) -> ControlFlow<()> + 'a;
+
 /// The answer of a solver.
 #[derive(Clone, Debug)]
 pub struct Solution {
@@ -114,15 +117,11 @@ pub struct Solution {
 impl Solver {
     /// From the Laplace approximation.
     pub fn run(&self, target: &dyn Target) -> Result<Solution> {
-        self.run_watched(target, &mut |_| ControlFlow::Continue(()))
+        self.run_watched(target, &mut |_, _| ControlFlow::Continue(()))
     }
 
     /// As [`Solver::run`]; `watch` is called before each iteration and may break.
-    pub fn run_watched(
-        &self,
-        target: &dyn Target,
-        watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
-    ) -> Result<Solution> {
+    pub fn run_watched(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
         let mode = find_mode(target, &vec![0.0; target.dim()])?;
         let laplace = laplace(target, &mode)?;
         let start = Gaussian::new(&mode.point, &laplace.factor)?;
@@ -136,7 +135,7 @@ impl Solver {
         &self,
         target: &dyn Target,
         start: &Gaussian<Triangular>,
-        watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
+        watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
         let mut objective = Objective::new(target)?;
         let start = objective.at(start.clone())?;
@@ -170,7 +169,7 @@ impl Solver {
             if idle >= 4 {
                 break Stop::Stalled;
             }
-            if watch(&look).is_break() {
+            if watch(&look, &now.q).is_break() {
                 break Stop::Interrupted;
             }
             if iteration == self.iterations {
@@ -398,7 +397,7 @@ mod tests {
     use crate::matrix::Matrix;
     use crate::target::{Closure, Family, GaussianTarget, Glm, Prior};
 
-    fn go_on(_: &Look) -> ControlFlow<()> {
+    fn go_on(_: &Look, _: &Gaussian<Triangular>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -486,7 +485,7 @@ mod tests {
         assert_eq!(solution.stop, Stop::Stalled);
         assert!(solution.gap.unwrap().value < 1e-15 && solution.iterations < 60);
         let stopped = Solver::default()
-            .run_watched(&target, &mut |look| match look.iteration {
+            .run_watched(&target, &mut |look, _| match look.iteration {
                 2.. => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             })

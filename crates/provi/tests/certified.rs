@@ -1,12 +1,14 @@
 //! The automatic path, as its users meet it: models with proofs, black boxes on their owner's word, and targets
 //! about which nothing can be proved.
 
+use provi::checkpoint::{Checkpoint, Keeper};
 use provi::estimate::estimate;
 use provi::estimator::Evaluator;
-use provi::fit::Watch;
+use provi::fit::{Snapshot, Watch};
 use provi::target::{Closure, Declared, GaussianTarget, Glm, Prior};
 use provi::{Auto, Curvature, Design, Error, Matrix, Provenance, Quadratic, Seed, Target};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 fn rows(count: usize, columns: usize, seed: u64) -> Vec<f64> {
     let standard = provi::Gaussian::<provi::Triangular>::standard(columns);
@@ -220,7 +222,7 @@ fn a_run_that_is_stopped_is_a_result_and_the_same_bits_come_from_any_thread_coun
     let two = bimodal(4.0);
     let auto = Auto { evaluations: 4_000, start: Some(vec![3.0, 0.5]), ..Auto::default() };
     let mut seen = 0;
-    let mut observer = |_: &provi::fit::Snapshot| {
+    let mut observer = |_: &Snapshot| {
         seen += 1;
         if seen == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -248,4 +250,24 @@ fn a_gaussian_target_is_certified_to_rounding() {
     assert!(
         certificate.evidence.lower.unwrap() <= 0.0 + 1e-12 && certificate.evidence.upper.unwrap() >= -1e-12
     );
+}
+
+#[test]
+fn an_automatic_run_is_taken_up_where_it_was_put_aside() {
+    let target = logistic(60, 4);
+    let auto = Auto::default();
+    let mut kept = None;
+    let mut save = |at: &Checkpoint| kept = Some(at.clone());
+    let mut observer = |s: &Snapshot| {
+        if s.step >= 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let keeper = Keeper { every: Duration::from_secs(3600), save: &mut save };
+    let mut watch = Watch { observer: Some(&mut observer), keeper: Some(keeper), ..Watch::default() };
+    let stopped = auto.run_watched(&target, Seed(3), &mut watch).unwrap();
+    assert!(stopped.fit.stopped_early && kept.as_ref().is_some_and(|at| at.step == 3));
+    let mut watch = Watch { from: kept, ..Watch::default() };
+    let resumed = auto.run_watched(&target, Seed(3), &mut watch).unwrap();
+    assert!(!resumed.fit.stopped_early && resumed.audited.certificate.proves_gap(1e-9));
+    let steps: Vec<u64> = resumed.fit.trace.iter().map(|s| s.step).collect();
+    assert!(steps.windows(2).all(|pair| pair[0] < pair[1]) && steps.contains(&3), "{steps:?}");
 }
