@@ -167,6 +167,34 @@ impl Design {
         matches!(self.storage, Storage::Sparse(_))
     }
 
+    /// Some of the rows, in the order given.
+    pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        if let Some(&index) = rows.iter().find(|&&n| n >= self.rows) {
+            return Err(Error::Index { what: "design", index, length: self.rows });
+        }
+        Self::check_size(rows.len(), self.columns)?;
+        let storage = match &self.storage {
+            Storage::Dense(entries) => Storage::Dense(
+                rows.iter()
+                    .flat_map(|n| &entries[n * self.columns..(n + 1) * self.columns])
+                    .copied()
+                    .collect(),
+            ),
+            Storage::Sparse(sparse) => {
+                let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+                for &n in rows {
+                    for (j, x) in sparse.row(n) {
+                        columns.push(j);
+                        values.push(x);
+                    }
+                    starts.push(values.len());
+                }
+                Storage::Sparse(Sparse { starts, columns, values })
+            }
+        };
+        Ok(Self { rows: rows.len(), columns: self.columns, storage })
+    }
+
     /// Calls `f(j, value)` on each stored entry of row n.
     pub(crate) fn for_each_in_row(&self, n: usize, mut f: impl FnMut(usize, f64)) {
         match &self.storage {

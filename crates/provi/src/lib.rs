@@ -61,6 +61,7 @@
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
 //! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
 //! | [`predict`] | responses at new rows: mean, interval, draws |
+//! | [`checks`], [`separation`] | the model held against its data; data that leave it all to the prior |
 //! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
 //! | [`watchdog`] | an eye on declared gradients and curvature |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
@@ -87,6 +88,7 @@ pub mod autodiff;
 pub mod average;
 pub mod certificate;
 pub mod checkpoint;
+pub mod checks;
 mod chunked;
 pub mod curvature;
 pub mod design;
@@ -112,6 +114,7 @@ pub mod scalar;
 pub mod scales;
 pub mod schedule;
 mod secant;
+pub mod separation;
 pub mod solve;
 mod special;
 pub mod step;

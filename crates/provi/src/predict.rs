@@ -18,16 +18,16 @@ use crate::special;
 use crate::target::Family;
 
 /// New rows to predict at.
-#[derive(Clone, Debug)]
-pub struct Rows {
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
     /// Their design, with the columns of the model.
-    pub design: Design,
+    pub design: &'a Design,
     /// A known part of each predictor.
-    pub offsets: Option<Vec<f64>>,
+    pub offsets: Option<&'a [f64]>,
     /// Variance of each predictor beyond q's: effects of groups that the model has not seen.
-    pub extra_variance: Option<Vec<f64>>,
+    pub extra_variance: Option<&'a [f64]>,
     /// Trials of each row, for the binomial family; one otherwise.
-    pub trials: Option<Vec<f64>>,
+    pub trials: Option<&'a [f64]>,
 }
 
 /// What q says about the mean response of one row.
@@ -53,15 +53,15 @@ pub struct Prediction {
 /// use provi::{Design, Gaussian, predict::{Rows, predict}, target::Family};
 ///
 /// let q = Gaussian::new(&[0.5, 1.0], &[0.2, 0.0, 0.1])?;
-/// let rows = Rows { design: Design::dense(&[1.0, 2.0], 1, 2)?, offsets: None, extra_variance: None, trials: None };
-/// let found = predict(Family::Poisson, &q, &rows, 0.95)?;
+/// let design = Design::dense(&[1.0, 2.0], 1, 2)?;
+/// let found = predict(Family::Poisson, &q, &Rows::new(&design), 0.95)?;
 /// assert!((found[0].mean - (2.5f64 + 0.5 * (0.04 + 0.04)).exp()).abs() < 1e-12);
 /// # Ok::<(), provi::Error>(())
 /// ```
 pub fn predict(
     family: Family,
     q: &Gaussian<Triangular>,
-    rows: &Rows,
+    rows: &Rows<'_>,
     probability: f64,
 ) -> Result<Vec<Prediction>> {
     rows.check(q.dim())?;
@@ -71,7 +71,7 @@ pub fn predict(
     let mut deviations = vec![0.0; means.len()];
     rows.design.row_variances(q.factor(), &mut deviations);
     for (n, variance) in deviations.iter_mut().enumerate() {
-        *variance = (*variance + rows.extra_variance.as_ref().map_or(0.0, |extra| extra[n])).sqrt();
+        *variance = (*variance + rows.extra_variance.map_or(0.0, |extra| extra[n])).sqrt();
     }
     let responses = mean_responses(family, &means, &deviations);
     Ok((0..means.len())
@@ -90,7 +90,7 @@ pub fn predict(
 pub fn responses(
     family: Family,
     q: &Gaussian<Triangular>,
-    rows: &Rows,
+    rows: &Rows<'_>,
     count: usize,
     seed: Seed,
 ) -> Result<Vec<f64>> {
@@ -105,22 +105,27 @@ pub fn responses(
         stream.fill(k as u64, 1, &mut extra);
         let predictors = rows.predictors(points.row(k));
         out.extend((0..n_rows).map(|n| {
-            let spread = rows.extra_variance.as_ref().map_or(0.0, |v| v[n].sqrt());
-            let trials = rows.trials.as_ref().map_or(1.0, |t| t[n]);
+            let spread = rows.extra_variance.map_or(0.0, |v| v[n].sqrt());
+            let trials = rows.trials.map_or(1.0, |t| t[n]);
             observe(family, predictors[n] + spread * extra[n], trials, chance[n])
         }));
     }
     Ok(out)
 }
 
-impl Rows {
+impl<'a> Rows<'a> {
+    /// Rows with nothing beside their design.
+    pub fn new(design: &'a Design) -> Self {
+        Self { design, offsets: None, extra_variance: None, trials: None }
+    }
+
     fn check(&self, dim: usize) -> Result<()> {
         let rows = self.design.rows();
         if self.design.columns() != dim {
             return Err(Error::Shape { what: "a new row", found: self.design.columns(), expected: dim });
         }
         let parts =
-            [("offsets", &self.offsets), ("extra variances", &self.extra_variance), ("trials", &self.trials)];
+            [("offsets", self.offsets), ("extra variances", self.extra_variance), ("trials", self.trials)];
         for (what, part) in parts {
             if let Some(part) = part
                 && part.len() != rows
@@ -137,7 +142,7 @@ impl Rows {
             let last = (first + BLOCK).min(out.len());
             self.design.predict(first..last, point, &mut out[first..last]);
         }
-        if let Some(offsets) = &self.offsets {
+        if let Some(offsets) = self.offsets {
             out.iter_mut().zip(offsets).for_each(|(s, offset)| *s += offset);
         }
         out
@@ -230,9 +235,12 @@ fn count_from(mut u: f64, mode: f64, at_mode: f64, most: f64, ratio: impl Fn(f64
 mod tests {
     use super::*;
 
-    fn rows() -> Rows {
-        let design = Design::dense(&[1.0, 0.5, 1.0, -2.0, 1.0, 0.0], 3, 2).unwrap();
-        Rows { design, offsets: Some(vec![0.1, 0.0, -0.3]), extra_variance: None, trials: None }
+    fn design() -> Design {
+        Design::dense(&[1.0, 0.5, 1.0, -2.0, 1.0, 0.0], 3, 2).unwrap()
+    }
+
+    fn rows(design: &Design) -> Rows<'_> {
+        Rows { offsets: Some(&[0.1, 0.0, -0.3]), ..Rows::new(design) }
     }
 
     fn q() -> Gaussian<Triangular> {
@@ -244,13 +252,15 @@ mod tests {
 
     #[test]
     fn means_and_intervals_are_those_of_the_draws() {
+        let design = design();
+        let rows = rows(&design);
         let draws = 40_000;
         for family in ALL {
-            let found = predict(family, &q(), &rows(), 0.9).unwrap();
+            let found = predict(family, &q(), &rows, 0.9).unwrap();
             let points = q().sample(draws, Seed(5));
             for (n, p) in found.iter().enumerate() {
                 let values: Vec<f64> =
-                    (0..draws).map(|k| response(family, rows().predictors(points.row(k))[n])).collect();
+                    (0..draws).map(|k| response(family, rows.predictors(points.row(k))[n])).collect();
                 let mean = values.iter().sum::<f64>() / draws as f64;
                 let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / draws as f64;
                 // Six standard errors: false alarm near 2e-9 each.
@@ -265,7 +275,8 @@ mod tests {
     fn observations_have_the_mean_and_the_spread_of_their_law() {
         let q = Gaussian::new(&[0.3, -0.6], &[1e-9, 0.0, 1e-9]).unwrap();
         let (draws, trials) = (20_000, 7.0);
-        let rows = Rows { trials: Some(vec![trials; 3]), ..rows() };
+        let design = design();
+        let rows = Rows { trials: Some(&[trials; 3]), ..rows(&design) };
         for family in ALL.into_iter().chain([Family::Binomial]) {
             let seen = responses(family, &q, &rows, draws, Seed(2)).unwrap();
             for (n, p) in predict(family, &q, &rows, 0.5).unwrap().iter().enumerate() {
@@ -308,9 +319,10 @@ mod tests {
 
     #[test]
     fn new_groups_widen_the_interval() {
-        let wide = Rows { extra_variance: Some(vec![1.0; 3]), ..rows() };
-        let (a, b) =
-            (predict(Family::Bernoulli, &q(), &rows(), 0.9), predict(Family::Bernoulli, &q(), &wide, 0.9));
+        let design = design();
+        let (known, new) = (rows(&design), Rows { extra_variance: Some(&[1.0; 3]), ..rows(&design) });
+        let at = |rows| predict(Family::Bernoulli, &q(), &rows, 0.9);
+        let (a, b) = (at(known), at(new));
         for (a, b) in a.unwrap().iter().zip(b.unwrap()) {
             assert!(b.low < a.low && b.high > a.high);
             assert!((b.predictor_sd.powi(2) - a.predictor_sd.powi(2) - 1.0).abs() < 1e-12);
@@ -319,10 +331,11 @@ mod tests {
 
     #[test]
     fn rows_of_another_model_are_refused() {
-        let other = Rows { design: Design::dense(&[1.0], 1, 1).unwrap(), ..rows() };
+        let (design, narrow) = (design(), Design::dense(&[1.0], 1, 1).unwrap());
+        let other = Rows::new(&narrow);
         assert!(predict(Family::Poisson, &q(), &other, 0.9).is_err());
-        let short = Rows { offsets: Some(vec![0.0]), ..rows() };
+        let short = Rows { offsets: Some(&[0.0]), ..rows(&design) };
         assert!(responses(Family::Poisson, &q(), &short, 1, Seed(0)).is_err());
-        assert!(predict(Family::Poisson, &q(), &rows(), 1.5).is_err());
+        assert!(predict(Family::Poisson, &q(), &rows(&design), 1.5).is_err());
     }
 }

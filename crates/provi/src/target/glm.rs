@@ -162,6 +162,11 @@ impl Glm {
         self.family
     }
 
+    /// Trials of each row, for the binomial family.
+    pub(crate) fn trials(&self) -> Option<&[f64]> {
+        self.trials.as_deref()
+    }
+
     /// The prior.
     pub fn prior(&self) -> &Prior {
         &self.prior
