@@ -59,6 +59,8 @@ pub(crate) enum Failure {
     OtherModel { what: &'static str, stored: String, given: String },
     #[error("cannot start {threads} threads: {reason}")]
     Threads { threads: u16, reason: String },
+    #[error("`{formula}` has {construct}, which this command does not fit; leave them out")]
+    NotFitted { construct: &'static str, formula: String },
     #[error("cannot print the result: {0}")]
     Print(String),
 }

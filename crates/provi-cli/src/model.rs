@@ -5,7 +5,7 @@ use std::path::Path;
 
 use provi::target::{Family, Glm, Prior};
 use provi::{Design, Target};
-use provi_table::{Formula, ModelFrame, Table};
+use provi_table::{Formula, FrameOptions, ModelFrame, Table};
 
 use crate::args::{FamilyName, ModelArgs};
 use crate::failure::{Failure, Result};
@@ -46,8 +46,9 @@ impl Model {
         args: &ModelArgs,
     ) -> Result<Self> {
         let refuse = |error| Failure::table(error, &args.formula);
-        let columns = Table::from_csv_bytes(bytes, &table).map_err(refuse)?;
-        let frame = ModelFrame::new(&columns, formula).map_err(refuse)?;
+        let columns = Table::read(bytes, &table).map_err(refuse)?;
+        let frame = ModelFrame::new(&columns, formula, &FrameOptions::default()).map_err(refuse)?;
+        refuse_unused(&frame)?;
         let prior = Prior::scale(args.prior_scale)?;
         let family = family(args, &frame, &table)?;
         let at_line = |error| match error {
@@ -61,7 +62,7 @@ impl Model {
             },
             other => Failure::Library(other),
         };
-        let design = Design::dense(&frame.design, frame.rows, frame.columns)?;
+        let design = Design::dense(&frame.design.population, frame.rows, frame.design.columns)?;
         let target = Glm::new(family, design, &frame.response, prior).map_err(at_line)?;
         Ok(Self {
             target: target.with_names(frame.names)?,
@@ -85,6 +86,17 @@ impl Model {
             _ => None,
         }
     }
+}
+
+/// The models of this command have population coefficients alone.
+fn refuse_unused(frame: &ModelFrame) -> Result<()> {
+    let construct = match frame {
+        ModelFrame { groups, .. } if !groups.is_empty() => "group terms",
+        ModelFrame { trials: Some(_), .. } => "numbers of trials",
+        ModelFrame { offsets: Some(_), .. } => "offsets",
+        _ => return Ok(()),
+    };
+    Err(Failure::NotFitted { construct, formula: frame.formula.clone() })
 }
 
 /// The bytes of a file, or of standard input for `-`, and their name in messages.

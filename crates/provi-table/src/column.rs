@@ -1,25 +1,58 @@
 //! A column, typed by its cells.
 
-/// What the cells of one column amount to.
-#[derive(Debug, Clone)]
-pub(crate) enum Column {
-    /// Finite numbers, or true/false as 1/0.
-    Numeric(Vec<f64>),
-    /// Some cell is text; the first of them.
-    Text(Cell),
-    /// Numbers, but for some missing values.
-    Missing {
-        /// The first of them.
-        first: Cell,
-        /// How many.
-        count: usize,
-    },
-    /// Numbers, of which one is infinite; the first.
-    Infinite(Cell),
+use serde::{Deserialize, Serialize};
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ColumnKind {
+    /// Numbers.
+    Number,
+    /// true/false, which count as 1/0.
+    Boolean,
+    /// Text: categories.
+    Category,
+    /// Dates, with or without times; categories once `factor(..)` says so.
+    Date,
+    /// Not one value.
+    Missing,
 }
 
-/// One cell, for an error message.
+/// The cells of one column, and what is odd about them.
 #[derive(Debug, Clone)]
+pub(crate) struct Column {
+    pub(crate) data: Data,
+    /// Missing cells: how many, and the first.
+    pub(crate) missing: usize,
+    pub(crate) first_missing: Option<Cell>,
+    /// The first infinite number.
+    pub(crate) infinite: Option<Cell>,
+    /// Whole numbers that a double cannot hold: how many, and the first.
+    pub(crate) inexact: usize,
+    pub(crate) first_inexact: Option<Cell>,
+    /// In a column of text: how many cells are numbers, and the first that is none.
+    pub(crate) numbers: usize,
+    pub(crate) first_text: Option<Cell>,
+    /// Are its numbers written with a decimal comma?
+    pub(crate) decimal_comma: bool,
+}
+
+/// The values, one per row.
+#[derive(Debug, Clone)]
+pub(crate) enum Data {
+    /// NaN where missing.
+    Numbers(Vec<f64>),
+    /// 1, 0, or NaN where missing.
+    Booleans(Vec<f64>),
+    /// Text by its place among the sorted levels.
+    Text { codes: Vec<Option<u32>>, levels: Vec<String>, dates: bool },
+    /// Nothing, in that many rows.
+    Nothing,
+}
+
+/// One cell, for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cell {
     /// Row of the table, from zero.
     pub(crate) row: usize,
@@ -27,139 +60,90 @@ pub(crate) struct Cell {
     pub(crate) text: String,
 }
 
-/// A column while its cells come in.
-///
-/// A value is kept only while it can still be used: the first fault ends the numbers.
-#[derive(Debug, Default)]
-pub(crate) struct Cells {
-    values: Vec<f64>,
-    number: bool,
-    boolean: Option<Cell>,
-    text: Option<Cell>,
-    missing: Option<Cell>,
-    missing_count: usize,
-    infinite: Option<Cell>,
-}
-
-impl Cells {
-    /// Take in the next cell, already trimmed.
-    pub(crate) fn push(&mut self, row: usize, text: &str) {
-        if self.text.is_some() {
-            return;
-        }
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => {
-                self.number = true;
-                self.values.push(value);
-            }
-            Ok(value) if value.is_infinite() => note(&mut self.infinite, row, text),
-            _ if is_missing(text) => {
-                self.missing_count += 1;
-                note(&mut self.missing, row, text);
-            }
-            _ => match truth(text) {
-                Some(value) => {
-                    note(&mut self.boolean, row, text);
-                    self.values.push(value);
-                }
-                None => {
-                    note(&mut self.text, row, text);
-                    self.values = Vec::new();
-                }
-            },
+impl Column {
+    /// A column of that data with nothing odd about it yet.
+    pub(crate) fn new(data: Data) -> Self {
+        Self {
+            data,
+            missing: 0,
+            first_missing: None,
+            infinite: None,
+            inexact: 0,
+            first_inexact: None,
+            numbers: 0,
+            first_text: None,
+            decimal_comma: false,
         }
     }
 
-    /// The column's type. True/false among other numbers is text: it cannot mean 1/0 there.
-    pub(crate) fn finish(self) -> Column {
-        let mixed = self.boolean.filter(|_| self.number);
-        if let Some(cell) = self.text.or(mixed) {
-            Column::Text(cell)
-        } else if let Some(first) = self.missing {
-            Column::Missing { first, count: self.missing_count }
-        } else if let Some(cell) = self.infinite {
-            Column::Infinite(cell)
-        } else {
-            Column::Numeric(self.values)
+    /// Note a missing cell.
+    pub(crate) fn note_missing(&mut self, row: usize, text: &str) {
+        self.missing += 1;
+        self.first_missing.get_or_insert_with(|| Cell { row, text: text.to_owned() });
+    }
+
+    /// Note a whole number that a double cannot hold.
+    pub(crate) fn note_inexact(&mut self, row: usize, text: &str) {
+        self.inexact += 1;
+        self.first_inexact.get_or_insert_with(|| Cell { row, text: text.to_owned() });
+    }
+
+    /// Note an infinite number.
+    pub(crate) fn note_infinite(&mut self, row: usize, text: &str) {
+        self.infinite.get_or_insert_with(|| Cell { row, text: text.to_owned() });
+    }
+
+    pub(crate) fn kind(&self) -> ColumnKind {
+        match &self.data {
+            Data::Numbers(_) => ColumnKind::Number,
+            Data::Booleans(_) => ColumnKind::Boolean,
+            Data::Text { dates: false, .. } => ColumnKind::Category,
+            Data::Text { dates: true, .. } => ColumnKind::Date,
+            Data::Nothing => ColumnKind::Missing,
+        }
+    }
+
+    pub(crate) fn is_missing(&self, row: usize) -> bool {
+        match &self.data {
+            Data::Numbers(values) | Data::Booleans(values) => values[row].is_nan(),
+            Data::Text { codes, .. } => codes[row].is_none(),
+            Data::Nothing => true,
+        }
+    }
+
+    /// The numbers, NaN where missing; `None` for text.
+    pub(crate) fn numbers(&self) -> Option<&[f64]> {
+        match &self.data {
+            Data::Numbers(values) | Data::Booleans(values) => Some(values),
+            Data::Text { .. } | Data::Nothing => None,
+        }
+    }
+
+    /// The cell as the name of a category; `None` where missing.
+    pub(crate) fn level(&self, row: usize) -> Option<String> {
+        match &self.data {
+            Data::Numbers(values) => (!values[row].is_nan()).then(|| number_level(values[row])),
+            Data::Booleans(values) => (!values[row].is_nan()).then(|| (values[row] > 0.5).to_string()),
+            Data::Text { codes, levels, .. } => codes[row].map(|code| levels[code as usize].clone()),
+            Data::Nothing => None,
         }
     }
 }
 
-fn note(slot: &mut Option<Cell>, row: usize, text: &str) {
-    slot.get_or_insert_with(|| Cell { row, text: text.to_owned() });
+/// A number as the name of a category: −0 is 0.
+pub(crate) fn number_level(value: f64) -> String {
+    crate::formula::Short(value + 0.0).to_string()
 }
 
-/// The ways to write "no value". A signed NaN is one too.
-fn is_missing(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    matches!(text, "" | "." | "?")
-        || ["na", "null"].iter().any(|word| text.eq_ignore_ascii_case(word))
-        || unsigned.eq_ignore_ascii_case("nan")
-}
-
-fn truth(text: &str) -> Option<f64> {
-    if text.eq_ignore_ascii_case("true") {
-        Some(1.0)
-    } else if text.eq_ignore_ascii_case("false") {
-        Some(0.0)
-    } else {
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn column(cells: &[&str]) -> Column {
-        let mut reading = Cells::default();
-        for (row, text) in cells.iter().enumerate() {
-            reading.push(row, text);
-        }
-        reading.finish()
-    }
-
-    #[test]
-    fn numbers_are_read_to_the_nearest_double() {
-        let Column::Numeric(values) = column(&["0.1", "-3", "+1e3", "5.", ".5", "2.2250738585072011e-308"])
-        else {
-            panic!()
-        };
-        assert_eq!(values, [0.1, -3.0, 1000.0, 5.0, 0.5, 2.225_073_858_507_201e-308]);
-    }
-
-    #[test]
-    fn true_and_false_are_one_and_zero() {
-        assert!(matches!(column(&["true", "FALSE", "True"]), Column::Numeric(v) if v == [1.0, 0.0, 1.0]));
-    }
-
-    #[test]
-    fn yes_and_no_are_text() {
-        assert!(matches!(column(&["yes", "no"]), Column::Text(Cell { row: 0, .. })));
-    }
-
-    #[test]
-    fn true_among_numbers_is_text() {
-        assert!(matches!(column(&["3.5", "true"]), Column::Text(Cell { row: 1, .. })));
-        assert!(matches!(column(&["true", "3.5"]), Column::Text(Cell { row: 0, .. })));
-    }
-
-    #[test]
-    fn every_spelling_of_missing_is_counted() {
-        let spellings = ["", "NA", "NaN", "nan", "null", "NULL", ".", "?", "-nan"];
-        assert!(matches!(column(&spellings), Column::Missing { count: 9, first: Cell { row: 0, .. } }));
-    }
-
-    #[test]
-    fn text_outranks_a_missing_value_before_it() {
-        assert!(matches!(column(&["NA", "1", "red"]), Column::Text(Cell { row: 2, text }) if text == "red"));
-    }
-
-    #[test]
-    fn overflow_is_infinite_not_text() {
-        assert!(
-            matches!(column(&["1", "1e999"]), Column::Infinite(Cell { row: 1, text }) if text == "1e999")
-        );
-        assert!(matches!(column(&["-inf"]), Column::Infinite(_)));
-    }
+/// Codes of `texts` among their sorted levels.
+pub(crate) fn coded<'a>(
+    texts: impl Iterator<Item = Option<&'a str>> + Clone,
+) -> (Vec<Option<u32>>, Vec<String>) {
+    let mut levels: Vec<&str> = texts.clone().flatten().collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let place: std::collections::HashMap<&str, u32> =
+        levels.iter().zip(0u32..).map(|(&level, code)| (level, code)).collect();
+    let codes = texts.map(|text| text.map(|text| place[text])).collect();
+    (codes, levels.into_iter().map(str::to_owned).collect())
 }

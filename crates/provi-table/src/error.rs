@@ -1,6 +1,8 @@
 //! What a table or a formula is refused for: where, what was found, and the way out.
 
-use crate::formula::{Construct, Span};
+use std::fmt;
+
+use crate::formula::{Quoted, Span};
 
 /// The crate's result type.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -39,18 +41,44 @@ pub enum Error {
         /// Fields in the header.
         columns: usize,
     },
-    /// A header separated by something other than commas.
-    #[error(
-        "the header of `{table}` has no comma but has {found:?}; save the file with commas between fields"
-    )]
-    Separator {
+    /// A format that is not read.
+    #[error("`{table}` is {format}")]
+    ForeignFormat {
         /// The table's name.
         table: String,
-        /// The separator it seems to use.
-        found: char,
+        /// What it is.
+        format: Format,
+    },
+    /// Compressed or columnar data that cannot be decoded.
+    #[error(
+        "the {format} data of `{table}` {}: {}; fetch or write the file again", if *.cut { "end too soon" } else { "are damaged" }, shown(.reason)
+    )]
+    Damaged {
+        /// The table's name.
+        table: String,
+        /// The format.
+        format: &'static str,
+        /// Does the file end before its data do?
+        cut: bool,
+        /// The decoder's words.
+        reason: String,
+    },
+    /// A Parquet column of a type that is no number, text or date.
+    #[error(
+        "column `{}` of `{table}` has the Parquet type {kind}, which is not read; write the file without it", shown(.column)
+    )]
+    ParquetType {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: String,
     },
     /// Bytes that are not UTF-8.
-    #[error("`{table}` is not UTF-8 at line {line}, character {character}; save the file as UTF-8")]
+    #[error(
+        "`{table}` is not UTF-8: line {line}, character {character} is the byte 0x{byte:02X}, which Latin-1 reads as {:?}; save the file as UTF-8, or convert it: iconv -f latin1 -t utf8", char::from(*.byte)
+    )]
     InvalidUtf8 {
         /// The table's name.
         table: String,
@@ -58,6 +86,8 @@ pub enum Error {
         line: usize,
         /// Place in the line, from 1.
         character: usize,
+        /// What stands there.
+        byte: u8,
     },
     /// A column without a name.
     #[error(
@@ -83,7 +113,7 @@ pub enum Error {
     },
     /// A row whose length is not the header's.
     #[error(
-        "line {line} of `{table}` has {found} field(s) where the header has {expected}; put a value that holds a comma in quotes"
+        "line {line} of `{table}` has {found} field(s) where the header has {expected}; put a value that holds a {} in quotes", separator_name(*.separator)
     )]
     RaggedRow {
         /// The table's name.
@@ -94,6 +124,8 @@ pub enum Error {
         found: usize,
         /// The header's fields.
         expected: usize,
+        /// What separates them.
+        separator: char,
     },
     /// A last row that stops short.
     #[error(
@@ -162,12 +194,29 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// A column of text among those that `.` stands for.
+    /// Dates in a column used as numbers.
     #[error(
-        "`.` takes in column `{}` of `{table}`, which holds text, `{}` on line {line}; in place of `.`, name numeric columns, which are: {}",
-        shown(.column), shown(.found), listed(.numeric)
+        "column `{}` of `{table}` holds dates, `{}` on line {line}; turn it into a number of days, or take it as categories: factor({})",
+        shown(.column), shown(.found), Quoted(.column)
     )]
-    TextUnderDot {
+    DateColumn {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Line of the first one.
+        line: usize,
+        /// How it is written there.
+        found: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// A column of numbers but for some cells, used without saying as what.
+    #[error(
+        "column `{}` of `{table}` is text because of `{}` on line {line}, where {numbers} other value(s) are numbers; correct it, mark it as missing (NA), or take the column as categories: factor({})",
+        shown(.column), shown(.found), Quoted(.column)
+    )]
+    MixedColumn {
         /// The table's name.
         table: String,
         /// The column.
@@ -176,14 +225,24 @@ pub enum Error {
         line: usize,
         /// The text.
         found: String,
-        /// The columns that could be used, in file order.
-        numeric: Vec<String>,
-        /// The place of `.`.
-        span: Span,
+        /// How many cells are numbers.
+        numbers: usize,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// A column without a single value.
+    #[error("column `{}` of `{table}` has no value in any row; leave it out", shown(.column))]
+    EmptyColumn {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
     },
     /// A missing value in a column used as numbers.
     #[error(
-        "column `{}` of `{table}` has {count} missing value(s), the first {} on line {line}; none is dropped or guessed: fill them in, or delete those rows",
+        "column `{}` of `{table}` has {count} missing value(s), the first {} on line {line}; fill them in, or ask for rows with missing values to be dropped",
         shown(.column), blank_or(.found)
     )]
     MissingValue {
@@ -230,7 +289,7 @@ pub enum Error {
         /// Its value, as text.
         value: String,
         /// Where the formula uses it.
-        span: Span,
+        span: Option<Span>,
     },
     /// A `.` that stands for nothing.
     #[error(
@@ -239,6 +298,20 @@ pub enum Error {
     NothingUnderDot {
         /// The table's name.
         table: String,
+        /// The place of `.`.
+        span: Span,
+    },
+    /// A column that no model can use, among those that `.` stands for.
+    #[error(
+        "`.` takes in column `{}` of `{table}`, which {}; take it out: `. - {}`", shown(.column), if *.dates { "holds dates" } else { "has no value in any row" }, Quoted(.column)
+    )]
+    UselessUnderDot {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Does it hold dates? Otherwise it holds nothing.
+        dates: bool,
         /// The place of `.`.
         span: Span,
     },
@@ -284,52 +357,350 @@ pub enum Error {
         /// Its place.
         span: Span,
     },
-    /// A construct of larger formula languages.
-    #[error(
-        "{construct} is not part of this formula language; use `+` terms of numeric columns, and back-quotes for a column of such a name"
-    )]
-    NotInLanguage {
-        /// The construct.
-        construct: Construct,
+    /// Something the language has, in a place where it means nothing.
+    #[error("{what}")]
+    Misplaced {
+        /// What it is.
+        what: Misplaced,
         /// Its place.
         span: Span,
     },
+    /// A function that is not there.
+    #[error(
+        "no function `{}`; {}the functions are log, log1p, exp, sqrt, abs, I, factor, center, scale, poly, bs and offset", shown(.name), suggested(.nearest.as_deref())
+    )]
+    UnknownFunction {
+        /// Its name.
+        name: String,
+        /// The nearest name there is, if near enough.
+        nearest: Option<String>,
+        /// Its place.
+        span: Span,
+    },
+    /// A count that a function cannot do with.
+    #[error("`{function}(x, {name})` needs a whole number from {least} to {most} behind a comma")]
+    Argument {
+        /// The function.
+        function: &'static str,
+        /// What the number is.
+        name: &'static str,
+        /// The least it may be.
+        least: usize,
+        /// The most.
+        most: usize,
+        /// Its place.
+        span: Span,
+    },
+    /// Arithmetic without a column.
+    #[error("this names no column, so it is the same number in every row; name a column, or delete it")]
+    NoColumn {
+        /// Its place.
+        span: Span,
+    },
+    /// A removal of what is not there.
+    #[error("there is no such term before to take away; delete the `-` and what follows it")]
+    NothingToRemove {
+        /// What was to go.
+        span: Span,
+    },
+    /// A formula beyond the limits.
+    #[error(
+        "the formula grows too large here: at most 10000 terms, 16 factors in a term, 200 operations and 64 nested parentheses; write it with fewer"
+    )]
+    TooLarge {
+        /// The place.
+        span: Span,
+    },
+    /// A category with one level.
+    #[error(
+        "column `{}` of `{table}` is `{}` in every row in use, so it tells nothing apart; leave it out", shown(.column), shown(.level)
+    )]
+    OneLevel {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its level.
+        level: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// A reference level that the column does not have.
+    #[error(
+        "column `{}` has no level `{}` to refer to; {}its levels are {}", shown(.column), shown(.level), suggested(.nearest.as_deref()), listed(.levels)
+    )]
+    UnknownReference {
+        /// The column.
+        column: String,
+        /// The level asked for.
+        level: String,
+        /// The nearest level there is, if near enough.
+        nearest: Option<String>,
+        /// Its levels.
+        levels: Vec<String>,
+    },
+    /// A reference level for a column that is no category of the formula.
+    #[error("a reference level is given for `{}`, which is no category of the formula; its categories are {}", shown(.column), listed(.categories))]
+    StrayReference {
+        /// The column.
+        column: String,
+        /// The categories there are.
+        categories: Vec<String>,
+    },
+    /// A category that was not there when the model was fitted.
+    #[error(
+        "column `{}` of `{table}` has `{}` on line {line}, which the fitted data did not have; known are {}; {}", shown(.column), shown(.level), listed(.levels), if *.group { "allow new groups, or leave the row out" } else { "leave the row out, or fit with data that have it" }
+    )]
+    UnknownLevel {
+        /// The table's name.
+        table: String,
+        /// The column, or columns joined by `:`.
+        column: String,
+        /// Line of the row.
+        line: usize,
+        /// The level.
+        level: String,
+        /// The levels there were.
+        levels: Vec<String>,
+        /// Is it the grouping of a group term?
+        group: bool,
+    },
+    /// Arithmetic that gives no finite number.
+    #[error(
+        "`{}` is {value} on line {line} of `{table}`, where {}; a finite number is needed: correct the row, or choose another term", shown(.term), shown(.inputs)
+    )]
+    NotFinite {
+        /// The table's name.
+        table: String,
+        /// The term.
+        term: String,
+        /// Line of the row.
+        line: usize,
+        /// What it gives there.
+        value: String,
+        /// The columns it is made of, with their values.
+        inputs: String,
+        /// Where the formula says it.
+        span: Option<Span>,
+    },
+    /// A polynomial or spline with more columns than the data have distinct values.
+    #[error(
+        "`{}` needs more than {needed} distinct values and has {distinct}; lower its number, or take the column as categories", shown(.term)
+    )]
+    TooFewValues {
+        /// The term.
+        term: String,
+        /// The most it could not do with.
+        needed: usize,
+        /// How many there are.
+        distinct: usize,
+        /// Where the formula says it.
+        span: Option<Span>,
+    },
+    /// A number outside the range that its use needs.
+    #[error("{use_} column `{}` of `{table}` is {value} on line {line}; it must be {needed}", shown(.column))]
+    OutOfRange {
+        /// The table's name.
+        table: String,
+        /// What the column is used as.
+        use_: &'static str,
+        /// The column.
+        column: String,
+        /// Line of the row.
+        line: usize,
+        /// The value.
+        value: String,
+        /// What is needed.
+        needed: &'static str,
+        /// Where the formula says it.
+        span: Option<Span>,
+    },
+    /// A response of text that is not one of two.
+    #[error(
+        "the response `{}` of `{table}` is text with {} level(s), {}; a response is numbers, true/false, or text with two levels", shown(.column), .levels.len(), listed(.levels)
+    )]
+    ResponseLevels {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its levels.
+        levels: Vec<String>,
+        /// Its place.
+        span: Option<Span>,
+    },
+    /// Every row has a missing value.
+    #[error(
+        "every one of the {rows} row(s) of `{table}` has a missing value in a column in use: {}; fill them in, or use fewer columns", counted(.columns)
+    )]
+    NoRowsLeft {
+        /// The table's name.
+        table: String,
+        /// Its rows.
+        rows: usize,
+        /// Missing values by column.
+        columns: Vec<(String, usize)>,
+    },
+    /// Two coefficients of one name.
+    #[error("two coefficients would be called `{}`; rename a column, or write the term once", shown(.name))]
+    RepeatedName {
+        /// The name.
+        name: String,
+    },
+    /// A design too large for memory.
+    #[error(
+        "the design would have {rows} rows and {columns} population columns; a category with fewer levels, or a group term (1 | {}), is needed", column.as_deref().map_or_else(|| "g".to_owned(), |name| Quoted(name).to_string())
+    )]
+    DesignTooLarge {
+        /// Rows of the design.
+        rows: usize,
+        /// Its columns.
+        columns: usize,
+        /// The category with the most levels.
+        column: Option<String>,
+    },
+    /// A stored recipe that does not hold together.
+    #[error("the stored recipe cannot be used: {reason}; fit the model again")]
+    BadRecipe {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// A file format that is not read, and what to do instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// A zip archive, or a spreadsheet, which is one.
+    Zip,
+    /// Text in two-byte units.
+    Utf16,
+    /// An Arrow or Feather file.
+    Arrow,
+    /// A gzip file inside another.
+    GzipInGzip,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zip => "a zip archive or a spreadsheet; save the sheet as CSV, or unpack the archive",
+            Self::Utf16 => "text in UTF-16; save the file as UTF-8",
+            Self::Arrow => "an Arrow file; save the table as Parquet or CSV",
+            Self::GzipInGzip => "compressed twice; decompress it once",
+        })
+    }
+}
+
+/// What stands where it means nothing, and where it would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misplaced {
+    /// `.` in a product, a group term or behind `-`.
+    Dot,
+    /// `0` or `1` in a product or a parenthesis.
+    Intercept,
+    /// `offset(..)` in a product, a group term or behind `-`.
+    Offset,
+    /// `(x | g)` in a product, another group term or behind `-`.
+    Group,
+    /// `|` outside parentheses.
+    Bar,
+    /// Something other than names, `:` and `/` right of the bar.
+    Grouping,
+    /// `a^2` outside `I(..)`.
+    Power,
+    /// Arithmetic or a basis as the response.
+    Response,
+}
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dot => "`.` stands for all other columns, by itself between `+` signs; in a product or a group term, name the columns",
+            Self::Intercept => "`0` and `1` leave out or keep an intercept, by themselves between `+` signs; arithmetic stands in `I(..)`",
+            Self::Offset => "`offset(..)` is added to the predictor, by itself behind a `+`; take it out of here",
+            Self::Group => "a group term `(x | g)` stands by itself behind a `+`; take it out of here",
+            Self::Bar => "a group term stands in parentheses: `(x | g)`",
+            Self::Grouping => "right of the bar stand columns joined by `:` or `/`; write `(1 | a) + (1 | b)` for two groupings",
+            Self::Power => "`^` of a column is arithmetic and stands in `I(..)`, as in `I(x^2)`; of terms, it needs parentheses: `(a + b)^2`",
+            Self::Response => "the response is a column, arithmetic in `I(..)` or a function such as `log(y)`, `cbind(successes, failures)`, or `k | trials(n)`",
+        })
+    }
 }
 
 impl Error {
     /// The bytes of the formula at fault, when the formula is.
     ///
     /// ```
-    /// let error = provi_table::Formula::parse("y ~ a:b").unwrap_err();
-    /// assert_eq!(error.span(), Some(5..6));
+    /// let error = provi_table::Formula::parse("y ~ a ~ b").unwrap_err();
+    /// assert_eq!(error.span(), Some(6..7));
     /// ```
     pub fn span(&self) -> Option<Span> {
         match self {
             Self::UnknownColumn { span, .. }
             | Self::TextColumn { span, .. }
+            | Self::DateColumn { span, .. }
+            | Self::MixedColumn { span, .. }
+            | Self::EmptyColumn { span, .. }
             | Self::MissingValue { span, .. }
-            | Self::InfiniteValue { span, .. } => span.clone(),
-            Self::TextUnderDot { span, .. }
+            | Self::InfiniteValue { span, .. }
             | Self::ConstantColumn { span, .. }
-            | Self::NothingUnderDot { span, .. }
+            | Self::OneLevel { span, .. }
+            | Self::NotFinite { span, .. }
+            | Self::TooFewValues { span, .. }
+            | Self::OutOfRange { span, .. }
+            | Self::ResponseLevels { span, .. } => span.clone(),
+            Self::NothingUnderDot { span, .. }
+            | Self::UselessUnderDot { span, .. }
             | Self::ResponseAsPredictor { span, .. }
-            | Self::NoTerms { span }
+            | Self::NoTerms { span, .. }
             | Self::Syntax { span, .. }
-            | Self::UnclosedName { span }
+            | Self::UnclosedName { span, .. }
             | Self::Number { span, .. }
-            | Self::NotInLanguage { span, .. } => Some(span.clone()),
+            | Self::Misplaced { span, .. }
+            | Self::UnknownFunction { span, .. }
+            | Self::Argument { span, .. }
+            | Self::NoColumn { span, .. }
+            | Self::NothingToRemove { span, .. }
+            | Self::TooLarge { span, .. } => Some(span.clone()),
             _ => None,
         }
     }
 
-    /// The same refusal of a column, with its place in the formula.
-    pub(crate) fn at(mut self, place: &Span) -> Self {
+    /// The column at fault, where it is one.
+    pub(crate) fn column(&self) -> Option<&str> {
+        match self {
+            Self::UnknownColumn { column, .. }
+            | Self::TextColumn { column, .. }
+            | Self::DateColumn { column, .. }
+            | Self::MixedColumn { column, .. }
+            | Self::EmptyColumn { column, .. }
+            | Self::MissingValue { column, .. }
+            | Self::InfiniteValue { column, .. }
+            | Self::OneLevel { column, .. }
+            | Self::OutOfRange { column, .. } => Some(column),
+            _ => None,
+        }
+    }
+
+    /// The same refusal, with its place in the formula, if it has one.
+    pub(crate) fn at(mut self, place: Option<Span>) -> Self {
         if let Self::UnknownColumn { span, .. }
         | Self::TextColumn { span, .. }
+        | Self::DateColumn { span, .. }
+        | Self::MixedColumn { span, .. }
+        | Self::EmptyColumn { span, .. }
         | Self::MissingValue { span, .. }
-        | Self::InfiniteValue { span, .. } = &mut self
+        | Self::InfiniteValue { span, .. }
+        | Self::ConstantColumn { span, .. }
+        | Self::OneLevel { span, .. }
+        | Self::NotFinite { span, .. }
+        | Self::TooFewValues { span, .. }
+        | Self::OutOfRange { span, .. }
+        | Self::ResponseLevels { span, .. } = &mut self
         {
-            *span = Some(place.clone());
+            *span = place;
         }
         self
     }
@@ -347,6 +718,21 @@ pub(crate) fn shown(text: &str) -> String {
         if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     shown
+}
+
+fn separator_name(separator: char) -> &'static str {
+    match separator {
+        ';' => "semicolon",
+        '\t' => "tab",
+        '|' => "bar",
+        _ => "comma",
+    }
+}
+
+fn counted(columns: &[(String, usize)]) -> String {
+    let words: Vec<String> =
+        columns.iter().map(|(name, count)| format!("`{}` {count}", shown(name))).collect();
+    words.join(", ")
 }
 
 fn blank_or(text: &str) -> String {

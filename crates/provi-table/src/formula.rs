@@ -1,18 +1,38 @@
-//! Model formulas: text to a response and its terms.
+//! Model formulas: text to a response, population terms, group terms and offsets.
 //!
 //! ```text
-//! formula := name `~` sum
-//! sum     := [`+` | `-`] item { (`+` | `-`) item }
-//! item    := name | `.` | `0` | `1`               `-` before 0 and 1 only
+//! formula  := response `~` sum
+//! response := name | call | `cbind(` name `,` name `)` | name `|` `trials(` name or number `)`
+//! sum      := [`+` | `-`] item { (`+` | `-`) item }
+//! item     := product | `0` | `1` | `.` | `offset(` arithmetic `)` | group
+//! product  := power { (`*` | `/` | `:`) power }       `:` binds first, then `/` and `*`
+//! power    := atom [ `^` number ]
+//! atom     := name | call | `(` sum `)`
+//! call     := `I(`..`)` | `log(`..`)` | `scale(`..`)` | `poly(`..`, k)` | `bs(`..`, k)` | `factor(`name`)` | ..
+//! group    := `(` sum (`|` | `||`) name { (`/` | `:`) name } `)`
 //! ```
+//!
+//! As in R: a * b = a + b + a:b, a / b = a + a:b, (a + b)^2 = a + b + a:b; a term counts once; terms
+//! of fewer factors come first. `(1 | a/b)` = `(1 | a) + (1 | a:b)`.
 
-mod construct;
+mod call;
+mod display;
+mod expression;
+mod group;
 mod lexer;
 mod parser;
+mod sum;
+mod term;
+#[cfg(test)]
+mod tests;
 
-use std::{fmt, ops::Range, str::FromStr};
+use std::{ops::Range, str::FromStr};
 
-pub use construct::Construct;
+pub(crate) use expression::Short;
+pub use expression::{Expression, Function, Operation};
+pub(crate) use lexer::Quoted;
+pub(crate) use term::columns_of;
+pub use term::{Factor, Group, Response, Term, Trials};
 
 use crate::error::{Error, Result};
 
@@ -36,49 +56,58 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
     }
 }
 
-impl<T: Eq> Eq for Spanned<T> {}
-
-/// A model formula: one response, an intercept or none, and terms without repetition.
+/// A model formula: a response, an intercept or none, terms and group terms without repetition, offsets.
 ///
 /// The intercept is there unless `0`, `+ 0` or `- 1` takes it out; the last word on it holds. A name
 /// that is not letters, digits, `_` and `.` stands in back-quotes, with two for one inside.
-/// [`Display`](fmt::Display) writes the canonical text, which parses to an equal formula.
+/// [`Display`](std::fmt::Display) writes the canonical text, which parses to an equal formula.
 ///
 /// ```
 /// use provi_table::Formula;
 ///
-/// let formula = Formula::parse("y~a+ `my col` +a - 1")?;
-/// assert_eq!(formula.response(), "y");
+/// let formula = Formula::parse("y~a*`my col` +a - 1 + (x || clinic)")?;
+/// assert_eq!(formula.response_name(), "y");
 /// assert!(!formula.has_intercept());
-/// assert_eq!(formula.to_string(), "y ~ 0 + a + `my col`");
+/// assert_eq!(formula.to_string(), "y ~ 0 + a + `my col` + a:`my col` + (1 + x || clinic)");
 /// # Ok::<(), provi_table::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    pub(crate) response: Spanned<String>,
+    pub(crate) response: Spanned<Response>,
     pub(crate) intercept: bool,
     pub(crate) terms: Vec<Spanned<Term>>,
+    pub(crate) groups: Vec<Spanned<Group>>,
+    pub(crate) offsets: Vec<Spanned<Expression>>,
+    pub(crate) mentions: Mentions,
 }
 
-/// One term on the right-hand side, the intercept aside.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Term {
-    /// A column, by its name.
-    Column(String),
-    /// `.`: every column that is neither the response nor named by a term before.
-    Others,
+/// Where the text names which column, for messages; all places are equal.
+#[derive(Debug, Clone)]
+pub(crate) struct Mentions(Vec<Spanned<String>>);
+
+impl PartialEq for Mentions {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Formula {
-    /// Parse a formula such as `y ~ .`, `y ~ a + b` or `y ~ 0 + a`.
+    /// Parse a formula such as `y ~ .`, `y ~ a * log(b) + (1 | clinic)` or `k | trials(n) ~ 0 + a`.
     pub fn parse(text: &str) -> Result<Self> {
         parser::parse(text)
     }
 
-    /// Name of the response.
-    pub fn response(&self) -> &str {
+    /// The response.
+    pub fn response(&self) -> &Response {
         &self.response.node
+    }
+
+    /// The response in one name: the column's, or its text in the formula.
+    pub fn response_name(&self) -> String {
+        match self.response() {
+            Response::Value(Expression::Column(name)) => name.clone(),
+            other => other.to_string(),
+        }
     }
 
     /// Does the model have an intercept?
@@ -86,9 +115,26 @@ impl Formula {
         self.intercept
     }
 
-    /// The terms in order, with their places in the text.
+    /// The population terms in order, with their places in the text.
     pub fn terms(&self) -> &[Spanned<Term>] {
         &self.terms
+    }
+
+    /// The group terms in order, with their places in the text.
+    pub fn groups(&self) -> &[Spanned<Group>] {
+        &self.groups
+    }
+
+    /// Where the text first names a column; where it does not, the place of its `.`.
+    pub(crate) fn place_of(&self, column: &str) -> Option<Span> {
+        let dot = || self.terms.iter().find(|term| matches!(term.node, Term::Others { .. }));
+        let named = self.mentions.0.iter().find(|mention| mention.node == column);
+        named.map(|mention| mention.span.clone()).or_else(|| dot().map(|term| term.span.clone()))
+    }
+
+    /// What is added to the linear predictor as it is.
+    pub fn offsets(&self) -> &[Spanned<Expression>] {
+        &self.offsets
     }
 }
 
@@ -97,32 +143,5 @@ impl FromStr for Formula {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::parse(text)
-    }
-}
-
-impl fmt::Display for Formula {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ~ ", lexer::Quoted(self.response()))?;
-        match (self.intercept, self.terms.is_empty()) {
-            (false, _) => f.write_str("0")?,
-            (true, true) => f.write_str("1")?,
-            (true, false) => {}
-        }
-        for (i, term) in self.terms.iter().enumerate() {
-            if i > 0 || !self.intercept {
-                f.write_str(" + ")?;
-            }
-            write!(f, "{}", term.node)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Column(name) => lexer::Quoted(name).fmt(f),
-            Self::Others => f.write_str("."),
-        }
     }
 }

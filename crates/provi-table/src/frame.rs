@@ -1,52 +1,116 @@
-//! Table and formula to what a model needs.
+//! Table, formula and options to what a model needs.
 
-use std::{cmp::Ordering, collections::HashSet, sync::Arc};
+mod apply;
+mod basis;
+mod collinearity;
+mod expand;
+mod learn;
+mod options;
+mod recipe;
+mod response;
+mod rows;
+mod scale;
+mod view;
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+pub use apply::{NewLevel, NewLevels, NewRows};
+pub use basis::{Polynomial, Spline};
+pub(crate) use basis::{mean, standard_deviation};
+pub use collinearity::{Collinearity, Dependence};
+pub use learn::INTERCEPT;
+pub use options::{Dropped, FrameOptions, Missing, Warning};
+pub use recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe};
+pub use rows::{CompressedRows, DesignRows, GroupRows, Role};
+pub use scale::OriginalScale;
 
 use crate::{
     error::{Error, Result},
-    formula::{Formula, Span, Spanned, Term},
+    formula::{Formula, Short},
     table::Table,
 };
+use expand::{columns_in_use, written_out};
+use learn::Learner;
+use view::{View, complete_rows};
 
-/// The intercept's name, as R writes it.
-pub const INTERCEPT: &str = "(Intercept)";
+/// A group term of a frame.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupTerm {
+    /// Its text in the formula, such as `(1 + x | clinic)`.
+    pub text: String,
+    /// The grouping columns.
+    pub factors: Vec<String>,
+    /// Names of the levels, in order; those of several columns joined by `:`.
+    pub levels: Vec<String>,
+    /// Rows of each level.
+    pub counts: Vec<usize>,
+    /// What varies by level: names of columns, [`INTERCEPT`] among them.
+    pub columns: Vec<String>,
+    /// May the coefficients of a level depend on each other? Not for `||`.
+    pub correlated: bool,
+    /// Index of the first coefficient: level l, column j is first + l·columns + j.
+    pub first: usize,
+}
 
-/// Design matrix, response and names.
+/// Design, response and names: what a model needs.
 ///
-/// Every number is finite, `design.len() == rows * columns`, and no predictor is constant beside an
-/// intercept. What values a response may take is the model's business; [`line_of_row`] lets it say
-/// where in the file a bad one is.
+/// Every number is finite. What values a response may take is the model's business;
+/// [`line_of_row`](ModelFrame::line_of_row) lets it say where in the file a bad one is.
 ///
-/// [`line_of_row`]: ModelFrame::line_of_row
+/// Coefficients are called `(Intercept)`, `x`, `log(x)`, `town[Bern]`, `poly(x, 2)[1]`, `x:town[Bern]`; those
+/// of group terms `(1 | clinic)[3]` and `(x | clinic)[3]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelFrame {
-    /// Names of the design's columns; the intercept, if any, comes first.
+    /// Names of all coefficients: the population's, then the groups'.
     pub names: Vec<String>,
-    /// The design matrix, row by row.
-    pub design: Vec<f64>,
-    /// Rows of the design.
+    /// What each coefficient is.
+    pub roles: Vec<Role>,
+    /// The population terms in canonical text, the intercept aside.
+    pub terms: Vec<String>,
+    /// The group terms.
+    pub groups: Vec<GroupTerm>,
+    /// Rows in use.
     pub rows: usize,
-    /// Columns of the design, the intercept included.
-    pub columns: usize,
-    /// The response, one number per row.
+    /// The design.
+    pub design: DesignRows,
+    /// The response, one number per row; the successes, where there are trials.
     pub response: Vec<f64>,
     /// The response's name.
     pub response_name: String,
+    /// Of a response of text: the levels that count as 0 and 1.
+    pub response_levels: Option<[String; 2]>,
+    /// The number of trials of each row, for a binomial response.
+    pub trials: Option<Vec<f64>>,
+    /// What is added to the linear predictor of each row.
+    pub offsets: Option<Vec<f64>>,
+    /// The weight of each row.
+    pub weights: Option<Vec<f64>>,
     /// Is the first column the intercept?
     pub intercept: bool,
     /// The formula in canonical text, `.` written out, so that it means the same for another table.
     pub formula: String,
-    lines: Arc<[usize]>,
+    /// Rows left out for their missing values.
+    pub dropped: Dropped,
+    /// What is worth saying and does not stop the fit.
+    pub warnings: Vec<Warning>,
+    recipe: Recipe,
+    lines: Vec<usize>,
 }
 
 impl ModelFrame {
     /// The frame a formula cuts out of a table. Cost: one pass over the columns it names.
     ///
-    /// ```
-    /// use provi_table::{Formula, ModelFrame, Table};
+    /// Categories are coded by indicators of their levels but the reference's (treatment contrasts). As in R,
+    /// a category gets an indicator for every level where the term without it is no part of an earlier term,
+    /// and so does the first category of a formula without intercept.
     ///
-    /// let table = Table::from_csv_bytes(b"y,age,town\n1,31,Basel\n0,45,Bern\n", "people.csv")?;
-    /// let error = ModelFrame::new(&table, &Formula::parse("y ~ aeg")?).unwrap_err();
+    /// ```
+    /// use provi_table::{Formula, FrameOptions, ModelFrame, Table};
+    ///
+    /// let table = Table::read(b"y,age,town\n1,31,Basel\n0,45,Bern\n", "people.csv")?;
+    /// let error = ModelFrame::new(&table, &Formula::parse("y ~ aeg")?, &FrameOptions::default()).unwrap_err();
     /// assert_eq!(error.span(), Some(4..7));
     /// assert_eq!(
     ///     error.to_string(),
@@ -54,215 +118,183 @@ impl ModelFrame {
     /// );
     /// # Ok::<(), provi_table::Error>(())
     /// ```
-    pub fn new(table: &Table, formula: &Formula) -> Result<Self> {
-        let response = table.numeric(formula.response()).map_err(|error| error.at(&formula.response.span))?;
-        let places = predictors(table, formula)?;
-        let mut predictors = Vec::with_capacity(places.len());
-        for Spanned { node: place, span } in &places {
-            let values = table.values(*place).map_err(|error| error.at(span))?;
-            if formula.intercept {
-                refuse_constant(table, *place, values, span)?;
+    pub fn new(table: &Table, formula: &Formula, options: &FrameOptions) -> Result<Self> {
+        for name in columns_in_use(formula, options) {
+            table.place(name).map_err(|error| error.at(formula.place_of(name)))?;
+        }
+        let formula = &written_out(table, formula, options)?;
+        let point = |error: Error| match error.column() {
+            Some(column) => {
+                let place = formula.place_of(column);
+                error.at(place)
             }
-            predictors.push(values);
-        }
-
-        let named = places.iter().map(|place| table.names()[place.node].clone());
-        let names: Vec<String> =
-            formula.intercept.then(|| INTERCEPT.to_owned()).into_iter().chain(named).collect();
-        let (rows, columns) = (table.rows(), names.len());
-        let mut design = Vec::with_capacity(rows * columns);
-        for row in 0..rows {
-            design.extend(formula.intercept.then_some(1.0));
-            design.extend(predictors.iter().map(|values| values[row]));
-        }
-        Ok(Self {
-            names,
+            None => error,
+        };
+        let in_use = columns_in_use(formula, options);
+        let (kept, dropped) = complete_rows(table, &in_use, options.missing).map_err(point)?;
+        let view = View { table, rows: &kept };
+        let learner = Learner { view, formula, options };
+        let outcomes = learner.outcomes()?;
+        let weights = learner.weights()?;
+        let recipe = learner.recipe()?;
+        learner.refuse_stray_references(&recipe)?;
+        let (design, _) = recipe.design(view, NewLevels::Refuse)?;
+        let offsets = recipe.offsets(view).map_err(point)?;
+        let groups = groups(&recipe, &design);
+        let frame = Self {
+            names: recipe.names.clone(),
+            roles: roles(&recipe),
+            terms: recipe.population.terms.iter().map(|term| term.text.clone()).collect(),
+            warnings: learner.warnings(&in_use, &recipe, &groups),
+            groups,
+            rows: kept.len(),
             design,
-            rows,
-            columns,
-            response: response.to_vec(),
-            response_name: formula.response().to_owned(),
+            response: outcomes.values,
+            response_name: formula.response_name(),
+            response_levels: outcomes.levels,
+            trials: outcomes.trials,
+            offsets,
+            weights,
             intercept: formula.intercept,
-            formula: written_out(table, formula, places).to_string(),
-            lines: table.lines(),
-        })
+            formula: recipe.formula.clone(),
+            dropped,
+            recipe,
+            lines: view.lines(),
+        };
+        frame.refuse_repeated_names()?;
+        frame.refuse_constant(&learner)?;
+        Ok(frame)
     }
 
     /// Line of the file that a row comes from (the file's first line is 1), if there is such a row.
     pub fn line_of_row(&self, row: usize) -> Option<usize> {
         self.lines.get(row).copied()
     }
+
+    /// How the design was made, for new data.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The way back from standardized columns; `None` where no column was standardized.
+    pub fn original_scale(&self) -> Option<OriginalScale> {
+        self.recipe.original_scale()
+    }
+
+    fn refuse_repeated_names(&self) -> Result<()> {
+        let mut seen = HashSet::new();
+        match self.names.iter().find(|name| !seen.insert(name.as_str())) {
+            Some(name) => Err(Error::RepeatedName { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// A term of one number that is the same in every row repeats the intercept.
+    fn refuse_constant(&self, learner: &Learner<'_>) -> Result<()> {
+        if !self.intercept {
+            return Ok(());
+        }
+        for (place, column) in self.recipe.population.columns.iter().enumerate() {
+            let Some(term) = column.term.map(|term| &self.recipe.population.terms[term]) else { continue };
+            let [CodedFactor::Number { x }] = term.factors.as_slice() else { continue };
+            let value = |row: usize| self.design.population_row(row)[place];
+            if (1..self.rows).all(|row| value(row).total_cmp(&value(0)).is_eq()) {
+                let error = Error::ConstantColumn {
+                    table: learner.view.table.name().to_owned(),
+                    column: column.name.clone(),
+                    value: Short(learner.view.evaluate(x)?[0]).to_string(),
+                    span: None,
+                };
+                return Err(learner.point(error, x));
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Indices of the columns the terms stand for, each once, with the term's place.
-fn predictors(table: &Table, formula: &Formula) -> Result<Vec<Spanned<usize>>> {
-    let response = table.place(formula.response())?;
-    let mut seen = HashSet::from([response]);
-    let mut places = Vec::new();
-    for Spanned { node: term, span } in &formula.terms {
-        match term {
-            Term::Column(name) => {
-                let place = table.place(name).map_err(|error| error.at(span))?;
-                if seen.insert(place) {
-                    places.push(Spanned { node: place, span: span.clone() });
+impl Learner<'_> {
+    fn refuse_stray_references(&self, recipe: &Recipe) -> Result<()> {
+        let mut categories: Vec<String> = Vec::new();
+        let blocks =
+            std::iter::once(&recipe.population).chain(recipe.groups.iter().map(|group| &group.block));
+        for factor in blocks.flat_map(|block| &block.terms).flat_map(|term| &term.factors) {
+            if let CodedFactor::Category { column, .. } = factor
+                && !categories.contains(column)
+            {
+                categories.push(column.clone());
+            }
+        }
+        let response = self.formula.response_name();
+        let stray = |(column, _): &&(String, String)| !categories.contains(column) && *column != response;
+        match self.options.references.iter().find(stray) {
+            Some((column, _)) => Err(Error::StrayReference { column: column.clone(), categories }),
+            None => Ok(()),
+        }
+    }
+
+    fn warnings(&self, in_use: &[&str], recipe: &Recipe, groups: &[GroupTerm]) -> Vec<Warning> {
+        let (table, rows) = (self.view.table, self.view.rows.len());
+        let mut warnings = Vec::new();
+        for name in in_use {
+            let column = table.place(name).map(|place| table.column(place));
+            if let Ok(column) = column
+                && let Some(first) = &column.first_inexact
+            {
+                let (line, found) = table.found(first);
+                let count = column.inexact;
+                warnings.push(Warning::Inexact { column: (*name).to_owned(), count, line, found });
+            }
+        }
+        for factor in recipe.population.terms.iter().flat_map(|term| &term.factors) {
+            if let CodedFactor::Category { column, levels, .. } = factor
+                && 2 * levels.len() > rows
+                && levels.len() > 10
+            {
+                let warning = Warning::ManyLevels { column: column.clone(), levels: levels.len(), rows };
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
                 }
             }
-            Term::Others => {
-                for place in (0..table.names().len()).filter(|&place| seen.insert(place)) {
-                    refuse_text(table, place, response, span)?;
-                    places.push(Spanned { node: place, span: span.clone() });
-                }
+        }
+        let columns = recipe.population.columns.len();
+        if columns > rows {
+            warnings.push(Warning::MoreColumnsThanRows { columns, rows });
+        }
+        for group in groups {
+            if let [level] = group.levels.as_slice() {
+                warnings.push(Warning::OneGroup { group: group.text.clone(), level: level.clone() });
             }
         }
+        warnings
     }
-    match formula.terms.first() {
-        Some(dot) if places.is_empty() => {
-            Err(Error::NothingUnderDot { table: table.name().to_owned(), span: dot.span.clone() })
+}
+
+fn groups(recipe: &Recipe, design: &DesignRows) -> Vec<GroupTerm> {
+    let term = |(group, rows): (&GroupRecipe, &GroupRows)| {
+        let mut counts = vec![0; group.levels.len()];
+        rows.levels.iter().flatten().for_each(|&level| counts[level] += 1);
+        GroupTerm {
+            text: group.text.clone(),
+            factors: group.factors.clone(),
+            levels: group.levels.iter().map(|level| level.join(":")).collect(),
+            counts,
+            columns: group.block.columns.iter().map(|column| column.name.clone()).collect(),
+            correlated: group.correlated,
+            first: rows.first,
         }
-        _ => Ok(places),
-    }
-}
-
-fn refuse_text(table: &Table, place: usize, response: usize, span: &Span) -> Result<()> {
-    let Some((line, found)) = table.text(place) else { return Ok(()) };
-    let numeric = (0..table.names().len()).filter(|&other| other != response && table.is_numeric(other));
-    Err(Error::TextUnderDot {
-        table: table.name().to_owned(),
-        column: table.names()[place].clone(),
-        line,
-        found: found.to_owned(),
-        numeric: numeric.map(|other| table.names()[other].clone()).collect(),
-        span: span.clone(),
-    })
-}
-
-fn refuse_constant(table: &Table, place: usize, values: &[f64], span: &Span) -> Result<()> {
-    match values {
-        [first, rest @ ..] if rest.iter().all(|value| value.partial_cmp(first) == Some(Ordering::Equal)) => {
-            Err(Error::ConstantColumn {
-                table: table.name().to_owned(),
-                column: table.names()[place].clone(),
-                value: first.to_string(),
-                span: span.clone(),
-            })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The formula with every column named.
-fn written_out(table: &Table, formula: &Formula, places: Vec<Spanned<usize>>) -> Formula {
-    let term = |place: Spanned<usize>| Spanned {
-        node: Term::Column(table.names()[place.node].clone()),
-        span: place.span,
     };
-    Formula { terms: places.into_iter().map(term).collect(), ..formula.clone() }
+    recipe.groups.iter().zip(&design.groups).map(term).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn frame(csv: &str, formula: &str) -> Result<ModelFrame> {
-        ModelFrame::new(&Table::from_csv_bytes(csv.as_bytes(), "t.csv")?, &Formula::parse(formula)?)
+fn roles(recipe: &Recipe) -> Vec<Role> {
+    let population = recipe.population.columns.iter();
+    let mut roles: Vec<Role> = population
+        .map(|column| column.term.map_or(Role::Intercept, |term| Role::Population { term }))
+        .collect();
+    for (term, group) in recipe.groups.iter().enumerate() {
+        for level in 0..group.levels.len() {
+            roles.extend((0..group.block.columns.len()).map(|column| Role::Group { term, level, column }));
+        }
     }
-
-    const FOUR: &str = "a,y,b,c\n1,0,2,3\n4,1,5,6\n";
-
-    #[test]
-    fn the_design_is_row_major_and_the_intercept_first() {
-        let f = frame(FOUR, "y ~ c + a").unwrap();
-        assert_eq!(f.names, ["(Intercept)", "c", "a"]);
-        assert_eq!(f.design, [1.0, 3.0, 1.0, 1.0, 6.0, 4.0]);
-        assert_eq!((f.rows, f.columns, f.intercept), (2, 3, true));
-        assert_eq!(f.response, [0.0, 1.0]);
-        assert_eq!(f.response_name, "y");
-    }
-
-    #[test]
-    fn a_dot_is_all_other_columns_in_file_order() {
-        assert_eq!(frame(FOUR, "y ~ .").unwrap().names, ["(Intercept)", "a", "b", "c"]);
-        assert_eq!(frame(FOUR, "y ~ 0 + c + .").unwrap().names, ["c", "a", "b"]);
-        assert_eq!(frame(FOUR, "y ~ . + b").unwrap().formula, "y ~ a + b + c");
-        assert_eq!(frame(FOUR, "c ~ 0 + .").unwrap().formula, "c ~ 0 + a + y + b");
-    }
-
-    #[test]
-    fn an_intercept_alone_is_a_column_of_ones() {
-        let f = frame(FOUR, "y ~ 1").unwrap();
-        assert_eq!((f.design.as_slice(), f.columns, f.formula.as_str()), ([1.0, 1.0].as_slice(), 1, "y ~ 1"));
-    }
-
-    #[test]
-    fn a_row_knows_its_line() {
-        let f = frame("y,x,\"a\nb\"\n1,2,\"u\nv\"\n0,3,w\n", "y ~ x").unwrap();
-        assert_eq!((f.line_of_row(0), f.line_of_row(1), f.line_of_row(2)), (Some(3), Some(5), None));
-    }
-
-    #[test]
-    fn only_columns_in_use_need_to_be_numbers() {
-        let csv = "y,x,town,z\n1,2,Bern,NA\n0,3,Basel,inf\n";
-        assert_eq!(frame(csv, "y ~ x").unwrap().columns, 2);
-        assert!(matches!(frame(csv, "town ~ x"), Err(Error::TextColumn { line: 2, .. })));
-        let missing = frame(csv, "y ~ x + z").unwrap_err();
-        assert_eq!(missing.span(), Some(8..9));
-        assert_eq!(
-            missing.to_string(),
-            "column `z` of `t.csv` has 1 missing value(s), the first `NA` on line 2; \
-             none is dropped or guessed: fill them in, or delete those rows"
-        );
-    }
-
-    #[test]
-    fn an_empty_field_is_called_so() {
-        let error = frame("y,x\n1,2\n0,\n1,\n", "y ~ x").unwrap_err();
-        assert!(error.to_string().contains("has 2 missing value(s), the first an empty field on line 3;"));
-    }
-
-    #[test]
-    fn an_infinite_value_is_found_on_its_line() {
-        let error = frame("y,x\n1,2\n0,1e999\n", "y ~ x").unwrap_err();
-        assert!(matches!(&error, Error::InfiniteValue { line: 3, found, .. } if found == "1e999"));
-        assert_eq!(error.span(), Some(4..5));
-    }
-
-    #[test]
-    fn a_dot_over_text_names_the_column_and_the_way_out() {
-        let error = frame("town,y,x,z\nBern,1,2,3\nBasel,0,3,5\n", "y ~ .").unwrap_err();
-        assert_eq!(error.span(), Some(4..5));
-        assert_eq!(
-            error.to_string(),
-            "`.` takes in column `town` of `t.csv`, which holds text, `Bern` on line 2; \
-             in place of `.`, name numeric columns, which are: `x`, `z`"
-        );
-    }
-
-    #[test]
-    fn a_constant_predictor_is_refused_beside_an_intercept_only() {
-        let csv = "y,x,k\n1,2,7\n0,3,7\n";
-        let error = frame(csv, "y ~ x + k").unwrap_err();
-        assert!(matches!(&error, Error::ConstantColumn { value, .. } if value == "7"));
-        assert_eq!(error.span(), Some(8..9));
-        assert_eq!(frame(csv, "y ~ 0 + x + k").unwrap().columns, 2);
-        assert_eq!(frame(csv, "k ~ x").unwrap().response, [7.0, 7.0]);
-    }
-
-    #[test]
-    fn unknown_names_are_refused_on_both_sides() {
-        let response = frame(FOUR, "Y ~ a").unwrap_err();
-        assert!(matches!(&response, Error::UnknownColumn { nearest: Some(name), .. } if name == "y"));
-        assert_eq!(response.span(), Some(0..1));
-        assert_eq!(frame(FOUR, "y ~ a + nowhere").unwrap_err().span(), Some(8..15));
-    }
-
-    #[test]
-    fn a_dot_over_nothing_is_refused() {
-        assert!(matches!(frame("y\n1\n", "y ~ ."), Err(Error::NothingUnderDot { .. })));
-        assert_eq!(frame("y,a\n1,2\n3,4\n", "y ~ a + .").unwrap().columns, 2);
-    }
-
-    #[test]
-    fn true_and_false_make_a_response() {
-        assert_eq!(frame("y,x\nTRUE,2\nfalse,3\n", "y ~ x").unwrap().response, [1.0, 0.0]);
-    }
+    roles
 }

@@ -1,40 +1,58 @@
-//! Tables and model formulas: CSV to design matrix, response and names.
+//! Tables and model formulas: files to design, response and names.
 //!
 //! ```text
 //! bytes ──► Table ──┐
-//!                   ├──► ModelFrame     design (row-major), response, names
-//! text ──► Formula ─┘
+//!                   ├──► ModelFrame ──► Recipe ──┐
+//! text ──► Formula ─┘    design, response, names ├──► NewRows    the same design, of other rows
+//!                                  another Table ┘
 //! ```
 //!
 //! A [`Table`] holds typed columns and remembers the file's lines; a [`Formula`] is a parsed model,
-//! with the place of each word in its text; a [`ModelFrame`] is what a model needs. No value is
-//! dropped, filled in or rescaled on the way: what cannot be used is refused, with its line.
+//! with the place of each word in its text; a [`ModelFrame`] is what a model needs; a [`Recipe`] is how it
+//! was made, as data. No value is filled in, and none is dropped or rescaled unless
+//! [`FrameOptions`] say so: what cannot be used is refused, with its line.
 //!
 //! ```
-//! use provi_table::{Formula, ModelFrame, Table};
+//! use provi_table::{Formula, FrameOptions, ModelFrame, Table};
 //!
-//! let table = Table::from_csv_bytes(b"switch,arsenic,dist\n1,2.36,16.8\n0,0.71,47.3\n", "wells.csv")?;
-//! let formula = Formula::parse("switch ~ .")?;
-//! let frame = ModelFrame::new(&table, &formula)?;
+//! let csv = b"switch,arsenic,town\n1,2.36,Bern\n0,0.71,Basel\n1,1.15,Bern\n";
+//! let table = Table::read(csv, "wells.csv")?;
+//! let formula = Formula::parse("switch ~ . + (1 | town)")?;
+//! let frame = ModelFrame::new(&table, &formula, &FrameOptions::default())?;
 //!
-//! assert_eq!(frame.names, ["(Intercept)", "arsenic", "dist"]);
-//! assert_eq!(frame.design, [1.0, 2.36, 16.8, 1.0, 0.71, 47.3]);
-//! assert_eq!(frame.response, [1.0, 0.0]);
-//! assert_eq!(frame.formula, "switch ~ arsenic + dist");
+//! assert_eq!(frame.names, ["(Intercept)", "arsenic", "(1 | town)[Basel]", "(1 | town)[Bern]"]);
+//! assert_eq!(frame.design.population, [1.0, 2.36, 1.0, 0.71, 1.0, 1.15]);
+//! assert_eq!(frame.design.groups[0].levels, [Some(1), Some(0), Some(1)]);
+//! assert_eq!(frame.response, [1.0, 0.0, 1.0]);
+//! assert_eq!(frame.formula, "switch ~ arsenic + (1 | town)");
 //! # Ok::<(), provi_table::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod cells;
 mod column;
 mod csv;
+mod date;
+mod describe;
 mod error;
 mod formula;
 mod frame;
 mod nearest;
+mod parquet;
+mod read;
+mod sniff;
 mod table;
 
-pub use error::{Error, Result};
-pub use formula::{Construct, Formula, Span, Spanned, Term};
-pub use frame::{INTERCEPT, ModelFrame};
+pub use column::ColumnKind;
+pub use describe::{ColumnSummary, Contents, TableSummary};
+pub use error::{Error, Format, Misplaced, Result};
+pub use formula::{
+    Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term, Trials,
+};
+pub use frame::{
+    Block, CodedColumn, CodedFactor, CodedTerm, Collinearity, CompressedRows, Dependence, DesignRows,
+    Dropped, FrameOptions, GroupRecipe, GroupRows, GroupTerm, INTERCEPT, Missing, ModelFrame, NewLevel,
+    NewLevels, NewRows, Offset, OriginalScale, Polynomial, Recipe, Role, Spline, Warning,
+};
 pub use table::Table;

@@ -3,23 +3,24 @@
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    column::{Cell, Column},
+    column::{Cell, Column, ColumnKind, Data},
     error::{Error, Result},
     nearest::nearest,
 };
 
-/// Columns of equal length under distinct names, each numeric or text.
+/// Columns of equal length under distinct names: numbers, true/false, categories or dates.
 ///
-/// A numeric column holds finite numbers, or true/false (capitals aside) as 1/0. A column with text,
-/// a missing value or an infinity may be in the table; it is refused when it is asked for as numbers.
+/// A column with missing values or an infinity may be in the table; what becomes of it is settled when
+/// it is used.
 ///
 /// ```
-/// use provi_table::Table;
+/// use provi_table::{ColumnKind, Table};
 ///
-/// let table = Table::from_csv_bytes(b"id,x\nfirst,0.5\nsecond,2\n", "points.csv")?;
+/// let table = Table::read(b"id;x\nfirst;0.5\nsecond;2\n", "points.csv")?;
 /// assert_eq!(table.names(), ["id", "x"]);
 /// assert_eq!(table.rows(), 2);
 /// assert_eq!(table.numeric("x")?, [0.5, 2.0]);
+/// assert_eq!(table.kind("id"), Some(ColumnKind::Category));
 /// assert_eq!(
 ///     table.numeric("id").unwrap_err().to_string(),
 ///     "column `id` of `points.csv` holds text, `first` on line 2, \
@@ -37,16 +38,15 @@ pub struct Table {
 }
 
 impl Table {
-    /// `places` maps each of `names` to its index; `columns` stand in the same order, and each has
-    /// a row for each of `lines`.
+    /// `columns` stand in the order of `names`, and each has a row for each of `lines`.
     pub(crate) fn new(
         name: String,
         names: Vec<String>,
-        places: HashMap<String, usize>,
         columns: Vec<Column>,
         lines: Vec<usize>,
-    ) -> Self {
-        Self { name, names, places, columns, lines: lines.into() }
+    ) -> Result<Self> {
+        let places = places(&names, &name)?;
+        Ok(Self { name, names, places, columns, lines: lines.into() })
     }
 
     /// What the table is called in messages: its path, when it comes from a file.
@@ -64,18 +64,40 @@ impl Table {
         self.lines.len()
     }
 
-    /// Line of the file on which a row starts (the file's first line is 1), if there is such a row.
+    /// Line of the file on which a row starts (the file's first line is 1), if there is such a row; in a
+    /// Parquet file, which has no lines, the row itself, the first being 1.
     pub fn line_of_row(&self, row: usize) -> Option<usize> {
         self.lines.get(row).copied()
     }
 
-    /// The values of a column, all of them finite numbers.
-    pub fn numeric(&self, column: &str) -> Result<&[f64]> {
-        self.values(self.place(column)?)
+    /// What a column holds, if there is one of that name.
+    pub fn kind(&self, column: &str) -> Option<ColumnKind> {
+        self.places.get(column).map(|&place| self.columns[place].kind())
     }
 
-    pub(crate) fn lines(&self) -> Arc<[usize]> {
-        Arc::clone(&self.lines)
+    /// The values of a column, all of them finite numbers; true/false as 1/0.
+    pub fn numeric(&self, column: &str) -> Result<&[f64]> {
+        let place = self.place(column)?;
+        let values = self.numbers(place)?;
+        let column = &self.columns[place];
+        match &column.first_missing {
+            Some(first) => Err(self.missing_error(place, first, column.missing)),
+            None => Ok(values),
+        }
+    }
+
+    /// A cell as the name of a category, if it is there and not missing.
+    pub fn level(&self, column: &str, row: usize) -> Option<String> {
+        let place = *self.places.get(column)?;
+        if row < self.rows() { self.columns[place].level(row) } else { None }
+    }
+
+    pub(crate) fn lines(&self) -> &[usize] {
+        &self.lines
+    }
+
+    pub(crate) fn column(&self, place: usize) -> &Column {
+        &self.columns[place]
     }
 
     /// Index of the column of that name.
@@ -89,39 +111,63 @@ impl Table {
         })
     }
 
-    /// The first text of the column at `place`, with its line, if it holds text.
-    pub(crate) fn text(&self, place: usize) -> Option<(usize, &str)> {
-        match &self.columns[place] {
-            Column::Text(cell) => Some((self.lines[cell.row], &cell.text)),
-            _ => None,
+    /// The numbers of the column at `place`, NaN where missing, none of them infinite.
+    pub(crate) fn numbers(&self, place: usize) -> Result<&[f64]> {
+        let column = &self.columns[place];
+        let (table, name) = (|| self.name.clone(), || self.names[place].clone());
+        if let Some(cell) = &column.infinite {
+            let (line, found) = self.found(cell);
+            return Err(Error::InfiniteValue { table: table(), column: name(), line, found, span: None });
+        }
+        match &column.data {
+            Data::Numbers(values) | Data::Booleans(values) => Ok(values),
+            Data::Text { dates, .. } => {
+                let first = (0..self.rows()).find_map(|row| column.level(row).map(|text| Cell { row, text }));
+                let cell =
+                    column.first_text.clone().or(first).unwrap_or(Cell { row: 0, text: String::new() });
+                let (line, found) = self.found(&cell);
+                Err(match dates {
+                    true => Error::DateColumn { table: table(), column: name(), line, found, span: None },
+                    false => Error::TextColumn { table: table(), column: name(), line, found, span: None },
+                })
+            }
+            Data::Nothing => Err(Error::EmptyColumn { table: table(), column: name(), span: None }),
         }
     }
 
-    /// Can the column at `place` be used as numbers?
-    pub(crate) fn is_numeric(&self, place: usize) -> bool {
-        matches!(self.columns[place], Column::Numeric(_))
+    /// Line and text of a cell.
+    pub(crate) fn found(&self, cell: &Cell) -> (usize, String) {
+        (self.lines[cell.row], cell.text.clone())
     }
 
-    /// The values of the column at `place`.
-    pub(crate) fn values(&self, place: usize) -> Result<&[f64]> {
-        let table = || self.name.clone();
-        let column = || self.names[place].clone();
-        let found = |cell: &Cell| (self.lines[cell.row], cell.text.clone());
-        match &self.columns[place] {
-            Column::Numeric(values) => Ok(values),
-            Column::Text(cell) => {
-                let (line, found) = found(cell);
-                Err(Error::TextColumn { table: table(), column: column(), line, found, span: None })
-            }
-            Column::Missing { first, count } => {
-                let (line, found) = found(first);
-                let count = *count;
-                Err(Error::MissingValue { table: table(), column: column(), line, found, count, span: None })
-            }
-            Column::Infinite(cell) => {
-                let (line, found) = found(cell);
-                Err(Error::InfiniteValue { table: table(), column: column(), line, found, span: None })
-            }
+    pub(crate) fn missing_error(&self, place: usize, first: &Cell, count: usize) -> Error {
+        let (line, found) = self.found(first);
+        Error::MissingValue {
+            table: self.name.clone(),
+            column: self.names[place].clone(),
+            line,
+            found,
+            count,
+            span: None,
         }
     }
+}
+
+/// Where each name stands; empty and repeated ones are refused.
+fn places(names: &[String], table: &str) -> Result<HashMap<String, usize>> {
+    let mut places = HashMap::with_capacity(names.len());
+    for (place, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(Error::UnnamedColumn { table: table.to_owned(), position: place + 1 });
+        }
+        if let Some(first) = places.insert(name.clone(), place) {
+            return Err(Error::DuplicateColumn {
+                table: table.to_owned(),
+                column: name.clone(),
+                first: first + 1,
+                second: place + 1,
+            });
+        }
+    }
+    Ok(places)
 }

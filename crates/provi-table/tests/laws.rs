@@ -1,7 +1,7 @@
 //! Laws of reading: nothing panics, canonical text is a fixed point, numbers keep their bits.
 
 use proptest::prelude::*;
-use provi_table::{Formula, ModelFrame, Table};
+use provi_table::{Formula, FrameOptions, ModelFrame, Table};
 
 /// Text with many of the characters that mean something to the formula parser.
 fn formula_like() -> impl Strategy<Value = String> {
@@ -74,8 +74,8 @@ fn reads_or_says_why(bytes: &[u8]) {
                 }
             }
             let formula = Formula::parse(&format!("{} ~ .", in_back_quotes(&table.names()[0]))).unwrap();
-            if let Ok(frame) = ModelFrame::new(&table, &formula) {
-                assert_eq!(frame.design.len(), frame.rows * frame.columns);
+            if let Ok(frame) = ModelFrame::new(&table, &formula, &FrameOptions::default()) {
+                assert_eq!(frame.design.population.len(), frame.rows * frame.design.columns);
             }
         }
     }
@@ -114,7 +114,7 @@ proptest! {
         terms.extend(dot.then(|| ".".to_owned()));
         terms.extend((!intercept).then(|| "0".to_owned()));
         let formula = Formula::parse(&format!("{} ~ {}", in_back_quotes(&names[0]), terms.join("+"))).unwrap();
-        prop_assert_eq!(formula.response(), &names[0]);
+        prop_assert_eq!(formula.response_name(), names[0].clone());
         prop_assert_eq!(formula.terms().len(), names.len() - 1 + usize::from(dot));
         prop_assert_eq!(Formula::parse(&formula.to_string()).unwrap(), formula);
     }
@@ -141,11 +141,11 @@ proptest! {
         }
 
         let formula = Formula::parse(&format!("{} ~ 0 + .", in_back_quotes(&names[0]))).unwrap();
-        let frame = ModelFrame::new(&table, &formula).unwrap();
+        let frame = ModelFrame::new(&table, &formula, &FrameOptions::default()).unwrap();
         let design: Vec<f64> = rows.iter().flat_map(|row| row[1..].to_vec()).collect();
-        prop_assert_eq!(bits(&frame.design), bits(&design));
+        prop_assert_eq!(bits(&frame.design.population), bits(&design));
         prop_assert_eq!(&frame.names, &names[1..]);
-        let again = ModelFrame::new(&table, &Formula::parse(&frame.formula).unwrap()).unwrap();
+        let again = ModelFrame::new(&table, &Formula::parse(&frame.formula).unwrap(), &FrameOptions::default()).unwrap();
         prop_assert_eq!(again, frame);
     }
 }

@@ -1,8 +1,8 @@
-//! Words of a formula, those of larger languages included, so that they are refused by name.
+//! Words of a formula.
 
 use std::fmt;
 
-use super::{Construct, Spanned};
+use super::Spanned;
 use crate::error::{Error, Result, shown};
 
 /// One word.
@@ -14,11 +14,17 @@ pub(super) enum Token {
     Tilde,
     Plus,
     Minus,
+    Star,
+    Slash,
+    Caret,
+    Colon,
+    Bar,
+    DoubleBar,
+    Comma,
+    Equals,
     Dot,
     Open,
     Close,
-    /// An operator of a larger language.
-    Operator(Construct),
     End,
 }
 
@@ -29,10 +35,17 @@ impl fmt::Display for Token {
             Self::Tilde => f.write_str("`~`"),
             Self::Plus => f.write_str("`+`"),
             Self::Minus => f.write_str("`-`"),
+            Self::Star => f.write_str("`*`"),
+            Self::Slash => f.write_str("`/`"),
+            Self::Caret => f.write_str("`^`"),
+            Self::Colon => f.write_str("`:`"),
+            Self::Bar => f.write_str("`|`"),
+            Self::DoubleBar => f.write_str("`||`"),
+            Self::Comma => f.write_str("`,`"),
+            Self::Equals => f.write_str("`=`"),
             Self::Dot => f.write_str("`.`"),
             Self::Open => f.write_str("`(`"),
             Self::Close => f.write_str("`)`"),
-            Self::Operator(construct) => construct.fmt(f),
             Self::End => f.write_str("the end"),
         }
     }
@@ -48,7 +61,7 @@ pub(super) fn words(text: &str) -> Result<Vec<Spanned<Token>>> {
         let node = match first {
             c if c.is_whitespace() => continue,
             c if in_word(c) => {
-                at = start + text[start..].find(|c| !in_word(c)).unwrap_or(text.len() - start);
+                at = word_end(text, start);
                 classify(&text[start..at])
             }
             '`' => {
@@ -60,29 +73,54 @@ pub(super) fn words(text: &str) -> Result<Vec<Spanned<Token>>> {
                 }
                 Token::Name(name)
             }
-            '~' => Token::Tilde,
-            '+' => Token::Plus,
-            '-' => Token::Minus,
-            '(' => Token::Open,
-            ')' => Token::Close,
-            ':' => Token::Operator(Construct::Interaction),
-            '*' => Token::Operator(Construct::Crossing),
-            '/' => Token::Operator(Construct::Nesting),
-            '^' => Token::Operator(Construct::Power),
-            '|' => Token::Operator(Construct::GroupEffect),
-            other => {
-                let found = format!("`{}`", shown(other.encode_utf8(&mut [0; 4])));
-                return Err(Error::Syntax {
-                    expected: "a column name or `~ + - . 0 1`",
-                    found,
-                    span: start..at,
-                });
+            '|' if text[at..].starts_with('|') => {
+                at += 1;
+                Token::DoubleBar
             }
+            other => match symbol(other) {
+                Some(token) => token,
+                None => {
+                    let found = format!("`{}`", shown(other.encode_utf8(&mut [0; 4])));
+                    let expected = "a column name or one of `~ + - * / : ^ | ( ) , . 0 1`";
+                    return Err(Error::Syntax { expected, found, span: start..at });
+                }
+            },
         };
         words.push(Spanned { node, span: start..at });
     }
     words.push(Spanned { node: Token::End, span: text.len()..text.len() });
     Ok(words)
+}
+
+fn symbol(c: char) -> Option<Token> {
+    Some(match c {
+        '~' => Token::Tilde,
+        '+' => Token::Plus,
+        '-' => Token::Minus,
+        '*' => Token::Star,
+        '/' => Token::Slash,
+        '^' => Token::Caret,
+        ':' => Token::Colon,
+        '|' => Token::Bar,
+        ',' => Token::Comma,
+        '=' => Token::Equals,
+        '(' => Token::Open,
+        ')' => Token::Close,
+        _ => return None,
+    })
+}
+
+/// End of the word that starts at `start`; the sign of an exponent, as in `1e-3`, is part of it.
+fn word_end(text: &str, start: usize) -> usize {
+    let end = |from: usize| from + text[from..].find(|c| !in_word(c)).unwrap_or(text.len() - from);
+    let first = end(start);
+    let mantissa = text[start..first].strip_suffix(['e', 'E']);
+    let signed =
+        text[first..].starts_with(['+', '-']) && text[first + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let number = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_digit() || c == '.') && text.parse::<f64>().is_ok()
+    };
+    if signed && mantissa.is_some_and(number) { end(first + 1) } else { first }
 }
 
 fn in_word(c: char) -> bool {
@@ -124,7 +162,7 @@ fn quoted(text: &str, mut at: usize) -> Option<(String, usize)> {
 }
 
 /// A name as a formula writes it, in back-quotes where it needs them.
-pub(super) struct Quoted<'a>(pub(super) &'a str);
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,6 +194,13 @@ mod tests {
     fn a_word_that_starts_like_a_number_is_no_name() {
         assert_eq!(nodes("2x"), [Token::Number("2x".into()), Token::End]);
         assert_eq!(nodes(".5"), [Token::Number(".5".into()), Token::End]);
+    }
+
+    #[test]
+    fn an_exponent_keeps_its_sign() {
+        assert_eq!(nodes("1e-3")[..1], [Token::Number("1e-3".into())]);
+        assert_eq!(nodes("e-3")[..2], [name("e"), Token::Minus]);
+        assert_eq!(nodes("1-3")[1], Token::Minus);
     }
 
     #[test]

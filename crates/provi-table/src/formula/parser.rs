@@ -1,272 +1,360 @@
 //! Words to a formula, by recursive descent.
 
-use std::collections::HashSet;
-
 use super::{
-    Construct, Formula, Span, Spanned, Term,
+    Expression, Factor, Formula, Mentions, Response, Span, Spanned, Trials,
     lexer::{Token, words},
+    sum::{MOST_TERMS, Sum, Terms},
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Misplaced, Result};
+
+/// Deepest nesting of parentheses and signs.
+const DEEPEST: usize = 64;
 
 /// Parse a whole formula.
 pub(super) fn parse(text: &str) -> Result<Formula> {
-    let mut parser = Parser { words: words(text)?, at: 0 };
+    let mut parser = Parser::new(text)?;
     let response = parser.response()?;
-    let (intercept, terms) = parser.sum()?;
-    for term in &terms {
-        if matches!(&term.node, Term::Column(name) if *name == response.node) {
-            return Err(Error::ResponseAsPredictor { column: response.node, span: term.span.clone() });
-        }
+    let right = parser.word(0).span.start;
+    if parser.word(0).node == Token::End {
+        return Err(Error::NoTerms { span: right..right });
     }
-    Ok(Formula { response, intercept, terms })
+    let sum = parser.sum(Context::Formula)?;
+    if parser.word(0).node != Token::End {
+        return Err(parser.refuse("`+` or the end"));
+    }
+    if sum.terms.is_empty() && sum.groups.is_empty() && !sum.intercept {
+        return Err(Error::NoTerms { span: right..parser.word(0).span.end });
+    }
+    let Sum { intercept, terms, groups, offsets, .. } = sum;
+    let formula =
+        Formula { response, intercept, terms, groups, offsets, mentions: Mentions(parser.mentions) };
+    refuse_response_on_the_right(&formula, right)?;
+    Ok(formula)
 }
 
-struct Parser {
+/// Parse arithmetic alone.
+pub(super) fn expression(text: &str) -> Result<Expression> {
+    let mut parser = Parser::new(text)?;
+    let x = parser.arithmetic()?;
+    match parser.word(0).node {
+        Token::End => Ok(x),
+        _ => Err(parser.refuse("an operator or the end")),
+    }
+}
+
+fn refuse_response_on_the_right(formula: &Formula, right: usize) -> Result<()> {
+    let mut outcomes = Vec::new();
+    formula.response.node.outcomes(&mut |name| outcomes.push(name));
+    let again =
+        |mention: &&Spanned<String>| mention.span.start >= right && outcomes.contains(&mention.node.as_str());
+    match formula.mentions.0.iter().find(again) {
+        Some(mention) => {
+            Err(Error::ResponseAsPredictor { column: mention.node.clone(), span: mention.span.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where a sum stands, which says what it may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Context {
+    /// The whole right-hand side.
+    Formula,
+    /// Left of the bar in a group term.
+    Group,
+    /// Any other parenthesis.
+    Parentheses,
+}
+
+pub(super) struct Parser {
     words: Vec<Spanned<Token>>,
     at: usize,
-}
-
-/// What one item adds to a sum.
-enum Item {
-    Intercept(bool),
-    Term(Term),
+    depth: usize,
+    pub(super) operations: usize,
+    mentions: Vec<Spanned<String>>,
 }
 
 impl Parser {
-    /// The word here; past the last one stands [`Token::End`].
-    fn word(&self, ahead: usize) -> &Spanned<Token> {
+    fn new(text: &str) -> Result<Self> {
+        Ok(Self { words: words(text)?, at: 0, depth: 0, operations: 0, mentions: Vec::new() })
+    }
+
+    /// The word here or further on; past the last one stands [`Token::End`].
+    pub(super) fn word(&self, ahead: usize) -> &Spanned<Token> {
         &self.words[(self.at + ahead).min(self.words.len() - 1)]
     }
 
-    fn next(&mut self) -> Spanned<Token> {
+    pub(super) fn words_from_here(&self) -> &[Spanned<Token>] {
+        &self.words[self.at.min(self.words.len() - 1)..]
+    }
+
+    pub(super) fn next(&mut self) -> Spanned<Token> {
         let word = self.word(0).clone();
         self.at += 1;
         word
     }
 
-    /// `name ~`
-    fn response(&mut self) -> Result<Spanned<String>> {
+    /// End of the word before.
+    pub(super) fn before(&self) -> usize {
+        self.words[self.at.clamp(1, self.words.len()) - 1].span.end
+    }
+
+    /// Note that the text names a column there.
+    pub(super) fn mention(&mut self, name: &str, span: Span) {
+        self.mentions.push(Spanned { node: name.to_owned(), span });
+    }
+
+    /// Read something nested, unless it is nested too deep.
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth == DEEPEST {
+            return Err(Error::TooLarge { span: self.word(0).span.clone() });
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// `name ~`, and the other forms of a response.
+    fn response(&mut self) -> Result<Spanned<Response>> {
+        let start = self.word(0).span.start;
         let Token::Name(name) = self.word(0).node.clone() else {
             return Err(self.refuse("the response, a column name"));
         };
-        self.refuse_call(&name)?;
-        let span = self.next().span;
-        if self.word(0).node != Token::Tilde {
-            return Err(self.refuse("`~` after the response"));
+        let node = if self.word(1).node != Token::Open {
+            let column = self.column()?;
+            match self.word(0).node {
+                Token::Bar => self.trials(column)?,
+                _ => Response::Value(Expression::Column(column)),
+            }
+        } else if name == "cbind" {
+            self.counts()?
+        } else {
+            match self.call()? {
+                Factor::Column(column) => Response::Value(Expression::Column(column)),
+                Factor::Number(x) => Response::Value(x),
+                _ => {
+                    let span = start..self.before();
+                    return Err(Error::Misplaced { what: Misplaced::Response, span });
+                }
+            }
+        };
+        let span = start..self.before();
+        match self.word(0).node {
+            Token::Tilde => {
+                self.next();
+                Ok(Spanned { node, span })
+            }
+            Token::Star | Token::Slash | Token::Caret | Token::Colon => {
+                Err(Error::Misplaced { what: Misplaced::Response, span: self.word(0).span.clone() })
+            }
+            _ => Err(self.refuse("`~` after the response")),
         }
-        self.next();
-        Ok(Spanned { node: name, span })
     }
 
-    /// `item + item - item`, to the end of the formula.
-    fn sum(&mut self) -> Result<(bool, Vec<Spanned<Term>>)> {
-        let start = self.word(0).span.start;
-        let (mut intercept, mut terms, mut seen) = (true, Vec::new(), HashSet::new());
-        if self.word(0).node == Token::End {
-            return Err(Error::NoTerms { span: start..start });
+    /// `(successes, failures)` behind `cbind`.
+    fn counts(&mut self) -> Result<Response> {
+        self.next();
+        self.next();
+        let successes = self.column()?;
+        if self.word(0).node != Token::Comma {
+            return Err(self.refuse("`,` and the column of failures"));
         }
+        self.next();
+        let failures = self.column()?;
+        self.close()?;
+        Ok(Response::Counts { successes, failures })
+    }
+
+    /// `| trials(n)` behind a column.
+    fn trials(&mut self, successes: String) -> Result<Response> {
+        self.next();
+        let named = matches!(&self.word(0).node, Token::Name(name) if name == "trials");
+        if !named || self.word(1).node != Token::Open {
+            return Err(self.refuse("`trials(n)` behind the bar"));
+        }
+        self.next();
+        self.next();
+        let trials = match &self.word(0).node {
+            Token::Number(word) => match word.parse::<u32>() {
+                Ok(count) if count > 0 => {
+                    self.next();
+                    Trials::Number(f64::from(count))
+                }
+                _ => return Err(self.refuse("a whole number of trials or a column name")),
+            },
+            _ => Trials::Column(self.column()?),
+        };
+        self.close()?;
+        Ok(Response::Trials { successes, trials })
+    }
+
+    /// `item + item - item`, as far as it goes.
+    pub(super) fn sum(&mut self, context: Context) -> Result<Sum> {
+        let mut sum = Sum::default();
         if self.word(0).node == Token::Plus {
             self.next();
         }
         loop {
-            let minus = (self.word(0).node == Token::Minus).then(|| self.next().span);
-            let item = self.item(minus)?;
-            match item.node {
-                Item::Intercept(kept) => intercept = kept,
-                Item::Term(term) => {
-                    if seen.insert(term.clone()) {
-                        terms.push(Spanned { node: term, span: item.span });
-                    }
-                }
+            let minus = self.word(0).node == Token::Minus;
+            if minus {
+                self.next();
             }
+            self.item(context, &mut sum, minus)?;
             match self.word(0).node {
-                Token::End => break,
                 Token::Plus => drop(self.next()),
                 Token::Minus => {}
-                _ => return Err(self.refuse("`+` or the end")),
+                Token::Bar | Token::DoubleBar if context != Context::Group => {
+                    return Err(self.misplaced(Misplaced::Bar));
+                }
+                _ => break,
             }
         }
-        if terms.is_empty() && !intercept {
-            return Err(Error::NoTerms { span: start..self.word(0).span.end });
-        }
-        Ok((intercept, terms))
+        sum.sort();
+        Ok(sum)
     }
 
-    /// One column, `.`, 0 or 1, with the place of the minus before it.
-    fn item(&mut self, minus: Option<Span>) -> Result<Spanned<Item>> {
-        let node = match &self.word(0).node {
-            Token::Name(name) => {
-                self.refuse_call(name)?;
-                Item::Term(Term::Column(name.clone()))
+    /// One item, added or taken away.
+    fn item(&mut self, context: Context, sum: &mut Sum, minus: bool) -> Result<()> {
+        let start = self.word(0).span.start;
+        match &self.word(0).node {
+            Token::Number(word) if word == "0" || word == "1" => {
+                if context == Context::Parentheses {
+                    return Err(self.misplaced(Misplaced::Intercept));
+                }
+                sum.intercept = (word == "1") != minus;
+                self.next();
+                self.refuse_product(Misplaced::Intercept)
             }
-            Token::Dot => Item::Term(Term::Others),
-            Token::Number(word) if word == "1" => Item::Intercept(minus.is_none()),
-            Token::Number(word) if word == "0" => Item::Intercept(minus.is_some()),
-            _ => return Err(self.refuse("a column name, `.`, `0` or `1`")),
+            Token::Dot => {
+                if context != Context::Formula || minus {
+                    return Err(self.misplaced(Misplaced::Dot));
+                }
+                sum.dot(self.next().span);
+                self.refuse_product(Misplaced::Dot)
+            }
+            Token::Name(name) if name == "offset" && self.word(1).node == Token::Open => {
+                if context != Context::Formula || minus {
+                    return Err(self.misplaced(Misplaced::Offset));
+                }
+                let node = self.offset()?;
+                sum.offsets.push(Spanned { node, span: start..self.before() });
+                self.refuse_product(Misplaced::Offset)
+            }
+            Token::Open if self.at_group() => {
+                if context != Context::Formula || minus {
+                    return Err(self.misplaced(Misplaced::Group));
+                }
+                for group in self.group()? {
+                    if !sum.groups.contains(&group) {
+                        sum.groups.push(group);
+                    }
+                }
+                self.refuse_product(Misplaced::Group)
+            }
+            _ => {
+                let terms = self.product()?;
+                let span = start..self.before();
+                if minus {
+                    sum.remove(&terms, &span)?;
+                } else {
+                    sum.add(terms, &span);
+                }
+                if sum.terms.len() > MOST_TERMS { Err(Error::TooLarge { span }) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// `a * b`, `a / b`, of interactions.
+    fn product(&mut self) -> Result<Terms> {
+        let mut left = self.interaction()?;
+        loop {
+            let span = self.word(0).span.clone();
+            let joined = match self.word(0).node {
+                Token::Star => {
+                    self.next();
+                    left.cross(self.interaction()?)
+                }
+                Token::Slash => {
+                    self.next();
+                    left.nest(&self.interaction()?)
+                }
+                _ => return Ok(left),
+            };
+            left = joined.ok_or(Error::TooLarge { span })?;
+        }
+    }
+
+    /// `a:b`, of powers.
+    fn interaction(&mut self) -> Result<Terms> {
+        let mut left = self.power()?;
+        while self.word(0).node == Token::Colon {
+            let span = self.next().span;
+            left = left.interact(&self.power()?).ok_or(Error::TooLarge { span })?;
+        }
+        Ok(left)
+    }
+
+    /// `(a + b)^2`
+    fn power(&mut self) -> Result<Terms> {
+        let parenthesis = self.word(0).node == Token::Open;
+        let base = self.atom()?;
+        if self.word(0).node != Token::Caret {
+            return Ok(base);
+        }
+        // a^2 as a power of terms is a alone; whoever writes it means the square.
+        if !parenthesis {
+            return Err(self.misplaced(Misplaced::Power));
+        }
+        let caret = self.next().span;
+        let exponent = match &self.word(0).node {
+            Token::Number(word) => word.parse::<usize>().ok().filter(|k| *k >= 1),
+            _ => None,
         };
-        match (&node, minus) {
-            (Item::Term(_), Some(span)) => Err(Error::NotInLanguage { construct: Construct::Removal, span }),
-            _ => Ok(Spanned { node, span: self.next().span }),
+        let exponent = exponent.ok_or_else(|| self.refuse("a whole number behind `^`"))?;
+        self.next();
+        base.power(exponent).ok_or(Error::TooLarge { span: caret })
+    }
+
+    /// A column, a call or a parenthesis.
+    fn atom(&mut self) -> Result<Terms> {
+        match &self.word(0).node {
+            Token::Name(name) if self.word(1).node == Token::Open => match name.as_str() {
+                "offset" => Err(self.misplaced(Misplaced::Offset)),
+                _ => Ok(Terms::one(self.call()?)),
+            },
+            Token::Name(_) => Ok(Terms::one(Factor::Column(self.column()?))),
+            Token::Dot => Err(self.misplaced(Misplaced::Dot)),
+            Token::Open if self.at_group() => Err(self.misplaced(Misplaced::Group)),
+            Token::Open => {
+                self.next();
+                let sum = self.deeper(|parser| parser.sum(Context::Parentheses))?;
+                self.close()?;
+                Ok(sum.into_terms())
+            }
+            Token::Number(word) if word == "0" || word == "1" => Err(self.misplaced(Misplaced::Intercept)),
+            _ => Err(self.refuse("a column name, `.`, `0` or `1`")),
         }
     }
 
-    /// Refuse `name(`.
-    fn refuse_call(&self, name: &str) -> Result<()> {
-        if self.word(1).node != Token::Open {
-            return Ok(());
+    fn misplaced(&self, what: Misplaced) -> Error {
+        Error::Misplaced { what, span: self.word(0).span.clone() }
+    }
+
+    /// Refuse an operator of products behind what is no factor.
+    fn refuse_product(&self, what: Misplaced) -> Result<()> {
+        match self.word(0).node {
+            Token::Star | Token::Slash | Token::Colon | Token::Caret => Err(self.misplaced(what)),
+            _ => Ok(()),
         }
-        let span = self.word(0).span.start..self.closing(self.at + 1);
-        Err(Error::NotInLanguage { construct: Construct::Call(name.to_owned()), span })
     }
 
     /// Why the word here cannot stand here.
-    fn refuse(&self, expected: &'static str) -> Error {
+    pub(super) fn refuse(&self, expected: &'static str) -> Error {
         let Spanned { node, span } = self.word(0).clone();
         match node {
-            Token::Operator(construct) => Error::NotInLanguage { construct, span },
             Token::Number(found) if !matches!(found.as_str(), "0" | "1") => Error::Number { found, span },
-            Token::Open => {
-                let span = span.start..self.closing(self.at);
-                let inside = self.words[self.at..].iter().take_while(|word| word.span.end <= span.end);
-                let bar = Token::Operator(Construct::GroupEffect);
-                let grouped = inside.into_iter().any(|word| word.node == bar);
-                let construct = if grouped { Construct::GroupEffect } else { Construct::Parentheses };
-                Error::NotInLanguage { construct, span }
-            }
             other => Error::Syntax { expected, found: other.to_string(), span },
         }
-    }
-
-    /// End of the parenthesis that word `open` opens; its own end when nothing closes it.
-    fn closing(&self, open: usize) -> usize {
-        let mut depth = 0usize;
-        for word in &self.words[open..] {
-            match word.node {
-                Token::Open => depth += 1,
-                Token::Close => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return word.span.end;
-            }
-        }
-        self.words[open].span.end
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn canonical(text: &str) -> String {
-        parse(text).unwrap().to_string()
-    }
-
-    fn refused(text: &str) -> (Error, &str) {
-        let error = parse(text).unwrap_err();
-        let span = error.span().unwrap();
-        (error, &text[span])
-    }
-
-    fn construct(text: &str) -> (Construct, &str) {
-        match refused(text) {
-            (Error::NotInLanguage { construct, .. }, at) => (construct, at),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn the_intercept_is_there_unless_taken_out() {
-        assert_eq!(canonical("y ~ a"), "y ~ a");
-        assert_eq!(canonical("y ~ 1 + a"), "y ~ a");
-        for text in ["y ~ 0 + a", "y ~ a + 0", "y ~ a - 1", "y ~ -1 + a", "y~a+-1", "y ~ +a-1"] {
-            assert_eq!(canonical(text), "y ~ 0 + a", "{text}");
-        }
-    }
-
-    #[test]
-    fn the_last_word_on_the_intercept_holds() {
-        assert_eq!(canonical("y ~ 0 + a + 1"), "y ~ a");
-        assert_eq!(canonical("y ~ 1 + a - 1"), "y ~ 0 + a");
-        assert_eq!(canonical("y ~ 0 + a - 0"), "y ~ a");
-    }
-
-    #[test]
-    fn an_intercept_alone_is_a_model() {
-        assert_eq!(canonical("y ~ 1"), "y ~ 1");
-    }
-
-    #[test]
-    fn a_repeated_term_counts_once() {
-        assert_eq!(canonical("y ~ b + a + `b` + . + ."), "y ~ b + a + .");
-    }
-
-    #[test]
-    fn names_in_need_of_back_quotes_get_them() {
-        assert_eq!(
-            canonical("`y` ~ `a` + `my col` + `1` + `.` + `a``b`"),
-            "y ~ a + `my col` + `1` + `.` + `a``b`"
-        );
-    }
-
-    #[test]
-    fn a_formula_without_terms_is_refused() {
-        assert!(matches!(refused("y ~"), (Error::NoTerms { .. }, "")));
-        assert!(matches!(refused("y ~ 0 "), (Error::NoTerms { .. }, "0 ")));
-        assert!(matches!(refused("y ~ 1 - 1"), (Error::NoTerms { .. }, "1 - 1")));
-    }
-
-    #[test]
-    fn the_response_is_no_predictor() {
-        assert!(matches!(refused("y ~ a + y"), (Error::ResponseAsPredictor { .. }, "y")));
-        assert_eq!(parse("y ~ a + y").unwrap_err().span(), Some(8..9));
-    }
-
-    #[test]
-    fn larger_languages_are_refused_by_name_and_place() {
-        assert_eq!(construct("y ~ a:b"), (Construct::Interaction, ":"));
-        assert_eq!(construct("y ~ a * b"), (Construct::Crossing, "*"));
-        assert_eq!(construct("y ~ a / b"), (Construct::Nesting, "/"));
-        assert_eq!(construct("y ~ (a + b)^2"), (Construct::Parentheses, "(a + b)"));
-        assert_eq!(construct("y ~ a^2"), (Construct::Power, "^"));
-        assert_eq!(construct("y ~ . - a"), (Construct::Removal, "-"));
-        assert_eq!(construct("y ~ x + (1 | g)"), (Construct::GroupEffect, "(1 | g)"));
-        assert_eq!(construct("y ~ (a + b) + x | g"), (Construct::Parentheses, "(a + b)"));
-        assert_eq!(construct("y ~ I(a^(1)) + b"), (Construct::Call("I".into()), "I(a^(1))"));
-        assert_eq!(construct("log(y) ~ a"), (Construct::Call("log".into()), "log(y)"));
-        assert_eq!(construct("y ~ log(a"), (Construct::Call("log".into()), "log("));
-        assert_eq!(
-            parse("y ~ a:b").unwrap_err().to_string(),
-            "interaction `:` is not part of this formula language; use `+` terms of numeric columns, \
-             and back-quotes for a column of such a name"
-        );
-    }
-
-    #[test]
-    fn a_word_out_of_place_is_pointed_at() {
-        for (text, at) in [
-            ("", ""),
-            ("y", ""),
-            ("~ a", "~"),
-            ("y z ~ a", "z"),
-            ("y + z ~ a", "+"),
-            (". ~ a", "."),
-            ("1 ~ a", "1"),
-            ("y ~ a 1", "1"),
-            ("y ~ a b", "b"),
-            ("y ~ a +", ""),
-            ("y ~ a + + b", "+"),
-            ("y ~ a ~ b", "~"),
-            ("y ~ a) + b", ")"),
-            ("y ~ a @ b", "@"),
-            ("y ~ a, b", ","),
-            ("y ~ `` + a", "``"),
-        ] {
-            let (error, found) = refused(text);
-            assert!(matches!(error, Error::Syntax { .. }), "{text}: {error}");
-            assert_eq!(found, at, "{text}");
-        }
-        assert!(matches!(refused("y ~ 2 + a"), (Error::Number { .. }, "2")));
-        assert!(matches!(refused("y ~ 2x"), (Error::Number { .. }, "2x")));
     }
 }

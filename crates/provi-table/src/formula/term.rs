@@ -1,0 +1,124 @@
+//! What a formula is made of.
+
+use super::Expression;
+
+/// The left-hand side.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Response {
+    /// A column, or arithmetic on columns such as `log(y)`: the model is then one of the transformed value.
+    Value(Expression),
+    /// `cbind(successes, failures)`: binomial counts.
+    Counts {
+        /// Column of the successes.
+        successes: String,
+        /// Column of the failures.
+        failures: String,
+    },
+    /// `successes | trials(n)`: binomial counts.
+    Trials {
+        /// Column of the successes.
+        successes: String,
+        /// The number of trials.
+        trials: Trials,
+    },
+}
+
+/// The number of trials of a binomial response.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trials {
+    /// A column.
+    Column(String),
+    /// The same whole number in every row.
+    Number(f64),
+}
+
+/// One population term, the intercept aside.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Term {
+    /// The product of one or more distinct factors, in the order written.
+    Product(Vec<Factor>),
+    /// `.`: every column that is not in the response, in a group term's grouping, in an option (weights,
+    /// offset, exposure), or a term by itself.
+    Others {
+        /// Columns taken out by `- name` behind the `.`.
+        except: Vec<String>,
+    },
+}
+
+/// One factor of a term: it gives one or more columns.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Factor {
+    /// A column: numbers as they are, text as categories.
+    Column(String),
+    /// `factor(x)`: a column as categories, whatever it holds.
+    Category(String),
+    /// `I(..)`, `log(..)` and the like: one number.
+    Number(Expression),
+    /// `center(x)` = x − mean.
+    Center(Expression),
+    /// `scale(x)` = (x − mean)/sd.
+    Scale(Expression),
+    /// `poly(x, k)`: orthonormal polynomials of degree 1..k.
+    Polynomial(Expression, usize),
+    /// `bs(x, k)`: k cubic B-splines, knots at quantiles.
+    Spline(Expression, usize),
+}
+
+impl Factor {
+    /// Call `see` on the name of every column, in the order written.
+    pub(crate) fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Column(name) | Self::Category(name) => see(name),
+            Self::Number(x)
+            | Self::Center(x)
+            | Self::Scale(x)
+            | Self::Polynomial(x, _)
+            | Self::Spline(x, _) => x.columns(see),
+        }
+    }
+}
+
+/// One group term: coefficients that vary by group around zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Does each level have its own intercept?
+    pub intercept: bool,
+    /// What else varies by level; every one a [`Term::Product`].
+    pub terms: Vec<Term>,
+    /// `|`, or `||` for coefficients that are independent of each other.
+    pub correlated: bool,
+    /// The grouping columns; a level is a combination of their values.
+    pub factors: Vec<String>,
+}
+
+impl Response {
+    /// Call `see` on the name of every column that holds outcomes; the number of trials is none.
+    pub(crate) fn outcomes<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Value(value) => value.columns(see),
+            Self::Counts { successes, failures } => {
+                see(successes);
+                see(failures);
+            }
+            Self::Trials { successes, .. } => see(successes),
+        }
+    }
+
+    /// Call `see` on the name of every column.
+    pub(crate) fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+        self.outcomes(see);
+        if let Self::Trials { trials: Trials::Column(name), .. } = self {
+            see(name);
+        }
+    }
+}
+
+/// The columns of a product, in the order written.
+pub(crate) fn columns_of<'a>(factors: &'a [Factor], see: &mut dyn FnMut(&'a str)) {
+    for factor in factors {
+        factor.columns(see);
+    }
+}

@@ -1,0 +1,229 @@
+//! What formulas mean, by their canonical text; what is refused, by its place.
+
+use super::Formula;
+use crate::error::{Error, Misplaced};
+
+fn canonical(text: &str) -> String {
+    Formula::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).to_string()
+}
+
+fn refused(text: &str) -> (Error, &str) {
+    let error = Formula::parse(text).unwrap_err();
+    let span = error.span().unwrap();
+    (error, &text[span])
+}
+
+#[test]
+fn the_intercept_is_there_unless_taken_out() {
+    assert_eq!(canonical("y ~ a"), "y ~ a");
+    assert_eq!(canonical("y ~ 1 + a"), "y ~ a");
+    for text in ["y ~ 0 + a", "y ~ a + 0", "y ~ a - 1", "y ~ -1 + a", "y~a+-1", "y ~ +a-1"] {
+        assert_eq!(canonical(text), "y ~ 0 + a", "{text}");
+    }
+    assert_eq!(canonical("y ~ 1"), "y ~ 1");
+}
+
+#[test]
+fn the_last_word_on_the_intercept_holds() {
+    assert_eq!(canonical("y ~ 0 + a + 1"), "y ~ a");
+    assert_eq!(canonical("y ~ 1 + a - 1"), "y ~ 0 + a");
+    assert_eq!(canonical("y ~ 0 + a - 0"), "y ~ a");
+}
+
+#[test]
+fn products_expand_as_in_r() {
+    for (text, expected) in [
+        ("y ~ a:b", "y ~ a:b"),
+        ("y ~ a*b", "y ~ a + b + a:b"),
+        ("y ~ a*b*c", "y ~ a + b + c + a:b + a:c + b:c + a:b:c"),
+        ("y ~ a*b + c", "y ~ a + b + c + a:b"),
+        ("y ~ a/b", "y ~ a + a:b"),
+        ("y ~ a/b/c", "y ~ a + a:b + a:b:c"),
+        ("y ~ (a + b)/c", "y ~ a + b + a:b:c"),
+        ("y ~ (a + b):c", "y ~ a:c + b:c"),
+        ("y ~ (a + b)^2", "y ~ a + b + a:b"),
+        ("y ~ (a + b + c)^2", "y ~ a + b + c + a:b + a:c + b:c"),
+        ("y ~ (a + b)^9", "y ~ a + b + a:b"),
+        ("y ~ a*b - a", "y ~ b + a:b"),
+        ("y ~ a*b - a:b", "y ~ a + b"),
+        ("y ~ a*b - b:a", "y ~ a + b"),
+        ("y ~ (a*b - a):c", "y ~ b:c + a:b:c"),
+        ("y ~ a:b + b:a + a:a", "y ~ a + a:b"),
+        ("y ~ a:b*c", "y ~ c + a:b + a:b:c"),
+        ("y ~ ((a))", "y ~ a"),
+    ] {
+        assert_eq!(canonical(text), expected, "{text}");
+        assert_eq!(canonical(expected), expected);
+    }
+}
+
+#[test]
+fn calls_keep_their_arithmetic() {
+    for (text, expected) in [
+        ("y ~ I(x^2)+log( x )", "y ~ I(x^2) + log(x)"),
+        ("y ~ I(x) + I(log(x))", "y ~ x + log(x)"),
+        ("y ~ poly(x,degree=3)", "y ~ poly(x, 3)"),
+        ("y ~ bs(log(x), df = 5)", "y ~ bs(log(x), 5)"),
+        ("y ~ scale(x + 1)*center(z)", "y ~ scale(x + 1) + center(z) + scale(x + 1):center(z)"),
+        ("y ~ C(g) + factor(`my g`)", "y ~ factor(g) + factor(`my g`)"),
+        ("y ~ x + offset(log(e)) + offset(z)", "y ~ x + offset(log(e)) + offset(z)"),
+        ("log(y) ~ x", "log(y) ~ x"),
+        ("I(y / n) ~ x", "I(y / n) ~ x"),
+        ("cbind(s,f)~x", "cbind(s, f) ~ x"),
+        ("k|trials(n) ~ x", "k | trials(n) ~ x"),
+        ("k | trials(10) ~ x", "k | trials(10) ~ x"),
+        ("y ~ log + I", "y ~ log + I"),
+    ] {
+        assert_eq!(canonical(text), expected, "{text}");
+        assert_eq!(canonical(expected), expected);
+    }
+}
+
+#[test]
+fn group_terms_expand_their_nesting() {
+    for (text, expected) in [
+        ("y ~ (1|g)", "y ~ (1 | g)"),
+        ("y ~ x + (x|g)", "y ~ x + (1 + x | g)"),
+        ("y ~ (0 + x | g)", "y ~ (0 + x | g)"),
+        ("y ~ (1 + x || g)", "y ~ (1 + x || g)"),
+        ("y ~ (1 || g)", "y ~ (1 | g)"),
+        ("y ~ (1 | a/b)", "y ~ (1 | a) + (1 | a:b)"),
+        ("y ~ (x | a/b/c)", "y ~ (1 + x | a) + (1 + x | a:b) + (1 + x | a:b:c)"),
+        ("y ~ (1 | a:b) + (1|a) + (1|a)", "y ~ (1 | a:b) + (1 | a)"),
+        ("y ~ 0 + (a*b | g)", "y ~ 0 + (1 + a + b + a:b | g)"),
+    ] {
+        assert_eq!(canonical(text), expected, "{text}");
+        assert_eq!(canonical(expected), expected);
+    }
+}
+
+#[test]
+fn a_column_can_be_taken_out_of_the_dot() {
+    assert_eq!(canonical("y ~ . - a - b"), "y ~ . - a - b");
+    assert_eq!(canonical("y ~ a + . - a"), "y ~ . - a");
+    assert_eq!(canonical("y ~ . - a + a"), "y ~ . - a + a");
+    assert_eq!(canonical("y ~ . - a + ."), "y ~ .");
+    assert_eq!(canonical("y ~ a:b + . + c*d"), "y ~ . + c + d + a:b + c:d");
+    assert!(matches!(refused("y ~ b - a"), (Error::NothingToRemove { .. }, "a")));
+}
+
+#[test]
+fn a_repeated_term_counts_once() {
+    assert_eq!(canonical("y ~ b + a + `b` + . + ."), "y ~ b + a + .");
+}
+
+#[test]
+fn names_in_need_of_back_quotes_get_them() {
+    assert_eq!(
+        canonical("`y` ~ `a` + `my col` + `1` + `.` + `a``b`"),
+        "y ~ a + `my col` + `1` + `.` + `a``b`"
+    );
+}
+
+#[test]
+fn a_formula_without_terms_is_refused() {
+    assert!(matches!(refused("y ~"), (Error::NoTerms { .. }, "")));
+    assert!(matches!(refused("y ~ 0 "), (Error::NoTerms { .. }, "0 ")));
+    assert!(matches!(refused("y ~ 1 - 1"), (Error::NoTerms { .. }, "1 - 1")));
+}
+
+#[test]
+fn the_response_is_no_predictor() {
+    assert_eq!(Formula::parse("y ~ a + y").unwrap_err().span(), Some(8..9));
+    for text in ["y ~ log(y)", "y ~ a:y", "y ~ (1 | y)", "y ~ (y | g)", "cbind(a, y) ~ y"] {
+        assert!(matches!(refused(text), (Error::ResponseAsPredictor { .. }, "y")), "{text}");
+    }
+    assert_eq!(canonical("k | trials(n) ~ n"), "k | trials(n) ~ n");
+}
+
+#[test]
+fn what_means_nothing_where_it_stands_is_pointed_at() {
+    use Misplaced::{Bar, Dot, Group, Grouping, Intercept, Offset, Power, Response};
+    for (text, what, at) in [
+        ("y ~ .:a", Dot, ":"),
+        ("y ~ a:.", Dot, "."),
+        ("y ~ (. | g)", Dot, "."),
+        ("y ~ a - .", Dot, "."),
+        ("y ~ (1 + a):b", Intercept, "1"),
+        ("y ~ 1:a", Intercept, ":"),
+        ("y ~ a:1", Intercept, "1"),
+        ("y ~ a:offset(b)", Offset, "offset"),
+        ("y ~ a - offset(b)", Offset, "offset"),
+        ("y ~ a:(1 | g)", Group, "("),
+        ("y ~ a - (1 | g)", Group, "("),
+        ("y ~ ((1 | g) | h)", Group, "("),
+        ("y ~ x | g", Bar, "|"),
+        ("y ~ (1 | a + b)", Grouping, "+"),
+        ("y ~ (1 | a * b)", Grouping, "*"),
+        ("y ~ a^2", Power, "^"),
+        ("y / n ~ a", Response, "/"),
+        ("poly(y, 2) ~ a", Response, "poly(y, 2)"),
+    ] {
+        let (error, found) = refused(text);
+        assert!(matches!(error, Error::Misplaced { what: is, .. } if is == what), "{text}: {error}");
+        assert_eq!(found, at, "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_call_is_pointed_at() {
+    let (error, at) = refused("y ~ lgo(x)");
+    assert!(matches!(&error, Error::UnknownFunction { nearest: Some(name), .. } if name == "log"));
+    assert_eq!(at, "lgo");
+    assert_eq!(refused("y ~ I(poly(x, 2))").1, "poly");
+    assert!(matches!(refused("y ~ s(x)"), (Error::UnknownFunction { .. }, "s")));
+    for (text, at) in
+        [("y ~ poly(x)", ")"), ("y ~ poly(x, 0)", "0"), ("y ~ bs(x, 2)", "2"), ("y ~ bs(x, k)", "k")]
+    {
+        let (error, found) = refused(text);
+        assert!(matches!(error, Error::Argument { .. }), "{text}: {error}");
+        assert_eq!(found, at, "{text}");
+    }
+    assert!(matches!(refused("y ~ I(2^3)"), (Error::NoColumn { .. }, "2^3")));
+    assert!(matches!(refused("y ~ log(1e999 + x)"), (Error::Number { .. }, "1e999")));
+}
+
+#[test]
+fn a_formula_beyond_the_limits_is_refused() {
+    let deep = format!("y ~ {}a{}", "(".repeat(1000), ")".repeat(1000));
+    let signs = format!("y ~ I({}a)", "-".repeat(1000));
+    let long = format!("y ~ I({}a)", "a + ".repeat(1000));
+    let wide = format!("y ~ ({})^5", (0..40).map(|i| format!("x{i}")).collect::<Vec<_>>().join("+"));
+    let many = format!("y ~ {}", (0..20).map(|i| format!("x{i}")).collect::<Vec<_>>().join(":"));
+    for text in [deep, signs, long, wide, many] {
+        assert!(matches!(refused(&text), (Error::TooLarge { .. }, _)), "{text}");
+    }
+}
+
+#[test]
+fn a_word_out_of_place_is_pointed_at() {
+    for (text, at) in [
+        ("", ""),
+        ("y", ""),
+        ("~ a", "~"),
+        ("y z ~ a", "z"),
+        ("y + z ~ a", "+"),
+        (". ~ a", "."),
+        ("1 ~ a", "1"),
+        ("y ~ a 1", "1"),
+        ("y ~ a b", "b"),
+        ("y ~ a +", ""),
+        ("y ~ a + + b", "+"),
+        ("y ~ a ~ b", "~"),
+        ("y ~ a) + b", ")"),
+        ("y ~ (a + b", ""),
+        ("y ~ log(a", ""),
+        ("y ~ (1 | )", ")"),
+        ("y ~ a @ b", "@"),
+        ("y ~ a, b", ","),
+        ("y ~ `` + a", "``"),
+        ("k | n ~ a", "n"),
+        ("cbind(a) ~ b", ")"),
+    ] {
+        let (error, found) = refused(text);
+        assert!(matches!(error, Error::Syntax { .. }), "{text}: {error}");
+        assert_eq!(found, at, "{text}");
+    }
+    assert!(matches!(refused("y ~ 2 + a"), (Error::Number { .. }, "2")));
+    assert!(matches!(refused("y ~ 2x"), (Error::Number { .. }, "2x")));
+}

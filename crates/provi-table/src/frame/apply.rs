@@ -1,0 +1,306 @@
+//! A recipe and a table to the rows of a design.
+
+use std::collections::HashMap;
+
+use super::{
+    options::{Dropped, Missing},
+    recipe::{Block, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe},
+    rows::{DesignRows, GroupRows},
+    view::{View, complete_rows},
+};
+use crate::{
+    error::{Error, Result},
+    table::Table,
+};
+
+/// What becomes of a group level that the fitted data did not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NewLevels {
+    /// The table is refused, with the line.
+    #[default]
+    Refuse,
+    /// The row has no entries for that group term: the population's prediction. It is listed, so that the
+    /// group's spread can be added.
+    Population,
+}
+
+/// The design of new data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRows {
+    /// The design.
+    pub design: DesignRows,
+    /// What is added to the linear predictor, if the model has an offset.
+    pub offsets: Option<Vec<f64>>,
+    /// The levels that the fitted data did not have, by row and group term.
+    pub new_levels: Vec<NewLevel>,
+    /// Rows left out for their missing values.
+    pub dropped: Dropped,
+    /// Line of the file of each row, the first being 1.
+    pub lines: Vec<usize>,
+}
+
+/// A group level that the fitted data did not have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewLevel {
+    /// The row of the design.
+    pub row: usize,
+    /// Index of the group term.
+    pub group: usize,
+    /// The level.
+    pub level: String,
+    /// What varies by level: with a spread τ_j of each column, Σ (τ_j·value_j)² is added to the variance.
+    pub values: Vec<f64>,
+}
+
+/// Entries of a dense population block that are surely a mistake: 4 GB.
+const MOST_ENTRIES: usize = 1 << 29;
+
+impl Recipe {
+    /// The design of the rows of another table, which needs no response. A missing value is refused.
+    ///
+    /// ```
+    /// use provi_table::{Formula, FrameOptions, ModelFrame, NewLevels, Table};
+    ///
+    /// let table = Table::read(b"y,dose,town\n1,2,Bern\n0,3,Basel\n1,5,Bern\n", "fit.csv")?;
+    /// let frame = ModelFrame::new(&table, &Formula::parse("y ~ dose + town")?, &FrameOptions::default())?;
+    /// let new = Table::read(b"town,dose\nBern,7\n", "new.csv")?;
+    /// assert_eq!(frame.recipe().rows(&new, NewLevels::Refuse)?.design.population, [1.0, 7.0, 1.0]);
+    ///
+    /// let new = Table::read(b"town,dose\nBiel,7\n", "new.csv")?;
+    /// assert_eq!(
+    ///     frame.recipe().rows(&new, NewLevels::Refuse).unwrap_err().to_string(),
+    ///     "column `town` of `new.csv` has `Biel` on line 2, which the fitted data did not have; \
+    ///      known are `Basel`, `Bern`; leave the row out, or fit with data that have it"
+    /// );
+    /// # Ok::<(), provi_table::Error>(())
+    /// ```
+    pub fn rows(&self, table: &Table, new_levels: NewLevels) -> Result<NewRows> {
+        self.rows_with(table, new_levels, Missing::Error)
+    }
+
+    /// The same, with a choice of what becomes of rows with missing values.
+    pub fn rows_with(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewRows> {
+        self.check()?;
+        let (rows, dropped) = complete_rows(table, &self.columns(), missing)?;
+        let view = View { table, rows: &rows };
+        let (design, new_levels) = self.design(view, new_levels)?;
+        Ok(NewRows { design, offsets: self.offsets(view)?, new_levels, dropped, lines: view.lines() })
+    }
+
+    /// The design of a view.
+    pub(crate) fn design(&self, view: View<'_>, new: NewLevels) -> Result<(DesignRows, Vec<NewLevel>)> {
+        let population = self.population.values(view)?;
+        let population_columns = self.population.columns.len();
+        let mut columns = population_columns;
+        let (mut groups, mut unknown) = (Vec::new(), Vec::new());
+        for (index, group) in self.groups.iter().enumerate() {
+            let rows = group.rows(view, columns, new)?;
+            for row in (0..view.rows.len()).filter(|&row| rows.levels[row].is_none()) {
+                let level = group.level_of(view, row)?.join(":");
+                unknown.push(NewLevel { row, group: index, level, values: rows.row(row).to_vec() });
+            }
+            columns += group.levels.len() * group.block.columns.len();
+            groups.push(rows);
+        }
+        let rows = view.rows.len();
+        Ok((DesignRows { rows, columns, population_columns, population, groups }, unknown))
+    }
+
+    /// The sum of the offsets, if there are any.
+    pub(crate) fn offsets(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
+        let mut total: Option<Vec<f64>> = None;
+        for offset in &self.offsets {
+            let values = match offset {
+                Offset::Number { x } => view.evaluate(x)?,
+                Offset::Exposure { column } => exposure(view, column)?,
+            };
+            match &mut total {
+                Some(total) => total.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+                None => total = Some(values),
+            }
+        }
+        Ok(total)
+    }
+}
+
+fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
+    let mut values = view.numbers(column)?;
+    for (i, value) in values.iter_mut().enumerate() {
+        if *value <= 0.0 {
+            return Err(Error::OutOfRange {
+                table: view.table.name().to_owned(),
+                use_: "exposure",
+                column: column.to_owned(),
+                line: view.line(i),
+                value: value.to_string(),
+                needed: "a positive number, since its logarithm is taken",
+                span: None,
+            });
+        }
+        *value = value.ln();
+    }
+    Ok(values)
+}
+
+impl Block {
+    /// The columns, row by row.
+    pub(crate) fn values(&self, view: View<'_>) -> Result<Vec<f64>> {
+        let (rows, columns) = (view.rows.len(), self.columns.len());
+        if rows.saturating_mul(columns) > MOST_ENTRIES {
+            return Err(Error::DesignTooLarge { rows, columns, column: self.widest() });
+        }
+        let terms: Vec<Vec<Prepared>> =
+            self.terms.iter().map(|term| term.prepare(view)).collect::<Result<_>>()?;
+        let mut values = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            let start = values.len();
+            values.extend(self.intercept.then_some(1.0));
+            for term in &terms {
+                append(term, row, &mut values);
+            }
+            for (value, column) in values[start..].iter_mut().zip(&self.columns) {
+                *value = (*value - column.mean) / column.sd;
+            }
+            debug_assert_eq!(values.len(), start + columns);
+        }
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            let column = &self.columns[place % columns];
+            let inputs = "what it is made of is too large".to_owned();
+            return Err(view.not_finite(&column.name, place / columns, values[place], inputs));
+        }
+        Ok(values)
+    }
+
+    /// The category with the most levels.
+    fn widest(&self) -> Option<String> {
+        let factors = self.terms.iter().flat_map(|term| &term.factors);
+        let categories = factors.filter_map(|factor| match factor {
+            CodedFactor::Category { column, levels, .. } => Some((levels.len(), column)),
+            _ => None,
+        });
+        categories.max_by_key(|(levels, _)| *levels).map(|(_, column)| column.clone())
+    }
+}
+
+/// A factor's columns, ready to be read by row.
+enum Prepared {
+    /// Numbers, row by row.
+    Values { values: Vec<f64>, width: usize },
+    /// One of the columns is 1 and the others 0, or all are.
+    Indicator { column: Vec<Option<usize>>, width: usize },
+}
+
+impl Prepared {
+    fn width(&self) -> usize {
+        match self {
+            Self::Values { width, .. } | Self::Indicator { width, .. } => *width,
+        }
+    }
+
+    fn value(&self, row: usize, column: usize) -> f64 {
+        match self {
+            Self::Values { values, width } => values[row * width + column],
+            Self::Indicator { column: one, .. } => f64::from(u8::from(one[row] == Some(column))),
+        }
+    }
+}
+
+/// The products of a term in one row, the first factor's columns running fastest.
+fn append(factors: &[Prepared], row: usize, values: &mut Vec<f64>) {
+    let start = values.len();
+    values.push(1.0);
+    for factor in factors {
+        let before = values.split_off(start);
+        for column in 0..factor.width() {
+            let own = factor.value(row, column);
+            values.extend(before.iter().map(|value| value * own));
+        }
+    }
+}
+
+impl CodedTerm {
+    fn prepare(&self, view: View<'_>) -> Result<Vec<Prepared>> {
+        self.factors.iter().map(|factor| factor.prepare(view)).collect()
+    }
+}
+
+impl CodedFactor {
+    fn prepare(&self, view: View<'_>) -> Result<Prepared> {
+        let one = |values| Prepared::Values { values, width: 1 };
+        Ok(match self {
+            Self::Number { x } => one(view.evaluate(x)?),
+            Self::Scaled { x, mean, sd, .. } => {
+                one(view.evaluate(x)?.into_iter().map(|value| (value - mean) / sd).collect())
+            }
+            Self::Polynomial { x, basis } => {
+                let mut values = Vec::new();
+                view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
+                Prepared::Values { values, width: basis.degree() }
+            }
+            Self::Spline { x, basis } => {
+                let mut values = Vec::new();
+                view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
+                Prepared::Values { values, width: basis.count() }
+            }
+            Self::Category { column, levels, reference } => {
+                let codes = codes(view, column, levels)?;
+                let place = |code: usize| match reference {
+                    Some(reference) if code == *reference => None,
+                    Some(reference) if code > *reference => Some(code - 1),
+                    _ => Some(code),
+                };
+                Prepared::Indicator { column: codes.into_iter().map(place).collect(), width: self.width() }
+            }
+        })
+    }
+}
+
+/// Each row's level by its place among `levels`.
+fn codes(view: View<'_>, column: &str, levels: &[String]) -> Result<Vec<usize>> {
+    let places: HashMap<&str, usize> =
+        levels.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
+    let cells = view.cells(column)?;
+    let place = |(i, cell): (usize, &String)| {
+        places.get(cell.as_str()).copied().ok_or_else(|| Error::UnknownLevel {
+            table: view.table.name().to_owned(),
+            column: column.to_owned(),
+            line: view.line(i),
+            level: cell.clone(),
+            levels: levels.to_vec(),
+            group: false,
+        })
+    };
+    cells.iter().enumerate().map(|(i, cell)| place((i, cell))).collect()
+}
+
+impl GroupRecipe {
+    fn rows(&self, view: View<'_>, first: usize, new: NewLevels) -> Result<GroupRows> {
+        let values = self.block.values(view)?;
+        let places: HashMap<&[String], usize> =
+            self.levels.iter().zip(0..).map(|(level, place)| (level.as_slice(), place)).collect();
+        let columns: Vec<Vec<String>> =
+            self.factors.iter().map(|name| view.cells(name)).collect::<Result<_>>()?;
+        let mut levels = Vec::with_capacity(view.rows.len());
+        for i in 0..view.rows.len() {
+            let level: Vec<String> = columns.iter().map(|cells| cells[i].clone()).collect();
+            let place = places.get(level.as_slice()).copied();
+            if place.is_none() && new == NewLevels::Refuse {
+                return Err(Error::UnknownLevel {
+                    table: view.table.name().to_owned(),
+                    column: self.factors.join(":"),
+                    line: view.line(i),
+                    level: level.join(":"),
+                    levels: self.levels.iter().map(|level| level.join(":")).collect(),
+                    group: true,
+                });
+            }
+            levels.push(place);
+        }
+        Ok(GroupRows { first, columns: self.block.columns.len(), levels, values })
+    }
+
+    fn level_of(&self, view: View<'_>, row: usize) -> Result<Vec<String>> {
+        let one = View { table: view.table, rows: &view.rows[row..=row] };
+        self.factors.iter().map(|name| Ok(one.cells(name)?.swap_remove(0))).collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! A formula for one table: `.` written out, and the columns it uses.
+
+use std::collections::HashSet;
+
+use super::options::FrameOptions;
+use crate::{
+    column::ColumnKind,
+    error::{Error, Result},
+    formula::{Factor, Formula, Spanned, Term, columns_of},
+    table::Table,
+};
+
+/// The formula with every column named.
+pub(crate) fn written_out(table: &Table, formula: &Formula, options: &FrameOptions) -> Result<Formula> {
+    let mut taken: HashSet<&str> = HashSet::new();
+    formula.response().columns(&mut |name| {
+        taken.insert(name);
+    });
+    taken.extend(formula.groups.iter().flat_map(|group| &group.node.factors).map(String::as_str));
+    taken.extend(
+        [&options.weights, &options.offset, &options.exposure].into_iter().flatten().map(String::as_str),
+    );
+    for offset in &formula.offsets {
+        offset.node.columns(&mut |name| {
+            taken.insert(name);
+        });
+    }
+    for term in &formula.terms {
+        if let Term::Product(factors) = &term.node
+            && let [Factor::Column(name) | Factor::Category(name)] = factors.as_slice()
+        {
+            taken.insert(name);
+        }
+    }
+    let mut terms = Vec::new();
+    for term in &formula.terms {
+        let Term::Others { except } = &term.node else {
+            terms.push(term.clone());
+            continue;
+        };
+        let others =
+            table.names().iter().filter(|name| !taken.contains(name.as_str()) && !except.contains(name));
+        let before = terms.len();
+        for name in others {
+            refuse_useless(table, name, term)?;
+            let node = Term::Product(vec![Factor::Column(name.clone())]);
+            terms.push(Spanned { node, span: term.span.clone() });
+        }
+        if terms.len() == before && formula.terms.len() == 1 {
+            return Err(Error::NothingUnderDot { table: table.name().to_owned(), span: term.span.clone() });
+        }
+    }
+    Ok(Formula { terms, ..formula.clone() })
+}
+
+/// A column that no model can use comes in by `.` unasked; the way out is to take it out of the `.`.
+fn refuse_useless(table: &Table, name: &str, dot: &Spanned<Term>) -> Result<()> {
+    let kind = table.kind(name);
+    match kind {
+        Some(ColumnKind::Date | ColumnKind::Missing) => Err(Error::UselessUnderDot {
+            table: table.name().to_owned(),
+            column: name.to_owned(),
+            dates: kind == Some(ColumnKind::Date),
+            span: dot.span.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Names of the columns that a formula and the options use, each once.
+pub(crate) fn columns_in_use<'a>(formula: &'a Formula, options: &'a FrameOptions) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut see = |name: &'a str| {
+        if seen.insert(name) {
+            names.push(name);
+        }
+    };
+    formula.response().columns(&mut see);
+    let products = formula.terms.iter().map(|term| &term.node);
+    let varying = formula.groups.iter().flat_map(|group| &group.node.terms);
+    for term in products.chain(varying) {
+        if let Term::Product(factors) = term {
+            columns_of(factors, &mut see);
+        }
+    }
+    formula.groups.iter().flat_map(|group| &group.node.factors).for_each(|name| see(name));
+    formula.offsets.iter().for_each(|offset| offset.node.columns(&mut see));
+    [&options.weights, &options.offset, &options.exposure].into_iter().flatten().for_each(|name| see(name));
+    names
+}

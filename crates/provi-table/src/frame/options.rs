@@ -1,0 +1,116 @@
+//! What the caller may say beside the formula, and what a frame says back.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::shown;
+
+/// What becomes of rows with a missing value in a column in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// The table is refused, with the line of the first one.
+    #[default]
+    Error,
+    /// They are dropped and counted.
+    Drop,
+}
+
+/// What the caller may say beside the formula.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FrameOptions {
+    /// What becomes of rows with missing values.
+    pub missing: Missing,
+    /// Reference level by category: the one whose indicator is left out. Otherwise the first in order; of
+    /// a response of text, the reference is the level that counts as 0.
+    pub references: Vec<(String, String)>,
+    /// Column of weights: the log-likelihood of a row is multiplied by its weight.
+    pub weights: Option<String>,
+    /// Column added to the linear predictor as it is.
+    pub offset: Option<String>,
+    /// Column whose logarithm is added to the linear predictor.
+    pub exposure: Option<String>,
+    /// Centre the numeric columns of the design, where there is an intercept to take up the shift, and
+    /// divide them by their standard deviation. Indicators and true/false stay 0 and 1.
+    pub standardize: bool,
+}
+
+/// Rows left out for their missing values.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Dropped {
+    /// How many rows.
+    pub rows: usize,
+    /// Missing values in each column in use that has some; a row may be counted under several.
+    pub columns: Vec<(String, usize)>,
+}
+
+/// Something worth saying that does not stop the fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "warning", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Warning {
+    /// Whole numbers with more digits than a double holds.
+    Inexact {
+        /// The column.
+        column: String,
+        /// How many.
+        count: usize,
+        /// Line of the first.
+        line: usize,
+        /// How it is written there.
+        found: String,
+    },
+    /// A population category with a level for every other row or more.
+    ManyLevels {
+        /// The column.
+        column: String,
+        /// Its levels.
+        levels: usize,
+        /// Rows in use.
+        rows: usize,
+    },
+    /// More population columns than rows: the data alone do not settle the coefficients.
+    MoreColumnsThanRows {
+        /// Population columns.
+        columns: usize,
+        /// Rows in use.
+        rows: usize,
+    },
+    /// A grouping with a single level: its spread rests on the prior alone.
+    OneGroup {
+        /// The group term.
+        group: String,
+        /// Its level.
+        level: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inexact { column, count, line, found } => write!(
+                f,
+                "column `{}` has {count} whole number(s) with more digits than a double holds, the first \
+                 `{}` on line {line}; they are rounded",
+                shown(column),
+                shown(found)
+            ),
+            Self::ManyLevels { column, levels, rows } => write!(
+                f,
+                "category `{0}` has {levels} levels in {rows} rows; a group term `(1 | {1})` may be meant",
+                shown(column),
+                crate::formula::Quoted(column)
+            ),
+            Self::MoreColumnsThanRows { columns, rows } => write!(
+                f,
+                "{columns} population coefficients for {rows} row(s): the data alone do not settle them, the prior does"
+            ),
+            Self::OneGroup { group, level } => write!(
+                f,
+                "group term `{group}` has the one level `{}`; its spread rests on the prior alone",
+                shown(level)
+            ),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! How a design was made, as plain data, so that it can be made again of other rows.
+
+use serde::{Deserialize, Serialize};
+
+use super::basis::{Polynomial, Spline};
+use crate::{
+    error::{Error, Result},
+    formula::{Expression, Quoted},
+};
+
+/// How a design is made: everything learned from the data it was first made of.
+///
+/// Plain data, stored by serde. Invariant: the recipe of a frame, applied to the rows of that frame, gives
+/// its design to the bit, since the frame itself is made by its recipe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// [`Recipe::VERSION`] of the writer.
+    pub version: u32,
+    /// The formula in canonical text, `.` written out.
+    pub formula: String,
+    /// Names of the coefficients.
+    pub names: Vec<String>,
+    /// The population columns.
+    pub population: Block,
+    /// The group terms.
+    pub groups: Vec<GroupRecipe>,
+    /// What is added to the linear predictor.
+    pub offsets: Vec<Offset>,
+}
+
+/// Columns made of terms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Is the first column an intercept?
+    pub intercept: bool,
+    /// The terms.
+    pub terms: Vec<CodedTerm>,
+    /// The columns, the intercept included.
+    pub columns: Vec<CodedColumn>,
+}
+
+/// One term: the product of its factors' columns, those of the first factor running fastest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CodedTerm {
+    /// Its text in the formula.
+    pub text: String,
+    /// Its factors.
+    pub factors: Vec<CodedFactor>,
+}
+
+/// One column: (value − mean)/sd.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CodedColumn {
+    /// Its name.
+    pub name: String,
+    /// Index of its term; `None` for the intercept.
+    pub term: Option<usize>,
+    /// What is subtracted; 0 where it is not standardized.
+    pub mean: f64,
+    /// What it is divided by; 1 where it is not standardized.
+    pub sd: f64,
+}
+
+/// A factor with the constants learned from the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CodedFactor {
+    /// x
+    Number {
+        /// The number.
+        x: Expression,
+    },
+    /// (x − mean)/sd, of `center` (sd 1) and `scale`.
+    Scaled {
+        /// The number.
+        x: Expression,
+        /// Its mean.
+        mean: f64,
+        /// Its standard deviation, or 1.
+        sd: f64,
+        /// `center` or `scale`.
+        function: String,
+    },
+    /// `poly(x, k)`
+    Polynomial {
+        /// The number.
+        x: Expression,
+        /// The basis.
+        basis: Polynomial,
+    },
+    /// `bs(x, k)`
+    Spline {
+        /// The number.
+        x: Expression,
+        /// The basis.
+        basis: Spline,
+    },
+    /// Indicators of levels.
+    Category {
+        /// The column.
+        column: String,
+        /// Its levels, in order.
+        levels: Vec<String>,
+        /// Index of the reference level, which has no indicator; `None` gives each level its own.
+        reference: Option<usize>,
+    },
+}
+
+/// A group term.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupRecipe {
+    /// Its text in the formula.
+    pub text: String,
+    /// The grouping columns.
+    pub factors: Vec<String>,
+    /// The levels: combinations of the grouping columns' values, in order.
+    pub levels: Vec<Vec<String>>,
+    /// May the coefficients of a level depend on each other?
+    pub correlated: bool,
+    /// What varies by level.
+    pub block: Block,
+}
+
+/// Something added to the linear predictor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Offset {
+    /// x
+    Number {
+        /// The number.
+        x: Expression,
+    },
+    /// ln of a column, which is positive.
+    Exposure {
+        /// The column.
+        column: String,
+    },
+}
+
+impl Recipe {
+    /// The version of recipes this crate writes and reads.
+    pub const VERSION: u32 = 1;
+
+    /// Does it hold together? A recipe that was stored may come from anywhere.
+    pub(crate) fn check(&self) -> Result<()> {
+        let bad = |reason: String| Err(Error::BadRecipe { reason });
+        if self.version != Self::VERSION {
+            return bad(format!("it has version {}, and {} is read", self.version, Self::VERSION));
+        }
+        let blocks = std::iter::once(&self.population).chain(self.groups.iter().map(|group| &group.block));
+        for block in blocks {
+            let widths: usize = block.terms.iter().map(CodedTerm::width).fold(0, usize::saturating_add);
+            if widths.saturating_add(usize::from(block.intercept)) != block.columns.len() {
+                return bad(format!(
+                    "{} columns are named, and its terms give {widths}",
+                    block.columns.len()
+                ));
+            }
+            for column in &block.columns {
+                if !(column.mean.is_finite() && column.sd.is_finite() && column.sd > 0.0) {
+                    return bad(format!("column `{}` has sd {}", column.name, column.sd));
+                }
+            }
+            for factor in block.terms.iter().flat_map(|term| &term.factors) {
+                factor.check()?;
+            }
+        }
+        for group in &self.groups {
+            if group.factors.is_empty() || group.levels.iter().any(|level| level.len() != group.factors.len())
+            {
+                return bad(format!("the levels of `{}` do not match its columns", group.text));
+            }
+        }
+        let coefficients = |group: &GroupRecipe| group.levels.len().saturating_mul(group.block.columns.len());
+        let expected =
+            self.groups.iter().map(coefficients).fold(self.population.columns.len(), usize::saturating_add);
+        if self.names.len() != expected {
+            return bad(format!("{} names for {expected} coefficients", self.names.len()));
+        }
+        Ok(())
+    }
+
+    /// Names of the columns that rows need, in the order of their use, each once.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut see = |name| {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        };
+        self.population.columns_in_use(&mut see);
+        for group in &self.groups {
+            group.block.columns_in_use(&mut see);
+            group.factors.iter().for_each(|name| see(name));
+        }
+        for offset in &self.offsets {
+            match offset {
+                Offset::Number { x } => x.columns(&mut see),
+                Offset::Exposure { column } => see(column),
+            }
+        }
+        names
+    }
+}
+
+impl Block {
+    fn columns_in_use<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+        for factor in self.terms.iter().flat_map(|term| &term.factors) {
+            match factor {
+                CodedFactor::Category { column, .. } => see(column),
+                CodedFactor::Number { x }
+                | CodedFactor::Scaled { x, .. }
+                | CodedFactor::Polynomial { x, .. }
+                | CodedFactor::Spline { x, .. } => x.columns(see),
+            }
+        }
+    }
+}
+
+impl CodedTerm {
+    /// Number of columns.
+    pub(crate) fn width(&self) -> usize {
+        self.factors.iter().map(CodedFactor::width).fold(1, usize::saturating_mul)
+    }
+
+    /// Names of the columns, those of the first factor running fastest.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names = vec![String::new()];
+        for (i, factor) in self.factors.iter().enumerate() {
+            let join = |name: &str, next: String| if i == 0 { next } else { format!("{name}:{next}") };
+            let pairs = (0..factor.width()).flat_map(|j| names.iter().map(move |name| (name, j)));
+            names = pairs.map(|(name, j)| join(name, factor.name(j))).collect();
+        }
+        names
+    }
+}
+
+impl CodedFactor {
+    /// Number of columns.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Self::Number { .. } | Self::Scaled { .. } => 1,
+            Self::Polynomial { basis, .. } => basis.degree(),
+            Self::Spline { basis, .. } => basis.count(),
+            Self::Category { levels, reference, .. } => levels.len() - usize::from(reference.is_some()),
+        }
+    }
+
+    /// Name of a column.
+    fn name(&self, column: usize) -> String {
+        match self {
+            Self::Number { x: Expression::Column(name) } => name.clone(),
+            Self::Number { x: x @ Expression::Call(..) } => x.to_string(),
+            Self::Number { x } => format!("I({x})"),
+            Self::Scaled { x, function, .. } => format!("{function}({x})"),
+            Self::Polynomial { x, basis } => format!("poly({x}, {})[{}]", basis.degree(), column + 1),
+            Self::Spline { x, basis } => format!("bs({x}, {})[{}]", basis.count(), column + 1),
+            Self::Category { column: name, levels, reference } => {
+                let level = match reference {
+                    Some(reference) if column >= *reference => column + 1,
+                    _ => column,
+                };
+                format!("{name}[{}]", levels[level])
+            }
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let fine = match self {
+            Self::Number { .. } => true,
+            Self::Scaled { mean, sd, .. } => mean.is_finite() && sd.is_finite() && *sd > 0.0,
+            Self::Polynomial { basis, .. } => basis.is_sound(),
+            Self::Spline { basis, .. } => basis.is_sound(),
+            Self::Category { levels, reference, .. } => {
+                !levels.is_empty() && reference.is_none_or(|reference| reference < levels.len())
+            }
+        };
+        if fine {
+            return Ok(());
+        }
+        let reason = match self {
+            Self::Category { column, .. } => format!("the levels of {} do not hold together", Quoted(column)),
+            _ => "the constants of a basis do not hold together".to_owned(),
+        };
+        Err(Error::BadRecipe { reason })
+    }
+}

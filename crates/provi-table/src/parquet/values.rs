@@ -1,0 +1,242 @@
+//! The values of one column while its pages are decoded.
+
+use ::parquet::{
+    basic::{ConvertedType, LogicalType, TimeUnit, Type},
+    column::reader::{ColumnReader, ColumnReaderImpl},
+    data_type::DataType,
+    errors::ParquetError,
+    schema::types::ColumnDescriptor,
+};
+
+use super::calendar::{date, date_time};
+use crate::column::{Column, Data, coded};
+
+/// What the values mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Boolean,
+    /// Numbers; whole ones are divided by 10^scale.
+    Number {
+        scale: i32,
+        unsigned: bool,
+    },
+    Text,
+    /// Days since 1970.
+    Date,
+    /// Parts of a second since 1970, and how many make one.
+    DateTime {
+        per_second: i64,
+    },
+}
+
+impl Kind {
+    /// The kind of a column's type; the type's name, where it is none of ours.
+    pub(super) fn of(column: &ColumnDescriptor) -> Result<Self, String> {
+        use ConvertedType as C;
+        let per_second = |unit: &TimeUnit| match unit {
+            TimeUnit::MILLIS => 1_000,
+            TimeUnit::MICROS => 1_000_000,
+            TimeUnit::NANOS => 1_000_000_000,
+        };
+        let plain = Self::Number { scale: 0, unsigned: false };
+        let (physical, logical, converted) =
+            (column.physical_type(), column.logical_type_ref(), column.converted_type());
+        Ok(match (physical, logical, converted) {
+            (Type::BOOLEAN, ..) => Self::Boolean,
+            (Type::FLOAT | Type::DOUBLE, ..) => plain,
+            (Type::INT96, ..) => Self::DateTime { per_second: 1 },
+            (Type::INT32, Some(LogicalType::Date), _) | (Type::INT32, _, C::DATE) => Self::Date,
+            (Type::INT64, Some(LogicalType::Timestamp(stamp)), _) => {
+                Self::DateTime { per_second: per_second(&stamp.unit) }
+            }
+            (Type::INT64, _, C::TIMESTAMP_MILLIS) => Self::DateTime { per_second: 1_000 },
+            (Type::INT64, _, C::TIMESTAMP_MICROS) => Self::DateTime { per_second: 1_000_000 },
+            (_, Some(LogicalType::Time(_)), _) | (_, _, C::TIME_MILLIS | C::TIME_MICROS) => {
+                return Err("of a time of day".to_owned());
+            }
+            (Type::INT32 | Type::INT64, Some(LogicalType::Decimal(decimal)), _) => {
+                Self::Number { scale: decimal.scale, unsigned: false }
+            }
+            (Type::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Decimal(decimal)), _)
+                if column.type_length() <= 16 =>
+            {
+                Self::Number { scale: decimal.scale, unsigned: false }
+            }
+            (Type::INT32 | Type::INT64, _, C::DECIMAL) => {
+                Self::Number { scale: column.type_scale(), unsigned: false }
+            }
+            (Type::INT32 | Type::INT64, _, C::UINT_8 | C::UINT_16 | C::UINT_32 | C::UINT_64) => {
+                Self::Number { scale: 0, unsigned: true }
+            }
+            (Type::INT32 | Type::INT64, ..) => plain,
+            (
+                Type::BYTE_ARRAY,
+                None | Some(LogicalType::String | LogicalType::Enum | LogicalType::Json),
+                _,
+            ) => Self::Text,
+            (_, Some(logical), _) => return Err(format!("{logical:?}")),
+            _ => return Err(format!("{physical}")),
+        })
+    }
+}
+
+/// What has been decoded, with what is odd about it.
+#[derive(Debug)]
+pub(super) struct Values {
+    kind: Kind,
+    max_level: i16,
+    numbers: Vec<f64>,
+    texts: Vec<Option<Vec<u8>>>,
+    column: Column,
+}
+
+/// Rows decoded at a time.
+const BATCH: usize = 1 << 14;
+
+impl Values {
+    pub(super) fn new(kind: Kind, max_level: i16) -> Self {
+        Self { kind, max_level, numbers: Vec::new(), texts: Vec::new(), column: Column::new(Data::Nothing) }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.numbers.len().max(self.texts.len())
+    }
+
+    /// Decode one column chunk.
+    pub(super) fn read(&mut self, reader: ColumnReader) -> Result<(), ParquetError> {
+        match reader {
+            ColumnReader::BoolColumnReader(r) => {
+                self.each(r, |v, x| v.number(x.map(|&x| f64::from(u8::from(x)))))
+            }
+            ColumnReader::FloatColumnReader(r) => self.each(r, |v, x| v.number(x.map(|&x| f64::from(x)))),
+            ColumnReader::DoubleColumnReader(r) => self.each(r, |v, x| v.number(x.copied())),
+            ColumnReader::Int32ColumnReader(r) => self.each(r, |v, x| {
+                let unsigned = v.kind == Kind::Number { scale: 0, unsigned: true };
+                // An unsigned number is stored by the same bits.
+                v.integer(x.map(|&x| if unsigned { i128::from(x.cast_unsigned()) } else { i128::from(x) }));
+            }),
+            ColumnReader::Int64ColumnReader(r) => self.each(r, |v, x| {
+                let unsigned = v.kind == Kind::Number { scale: 0, unsigned: true };
+                v.integer(x.map(|&x| if unsigned { i128::from(x.cast_unsigned()) } else { i128::from(x) }));
+            }),
+            ColumnReader::Int96ColumnReader(r) => {
+                self.each(r, |v, x| v.integer(x.map(|x| i128::from(x.to_seconds()))))
+            }
+            ColumnReader::ByteArrayColumnReader(r) => self.each(r, |v, x| v.bytes(x.map(|x| x.data()))),
+            ColumnReader::FixedLenByteArrayColumnReader(r) => {
+                self.each(r, |v, x| v.bytes(x.map(|x| x.data())))
+            }
+        }
+    }
+
+    /// Hand every row's value, or `None` for a null, to `take`.
+    fn each<T: DataType>(
+        &mut self,
+        mut reader: ColumnReaderImpl<T>,
+        take: impl Fn(&mut Self, Option<&T::T>),
+    ) -> Result<(), ParquetError> {
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        loop {
+            levels.clear();
+            values.clear();
+            let (records, _, _) = reader.read_records(BATCH, Some(&mut levels), None, &mut values)?;
+            if records == 0 {
+                return Ok(());
+            }
+            let mut present = values.iter();
+            for row in 0..records {
+                let null = self.max_level > 0 && levels.get(row).is_none_or(|level| *level < self.max_level);
+                let value = if null { None } else { present.next() };
+                if value.is_none() && !null {
+                    return Err(ParquetError::General("a page has fewer values than rows".to_owned()));
+                }
+                take(self, value);
+            }
+        }
+    }
+
+    fn number(&mut self, value: Option<f64>) {
+        let row = self.numbers.len();
+        let value = value.unwrap_or(f64::NAN);
+        if value.is_nan() {
+            self.column.note_missing(row, "null");
+        } else if value.is_infinite() {
+            self.column.note_infinite(row, &value.to_string());
+        }
+        self.numbers.push(value);
+    }
+
+    fn integer(&mut self, value: Option<i128>) {
+        let row = self.rows();
+        match self.kind {
+            Kind::Date => self.text(value.map(|days| date(clamped(days)).into_bytes())),
+            Kind::DateTime { per_second } => {
+                let seconds = value.map(|parts| clamped(parts.div_euclid(i128::from(per_second))));
+                self.text(seconds.map(|seconds| date_time(seconds).into_bytes()));
+            }
+            Kind::Number { scale, .. } => {
+                let number = value.map(|value| value as f64);
+                // Back and forth: the double holds the number, or it does not.
+                if let (Some(value), Some(number)) = (value, number)
+                    && number as i128 != value
+                {
+                    self.column.note_inexact(row, &value.to_string());
+                }
+                self.number(
+                    number.map(|number| if scale == 0 { number } else { number / 10f64.powi(scale) }),
+                );
+            }
+            Kind::Boolean | Kind::Text => self.number(value.map(|value| value as f64)),
+        }
+    }
+
+    fn bytes(&mut self, value: Option<&[u8]>) {
+        match self.kind {
+            Kind::Text => self.text(value.map(<[u8]>::to_vec)),
+            _ => self.integer(value.map(big_endian)),
+        }
+    }
+
+    fn text(&mut self, value: Option<Vec<u8>>) {
+        let value = value.filter(|text| !text.trim_ascii().is_empty());
+        if value.is_none() {
+            self.column.note_missing(self.texts.len(), "null");
+        }
+        self.texts.push(value);
+    }
+
+    /// The column, or the row whose text is not UTF-8.
+    pub(super) fn finish(self) -> Result<Column, usize> {
+        let mut column = self.column;
+        if column.missing == self.numbers.len().max(self.texts.len()) {
+            return Ok(column);
+        }
+        column.data = match self.kind {
+            Kind::Number { .. } => Data::Numbers(self.numbers),
+            Kind::Boolean => Data::Booleans(self.numbers),
+            Kind::Text | Kind::Date | Kind::DateTime { .. } => {
+                let mut texts = Vec::with_capacity(self.texts.len());
+                for (row, text) in self.texts.iter().enumerate() {
+                    let text = text.as_deref().map(std::str::from_utf8).transpose().map_err(|_| row)?;
+                    texts.push(text.map(str::trim));
+                }
+                let (codes, levels) = coded(texts.iter().copied());
+                Data::Text { codes, levels, dates: self.kind != Kind::Text }
+            }
+        };
+        Ok(column)
+    }
+}
+
+fn clamped(value: i128) -> i64 {
+    // Far beyond any calendar, yet far from overflow.
+    const MOST: i64 = i64::MAX / 4;
+    i64::try_from(value).unwrap_or(if value < 0 { -MOST } else { MOST }).clamp(-MOST, MOST)
+}
+
+/// A number in two's complement, of at most 16 bytes.
+fn big_endian(bytes: &[u8]) -> i128 {
+    let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
+    let start = if negative { -1i128 } else { 0 };
+    bytes.iter().fold(start, |value, byte| (value << 8) | i128::from(*byte))
+}

@@ -1,0 +1,109 @@
+//! Bytes to a table, whatever their format.
+
+use std::{
+    io::{ErrorKind, Read},
+    path::Path,
+};
+
+use flate2::read::MultiGzDecoder;
+
+use crate::{
+    error::{Error, Format, Result},
+    parquet,
+    table::Table,
+};
+
+impl Table {
+    /// Read a file: CSV, TSV or Parquet, by itself or in gzip; `name` is for messages.
+    ///
+    /// The format is told by the first bytes, not by the name. See
+    /// [`from_csv_bytes`](Table::from_csv_bytes) for text. Of a Parquet file, flat columns of numbers,
+    /// booleans, text and dates are read; whatever else is in it is refused by name.
+    pub fn read(bytes: &[u8], name: impl Into<String>) -> Result<Self> {
+        let name = name.into();
+        if bytes.starts_with(GZIP) {
+            let bytes = unzipped(bytes, &name)?;
+            return Self::read_plain(&bytes, name);
+        }
+        Self::read_plain(bytes, name)
+    }
+
+    fn read_plain(bytes: &[u8], name: String) -> Result<Self> {
+        let foreign = |format| Err(Error::ForeignFormat { table: name.clone(), format });
+        match bytes {
+            _ if bytes.starts_with(b"PAR1") => parquet::read(bytes, name),
+            _ if bytes.starts_with(GZIP) => foreign(Format::GzipInGzip),
+            _ if bytes.starts_with(b"PK\x03\x04") => foreign(Format::Zip),
+            _ if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") => foreign(Format::Utf16),
+            _ if bytes.starts_with(b"ARROW1") => foreign(Format::Arrow),
+            _ => Self::from_csv_bytes(bytes, name),
+        }
+    }
+
+    /// Read the file at a path; see [`read`](Table::read).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        match std::fs::read(path) {
+            Ok(bytes) => Self::read(&bytes, name),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::NotFound { path: name }),
+            Err(error) => Err(Error::Unreadable { table: name, reason: error.to_string() }),
+        }
+    }
+
+    /// Read a stream, such as standard input, to its end; see [`read`](Table::read).
+    pub fn read_from(mut reader: impl Read, name: impl Into<String>) -> Result<Self> {
+        let mut bytes = Vec::new();
+        match reader.read_to_end(&mut bytes) {
+            Ok(_) => Self::read(&bytes, name),
+            Err(error) => Err(Error::Unreadable { table: name.into(), reason: error.to_string() }),
+        }
+    }
+}
+
+const GZIP: &[u8] = b"\x1F\x8B";
+
+fn unzipped(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
+    let mut plain = Vec::new();
+    match MultiGzDecoder::new(bytes).read_to_end(&mut plain) {
+        Ok(_) => Ok(plain),
+        Err(error) => Err(Error::Damaged {
+            table: name.to_owned(),
+            format: "gzip",
+            cut: error.kind() == ErrorKind::UnexpectedEof,
+            reason: error.to_string(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn zipped(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn gzip_is_told_by_its_first_bytes() {
+        let table = Table::read(&zipped(b"x\ty\n1\t2\n"), "t.csv").unwrap();
+        assert_eq!((table.names(), table.rows()), (&["x".to_owned(), "y".to_owned()][..], 1));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = Table::open("no/such/file.csv").unwrap_err();
+        assert_eq!(error, Error::NotFound { path: "no/such/file.csv".into() });
+        assert!(matches!(Table::open("."), Err(Error::Unreadable { .. })));
+    }
+
+    #[test]
+    fn a_stream_reads_like_its_bytes() {
+        let table = Table::read_from("x\n1\n".as_bytes(), "stdin").unwrap();
+        assert_eq!((table.name(), table.rows()), ("stdin", 1));
+    }
+}
