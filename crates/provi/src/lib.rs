@@ -58,6 +58,8 @@
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
 //! | [`auto`] | the default way to an answer: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
+//! | [`functional`] | any linear combination of the coordinates: value, error, interval, sign |
+//! | [`evidence`] | two models told apart by bounds of their log evidence |
 //! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
 //! | [`watchdog`] | an eye on declared gradients and curvature |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
@@ -91,8 +93,10 @@ mod dual;
 pub mod error;
 pub mod estimate;
 pub mod estimator;
+pub mod evidence;
 pub mod expectation;
 pub mod fit;
+pub mod functional;
 pub mod gaussian;
 #[cfg(doctest)]
 mod guide;

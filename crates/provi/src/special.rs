@@ -101,6 +101,21 @@ pub(crate) fn normal_cdf(s: f64) -> f64 {
     if s < 0.0 { tail } else { 1.0 - tail }
 }
 
+/// s with Φ(−s) = tail, for 0 < tail ≤ ½.
+///
+/// Newton's method on log Φ(−s), which is concave: after one step from 0 it comes down on the root and never passes it.
+pub(crate) fn upper_quantile(tail: f64) -> f64 {
+    let mut s = 0.0;
+    for _ in 0..64 {
+        let step = (log_normal_cdf(-s) - tail.ln()) / inverse_mills(-s);
+        s += step;
+        if step.abs() <= f64::EPSILON * s.abs() {
+            break;
+        }
+    }
+    s
+}
+
 /// log Φ(s), to a relative error of 1e-14 on the whole line:
 /// ```text
 /// log R(−s) − s²/2 − ½ log 2π  for s < 0,      log1p(−R(s)·φ(s))  for s ≥ 0
