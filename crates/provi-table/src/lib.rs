@@ -55,4 +55,5 @@ pub use frame::{
     Dropped, FrameOptions, GroupRecipe, GroupRows, GroupTerm, INTERCEPT, Missing, ModelFrame, NewLevel,
     NewLevels, NewRows, Offset, OriginalScale, Polynomial, Recipe, Role, Spline, Warning,
 };
+pub use nearest::nearest;
 pub use table::Table;

@@ -12,6 +12,7 @@ use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::expectation::Moments;
+use crate::functional::{GlobalBound, LocalBound, MomentBounds};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::safe_congruence;
 use crate::matrix::Matrix;
@@ -83,6 +84,34 @@ impl Audited {
             return Err(Error::Shape { what: "functional", found: v.len(), expected: d });
         }
         Ok(self.bounds.functional(v))
+    }
+
+    /// The same bounds as numbers that can be kept, so that a functional thought of later has its errors without another
+    /// audit. Cost: two products and two factorisations of d×d matrices.
+    pub fn moment_bounds(&self) -> Result<MomentBounds> {
+        let bounds = &self.bounds;
+        let factor = bounds.q.factor_matrix();
+        let mut global = None;
+        if let Some((metric, provenance)) = &bounds.metric {
+            let fisher = bounds.fisher.map(|(fisher, grounds)| (theory::kl(fisher), grounds));
+            let kls = [fisher, bounds.kl].into_iter().flatten();
+            if let Some((kl, grounds)) = kls.min_by(|a, b| a.0.total_cmp(&b.0)) {
+                let provenance = provenance.weakest(grounds);
+                global = Some(GlobalBound { metric: metric.spread(&factor)?, kl, provenance });
+            }
+        }
+        let mut local = None;
+        if let Some((metric, ball, provenance)) = &bounds.local {
+            local = Some(LocalBound {
+                metric: metric.spread(&factor)?,
+                fisher: ball.fisher,
+                outside: ball.outside.moments,
+                alpha: ball.alpha,
+                alpha2: ball.alpha2,
+                provenance: *provenance,
+            });
+        }
+        Ok(MomentBounds { global, local, confidence: bounds.confidence, reason: bounds.reason.clone() })
     }
 }
 

@@ -171,7 +171,7 @@ fn calibration(predicted: &[f64], successes: &[f64], trials: impl Fn(usize) -> f
 
 /// Wilson's 95% interval of a share.
 fn wilson(successes: f64, trials: f64) -> (f64, f64) {
-    let z = crate::special::normal_quantile(0.975);
+    let z = crate::special::upper_quantile(0.025);
     let (share, square) = (successes / trials, z * z / trials);
     let center = (share + 0.5 * square) / (1.0 + square);
     let half = z * (share * (1.0 - share) / trials + 0.25 * square / trials).sqrt() / (1.0 + square);

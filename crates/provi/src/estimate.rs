@@ -93,6 +93,36 @@ pub fn weighted_draws(
     Ok((Matrix::new(draws, q.dim(), points)?, log_ratios))
 }
 
+/// log p(z, x) − log q(z) at given points, one a row, wherever they come from. The weights of draws of q, if they are that.
+pub fn log_ratios(target: Evaluator<'_>, q: &Gaussian<Triangular>, points: &Matrix) -> Result<Vec<f64>> {
+    let d = q.dim();
+    for (what, found) in [("Gaussian", d), ("point", points.columns())] {
+        if found != target.dim() {
+            return Err(Error::Shape { what, found, expected: target.dim() });
+        }
+    }
+    let mut ratios = vec![0.0; points.rows()];
+    let mut gradients = vec![0.0; BATCH * d];
+    let mut scratch = target.scratch(BATCH.min(points.rows()));
+    for (b, (ratios, z)) in ratios.chunks_mut(BATCH).zip(points.entries().chunks(BATCH * d)).enumerate() {
+        target.evaluate(z, ratios, &mut gradients[..z.len()], &mut scratch)?;
+        for (k, (ratio, z)) in ratios.iter_mut().zip(z.chunks_exact(d)).enumerate() {
+            check_weight(*ratio, b * BATCH + k, z)?;
+            *ratio -= q.log_density(z)?;
+        }
+    }
+    Ok(ratios)
+}
+
+/// Refuses a log density that is NaN or +∞.
+fn check_weight(value: f64, draw: usize, z: &[f64]) -> Result<()> {
+    if value.is_nan() || value == f64::INFINITY {
+        let norm = crate::norm(z);
+        return Err(Error::TargetNotFinite { quantity: "log-density", value, step: 0, draw, norm });
+    }
+    Ok(())
+}
+
 /// Calls `see` with points and log ratios, batch after batch.
 fn for_each_batch(
     target: Evaluator<'_>,
@@ -121,11 +151,7 @@ fn for_each_batch(
         let (gradients, ratios) = (&mut gradients[..count * d], &mut ratios[..count]);
         target.evaluate(z, ratios, gradients, &mut scratch)?;
         for (k, ratio) in ratios.iter_mut().enumerate() {
-            if ratio.is_nan() || *ratio == f64::INFINITY {
-                let norm = crate::norm(&z[k * d..(k + 1) * d]);
-                let (value, draw) = (*ratio, begin + k);
-                return Err(Error::TargetNotFinite { quantity: "log-density", value, step: 0, draw, norm });
-            }
+            check_weight(*ratio, begin + k, &z[k * d..(k + 1) * d])?;
             let u = &u[k * d..(k + 1) * d];
             *ratio += 0.5 * provi_kernels::dot(u, u) + normaliser;
         }

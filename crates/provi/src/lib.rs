@@ -59,6 +59,8 @@
 //! | [`checkpoint`] | a run put aside and taken up again with the same bits |
 //! | [`auto`] | the default way to an answer: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
+//! | [`functional`] | any linear combination of the coordinates: value, error, interval, sign |
+//! | [`evidence`] | two models told apart by bounds of their log evidence |
 //! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
 //! | [`predict`] | responses at new rows: mean, interval, draws |
 //! | [`checks`], [`separation`] | the model held against its data; data that leave it all to the prior |
@@ -97,8 +99,10 @@ mod dual;
 pub mod error;
 pub mod estimate;
 pub mod estimator;
+pub mod evidence;
 pub mod expectation;
 pub mod fit;
+pub mod functional;
 pub mod gaussian;
 #[cfg(doctest)]
 mod guide;

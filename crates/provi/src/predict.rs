@@ -66,7 +66,7 @@ pub fn predict(
 ) -> Result<Vec<Prediction>> {
     rows.check(q.dim())?;
     let level = Probability::new("probability of an interval", probability)?.get();
-    let half = special::normal_quantile(0.5 + 0.5 * level);
+    let half = special::upper_quantile(0.5 * (1.0 - level));
     let means = rows.predictors(q.mean());
     let mut deviations = vec![0.0; means.len()];
     rows.design.row_variances(q.factor(), &mut deviations);

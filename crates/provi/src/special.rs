@@ -101,20 +101,19 @@ pub(crate) fn normal_cdf(s: f64) -> f64 {
     if s < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// Φ⁻¹(p) for 0 < p < 1: bisection until neighbouring doubles.
-pub(crate) fn normal_quantile(p: f64) -> f64 {
-    // From the nearer tail, where Φ has all its digits.
-    if p > 0.5 {
-        return -normal_quantile(1.0 - p);
-    }
-    let (mut low, mut high) = (-40.0, 0.0);
-    loop {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            return middle;
+/// s with Φ(−s) = tail, for 0 < tail ≤ ½.
+///
+/// Newton's method on log Φ(−s), which is concave: after one step from 0 it comes down on the root and never passes it.
+pub(crate) fn upper_quantile(tail: f64) -> f64 {
+    let mut s = 0.0;
+    for _ in 0..64 {
+        let step = (log_normal_cdf(-s) - tail.ln()) / inverse_mills(-s);
+        s += step;
+        if step.abs() <= f64::EPSILON * s.abs() {
+            break;
         }
-        if normal_cdf(middle) < p { low = middle } else { high = middle }
     }
+    s
 }
 
 /// log Φ(s), to a relative error of 1e-14 on the whole line:

@@ -8,6 +8,7 @@
 //! more than that, so a printed bound is an upper bound of the formula in exact arithmetic.
 
 pub mod certificate;
+pub mod event;
 pub mod noise;
 pub mod rate;
 pub mod recursion;

@@ -100,6 +100,27 @@ impl Metric {
     }
 }
 
+impl Metric {
+    /// R, lower triangular and packed, with RRᵀ ⪰ C H⁻¹ Cᵀ: the metric where C has taken it.
+    ///
+    /// a_i = L⁻¹Cᵀe_i gives S_ij = a_i·a_j. Its rounding and that of its factorisation are each at most
+    /// (d+2)ε√(S_iiS_jj) in every entry, so both are below 2d(d+2)ε·diag S: the diagonal is raised by more.
+    pub(super) fn spread(&self, factor: &Matrix) -> Result<Vec<f64>> {
+        let d = factor.rows();
+        let mut rows = factor.clone();
+        (0..d).for_each(|i| self.cholesky.solve_lower(rows.row_mut(i)));
+        let mut square = Matrix::zeros(d, d);
+        for i in 0..d {
+            for j in 0..=i {
+                square[(i, j)] = provi_kernels::dot(rows.row(i), rows.row(j));
+                square[(j, i)] = square[(i, j)];
+            }
+            square[(i, i)] *= 1.0 + 8.0 * (d * (d + 8)) as f64 * f64::EPSILON;
+        }
+        Ok(Cholesky::new("spread of the lower curvature", &square)?.packed_lower())
+    }
+}
+
 /// L⁻¹XL⁻ᵀ for symmetric X.
 fn whiten(cholesky: &Cholesky, x: &Matrix) -> Matrix {
     let inverse = cholesky.inverse_lower();

@@ -206,6 +206,15 @@ fn resampled_draws_move_towards_the_target() {
     assert!((mean - 1.0).abs() < 0.06, "{mean}");
 }
 
+#[test]
+fn ratios_at_given_points_are_those_of_the_draws() {
+    let (target, (q, _)) = (example(), wider());
+    let (points, expected) = weighted_draws(Evaluator::Parallel(&target), &q, Seed(3), 600).unwrap();
+    let found = super::log_ratios(Evaluator::Parallel(&target), &q, &points).unwrap();
+    assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
+    assert!(super::log_ratios(Evaluator::Serial(&target), &q, &Matrix::zeros(3, 1)).is_err());
+}
+
 #[cfg(feature = "serde")]
 #[test]
 fn infinities_survive_json() {

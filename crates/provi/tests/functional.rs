@@ -1,0 +1,115 @@
+//! Linear functionals of a certified answer: against quadrature, and from kept numbers as from the audit.
+
+use provi::auto::Certified;
+use provi::functional::{Functional, MomentBounds};
+use provi::target::{Family, Glm, Prior};
+use provi::{Auto, Design, Gaussian, Seed, Target, Triangular};
+
+/// Rows of two predictors and their labels.
+fn model(family: Family, rows: usize, scale: f64) -> Glm {
+    let x = Gaussian::<Triangular>::new(&[0.3, -0.2], &[1.0, 0.6, 0.9]).unwrap().sample(rows, Seed(5));
+    let noise = Gaussian::<Triangular>::standard(1).sample(rows, Seed(6));
+    let score = |n: usize| 0.8 * x[(n, 0)] - 0.4 * x[(n, 1)] + 0.7 * noise[(n, 0)];
+    let label =
+        |n: usize| if family == Family::Poisson { score(n).exp().round() } else { f64::from(score(n) > 0.0) };
+    let labels: Vec<f64> = (0..rows).map(label).collect();
+    let design = Design::dense(x.entries(), rows, 2).unwrap();
+    Glm::new(family, design, &labels, Prior::scale(scale).unwrap()).unwrap()
+}
+
+fn ask(answer: &Certified, v: &[f64]) -> Functional {
+    let errors = answer.audited.functional(v).unwrap();
+    Functional::new(&answer.fit.gaussian, v, errors, &answer.audited.certificate).unwrap()
+}
+
+/// E, sd and P(> 0) of vᵀz under the posterior, by the midpoint rule on a grid along v and across it, with 0 on an edge.
+fn truth(model: &Glm, q: &Gaussian, v: &[f64]) -> [f64; 3] {
+    let length = v[0].hypot(v[1]);
+    let (along, across) = ([v[0] / length, v[1] / length], [-v[1] / length, v[0] / length]);
+    let dot = |a: &[f64; 2], b: &[f64]| a[0] * b[0] + a[1] * b[1];
+    let widest = q.standard_deviations().iter().fold(0.0f64, |a, &b| a.max(b));
+    let (cells, h) = (120i32, 14.0 * widest / 120.0);
+    let (center, offset) = (dot(&along, q.mean()), dot(&across, q.mean()));
+    let first = (center / h).floor() as i32 - cells / 2;
+    let (mut sums, mut gradient) = ([0.0; 4], [0.0; 2]);
+    let top = model.log_density(q.mean(), &mut gradient).unwrap();
+    for i in first..first + cells {
+        let t = (f64::from(i) + 0.5) * h;
+        for j in 0..cells {
+            let s = offset + (f64::from(j - cells / 2) + 0.5) * h;
+            let z = [t * along[0] + s * across[0], t * along[1] + s * across[1]];
+            let weight = (model.log_density(&z, &mut gradient).unwrap() - top).exp();
+            let value = t * length;
+            for (sum, x) in sums.iter_mut().zip([1.0, value, value * value, f64::from(t > 0.0)]) {
+                *sum += weight * x;
+            }
+        }
+    }
+    let mean = sums[1] / sums[0];
+    [mean, (sums[2] / sums[0] - mean * mean).sqrt(), sums[3] / sums[0]]
+}
+
+#[test]
+fn the_bounds_hold_against_quadrature_and_are_not_absurd() {
+    for (family, rows, scale) in [(Family::Bernoulli, 150, 1.0), (Family::Poisson, 80, 1.0)] {
+        let model = model(family, rows, scale);
+        let answer = Auto::default().run(&model, Seed(1)).unwrap();
+        for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [0.5, 2.0]] {
+            let [mean, sd, positive] = truth(&model, &answer.fit.gaussian, &v);
+            let f = ask(&answer, &v);
+            let bounds = [&f.mean_error, &f.sd_error].map(|s| s.bound.unwrap());
+            assert!((f.mean - mean).abs() <= bounds[0], "{family:?} {rows} {v:?}: {f:?} {mean}");
+            assert!((f.sd - sd).abs() <= bounds[1], "{family:?} {rows} {v:?}: {f:?} {sd}");
+            let sign = &f.positive;
+            assert!(sign.lower <= positive && positive <= sign.upper, "{rows} {v:?}: {sign:?} {positive}");
+            assert!((sign.value - positive).abs() <= sign.error.bound.unwrap());
+            // Loose, as bounds are, and still of use: below the deviation itself, and no sign at all costs half.
+            assert!(bounds[0] < f.sd && bounds[1] < f.sd, "{family:?} {rows} {v:?}: {bounds:?} {}", f.sd);
+            assert!(sign.upper - sign.lower < 0.45, "{family:?} {rows} {v:?}: {sign:?}");
+        }
+    }
+}
+
+#[test]
+fn unit_vectors_and_kept_numbers_give_the_certificates_bounds() {
+    for (family, rows) in
+        [(Family::Bernoulli, 300), (Family::Poisson, 80), (Family::Gaussian { noise_sd: 0.5 }, 40)]
+    {
+        let answer = Auto::default().run(&model(family, rows, 1.5), Seed(2)).unwrap();
+        let kept = answer.audited.moment_bounds().unwrap();
+        let q = &answer.fit.gaussian;
+        let close = |found: &MomentBounds, v: &[f64], expected: [Option<f64>; 2]| {
+            for (kept, expected) in found.functional(q, v).unwrap().iter().zip(expected) {
+                let (kept, expected) = (kept.bound.unwrap(), expected.unwrap());
+                assert!(
+                    kept >= expected * (1.0 - 1e-12) && kept <= expected * (1.0 + 1e-8) + 1e-15,
+                    "{kept} {expected}"
+                );
+            }
+        };
+        for (i, moment) in answer.audited.certificate.moments.iter().enumerate() {
+            let unit = [0, 1].map(|j| f64::from(i == j));
+            let coordinate = Functional::coordinate(q, i, &answer.audited.certificate).unwrap();
+            assert_eq!(coordinate, ask(&answer, &unit));
+            close(&kept, &unit, [moment.mean_error.bound, moment.sd_error.bound]);
+        }
+        for v in [[1.0, -1.0], [-0.3, 20.0], [1.0, -1.0 + 1e-6]] {
+            let [mean, sd] = answer.audited.functional(&v).unwrap();
+            close(&kept, &v, [mean.bound, sd.bound]);
+        }
+    }
+}
+
+#[test]
+fn a_revoked_audit_keeps_nothing() {
+    let mut answer = Auto::default().run(&model(Family::Bernoulli, 150, 1.0), Seed(1)).unwrap();
+    answer.audited.revoke("seen to be wrong");
+    let kept = answer.audited.moment_bounds().unwrap();
+    assert!(kept.global.is_none() && kept.local.is_none());
+    let f = ask(&answer, &[1.0, -1.0]);
+    assert!(f.mean_error.bound.is_none() && f.positive.error.bound.is_none());
+    assert_eq!(
+        kept.functional(&answer.fit.gaussian, &[1.0, 0.0]).unwrap()[0].reason.as_deref(),
+        Some("seen to be wrong")
+    );
+}
