@@ -5,14 +5,18 @@ use std::path::PathBuf;
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
 use crate::command::explain::ExplainArgs;
+use crate::command::inspect::InspectArgs;
 use crate::command::man::ManArgs;
+use crate::command::predict::PredictArgs;
 use crate::command::sample::SampleArgs;
 use crate::command::summary::SummaryArgs;
+use crate::options::ModelOptions;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use clap::{Args as Group, Parser, Subcommand};
 use provi::auto::Choice;
 use provi::plan::Coordinates;
 use provi::{Audit, Method};
+use serde::{Deserialize, Serialize};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,19 +39,23 @@ pub(crate) enum Command {
     /// Fit an embedded data set: posterior, certificate, estimates
     Demo(DemoArgs),
     /// Fit a model: posterior and certificate; fit.json in a folder
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     /// Show a fit out of its folder: posterior, contrasts, certificate
     Summary(SummaryArgs),
+    /// What a fit says about new rows: means with intervals, draws of responses
+    Predict(PredictArgs),
     /// Draws of a fit: CSV, JSON, or Zarr for ArviZ
     Sample(SampleArgs),
     /// Models of the same data, told apart by their log evidence
     Compare(CompareArgs),
     /// Check a fit, provi's or another tool's, against its data
-    Certify(CertifyArgs),
+    Certify(Box<CertifyArgs>),
+    /// What a table holds, and what would trouble a fit
+    Inspect(InspectArgs),
     /// Steps for an accuracy, or what some steps promise, before any draw
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
-    Constants(ConstantsArgs),
+    Constants(Box<ConstantsArgs>),
     /// What a word of the output means
     Explain(ExplainArgs),
     /// Completions for a shell
@@ -129,23 +137,36 @@ bounds the gap to the best Gaussian and the distance to the posterior, which
 are two things; what is only estimated stands apart. With --accuracy the exit
 status is 1 unless that gap is proved.
 
+Scales that nobody gives, the noise of the gaussian family and the deviations
+between groups, are those that maximise the ELBO; all that is said is then
+conditional on them, and says so.
+
 The other methods follow a plan. With --distance it is one that provably comes
 that near the best Gaussian, exit status 1 if there is none; otherwise steps
 that work in practice. --distance or --steps alone choose exact or proj-stl.
-Ctrl-C ends a fit early with what it has; a second one aborts.
+Ctrl-C ends a fit early with what it has; a second one aborts. With --out, a
+fit that was stopped goes on with --resume.
 
 Examples:
   provi fit wells.csv 'switch ~ arsenic + dist'
-  provi fit wells.csv 'switch ~ .' --family probit --out wells.fit
-  provi fit visits.csv 'visits ~ age' --family poisson --accuracy 1e-6
-  provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5 --prior-scale 1
-  provi fit wells.csv 'switch ~ arsenic + dist' --distance 0.001 --json > fit.json";
+  provi fit cases.csv 'case ~ age + dose + (1 | clinic)' --out cases.fit
+  provi fit visits.csv 'visits ~ age * town' --family poisson --exposure years
+  provi fit trials.parquet 'cured | trials(n) ~ dose' --prior 'dose=normal(1, 0.5)'
+  provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5
+  provi fit --config cases.fit/run.toml --seed 1 --out again.fit
+  provi fit --resume cases.fit";
 
-#[derive(Debug, Group)]
+#[derive(Clone, Debug, Group)]
 #[command(after_help = FIT)]
 pub(crate) struct FitArgs {
+    /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
+    #[arg(required_unless_present_any = ["config", "resume"])]
+    pub(crate) data: Option<PathBuf>,
+    /// The model, such as 'y ~ a + b', 'y ~ .' or 'y ~ x + (1 | group)'
+    #[arg(required_unless_present_any = ["config", "resume"])]
+    pub(crate) formula: Option<String>,
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    pub(crate) model: ModelOptions,
     #[command(flatten)]
     pub(crate) audit: AuditArgs,
     /// How the answer is found [default: auto]
@@ -159,9 +180,9 @@ pub(crate) struct FitArgs {
     pub(crate) steps: Option<u64>,
     #[command(flatten)]
     pub(crate) step: StepArgs,
-    /// What makes the draws repeatable
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// What makes the draws repeatable [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Threads to use; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
@@ -171,7 +192,16 @@ pub(crate) struct FitArgs {
     /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) contrast: Vec<String>,
-    /// Write fit.json and draws.zarr to this folder
+    /// Fit again with every prior half and twice as wide, and show what changes
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) prior_sensitivity: bool,
+    /// Read options from a run file; what the command line says goes first
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub(crate) config: Option<PathBuf>,
+    /// Go on with a fit that was stopped, with the options in its folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "out", "force", "method", "distance", "steps", "seed"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Write fit.json, draws.zarr, run.toml and log.txt to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace a fit that the folder holds
@@ -183,6 +213,12 @@ pub(crate) struct FitArgs {
     /// No progress, only the result
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+impl FitArgs {
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
 }
 
 const CERTIFY: &str = "\
@@ -211,19 +247,13 @@ Examples:
 pub(crate) struct CertifyArgs {
     /// The fit: fit.json or its folder, or a mean and covariance in JSON or CSV
     pub(crate) fit: PathBuf,
-    /// The data: a CSV file with a header line, or - for standard input
+    /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
     pub(crate) data: PathBuf,
     /// The model, such as 'y ~ a + b' or 'y ~ .' [default: the fit's]
     pub(crate) formula: Option<String>,
-    /// How the response depends on the predictors [default: the fit's]
-    #[arg(long)]
-    pub(crate) family: Option<FamilyName>,
-    /// Standard deviation of the noise, for the gaussian family [default: the fit's]
-    #[arg(long, value_name = "SD", allow_negative_numbers = true)]
-    pub(crate) noise_sd: Option<f64>,
-    /// Standard deviation of the normal prior on every coefficient [default: the fit's, or 2.5]
-    #[arg(long, value_name = "SD", allow_negative_numbers = true)]
-    pub(crate) prior_scale: Option<f64>,
+    /// What is not given is the fit's.
+    #[command(flatten)]
+    pub(crate) model: ModelOptions,
     #[command(flatten)]
     pub(crate) audit: AuditArgs,
     /// What makes the draws repeatable [default: one that is not the fit's]
@@ -238,62 +268,76 @@ pub(crate) struct CertifyArgs {
 }
 
 /// What is to be proved, and at which price.
-#[derive(Debug, Group)]
+#[derive(Clone, Debug, Default, PartialEq, Group, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct AuditArgs {
     /// Prove that no Gaussian is better by more than EPS nats; exit status 1 if that fails
     #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) accuracy: Option<f64>,
     #[arg(long, value_name = "D", allow_negative_numbers = true, help = format!(
         "The probability that a sampled statement of the certificate fails [default: {:e}]",
         Audit::default().failure_probability
     ))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failure_probability: Option<f64>,
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help = format!(
         "The most draws the audit may spend [default: {}]",
         Audit::default().draws
     ))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) audit_draws: Option<u64>,
 }
 
-/// The prior's standard deviation where none is given.
-pub(crate) const PRIOR_SCALE: f64 = 2.5;
+impl AuditArgs {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What is said here, and otherwise there.
+    pub(crate) fn over(&self, other: Self) -> Self {
+        Self {
+            accuracy: self.accuracy.or(other.accuracy),
+            failure_probability: self.failure_probability.or(other.failure_probability),
+            audit_draws: self.audit_draws.or(other.audit_draws),
+        }
+    }
+}
 
 /// What is fitted to what.
 #[derive(Debug, Group)]
 pub(crate) struct ModelArgs {
-    /// A CSV file with a header line, or - for standard input
+    /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
     pub(crate) data: PathBuf,
-    /// The model, such as 'y ~ a + b' or 'y ~ .'
+    /// The model, such as 'y ~ a + b', 'y ~ .' or 'y ~ x + (1 | group)'
     pub(crate) formula: String,
-    /// How the response depends on the predictors [default: bernoulli for a binary response]
-    #[arg(long)]
-    pub(crate) family: Option<FamilyName>,
-    /// Standard deviation of the noise, for the gaussian family
-    #[arg(long, value_name = "SD", allow_negative_numbers = true)]
-    pub(crate) noise_sd: Option<f64>,
-    /// Standard deviation of the normal prior on every coefficient, intercept included
-    #[arg(long, value_name = "SD", default_value_t = PRIOR_SCALE, allow_negative_numbers = true)]
-    pub(crate) prior_scale: f64,
-}
-
-/// The families by the names users type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FamilyName {
-    Gaussian,
-    Bernoulli,
-    Probit,
-    Poisson,
+    #[command(flatten)]
+    pub(crate) options: ModelOptions,
 }
 
 /// How planned steps are made.
-#[derive(Debug, Default, Group)]
+#[derive(Clone, Debug, Default, PartialEq, Group, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct StepArgs {
     /// Draws per step [default: the plan's own]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) draws: Option<u32>,
     /// Coordinates of the steps: original, curvature or laplace [default: the plan's own]
     #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) coordinates: Option<Coordinates>,
+}
+
+impl StepArgs {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What is said here, and otherwise there.
+    pub(crate) fn over(&self, other: Self) -> Self {
+        Self { draws: self.draws.or(other.draws), coordinates: self.coordinates.or(other.coordinates) }
+    }
 }
 
 /// The library's names, listed in the help and parsed by the library.

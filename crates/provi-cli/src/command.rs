@@ -7,8 +7,10 @@ mod constants;
 mod demo;
 pub(crate) mod explain;
 mod fit;
+pub(crate) mod inspect;
 pub(crate) mod man;
 mod plan;
+pub(crate) mod predict;
 pub(crate) mod sample;
 pub(crate) mod summary;
 
@@ -52,6 +54,8 @@ pub(crate) fn execute(args: &Args) -> Result<Outcome> {
         Command::Fit(args) => fit::execute(args),
         Command::Certify(args) => certify::execute(args),
         Command::Summary(args) => summary::execute(args),
+        Command::Predict(args) => predict::execute(args),
+        Command::Inspect(args) => inspect::execute(args),
         Command::Sample(args) => sample::execute(args),
         Command::Compare(args) => compare::execute(args),
         Command::Explain(args) => explain::execute(args),

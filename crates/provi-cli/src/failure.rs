@@ -34,8 +34,22 @@ pub(crate) enum Failure {
     },
     #[error("no family is given, and the response `{column}` of `{table}` is not binary")]
     NoFamily { table: String, column: String },
-    #[error("the gaussian family needs the standard deviation of its noise")]
-    NoNoise,
+    #[error("the binomial family needs the number of trials, and the response `{column}` has none")]
+    NoTrials { column: String },
+    #[error("the response has trials, which family {family} does not take")]
+    StrayTrials { family: &'static str },
+    #[error("--prior '{spec}' fits no coefficient of the population, which are {}", listed(.known))]
+    StrayPrior { spec: String, known: Vec<String> },
+    #[error("--group-scale '{spec}' fits no group term{}", scales(.known))]
+    StrayScale { spec: String, known: Vec<String> },
+    #[error("`{}` is no run file: {reason}", .path.display())]
+    BadRunFile { path: PathBuf, reason: String },
+    #[error("the run file is for other data: its SHA-256 is {stored}, that of `{}` {found}", .path.display())]
+    OtherRunData { path: PathBuf, stored: String, found: String },
+    #[error("`{}` holds nothing to go on with: {reason}", .path.display())]
+    NothingToResume { path: PathBuf, reason: String },
+    #[error("the fit does not say how its design is made, so no other rows can be put into it")]
+    NoRecipe,
     #[error("--noise-sd {noise_sd} goes with the gaussian family, not with {family}")]
     StrayNoise { noise_sd: f64, family: &'static str },
     #[error("`{}` holds a fit already", .path.display())]
@@ -57,7 +71,7 @@ pub(crate) enum Failure {
     #[error("the fit was made with other data: its SHA-256 is {stored}, that of the given file {found}")]
     OtherData { stored: String, found: String },
     #[error("the fit was made with {what} {stored}, not {given}")]
-    OtherModel { what: &'static str, stored: String, given: String },
+    OtherModel { what: String, stored: String, given: String },
     #[error("{error}")]
     Contrast { error: Box<BadContrast>, text: Box<NamedSource<String>> },
     #[error("`{}` holds no fit: {problem}", .path.display())]
@@ -78,8 +92,6 @@ pub(crate) enum Failure {
     UnknownTopic { word: String, nearest: Option<&'static str> },
     #[error("cannot start {threads} threads: {reason}")]
     Threads { threads: u16, reason: String },
-    #[error("`{formula}` has {construct}, which this command does not fit; leave them out")]
-    NotFitted { construct: &'static str, formula: String },
     #[error("cannot print the result: {0}")]
     Print(String),
 }
@@ -136,9 +148,26 @@ impl Failure {
         Some(match self {
             Self::Response { .. } => "correct the value, recode the column, or name another --family",
             Self::NoFamily { .. } => {
-                "say what the response is: --family gaussian --noise-sd SD for numbers, --family poisson for counts"
+                "say what the response is: --family gaussian for numbers, --family poisson for counts"
             }
-            Self::NoNoise => "give it with --noise-sd SD; the residuals of a least-squares fit are a guide",
+            Self::NoTrials { .. } => {
+                "write 'successes | trials(n) ~ …' or 'cbind(successes, failures) ~ …', or say --family bernoulli"
+            }
+            Self::StrayTrials { .. } => "leave --family out, or say --family binomial",
+            Self::StrayPrior { .. } => {
+                "names are matched whole, `*` stands for anything; effects of groups have a --group-scale instead"
+            }
+            Self::StrayScale { .. } => {
+                "a group term reads (1 | group) in the formula, and its scale 'group=SD'"
+            }
+            Self::OtherRunData { .. } => "give the data it was written for, or say --force to fit these",
+            Self::BadRunFile { .. } => {
+                "`provi fit … --out DIR` writes one to start from; its keys are the options of `provi fit`"
+            }
+            Self::NothingToResume { .. } => {
+                "a fit with --out DIR that was stopped or killed leaves DIR/run.toml and DIR/checkpoint.bin"
+            }
+            Self::NoRecipe => "fit again with this version of provi, with --out DIR",
             Self::StrayNoise { .. } => "leave it out, or say --family gaussian",
             Self::FitExists { .. } => "choose another --out, or replace it with --force",
             Self::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
@@ -207,5 +236,20 @@ impl Diagnostic for Failure {
         let start = span.start.min(end.saturating_sub(1));
         let label = LabeledSpan::underline(start..span.end.clamp(start + 1, end.max(start + 1)));
         Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// Some names, the first ten.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > shown.len() { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn scales(known: &[String]) -> String {
+    if known.is_empty() {
+        ": the formula has none".to_owned()
+    } else {
+        format!(", which are {}", listed(known))
     }
 }

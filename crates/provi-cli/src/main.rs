@@ -14,12 +14,16 @@ mod explain;
 mod failure;
 mod given;
 mod interrupt;
+mod log;
 mod method;
 mod model;
+mod options;
 mod output;
 mod progress;
 mod run;
+mod run_file;
 mod sampled;
+mod sensitivity;
 mod stored;
 mod worth;
 

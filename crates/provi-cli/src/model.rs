@@ -1,82 +1,150 @@
 //! Table, formula and options → target.
 
-use std::io::{ErrorKind, Read};
-use std::path::Path;
+mod data;
+mod prior;
+mod scales;
 
-use provi::target::{Family, Glm, Prior};
-use provi::{Design, Target};
-use provi_table::{Formula, FrameOptions, ModelFrame, Table};
+pub(crate) use data::Data;
+pub(crate) use scales::{Origin, Scale};
 
-use crate::args::{FamilyName, ModelArgs};
+use provi::target::{Family, Glm};
+use provi::{Design, Gaussian, Target};
+use provi_table::{DesignRows, Dropped, Formula, FrameOptions, GroupTerm, Missing, ModelFrame, Recipe};
+
+use crate::args::ModelArgs;
 use crate::failure::{Failure, Result};
-use crate::output::sha256;
+use crate::options::{FamilyName, MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
 
 /// A target, and what a reader needs to know about it.
 #[derive(Debug)]
 pub(crate) struct Model {
+    /// Conditional on the scales.
     pub(crate) target: Glm,
     pub(crate) family: Family,
     /// Was the family read off the response?
     pub(crate) family_chosen: bool,
     /// Canonical, `.` written out.
     pub(crate) formula: String,
+    /// Of a response of text: the level that counts as 1.
+    pub(crate) success: Option<String>,
     pub(crate) rows: usize,
-    pub(crate) prior_scale: f64,
+    pub(crate) dropped: Dropped,
+    pub(crate) warnings: Vec<String>,
+    /// Population coefficients; those of the groups follow.
+    pub(crate) population: usize,
+    pub(crate) groups: Vec<GroupTerm>,
+    /// σ of the gaussian family, and the deviations between groups.
+    pub(crate) scales: Vec<Scale>,
+    /// What was asked for, with every scale at its value: the same model again.
+    pub(crate) options: ModelOptions,
+    /// The prior of the population, if it came as a mean and a covariance.
+    pub(crate) prior_gaussian: Option<Gaussian>,
+    pub(crate) recipe: Recipe,
+    pub(crate) data_name: String,
     pub(crate) data_sha256: String,
 }
 
 impl Model {
     pub(crate) fn read(args: &ModelArgs) -> Result<Self> {
-        Self::read_if(args, |_| Ok(()))
-    }
-
-    /// Reads the model if the SHA-256 of its data is welcome.
-    pub(crate) fn read_if(args: &ModelArgs, welcome: impl FnOnce(&str) -> Result<()>) -> Result<Self> {
         // A formula that cannot be read is refused before a large file is.
-        let formula = Formula::parse(&args.formula).map_err(|error| Failure::table(error, &args.formula))?;
-        let (bytes, name) = read(&args.data, &args.formula)?;
-        welcome(&sha256(&bytes))?;
-        Self::from_bytes(&bytes, name, &formula, args)
+        parse(&args.formula)?;
+        let data = Data::read(&args.data).map_err(|error| Failure::table(error, &args.formula))?;
+        Self::build(&data, &args.formula, &args.options, None)
     }
 
-    pub(crate) fn from_bytes(
-        bytes: &[u8],
-        table: String,
-        formula: &Formula,
-        args: &ModelArgs,
+    /// `prior` is the population's, where the options do not say it.
+    pub(crate) fn build(
+        data: &Data,
+        text: &str,
+        options: &ModelOptions,
+        prior: Option<&Gaussian>,
     ) -> Result<Self> {
-        let refuse = |error| Failure::table(error, &args.formula);
-        let columns = Table::read(bytes, &table).map_err(refuse)?;
-        let frame = ModelFrame::new(&columns, formula, &FrameOptions::default()).map_err(refuse)?;
-        refuse_unused(&frame)?;
-        let prior = Prior::scale(args.prior_scale)?;
-        let family = family(args, &frame, &table)?;
+        let refuse = |error| Failure::table(error, text);
+        let formula = parse(text)?;
+        let table = data.table().map_err(refuse)?;
+        let frame_of = |standardize| {
+            ModelFrame::new(&table, &formula, &frame_options(options, standardize)).map_err(refuse)
+        };
+        let mut frame = frame_of(false)?;
+        let (family, family_chosen) = family(options, &frame, &data.name)?;
+        let scales = scales::asked(options, &frame, family)?;
+        let prior_gaussian = match prior {
+            Some(given) => Some(given.clone()),
+            None => prior::given(options, &frame)?,
+        };
+        // The design stays as the data have it; only what the priors mean is learned from the standardized one.
+        let standard = match options.standardize {
+            true => Some(frame_of(true)?.recipe().population.columns.clone()),
+            false => None,
+        };
+        let prior = prior::assemble(options, &frame, prior_gaussian.as_ref(), standard.as_deref(), &scales)?;
         let at_line = |error| match error {
             provi::Error::Response { family, row, value, needed } => Failure::Response {
                 column: frame.response_name.clone(),
                 line: frame.line_of_row(row).unwrap_or(row),
-                table: table.clone(),
+                table: data.name.clone(),
                 value,
                 needed,
                 family,
             },
             other => Failure::Library(other),
         };
-        let design = Design::dense(&frame.design.population, frame.rows, frame.design.columns)?;
-        let target = Glm::new(family, design, &frame.response, prior).map_err(at_line)?;
+        let design = design(&frame.design)?;
+        let target = match &frame.trials {
+            Some(trials) => Glm::binomial(design, &frame.response, trials, prior),
+            None => Glm::new(family, design, &frame.response, prior),
+        };
+        let mut target = target.map_err(at_line)?.with_names(frame.names.clone())?;
+        if let Some(weights) = &frame.weights {
+            target = target.with_weights(weights)?;
+        }
+        if let Some(offsets) = &frame.offsets {
+            target = target.with_offsets(offsets)?;
+        }
+        let (target, scales) = scales::choose(target, scales)?;
+        let recipe = frame.recipe().clone();
+        let mut warnings: Vec<String> = frame.warnings.iter().map(ToString::to_string).collect();
+        warnings.extend(independent_effects(&frame.groups));
         Ok(Self {
-            target: target.with_names(frame.names)?,
-            family,
-            family_chosen: args.family.is_none(),
+            family: target.family(),
+            family_chosen,
+            success: frame.response_levels.take().map(|[_, success]| success),
+            options: scales::fixed(options, family, &scales),
             formula: frame.formula,
             rows: frame.rows,
-            prior_scale: args.prior_scale,
-            data_sha256: sha256(bytes),
+            dropped: frame.dropped,
+            warnings,
+            population: frame.design.population_columns,
+            groups: frame.groups,
+            scales,
+            prior_gaussian,
+            recipe,
+            data_name: data.name.clone(),
+            data_sha256: data.sha256.clone(),
+            target,
         })
     }
 
     pub(crate) fn dim(&self) -> usize {
         self.target.dim()
+    }
+
+    /// The population's prior in words.
+    pub(crate) fn prior_lines(&self) -> Vec<String> {
+        if let Some(path) = &self.options.prior_covariance {
+            return vec![format!("normal, with mean and covariance from {}", path.display())];
+        }
+        let (whom, standard) = (
+            if self.groups.is_empty() { "every coefficient" } else { "every population coefficient" },
+            if self.options.standardize { ", of standardized predictors" } else { "" },
+        );
+        // A spec without a pattern is for all, and takes back what was said before it.
+        let all = self.options.prior.iter().rposition(|spec| spec.pattern.is_none());
+        let scale = NormalPrior { mean: 0.0, sd: self.options.prior_scale.unwrap_or(PRIOR_SCALE) };
+        let first = all.map_or(scale, |i| self.options.prior[i].normal);
+        let rest = &self.options.prior[all.map_or(0, |i| i + 1)..];
+        let own = |spec: &PriorSpec| Some(format!("{} on {}{standard}", spec.normal, spec.pattern.as_ref()?));
+        std::iter::once(format!("{first} on {whom}{standard}")).chain(rest.iter().filter_map(own)).collect()
     }
 
     /// σ, where the family has one.
@@ -88,50 +156,60 @@ impl Model {
     }
 }
 
-/// The models of this command have population coefficients alone.
-fn refuse_unused(frame: &ModelFrame) -> Result<()> {
-    let construct = match frame {
-        ModelFrame { groups, .. } if !groups.is_empty() => "group terms",
-        ModelFrame { trials: Some(_), .. } => "numbers of trials",
-        ModelFrame { offsets: Some(_), .. } => "offsets",
-        _ => return Ok(()),
-    };
-    Err(Failure::NotFitted { construct, formula: frame.formula.clone() })
+pub(crate) fn parse(text: &str) -> Result<Formula> {
+    Formula::parse(text).map_err(|error| Failure::table(error, text))
 }
 
-/// The bytes of a file, or of standard input for `-`, and their name in messages.
-fn read(path: &Path, formula: &str) -> Result<(Vec<u8>, String)> {
-    let stdin = path.as_os_str() == "-";
-    let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let bytes = if stdin {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(path)
-    };
-    let refused = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => provi_table::Error::NotFound { path: name.clone() },
-        _ => provi_table::Error::Unreadable { table: name.clone(), reason: error.to_string() },
-    };
-    bytes.map_err(|error| Failure::table(refused(error), formula)).map(|bytes| (bytes, name.clone()))
+fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
+    FrameOptions {
+        missing: match options.missing {
+            Some(MissingName::Error) => Missing::Error,
+            Some(MissingName::Drop) | None => Missing::Drop,
+        },
+        references: options.reference.iter().map(|r| (r.column.clone(), r.level.clone())).collect(),
+        weights: options.weights.clone(),
+        offset: options.offset.clone(),
+        exposure: options.exposure.clone(),
+        standardize,
+    }
 }
 
-/// The named family; without a name, gaussian where a noise is given and bernoulli for a binary response.
-fn family(args: &ModelArgs, frame: &ModelFrame, table: &str) -> Result<Family> {
-    let family = match (args.family, args.noise_sd) {
-        (Some(FamilyName::Gaussian) | None, Some(noise_sd)) => return Ok(Family::Gaussian { noise_sd }),
-        (Some(FamilyName::Gaussian), None) => return Err(Failure::NoNoise),
-        (Some(FamilyName::Bernoulli), _) => Family::Bernoulli,
-        (Some(FamilyName::Probit), _) => Family::Probit,
-        (Some(FamilyName::Poisson), _) => Family::Poisson,
-        (None, None) if is_binary(&frame.response) => Family::Bernoulli,
-        (None, None) => {
+/// Dense, unless there are groups: then a row has a few entries among many columns.
+pub(crate) fn design(rows: &DesignRows) -> Result<Design> {
+    if rows.groups.is_empty() {
+        return Ok(Design::dense(&rows.population, rows.rows, rows.columns)?);
+    }
+    let compressed = rows.compressed();
+    Ok(Design::csr(rows.rows, rows.columns, compressed.starts, compressed.columns, compressed.values)?)
+}
+
+/// The named family, or the one the response speaks of; and whether it was named.
+fn family(options: &ModelOptions, frame: &ModelFrame, table: &str) -> Result<(Family, bool)> {
+    let gaussian = || Family::Gaussian { noise_sd: options.noise_sd.unwrap_or(1.0) };
+    let named = options.family.map(|name| match name {
+        FamilyName::Gaussian => gaussian(),
+        FamilyName::Bernoulli => Family::Bernoulli,
+        FamilyName::Probit => Family::Probit,
+        FamilyName::Binomial => Family::Binomial,
+        FamilyName::Poisson => Family::Poisson,
+    });
+    let family = match named {
+        Some(family) => family,
+        None if frame.trials.is_some() => Family::Binomial,
+        None if options.noise_sd.is_some() => gaussian(),
+        None if is_binary(&frame.response) => Family::Bernoulli,
+        None => {
             return Err(Failure::NoFamily { table: table.to_owned(), column: frame.response_name.clone() });
         }
     };
-    match args.noise_sd {
-        Some(noise_sd) => Err(Failure::StrayNoise { noise_sd, family: family.name() }),
-        None => Ok(family),
+    match (family, options.noise_sd) {
+        (Family::Gaussian { .. }, _) | (_, None) => {}
+        (_, Some(noise_sd)) => return Err(Failure::StrayNoise { noise_sd, family: family.name() }),
+    }
+    match (family == Family::Binomial, frame.trials.is_some()) {
+        (true, false) => Err(Failure::NoTrials { column: frame.response_name.clone() }),
+        (false, true) => Err(Failure::StrayTrials { family: family.name() }),
+        _ => Ok((family, named.is_none())),
     }
 }
 
@@ -139,4 +217,15 @@ fn family(args: &ModelArgs, frame: &ModelFrame, table: &str) -> Result<Family> {
 fn is_binary(response: &[f64]) -> bool {
     let all = |low: f64| response.iter().all(|&y| y.total_cmp(&low).is_eq() || y.total_cmp(&1.0).is_eq());
     all(0.0) || all(-1.0)
+}
+
+/// What is left out of a group term with several columns.
+fn independent_effects(groups: &[GroupTerm]) -> impl Iterator<Item = String> {
+    groups.iter().filter(|group| group.correlated && group.columns.len() > 1).map(|group| {
+        let factor = group.factors.join(":");
+        format!(
+            "the effects of one `{factor}` are independent a priori, as `||` would say: no correlation between {} is modelled",
+            group.columns.join(" and ")
+        )
+    })
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
 use provi::scalar::Positive;
 use provi::{Audit, Auto, Fit, Method, Plan, Planner, Seed};
@@ -10,7 +11,9 @@ use provi::{Audit, Auto, Fit, Method, Plan, Planner, Seed};
 use crate::args::StepArgs;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
+use crate::log::Log;
 use crate::model::Model;
+use crate::output::store::Store;
 use crate::output::summary;
 use crate::progress::Progress;
 use crate::worth::Worth;
@@ -88,36 +91,72 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
     seconds.map(to_duration).transpose()
 }
 
-/// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
-pub(crate) fn run(
-    way: &Way,
-    model: &Model,
-    seed: Seed,
-    audit: &Audit,
-    limit: Option<Duration>,
-    quiet: bool,
-) -> Result<Answer> {
-    let stop = interrupt::watch();
-    if !quiet {
-        eprintln!("{}", summary::announcement(model, way.plan()));
+/// How a run is made and watched.
+pub(crate) struct Run<'a> {
+    pub(crate) seed: Seed,
+    pub(crate) audit: Audit,
+    pub(crate) limit: Option<Duration>,
+    pub(crate) quiet: bool,
+    /// Where checkpoints and the log go.
+    pub(crate) store: Option<&'a Store>,
+    /// Where to take the run up.
+    pub(crate) from: Option<Checkpoint>,
+}
+
+impl Run<'_> {
+    /// Without limit, progress or folder.
+    pub(crate) fn quiet(seed: Seed, audit: Audit) -> Self {
+        Self { seed, audit, limit: None, quiet: true, store: None, from: None }
     }
-    let mut progress = Progress::new(quiet, way.plan().map_or(0, |plan| plan.steps));
+}
+
+/// Between two checkpoints.
+const KEEP_EVERY: Duration = Duration::from_secs(15);
+
+/// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
+pub(crate) fn run(way: &Way, model: &Model, how: Run<'_>) -> Result<Answer> {
+    let stop = interrupt::watch();
+    let mut log = Log::new(how.store);
+    let begin = summary::announcement(model, way.plan());
+    log.say(&begin);
+    if !how.quiet {
+        eprintln!("{begin}");
+    }
+    let mut progress = Progress::new(how.quiet, way.plan().map_or(0, |plan| plan.steps), log);
     let mut observer = |at: &Snapshot| {
         progress.show(at);
         ControlFlow::Continue(())
     };
-    let mut watch =
-        Watch { observer: Some(&mut observer), time_limit: limit, stop: Some(stop), ..Watch::default() };
+    let mut refused = false;
+    let mut save = |at: &Checkpoint| {
+        if let Some(Err(failure)) = how.store.map(|store| store.save_checkpoint(at)).filter(|_| !refused) {
+            // The run is worth more than its checkpoint.
+            refused = true;
+            eprintln!("no checkpoint is kept from here on: {failure}");
+        }
+    };
+    let keeper = how.store.is_some().then_some(Keeper { every: KEEP_EVERY, save: &mut save });
+    let mut watch = Watch {
+        observer: Some(&mut observer),
+        time_limit: how.limit,
+        stop: Some(stop),
+        keeper,
+        from: how.from,
+    };
     let found = match way {
-        Way::Auto(auto) => auto.run_watched(&model.target, seed, &mut watch).map(|certified| {
-            let worth = Worth::of(&certified.audited, model, &certified.fit.gaussian, seed);
+        Way::Auto(auto) => auto.run_watched(&model.target, how.seed, &mut watch).map(|certified| {
+            let worth = Worth::of(&certified.audited, model, &certified.fit.gaussian, how.seed);
             Answer { fit: certified.fit, worth }
         }),
-        Way::Planned(plan) => plan.run_watched(&model.target, seed, &mut watch).map(|fit| {
-            let worth = Worth::measure(model, &fit.gaussian, seed, audit);
+        Way::Planned(plan) => plan.run_watched(&model.target, how.seed, &mut watch).map(|fit| {
+            let worth = Worth::measure(model, &fit.gaussian, how.seed, &how.audit);
             Answer { fit, worth }
         }),
     };
-    progress.finish();
+    progress.finish(&match &found {
+        Ok(answer) if answer.fit.stopped_early => format!("stopped early after {} steps", answer.fit.steps),
+        Ok(answer) => format!("finished after {} steps", answer.fit.steps),
+        Err(error) => format!("failed: {error}"),
+    });
     Ok(found?)
 }

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use clap::ValueEnum;
-use provi::Gaussian;
+use provi::{Gaussian, Matrix};
 
-use crate::args::{FamilyName, ModelArgs};
 use crate::failure::{Failure, Result};
 use crate::given::Given;
-use crate::model::Model;
+use crate::model::{Data, Model, Scale};
+use crate::options::ModelOptions;
 use crate::output::fit_file::FitFile;
 
 /// A fit of provi.
@@ -29,10 +28,34 @@ impl Stored {
 
     /// The model again, from the data it was fitted to; from other data only if `force`.
     pub(crate) fn model(&self, data: &Path, force: bool) -> Result<Model> {
-        Model::read_if(&model_args(&self.file, data)?, |found| {
-            if force { Ok(()) } else { refuse_other_data(&self.file, found) }
-        })
+        let data = Data::read(data).map_err(|error| Failure::table(error, &self.file.model.formula))?;
+        if !force {
+            refuse_other_data(&self.file, &data.sha256)?;
+        }
+        rebuild(&self.file, &data, &self.file.model.formula, &self.file.model.options)
     }
+}
+
+/// The model of a file, with perhaps other options, from its data.
+pub(crate) fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOptions) -> Result<Model> {
+    let record = &file.model;
+    let prior = match &record.prior_covariance {
+        Some(rows) if options.prior_covariance == record.options.prior_covariance => {
+            let matrix = Matrix::new(rows.len(), rows.len(), rows.concat())?;
+            let mean = record.prior_mean.get(..rows.len()).unwrap_or_default();
+            Some(Gaussian::from_covariance(mean, matrix)?)
+        }
+        _ => None,
+    };
+    let mut model = Model::build(data, formula, options, prior.as_ref())?;
+    // A scale at the value it was chosen at is still one that was chosen.
+    for scale in &mut model.scales {
+        let same = |old: &&Scale| old.name == scale.name && (old.sd - scale.sd).abs() <= 0.0;
+        if let Some(old) = record.scales.iter().find(same) {
+            (scale.origin, scale.vanishing) = (old.origin, old.vanishing);
+        }
+    }
+    Ok(model)
 }
 
 /// The words of `certify`, put for those who have nothing to certify.
@@ -49,22 +72,4 @@ pub(crate) fn refuse_other_data(file: &FitFile, found: &str) -> Result<()> {
         return Ok(());
     }
     Err(Failure::OtherData { stored: file.model.data_sha256.clone(), found: found.to_owned() })
-}
-
-/// The options that make the file's model.
-pub(crate) fn model_args(file: &FitFile, data: &Path) -> Result<ModelArgs> {
-    let (model, prior) = (&file.model, &file.model.prior);
-    if prior.distribution != "normal" || prior.mean.abs() > 0.0 {
-        let found = format!("{}({}, {})", prior.distribution, prior.mean, prior.sd);
-        return Err(Failure::UnknownModel { what: "prior", found });
-    }
-    let family = FamilyName::from_str(&model.family, false)
-        .map_err(|_| Failure::UnknownModel { what: "family", found: model.family.clone() })?;
-    Ok(ModelArgs {
-        data: data.to_owned(),
-        formula: model.formula.clone(),
-        family: Some(family),
-        noise_sd: model.noise_sd,
-        prior_scale: prior.sd,
-    })
 }

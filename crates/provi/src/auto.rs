@@ -202,7 +202,8 @@ impl Run<'_, '_> {
         let (mut keeper, mut kept) = (watch.keeper.take(), begin);
         let solution = solver.run_from(target, &start, &mut |look, q| {
             let step = first + look.iteration as u64;
-            let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo };
+            let gap = look.proved.then_some(look.gap);
+            let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo, gap };
             // A run taken up again sees its first place for the second time.
             if trace.last().is_none_or(|last| last.step < step) {
                 trace.push(snapshot);
@@ -253,6 +254,7 @@ impl Run<'_, '_> {
                 steps: self.auto.evaluations,
                 gamma: 1.0,
                 neg_elbo: ascent.neg_elbo_estimate(),
+                gap: None,
             };
             self.trace.push(snapshot);
             stopped = self.watch.see(&snapshot, self.begin).is_break();

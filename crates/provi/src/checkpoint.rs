@@ -76,7 +76,10 @@ impl Checkpoint {
         }
         word(self.trace.len() as u64);
         for at in &self.trace {
-            [at.step, at.steps, at.gamma.to_bits(), at.neg_elbo.to_bits()].into_iter().for_each(&mut word);
+            let gap = at.gap.unwrap_or(f64::NAN);
+            [at.step, at.steps, at.gamma.to_bits(), at.neg_elbo.to_bits(), gap.to_bits()]
+                .into_iter()
+                .for_each(&mut word);
         }
         let sum = checksum(&out);
         out.extend_from_slice(&sum.to_le_bytes());
@@ -107,7 +110,8 @@ impl Checkpoint {
             .map(|_| {
                 let (step, steps) = (next()?, next()?);
                 let (gamma, neg_elbo) = (f64::from_bits(next()?), f64::from_bits(next()?));
-                Ok(Snapshot { step, steps, gamma, neg_elbo })
+                let gap = Some(f64::from_bits(next()?)).filter(|gap| !gap.is_nan());
+                Ok(Snapshot { step, steps, gamma, neg_elbo, gap })
             })
             .collect::<Result<Vec<_>>>()?;
         let average = AverageState { mean, count, coefficient: f64::from_bits(coefficient) };
@@ -131,7 +135,7 @@ mod tests {
             step: 1 << 40,
             parameters: vec![1.5, -0.0, f64::MIN_POSITIVE],
             average: AverageState { mean: vec![0.1, 0.2, 0.3], count: 7, coefficient: 0.125 },
-            trace: vec![Snapshot { step: 3, steps: 9, gamma: 1e-3, neg_elbo: f64::INFINITY }],
+            trace: vec![Snapshot { step: 3, steps: 9, gamma: 1e-3, neg_elbo: f64::INFINITY, gap: Some(0.5) }],
             seconds: 0.25,
         }
     }

@@ -71,6 +71,9 @@ pub struct Snapshot {
     pub gamma: f64,
     /// An estimate of f from the draws since the last snapshot: noisy, and behind by half that stretch.
     pub neg_elbo: f64,
+    /// What f − f* is proved to be at most, where that is known on the way.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub gap: Option<f64>,
 }
 
 /// The negative ELBO of an answer.
@@ -354,7 +357,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         }
         let entropy = F::log_det(dim, &progress.w[dim..]).unwrap_or(f64::NAN) + entropy_constant(dim);
         let neg_elbo = self.sum / self.count.max(1) as f64 - entropy;
-        let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo };
+        let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo, gap: None };
         (self.sum, self.count) = (0.0, 0);
         self.trace.push(snapshot);
         self.watch.show(&snapshot)

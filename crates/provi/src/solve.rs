@@ -84,8 +84,10 @@ pub struct Look {
     pub iteration: usize,
     /// f, with every constant.
     pub neg_elbo: f64,
-    /// f − f*: a bound if [`Solution::gap`] is there, otherwise half the squared natural decrement, an estimate.
+    /// f − f*: a bound if `proved`, otherwise half the squared natural decrement, an estimate.
     pub gap: f64,
+    /// Whether the gap is a bound.
+    pub proved: bool,
 }
 
 /// Sees where a solver stands, with q there, before each iteration; may break.
@@ -151,7 +153,10 @@ impl Solver {
         let (mut history, mut idle) = (Vec::new(), 0);
         let mut iteration = 0;
         let stop = loop {
-            let look = Look { iteration, neg_elbo: now.neg_elbo, gap: now.gap };
+            let proved = objective.metric.as_ref().is_some_and(|metric| {
+                metric.provenance.weakest(now.moments.provenance) == Provenance::Proved
+            });
+            let look = Look { iteration, neg_elbo: now.neg_elbo, gap: now.gap, proved };
             history.push(look);
             if now.gap <= self.goal {
                 break Stop::Reached;

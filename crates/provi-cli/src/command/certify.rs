@@ -4,11 +4,12 @@ use provi::{Audit, Certificate, Seed, Target};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::args::{CertifyArgs, FamilyName, ModelArgs, PRIOR_SCALE};
+use crate::args::CertifyArgs;
 use crate::claims::{self, Claim, Verdict};
 use crate::failure::{Failure, Result};
 use crate::given::Given;
-use crate::model::Model;
+use crate::model::{self, Data, Model};
+use crate::options::ModelOptions;
 use crate::output::columns::{Columns, Side};
 use crate::output::fit_file::{EstimatesRecord, FitFile, to_json};
 use crate::output::table::LEVEL;
@@ -21,9 +22,17 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     let given = Given::read(&args.fit)?;
     let record = given.record.as_deref();
     let claimed = record.filter(|_| !args.force);
-    let model = Model::read_if(&model_args(args, record)?, |found| {
-        claimed.map_or(Ok(()), |record| stored::refuse_other_data(record, found))
-    })?;
+    let formula =
+        args.formula.clone().or(record.map(|r| r.model.formula.clone())).ok_or(Failure::NoFormula)?;
+    model::parse(&formula)?;
+    let data = Data::read(&args.data).map_err(|error| Failure::table(error, &formula))?;
+    if let Some(record) = claimed {
+        stored::refuse_other_data(record, &data.sha256)?;
+    }
+    let model = match record {
+        Some(record) => stored::rebuild(record, &data, &formula, &options(args, record))?,
+        None => Model::build(&data, &formula, &args.model, None)?,
+    };
     if let Some(record) = claimed {
         refuse_another_model(record, &model)?;
     }
@@ -60,7 +69,7 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
             origin(&given),
             summary::model(&model),
             table::posterior(&table::coefficients(&q, &worth.certificate)?, LEVEL)?,
-            certificate::describe(&worth.certificate),
+            certificate::describe(&worth.certificate, summary::condition(&json::model(&model)).as_deref()),
             estimates::describe(&json::estimates(&worth.estimates))
         );
         if !claims.is_empty() {
@@ -75,33 +84,22 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     Ok(Outcome { text, proved: reproduced && accurate })
 }
 
-/// The model of the file; what the command line says goes first.
-fn model_args(args: &CertifyArgs, record: Option<&FitFile>) -> Result<ModelArgs> {
-    let stored = record.map(|record| stored::model_args(record, &args.data)).transpose()?;
-    let family = args.family.or(stored.as_ref().and_then(|m| m.family));
+/// The options of the file; what the command line says goes first.
+fn options(args: &CertifyArgs, record: &FitFile) -> ModelOptions {
+    let stored = record.model.options.clone();
     // Another family than the file's does not inherit its noise.
-    let noise_sd = stored.as_ref().and_then(|m| m.noise_sd).filter(|_| family == Some(FamilyName::Gaussian));
-    let formula = stored.as_ref().map(|m| m.formula.clone());
-    Ok(ModelArgs {
-        data: args.data.clone(),
-        formula: args.formula.clone().or(formula).ok_or(Failure::NoFormula)?,
-        family,
-        noise_sd: args.noise_sd.or(noise_sd),
-        prior_scale: args.prior_scale.or(stored.map(|m| m.prior_scale)).unwrap_or(PRIOR_SCALE),
-    })
+    let another = args.model.family.is_some() && args.model.family != stored.family;
+    let noise_sd = stored.noise_sd.filter(|_| !another);
+    args.model.over(ModelOptions { noise_sd, ..stored })
 }
 
 /// Another model than the fit's is a mistake, unless it is meant.
 fn refuse_another_model(record: &FitFile, model: &Model) -> Result<()> {
-    let (old, prior) = (&record.model, &record.model.prior);
-    let number = |x: Option<f64>| x.map_or("none".to_owned(), |x| x.to_string());
-    let pairs = [
-        ("formula", old.formula.clone(), model.formula.clone()),
-        ("family", old.family.clone(), model.family.name().to_owned()),
-        ("prior scale", prior.sd.to_string(), model.prior_scale.to_string()),
-        ("noise sd", number(old.noise_sd), number(model.noise_sd())),
-    ];
-    match pairs.into_iter().find(|(_, stored, given)| stored != given) {
+    if record.model.formula != model.formula {
+        let (stored, given) = (record.model.formula.clone(), model.formula.clone());
+        return Err(Failure::OtherModel { what: "formula".to_owned(), stored, given });
+    }
+    match record.model.options.difference(&model.options) {
         Some((what, stored, given)) => Err(Failure::OtherModel { what, stored, given }),
         None => Ok(()),
     }

@@ -11,9 +11,9 @@ use super::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
 use crate::output::fit_file::{FitFile, to_json};
-use crate::output::number::{decimals, outward_pair, plain};
-use crate::output::style;
+use crate::output::number::{decimals, outward_pair};
 use crate::output::wrap::wrapped;
+use crate::output::{style, summary};
 use crate::stored::Stored;
 
 const HELP: &str = "\
@@ -107,16 +107,13 @@ fn notes(entries: &[Entry]) -> Vec<String> {
         (found.len() > 1).then(|| found.join(", "))
     };
     let mut notes = Vec::new();
-    let noise = |file: &FitFile| file.model.noise_sd.map_or("none".to_owned(), plain);
-    if let Some(found) = differs(&noise) {
+    let scales = |file: &FitFile| summary::condition(&file.model).unwrap_or("unconditional".to_owned());
+    if let Some(found) = differs(&scales) {
         notes.push(format!(
-            "the fixed noise sd differs ({found}): each evidence is conditional on its own, so a difference may be the noise's"
+            "the scales differ ({found}): each evidence is conditional on its own, and a maximised scale flatters its model"
         ));
     }
-    let prior = |file: &FitFile| {
-        let prior = &file.model.prior;
-        format!("{}({}, {})", prior.distribution, plain(prior.mean), plain(prior.sd))
-    };
+    let prior = |file: &FitFile| file.model.prior.join(" and ");
     if let Some(found) = differs(&prior) {
         notes.push(format!(
             "the fixed prior differs ({found}): the evidence weighs the prior as much as the likelihood"

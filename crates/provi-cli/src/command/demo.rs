@@ -1,33 +1,28 @@
 //! `provi demo`: an embedded data set, from table to certificate.
 
 use provi::{Auto, Seed};
-use provi_table::Formula;
 
 use super::Outcome;
-use crate::args::{DemoArgs, ModelArgs};
-use crate::failure::{Failure, Result};
-use crate::model::Model;
+use crate::args::DemoArgs;
+use crate::failure::Result;
+use crate::model::{Data, Model};
+use crate::options::ModelOptions;
 use crate::output::describe::describe;
 use crate::output::json;
 use crate::output::table::LEVEL;
-use crate::run::{self, Way};
+use crate::run::{self, Run, Way};
 
 const DATA: &[u8] = include_bytes!("../../data/tumours.csv");
 const FORMULA: &str = "benign ~ .";
 
 pub(crate) fn execute(args: &DemoArgs) -> Result<Outcome> {
-    let options = ModelArgs {
-        data: "tumours.csv".into(),
-        formula: FORMULA.to_owned(),
-        family: None,
-        noise_sd: None,
-        prior_scale: 1.0,
-    };
-    let formula = Formula::parse(FORMULA).map_err(|error| Failure::table(error, FORMULA))?;
-    let model = Model::from_bytes(DATA, "tumours.csv".to_owned(), &formula, &options)?;
+    let options = ModelOptions { prior_scale: Some(1.0), ..ModelOptions::default() };
+    let data = Data::new(DATA.to_vec(), "tumours.csv".to_owned());
+    let model = Model::build(&data, FORMULA, &options, None)?;
     let auto = Auto::default();
     let audit = auto.audit;
-    let answer = run::run(&Way::Auto(auto), &model, Seed(0), &audit, None, args.quiet)?;
+    let how = Run { quiet: args.quiet, ..Run::quiet(Seed(0), audit) };
+    let answer = run::run(&Way::Auto(auto), &model, how)?;
     let file = json::fit_file(&model, None, &answer)?;
     Ok(Outcome::said(format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}\n\

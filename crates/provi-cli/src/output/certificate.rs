@@ -12,7 +12,8 @@ const INDENT: usize = 24;
 const LITTLE: f64 = 0.1;
 const NOTHING: f64 = 1.0;
 
-pub(crate) fn describe(c: &Certificate) -> String {
+/// `condition` says what all of it is conditional on.
+pub(crate) fn describe(c: &Certificate, condition: Option<&str>) -> String {
     let rows = [
         ("gap to best Gaussian", value(&c.gap, " nats")),
         ("KL to posterior", value(&c.kl, " nats")),
@@ -23,6 +24,9 @@ pub(crate) fn describe(c: &Certificate) -> String {
     let width = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).map(|(v, _)| v.chars().count()).max();
     let width = width.unwrap_or(0);
     let mut text = wrapped("certificate  ", 13, &headline(c));
+    if let Some(condition) = condition {
+        text.push_str(&wrapped("             ", 13, condition));
+    }
     for (name, row) in rows {
         let name = format!("  {name:<22}");
         match row {

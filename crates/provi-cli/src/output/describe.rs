@@ -3,6 +3,7 @@
 use provi::Gaussian;
 
 use super::fit_file::FitFile;
+use super::number::grouped;
 use super::{certificate, estimates, summary, table};
 use crate::contrast;
 use crate::failure::Result;
@@ -11,11 +12,23 @@ use crate::failure::Result;
 pub(crate) fn describe(file: &FitFile, q: &Gaussian, level: f64) -> Result<String> {
     let mut parts = vec![summary::recorded_model(&file.model, file.names.len())];
     if let Some(certificate) = &file.certificate {
-        parts.push(table::posterior(&table::coefficients(q, certificate)?, level)?);
+        let mut rows = table::coefficients(q, certificate)?;
+        let groups = rows.len().saturating_sub(file.model.population);
+        if file.model.population > 0 {
+            rows.truncate(file.model.population);
+        }
+        parts.push(table::posterior(&rows, level)?);
+        if file.model.population > 0 && groups > 0 {
+            parts.push(format!(
+                "{} effects of groups; `provi summary DIR --groups` shows them\n",
+                grouped(groups as u64)
+            ));
+        }
         parts.push(table::contrasts(&contrast::rows(file), level)?);
     }
     parts.push(summary::run(file));
-    parts.extend(file.certificate.as_ref().map(certificate::describe));
+    let condition = summary::condition(&file.model);
+    parts.extend(file.certificate.as_ref().map(|c| certificate::describe(c, condition.as_deref())));
     parts.extend(file.estimates.as_ref().map(estimates::describe));
     parts.retain(|part| !part.is_empty());
     Ok(parts.join("\n"))

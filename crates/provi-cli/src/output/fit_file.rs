@@ -2,11 +2,16 @@
 
 use std::io::{self, Write};
 
+use provi::checks::Checks;
 use provi::functional::{Functional, MomentBounds};
 use provi::plan::Norm;
+use provi_table::{Dropped, Recipe};
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+
+use crate::model::Scale;
+use crate::options::ModelOptions;
 
 /// The schema's name.
 pub(crate) const SCHEMA: &str = "provi-fit/1";
@@ -62,6 +67,9 @@ pub(crate) struct FitFile {
     /// What bounds the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
     #[serde(default)]
     pub(crate) moment_bounds: Option<MomentBounds>,
+    /// The model held against its data.
+    #[serde(default)]
+    pub(crate) checks: Option<Checks>,
     /// The contrasts that were asked for.
     #[serde(default)]
     pub(crate) contrasts: Vec<ContrastRecord>,
@@ -87,21 +95,45 @@ pub(crate) struct ModelRecord {
     pub(crate) family_chosen: bool,
     /// Canonical, with `.` written out.
     pub(crate) formula: String,
-    pub(crate) prior: PriorRecord,
-    /// σ of the gaussian family.
-    pub(crate) noise_sd: Option<f64>,
-    pub(crate) rows: usize,
+    /// Of a response of text: the level that counts as 1.
+    #[serde(default)]
+    pub(crate) success: Option<String>,
+    /// The file's name as it was given.
+    #[serde(default)]
+    pub(crate) data: String,
     /// SHA-256 of the data file's bytes.
     pub(crate) data_sha256: String,
-}
-
-/// The prior of every coefficient.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PriorRecord {
-    /// "normal".
-    pub(crate) distribution: String,
-    pub(crate) mean: f64,
-    pub(crate) sd: f64,
+    /// Rows in use.
+    pub(crate) rows: usize,
+    #[serde(default)]
+    pub(crate) dropped: Dropped,
+    #[serde(default)]
+    pub(crate) warnings: Vec<String>,
+    /// Population coefficients; those of the groups follow.
+    #[serde(default)]
+    pub(crate) population: usize,
+    /// The population's prior in words.
+    #[serde(default)]
+    pub(crate) prior: Vec<String>,
+    /// Mean and sd of each coefficient's prior.
+    #[serde(default)]
+    pub(crate) prior_mean: Vec<f64>,
+    #[serde(default)]
+    pub(crate) prior_sd: Vec<f64>,
+    /// The population's prior covariance, if it came from a file.
+    #[serde(default)]
+    pub(crate) prior_covariance: Option<Vec<Vec<f64>>>,
+    /// σ of the gaussian family.
+    pub(crate) noise_sd: Option<f64>,
+    /// What the posterior is conditional on.
+    #[serde(default)]
+    pub(crate) scales: Vec<Scale>,
+    /// Options that make this model again, every scale at its value.
+    #[serde(default)]
+    pub(crate) options: ModelOptions,
+    /// How the design is made of a table.
+    #[serde(default)]
+    pub(crate) recipe: Option<Recipe>,
 }
 
 /// Estimates, not bounds; null where infinite, or where there are none.
@@ -163,6 +195,9 @@ pub(crate) struct TracePoint {
     pub(crate) gamma: f64,
     /// A noisy estimate; null where it was not finite.
     pub(crate) neg_elbo: Option<f64>,
+    /// What the gap to the best Gaussian was proved to be at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gap: Option<f64>,
 }
 
 impl FitFile {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::fit_file::{
     BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, LARGEST_COVARIANCE, LARGEST_METRIC, ModelRecord,
-    PriorRecord, SCHEMA, TracePoint,
+    SCHEMA, TracePoint,
 };
 use super::{sha256, store::FACTOR};
 use crate::failure::Result;
@@ -46,20 +46,38 @@ pub(crate) fn fit_file(model: &Model, plan: Option<&Plan>, answer: &Answer) -> R
         certificate: Some(answer.worth.certificate.clone()),
         estimates: Some(estimates(&answer.worth.estimates)),
         moment_bounds: answer.worth.moment_bounds.clone().filter(|_| model.dim() <= LARGEST_METRIC),
+        checks: None,
         contrasts: Vec::new(),
     })
 }
 
 /// What was fitted to what.
 pub(crate) fn model(model: &Model) -> ModelRecord {
+    // A prior whose marginals cannot be computed has been refused before.
+    let marginals = model.target.prior().marginals(model.dim()).unwrap_or_default();
+    let (prior_mean, prior_sd) = marginals.into_iter().unzip();
     ModelRecord {
         family: model.family.name().to_owned(),
         family_chosen: model.family_chosen,
         formula: model.formula.clone(),
-        prior: PriorRecord { distribution: "normal".to_owned(), mean: 0.0, sd: model.prior_scale },
-        noise_sd: model.noise_sd(),
-        rows: model.rows,
+        success: model.success.clone(),
+        data: model.data_name.clone(),
         data_sha256: model.data_sha256.clone(),
+        rows: model.rows,
+        dropped: model.dropped.clone(),
+        warnings: model.warnings.clone(),
+        population: model.population,
+        prior: model.prior_lines(),
+        prior_mean,
+        prior_sd,
+        prior_covariance: model.prior_gaussian.as_ref().map(|prior| {
+            let covariance = prior.covariance();
+            (0..model.population).map(|i| covariance.row(i).to_vec()).collect()
+        }),
+        noise_sd: model.noise_sd(),
+        scales: model.scales.clone(),
+        options: model.options.clone(),
+        recipe: Some(model.recipe.clone()),
     }
 }
 
@@ -109,7 +127,7 @@ pub(crate) fn bound(promise: &Promise, constants: Option<&Constants>) -> BoundRe
 
 fn point(at: &Snapshot) -> TracePoint {
     let neg_elbo = at.neg_elbo.is_finite().then_some(at.neg_elbo);
-    TracePoint { step: at.step, gamma: at.gamma, neg_elbo }
+    TracePoint { step: at.step, gamma: at.gamma, neg_elbo, gap: at.gap.filter(|gap| gap.is_finite()) }
 }
 
 /// The library's own word for one of its enums.
@@ -120,25 +138,19 @@ fn word(value: impl Serialize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{ModelArgs, StepArgs};
+    use crate::args::StepArgs;
+    use crate::model::Data;
+    use crate::options::ModelOptions;
     use crate::output::store::Store;
-    use crate::run::{self, Aim, Way};
+    use crate::run::{self, Aim, Run, Way};
 
     fn fitted() -> (FitFile, Fit) {
-        let args = ModelArgs {
-            data: "t.csv".into(),
-            formula: "y ~ x".to_owned(),
-            family: None,
-            noise_sd: None,
-            prior_scale: 2.5,
-        };
-        let formula = args.formula.parse().unwrap();
-        let table = b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n";
-        let model = Model::from_bytes(table, "t.csv".to_owned(), &formula, &args).unwrap();
+        let data = Data::new(b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n".to_vec(), "t.csv".to_owned());
+        let model = Model::build(&data, "y ~ x", &ModelOptions::default(), None).unwrap();
         let planner = run::planner(provi::Method::ProjStl, &StepArgs::default());
         let plan = Aim::Practice(Some(20)).plan(&model, &planner).unwrap();
         let way = Way::Planned(Box::new(plan));
-        let answer = run::run(&way, &model, provi::Seed(1), &provi::Audit::default(), None, true).unwrap();
+        let answer = run::run(&way, &model, Run::quiet(provi::Seed(1), provi::Audit::default())).unwrap();
         (fit_file(&model, way.plan(), &answer).unwrap(), answer.fit)
     }
 

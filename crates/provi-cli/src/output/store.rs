@@ -5,10 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use provi::Fit;
+use provi::checkpoint::Checkpoint;
 
 use super::fit_file::FitFile;
 use super::json::factor_bytes;
 use crate::failure::{Failure, Result};
+use crate::run_file::RunFile;
 
 /// The fit.
 const FIT: &str = "fit.json";
@@ -16,11 +18,20 @@ const FIT: &str = "fit.json";
 /// The factor of a large fit.
 pub(crate) const FACTOR: &str = "factor.f64";
 
+/// The options, for `provi fit --config`.
+pub(crate) const RUN: &str = "run.toml";
+
+/// What `provi fit --resume` goes on from.
+const CHECKPOINT: &str = "checkpoint.bin";
+
+/// What happened when.
+const LOG: &str = "log.txt";
+
 /// Draws for ArviZ.
 pub(crate) const DRAWS: &str = "draws.zarr";
 
 /// A folder that may be written to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Store {
     dir: PathBuf,
 }
@@ -36,6 +47,54 @@ impl Store {
         let probe = temporary(&store.fit_path());
         File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|error| refused(dir, &error))?;
         Ok(store)
+    }
+
+    /// A folder in which a fit was begun.
+    pub(crate) fn reopen(dir: &Path) -> Result<(Self, Option<Checkpoint>)> {
+        let nothing = |reason: String| Failure::NothingToResume { path: dir.to_owned(), reason };
+        let store = Self { dir: dir.to_owned() };
+        if !store.dir.join(RUN).exists() {
+            return Err(nothing(format!("there is no {RUN}")));
+        }
+        let checkpoint = match fs::read(dir.join(CHECKPOINT)) {
+            Ok(bytes) => Some(Checkpoint::from_bytes(&bytes).map_err(|error| nothing(error.to_string()))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && store.fit_path().exists() => {
+                return Err(nothing("its fit is finished".to_owned()));
+            }
+            // Killed before the first checkpoint: from the beginning, then.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(nothing(format!("{CHECKPOINT}: {error}"))),
+        };
+        Ok((store, checkpoint))
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn run_path(&self) -> PathBuf {
+        self.dir.join(RUN)
+    }
+
+    pub(crate) fn log_path(&self) -> PathBuf {
+        self.dir.join(LOG)
+    }
+
+    /// The options, before the run: whatever becomes of it, it can be made again.
+    pub(crate) fn begin(&self, run: &RunFile) -> Result<()> {
+        for old in [CHECKPOINT, LOG] {
+            let _ = fs::remove_file(self.dir.join(old));
+        }
+        write_file(&self.run_path(), run.to_toml()?.as_bytes())
+    }
+
+    pub(crate) fn save_checkpoint(&self, at: &Checkpoint) -> Result<()> {
+        write_file(&self.dir.join(CHECKPOINT), &at.to_bytes())
+    }
+
+    /// A run that came to its end needs no checkpoint.
+    pub(crate) fn forget_checkpoint(&self) {
+        let _ = fs::remove_file(self.dir.join(CHECKPOINT));
     }
 
     pub(crate) fn fit_path(&self) -> PathBuf {

@@ -8,7 +8,7 @@ use super::fit_file::{BoundRecord, FitFile, ModelRecord};
 use super::json;
 use super::number::{above, grouped, plain};
 use super::wrap::wrapped;
-use crate::model::Model;
+use crate::model::{Model, Origin, Scale};
 
 /// Family, formula, rows and prior.
 pub(crate) fn model(model: &Model) -> String {
@@ -17,26 +17,92 @@ pub(crate) fn model(model: &Model) -> String {
 
 /// The same from a file.
 pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String {
-    let chosen =
-        if model.family_chosen && model.noise_sd.is_none() { ", as the response is binary" } else { "" };
-    format!(
-        "model  {}{chosen}\n{}       {}, {}\nprior  {}({}, {}) on every coefficient\n",
-        family(model),
+    let chosen = match (model.family_chosen, model.family.as_str(), &model.success) {
+        (true, "bernoulli", _) => ", as the response is binary",
+        (true, "binomial", _) => ", as the response has trials",
+        _ => "",
+    };
+    let success = model.success.as_ref().map_or(String::new(), |level| format!("; `{level}` counts as 1"));
+    let groups = coefficients.saturating_sub(model.population);
+    let groups = match (model.population, groups) {
+        (0, _) | (_, 0) => String::new(),
+        (population, groups) => {
+            format!(
+                ": {} of the population, {} of groups",
+                grouped(population as u64),
+                grouped(groups as u64)
+            )
+        }
+    };
+    let dropped = match model.dropped.rows {
+        0 => String::new(),
+        rows => format!("; {} with missing values left out", counted(rows as u64, "row")),
+    };
+    let mut text = format!(
+        "model  {}{chosen}{success}\n{}{}",
+        family(&model.family),
         wrapped("       ", 9, &formula(&model.formula)),
-        counted(model.rows as u64, "row"),
-        counted(coefficients as u64, "coefficient"),
-        model.prior.distribution,
-        plain(model.prior.mean),
-        plain(model.prior.sd),
-    )
+        wrapped(
+            "       ",
+            9,
+            &format!(
+                "{}, {}{groups}{dropped}",
+                counted(model.rows as u64, "row"),
+                counted(coefficients as u64, "coefficient")
+            )
+        ),
+    );
+    for (i, prior) in model.prior.iter().enumerate() {
+        text.push_str(&wrapped(if i == 0 { "prior  " } else { "       " }, 9, prior));
+    }
+    for (i, scale) in model.scales.iter().enumerate() {
+        text.push_str(&wrapped(if i == 0 { "given  " } else { "       " }, 9, &describe_scale(scale)));
+    }
+    if !model.scales.is_empty() {
+        let note = "what follows is conditional on that: the posterior has no uncertainty about it";
+        text.push_str(&wrapped("       ", 9, note));
+    }
+    for warning in &model.warnings {
+        text.push_str(&wrapped("note   ", 7, warning));
+    }
+    text
 }
 
-fn family(model: &ModelRecord) -> String {
-    match (model.family.as_str(), model.noise_sd) {
-        (family, Some(noise_sd)) => format!("{family}, noise sd {}", plain(noise_sd)),
-        ("bernoulli", _) => "bernoulli (logistic regression)".to_owned(),
-        ("poisson", _) => "poisson (log link)".to_owned(),
-        (other, _) => other.to_owned(),
+/// A scale, and who said it.
+fn describe_scale(scale: &Scale) -> String {
+    let what = match scale.is_noise() {
+        true => format!("noise sd {}", plain(scale.sd)),
+        false => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
+    };
+    match (scale.origin, scale.vanishing) {
+        (Origin::Given, _) => format!("{what}, fixed"),
+        (Origin::Maximised, false) => format!("{what}, which maximises the ELBO"),
+        (Origin::Maximised, true) => {
+            format!("{what}, on its way to 0 as the ELBO grows: these groups do not differ visibly")
+        }
+    }
+}
+
+/// The scales in one line, for statements that are conditional on them.
+pub(crate) fn condition(model: &ModelRecord) -> Option<String> {
+    let one = |scale: &Scale| {
+        let name = if scale.is_noise() { "noise" } else { &scale.name };
+        let how = match scale.origin {
+            Origin::Given => "fixed",
+            Origin::Maximised => "maximised",
+        };
+        format!("{name} sd = {} ({how})", plain(scale.sd))
+    };
+    let all: Vec<String> = model.scales.iter().map(one).collect();
+    (!all.is_empty()).then(|| format!("conditional on {}", all.join(", ")))
+}
+
+fn family(name: &str) -> String {
+    match name {
+        "bernoulli" => "bernoulli (logistic regression)".to_owned(),
+        "binomial" => "binomial (logit link)".to_owned(),
+        "poisson" => "poisson (log link)".to_owned(),
+        other => other.to_owned(),
     }
 }
 

@@ -1,0 +1,255 @@
+//! `provi predict`: what a fit says about new rows.
+
+use std::path::PathBuf;
+
+use clap::Args as Group;
+use provi::predict::{Prediction, Rows, predict, responses};
+use provi::target::Family;
+use provi::{Matrix, Seed};
+use provi_table::{Missing, NewLevels, NewRows};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::failure::{Failure, Result};
+use crate::given::Given;
+use crate::model::{self, Data};
+use crate::options::{FamilyName, MissingName};
+use crate::output::columns::{Columns, Side};
+use crate::output::fit_file::{FitFile, to_json};
+use crate::output::number::{bound, grouped, plain};
+use crate::output::style;
+use crate::output::wrap::wrapped;
+
+const HELP: &str = "\
+For each row of NEW: the mean response under the posterior (a probability, a
+rate or a value) with the interval of that mean. The interval speaks of the
+mean, not of single observations; --draws gives draws of those, noise included.
+Probabilities are certified: the posterior's own differs by at most the
+certified total variation, which stands below the table.
+
+Examples:
+  provi predict wells.fit new.csv
+  provi predict wells.fit new.csv --level 0.9 --csv > predictions.csv
+  provi predict wells.fit new.csv --draws 1000 --csv > draws.csv
+  provi predict clinics.fit new.csv --new-levels population";
+
+#[derive(Debug, Group)]
+#[command(after_help = HELP)]
+pub(crate) struct PredictArgs {
+    /// The fit: fit.json or its folder
+    fit: PathBuf,
+    /// The new rows: CSV, TSV (also gzipped) or Parquet, or - for standard input
+    new: PathBuf,
+    /// Probability of the interval
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    level: f64,
+    /// What becomes of groups that the fitted data did not have
+    #[arg(long, value_enum, default_value_t = NewGroups::Refuse)]
+    new_levels: NewGroups,
+    /// What becomes of rows with missing values [default: error]
+    #[arg(long)]
+    missing: Option<MissingName>,
+    /// Draw N responses for each row instead
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    draws: Option<u32>,
+    /// What makes the draws repeatable
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum NewGroups {
+    /// They are refused
+    Refuse,
+    /// They are predicted from the population, with the spread between groups added
+    Population,
+}
+
+/// Rows on screen before the rest is left to --csv.
+const MOST_ROWS: usize = 50;
+
+/// What --json prints.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    level: f64,
+    /// What the posterior's own probabilities may be off by; null where nothing is certified.
+    tv_bound: Option<f64>,
+    lines: Vec<usize>,
+    predictions: Vec<Prediction>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    draws: Vec<Vec<f64>>,
+}
+
+pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
+    let given = Given::read(&args.fit)?;
+    let record = given.record.as_deref().ok_or(Failure::NoRecipe)?;
+    let recipe = record.model.recipe.as_ref().ok_or(Failure::NoRecipe)?;
+    let q = given.gaussian(&record.names)?;
+    let refuse = |error| Failure::table(error, &record.model.formula);
+    let data = Data::read(&args.new).map_err(refuse)?;
+    let table = data.table().map_err(refuse)?;
+    let new_levels = match args.new_levels {
+        NewGroups::Refuse => NewLevels::Refuse,
+        NewGroups::Population => NewLevels::Population,
+    };
+    let missing = match args.missing {
+        Some(MissingName::Drop) => Missing::Drop,
+        Some(MissingName::Error) | None => Missing::Error,
+    };
+    let new = recipe.rows_with(&table, new_levels, missing).map_err(refuse)?;
+    let design = model::design(&new.design)?;
+    let extra = extra_variance(record, &new);
+    let rows =
+        Rows { offsets: new.offsets.as_deref(), extra_variance: extra.as_deref(), ..Rows::new(&design) };
+    let family = family(record)?;
+    let predictions = predict(family, &q, &rows, args.level)?;
+    let draws = match args.draws {
+        Some(count) => {
+            let flat = responses(family, &q, &rows, count as usize, Seed(args.seed))?;
+            Some(Matrix::new(count as usize, design.rows(), flat)?)
+        }
+        None => None,
+    };
+    let tv = record.certificate.as_ref().and_then(|c| c.tv.bound);
+    let text = if args.json {
+        to_json(&Report {
+            schema: "provi-predictions/1",
+            level: args.level,
+            tv_bound: tv,
+            lines: new.lines,
+            predictions,
+            draws: draws.iter().flat_map(|d| (0..d.rows()).map(|k| d.row(k).to_vec())).collect(),
+        })
+    } else {
+        match (&draws, args.csv) {
+            (Some(draws), _) => draws_csv(draws, &new.lines),
+            (None, true) => csv(&predictions, &new.lines),
+            (None, false) => table_of(args, record, family, &predictions, &new),
+        }
+    };
+    Ok(Outcome::said(text))
+}
+
+/// Σ_j (τ_j·x_j)² for each row of a group that the model has not seen.
+fn extra_variance(record: &FitFile, new: &NewRows) -> Option<Vec<f64>> {
+    if new.new_levels.is_empty() {
+        return None;
+    }
+    let mut out = vec![0.0; new.design.rows];
+    let scales: Vec<f64> =
+        record.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect();
+    // Scales stand group by group, column by column, as the design's blocks do.
+    for level in &new.new_levels {
+        let before: usize = new.design.groups[..level.group].iter().map(|group| group.columns).sum();
+        let square = |(j, x): (usize, &f64)| scales.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));
+        out[level.row] += level.values.iter().enumerate().map(square).sum::<f64>();
+    }
+    Some(out)
+}
+
+fn family(record: &FitFile) -> Result<Family> {
+    use clap::ValueEnum;
+    let name = &record.model.family;
+    let unknown = || Failure::UnknownModel { what: "family", found: name.clone() };
+    Ok(match FamilyName::from_str(name, false).map_err(|_| unknown())? {
+        FamilyName::Gaussian => Family::Gaussian { noise_sd: record.model.noise_sd.ok_or_else(unknown)? },
+        FamilyName::Bernoulli => Family::Bernoulli,
+        FamilyName::Probit => Family::Probit,
+        FamilyName::Binomial => Family::Binomial,
+        FamilyName::Poisson => Family::Poisson,
+    })
+}
+
+fn csv(predictions: &[Prediction], lines: &[usize]) -> String {
+    let mut text = "line,mean,low,high,predictor,predictor_sd\n".to_owned();
+    for (p, line) in predictions.iter().zip(lines) {
+        text.push_str(&format!(
+            "{line},{},{},{},{},{}\n",
+            p.mean, p.low, p.high, p.predictor, p.predictor_sd
+        ));
+    }
+    text
+}
+
+/// A column for each row of the new data, under its line.
+fn draws_csv(draws: &Matrix, lines: &[usize]) -> String {
+    let header: Vec<String> = lines.iter().map(|line| format!("line_{line}")).collect();
+    let mut text = header.join(",") + "\n";
+    for k in 0..draws.rows() {
+        let row: Vec<String> = draws.row(k).iter().map(f64::to_string).collect();
+        text.push_str(&(row.join(",") + "\n"));
+    }
+    text
+}
+
+fn table_of(
+    args: &PredictArgs,
+    record: &FitFile,
+    family: Family,
+    predictions: &[Prediction],
+    new: &NewRows,
+) -> String {
+    let what = match family {
+        Family::Gaussian { .. } => "mean",
+        Family::Poisson => "rate",
+        _ => "probability",
+    };
+    let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
+    let (low, high) = (tail(0.5 * (1.0 - args.level)), tail(0.5 * (1.0 + args.level)));
+    let heading = [
+        ("line", Side::Right),
+        (what, Side::Right),
+        (low.as_str(), Side::Right),
+        (high.as_str(), Side::Right),
+    ];
+    let mut columns = Columns::new(&heading);
+    columns.bold_heading(style::bold());
+    let number = |x: f64| match family {
+        Family::Gaussian { .. } | Family::Poisson => plain(x),
+        _ => format!("{x:.4}"),
+    };
+    for (p, line) in predictions.iter().zip(&new.lines).take(MOST_ROWS) {
+        columns.push(vec![line.to_string(), number(p.mean), number(p.low), number(p.high)]);
+    }
+    let mut text = columns.render();
+    if predictions.len() > MOST_ROWS {
+        text.push_str(&format!(
+            "… and {} more; --csv has all\n",
+            grouped((predictions.len() - MOST_ROWS) as u64)
+        ));
+    }
+    if new.dropped.rows > 0 {
+        text.push_str(&format!("{} row(s) with missing values left out\n", grouped(new.dropped.rows as u64)));
+    }
+    if !new.new_levels.is_empty() {
+        let named: Vec<&str> = new.new_levels.iter().take(5).map(|level| level.level.as_str()).collect();
+        let note = format!(
+            "groups that the fit has not seen ({}{}) are predicted from the population, with the spread between groups added",
+            named.join(", "),
+            if new.new_levels.len() > named.len() { ", …" } else { "" }
+        );
+        text.push_str(&wrapped("", 0, &note));
+    }
+    let certified = match (what, record.certificate.as_ref().and_then(|c| c.tv.bound)) {
+        ("probability", Some(tv)) => {
+            format!(
+                "certified: the posterior's own probabilities differ from these by at most {}",
+                bound(tv.min(1.0), 2)
+            )
+        }
+        ("probability", None) => {
+            "nothing is certified about these probabilities: the fit has no bound of the total variation"
+                .to_owned()
+        }
+        _ => "these are means under the fitted Gaussian; no theorem bounds what they are off by".to_owned(),
+    };
+    text.push_str(&wrapped("", 0, &certified));
+    text
+}
