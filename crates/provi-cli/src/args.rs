@@ -2,6 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::command::compare::CompareArgs;
+use crate::command::completions::CompletionsArgs;
+use crate::command::explain::ExplainArgs;
+use crate::command::man::ManArgs;
+use crate::command::sample::SampleArgs;
+use crate::command::summary::SummaryArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use provi::auto::Choice;
@@ -12,16 +18,12 @@ const EXAMPLES: &str = "\
 Examples:
   provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
-  provi fit heights.csv 'height ~ .' --family gaussian --noise-sd 5
-  provi certify wells.fit wells.csv
 
-DATA is a CSV file with a header line, or - for standard input. A formula reads
-`y ~ a + b`; `.` stands for all other columns, `0 +` leaves out the intercept.
 Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.";
 
 /// Gaussian variational inference that proves its answers
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "provi", version, after_help = EXAMPLES, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -33,12 +35,26 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Fit a model: posterior and certificate; fit.json in a folder
     Fit(FitArgs),
+    /// Show a fit out of its folder: posterior, contrasts, certificate
+    Summary(SummaryArgs),
+    /// Draws of a fit: CSV, JSON, or Zarr for ArviZ
+    Sample(SampleArgs),
+    /// Models of the same data, told apart by their log evidence
+    Compare(CompareArgs),
     /// Check a fit, provi's or another tool's, against its data
     Certify(CertifyArgs),
     /// Steps for an accuracy, or what some steps promise, before any draw
     Plan(PlanArgs),
     /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
     Constants(ConstantsArgs),
+    /// What a word of the output means
+    Explain(ExplainArgs),
+    /// Completions for a shell
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+    /// The manual pages
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 const DEMO: &str = "\
@@ -151,7 +167,10 @@ pub(crate) struct FitArgs {
     /// End after this long with what there is, and without a promise
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
-    /// Write fit.json to this folder
+    /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) contrast: Vec<String>,
+    /// Write fit.json and draws.zarr to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace a fit that the folder holds

@@ -1,10 +1,16 @@
 //! The subcommands: each reads its arguments, calls the library and hands over a text.
 
 mod certify;
+pub(crate) mod compare;
+pub(crate) mod completions;
 mod constants;
 mod demo;
+pub(crate) mod explain;
 mod fit;
+pub(crate) mod man;
 mod plan;
+pub(crate) mod sample;
+pub(crate) mod summary;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -45,5 +51,11 @@ pub(crate) fn execute(args: &Args) -> Result<Outcome> {
         Command::Plan(args) => plan::execute(args),
         Command::Fit(args) => fit::execute(args),
         Command::Certify(args) => certify::execute(args),
+        Command::Summary(args) => summary::execute(args),
+        Command::Sample(args) => sample::execute(args),
+        Command::Compare(args) => compare::execute(args),
+        Command::Explain(args) => explain::execute(args),
+        Command::Completions(args) => Ok(completions::execute(args)),
+        Command::Man(args) => man::execute(args),
     }
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
+use crate::contrast::BadContrast;
 use crate::given::BadFit;
 use crate::output::style;
 
@@ -57,6 +58,24 @@ pub(crate) enum Failure {
     OtherData { stored: String, found: String },
     #[error("the fit was made with {what} {stored}, not {given}")]
     OtherModel { what: &'static str, stored: String, given: String },
+    #[error("{error}")]
+    Contrast { error: Box<BadContrast>, text: Box<NamedSource<String>> },
+    #[error("`{}` holds no fit: {problem}", .path.display())]
+    NoFit { path: PathBuf, problem: BadFit },
+    #[error("`{}` holds a mean and a covariance, but no fit of provi", .path.display())]
+    NoRecord { path: PathBuf },
+    #[error("`{}` has no certificate", .path.display())]
+    NoCertificate { path: PathBuf },
+    #[error("`{}` is there already", .path.display())]
+    Exists { path: PathBuf },
+    #[error("{} of the importance weights: draws resampled by them are not to be believed ({draws} draws of q)", heavy(*.pareto_k))]
+    HeavyTail { pareto_k: f64, draws: usize },
+    #[error("a zarr store is a folder, and cannot go to standard output")]
+    ZarrNeedsFolder,
+    #[error("`{}` and `{}` differ in {what} ({one}, {other}), so their evidence is not of the same data", .first.display(), .second.display())]
+    NotComparable { first: PathBuf, second: PathBuf, what: &'static str, one: String, other: String },
+    #[error("there is no topic `{word}`{}", .nearest.map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    UnknownTopic { word: String, nearest: Option<&'static str> },
     #[error("cannot start {threads} threads: {reason}")]
     Threads { threads: u16, reason: String },
     #[error("cannot print the result: {0}")]
@@ -71,6 +90,15 @@ impl Failure {
             text.push(' '); // where a word is missing, the label stands behind the last one
         }
         Self::Table { error: Box::new(error), formula: Box::new(NamedSource::new("formula", text)) }
+    }
+
+    /// A refusal of a contrast, pointing into it.
+    pub(crate) fn contrast(error: BadContrast, text: &str) -> Self {
+        let mut text = text.trim_end().to_owned();
+        if error.span().start >= text.len() {
+            text.push(' '); // the label stands behind the last word
+        }
+        Self::Contrast { error: Box::new(error), text: Box::new(NamedSource::new("contrast", text)) }
     }
 
     /// 1: the accuracy asked for cannot be proved. 2: anything else.
@@ -119,8 +147,22 @@ impl Failure {
             Self::BadFit { .. } => "`provi certify --help` shows what a fit looks like",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
             Self::OtherData { .. } | Self::OtherModel { .. } => {
-                "give what it was made with, or say --force: the claims are then checked against what is given"
+                "give what it was made with, or say --force to go on with what is given"
             }
+            Self::NoFit { .. } => "`provi fit DATA FORMULA --out DIR` leaves one in DIR",
+            Self::NoRecord { .. } => "`provi certify` takes such a file, with its data and formula",
+            Self::NoCertificate { .. } => {
+                "fit it again with this version: `provi fit DATA FORMULA --out DIR --force`"
+            }
+            Self::Exists { .. } => "choose another --out, or replace it with --force",
+            Self::HeavyTail { .. } => {
+                "leave --psis out and have draws of q, or say --force; `provi explain khat` says what it means"
+            }
+            Self::ZarrNeedsFolder => "name one with --out DIR.zarr",
+            Self::NotComparable { .. } => {
+                "compare models of the same response in the same rows, or say --force"
+            }
+            Self::UnknownTopic { .. } => "`provi explain` lists all topics",
             Self::NoFolder { .. } => "name one with --out DIR",
             Self::Library(provi::Error::MissingConstant { .. }) => {
                 "`provi fit --method auto`, the default, needs no such constant; ask for --accuracy instead of --distance"
@@ -133,6 +175,14 @@ impl Failure {
     }
 }
 
+fn heavy(pareto_k: f64) -> String {
+    if pareto_k.is_finite() {
+        format!("k̂ = {pareto_k:.2} is above 0.7, the limit,")
+    } else {
+        "no k̂ could be found, so nothing is known about the tail".to_owned()
+    }
+}
+
 impl Diagnostic for Failure {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.way_out().map(|text| Box::new(text) as Box<dyn fmt::Display>)
@@ -141,13 +191,17 @@ impl Diagnostic for Failure {
     fn source_code(&self) -> Option<&dyn SourceCode> {
         match self {
             Self::Table { error, formula } if error.span().is_some() => Some(&**formula),
+            Self::Contrast { text, .. } => Some(&**text),
             _ => None,
         }
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let Self::Table { error, formula } = self else { return None };
-        let (span, end) = (error.span()?, formula.inner().len());
+        let (span, end) = match self {
+            Self::Table { error, formula } => (error.span()?, formula.inner().len()),
+            Self::Contrast { error, text } => (error.span(), text.inner().len()),
+            _ => return None,
+        };
         let start = span.start.min(end.saturating_sub(1));
         let label = LabeledSpan::underline(start..span.end.clamp(start + 1, end.max(start + 1)));
         Some(Box::new(std::iter::once(label)))

@@ -9,6 +9,8 @@
 mod args;
 mod claims;
 mod command;
+mod contrast;
+mod explain;
 mod failure;
 mod given;
 mod interrupt;
@@ -17,6 +19,8 @@ mod model;
 mod output;
 mod progress;
 mod run;
+mod sampled;
+mod stored;
 mod worth;
 
 use std::process::ExitCode;

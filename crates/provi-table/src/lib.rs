@@ -37,4 +37,5 @@ mod table;
 pub use error::{Error, Result};
 pub use formula::{Construct, Formula, Span, Spanned, Term};
 pub use frame::{INTERCEPT, ModelFrame};
+pub use nearest::nearest;
 pub use table::Table;

@@ -2,7 +2,7 @@
 
 /// The candidate nearest to `word` by edit distance, capitals aside, if it is near enough to be a
 /// slip: at most one edit in three characters.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = folded(word);
     let limit = (word.len() / 3).max(1);
     candidates

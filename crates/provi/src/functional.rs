@@ -9,6 +9,7 @@ pub use sign::SignProbability;
 use crate::certificate::{Certificate, Statement};
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
+use crate::matrix::packed_index;
 use crate::norm;
 use crate::scalar::Probability;
 use crate::special::upper_quantile;
@@ -63,6 +64,22 @@ impl Functional {
         let mean = provi_kernels::dot(v, q.mean());
         let positive = SignProbability::new(mean / sd, certificate);
         Ok(Self { mean, sd, mean_error, sd_error, positive })
+    }
+
+    /// Coordinate `index`, with its errors in the certificate. Cost: one row of C.
+    pub fn coordinate(q: &Gaussian<Triangular>, index: usize, certificate: &Certificate) -> Result<Self> {
+        let d = q.dim();
+        let Some(moment) = certificate.moments.get(index).filter(|_| index < d) else {
+            return Err(Error::Index {
+                what: "coordinates",
+                index,
+                length: d.min(certificate.moments.len()),
+            });
+        };
+        let (mean, sd) =
+            (q.mean()[index], norm(&q.factor()[packed_index(index, 0)..=packed_index(index, index)]));
+        let (mean_error, sd_error) = (moment.mean_error.clone(), moment.sd_error.clone());
+        Ok(Self { mean, sd, mean_error, sd_error, positive: SignProbability::new(mean / sd, certificate) })
     }
 
     /// The central interval of q with that probability, between its quantiles.

@@ -89,6 +89,8 @@ fn unit_vectors_and_kept_numbers_give_the_certificates_bounds() {
         };
         for (i, moment) in answer.audited.certificate.moments.iter().enumerate() {
             let unit = [0, 1].map(|j| f64::from(i == j));
+            let coordinate = Functional::coordinate(q, i, &answer.audited.certificate).unwrap();
+            assert_eq!(coordinate, ask(&answer, &unit));
             close(&kept, &unit, [moment.mean_error.bound, moment.sd_error.bound]);
         }
         for v in [[1.0, -1.0], [-0.3, 20.0], [1.0, -1.0 + 1e-6]] {

@@ -1,6 +1,5 @@
 //! `provi certify`: what a fit is worth, found out by somebody who did not make it.
 
-use clap::ValueEnum;
 use provi::{Audit, Certificate, Seed, Target};
 use serde::Serialize;
 
@@ -12,7 +11,9 @@ use crate::given::Given;
 use crate::model::Model;
 use crate::output::columns::{Columns, Side};
 use crate::output::fit_file::{EstimatesRecord, FitFile, to_json};
+use crate::output::table::LEVEL;
 use crate::output::{certificate, estimates, json, style, summary, table};
+use crate::stored;
 use crate::worth::{self, Worth};
 
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
@@ -20,12 +21,8 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     let given = Given::read(&args.fit)?;
     let record = given.record.as_deref();
     let claimed = record.filter(|_| !args.force);
-    let model = Model::read_if(&model_args(args, record)?, |found| match claimed {
-        Some(record) if record.model.data_sha256 != found => {
-            let (stored, found) = (record.model.data_sha256.clone(), found.to_owned());
-            Err(Failure::OtherData { stored, found })
-        }
-        _ => Ok(()),
+    let model = Model::read_if(&model_args(args, record)?, |found| {
+        claimed.map_or(Ok(()), |record| stored::refuse_other_data(record, found))
     })?;
     if let Some(record) = claimed {
         refuse_another_model(record, &model)?;
@@ -62,9 +59,9 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
             "fit    {}\n{}\n{}\n{}\n{}",
             origin(&given),
             summary::model(&model),
-            table::posterior(&q, &worth.certificate),
+            table::posterior(&table::coefficients(&q, &worth.certificate)?, LEVEL)?,
             certificate::describe(&worth.certificate),
-            estimates::describe(&worth.estimates)
+            estimates::describe(&json::estimates(&worth.estimates))
         );
         if !claims.is_empty() {
             text.push_str(&format!("\n{}", comparison(&claims, seed)));
@@ -80,27 +77,17 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
 
 /// The model of the file; what the command line says goes first.
 fn model_args(args: &CertifyArgs, record: Option<&FitFile>) -> Result<ModelArgs> {
-    let model = record.map(|r| &r.model);
-    if let Some(prior) = model.map(|m| &m.prior).filter(|p| p.distribution != "normal" || p.mean.abs() > 0.0)
-    {
-        let found = format!("{}({}, {})", prior.distribution, prior.mean, prior.sd);
-        return Err(Failure::UnknownModel { what: "prior", found });
-    }
-    let family = match (args.family, model) {
-        (None, Some(m)) => Some(
-            FamilyName::from_str(&m.family, false)
-                .map_err(|_| Failure::UnknownModel { what: "family", found: m.family.clone() })?,
-        ),
-        (family, _) => family,
-    };
+    let stored = record.map(|record| stored::model_args(record, &args.data)).transpose()?;
+    let family = args.family.or(stored.as_ref().and_then(|m| m.family));
     // Another family than the file's does not inherit its noise.
-    let noise_sd = model.and_then(|m| m.noise_sd).filter(|_| family == Some(FamilyName::Gaussian));
+    let noise_sd = stored.as_ref().and_then(|m| m.noise_sd).filter(|_| family == Some(FamilyName::Gaussian));
+    let formula = stored.as_ref().map(|m| m.formula.clone());
     Ok(ModelArgs {
         data: args.data.clone(),
-        formula: args.formula.clone().or(model.map(|m| m.formula.clone())).ok_or(Failure::NoFormula)?,
+        formula: args.formula.clone().or(formula).ok_or(Failure::NoFormula)?,
         family,
         noise_sd: args.noise_sd.or(noise_sd),
-        prior_scale: args.prior_scale.or(model.map(|m| m.prior.sd)).unwrap_or(PRIOR_SCALE),
+        prior_scale: args.prior_scale.or(stored.map(|m| m.prior_scale)).unwrap_or(PRIOR_SCALE),
     })
 }
 

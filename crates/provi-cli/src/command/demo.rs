@@ -3,10 +3,13 @@
 use provi::{Auto, Seed};
 use provi_table::Formula;
 
-use super::{Outcome, fit};
+use super::Outcome;
 use crate::args::{DemoArgs, ModelArgs};
 use crate::failure::{Failure, Result};
 use crate::model::Model;
+use crate::output::describe::describe;
+use crate::output::json;
+use crate::output::table::LEVEL;
 use crate::run::{self, Way};
 
 const DATA: &[u8] = include_bytes!("../../data/tumours.csv");
@@ -25,9 +28,10 @@ pub(crate) fn execute(args: &DemoArgs) -> Result<Outcome> {
     let auto = Auto::default();
     let audit = auto.audit;
     let answer = run::run(&Way::Auto(auto), &model, Seed(0), &audit, None, args.quiet)?;
+    let file = json::fit_file(&model, None, &answer)?;
     Ok(Outcome::said(format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}\n\
          next: provi fit DATA.csv 'y ~ .' on a table of your own; `provi fit --help` has examples\n",
-        fit::describe(&model, &answer)
+        describe(&file, &answer.fit.gaussian, LEVEL)?
     )))
 }

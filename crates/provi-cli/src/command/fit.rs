@@ -1,16 +1,20 @@
 //! `provi fit`.
 
 use provi::auto::Choice;
-use provi::{Auto, Seed};
+use provi::{Auto, Seed, Target};
 
 use super::Outcome;
 use crate::args::FitArgs;
+use crate::contrast::Contrast;
 use crate::failure::{Failure, Result};
 use crate::model::Model;
+use crate::output::describe::describe;
 use crate::output::fit_file::{FitFile, LARGEST_COVARIANCE};
 use crate::output::store::Store;
-use crate::output::{certificate, estimates, json, summary, table};
-use crate::run::{self, Aim, Answer, Way};
+use crate::output::table::LEVEL;
+use crate::output::{certificate, json, zarr};
+use crate::run::{self, Aim, Way};
+use crate::sampled::Sampled;
 use crate::{method, worth};
 
 pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
@@ -21,6 +25,7 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     if args.json && args.out.is_none() && model.dim() > LARGEST_COVARIANCE {
         return Err(Failure::NoFolder { dim: model.dim() });
     }
+    let contrasts = Contrast::read(&args.contrast, &model.target.names())?;
     // A folder that cannot take the answer is found before the work, not after.
     let store = args.out.as_deref().map(|dir| Store::open(dir, args.force)).transpose()?;
     if let Some(threads) = args.threads {
@@ -35,8 +40,14 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     };
     let answer = run::run(&way, &model, Seed(args.seed), &audit, limit, args.quiet)?;
 
-    let file = json::fit_file(&model, way.plan(), &answer)?;
+    let (q, worth) = (&answer.fit.gaussian, &answer.worth);
+    let mut file = json::fit_file(&model, way.plan(), &answer)?;
+    for contrast in contrasts {
+        file.contrasts.push(contrast.measure(q, &worth.certificate, worth.moment_bounds.as_ref())?);
+    }
     if let Some(store) = &store {
+        let sampled = Sampled::of_fit(q, &model, Seed(args.seed))?;
+        store.save_draws(&zarr::files(&sampled, &file, q)?)?;
         let path = store.save(&file, &answer.fit)?;
         if !args.quiet && args.json {
             eprintln!("written: {}", path.display());
@@ -45,7 +56,7 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let text = if args.json {
         FitFile::to_json(&file)
     } else {
-        let mut text = describe(&model, &answer);
+        let mut text = describe(&file, q, LEVEL)?;
         if let Some(store) = &store {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
         }
@@ -61,19 +72,6 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         proved &= certificate::accuracy_is_proved(&answer.worth.certificate, accuracy);
     }
     Ok(Outcome { text, proved })
-}
-
-/// Model, posterior, run, certificate and estimates.
-pub(crate) fn describe(model: &Model, answer: &Answer) -> String {
-    let certificate = &answer.worth.certificate;
-    format!(
-        "{}\n{}\n{}\n{}\n{}",
-        summary::model(model),
-        table::posterior(&answer.fit.gaussian, certificate),
-        summary::run(&answer.fit, answer.planned),
-        certificate::describe(certificate),
-        estimates::describe(&answer.worth.estimates),
-    )
 }
 
 fn start_threads(threads: u16) -> Result<()> {

@@ -3,7 +3,7 @@
 use provi::certificate::{Certificate, MomentStatement, Statement};
 use provi::{Provenance, certificate::Interval};
 
-use super::number::{bound, decimals, grouped};
+use super::number::{bound, decimals, grouped, outward_pair};
 use super::wrap::wrapped;
 
 /// Where the values begin.
@@ -81,20 +81,15 @@ fn evidence(e: &Interval) -> Row {
     match (e.lower, e.upper) {
         (Some(lower), Some(upper)) => {
             let places = decimals(upper - lower).clamp(2, 8);
-            let (low, high) = (outward(lower, places, f64::floor), outward(upper, places, f64::ceil));
+            let [low, high] = outward_pair(Some(lower), Some(upper), places);
             Ok((format!("{low} to {high}"), key(e.key.as_deref(), e.provenance)))
         }
         (Some(lower), None) => {
-            Err(format!("an upper bound ({}); at least {}", reason(&e.reason), outward(lower, 4, f64::floor)))
+            let [low, _] = outward_pair(Some(lower), None, 4);
+            Err(format!("an upper bound ({}); at least {low}", reason(&e.reason)))
         }
         _ => Err(reason(&e.reason)),
     }
-}
-
-/// Rounded away from the interval.
-fn outward(x: f64, places: usize, round: fn(f64) -> f64) -> String {
-    let scale = 10f64.powi(places as i32);
-    format!("{:.places$}", round(x * scale) / scale)
 }
 
 fn reason(reason: &Option<String>) -> String {

@@ -1,31 +1,30 @@
 //! The estimates in words, kept apart from what is proved.
 
-use provi::estimate::Estimates;
-
+use super::fit_file::EstimatesRecord;
 use super::number::{decimals, grouped, plain};
 use super::wrap::wrapped;
 
-pub(crate) fn describe(found: &Result<Estimates, String>) -> String {
-    let e = match found {
-        Err(reason) => return wrapped("estimate, not proved: ", 2, &format!("none, as {reason}")),
-        Ok(e) => e,
-    };
-    let pair = |value: f64, error: f64| match (value.is_finite(), error.is_finite()) {
-        (true, true) if error >= 1e-6 => {
+pub(crate) fn describe(e: &EstimatesRecord) -> String {
+    if let Some(reason) = &e.reason {
+        return wrapped("estimate, not proved: ", 2, &format!("none, as {reason}"));
+    }
+    let pair = |value: Option<f64>, error: Option<f64>| match (value, error) {
+        (Some(value), Some(error)) if error >= 1e-6 => {
             let places = decimals(error).saturating_sub(1);
             format!("{value:.places$} ± {error:.places$}")
         }
-        (true, true) if value.abs() < 1e-3 => format!("{value:.1e} ± {error:.1e}"),
-        (true, true) => format!("{value:.6} ± {error:.1e}"),
-        (true, false) => format!("{}, standard error infinite", plain(value)),
-        (false, _) => "infinite".to_owned(),
+        (Some(value), Some(error)) if value.abs() < 1e-3 => format!("{value:.1e} ± {error:.1e}"),
+        (Some(value), Some(error)) => format!("{value:.6} ± {error:.1e}"),
+        (Some(value), None) => format!("{}, standard error infinite", plain(value)),
+        (None, _) => "infinite".to_owned(),
     };
-    let k = if e.pareto_k.is_finite() { format!("{:.2}, ", e.pareto_k) } else { String::new() };
+    let k = e.pareto_k.map_or(String::new(), |k| format!("{k:.2}, "));
+    let reliability = e.reliability.as_deref().unwrap_or("unknown");
     format!(
         "estimate, not proved: value ± standard error, from {} draws\n{}{}{}",
         grouped(e.draws as u64),
-        wrapped("  KL to posterior       ", 24, &format!("{} nats", pair(e.kl, e.kl_se))),
-        wrapped("  log evidence          ", 24, &pair(e.log_evidence, e.log_evidence_se)),
-        wrapped("  Pareto k̂              ", 24, &format!("{k}{}", e.reliability())),
+        wrapped("  KL to posterior       ", 24, &format!("{} nats", pair(e.kl, e.kl_standard_error))),
+        wrapped("  log evidence          ", 24, &pair(e.log_evidence, e.standard_error)),
+        wrapped("  Pareto k̂              ", 24, &format!("{k}{reliability}")),
     )
 }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use provi::functional::{Functional, MomentBounds};
+use provi::plan::Norm;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
@@ -11,6 +13,9 @@ pub(crate) const SCHEMA: &str = "provi-fit/1";
 
 /// Above this many coefficients the covariance gives way to a file with its factor.
 pub(crate) const LARGEST_COVARIANCE: usize = 1000;
+
+/// Above this many, what bounds a contrast's error is not kept: d(d+1) numbers.
+pub(crate) const LARGEST_METRIC: usize = 200;
 
 /// A fit as it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,12 +59,32 @@ pub(crate) struct FitFile {
     /// What is not proved, but measured.
     #[serde(default)]
     pub(crate) estimates: Option<EstimatesRecord>,
+    /// What bounds the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
+    #[serde(default)]
+    pub(crate) moment_bounds: Option<MomentBounds>,
+    /// The contrasts that were asked for.
+    #[serde(default)]
+    pub(crate) contrasts: Vec<ContrastRecord>,
+}
+
+/// A linear combination of the coefficients, and what is known about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ContrastRecord {
+    /// As it was written.
+    pub(crate) expression: String,
+    /// v, in the order of the coefficients.
+    pub(crate) weights: Vec<f64>,
+    #[serde(flatten)]
+    pub(crate) functional: Functional,
 }
 
 /// What was fitted to what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ModelRecord {
     pub(crate) family: String,
+    /// Was it read off the response?
+    #[serde(default)]
+    pub(crate) family_chosen: bool,
     /// Canonical, with `.` written out.
     pub(crate) formula: String,
     pub(crate) prior: PriorRecord,
@@ -107,7 +132,7 @@ pub(crate) struct BoundRecord {
     /// Ledger key of the statement.
     pub(crate) key: Option<String>,
     /// What is bounded.
-    pub(crate) norm: Option<String>,
+    pub(crate) norm: Option<Norm>,
     pub(crate) constants: Option<ConstantsRecord>,
     pub(crate) provenance: Option<provi::Provenance>,
     pub(crate) reason: Option<String>,

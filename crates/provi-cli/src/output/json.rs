@@ -7,8 +7,8 @@ use provi::{Fit, Plan};
 use serde::Serialize;
 
 use super::fit_file::{
-    BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, LARGEST_COVARIANCE, ModelRecord, PriorRecord,
-    SCHEMA, TracePoint,
+    BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, LARGEST_COVARIANCE, LARGEST_METRIC, ModelRecord,
+    PriorRecord, SCHEMA, TracePoint,
 };
 use super::{sha256, store::FACTOR};
 use crate::failure::Result;
@@ -21,14 +21,7 @@ pub(crate) fn fit_file(model: &Model, plan: Option<&Plan>, answer: &Answer) -> R
     Ok(FitFile {
         schema: SCHEMA.to_owned(),
         provi: env!("CARGO_PKG_VERSION").to_owned(),
-        model: ModelRecord {
-            family: model.family.name().to_owned(),
-            formula: model.formula.clone(),
-            prior: PriorRecord { distribution: "normal".to_owned(), mean: 0.0, sd: model.prior_scale },
-            noise_sd: model.noise_sd(),
-            rows: model.rows,
-            data_sha256: model.data_sha256.clone(),
-        },
+        model: self::model(model),
         names: fit.names.clone(),
         mean: fit.gaussian.mean().to_vec(),
         covariance: small.then(|| {
@@ -52,7 +45,22 @@ pub(crate) fn fit_file(model: &Model, plan: Option<&Plan>, answer: &Answer) -> R
         trace: fit.trace.iter().map(point).collect(),
         certificate: Some(answer.worth.certificate.clone()),
         estimates: Some(estimates(&answer.worth.estimates)),
+        moment_bounds: answer.worth.moment_bounds.clone().filter(|_| model.dim() <= LARGEST_METRIC),
+        contrasts: Vec::new(),
     })
+}
+
+/// What was fitted to what.
+pub(crate) fn model(model: &Model) -> ModelRecord {
+    ModelRecord {
+        family: model.family.name().to_owned(),
+        family_chosen: model.family_chosen,
+        formula: model.formula.clone(),
+        prior: PriorRecord { distribution: "normal".to_owned(), mean: 0.0, sd: model.prior_scale },
+        noise_sd: model.noise_sd(),
+        rows: model.rows,
+        data_sha256: model.data_sha256.clone(),
+    }
 }
 
 /// Estimates with null for what is infinite.
@@ -80,11 +88,11 @@ pub(crate) fn factor_bytes(fit: &Fit) -> Vec<u8> {
     fit.gaussian.factor().iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-fn bound(promise: &Promise, constants: Option<&Constants>) -> BoundRecord {
+pub(crate) fn bound(promise: &Promise, constants: Option<&Constants>) -> BoundRecord {
     BoundRecord {
         value: promise.value,
         key: promise.key.map(str::to_owned),
-        norm: promise.norm.and_then(word),
+        norm: promise.norm,
         constants: constants.map(|c| ConstantsRecord {
             dim: c.dim,
             convexity: c.convexity,

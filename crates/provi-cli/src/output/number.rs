@@ -57,6 +57,24 @@ pub(crate) fn bound(value: f64, digits: i32) -> String {
     tries.into_iter().find(covers).unwrap_or_else(|| value.to_string())
 }
 
+/// The ends of an interval to so many decimals, rounded away from it; a dash for an end that is missing.
+pub(crate) fn outward_pair(lower: Option<f64>, upper: Option<f64>, places: usize) -> [String; 2] {
+    let scale = 10f64.powi(places as i32);
+    let show = |x: Option<f64>, round: fn(f64) -> f64| {
+        x.map_or("–".to_owned(), |x| format!("{:.places$}", round(x * scale) / scale))
+    };
+    [show(lower, f64::floor), show(upper, f64::ceil)]
+}
+
+/// A probability to three decimals; one that is nearly sure does not pass for sure.
+pub(crate) fn probability(p: f64) -> String {
+    match p {
+        p if p < 0.0005 => "<0.001".to_owned(),
+        p if p > 0.9995 => ">0.999".to_owned(),
+        p => format!("{p:.3}"),
+    }
+}
+
 /// Decimals that show three digits of a positive number, within reason.
 pub(crate) fn decimals(value: f64) -> usize {
     if value > 0.0 && value.is_finite() { (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize } else { 3 }
@@ -106,6 +124,11 @@ mod tests {
             [0.0, 1.4321e-11, 0.01, 0.044_81, 9.999, 1717.2, 3.2e7].map(|x| bound(x, 3)),
             ["0", "1.44e-11", "0.0100", "0.0449", "10.00", "1720", "3.20e7"]
         );
+    }
+
+    #[test]
+    fn nearly_sure_is_not_sure() {
+        assert_eq!([0.0, 1.0, 0.5, 0.9994].map(probability), ["<0.001", ">0.999", "0.500", "0.999"]);
     }
 
     #[test]

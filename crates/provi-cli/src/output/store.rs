@@ -1,4 +1,4 @@
-//! A folder that holds a fit: written whole or not at all.
+//! Files and folders written whole or not at all: under a temporary name beside their place, then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,6 +16,9 @@ const FIT: &str = "fit.json";
 /// The factor of a large fit.
 pub(crate) const FACTOR: &str = "factor.f64";
 
+/// Draws for ArviZ.
+pub(crate) const DRAWS: &str = "draws.zarr";
+
 /// A folder that may be written to.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -30,7 +33,7 @@ impl Store {
         if !force && store.fit_path().exists() {
             return Err(Failure::FitExists { path: dir.to_owned() });
         }
-        let probe = store.temporary(FIT);
+        let probe = temporary(&store.fit_path());
         File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|error| refused(dir, &error))?;
         Ok(store)
     }
@@ -42,9 +45,9 @@ impl Store {
     /// The factor first, so that fit.json never names a file that is not there.
     pub(crate) fn save(&self, file: &FitFile, fit: &Fit) -> Result<PathBuf> {
         if let Some(name) = &file.factor_file {
-            self.write(name, &factor_bytes(fit))?;
+            write_file(&self.dir.join(name), &factor_bytes(fit))?;
         }
-        self.write(FIT, file.to_json().as_bytes())?;
+        write_file(&self.fit_path(), file.to_json().as_bytes())?;
         if file.factor_file.is_none() {
             // A factor that the fit before this one left belongs to nothing now; there is mostly none.
             let _ = fs::remove_file(self.dir.join(FACTOR));
@@ -52,22 +55,62 @@ impl Store {
         Ok(self.fit_path())
     }
 
-    /// Through a temporary file in the same folder, renamed when it is whole.
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let (temporary, path) = (self.temporary(name), self.dir.join(name));
-        let written = File::create(&temporary)
-            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&temporary, &path));
-        written.map_err(|error| {
-            // Best effort: what matters is that `path` is untouched.
-            let _ = fs::remove_file(&temporary);
-            refused(&path, &error)
-        })
+    /// The draws, as the files of a folder.
+    pub(crate) fn save_draws(&self, files: &[(String, Vec<u8>)]) -> Result<()> {
+        write_folder(&self.dir.join(DRAWS), files)
     }
+}
 
-    fn temporary(&self, name: &str) -> PathBuf {
-        self.dir.join(format!(".{name}.{}.tmp", std::process::id()))
+/// Refuses a place that is taken, unless `force`, or that takes no file.
+pub(crate) fn check_free(path: &Path, force: bool) -> Result<()> {
+    if path.exists() && !force {
+        return Err(Failure::Exists { path: path.to_owned() });
     }
+    let probe = temporary(path);
+    File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|error| refused(path, &error))
+}
+
+/// A file, through a temporary one.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = temporary(path);
+    write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
+        // Best effort: what matters is that `path` is untouched.
+        let _ = fs::remove_file(&temporary);
+        refused(path, &error)
+    })
+}
+
+/// A folder with these files and no others, through a temporary one. What was there goes once the new one is whole.
+pub(crate) fn write_folder(path: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
+    let temporary = temporary(path);
+    let fill = || {
+        for (name, bytes) in files {
+            let file = temporary.join(name);
+            fs::create_dir_all(file.parent().unwrap_or(&temporary))?;
+            write(&file, bytes)?;
+        }
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
+            Ok(_) => fs::remove_file(path)?,
+            Err(_) => {}
+        }
+        fs::rename(&temporary, path)
+    };
+    fill().map_err(|error| {
+        let _ = fs::remove_dir_all(&temporary);
+        refused(path, &error)
+    })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes).and_then(|()| file.sync_all())
+}
+
+/// A hidden name in the same folder, so that a rename stays on one disk.
+fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failure {

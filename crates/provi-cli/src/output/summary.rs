@@ -1,33 +1,42 @@
 //! What was fitted, how it went and what is promised, in words.
 
+use provi::Plan;
+use provi::auto::Choice;
 use provi::plan::{Coordinates, Promise};
-use provi::target::Family;
-use provi::{Fit, Plan};
 
+use super::fit_file::{BoundRecord, FitFile, ModelRecord};
+use super::json;
 use super::number::{above, grouped, plain};
 use super::wrap::wrapped;
 use crate::model::Model;
 
 /// Family, formula, rows and prior.
 pub(crate) fn model(model: &Model) -> String {
+    recorded_model(&json::model(model), model.dim())
+}
+
+/// The same from a file.
+pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String {
     let chosen =
-        if model.family_chosen && model.noise_sd().is_none() { ", as the response is binary" } else { "" };
+        if model.family_chosen && model.noise_sd.is_none() { ", as the response is binary" } else { "" };
     format!(
-        "model  {}{chosen}\n{}       {}, {}\nprior  normal(0, {}) on every coefficient\n",
-        family(model.family),
+        "model  {}{chosen}\n{}       {}, {}\nprior  {}({}, {}) on every coefficient\n",
+        family(model),
         wrapped("       ", 9, &formula(&model.formula)),
         counted(model.rows as u64, "row"),
-        counted(model.dim() as u64, "coefficient"),
-        plain(model.prior_scale),
+        counted(coefficients as u64, "coefficient"),
+        model.prior.distribution,
+        plain(model.prior.mean),
+        plain(model.prior.sd),
     )
 }
 
-fn family(family: Family) -> String {
-    match family {
-        Family::Gaussian { noise_sd } => format!("gaussian, noise sd {}", plain(noise_sd)),
-        Family::Bernoulli => "bernoulli (logistic regression)".to_owned(),
-        Family::Poisson => "poisson (log link)".to_owned(),
-        other => other.name().to_owned(),
+fn family(model: &ModelRecord) -> String {
+    match (model.family.as_str(), model.noise_sd) {
+        (family, Some(noise_sd)) => format!("{family}, noise sd {}", plain(noise_sd)),
+        ("bernoulli", _) => "bernoulli (logistic regression)".to_owned(),
+        ("poisson", _) => "poisson (log link)".to_owned(),
+        (other, _) => other.to_owned(),
     }
 }
 
@@ -71,10 +80,11 @@ pub(crate) fn coordinates(coordinates: Coordinates) -> String {
 }
 
 /// ELBO, effort and, for planned steps, their promise.
-pub(crate) fn run(fit: &Fit, planned: bool) -> String {
-    let elbo = -fit.neg_elbo.value;
-    let error = above(fit.neg_elbo.error);
-    let grounds = if fit.neg_elbo.exact {
+pub(crate) fn run(fit: &FitFile) -> String {
+    let elbo = -fit.neg_elbo;
+    let error = above(fit.neg_elbo_error);
+    let planned = fit.method != Choice::Auto.to_string();
+    let grounds = if fit.neg_elbo_exact {
         format!("error at most {error}; a lower bound of the log evidence")
     } else {
         format!("standard error {error}")
@@ -85,25 +95,30 @@ pub(crate) fn run(fit: &Fit, planned: bool) -> String {
         method(&fit.method, fit.draws_per_step),
         counted(fit.steps, "step"),
         fit.seconds,
-        fit.seed.0,
-        if planned { promise(&fit.promise) } else { String::new() }
+        fit.seed,
+        if planned { bound(&fit.plan_bound) } else { String::new() }
     )
 }
 
 /// What holds before any draw, or why nothing does.
 pub(crate) fn promise(promise: &Promise) -> String {
-    match (promise.value, promise.norm) {
-        (Some(bound), Some(norm)) => {
-            let grounds = promise.provenance.map_or(String::new(), |p| format!("; constants {p}"));
-            let key = promise.key.map_or(String::new(), |key| format!(" [{key}]"));
+    bound(&json::bound(promise, None))
+}
+
+/// The same from a file.
+fn bound(bound: &BoundRecord) -> String {
+    match (bound.value, bound.norm) {
+        (Some(value), Some(norm)) => {
+            let grounds = bound.provenance.map_or(String::new(), |p| format!("; constants {p}"));
+            let key = bound.key.as_ref().map_or(String::new(), |key| format!(" [{key}]"));
             format!(
                 "bound  {} ≤ {}\n       known before the first step{key}{grounds}\n",
                 norm.formula(),
-                above(bound)
+                above(value)
             )
         }
         _ => {
-            let reason = promise.reason.as_deref().unwrap_or("no statement covers these steps");
+            let reason = bound.reason.as_deref().unwrap_or("no statement covers these steps");
             wrapped("bound  ", 7, &format!("none in advance: {reason}"))
         }
     }

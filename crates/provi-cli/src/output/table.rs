@@ -1,45 +1,72 @@
-//! The posterior table.
+//! The posterior table, and that of contrasts.
 
 use provi::certificate::Statement;
+use provi::functional::Functional;
 use provi::{Certificate, Gaussian};
 
 use super::columns::{Columns, Side};
-use super::number::{bound, decimals};
+use super::number::{bound, decimals, probability};
 use super::style;
+use crate::failure::Result;
 
-/// The 97.5% quantile of the standard normal distribution.
-const NORMAL_975: f64 = 1.959_963_984_540_054;
+/// The interval's probability where none is given.
+pub(crate) const LEVEL: f64 = 0.95;
 
 /// Rows shown before the rest is left to fit.json.
 const MOST_ROWS: usize = 100;
 
-/// Name, mean and standard deviation, each with what it is proved to be off by at most, and the central 95%
-/// interval of each coefficient.
-pub(crate) fn posterior(q: &Gaussian, certificate: &Certificate) -> String {
-    let heading = ["", "mean", "mean ±", "sd", "sd ±", "2.5%", "97.5%"];
+/// A name and what is known about what it names.
+pub(crate) type Row = (String, Functional);
+
+/// Every coefficient, with its errors from the certificate.
+pub(crate) fn coefficients(q: &Gaussian, certificate: &Certificate) -> Result<Vec<Row>> {
+    let row = |(i, moment): (usize, &provi::certificate::MomentStatement)| {
+        Ok((moment.name.clone(), Functional::coordinate(q, i, certificate)?))
+    };
+    certificate.moments.iter().enumerate().map(row).collect()
+}
+
+/// Name, mean and sd, each with what it is proved to be off by at most; the central interval; the probability of being
+/// positive with its error; and how many digits of mean and sd are proved.
+pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
+    let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
+    let (low, high) = (tail(0.5 * (1.0 - level)), tail(0.5 * (1.0 + level)));
+    let heading = ["", "mean", "mean ±", "sd", "sd ±", &low, &high, "P(>0)", "P ±", "digits"];
     let side = |i| if i == 0 { Side::Left } else { Side::Right };
     let heading: Vec<_> = heading.iter().enumerate().map(|(i, text)| (*text, side(i))).collect();
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
-    let (moments, sd) = (&certificate.moments, q.standard_deviations());
-    let shown = moments.len().min(MOST_ROWS);
-    let places = sd.iter().take(shown).copied().reduce(f64::min).map_or(3, decimals);
-    for ((moment, &mean), &sd) in moments.iter().zip(q.mean()).zip(&sd).take(shown) {
+    let shown = rows.len().min(MOST_ROWS);
+    let places = rows[..shown].iter().map(|(_, f)| f.sd).reduce(f64::min).map_or(3, decimals);
+    for (name, f) in &rows[..shown] {
         let number = |x: f64| format!("{x:.places$}");
         let error = |s: &Statement| s.bound.map_or("–".to_owned(), |x| bound(x, 2));
+        let [low, high] = f.interval(level)?;
+        let digits = f.digits().map(|d| d.map_or("–".to_owned(), |d| d.to_string()));
         columns.push(vec![
-            moment.name.clone(),
-            number(mean),
-            error(&moment.mean_error),
-            number(sd),
-            error(&moment.sd_error),
-            number(mean - NORMAL_975 * sd),
-            number(mean + NORMAL_975 * sd),
+            name.clone(),
+            number(f.mean),
+            error(&f.mean_error),
+            number(f.sd),
+            error(&f.sd_error),
+            number(low),
+            number(high),
+            probability(f.positive.value),
+            error(&f.positive.error),
+            digits.join("/"),
         ]);
     }
     let mut text = columns.render();
-    if moments.len() > shown {
-        text.push_str(&format!("… and {} more; --out and --json hold all\n", moments.len() - shown));
+    if rows.len() > shown {
+        text.push_str(&format!("… and {} more; --out and --json hold all\n", rows.len() - shown));
     }
-    text
+    Ok(text)
+}
+
+/// The contrasts, under a heading of their own; nothing where there are none.
+pub(crate) fn contrasts(rows: &[Row], level: f64) -> Result<String> {
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!("contrasts\n{}", posterior(rows, level)?))
 }

@@ -32,6 +32,18 @@ impl Bench {
         self
     }
 
+    /// A copy of the fixtures: `study.csv` and four fits of it.
+    pub(crate) fn with_fits() -> Self {
+        let bench = Self::new();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        std::fs::copy(fixtures.join("study.csv"), bench.path("study.csv")).unwrap();
+        for fit in ["both.fit", "x.fit", "dose.fit", "dose-z.fit"] {
+            std::fs::create_dir(bench.path(fit)).unwrap();
+            std::fs::copy(fixtures.join(fit).join("fit.json"), bench.path(fit).join("fit.json")).unwrap();
+        }
+        bench
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

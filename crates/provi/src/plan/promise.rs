@@ -48,7 +48,7 @@ impl Constants {
 /// distribution): for them a bound is about (m, PC̃), C̃ symmetric, not about the new triangular factor \[whiten\]. What
 /// holds for any factor: |vᵀ(m−m*)| and the difference of the deviations of vᵀz are at most ‖Pᵀv‖ times the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Norm {
     /// E‖m−m*‖² + E‖C−C*‖_F² in the user's coordinates.

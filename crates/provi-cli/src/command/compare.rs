@@ -1,0 +1,240 @@
+//! `provi compare`: models of the same data, told apart by bounds of their log evidence.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use provi::certificate::Interval;
+use provi::evidence::{LogBayesFactor, Strength, Verdict};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::columns::{Columns, Side};
+use crate::output::fit_file::{FitFile, to_json};
+use crate::output::number::{decimals, outward_pair, plain};
+use crate::output::style;
+use crate::output::wrap::wrapped;
+use crate::stored::Stored;
+
+const HELP: &str = "\
+Each fit's certificate has the log evidence between two bounds. The model with
+the largest lower bound stands first; log BF is its log evidence minus the
+other's, in nats. `decided` means that the bounds exclude 0, and then the word
+says how much at least: slight below 1, positive to 3, strong to 5, very strong.
+Bounds that hold 0 decide nothing, however likely one model looks.
+
+Fits of other data, another response or other rows are refused.
+
+Examples:
+  provi compare small.fit large.fit
+  provi compare *.fit --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct CompareArgs {
+    /// Folders of fits, or their fit.json
+    #[arg(value_name = "DIR", required = true, num_args = 2..)]
+    fits: Vec<PathBuf>,
+    /// Go on with fits of other data
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A fit with its place.
+struct Entry {
+    path: PathBuf,
+    file: FitFile,
+    evidence: Interval,
+}
+
+pub(crate) fn execute(args: &CompareArgs) -> Result<Outcome> {
+    let mut entries = Vec::new();
+    for path in &args.fits {
+        let file = Stored::read(path)?.file;
+        let Some(certificate) = &file.certificate else {
+            return Err(Failure::NoCertificate { path: path.clone() });
+        };
+        let evidence = certificate.evidence.clone();
+        entries.push(Entry { path: path.clone(), file, evidence });
+    }
+    if !args.force {
+        refuse_other_data(&entries)?;
+    }
+    let notes = notes(&entries);
+    let lower = |entry: &Entry| entry.evidence.lower.unwrap_or(f64::NEG_INFINITY);
+    entries.sort_by(|a, b| lower(b).total_cmp(&lower(a)));
+    let factors: Vec<LogBayesFactor> =
+        entries[1..].iter().map(|other| LogBayesFactor::new(&entries[0].evidence, &other.evidence)).collect();
+    let text = if args.json {
+        to_json(&Report::new(&entries, &factors, &notes))
+    } else {
+        describe(&entries, &factors, &notes)
+    };
+    Ok(Outcome::said(text))
+}
+
+/// The left side of a canonical formula.
+fn response(file: &FitFile) -> &str {
+    file.model.formula.split('~').next().unwrap_or_default().trim()
+}
+
+/// The evidence of one model says nothing about another's unless both are of the same numbers.
+fn refuse_other_data(entries: &[Entry]) -> Result<()> {
+    let [first, others @ ..] = entries else { return Ok(()) };
+    for other in others {
+        let (a, b) = (&first.file.model, &other.file.model);
+        let pairs = [
+            ("their data's SHA-256", a.data_sha256.clone(), b.data_sha256.clone()),
+            ("response", response(&first.file).to_owned(), response(&other.file).to_owned()),
+            ("number of rows", a.rows.to_string(), b.rows.to_string()),
+        ];
+        if let Some((what, one, other_one)) = pairs.into_iter().find(|(_, one, other)| one != other) {
+            let (first, second) = (first.path.clone(), other.path.clone());
+            return Err(Failure::NotComparable { first, second, what, one, other: other_one });
+        }
+    }
+    Ok(())
+}
+
+/// What the numbers are conditional on, where that differs.
+fn notes(entries: &[Entry]) -> Vec<String> {
+    let differs = |show: &dyn Fn(&FitFile) -> String| {
+        let mut found: Vec<String> = entries.iter().map(|entry| show(&entry.file)).collect();
+        found.dedup();
+        (found.len() > 1).then(|| found.join(", "))
+    };
+    let mut notes = Vec::new();
+    let noise = |file: &FitFile| file.model.noise_sd.map_or("none".to_owned(), plain);
+    if let Some(found) = differs(&noise) {
+        notes.push(format!(
+            "the fixed noise sd differs ({found}): each evidence is conditional on its own, so a difference may be the noise's"
+        ));
+    }
+    let prior = |file: &FitFile| {
+        let prior = &file.model.prior;
+        format!("{}({}, {})", prior.distribution, plain(prior.mean), plain(prior.sd))
+    };
+    if let Some(found) = differs(&prior) {
+        notes.push(format!(
+            "the fixed prior differs ({found}): the evidence weighs the prior as much as the likelihood"
+        ));
+    }
+    let density = |file: &FitFile| {
+        if file.model.family == "gaussian" { "a density" } else { "a probability" }.to_owned()
+    };
+    if differs(&density).is_some() {
+        notes.push(
+            "one family gives the response a density and another a probability: their ratio depends on the response's unit"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// No other has a larger lower bound than the first, so what is decided is decided for it.
+fn word(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::First(strength) | Verdict::Second(strength) => format!("decided, {strength}"),
+        _ => "not decided".to_owned(),
+    }
+}
+
+fn describe(entries: &[Entry], factors: &[LogBayesFactor], notes: &[String]) -> String {
+    let heading = [
+        ("", Side::Left),
+        ("log evidence", Side::Right),
+        ("log BF of the first", Side::Right),
+        ("", Side::Left),
+    ];
+    let mut columns = Columns::new(&heading);
+    columns.bold_heading(style::bold());
+    let interval = |lower: Option<f64>, upper: Option<f64>| {
+        let width = lower.zip(upper).map_or(0.01, |(l, u)| u - l);
+        let [low, high] = outward_pair(lower, upper, decimals(width).clamp(2, 8));
+        format!("{low} to {high}")
+    };
+    for (i, entry) in entries.iter().enumerate() {
+        let factor = i.checked_sub(1).map(|i| &factors[i]);
+        let (bounds, verdict) = match factor {
+            Some(f) => (interval(f.lower, f.upper), word(f.verdict())),
+            None => (String::new(), String::new()),
+        };
+        let evidence = interval(entry.evidence.lower, entry.evidence.upper);
+        columns.push(vec![entry.path.display().to_string(), evidence, bounds, verdict]);
+    }
+    let mut text = columns.render();
+    for entry in entries.iter().filter(|e| e.evidence.lower.is_none() || e.evidence.upper.is_none()) {
+        let reason = entry.evidence.reason.as_deref().unwrap_or("no bound");
+        text.push_str(&wrapped("note  ", 6, &format!("{} lacks a bound: {reason}", entry.path.display())));
+    }
+    for note in notes {
+        text.push_str(&wrapped("note  ", 6, note));
+    }
+    let failure: f64 = entries.iter().map(failure_probability).sum();
+    let holds = if failure > 0.0 {
+        format!("all bounds hold together with probability at least 1 − {failure:.1e} (union bound)")
+    } else {
+        "all bounds are certain".to_owned()
+    };
+    text + &wrapped("", 0, &holds)
+}
+
+fn failure_probability(entry: &Entry) -> f64 {
+    entry.evidence.confidence.map_or(0.0, |c| 1.0 - c)
+}
+
+/// What --json prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    provi: &'static str,
+    /// The first has the largest lower bound.
+    models: Vec<ModelReport<'a>>,
+    /// That all bounds hold together, at least.
+    confidence: f64,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ModelReport<'a> {
+    fit: String,
+    family: &'a str,
+    formula: &'a str,
+    evidence: &'a Interval,
+    /// log p(x|first) − log p(x|this); null for the first.
+    log_bayes_factor: Option<&'a LogBayesFactor>,
+    decided: Option<bool>,
+    /// How much the first is better at least, if that is decided.
+    strength: Option<Strength>,
+}
+
+impl<'a> Report<'a> {
+    fn new(entries: &'a [Entry], factors: &'a [LogBayesFactor], notes: &'a [String]) -> Self {
+        let model = |(i, entry): (usize, &'a Entry)| {
+            let factor = i.checked_sub(1).map(|i| &factors[i]);
+            let verdict = factor.map(LogBayesFactor::verdict);
+            ModelReport {
+                fit: entry.path.display().to_string(),
+                family: &entry.file.model.family,
+                formula: &entry.file.model.formula,
+                evidence: &entry.evidence,
+                log_bayes_factor: factor,
+                decided: verdict.map(|v| v != Verdict::Open),
+                strength: verdict.and_then(|v| match v {
+                    Verdict::First(strength) | Verdict::Second(strength) => Some(strength),
+                    _ => None,
+                }),
+            }
+        };
+        Self {
+            schema: "provi-compare/1",
+            provi: env!("CARGO_PKG_VERSION"),
+            models: entries.iter().enumerate().map(model).collect(),
+            confidence: (1.0 - entries.iter().map(failure_probability).sum::<f64>()).max(0.0),
+            notes,
+        }
+    }
+}

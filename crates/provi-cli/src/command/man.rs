@@ -1,0 +1,52 @@
+//! `provi man`: the manual pages.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args as Group, Command, CommandFactory};
+use clap_mangen::Man;
+
+use super::Outcome;
+use crate::args::Args;
+use crate::failure::{Failure, Result};
+use crate::output::store::write_file;
+
+const HELP: &str = "\
+Examples:
+  provi man | man -l -
+  provi man --out ~/.local/share/man/man1";
+
+#[derive(Debug, Group)]
+#[command(after_help = HELP)]
+pub(crate) struct ManArgs {
+    /// Write a page for every command to this folder [default: the first page on standard output]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn execute(args: &ManArgs) -> Result<Outcome> {
+    let mut command = Args::command();
+    // With `build` the subcommands have their full names and the options they inherit.
+    command.build();
+    let Some(dir) = &args.out else {
+        return Ok(Outcome::said(page(command, "provi", Path::new("provi.1"))?));
+    };
+    std::fs::create_dir_all(dir)
+        .map_err(|error| Failure::Write { path: dir.clone(), reason: error.to_string() })?;
+    let mut written = 0;
+    for command in std::iter::once(&command).chain(command.get_subcommands()) {
+        let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+        let path = dir.join(format!("{name}.1"));
+        write_file(&path, page(command.clone(), &name, &path)?.as_bytes())?;
+        written += 1;
+    }
+    Ok(Outcome::said(format!("{written} pages written to {}\n", dir.display())))
+}
+
+fn page(command: Command, name: &str, path: &Path) -> Result<String> {
+    let mut bytes = Vec::new();
+    Man::new(command)
+        .title(name)
+        .render(&mut bytes)
+        .map_err(|error| Failure::Write { path: path.to_owned(), reason: error.to_string() })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
