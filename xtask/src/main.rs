@@ -17,6 +17,7 @@ usage: cargo xtask <command>
   test          format, lints, each feature alone, tests, documentation, examples, scalar kernels
   test --all    the same, then the heavy tier
   heavy         the heavy tier alone: benches compile in the bench profile; draws open in ArviZ
+  arviz         its last step alone
 
 The ArviZ check uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
 PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped.";
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         ["test"] => test(&mut run),
         ["test", "--all"] => test(&mut run).and_then(|()| heavy(&mut run)),
         ["heavy"] => heavy(&mut run),
+        ["arviz"] => run.step("draws open in ArviZ", arviz::check),
         _ => return fail(USAGE),
     };
     match outcome {
