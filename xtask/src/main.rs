@@ -1,5 +1,7 @@
 //! The project's commands: `cargo xtask test` checks everything, `cargo xtask test --all` a little more.
 
+mod arviz;
+
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -14,7 +16,11 @@ usage: cargo xtask <command>
 
   test          format, lints, each feature alone, tests, documentation, examples, scalar kernels
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone: benches compile in the bench profile";
+  heavy         the heavy tier alone: benches compile in the bench profile; draws open in ArviZ
+  arviz         its last step alone
+
+The ArviZ check uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
+PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped.";
 
 /// Examples that print a table of the documentation for minutes: they are compiled, not run.
 const SLOW_EXAMPLES: [&str; 1] = ["tightness"];
@@ -32,6 +38,7 @@ fn main() -> ExitCode {
         ["test"] => test(&mut run),
         ["test", "--all"] => test(&mut run).and_then(|()| heavy(&mut run)),
         ["heavy"] => heavy(&mut run),
+        ["arviz"] => run.step("draws open in ArviZ", arviz::check),
         _ => return fail(USAGE),
     };
     match outcome {
@@ -77,8 +84,8 @@ fn test(run: &mut Run) -> Outcome {
 }
 
 fn heavy(run: &mut Run) -> Outcome {
-    println!("heavy integrations: none yet");
-    run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))
+    run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
+    run.step("draws open in ArviZ", arviz::check)
 }
 
 /// One run of a command: where things are, and how it goes.

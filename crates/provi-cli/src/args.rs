@@ -23,12 +23,11 @@ Examples:
   provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
-`provi completions SHELL` and `provi man` are for shells and manual pages.
 Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.";
 
 /// Gaussian variational inference that proves its answers
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "provi", version, after_help = EXAMPLES, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

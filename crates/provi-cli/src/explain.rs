@@ -63,12 +63,12 @@ const SYNONYMS: &[(&str, &str)] = &[
 
 /// Every topic with its first line.
 pub(crate) fn list() -> String {
-    let mut text = "provi explain TOPIC\n\n".to_owned();
+    let mut text = "provi explain TOPIC, where TOPIC is one of\n\n".to_owned();
     for (name, body) in TOPICS {
         let about = body.lines().next().and_then(|line| line.split_once(": ")).map_or("", |(_, about)| about);
         text.push_str(&format!("  {name:<12} {about}\n"));
     }
-    text
+    text + "\n`provi completions SHELL` and `provi man` are for shells and manual pages.\n"
 }
 
 /// The text of one topic.
@@ -110,7 +110,8 @@ mod tests {
         let ledger = include_str!("../../../docs/theory.md");
         for (name, text) in TOPICS {
             for key in text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(key, _)| key) {
-                assert!(ledger.contains(&format!("### {key}")), "{name}: [{key}]");
+                let mut entries = ledger.lines().filter_map(|line| line.strip_prefix("### "));
+                assert!(entries.any(|entry| entry.split(", ").any(|k| k == key)), "{name}: [{key}]");
             }
         }
     }

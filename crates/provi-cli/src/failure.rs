@@ -178,7 +178,7 @@ impl Failure {
             Self::BadFit { .. } => "`provi certify --help` shows what a fit looks like",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
             Self::OtherData { .. } | Self::OtherModel { .. } => {
-                "give what it was made with, or say --force: the claims are then checked against what is given"
+                "give what it was made with, or say --force to go on with what is given"
             }
             Self::NoFit { .. } => "`provi fit DATA FORMULA --out DIR` leaves one in DIR",
             Self::NoRecord { .. } => "`provi certify` takes such a file, with its data and formula",

@@ -94,14 +94,17 @@ impl Audited {
         let mut global = None;
         if let Some((metric, provenance)) = &bounds.metric {
             let fisher = bounds.fisher.map(|(fisher, grounds)| (theory::kl(fisher), grounds));
-            let kls = [fisher, bounds.kl].into_iter().flatten();
+            // A bound that is not finite is none, and data have no word for it.
+            let kls = [fisher, bounds.kl].into_iter().flatten().filter(|(kl, _)| kl.is_finite());
             if let Some((kl, grounds)) = kls.min_by(|a, b| a.0.total_cmp(&b.0)) {
                 let provenance = provenance.weakest(grounds);
                 global = Some(GlobalBound { metric: metric.spread(&factor)?, kl, provenance });
             }
         }
         let mut local = None;
-        if let Some((metric, ball, provenance)) = &bounds.local {
+        if let Some((metric, ball, provenance)) = &bounds.local
+            && ball.outside.moments.iter().chain([&ball.fisher]).all(|x| x.is_finite())
+        {
             local = Some(LocalBound {
                 metric: metric.spread(&factor)?,
                 fisher: ball.fisher,

@@ -12,5 +12,8 @@ struct PlansAndPromises;
 #[doc = include_str!("../../../docs/guide/certificates.md")]
 struct Certificates;
 
+#[doc = include_str!("../../../docs/guide/output-files.md")]
+struct OutputFiles;
+
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -60,11 +60,8 @@ pub(crate) struct SampleArgs {
 /// What draws are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A header with the names, a line a draw
     Csv,
-    /// A folder for ArviZ
     Zarr,
-    /// One object
     Json,
 }
 

@@ -32,10 +32,10 @@ pub(crate) fn plot(rows: &[Row], level: f64) -> Result<String> {
     let mut text = String::new();
     for ((name, f), [from, to]) in shown.iter().zip(&intervals) {
         let mut line = vec![' '; width];
-        line[column(0.0)] = ':';
         line[column(*from)..=column(*to)].fill('-');
         let sd = [f.mean - f.sd, f.mean + f.sd].map(|x| column(x.clamp(*from, *to)));
         line[sd[0]..=sd[1]].fill('=');
+        line[column(0.0)] = ':';
         line[column(f.mean)] = 'o';
         let name = cut(name);
         let pad = " ".repeat(names - name.width());

@@ -1,0 +1,54 @@
+"""Opens draws.zarr of a fit with the ArviZ at hand, and holds it against fit.json.
+
+usage: arviz_check.py FIT_FOLDER
+"""
+
+import json
+import sys
+import warnings
+
+warnings.simplefilter("ignore")
+import arviz as az
+import numpy as np
+import xarray as xr
+
+folder = sys.argv[1]
+store = folder + "/draws.zarr"
+with open(folder + "/fit.json", encoding="utf-8") as file:
+    fit = json.load(file)
+
+major = int(az.__version__.split(".")[0])
+if major >= 1:
+    data = az.from_zarr(store)
+else:
+    data = az.InferenceData.from_datatree(xr.open_datatree(store, engine="zarr"))
+
+beta = data["posterior"]["beta"]
+assert beta.dims == ("chain", "draw", "coefficient"), beta.dims
+assert beta.shape == (4, 500, len(fit["names"])), beta.shape
+assert [str(name) for name in beta["coefficient"].values] == fit["names"]
+
+# Six standard errors of the mean of 2000 independent draws.
+sd = np.sqrt(np.diag(np.array(fit["covariance"])))
+means = beta.mean(("chain", "draw")).values
+assert np.all(np.abs(means - np.array(fit["mean"])) < 6 * sd / np.sqrt(2000)), means
+
+stats = data["sample_stats"]
+weights = stats["lp"].values - stats["log_q"].values
+assert np.allclose(weights, stats["log_weight"].values, atol=1e-9)
+# The mean log weight is the ELBO.
+error = weights.std() / np.sqrt(weights.size)
+assert abs(weights.mean() + fit["neg_elbo"]) < 6 * error + 1e-9
+
+moments = data["moments"]
+assert np.allclose(moments["mean"].values, fit["mean"], rtol=0, atol=0)
+bounds = [m["mean_error"]["bound"] for m in fit["certificate"]["moments"]]
+assert np.array_equal(moments["mean_error"].values, np.array(bounds, dtype=float), equal_nan=True)
+
+attributes = data["posterior"].attrs
+assert json.loads(attributes["provi_certificate"]) == fit["certificate"]
+assert attributes["inference_library"] == "provi"
+
+summary = az.summary(data, var_names=["beta"])
+assert list(summary.index) == [f"beta[{name}]" for name in fit["names"]], list(summary.index)
+print(f"ArviZ {az.__version__}: {len(fit['names'])} coefficients, {beta.sizes['chain']} x {beta.sizes['draw']} draws")
