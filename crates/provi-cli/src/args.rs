@@ -8,6 +8,7 @@ use crate::command::explain::ExplainArgs;
 use crate::command::inspect::InspectArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
+use crate::command::report::ReportArgs;
 use crate::command::sample::SampleArgs;
 use crate::command::summary::SummaryArgs;
 use crate::options::ModelOptions;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Fit(Box<FitArgs>),
     /// Show a fit out of its folder: posterior, contrasts, certificate
     Summary(SummaryArgs),
+    /// A fit as one HTML page, or one of its plots
+    Report(ReportArgs),
     /// What a fit says about new rows: means with intervals, draws of responses
     Predict(PredictArgs),
     /// Draws of a fit: CSV, JSON, or Zarr for ArviZ

@@ -11,6 +11,7 @@ pub(crate) mod inspect;
 pub(crate) mod man;
 mod plan;
 pub(crate) mod predict;
+pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod summary;
 
@@ -54,6 +55,7 @@ pub(crate) fn execute(args: &Args) -> Result<Outcome> {
         Command::Fit(args) => fit::execute(args),
         Command::Certify(args) => certify::execute(args),
         Command::Summary(args) => summary::execute(args),
+        Command::Report(args) => report::execute(args),
         Command::Predict(args) => predict::execute(args),
         Command::Inspect(args) => inspect::execute(args),
         Command::Sample(args) => sample::execute(args),

@@ -92,6 +92,10 @@ pub(crate) enum Failure {
     UnknownTopic { word: String, nearest: Option<&'static str> },
     #[error("cannot start {threads} threads: {reason}")]
     Threads { threads: u16, reason: String },
+    #[error("`{}` is neither an .svg nor a .png file", .path.display())]
+    UnknownImage { path: PathBuf },
+    #[error("the plot cannot be drawn: {0}")]
+    Draw(String),
     #[error("cannot print the result: {0}")]
     Print(String),
 }
@@ -167,6 +171,7 @@ impl Failure {
             Self::NothingToResume { .. } => {
                 "a fit with --out DIR that was stopped or killed leaves DIR/run.toml and DIR/checkpoint.bin"
             }
+            Self::UnknownImage { .. } => "let FILE end in .svg or .png",
             Self::NoRecipe => "fit again with this version of provi, with --out DIR",
             Self::StrayNoise { .. } => "leave it out, or say --family gaussian",
             Self::FitExists { .. } => "choose another --out, or replace it with --force",

@@ -8,6 +8,7 @@ pub(crate) mod fit_file;
 pub(crate) mod forest;
 pub(crate) mod json;
 pub(crate) mod number;
+pub(crate) mod page;
 pub(crate) mod store;
 pub(crate) mod style;
 pub(crate) mod summary;

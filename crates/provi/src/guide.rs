@@ -1,7 +1,7 @@
 //! The chapters of the guide, compiled as doc tests and nowhere else.
 
-#[doc = include_str!("../../../docs/guide/first-fit.md")]
-struct FirstFit;
+#[doc = include_str!("../../../docs/guide/rust-first-fit.md")]
+struct RustFirstFit;
 
 #[doc = include_str!("../../../docs/guide/rust-library.md")]
 struct RustLibrary;

@@ -27,6 +27,6 @@ pub(crate) fn execute(args: &DemoArgs) -> Result<Outcome> {
     Ok(Outcome::said(format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}\n\
          next: provi fit DATA.csv 'y ~ .' on a table of your own; `provi fit --help` has examples\n",
-        describe(&file, &answer.fit.gaussian, LEVEL)?
+        describe(&file, &answer.fit.gaussian, LEVEL, false)?
     )))
 }

@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let text = if args.json {
         FitFile::to_json(&file)
     } else {
-        let mut text = describe(&file, q, LEVEL)?;
+        let mut text = describe(&file, q, LEVEL, false)?;
         if args.prior_sensitivity {
             text.push_str(&format!("\n{}", sensitivity::describe(&data, formula, &model, &file, q)?));
         }

@@ -41,6 +41,9 @@ pub(crate) struct SummaryArgs {
     /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     contrast: Vec<String>,
+    /// The effects of groups too
+    #[arg(long)]
+    groups: bool,
     /// Draw the intervals instead of the table
     #[arg(long, conflicts_with = "json")]
     plot: bool,
@@ -69,7 +72,7 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
         rows.extend(crate::contrast::rows(&file));
         forest::plot(&rows, level)?
     } else {
-        describe(&file, &q, level)?
+        describe(&file, &q, level, args.groups)?
     };
     Ok(Outcome::said(text))
 }

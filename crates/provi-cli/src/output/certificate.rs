@@ -14,13 +14,7 @@ const NOTHING: f64 = 1.0;
 
 /// `condition` says what all of it is conditional on.
 pub(crate) fn describe(c: &Certificate, condition: Option<&str>) -> String {
-    let rows = [
-        ("gap to best Gaussian", value(&c.gap, " nats")),
-        ("KL to posterior", value(&c.kl, " nats")),
-        ("total variation", value(&c.tv, "")),
-        ("moments", moments(&c.moments)),
-        ("log evidence", evidence(&c.evidence)),
-    ];
+    let rows = rows(c);
     let width = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).map(|(v, _)| v.chars().count()).max();
     let width = width.unwrap_or(0);
     let mut text = wrapped("certificate  ", 13, &headline(c));
@@ -38,8 +32,35 @@ pub(crate) fn describe(c: &Certificate, condition: Option<&str>) -> String {
     text
 }
 
+/// The five statements, in their order.
+pub(crate) fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
+    [
+        ("gap to best Gaussian", value(&c.gap, " nats")),
+        ("KL to posterior", value(&c.kl, " nats")),
+        ("total variation", value(&c.tv, "")),
+        ("moments", moments(&c.moments)),
+        ("log evidence", evidence(&c.evidence)),
+    ]
+}
+
+/// How much a bound of the KL says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worth {
+    Tight,
+    Loose,
+    Nothing,
+}
+
+pub(crate) fn worth(c: &Certificate) -> Worth {
+    match c.kl.bound {
+        Some(kl) if kl <= LITTLE => Worth::Tight,
+        Some(kl) if kl <= NOTHING => Worth::Loose,
+        _ => Worth::Nothing,
+    }
+}
+
 /// Both distances, so that a tiny gap does not pass for a good posterior.
-fn headline(c: &Certificate) -> String {
+pub(crate) fn headline(c: &Certificate) -> String {
     let gap = match c.gap.bound {
         Some(gap) => format!("within {} nats of the best Gaussian", bound(gap, 3)),
         None => "not shown to be near the best Gaussian".to_owned(),
@@ -58,7 +79,7 @@ fn headline(c: &Certificate) -> String {
 }
 
 /// A value with its grounds, or the reason why there is none.
-type Row = Result<(String, String), String>;
+pub(crate) type Row = Result<(String, String), String>;
 
 fn value(s: &Statement, unit: &str) -> Row {
     match s.bound {
@@ -115,7 +136,7 @@ fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
 }
 
 /// What the sampled statements share.
-fn probability(c: &Certificate) -> String {
+pub(crate) fn probability(c: &Certificate) -> String {
     let sampled = [&c.gap, &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
     if !sampled {
         return String::new();

@@ -8,20 +8,22 @@ use super::{certificate, estimates, summary, table};
 use crate::contrast;
 use crate::failure::Result;
 
-/// Model, posterior, contrasts, run, certificate and estimates; a file of before certificates has fewer.
-pub(crate) fn describe(file: &FitFile, q: &Gaussian, level: f64) -> Result<String> {
+/// Model, posterior, contrasts, run, certificate and estimates; a file of before certificates has fewer. Effects of
+/// groups only if asked for.
+pub(crate) fn describe(file: &FitFile, q: &Gaussian, level: f64, groups: bool) -> Result<String> {
     let mut parts = vec![summary::recorded_model(&file.model, file.names.len())];
     if let Some(certificate) = &file.certificate {
         let mut rows = table::coefficients(q, certificate)?;
-        let groups = rows.len().saturating_sub(file.model.population);
-        if file.model.population > 0 {
-            rows.truncate(file.model.population);
-        }
+        let hidden = match (file.model.population, groups) {
+            (0, _) | (_, true) => 0,
+            (population, false) => rows.len().saturating_sub(population),
+        };
+        rows.truncate(rows.len() - hidden);
         parts.push(table::posterior(&rows, level)?);
-        if file.model.population > 0 && groups > 0 {
+        if hidden > 0 {
             parts.push(format!(
                 "{} effects of groups; `provi summary DIR --groups` shows them\n",
-                grouped(groups as u64)
+                grouped(hidden as u64)
             ));
         }
         parts.push(table::contrasts(&contrast::rows(file), level)?);

@@ -69,7 +69,7 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
 }
 
 /// A scale, and who said it.
-fn describe_scale(scale: &Scale) -> String {
+pub(crate) fn describe_scale(scale: &Scale) -> String {
     let what = match scale.is_noise() {
         true => format!("noise sd {}", plain(scale.sd)),
         false => format!("sd between groups {} {}", scale.name, plain(scale.sd)),

@@ -193,7 +193,7 @@ class Posterior:
         self.population = len(columns)
         self.levels = sorted({row[model.group] for row in rows}) if model.group else []
         for level in self.levels:
-            self.names.append(f"{model.group}[{level}]")
+            self.names.append(f"(1 | {model.group})[{level}]")
             columns.append(numpy.array([float(row[model.group] == level) for row in rows]))
 
         self.x = numpy.column_stack(columns)
@@ -469,7 +469,7 @@ def write(model):
     if not worst < DISAGREEMENT:
         sys.exit(f"{model.name}: {answer.method} and importance sampling differ by {worst:.1f} standard errors")
 
-    shown = set(posterior.names[: posterior.population]) | {f"{model.group}[{level}]" for level in model.shown_groups}
+    shown = set(posterior.names[: posterior.population]) | {f"(1 | {model.group})[{level}]" for level in model.shown_groups}
     coefficients = [
         {
             "name": name,

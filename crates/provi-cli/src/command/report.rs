@@ -1,0 +1,75 @@
+//! `provi report`: a fit as one HTML file, or one of its plots.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use provi_report::{Form, Plot};
+
+use super::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::page::page;
+use crate::output::store::{RUN, write_file};
+use crate::output::table::LEVEL;
+use crate::stored::Stored;
+
+const HELP: &str = "\
+The page is one file without scripts: what was fitted, the certificate in plain
+words, convergence, coefficients, correlations, checks against the data, and
+how to make it again. It is written beside fit.json as report.html.
+
+Examples:
+  provi report wells.fit
+  provi report wells.fit --out wells.html
+  provi report wells.fit --plot forest --out forest.svg
+  provi report wells.fit --plot marginals --out marginals.png";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ReportArgs {
+    /// The folder of a fit, or its fit.json
+    #[arg(value_name = "DIR")]
+    fit: PathBuf,
+    /// Where it is written [default: report.html beside the fit; a plot's name.svg]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// One plot instead of the page, as SVG or PNG by the end of FILE
+    #[arg(long, value_parser = plots())]
+    plot: Option<Plot>,
+}
+
+fn plots() -> impl TypedValueParser<Value = Plot> {
+    PossibleValuesParser::new(Plot::ALL.map(Plot::name))
+        .try_map(|name| Plot::from_name(&name).ok_or_else(|| format!("no plot `{name}`")))
+}
+
+/// Pixels of a PNG for each unit of the drawing.
+const PIXELS: f64 = 2.0;
+
+pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
+    let fit = Stored::read(&args.fit)?;
+    let folder =
+        if args.fit.is_dir() { args.fit.clone() } else { args.fit.parent().unwrap_or(&args.fit).to_owned() };
+    let run = folder.join(RUN);
+    let command = match run.exists() {
+        true => format!("provi fit --config {}", run.display()),
+        false => format!("provi fit {} '{}'", fit.file.model.data, fit.file.model.formula),
+    };
+    let page = page(&fit.file, &fit.gaussian, LEVEL, &command)?;
+    let (path, bytes) = match args.plot {
+        None => (args.out.clone().unwrap_or_else(|| folder.join("report.html")), page.html().into_bytes()),
+        Some(plot) => {
+            let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", plot.name())));
+            let bytes = match path.extension().and_then(|e| e.to_str()) {
+                Some("svg") => plot.svg(&page, Form::Standalone).into_bytes(),
+                Some("png") => {
+                    plot.scene(&page).to_png(PIXELS).map_err(|error| Failure::Draw(error.to_string()))?
+                }
+                _ => return Err(Failure::UnknownImage { path }),
+            };
+            (path, bytes)
+        }
+    };
+    write_file(&path, &bytes)?;
+    Ok(Outcome::said(format!("written to {}\n", path.display())))
+}

@@ -1,0 +1,120 @@
+//! Every command of the guide, run as written; `PROVI_BLESS=1` writes what it says into the chapter.
+//!
+//! In a block of kind `console`, a line that begins with `$ ` is a command and what follows is its output; `…` alone stands
+//! for any number of lines. `status=N` after the kind is the exit status of the last command, 0 otherwise.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::Bench;
+
+/// A command, and what it is said to print.
+#[derive(Debug, Default)]
+struct Step {
+    command: String,
+    output: Vec<String>,
+}
+
+/// Splits a command line at spaces outside quotes.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in command.chars() {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (' ', None) => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The time a run took is the machine's, not the guide's.
+fn untimed(line: &str) -> String {
+    let Some(end) = line.find(" s, seed ") else { return line.to_owned() };
+    let start = line[..end].rfind(' ').map_or(0, |space| space + 1);
+    format!("{}0.01{}", &line[..start], &line[end..])
+}
+
+/// Whether lines are as expected, `…` standing for any number of them.
+fn fits(expected: &[String], found: &[String]) -> bool {
+    match expected {
+        [] => found.is_empty(),
+        [first, rest @ ..] if first == "…" => (0..=found.len()).any(|skip| fits(rest, &found[skip..])),
+        [first, rest @ ..] => found.first() == Some(first) && fits(rest, &found[1..]),
+    }
+}
+
+/// Runs the blocks of a chapter and returns its text with the output that was seen.
+fn run(chapter: &Path) -> String {
+    let bench = Bench::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference");
+    for entry in std::fs::read_dir(data).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "csv") {
+            std::fs::copy(&path, bench.path(path.file_name().unwrap().to_str().unwrap())).unwrap();
+        }
+    }
+    let text = std::fs::read_to_string(chapter).unwrap();
+    let (mut out, mut lines) = (Vec::new(), text.lines());
+    while let Some(line) = lines.next() {
+        out.push(line.to_owned());
+        let Some(kind) = line.strip_prefix("```console") else { continue };
+        let status: i32 = kind.trim().strip_prefix("status=").map_or(0, |n| n.parse().unwrap());
+        let mut steps: Vec<Step> = Vec::new();
+        for line in lines.by_ref().take_while(|line| *line != "```") {
+            match line.strip_prefix("$ ") {
+                Some(command) => steps.push(Step { command: command.to_owned(), ..Step::default() }),
+                None => steps.last_mut().expect("a block begins with a command").output.push(line.to_owned()),
+            }
+        }
+        let count = steps.len();
+        for (i, step) in steps.into_iter().enumerate() {
+            let words = words(&step.command);
+            assert_eq!(words[0], "provi", "{}", step.command);
+            let said = bench.provi(&words[1..].iter().map(String::as_str).collect::<Vec<_>>());
+            let said = said.exits(if i + 1 == count { status } else { 0 });
+            let shown = if said.stdout.is_empty() { said.stderr } else { said.stdout };
+            let mut found: Vec<String> = shown.lines().map(untimed).collect();
+            while found.last().is_some_and(String::is_empty) {
+                found.pop();
+            }
+            out.push(format!("$ {}", step.command));
+            out.extend(if fits(&step.output, &found) { step.output } else { found });
+        }
+        out.push("```".to_owned());
+    }
+    out.join("\n") + "\n"
+}
+
+#[test]
+fn every_command_of_the_guide_says_what_the_guide_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut chapters: Vec<PathBuf> =
+        std::fs::read_dir(root.join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    chapters.push(root.join("README.md"));
+    chapters.sort();
+    for chapter in chapters.iter().filter(|path| path.extension().is_some_and(|e| e == "md")) {
+        let (written, found) = (std::fs::read_to_string(chapter).unwrap(), run(chapter));
+        if std::env::var_os("PROVI_BLESS").is_some() {
+            std::fs::write(chapter, found).unwrap();
+        } else {
+            assert_eq!(found, written, "{} differs; PROVI_BLESS=1 rewrites it", chapter.display());
+        }
+    }
+}
+
+#[test]
+fn a_gap_stands_for_any_number_of_lines() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    assert!(fits(&lines("a\n…\nd"), &lines("a\nb\nc\nd")));
+    assert!(fits(&lines("…"), &[]));
+    assert!(!fits(&lines("a\n…\nd"), &lines("a\nb\nc")));
+    assert_eq!(words("provi fit a.csv 'y ~ x' --prior \"a b\" ''"), ["provi", "fit", "a.csv", "y ~ x", "--prior", "a b", ""]);
+    assert_eq!(untimed("run    auto, 3 steps, 12.34 s, seed 0"), "run    auto, 3 steps, 0.01 s, seed 0");
+}
