@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// Compressed or columnar data that cannot be decoded.
     #[error(
-        "the {format} data of `{table}` {}: {}; fetch or write the file again", if *.cut { "end too soon" } else { "are damaged" }, shown(.reason)
+        "the {format} data of `{table}` {}: {}; fetch or write the file again", if *.cut { "end too soon" } else { "are damaged" }, shown_to(120, .reason)
     )]
     Damaged {
         /// The table's name.
@@ -477,7 +477,7 @@ pub enum Error {
         /// Line of the row.
         line: usize,
         /// What it gives there.
-        value: String,
+        value: Box<str>,
         /// The columns it is made of, with their values.
         inputs: String,
         /// Where the formula says it.
@@ -498,20 +498,18 @@ pub enum Error {
         span: Option<Span>,
     },
     /// A number outside the range that its use needs.
-    #[error("{use_} column `{}` of `{table}` is {value} on line {line}; it must be {needed}", shown(.column))]
+    #[error("{} column `{}` of `{table}` is {value} on line {line}; it must be {}", .purpose.name(), shown(.column), .purpose.needs())]
     OutOfRange {
         /// The table's name.
         table: String,
         /// What the column is used as.
-        use_: &'static str,
+        purpose: Purpose,
         /// The column.
         column: String,
         /// Line of the row.
         line: usize,
         /// The value.
         value: String,
-        /// What is needed.
-        needed: &'static str,
         /// Where the formula says it.
         span: Option<Span>,
     },
@@ -589,6 +587,48 @@ impl fmt::Display for Format {
             Self::Arrow => "an Arrow file; save the table as Parquet or CSV",
             Self::GzipInGzip => "compressed twice; decompress it once",
         })
+    }
+}
+
+/// What a column of numbers is used as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// Successes of a binomial response.
+    Successes,
+    /// Successes beside a number of trials.
+    SuccessesOfTrials,
+    /// Failures of a binomial response.
+    Failures,
+    /// The number of trials.
+    Trials,
+    /// A weight.
+    Weights,
+    /// Weights, not all of them zero.
+    SomeWeight,
+    /// An exposure.
+    Exposure,
+}
+
+impl Purpose {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Successes | Self::SuccessesOfTrials => "successes",
+            Self::Failures => "failures",
+            Self::Trials => "trials",
+            Self::Weights | Self::SomeWeight => "weights",
+            Self::Exposure => "exposure",
+        }
+    }
+
+    fn needs(self) -> &'static str {
+        match self {
+            Self::Successes | Self::Failures | Self::Trials => "a whole number from 0 up",
+            Self::SuccessesOfTrials => "at most the number of trials",
+            Self::Weights => "a number from 0 up",
+            Self::SomeWeight => "positive in some row, and is so in none",
+            Self::Exposure => "a positive number, since its logarithm is taken",
+        }
     }
 }
 
@@ -708,10 +748,13 @@ impl Error {
 
 /// Someone else's text, fit for a line of ours: no control characters, not too long.
 pub(crate) fn shown(text: &str) -> String {
-    const LONGEST: usize = 40;
+    shown_to(40, text)
+}
+
+fn shown_to(longest: usize, text: &str) -> String {
     let mut shown = String::new();
     for (i, c) in text.chars().enumerate() {
-        if i == LONGEST {
+        if i == longest {
             shown.push('…');
             break;
         }

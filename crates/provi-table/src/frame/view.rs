@@ -108,7 +108,7 @@ impl View<'_> {
             table: self.table.name().to_owned(),
             term: term.to_owned(),
             line: self.line(i),
-            value: value.to_string(),
+            value: value.to_string().into(),
             inputs,
             span: None,
         }
