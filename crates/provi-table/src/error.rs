@@ -405,7 +405,7 @@ pub enum Error {
     },
     /// A formula beyond the limits.
     #[error(
-        "the formula grows too large here: at most 10000 terms, 16 factors in a term, 200 operations and 64 nested parentheses; write it with fewer"
+        "the formula grows too large here: at most 10000 terms, 16 factors in a term, 200 operations in one call and 64 nested parentheses; write it with fewer"
     )]
     TooLarge {
         /// The place.

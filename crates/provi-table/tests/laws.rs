@@ -29,7 +29,7 @@ fn expression() -> impl Strategy<Value = String> {
 
 /// One term, most of them good.
 fn term() -> impl Strategy<Value = String> {
-    let plain = vec![". ", "0", "1", "a", "b ", "`a b`", "`1`", "`a``b`", "é", "factor(g)", "C(a)"];
+    let plain = vec![". ", "0", "a", "h", "a", "b ", "`a b`", "`1`", "`a``b`", "é", "factor(g)", "C(a)"];
     let leaf = prop_oneof![
         4 => prop::sample::select(plain).prop_map(str::to_owned),
         1 => expression().prop_map(|x| format!("I(a + {x})")),
@@ -42,9 +42,7 @@ fn term() -> impl Strategy<Value = String> {
             (inner.clone(), prop::sample::select(vec![":", "*", " / ", "+", " - "]), inner.clone())
                 .prop_map(|(x, operation, y)| format!("{x}{operation}{y}")),
             inner.clone().prop_map(|x| format!("({x})")),
-            inner.clone().prop_map(|x| format!("({x})^2")),
-            (inner, prop::sample::select(vec!["|g", " || g", "| g/h", "|g:h", "| `a b`"]))
-                .prop_map(|(x, grouping)| format!("({x} {grouping})")),
+            inner.prop_map(|x| format!("({x})^2")),
         ]
     })
 }
@@ -60,7 +58,10 @@ fn formula() -> impl Strategy<Value = String> {
         "y|trials(n) ~ b",
         "y | trials(7)~1",
     ];
-    let tail = (prop::sample::select(vec!["+", " + ", "+ -", "-"]), term());
+    let grouping = prop::sample::select(vec!["|g", " || g", "| g/h", "|g:h", "| `a b`"]);
+    let group = (term(), grouping).prop_map(|(x, grouping)| format!("({x} {grouping})"));
+    let tail =
+        (prop::sample::select(vec!["+", "+", " + ", "+", "+ -"]), prop_oneof![3 => term(), 1 => group]);
     (prop::sample::select(heads), prop::collection::vec(tail, 0..5)).prop_map(|(head, tail)| {
         tail.into_iter().fold(head.to_owned(), |text, (sign, item)| text + sign + &item)
     })
@@ -149,8 +150,13 @@ static PACKED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 /// A packed file with a few bytes changed, perhaps cut, perhaps with its end put back.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), any::<u8>());
-    let changes = prop::collection::vec(change, 0..6);
-    (0..PACKED.len(), changes, prop::option::weighted(0.2, any::<prop::sample::Index>()), any::<bool>())
+    let changes = prop::collection::vec(change, 0..4);
+    (
+        0..PACKED.len(),
+        changes,
+        prop::option::weighted(0.1, any::<prop::sample::Index>()),
+        prop::bool::weighted(0.05),
+    )
         .prop_map(|(file, changes, cut, end)| {
             let mut bytes = PACKED[file].clone();
             for (place, byte) in changes {
