@@ -106,7 +106,7 @@ impl Table {
             table: self.name.clone(),
             column: column.to_owned(),
             nearest: nearest(column, self.names.iter().map(String::as_str)).map(str::to_owned),
-            available: self.names.clone(),
+            available: self.names.clone().into(),
             span: None,
         })
     }

@@ -109,7 +109,7 @@ impl View<'_> {
             term: term.to_owned(),
             line: self.line(i),
             value: value.to_string().into(),
-            inputs,
+            inputs: inputs.into(),
             span: None,
         }
     }
