@@ -8,7 +8,7 @@ use crate::{
     cells::Cells,
     error::{Error, Result},
     sniff::Dialect,
-    table::Table,
+    table::{Table, places},
 };
 
 impl Table {
@@ -39,6 +39,8 @@ impl Table {
             return Err(Error::EmptyFile { table: name });
         }
         let names: Vec<String> = records.record.iter().map(|field| field.trim().to_owned()).collect();
+        // A bad header is refused before its rows are read.
+        places(&names, &name)?;
         let mut columns: Vec<Cells> = names.iter().map(|_| Cells::default()).collect();
         let mut lines = Vec::new();
         while let Some(line) = records.advance()? {

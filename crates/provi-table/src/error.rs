@@ -1,6 +1,11 @@
 //! What a table or a formula is refused for: where, what was found, and the way out.
 
-use std::fmt;
+mod reason;
+mod wording;
+
+pub use reason::{Format, Misplaced, Purpose};
+pub(crate) use wording::shown;
+use wording::{blank_or, counted, listed, separator_name, shown_to, suggested};
 
 use crate::formula::{Quoted, Span};
 
@@ -51,7 +56,7 @@ pub enum Error {
     },
     /// Compressed or columnar data that cannot be decoded.
     #[error(
-        "the {format} data of `{table}` {}: {}; fetch or write the file again", if *.cut { "end too soon" } else { "are damaged" }, shown(.reason)
+        "the {format} data of `{table}` {}: {}; fetch or write the file again", if *.cut { "end too soon" } else { "are damaged" }, shown_to(120, .reason)
     )]
     Damaged {
         /// The table's name.
@@ -173,7 +178,7 @@ pub enum Error {
         /// The nearest name there is, if near enough.
         nearest: Option<String>,
         /// All names, in file order.
-        available: Vec<String>,
+        available: Box<[String]>,
         /// Where the formula says it.
         span: Option<Span>,
     },
@@ -405,7 +410,7 @@ pub enum Error {
     },
     /// A formula beyond the limits.
     #[error(
-        "the formula grows too large here: at most 10000 terms, 16 factors in a term, 200 operations and 64 nested parentheses; write it with fewer"
+        "the formula grows too large here: at most 10000 terms, 16 factors in a term, 200 operations in one call and 64 nested parentheses; write it with fewer"
     )]
     TooLarge {
         /// The place.
@@ -477,9 +482,9 @@ pub enum Error {
         /// Line of the row.
         line: usize,
         /// What it gives there.
-        value: String,
+        value: Box<str>,
         /// The columns it is made of, with their values.
-        inputs: String,
+        inputs: Box<str>,
         /// Where the formula says it.
         span: Option<Span>,
     },
@@ -498,20 +503,18 @@ pub enum Error {
         span: Option<Span>,
     },
     /// A number outside the range that its use needs.
-    #[error("{use_} column `{}` of `{table}` is {value} on line {line}; it must be {needed}", shown(.column))]
+    #[error("{} column `{}` of `{table}` is {value} on line {line}; it must be {}", .purpose.name(), shown(.column), .purpose.needs())]
     OutOfRange {
         /// The table's name.
         table: String,
         /// What the column is used as.
-        use_: &'static str,
+        purpose: Purpose,
         /// The column.
         column: String,
         /// Line of the row.
         line: usize,
         /// The value.
         value: String,
-        /// What is needed.
-        needed: &'static str,
         /// Where the formula says it.
         span: Option<Span>,
     },
@@ -565,68 +568,6 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-}
-
-/// A file format that is not read, and what to do instead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// A zip archive, or a spreadsheet, which is one.
-    Zip,
-    /// Text in two-byte units.
-    Utf16,
-    /// An Arrow or Feather file.
-    Arrow,
-    /// A gzip file inside another.
-    GzipInGzip,
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Zip => "a zip archive or a spreadsheet; save the sheet as CSV, or unpack the archive",
-            Self::Utf16 => "text in UTF-16; save the file as UTF-8",
-            Self::Arrow => "an Arrow file; save the table as Parquet or CSV",
-            Self::GzipInGzip => "compressed twice; decompress it once",
-        })
-    }
-}
-
-/// What stands where it means nothing, and where it would.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Misplaced {
-    /// `.` in a product, a group term or behind `-`.
-    Dot,
-    /// `0` or `1` in a product or a parenthesis.
-    Intercept,
-    /// `offset(..)` in a product, a group term or behind `-`.
-    Offset,
-    /// `(x | g)` in a product, another group term or behind `-`.
-    Group,
-    /// `|` outside parentheses.
-    Bar,
-    /// Something other than names, `:` and `/` right of the bar.
-    Grouping,
-    /// `a^2` outside `I(..)`.
-    Power,
-    /// Arithmetic or a basis as the response.
-    Response,
-}
-
-impl fmt::Display for Misplaced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dot => "`.` stands for all other columns, by itself between `+` signs; in a product or a group term, name the columns",
-            Self::Intercept => "`0` and `1` leave out or keep an intercept, by themselves between `+` signs; arithmetic stands in `I(..)`",
-            Self::Offset => "`offset(..)` is added to the predictor, by itself behind a `+`; take it out of here",
-            Self::Group => "a group term `(x | g)` stands by itself behind a `+`; take it out of here",
-            Self::Bar => "a group term stands in parentheses: `(x | g)`",
-            Self::Grouping => "right of the bar stand columns joined by `:` or `/`; write `(1 | a) + (1 | b)` for two groupings",
-            Self::Power => "`^` of a column is arithmetic and stands in `I(..)`, as in `I(x^2)`; of terms, it needs parentheses: `(a + b)^2`",
-            Self::Response => "the response is a column, arithmetic in `I(..)` or a function such as `log(y)`, `cbind(successes, failures)`, or `k | trials(n)`",
-        })
-    }
 }
 
 impl Error {
@@ -703,71 +644,5 @@ impl Error {
             *span = place;
         }
         self
-    }
-}
-
-/// Someone else's text, fit for a line of ours: no control characters, not too long.
-pub(crate) fn shown(text: &str) -> String {
-    const LONGEST: usize = 40;
-    let mut shown = String::new();
-    for (i, c) in text.chars().enumerate() {
-        if i == LONGEST {
-            shown.push('…');
-            break;
-        }
-        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    shown
-}
-
-fn separator_name(separator: char) -> &'static str {
-    match separator {
-        ';' => "semicolon",
-        '\t' => "tab",
-        '|' => "bar",
-        _ => "comma",
-    }
-}
-
-fn counted(columns: &[(String, usize)]) -> String {
-    let words: Vec<String> =
-        columns.iter().map(|(name, count)| format!("`{}` {count}", shown(name))).collect();
-    words.join(", ")
-}
-
-fn blank_or(text: &str) -> String {
-    if text.is_empty() { "an empty field".to_owned() } else { format!("`{}`", shown(text)) }
-}
-
-fn suggested(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("did you mean `{}`? ", shown(name))).unwrap_or_default()
-}
-
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 12;
-    let head: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", shown(name))).collect();
-    match names.len() {
-        0 => "none".to_owned(),
-        n if n > MOST => format!("{} and {} more", head.join(", "), n - MOST),
-        _ => head.join(", "),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn foreign_text_stays_on_one_short_line() {
-        assert_eq!(shown("a\nb\t"), "a\\nb\\t");
-        assert_eq!(shown(&"é".repeat(100)).chars().count(), 41);
-    }
-
-    #[test]
-    fn a_long_list_is_counted_not_printed() {
-        let names: Vec<String> = (0..14).map(|i| format!("x{i}")).collect();
-        assert!(listed(&names).ends_with("`x11` and 2 more"));
-        assert_eq!(listed(&names[..2]), "`x0`, `x1`");
-        assert_eq!(listed(&[]), "none");
     }
 }

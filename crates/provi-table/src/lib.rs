@@ -46,7 +46,7 @@ mod table;
 
 pub use column::ColumnKind;
 pub use describe::{ColumnSummary, Contents, TableSummary};
-pub use error::{Error, Format, Misplaced, Result};
+pub use error::{Error, Format, Misplaced, Purpose, Result};
 pub use formula::{
     Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term, Trials,
 };

@@ -3,6 +3,9 @@
 /// The candidate nearest to `word` by edit distance, capitals aside, if it is near enough to be a
 /// slip: at most one edit in three characters.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > 4 * LONGEST {
+        return None;
+    }
     let word = folded(word);
     let limit = (word.len() / 3).max(1);
     candidates

@@ -39,7 +39,8 @@ pub(crate) fn read(bytes: &[u8], name: String) -> Result<Table> {
 }
 
 fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)> {
-    if !bytes.ends_with(b"PAR1") {
+    // Magic, length of the footer, magic.
+    if bytes.len() < 12 || !bytes.ends_with(b"PAR1") {
         return Err(damaged(name, true, "the file does not end in PAR1".to_owned()));
     }
     let refuse = |error: ParquetError| damaged(name, false, error.to_string());

@@ -106,7 +106,7 @@ impl Table {
             table: self.name.clone(),
             column: column.to_owned(),
             nearest: nearest(column, self.names.iter().map(String::as_str)).map(str::to_owned),
-            available: self.names.clone(),
+            available: self.names.clone().into(),
             span: None,
         })
     }
@@ -154,8 +154,8 @@ impl Table {
 }
 
 /// Where each name stands; empty and repeated ones are refused.
-fn places(names: &[String], table: &str) -> Result<HashMap<String, usize>> {
-    let mut places = HashMap::with_capacity(names.len());
+pub(crate) fn places(names: &[String], table: &str) -> Result<HashMap<String, usize>> {
+    let mut places = HashMap::new();
     for (place, name) in names.iter().enumerate() {
         if name.is_empty() {
             return Err(Error::UnnamedColumn { table: table.to_owned(), position: place + 1 });

@@ -1,27 +1,76 @@
 //! Laws of reading: nothing panics, canonical text is a fixed point, numbers keep their bits.
 
-use proptest::prelude::*;
-use provi_table::{Formula, FrameOptions, ModelFrame, Table};
+use std::{fs, io::Write, sync::LazyLock};
 
-/// Text with many of the characters that mean something to the formula parser.
+use proptest::prelude::*;
+use provi_table::{Formula, FrameOptions, Missing, ModelFrame, NewLevels, Recipe, Table};
+
+/// Text with many of the words that mean something to the formula parser.
 fn formula_like() -> impl Strategy<Value = String> {
-    let words = "~ + - . 0 1 2x ` `` ( ) | : * / ^ y a `b_c` `b.c~` é \u{301} log @ \u{2003}";
+    let words = "~ + - . 0 1 2x 2 1e-3 ` `` ( ( ) ) | || : * / ^ , = y y~ a b g `b_c` `b.c~` é \u{301} log( I( scale( \
+                 poly( bs( factor( offset( cbind( trials( center( foo( @ \u{2003}";
     let words: Vec<&str> = words.split(' ').chain([" "]).collect();
     prop::collection::vec(prop::sample::select(words), 0..24).prop_map(|words| words.concat())
 }
 
-/// Formulas, most of them good.
+/// Arithmetic on columns.
+fn expression() -> impl Strategy<Value = String> {
+    let leaf =
+        prop::sample::select(vec!["a", "b", "`a b`", "2", "0.5", "1e-7", "a^2"]).prop_map(str::to_owned);
+    leaf.prop_recursive(3, 12, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), prop::sample::select(vec!["+", " - ", "*", "/", "^"]), inner.clone())
+                .prop_map(|(x, operation, y)| format!("{x}{operation}{y}")),
+            (prop::sample::select(vec!["(", "-(", "log(", "exp(", "sqrt(", "abs(", "log1p("]), inner)
+                .prop_map(|(call, x)| format!("{call}{x})")),
+        ]
+    })
+}
+
+/// One term, most of them good.
+fn term() -> impl Strategy<Value = String> {
+    let plain = vec![". ", "0", "a", "h", "a", "b ", "`a b`", "`1`", "`a``b`", "é", "factor(g)", "C(a)"];
+    let leaf = prop_oneof![
+        4 => prop::sample::select(plain).prop_map(str::to_owned),
+        1 => expression().prop_map(|x| format!("I(a + {x})")),
+        1 => (prop::sample::select(vec!["scale", "center", "log", "offset"]), expression())
+            .prop_map(|(call, x)| format!("{call}(b * ({x}))")),
+        1 => (expression(), 3..7usize).prop_map(|(x, k)| format!("poly(b + {x}, {k}) + bs(a - ({x}), df={k})")),
+    ];
+    leaf.prop_recursive(3, 12, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), prop::sample::select(vec![":", "*", " / ", "+", " - "]), inner.clone())
+                .prop_map(|(x, operation, y)| format!("{x}{operation}{y}")),
+            inner.clone().prop_map(|x| format!("({x})")),
+            inner.prop_map(|x| format!("({x})^2")),
+        ]
+    })
+}
+
+/// Formulas, many of them good.
 fn formula() -> impl Strategy<Value = String> {
-    let items = [". ", "0", "1", "a", "b ", "`a b`", "`1`", "`a``b`", "é"].to_vec();
-    let term = (prop::sample::select(vec!["+", " + ", "+ -", "-"]), prop::sample::select(items));
-    (prop::sample::select(vec!["y ~ a", "`y z`~1", "y ~ ."]), prop::collection::vec(term, 0..6)).prop_map(
-        |(head, tail)| tail.into_iter().fold(head.to_owned(), |text, (sign, item)| text + sign + item),
-    )
+    let heads = vec![
+        "y ~ a",
+        "`y z`~1",
+        "y ~ .",
+        "log(y)~0",
+        "cbind(y, n) ~ a",
+        "y|trials(n) ~ b",
+        "y | trials(7)~1",
+    ];
+    let grouping = prop::sample::select(vec!["|g", " || g", "| g/h", "|g:h", "| `a b`"]);
+    let group = (term(), grouping).prop_map(|(x, grouping)| format!("({x} {grouping})"));
+    let tail =
+        (prop::sample::select(vec!["+", "+", " + ", "+", "+ -"]), prop_oneof![3 => term(), 1 => group]);
+    (prop::sample::select(heads), prop::collection::vec(tail, 0..5)).prop_map(|(head, tail)| {
+        tail.into_iter().fold(head.to_owned(), |text, (sign, item)| text + sign + &item)
+    })
 }
 
 /// Bytes with many of those that mean something to the CSV reader.
 fn csv_like() -> impl Strategy<Value = Vec<u8>> {
-    let pieces = "\" \"\" , , , \n \n \r\n \r 1 2.5 NA x y é end \nend true \0 \u{feff}";
+    let pieces =
+        "\" \"\" ' , , , ; ; | \t 2024-01-31 1,5 inf \n \n \r\n \r 1 2.5 NA x y é end \nend true \0 \u{feff}";
     let pieces: Vec<&[u8]> = pieces.split(' ').map(str::as_bytes).chain([&b" "[..], b"\xFF"]).collect();
     prop::collection::vec(prop::sample::select(pieces), 0..40).prop_map(|pieces| pieces.concat())
 }
@@ -62,27 +111,100 @@ fn parses_or_points(text: &str) {
 }
 
 fn reads_or_says_why(bytes: &[u8]) {
-    match Table::from_csv_bytes(bytes, "t.csv") {
+    match Table::read(bytes, "t.csv") {
         Err(error) => assert!(error.span().is_none() && !error.to_string().is_empty()),
         Ok(table) => {
             let last = 1 + bytes.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
             let lines: Vec<usize> = (0..table.rows()).filter_map(|row| table.line_of_row(row)).collect();
             assert!(lines.is_sorted_by(|a, b| a < b) && lines[0] > 1 && lines[lines.len() - 1] <= last);
+            assert_eq!(table.describe().columns.len(), table.names().len());
             for name in table.names() {
                 if let Ok(values) = table.numeric(name) {
                     assert!(values.len() == table.rows() && values.iter().all(|value| value.is_finite()));
                 }
             }
             let formula = Formula::parse(&format!("{} ~ .", in_back_quotes(&table.names()[0]))).unwrap();
-            if let Ok(frame) = ModelFrame::new(&table, &formula, &FrameOptions::default()) {
-                assert_eq!(frame.design.population.len(), frame.rows * frame.design.columns);
+            for missing in [Missing::Error, Missing::Drop] {
+                for standardize in [false, true] {
+                    let options = FrameOptions { missing, standardize, ..FrameOptions::default() };
+                    if let Ok(frame) = ModelFrame::new(&table, &formula, &options) {
+                        assert_eq!(frame.design.population.len(), frame.rows * frame.design.columns);
+                        frame.collinearity();
+                    }
+                }
             }
         }
     }
 }
 
+/// Small files that the readers of packed formats take as they are.
+static PACKED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(b"y,x,town\n1,2,Bern\n0,3,Basel\n1,4.5,\n").unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let parquet = ["none", "snappy", "zstd", "gzip"]
+        .map(|codec| fs::read(format!("{folder}/table-{codec}.parquet")).unwrap());
+    std::iter::once(encoder.finish().unwrap()).chain(parquet).collect()
+});
+
+/// A packed file with a few bytes changed, perhaps cut, perhaps with its end put back.
+fn damaged() -> impl Strategy<Value = Vec<u8>> {
+    let change = (any::<prop::sample::Index>(), any::<u8>());
+    let changes = prop::collection::vec(change, 0..4);
+    (
+        0..PACKED.len(),
+        changes,
+        prop::option::weighted(0.1, any::<prop::sample::Index>()),
+        prop::bool::weighted(0.05),
+    )
+        .prop_map(|(file, changes, cut, end)| {
+            let mut bytes = PACKED[file].clone();
+            for (place, byte) in changes {
+                let place = place.index(bytes.len());
+                bytes[place] = byte;
+            }
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            if end {
+                bytes.extend_from_slice(b"PAR1");
+            }
+            bytes
+        })
+}
+
+/// A table that most of the formulas above can use.
+static PEOPLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut csv = "y,y z,n,a,b,a b,1,a`b,é,g,h\n".to_owned();
+    for i in 1..=24u32 {
+        let wave = |k: u32| f64::from(i * k % 13) + f64::from(i) / 8.0;
+        csv += &format!(
+            "{},{},{},{},{},{},{},{},{},{},{}\n",
+            i % 3,
+            i % 2,
+            5 + i % 4,
+            wave(2),
+            wave(5),
+            wave(7),
+            wave(3),
+            wave(11),
+            wave(6),
+            ["u", "v", "w"][(i % 3) as usize],
+            ["p", "q"][(i / 3 % 2) as usize],
+        );
+    }
+    Table::read(csv.as_bytes(), "people.csv").unwrap()
+});
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2048))]
+
+    #[test]
+    fn the_readers_of_packed_files_survive_damage(bytes in damaged()) {
+        if let Ok(table) = Table::read(&bytes, "t") {
+            prop_assert_eq!(table.describe().rows, table.rows());
+        }
+    }
 
     #[test]
     fn the_parser_survives_any_text(bytes in prop::collection::vec(any::<u8>(), 0..64), text in formula_like()) {
@@ -94,6 +216,21 @@ proptest! {
     fn the_reader_survives_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..64), text in csv_like()) {
         reads_or_says_why(&bytes);
         reads_or_says_why(&text);
+    }
+
+    #[test]
+    fn a_formula_makes_a_frame_that_its_recipe_reproduces(text in formula(), standardize: bool) {
+        let options = FrameOptions { standardize, ..FrameOptions::default() };
+        let Ok(formula) = Formula::parse(&text) else { return Ok(()) };
+        let Ok(frame) = ModelFrame::new(&PEOPLE, &formula, &options) else { return Ok(()) };
+        prop_assert_eq!(frame.names.len(), frame.design.columns);
+        prop_assert_eq!(frame.roles.len(), frame.design.columns);
+        let recipe: Recipe = serde_json::from_str(&serde_json::to_string(frame.recipe()).unwrap()).unwrap();
+        let rows = recipe.rows(&PEOPLE, NewLevels::Refuse).unwrap();
+        prop_assert_eq!(bits(&rows.design.population), bits(&frame.design.population));
+        prop_assert_eq!(&rows.design, &frame.design);
+        let again = ModelFrame::new(&PEOPLE, &Formula::parse(&frame.formula).unwrap(), &options).unwrap();
+        prop_assert_eq!(again, frame);
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl Parser {
     /// Arithmetic that names a column at least.
     fn argument(&mut self) -> Result<Expression> {
         let start = self.word(0).span.start;
+        self.operations = 0;
         let x = self.arithmetic()?;
         let mut named = false;
         x.columns(&mut |_| named = true);

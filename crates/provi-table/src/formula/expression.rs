@@ -171,7 +171,7 @@ impl Expression {
             Self::Binary(operation, x, y) => {
                 let binding = operation.binding();
                 let (left, right) = match operation {
-                    Operation::Power => (5, 4),
+                    Operation::Power => (5, 3),
                     _ => (binding, binding + 1),
                 };
                 x.write(f, left)?;
@@ -261,7 +261,7 @@ mod tests {
             ("x - (y - 1)", "x - (y - 1)"),
             ("(x^2)^3", "(x^2)^3"),
             ("x^(2^3)", "x^2^3"),
-            ("x^-1", "x^(-1)"),
+            ("x^(-1)", "x^-1"),
             ("- - x", "--x"),
             ("-(x * y)", "-(x * y)"),
             ("`my col`/1e-9", "`my col` / 1e-9"),

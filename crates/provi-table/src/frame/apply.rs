@@ -9,7 +9,7 @@ use super::{
     view::{View, complete_rows},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Purpose, Result},
     table::Table,
 };
 
@@ -129,11 +129,10 @@ fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
         if *value <= 0.0 {
             return Err(Error::OutOfRange {
                 table: view.table.name().to_owned(),
-                use_: "exposure",
+                purpose: Purpose::Exposure,
                 column: column.to_owned(),
                 line: view.line(i),
                 value: value.to_string(),
-                needed: "a positive number, since its logarithm is taken",
                 span: None,
             });
         }

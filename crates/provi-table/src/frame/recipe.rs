@@ -149,6 +149,9 @@ impl Recipe {
         }
         let blocks = std::iter::once(&self.population).chain(self.groups.iter().map(|group| &group.block));
         for block in blocks {
+            for factor in block.terms.iter().flat_map(|term| &term.factors) {
+                factor.check()?;
+            }
             let widths: usize = block.terms.iter().map(CodedTerm::width).fold(0, usize::saturating_add);
             if widths.saturating_add(usize::from(block.intercept)) != block.columns.len() {
                 return bad(format!(
@@ -160,9 +163,6 @@ impl Recipe {
                 if !(column.mean.is_finite() && column.sd.is_finite() && column.sd > 0.0) {
                     return bad(format!("column `{}` has sd {}", column.name, column.sd));
                 }
-            }
-            for factor in block.terms.iter().flat_map(|term| &term.factors) {
-                factor.check()?;
             }
         }
         for group in &self.groups {
@@ -242,7 +242,9 @@ impl CodedFactor {
             Self::Number { .. } | Self::Scaled { .. } => 1,
             Self::Polynomial { basis, .. } => basis.degree(),
             Self::Spline { basis, .. } => basis.count(),
-            Self::Category { levels, reference, .. } => levels.len() - usize::from(reference.is_some()),
+            Self::Category { levels, reference, .. } => {
+                levels.len().saturating_sub(usize::from(reference.is_some()))
+            }
         }
     }
 

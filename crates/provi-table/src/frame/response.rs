@@ -3,7 +3,7 @@
 use super::learn::Learner;
 use crate::{
     column::ColumnKind,
-    error::{Error, Result},
+    error::{Error, Purpose, Result},
     formula::{Expression, Response, Trials},
 };
 
@@ -27,21 +27,21 @@ impl Learner<'_> {
                 Ok(Outcomes { values, trials: None, levels: None })
             }
             Response::Counts { successes, failures } => {
-                let values = self.counts(successes, "successes")?;
-                let failures = self.counts(failures, "failures")?;
+                let values = self.counts(successes, Purpose::Successes)?;
+                let failures = self.counts(failures, Purpose::Failures)?;
                 let trials = values.iter().zip(failures).map(|(s, f)| s + f).collect();
                 Ok(Outcomes { values, trials: Some(trials), levels: None })
             }
             Response::Trials { successes, trials } => {
-                let values = self.counts(successes, "successes")?;
+                let values = self.counts(successes, Purpose::Successes)?;
                 let trials = match trials {
-                    Trials::Column(name) => self.counts(name, "trials")?,
+                    Trials::Column(name) => self.counts(name, Purpose::Trials)?,
                     Trials::Number(count) => vec![*count; values.len()],
                 };
                 for i in 0..values.len() {
                     if values[i] > trials[i] {
-                        let needed = "at most the number of trials";
-                        return Err(self.out_of_range("successes", successes, i, values[i], needed));
+                        let purpose = Purpose::SuccessesOfTrials;
+                        return Err(self.out_of_range(purpose, successes, i, values[i]));
                     }
                 }
                 Ok(Outcomes { values, trials: Some(trials), levels: None })
@@ -67,11 +67,11 @@ impl Learner<'_> {
     }
 
     /// Whole numbers from 0 up.
-    fn counts(&self, column: &str, use_: &'static str) -> Result<Vec<f64>> {
+    fn counts(&self, column: &str, purpose: Purpose) -> Result<Vec<f64>> {
         let values = self.view.numbers(column).map_err(|error| self.point_at(error, column))?;
         let wrong = |value: &f64| *value < 0.0 || value.fract().abs() > 0.0;
         match values.iter().position(wrong) {
-            Some(i) => Err(self.out_of_range(use_, column, i, values[i], "a whole number from 0 up")),
+            Some(i) => Err(self.out_of_range(purpose, column, i, values[i])),
             None => Ok(values),
         }
     }
@@ -81,35 +81,21 @@ impl Learner<'_> {
         let Some(column) = &self.options.weights else { return Ok(None) };
         let values = self.view.numbers(column)?;
         if let Some(i) = values.iter().position(|weight| *weight < 0.0) {
-            return Err(self.out_of_range("weights", column, i, values[i], "a number from 0 up"));
+            return Err(self.out_of_range(Purpose::Weights, column, i, values[i]));
         }
         if values.iter().all(|weight| *weight <= 0.0) {
-            return Err(self.out_of_range(
-                "weights",
-                column,
-                0,
-                values[0],
-                "positive in some row, and is so in none",
-            ));
+            return Err(self.out_of_range(Purpose::SomeWeight, column, 0, values[0]));
         }
         Ok(Some(values))
     }
 
-    fn out_of_range(
-        &self,
-        use_: &'static str,
-        column: &str,
-        i: usize,
-        value: f64,
-        needed: &'static str,
-    ) -> Error {
+    fn out_of_range(&self, purpose: Purpose, column: &str, i: usize, value: f64) -> Error {
         let error = Error::OutOfRange {
             table: self.view.table.name().to_owned(),
-            use_,
+            purpose,
             column: column.to_owned(),
             line: self.view.line(i),
             value: value.to_string(),
-            needed,
             span: None,
         };
         self.point_at(error, column)

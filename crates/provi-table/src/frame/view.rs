@@ -108,8 +108,8 @@ impl View<'_> {
             table: self.table.name().to_owned(),
             term: term.to_owned(),
             line: self.line(i),
-            value: value.to_string(),
-            inputs,
+            value: value.to_string().into(),
+            inputs: inputs.into(),
             span: None,
         }
     }

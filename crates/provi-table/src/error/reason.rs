@@ -1,0 +1,107 @@
+//! Reasons of a refusal that come in a few kinds, each with its own words.
+
+use std::fmt;
+
+/// A file format that is not read, and what to do instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// A zip archive, or a spreadsheet, which is one.
+    Zip,
+    /// Text in two-byte units.
+    Utf16,
+    /// An Arrow or Feather file.
+    Arrow,
+    /// A gzip file inside another.
+    GzipInGzip,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zip => "a zip archive or a spreadsheet; save the sheet as CSV, or unpack the archive",
+            Self::Utf16 => "text in UTF-16; save the file as UTF-8",
+            Self::Arrow => "an Arrow file; save the table as Parquet or CSV",
+            Self::GzipInGzip => "compressed twice; decompress it once",
+        })
+    }
+}
+
+/// What a column of numbers is used as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// Successes of a binomial response.
+    Successes,
+    /// Successes beside a number of trials.
+    SuccessesOfTrials,
+    /// Failures of a binomial response.
+    Failures,
+    /// The number of trials.
+    Trials,
+    /// A weight.
+    Weights,
+    /// Weights, not all of them zero.
+    SomeWeight,
+    /// An exposure.
+    Exposure,
+}
+
+impl Purpose {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Successes | Self::SuccessesOfTrials => "successes",
+            Self::Failures => "failures",
+            Self::Trials => "trials",
+            Self::Weights | Self::SomeWeight => "weights",
+            Self::Exposure => "exposure",
+        }
+    }
+
+    pub(super) fn needs(self) -> &'static str {
+        match self {
+            Self::Successes | Self::Failures | Self::Trials => "a whole number from 0 up",
+            Self::SuccessesOfTrials => "at most the number of trials",
+            Self::Weights => "a number from 0 up",
+            Self::SomeWeight => "positive in some row, and is so in none",
+            Self::Exposure => "a positive number, since its logarithm is taken",
+        }
+    }
+}
+
+/// What stands where it means nothing, and where it would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misplaced {
+    /// `.` in a product, a group term or behind `-`.
+    Dot,
+    /// `0` or `1` in a product or a parenthesis.
+    Intercept,
+    /// `offset(..)` in a product, a group term or behind `-`.
+    Offset,
+    /// `(x | g)` in a product, another group term or behind `-`.
+    Group,
+    /// `|` outside parentheses.
+    Bar,
+    /// Something other than names, `:` and `/` right of the bar.
+    Grouping,
+    /// `a^2` outside `I(..)`.
+    Power,
+    /// Arithmetic or a basis as the response.
+    Response,
+}
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dot => "`.` stands for all other columns, by itself between `+` signs; in a product or a group term, name the columns",
+            Self::Intercept => "`0` and `1` leave out or keep an intercept, by themselves between `+` signs; arithmetic stands in `I(..)`",
+            Self::Offset => "`offset(..)` is added to the predictor, by itself behind a `+`; take it out of here",
+            Self::Group => "a group term `(x | g)` stands by itself behind a `+`; take it out of here",
+            Self::Bar => "a group term stands in parentheses: `(x | g)`",
+            Self::Grouping => "right of the bar stand columns joined by `:` or `/`; write `(1 | a) + (1 | b)` for two groupings",
+            Self::Power => "`^` of a column is arithmetic and stands in `I(..)`, as in `I(x^2)`; of terms, it needs parentheses: `(a + b)^2`",
+            Self::Response => "the response is a column, arithmetic in `I(..)` or a function such as `log(y)`, `cbind(successes, failures)`, or `k | trials(n)`",
+        })
+    }
+}
