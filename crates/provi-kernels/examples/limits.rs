@@ -60,7 +60,6 @@ impl State {
                 self.block.points(&self.mean, &mut self.points);
                 self.step_mean();
                 self.block.push(GAMMA, &self.points);
-                self.block.factor().write_diagonal(&mut self.packed);
             }
         }
     }

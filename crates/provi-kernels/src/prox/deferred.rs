@@ -136,13 +136,12 @@ impl Deferred {
         let (d, width, made) = (self.dim, self.width, self.made);
         assert!(made < width, "prox: a block has {} steps", self.steps());
         assert!(mean.len() == d && points.len() == self.batch * d, "prox: vectors have d = {d} entries");
-        let (near, diagonal) = (self.factor.near.chunks(), self.factor.diagonal.chunks());
-        let (left, draws, products) = (self.left.chunks(), self.draws.chunks(), self.products.chunks());
+        let on = [self.factor.near.chunks(), self.factor.diagonal.chunks()];
+        let block = [self.left.chunks(), self.draws.chunks(), self.products.chunks()];
         let sizes = [width, made];
         dispatch!(
             plain::points,
-            points_lanes(sizes: [usize; 2], near: &[Chunk], diagonal: &[Chunk], left: &[Chunk], draws: &[Chunk],
-                products: &[Chunk], mean: &[f64], points: &mut [f64])
+            points_lanes(sizes: [usize; 2], on: [&[Chunk]; 2], block: [&[Chunk]; 3], mean: &[f64], points: &mut [f64])
         );
     }
 

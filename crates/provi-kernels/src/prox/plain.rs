@@ -33,14 +33,10 @@ pub(super) fn sweep(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the twin of a kernel")]
 pub(super) fn points(
     [width, made]: [usize; 2],
-    near: &[Chunk],
-    diagonal: &[Chunk],
-    left: &[Chunk],
-    draws: &[Chunk],
-    products: &[Chunk],
+    [near, diagonal]: [&[Chunk]; 2],
+    [left, draws, products]: [&[Chunk]; 3],
     mean: &[f64],
     points: &mut [f64],
 ) {

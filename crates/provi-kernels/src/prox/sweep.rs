@@ -87,39 +87,28 @@ fn tile<S: Simd, const J: usize>(
 /// point_s = mean + Cu for the draws from column `made` on: products, what the columns before have changed since, the tiles
 /// on the diagonal, and the diagonal.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "an inner loop, called from one place")]
 pub(super) fn points_lanes<S: Simd>(
     simd: S,
-    [width, made]: [usize; 2],
-    near: &[Chunk],
-    diagonal: &[Chunk],
-    left: &[Chunk],
-    draws: &[Chunk],
-    products: &[Chunk],
+    sizes: [usize; 2],
+    on: [&[Chunk]; 2],
+    block: [&[Chunk]; 3],
     mean: &[f64],
     points: &mut [f64],
 ) {
-    let pairs = points.len() / mean.len() * made.next_multiple_of(4);
     // Zeros take time too.
-    match pairs {
-        0..=8 => {
-            points_pairs::<S, 8>(simd, [width, made], near, diagonal, left, draws, products, mean, points)
-        }
-        _ => points_pairs::<S, 64>(simd, [width, made], near, diagonal, left, draws, products, mean, points),
+    match points.len() / mean.len() * sizes[1].next_multiple_of(4) {
+        0..=8 => points_pairs::<S, 8>(simd, sizes, on, block, mean, points),
+        _ => points_pairs::<S, 64>(simd, sizes, on, block, mean, points),
     }
 }
 
 /// The same, for at most N pairs of a draw of the step, and one before.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "an inner loop, called from one place")]
 fn points_pairs<S: Simd, const N: usize>(
     simd: S,
     [width, made]: [usize; 2],
-    near: &[Chunk],
-    diagonal: &[Chunk],
-    left: &[Chunk],
-    draws: &[Chunk],
-    products: &[Chunk],
+    [near, diagonal]: [&[Chunk]; 2],
+    [left, draws, products]: [&[Chunk]; 3],
     mean: &[f64],
     points: &mut [f64],
 ) {
