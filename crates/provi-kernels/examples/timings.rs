@@ -1,6 +1,10 @@
 //! What each kernel costs on this machine: the best of many short runs, one thread.
+//!
+//! `PROVI_INSTRUCTION_SET=avx2` times an instruction set that is not the best one.
 
-use provi_kernels::{design, expectation, instruction_set, link, normals, symmetric, triangle};
+use provi_kernels::{
+    design, expectation, instruction_set, link, normals, symmetric, triangle, use_instruction_set,
+};
 use std::{hint::black_box, time::Instant};
 
 /// The shortest of many runs, in nanoseconds.
@@ -24,6 +28,9 @@ fn numbers(count: usize) -> Vec<f64> {
 }
 
 fn main() {
+    if let Ok(name) = std::env::var("PROVI_INSTRUCTION_SET") {
+        assert!(use_instruction_set(&name), "no instruction set {name} here");
+    }
     println!("instruction set: {}", instruction_set());
     let mut x = numbers(1024);
     println!("normals           {:8.2} ns each", best(|| normals(black_box(7), 1, 0, &mut x)) / 1024.0);

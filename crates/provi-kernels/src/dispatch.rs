@@ -1,4 +1,4 @@
-//! Which instruction set runs: detected once, remembered, forced in tests.
+//! Which instruction set runs: detected once, remembered, forced in tests and for timings.
 
 use std::sync::OnceLock;
 
@@ -34,15 +34,38 @@ pub fn instruction_set() -> &'static str {
     }
 }
 
-/// The best level of this processor, or the one a test has forced. Cost: one atomic load.
+/// Runs every kernel of this process on the instruction set of that name, and says whether it does: not if the processor has
+/// none of that name, nor if another was settled before, as it is by the first kernel that runs. For timings.
+///
+/// ```
+/// assert!(!provi_kernels::use_instruction_set("abacus"));
+/// assert!(provi_kernels::use_instruction_set("portable"));
+/// assert_eq!(provi_kernels::instruction_set(), "portable");
+/// ```
+#[must_use]
+pub fn use_instruction_set(name: &str) -> bool {
+    let wanted = match name {
+        "plain" => Level::Plain,
+        "portable" => Level::Portable,
+        #[cfg(target_arch = "x86_64")]
+        "avx2" if has_avx2() => Level::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        "avx512" if has_avx512() => Level::Avx512,
+        _ => return false,
+    };
+    *SETTLED.get_or_init(|| wanted) == wanted
+}
+
+static SETTLED: OnceLock<Level> = OnceLock::new();
+
+/// The best level of this processor, or the one that was forced. Cost: one atomic load.
 #[inline]
 pub(crate) fn level() -> Level {
-    static DETECTED: OnceLock<Level> = OnceLock::new();
     #[cfg(test)]
     if let Some(forced) = tests::FORCED.get() {
         return forced;
     }
-    *DETECTED.get_or_init(detect)
+    *SETTLED.get_or_init(detect)
 }
 
 fn detect() -> Level {

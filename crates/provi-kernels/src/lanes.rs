@@ -30,6 +30,15 @@ pub(crate) trait Simd: Copy {
     /// a·b + c in each lane.
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 
+    /// √a, up to an ulp, for lanes that are positive.
+    fn sqrt(self, a: Self::Vector) -> Self::Vector;
+
+    /// Whether a lane is negative (or −0).
+    fn any_negative(self, v: Self::Vector) -> bool;
+
+    /// `v` with zeros in the lanes up to `lane`.
+    fn after(self, lane: usize, v: Self::Vector) -> Self::Vector;
+
     /// The sums over lanes of four vectors, each as ((0+1)+(2+3)) + ((4+5)+(6+7)).
     fn sums(self, of: [Self::Vector; 4]) -> [f64; 4];
 
@@ -87,6 +96,22 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn sqrt(self, a: [f64; 8]) -> [f64; 8] {
+        a.map(f64::sqrt)
+    }
+
+    #[inline(always)]
+    fn any_negative(self, v: [f64; 8]) -> bool {
+        v.iter().any(|x| x.is_sign_negative())
+    }
+
+    #[inline(always)]
+    fn after(self, lane: usize, mut v: [f64; 8]) -> [f64; 8] {
+        v[..=lane].fill(0.0);
+        v
+    }
+
+    #[inline(always)]
     fn sums(self, of: [[f64; 8]; 4]) -> [f64; 4] {
         let mut sums = [0.0; 4];
         for i in 0..4 {
@@ -110,6 +135,19 @@ mod tests {
             let mut part = [-1.0; 8];
             simd.store_partial(simd.load(&a), &mut part[..n]);
             assert!((0..8).all(|l| part[l].to_bits() == if l < n { a[l] } else { -1.0f64 }.to_bits()));
+        }
+        for scale in [1e-300, 1e-9, 0.3, 1.0, 7.0, 1e300] {
+            let scaled = a.map(|x| scale * x);
+            simd.store(simd.sqrt(simd.load(&scaled)), &mut out);
+            assert!((0..8).all(|l| (out[l] / scaled[l].sqrt() - 1.0).abs() <= f64::EPSILON));
+        }
+        assert!(!simd.any_negative(simd.load(&a)));
+        for lane in 0..8 {
+            let mut one = a;
+            one[lane] = -one[lane];
+            assert!(simd.any_negative(simd.load(&one)));
+            simd.store(simd.after(lane, simd.load(&a)), &mut out);
+            assert!((0..8).all(|l| out[l].to_bits() == if l > lane { a[l].to_bits() } else { 0 }));
         }
         let v = simd.mul_add(simd.load(&a), simd.splat(2.0), simd.splat(0.5));
         simd.store(v, &mut out);

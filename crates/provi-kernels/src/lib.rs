@@ -27,6 +27,6 @@ pub mod prox;
 pub mod symmetric;
 pub mod triangle;
 
-pub use dispatch::instruction_set;
+pub use dispatch::{instruction_set, use_instruction_set};
 pub use normals::{normals, uniforms};
 pub use vector::{axpy, dot};

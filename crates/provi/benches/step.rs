@@ -1,6 +1,6 @@
 //! What one step costs beyond its gradient, and what a plan costs beyond its steps.
 //!
-//! Claims under test: a Prox-SGD step of one draw is one pass over C, from d = 128 on less; the prox and the triangular
+//! Claims under test: a Prox-SGD step of one draw is less than a pass over C, and a batch is one pass; the prox and the triangular
 //! projection are O(d); the symmetric projection is O(1) while the carried eigenvalue bound suffices, a Cholesky
 //! factorisation when it does not, more only when the constraint is active; a whole step of Proj-SGD with STL is O(d²)
 //! while the constraint is idle, beside an eigendecomposition and an inverse in the textbook (`naive_…`, without its
@@ -51,24 +51,20 @@ impl Target for Sphere {
     }
 }
 
-/// Whole steps of one draw, its random numbers included: in one pass, in blocks, and as product, update and prox.
+/// Whole steps, random numbers included: in blocks of one pass, and as product, update and prox.
 fn prox_sgd(c: &mut Criterion) {
-    for d in [50, 100, 200, 500, 1000] {
+    for (d, batch) in [(50, 1), (100, 1), (200, 1), (500, 1), (1000, 1), (50, 8), (200, 8), (1000, 8)] {
         let (target, draws) = (Sphere(d), Draws::new(Seed(1), Purpose::Optimise));
         let view = Evaluator::Serial(&target);
-        let fused = FusedProx::with_deferral(view, draws, false).unwrap();
-        let deferred = FusedProx::with_deferral(view, draws, true).unwrap();
-        let sampled = Sampled::<Triangular>::new(Kind::Energy, view, draws, 1).unwrap();
+        let fused = FusedProx::new(view, draws, batch).unwrap();
+        let sampled = Sampled::<Triangular>::new(Kind::Energy, view, draws, batch).unwrap();
         let three_pass = Composite { estimator: sampled, operator: Prox::new(d) };
-        let problems: [(&str, Box<dyn Problem + '_>); 3] = [
-            ("fused", Box::new(fused)),
-            ("deferred", Box::new(deferred)),
-            ("three-pass", Box::new(three_pass)),
-        ];
+        let problems: [(&str, Box<dyn Problem + '_>); 2] =
+            [("fused", Box::new(fused)), ("three-pass", Box::new(three_pass))];
         for (name, mut problem) in problems {
             let mut w = Gaussian::<Triangular>::standard(d).parameters().to_vec();
             let mut t = 0;
-            c.bench_function(&format!("prox_step/d={d}/{name}"), |b| {
+            c.bench_function(&format!("prox_step/d={d}/S={batch}/{name}"), |b| {
                 b.iter(|| {
                     t += 1;
                     problem.advance(black_box(&mut w), t, 1e-4).unwrap()

@@ -62,17 +62,8 @@ pub struct Sampled<'a, F: Factor> {
 impl<'a, F: Factor> Sampled<'a, F> {
     /// An estimator of `batch` ≥ 1 draws a step.
     pub fn new(kind: Kind, target: Evaluator<'a>, draws: Draws, batch: usize) -> Result<Self> {
-        if batch == 0 || u32::try_from(batch).is_err() {
-            return Err(Error::OutOfRange {
-                what: "draws per step",
-                value: batch as f64,
-                needed: "between 1 and 4294967295",
-            });
-        }
         let d = target.dim();
-        if d == 0 {
-            return Err(Error::Empty { what: "target (dimension 0)" });
-        }
+        check_batch(d, batch)?;
         Ok(Self {
             kind,
             draws,
@@ -180,6 +171,21 @@ impl<'a, F: Factor> Sampled<'a, F> {
         }
         distance * (1.0 + 1e-12)
     }
+}
+
+/// Refuses a target or a step of nothing.
+pub(crate) fn check_batch(dim: usize, batch: usize) -> Result<()> {
+    if batch == 0 || u32::try_from(batch).is_err() {
+        return Err(Error::OutOfRange {
+            what: "draws per step",
+            value: batch as f64,
+            needed: "between 1 and 4294967295",
+        });
+    }
+    if dim == 0 {
+        return Err(Error::Empty { what: "target (dimension 0)" });
+    }
+    Ok(())
 }
 
 /// Refuses a log-density or gradient that is not finite, naming step, draw and ‖z‖.

@@ -272,7 +272,7 @@ impl StepSpace for Triangular {
         })
     }
 
-    /// One draw of the energy estimator and the prox share a pass over C.
+    /// The energy estimator and the prox share their passes over C.
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
@@ -281,8 +281,8 @@ impl StepSpace for Triangular {
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
         let draws = Draws::new(seed, Purpose::Optimise);
-        if kind == Kind::Energy && plan.draws == 1 {
-            return Ok(Box::new(FusedProx::new(view, draws)?));
+        if kind == Kind::Energy {
+            return Ok(Box::new(FusedProx::new(view, draws, plan.draws)?));
         }
         let estimator = Sampled::<Self>::new(kind, view, draws, plan.draws)?;
         Ok(Box::new(Composite { estimator, operator }))

@@ -4,7 +4,7 @@
 //! the machine's core count.
 
 use crate::error::{Error, Result};
-use crate::matrix::{Matrix, packed_index};
+use crate::matrix::{Matrix, packed_index, packed_len};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -278,8 +278,26 @@ impl Cholesky {
 
     /// L, packed row by row.
     pub(crate) fn packed_lower(&self) -> Vec<f64> {
+        let mut packed = vec![0.0; packed_len(self.dim())];
+        self.copy_packed_lower(&mut packed);
+        packed
+    }
+
+    /// The same, into room that is there.
+    pub(crate) fn copy_packed_lower(&self, packed: &mut [f64]) {
+        /// Rows written side by side, so that what is read lies side by side too.
+        const SIDE: usize = 8;
         let d = self.dim();
-        (0..d).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| self.factor[(j, i)]).collect()
+        let factor = self.factor.entries();
+        for i in (0..d).step_by(SIDE) {
+            let end = (i + SIDE).min(d);
+            for j in 0..end {
+                let first = i.max(j);
+                for (k, x) in (first..end).zip(&factor[j * d + first..j * d + end]) {
+                    packed[packed_index(k, j)] = *x;
+                }
+            }
+        }
     }
 }
 
@@ -307,6 +325,64 @@ pub(crate) fn eigen(what: &'static str, h: &Matrix) -> Result<(Vec<f64>, Matrix)
         }
     }
     Ok((values, vectors))
+}
+
+/// The eigenvalues of a small symmetric tridiagonal matrix, in no order, in place of its diagonal; the rows of `vectors`, the
+/// identity's before, become the eigenvectors. Implicit QL steps; false if they do not converge, or meet a NaN.
+pub(crate) fn tridiagonal_eigen<const N: usize>(
+    diagonal: &mut [f64],
+    beside: &[f64],
+    vectors: &mut [[f64; N]],
+) -> bool {
+    let n = diagonal.len();
+    let mut e = [0.0; N];
+    e[..beside.len()].copy_from_slice(beside);
+    for l in 0..n {
+        let mut rounds = 0;
+        loop {
+            let negligible =
+                |m: usize| e[m].abs() <= 0.5 * f64::EPSILON * (diagonal[m].abs() + diagonal[m + 1].abs());
+            let m = (l..n - 1).find(|&m| negligible(m)).unwrap_or(n - 1);
+            if m == l {
+                break;
+            }
+            rounds += 1;
+            if rounds > 40 {
+                return false;
+            }
+            // Wilkinson's shift.
+            let mut g = (diagonal[l + 1] - diagonal[l]) / (2.0 * e[l]);
+            g = diagonal[m] - diagonal[l] + e[l] / (g + g.hypot(1.0).copysign(g));
+            let (mut sine, mut cosine, mut p) = (1.0, 1.0, 0.0);
+            for i in (l..m).rev() {
+                let (f, b) = (sine * e[i], cosine * e[i]);
+                let r = f.hypot(g);
+                e[i + 1] = r;
+                if r <= 0.0 {
+                    // The matrix has fallen apart here: start again with the parts.
+                    diagonal[i + 1] -= p;
+                    e[m] = 0.0;
+                    break;
+                }
+                (sine, cosine) = (f / r, g / r);
+                g = diagonal[i + 1] - p;
+                let r = (diagonal[i] - g) * sine + 2.0 * cosine * b;
+                p = sine * r;
+                diagonal[i + 1] = g + p;
+                g = cosine * r - b;
+                let (upper, lower) = vectors.split_at_mut(i + 1);
+                for (x, y) in upper[i].iter_mut().zip(&mut lower[0]) {
+                    (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
+                }
+                if i == l {
+                    diagonal[l] -= p;
+                    e[l] = g;
+                    e[m] = 0.0;
+                }
+            }
+        }
+    }
+    diagonal.iter().all(|x| x.is_finite())
 }
 
 /// Σ_k f(λ_k) v_k v_kᵀ from eigenvalues and row eigenvectors.
@@ -409,6 +485,35 @@ mod tests {
             Err(Error::NotPositiveDefinite { pivot: 1, dim: 2, .. })
         ));
         assert!(Cholesky::new("h", &Matrix::new(1, 1, vec![f64::NAN]).unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_tridiagonal_matrix_is_rebuilt_from_its_eigenpairs() {
+        for n in 1..=9 {
+            let mut entries = [0.0; 18];
+            provi_kernels::normals(5, n as u64, 0, &mut entries);
+            let mut cases = vec![(entries[..n].to_vec(), entries[9..9 + n - 1].to_vec())];
+            cases.push((vec![1.0; n], vec![0.0; n - 1]));
+            cases.push((vec![0.0; n], vec![1.0; n - 1]));
+            for (diagonal, beside) in cases {
+                let mut values = diagonal.clone();
+                let mut vectors: [[f64; 9]; 9] =
+                    std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+                assert!(tridiagonal_eigen(&mut values, &beside, &mut vectors[..n]));
+                for i in 0..n {
+                    for j in 0..n {
+                        let found: f64 = (0..n).map(|k| values[k] * vectors[k][i] * vectors[k][j]).sum();
+                        let entry = match i.abs_diff(j) {
+                            0 => diagonal[i],
+                            1 => beside[i.min(j)],
+                            _ => 0.0,
+                        };
+                        assert!((found - entry).abs() < 1e-14, "n = {n}: {found} {entry}");
+                    }
+                }
+            }
+        }
+        assert!(!tridiagonal_eigen(&mut [f64::NAN, 1.0], &[1.0], &mut [[1.0, 0.0], [0.0, 1.0]]));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! w ← step(w, γ) after a gradient move: the prox of −log det, or a projection on 𝒲_M.
 
+mod bottom;
 mod carried;
 mod entropy;
 mod fused;

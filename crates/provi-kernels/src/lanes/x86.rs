@@ -62,6 +62,37 @@ impl Simd for Avx512 {
         unsafe { _mm512_fmadd_pd(a, b, c) }
     }
 
+    /// By Newton's steps from an estimate of 1/√a: the divider, which would do it alone, takes four times as long.
+    #[inline(always)]
+    fn sqrt(self, a: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe {
+            let half = _mm512_set1_pd(0.5);
+            let estimate = _mm512_rsqrt14_pd(a);
+            // root → √a and half_inverse → 1/(2√a), both with a relative error of 2⁻¹⁴, then 2⁻²⁷, then rounding.
+            let mut root = _mm512_mul_pd(a, estimate);
+            let mut half_inverse = _mm512_mul_pd(half, estimate);
+            for _ in 0..2 {
+                let error = _mm512_fnmadd_pd(root, half_inverse, half);
+                root = _mm512_fmadd_pd(root, error, root);
+                half_inverse = _mm512_fmadd_pd(half_inverse, error, half_inverse);
+            }
+            _mm512_fmadd_pd(_mm512_fnmadd_pd(root, root, a), half_inverse, root)
+        }
+    }
+
+    #[inline(always)]
+    fn any_negative(self, v: __m512d) -> bool {
+        // SAFETY: `self` proves AVX-512F and DQ.
+        unsafe { _mm512_movepi64_mask(_mm512_castpd_si512(v)) != 0 }
+    }
+
+    #[inline(always)]
+    fn after(self, lane: usize, v: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_maskz_mov_pd(!mask(lane + 1), v) }
+    }
+
     #[inline(always)]
     fn sums(self, [a, b, c, d]: [__m512d; 4]) -> [f64; 4] {
         // SAFETY: `self` proves AVX-512F and AVX; the array is 32 writable bytes.
@@ -160,6 +191,30 @@ impl Simd for Avx2 {
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         // SAFETY: `self` proves FMA.
         unsafe { (_mm256_fmadd_pd(a.0, b.0, c.0), _mm256_fmadd_pd(a.1, b.1, c.1)) }
+    }
+
+    #[inline(always)]
+    fn sqrt(self, a: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe { (_mm256_sqrt_pd(a.0), _mm256_sqrt_pd(a.1)) }
+    }
+
+    #[inline(always)]
+    fn any_negative(self, v: Self::Vector) -> bool {
+        // SAFETY: `self` proves AVX.
+        unsafe { _mm256_movemask_pd(_mm256_or_pd(v.0, v.1)) != 0 }
+    }
+
+    #[inline(always)]
+    fn after(self, lane: usize, v: Self::Vector) -> Self::Vector {
+        let (low, high) = masks(self, lane + 1);
+        // SAFETY: `self` proves AVX.
+        unsafe {
+            (
+                _mm256_andnot_pd(_mm256_castsi256_pd(low), v.0),
+                _mm256_andnot_pd(_mm256_castsi256_pd(high), v.1),
+            )
+        }
     }
 
     #[inline(always)]

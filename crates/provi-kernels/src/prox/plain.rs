@@ -1,82 +1,83 @@
 //! The plain twins.
 
-use super::BLOCK;
-use super::deferred::{Panel, Row};
+use super::tiles::{Chunk, panel};
 
-fn row(packed: &mut [f64], i: usize) -> &mut [f64] {
-    &mut packed[i * (i + 1) / 2..][..i]
-}
-
-pub(super) fn lift(diagonal: &mut [f64], gamma: f64, pull: &[f64], draw: &[f64]) {
-    for i in 0..diagonal.len() {
-        let c = diagonal[i] - gamma * pull[i] * draw[i];
-        let root = (c * c + 4.0 * gamma).sqrt();
-        diagonal[i] = if c >= 0.0 { 0.5 * (c + root) } else { 2.0 * gamma / (root - c) };
-    }
-}
-
-pub(super) fn blend(packed: &[f64], share: f64, mean: &mut [f64]) {
-    for (m, c) in mean.iter_mut().zip(packed) {
-        *m += share * (c - *m);
-    }
-}
-
-pub(super) fn step(
-    packed: &mut [f64],
-    mean: &[f64],
-    diagonal: &[f64],
-    left: &[f64],
-    right: &[f64],
-    draw: &[f64],
-    out: &mut [f64],
-) {
-    for i in 0..left.len() {
-        out[i] = mean[i] + diagonal[i] * draw[i];
-        for (j, c) in row(packed, i).iter_mut().enumerate() {
-            *c += left[i] * right[j];
-            out[i] += *c * draw[j];
-        }
+pub(super) fn blend(mean: &mut [f64], other: &[f64], c: f64) {
+    for (m, x) in mean.iter_mut().zip(other) {
+        *m += c * (x - *m);
     }
 }
 
 pub(super) fn sweep(
-    packed: &mut [f64],
-    d: usize,
-    update: bool,
-    left: &[Row],
-    last: &[Panel],
-    next: Option<&[Panel]>,
-    out: &mut [Row],
+    far: &mut [Chunk],
+    [width, used]: [usize; 2],
+    left: &[Chunk],
+    last: &[Chunk],
+    next: &[Chunk],
+    out: &mut [Chunk],
 ) {
-    for i in 0..d {
-        for (j, c) in row(packed, i).iter_mut().enumerate() {
-            if update {
-                *c += (0..BLOCK).map(|k| left[i][k] * last[j / 8][k].0[j % 8]).sum::<f64>();
-            }
-            if let Some(next) = next {
-                for k in 0..BLOCK {
-                    out[i][k] += *c * next[j / 8][k].0[j % 8];
+    for b in 0..left.len() / width {
+        for j in 0..8 * b {
+            for r in 0..8 {
+                let c = &mut far[panel(b) + j][r];
+                for n in 0..used {
+                    *c += left[b * width + n][r] * last[j / 8 * width + n][j % 8];
+                }
+                if !next.is_empty() {
+                    for k in 0..width {
+                        out[b * width + k][r] += *c * next[j / 8 * width + k][j % 8];
+                    }
                 }
             }
         }
     }
 }
 
-pub(super) fn correct(
-    k: usize,
-    left: &[Row],
-    draws: &[Row],
-    products: &[Row],
+pub(super) fn points(
+    [width, made]: [usize; 2],
+    [near, diagonal]: [&[Chunk]; 2],
+    [left, draws, products]: [&[Chunk]; 3],
     mean: &[f64],
-    diagonal: &[f64],
-    out: &mut [f64],
+    points: &mut [f64],
 ) {
-    let mut so_far = [0.0; BLOCK];
-    for i in 0..out.len() {
-        out[i] = mean[i] + diagonal[i] * draws[i][k] + products[i][k];
-        for n in 0..k {
-            out[i] += left[i][n] * so_far[n];
-            so_far[n] += draws[i][n] * draws[i][k];
+    for (s, point) in points.chunks_exact_mut(mean.len()).enumerate() {
+        let k = made + s;
+        for (i, z) in point.iter_mut().enumerate() {
+            let (b, r) = (i / 8, i % 8);
+            let own = &draws[b * width + k];
+            *z = mean[i] + diagonal[b][r] * own[r] + products[b * width + k][r];
+            *z += (0..r).map(|j| near[8 * b + j][r] * own[j]).sum::<f64>();
+            for n in 0..made {
+                let before = |j: usize| draws[j / 8 * width + n][j % 8] * draws[j / 8 * width + k][j % 8];
+                *z += left[b * width + n][r] * (0..8 * b).map(before).sum::<f64>();
+            }
         }
+    }
+}
+
+pub(super) fn push(
+    [width, dim]: [usize; 2],
+    gamma: f64,
+    pulls: &[f64],
+    near: &mut [Chunk],
+    diagonal: &mut [Chunk],
+    left: &mut [Chunk],
+    draws: &[Chunk],
+) {
+    let scale = -gamma / (pulls.len() / dim) as f64;
+    for (s, pull) in pulls.chunks_exact(dim).enumerate() {
+        for (i, p) in pull.iter().enumerate() {
+            let (b, r) = (i / 8, i % 8);
+            let u = &draws[b * width + s];
+            left[b * width + s][r] = scale * p;
+            diagonal[b][r] += scale * p * u[r];
+            for j in 0..r {
+                near[8 * b + j][r] += scale * p * u[j];
+            }
+        }
+    }
+    for c in &mut diagonal.as_flattened_mut()[..dim] {
+        let root = (*c * *c + 4.0 * gamma).sqrt();
+        *c = if *c >= 0.0 { 0.5 * (*c + root) } else { 2.0 * gamma / (root - *c) };
     }
 }

@@ -1,5 +1,6 @@
 //! Projections on the non-degenerate sets.
 
+use super::bottom::Bottom;
 use crate::error::{Error, Result};
 use crate::gaussian::{Factor, Symmetric};
 use crate::linalg::{Cholesky, eigen};
@@ -7,12 +8,10 @@ use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
 use crate::norm;
 use crate::optimize::{Moved, Operator};
 use crate::scalar::Positive;
-use provi_kernels::{axpy, dot, symmetric};
+use provi_kernels::{dot, symmetric};
 
 /// The dimension from which few eigenpairs are cheaper than all.
-const FEW_FROM: usize = 40;
-/// Lanczos steps after which an eigendecomposition takes over.
-const LANCZOS_STEPS: usize = 40;
+const FEW_FROM: usize = 16;
 
 /// 1/√M, the least singular value of a factor in 𝒲_M.
 fn floor_of(smoothness: f64) -> Result<f64> {
@@ -64,8 +63,7 @@ pub struct ProjSymmetric {
     size: f64,
     square: Matrix,
     cholesky: Cholesky,
-    /// Near the eigenvector of λ_min, and its image.
-    bottom: Vec<f64>,
+    bottom: Bottom,
     image: Vec<f64>,
     projections: u64,
     decompositions: u64,
@@ -86,13 +84,10 @@ impl std::fmt::Debug for ProjSymmetric {
 impl ProjSymmetric {
     /// On factors of size `dim` of a target with smoothness M.
     pub fn new(dim: usize, smoothness: f64) -> Result<Self> {
-        // Any vector will do that is not orthogonal to an eigenvector by design.
-        let mut bottom = vec![0.0; dim];
-        provi_kernels::normals(0, 0, 0, &mut bottom);
         Ok(Self {
             dim,
             floor: floor_of(smoothness)?,
-            bottom,
+            bottom: Bottom::new(dim),
             image: vec![0.0; dim],
             least: f64::NEG_INFINITY,
             size: 0.0,
@@ -144,10 +139,10 @@ impl ProjSymmetric {
     pub(crate) fn estimate_least(&mut self, inverse: &[f64]) -> f64 {
         let mut largest = 0.0;
         for _ in 0..4 {
-            symmetric::multiply(inverse, &self.bottom, &mut self.image);
+            symmetric::multiply(inverse, self.bottom.vector(), &mut self.image);
             let size = norm(&self.image);
-            largest = size / norm(&self.bottom);
-            self.bottom.iter_mut().zip(&self.image).for_each(|(v, x)| *v = x / size);
+            largest = size / norm(self.bottom.vector());
+            self.bottom.vector_mut().iter_mut().zip(&self.image).for_each(|(v, x)| *v = x / size);
         }
         1.0 / largest
     }
@@ -163,14 +158,17 @@ impl ProjSymmetric {
             Some(guess) => [self.floor + 0.8 * (guess - self.floor).max(0.0), self.floor, self.floor],
             None => [4.0 * self.floor, 1.5 * self.floor, self.floor],
         };
-        for (k, &shift) in tried.iter().enumerate() {
+        // A Rayleigh quotient below the floor settles that the constraint is active: no need to see a test fail.
+        let (quotient, residual) = self.rayleigh(factor);
+        let active = quotient < self.floor - lost;
+        for (k, &shift) in tried.iter().enumerate().filter(|_| !active) {
             if (k == 0 || shift < tried[k - 1]) && self.cholesky.factor_from_packed(factor, shift).is_ok() {
                 self.least = shift - lost;
                 return Ok(false);
             }
         }
         self.projections += 1;
-        if self.lift_few(factor, below, lost)? {
+        if self.lift_few(factor, below, quotient - 2.0 * residual, lost)? {
             self.least = self.floor - lost;
             return Ok(true);
         }
@@ -194,28 +192,42 @@ impl ProjSymmetric {
         Ok(true)
     }
 
-    /// The projection where few eigenvalues are below 1/√M, as after a step of few draws, from λ_min ≥ `lower`: their
-    /// eigenpairs by Lanczos steps on (C − σI)⁻¹ with σ just under `lower`. A Cholesky factorisation verifies the answer;
-    /// without it, C is left as it was and the answer is no.
-    fn lift_few(&mut self, factor: &mut [f64], lower: f64, lost: f64) -> Result<bool> {
+    /// vᵀCv and ‖Cv − (vᵀCv)v‖ for the unit vector v near the eigenvector of λ_min.
+    fn rayleigh(&mut self, factor: &[f64]) -> (f64, f64) {
+        let v = self.bottom.vector();
+        symmetric::multiply(factor, v, &mut self.image);
+        let square = dot(v, v);
+        let quotient = dot(&self.image, v) / square;
+        (quotient, (dot(&self.image, &self.image) / square - quotient * quotient).max(0.0).sqrt())
+    }
+
+    /// The projection where few eigenvalues are below 1/√M, as after a step of few draws (each pushes at most one below), from
+    /// λ_min ≥ `lower`: their eigenpairs by Lanczos steps on (C − σI)⁻¹ with σ first at `guess`, or else just under `lower`.
+    /// A Cholesky factorisation verifies the answer; without it, C is left as it was and the answer is no.
+    fn lift_few(&mut self, factor: &mut [f64], lower: f64, guess: f64, lost: f64) -> Result<bool> {
         let (d, floor) = (self.dim, self.floor);
-        let shift = lower - lost;
+        let mut shift = lower - lost;
         let near = floor - shift <= 0.5 * floor;
-        if d < FEW_FROM || !near || self.cholesky.factor_from_packed(factor, shift).is_err() {
+        if d < FEW_FROM || !near {
             return Ok(false);
         }
-        let (values, vectors) = match lanczos(&self.cholesky, &self.bottom, 1.0 / (floor - shift))? {
-            Some(pairs) => pairs,
-            None => return Ok(false),
-        };
-        let mut weighted = vectors.clone();
-        for (row, theta) in weighted.chunks_exact_mut(d).zip(&values) {
-            row.iter_mut().for_each(|x| *x *= floor - shift - 1.0 / theta);
+        if guess > shift && guess < floor && self.cholesky.factor_from_packed(factor, guess).is_ok() {
+            shift = guess;
+        } else if self.cholesky.factor_from_packed(factor, shift).is_err() {
+            return Ok(false);
         }
-        Symmetric::rank_update(factor, 1.0, &weighted, &vectors);
+        let Some(pairs) = self.bottom.below(&mut self.cholesky, factor, floor, shift) else {
+            return Ok(false);
+        };
+        let weighted = &mut self.square.entries_mut()[..pairs.vectors.len()];
+        let rows = pairs.vectors.chunks_exact(d).zip(&pairs.values);
+        for (weighted, (vector, value)) in weighted.chunks_exact_mut(d).zip(rows) {
+            weighted.iter_mut().zip(vector).for_each(|(l, v)| *l = (floor - value) * v);
+        }
+        Symmetric::rank_update(factor, 1.0, weighted, &pairs.vectors);
         let verified = self.cholesky.factor_from_packed(factor, floor - lost).is_ok();
         if !verified {
-            Symmetric::rank_update(factor, -1.0, &weighted, &vectors);
+            Symmetric::rank_update(factor, -1.0, weighted, &pairs.vectors);
         }
         Ok(verified)
     }
@@ -231,57 +243,6 @@ impl ProjSymmetric {
         }
         Ok(())
     }
-}
-
-/// The eigenpairs of H⁻¹ above `threshold`, row by row, from the Cholesky factor of H; none if they do not settle soon.
-fn lanczos(cholesky: &Cholesky, start: &[f64], threshold: f64) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
-    let d = start.len();
-    // A start that knows a direction, and is blind to none.
-    let mut first = vec![0.0; d];
-    provi_kernels::normals(1, 0, 0, &mut first);
-    let scale = 0.1 / norm(&first);
-    first.iter_mut().zip(start).for_each(|(x, s)| *x = scale * *x + s / norm(start));
-    let mut basis = Vec::with_capacity((LANCZOS_STEPS + 1) * d);
-    let size = norm(&first);
-    basis.extend(first.iter().map(|x| x / size));
-    let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
-    for step in 1..=LANCZOS_STEPS {
-        let mut next = basis[(step - 1) * d..].to_vec();
-        cholesky.solve(&mut next);
-        diagonal.push(dot(&next, &basis[(step - 1) * d..]));
-        // Twice is enough.
-        for _ in 0..2 {
-            for v in basis.chunks_exact(d) {
-                let along = dot(&next, v);
-                axpy(-along, v, &mut next);
-            }
-        }
-        let size = norm(&next);
-        if step >= 8 && step.is_multiple_of(4) {
-            let mut small = Matrix::zeros(step, step);
-            for i in 0..step {
-                small[(i, i)] = diagonal[i];
-                if i > 0 {
-                    (small[(i, i - 1)], small[(i - 1, i)]) = (beside[i - 1], beside[i - 1]);
-                }
-            }
-            let (values, coefficients) = eigen("Lanczos matrix", &small)?;
-            let settled = |k: usize| size * coefficients[(k, step - 1)].abs() <= 1e-11 * values[k];
-            let above = values.partition_point(|&x| x <= threshold);
-            if (above.min(step - 1)..step).all(settled) {
-                let mut vectors = vec![0.0; (step - above) * d];
-                for (k, x) in (above..step).zip(vectors.chunks_exact_mut(d)) {
-                    for (v, c) in basis.chunks_exact(d).zip(coefficients.row(k)) {
-                        axpy(*c, v, x);
-                    }
-                }
-                return Ok(Some((values[above..].to_vec(), vectors)));
-            }
-        }
-        beside.push(size);
-        basis.extend(next.iter().map(|x| x / size));
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

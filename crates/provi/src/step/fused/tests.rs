@@ -1,10 +1,11 @@
-//! The same path as the plain loop, in one pass or in blocks.
+//! The same path as the plain loop, in blocks of any shape.
 
 use super::*;
 use crate::average::Average;
 use crate::draws::{Purpose, Seed};
 use crate::estimator::{Kind, Sampled};
 use crate::gaussian::{Gaussian, Triangular};
+use crate::matrix::packed_index;
 use crate::optimize::{Composite, minimise, resume};
 use crate::schedule::{Schedule, StepKind};
 use crate::step::Prox;
@@ -69,8 +70,9 @@ fn run(problem: &mut dyn Problem, d: usize, schedule: &Schedule, kind: Average, 
     [average.finish(&w).unwrap(), w, trail].concat()
 }
 
-fn textbook<'a>(target: &'a Chain) -> impl Problem + 'a {
-    let sampled = Sampled::<Triangular>::new(Kind::Energy, Evaluator::Serial(target), draws(), 1).unwrap();
+fn textbook<'a>(target: &'a Chain, batch: usize) -> impl Problem + 'a {
+    let sampled =
+        Sampled::<Triangular>::new(Kind::Energy, Evaluator::Serial(target), draws(), batch).unwrap();
     Composite { estimator: sampled, operator: Prox::new(target.dim) }
 }
 
@@ -79,16 +81,17 @@ fn farthest(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |worst, (a, b)| f64::max(worst, (a - b).abs() / (1.0 + b.abs())))
 }
 
-fn agrees(d: usize, schedule: &Schedule, kind: Average, steps: u64) {
+/// Draws a step, and steps a block: alone, a block of eight draws, of sixteen, of a step that has more.
+const SHAPES: [(usize, usize); 7] = [(1, 1), (1, 8), (1, 16), (2, 4), (3, 5), (8, 1), (19, 1)];
+
+fn agrees(d: usize, (batch, block): (usize, usize), schedule: &Schedule, kind: Average, steps: u64) {
     let target = Chain::new(d);
-    let expected = run(&mut textbook(&target), d, schedule, kind, steps);
-    for deferring in [false, true] {
-        let mut fused = FusedProx::with_deferral(Evaluator::Serial(&target), draws(), deferring).unwrap();
-        let found = run(&mut fused, d, schedule, kind, steps);
-        let gap = farthest(&found, &expected);
-        assert!(gap <= 1e-12, "d = {d}, {schedule:?}, {kind}, deferring {deferring}: {gap:e}");
-        assert_eq!(fused.evaluations(), steps);
-    }
+    let expected = run(&mut textbook(&target, batch), d, schedule, kind, steps);
+    let mut fused = FusedProx::with_block(Evaluator::Serial(&target), draws(), batch, block).unwrap();
+    let found = run(&mut fused, d, schedule, kind, steps);
+    let gap = farthest(&found, &expected);
+    assert!(gap <= 1e-12, "d = {d}, S = {batch}, {block} steps a block, {schedule:?}, {kind}: {gap:e}");
+    assert_eq!(fused.evaluations(), batch as u64 * steps);
 }
 
 fn schedules(d: usize, steps: u64) -> Vec<Schedule> {
@@ -106,11 +109,13 @@ fn schedules(d: usize, steps: u64) -> Vec<Schedule> {
 
 #[test]
 fn a_thousand_steps_are_those_of_the_textbook() {
-    for d in [1, 2, 7, 20, 100, 203, 300] {
+    for d in [1, 2, 7, 20, 61, 100, 203] {
         let all = schedules(d, 1000);
-        agrees(d, &all[0], Average::Last, 1000);
+        for shape in SHAPES {
+            agrees(d, shape, &all[0], Average::Last, if d > 100 && shape.0 > 3 { 100 } else { 1000 });
+        }
         for schedule in &all[1..] {
-            agrees(d, schedule, Average::Last, if d > 100 { 250 } else { 1000 });
+            agrees(d, (1, 8), schedule, Average::Last, if d > 100 { 250 } else { 1000 });
         }
     }
 }
@@ -123,10 +128,12 @@ fn averages_are_exact_under_deferral() {
         Average::Discounted { discount: 0.97, includes_start: true },
         Average::Discounted { discount: 0.999, includes_start: false },
     ];
-    for d in [1, 7, 20, 203] {
+    for d in [1, 7, 20, 61] {
         for kind in kinds {
-            for steps in [1, 2, 15, 16, 17, 32, 33, 100] {
-                agrees(d, &schedules(d, steps)[0], kind, steps);
+            for shape in SHAPES {
+                for steps in [1, 2, 7, 8, 9, 16, 17, 50] {
+                    agrees(d, shape, &schedules(d, steps)[0], kind, steps);
+                }
             }
         }
     }
@@ -136,10 +143,10 @@ fn averages_are_exact_under_deferral() {
 fn a_run_in_pieces_is_the_run_in_one() {
     let (d, schedule) = (23, schedules(23, 90)[0].clone());
     for kind in [Average::Last, Average::Polynomial { power: 1.0 }] {
-        for deferring in [false, true] {
+        for (batch, block) in SHAPES {
             let target = Chain::new(d);
-            let expected = run(&mut textbook(&target), d, &schedule, kind, 90);
-            let mut fused = FusedProx::with_deferral(Evaluator::Serial(&target), draws(), deferring).unwrap();
+            let expected = run(&mut textbook(&target, batch), d, &schedule, kind, 90);
+            let mut fused = FusedProx::with_block(Evaluator::Serial(&target), draws(), batch, block).unwrap();
             let mut w = Gaussian::<Triangular>::standard(d).parameters().to_vec();
             let mut average = Averager::new(kind, w.len()).unwrap();
             let mut gammas = schedule.stepper();
@@ -148,7 +155,7 @@ fn a_run_in_pieces_is_the_run_in_one() {
                 resume(&mut fused, &mut w, &mut gammas, &mut average, steps, &mut go_on).unwrap();
             }
             let found = [average.finish(&w).unwrap(), w].concat();
-            assert!(farthest(&found, &expected[..found.len()]) <= 1e-12, "{kind}, deferring {deferring}");
+            assert!(farthest(&found, &expected[..found.len()]) <= 1e-12, "{kind}, S = {batch}, {block}");
         }
     }
 }
@@ -163,15 +170,20 @@ fn a_target_that_is_not_finite_is_named_as_in_the_plain_loop() {
         minimise(problem, &mut w, &schedule, &mut last, 50, &mut |_| ControlFlow::Continue(())).unwrap_err()
     };
     let target = Chain::new(5);
-    let plain = fails(&mut textbook(&target), &target);
-    for deferring in [false, true] {
-        let mut fused = FusedProx::with_deferral(Evaluator::Serial(&target), draws(), deferring).unwrap();
+    for (batch, block) in SHAPES {
+        let plain = fails(&mut textbook(&target, batch), &target);
+        let mut fused = FusedProx::with_block(Evaluator::Serial(&target), draws(), batch, block).unwrap();
         let error = fails(&mut fused, &target);
-        let Error::TargetNotFinite { quantity, step: 21, draw: 0, norm, .. } = error else {
-            panic!("{error}")
-        };
+        let Error::TargetNotFinite { quantity, step, draw, norm, .. } = error else { panic!("{error}") };
         let Error::TargetNotFinite { norm: expected, .. } = plain else { panic!("{plain}") };
-        assert_eq!(quantity, "log-density");
+        assert_eq!((quantity, step, draw), ("log-density", 21 / batch as u64, 21 % batch));
         assert!((norm - expected).abs() < 1e-12);
     }
+}
+
+#[test]
+fn a_step_or_a_block_of_nothing_is_refused() {
+    let target = Chain::new(5);
+    let new = |batch, block| FusedProx::with_block(Evaluator::Serial(&target), draws(), batch, block);
+    assert!(new(0, 1).is_err() && new(1, 0).is_err() && new(1, 1).is_ok());
 }

@@ -1,0 +1,204 @@
+//! The passes over tiles, written over lanes.
+
+use super::tiles::{Chunk, panel};
+use crate::lanes::Simd;
+
+/// Tiles of a panel taken together: the draws against them stay in a first-level cache.
+const TILES: usize = 32;
+
+/// Panels taken together: the draws are fetched once for all of them.
+const PANELS: usize = 4;
+
+/// C_ij ← C_ij + Σ_n left_n(i) last_n(j), then out_k(i) ← out_k(i) + Σ_j C_ij next_k(j), for the tiles left of the diagonal.
+///
+/// The vectors lie panel by panel: chunk b of vector n at b·width + n. Of `left` and `last` the first `used` count.
+#[inline(always)]
+pub(super) fn sweep_lanes<S: Simd>(
+    simd: S,
+    far: &mut [Chunk],
+    [width, used]: [usize; 2],
+    left: &[Chunk],
+    last: &[Chunk],
+    next: &[Chunk],
+    out: &mut [Chunk],
+) {
+    let panels = left.len() / width;
+    let both = if next.is_empty() { 0 } else { width };
+    // A block of draws is to be no larger for a wide batch.
+    let tiles = (TILES * 8 / width).clamp(1, TILES);
+    for top in (0..panels).step_by(PANELS) {
+        let bottom = panels.min(top + PANELS);
+        for from in (0..bottom).step_by(tiles) {
+            for b in top.max(from + 1)..bottom {
+                let left = &left[b * width..][..used];
+                let out = &mut out[b * both..][..both];
+                for t in from..b.min(from + tiles) {
+                    let columns = &mut far[panel(b) + 8 * t..][..8];
+                    let (last, next) = (&last[t * width..][..used], &next[t * both..][..both]);
+                    if S::WIDE {
+                        tile::<S, 8>(simd, 0, columns, left, last, next, out);
+                    } else {
+                        let (first, second) = columns.split_at_mut(4);
+                        tile::<S, 4>(simd, 0, first, left, last, next, out);
+                        tile::<S, 4>(simd, 4, second, left, last, next, out);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// J columns of a tile, the first being column `at`, all held in registers.
+#[inline(always)]
+fn tile<S: Simd, const J: usize>(
+    simd: S,
+    at: usize,
+    columns: &mut [Chunk],
+    left: &[Chunk],
+    last: &[Chunk],
+    next: &[Chunk],
+    out: &mut [Chunk],
+) {
+    let columns: &mut [Chunk; J] = columns.first_chunk_mut().expect("J columns");
+    let mut c = [simd.splat(0.0); J];
+    for j in 0..J {
+        c[j] = simd.load(&columns[j]);
+    }
+    if !left.is_empty() {
+        for (left, u) in left.iter().zip(last) {
+            let left = simd.load(left);
+            for j in 0..J {
+                c[j] = simd.mul_add(left, simd.splat(u[at + j]), c[j]);
+            }
+        }
+        for j in 0..J {
+            simd.store(c[j], &mut columns[j]);
+        }
+    }
+    for (out, u) in out.iter_mut().zip(next) {
+        let mut sum = simd.load(out);
+        for j in 0..J {
+            sum = simd.mul_add(c[j], simd.splat(u[at + j]), sum);
+        }
+        simd.store(sum, out);
+    }
+}
+
+/// point_s = mean + Cu for the draws from column `made` on: products, what the columns before have changed since, the tiles
+/// on the diagonal, and the diagonal.
+#[inline(always)]
+pub(super) fn points_lanes<S: Simd>(
+    simd: S,
+    sizes: [usize; 2],
+    on: [&[Chunk]; 2],
+    block: [&[Chunk]; 3],
+    mean: &[f64],
+    points: &mut [f64],
+) {
+    // Zeros take time too.
+    match points.len() / mean.len() * sizes[1].next_multiple_of(4) {
+        0..=8 => points_pairs::<S, 8>(simd, sizes, on, block, mean, points),
+        _ => points_pairs::<S, 64>(simd, sizes, on, block, mean, points),
+    }
+}
+
+/// The same, for at most N pairs of a draw of the step, and one before.
+#[inline(always)]
+fn points_pairs<S: Simd, const N: usize>(
+    simd: S,
+    [width, made]: [usize; 2],
+    [near, diagonal]: [&[Chunk]; 2],
+    [left, draws, products]: [&[Chunk]; 3],
+    mean: &[f64],
+    points: &mut [f64],
+) {
+    let d = mean.len();
+    let batch = points.len() / d;
+    // Σ_{j<8b} u_n(j) u_k(j), sums over lanes still open, a multiple of four for each k.
+    let mut open = [simd.splat(0.0); N];
+    for (b, near) in near.as_chunks::<8>().0.iter().enumerate() {
+        let rows = 8 * b..d.min(8 * b + 8);
+        let (left, draws) = (&left[b * width..][..made], &draws[b * width..][..width]);
+        let (before, own) = draws.split_at(made);
+        let (mean, diagonal) = (simd.load_partial(&mean[rows.clone()]), simd.load(&diagonal[b]));
+        let products = &products[b * width + made..][..batch];
+        for (s, (own, product)) in own[..batch].iter().zip(products).enumerate() {
+            let mut sum = [mean, simd.load(product)];
+            for r in 0..7 {
+                sum[r % 2] = simd.mul_add(simd.load(&near[r]), simd.splat(own[r]), sum[r % 2]);
+            }
+            let u = simd.load(own);
+            let open = open[s * made.next_multiple_of(4)..].as_chunks_mut::<4>().0;
+            for ((left, before), open) in left.chunks(4).zip(before.chunks(4)).zip(open) {
+                let sums = simd.sums(*open);
+                for (n, (left, before)) in left.iter().zip(before).enumerate() {
+                    sum[n % 2] = simd.mul_add(simd.load(left), simd.splat(sums[n]), sum[n % 2]);
+                    open[n] = simd.mul_add(simd.load(before), u, open[n]);
+                }
+            }
+            let off = simd.mul_add(simd.splat(1.0), sum[0], sum[1]);
+            // Last, since the diagonal is the last thing that a step moves.
+            simd.store_partial(simd.mul_add(diagonal, u, off), &mut points[s * d..][rows.clone()]);
+        }
+    }
+}
+
+/// Takes in the pulls of a step, scaled by −γ/S: into `left`, the tiles on the diagonal, and the diagonal.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "an inner loop, called from one place")]
+pub(super) fn push_lanes<S: Simd>(
+    simd: S,
+    [width, dim]: [usize; 2],
+    gamma: f64,
+    pulls: &[f64],
+    near: &mut [Chunk],
+    diagonal: &mut [Chunk],
+    left: &mut [Chunk],
+    draws: &[Chunk],
+) {
+    let batch = pulls.len() / dim;
+    let scale = simd.splat(-gamma / batch as f64);
+    let zero = simd.splat(0.0);
+    let panels = left.chunks_mut(width).zip(draws.chunks(width));
+    let tiles = near.as_chunks_mut::<8>().0.iter_mut().zip(diagonal);
+    for (b, ((columns, diagonal), (left, draws))) in tiles.zip(panels).enumerate() {
+        let rows = 8 * b..dim.min(8 * b + 8);
+        let mut x = simd.load(diagonal);
+        let mut c = [zero; 7];
+        for j in 0..7 {
+            c[j] = simd.load(&columns[j]);
+        }
+        for s in 0..batch {
+            let l = simd.mul_add(scale, simd.load_partial(&pulls[s * dim..][rows.clone()]), zero);
+            simd.store(l, &mut left[s]);
+            let u = &draws[s];
+            x = simd.mul_add(l, simd.load(u), x);
+            for j in 0..7 {
+                c[j] = simd.mul_add(l, simd.splat(u[j]), c[j]);
+            }
+        }
+        lift(simd, gamma, x, diagonal);
+        for j in 0..7 {
+            simd.store(simd.after(j, c[j]), &mut columns[j]);
+        }
+    }
+}
+
+/// The positive root of t² − xt − γ: ½(x + √(x² + 4γ)), or its conjugate where that would subtract near-equals.
+#[inline(always)]
+fn lift<S: Simd>(simd: S, gamma: f64, x: S::Vector, out: &mut Chunk) {
+    let half = simd.splat(0.5);
+    let root = simd.sqrt(simd.mul_add(x, x, simd.splat(4.0 * gamma)));
+    let half_root = simd.mul_add(half, root, simd.splat(0.0));
+    simd.store(simd.mul_add(half, x, half_root), out);
+    if simd.any_negative(x) {
+        let mut both = [[0.0; 8]; 2];
+        simd.store(x, &mut both[0]);
+        simd.store(root, &mut both[1]);
+        for l in 0..8 {
+            if both[0][l] < 0.0 {
+                out[l] = 2.0 * gamma / (both[1][l] - both[0][l]);
+            }
+        }
+    }
+}
