@@ -1,6 +1,6 @@
 //! Design matrices: dense rows or compressed sparse rows, behind one small type.
 
-use crate::chunked;
+use crate::chunked::{self, Chunks};
 use crate::error::{Error, Result};
 use crate::linalg::{add_gram, mirror_lower};
 use crate::matrix::{Matrix, check_finite};
@@ -10,6 +10,10 @@ pub(crate) const BLOCK: usize = 128;
 /// A Gram matrix is summed in at most this many parts, of at least so many rows each.
 const GRAM_PARTS: usize = 16;
 const GRAM_ROWS: usize = 2048;
+
+/// A pass over the rows is summed in at most this many chunks, of at least so many entries each.
+const CHUNKS: usize = 32;
+const CHUNK_ENTRIES: usize = 1 << 16;
 
 /// An n × d matrix A of finite numbers; its rows a_n are the observations.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,6 +171,30 @@ impl Design {
         matches!(self.storage, Storage::Sparse(_))
     }
 
+    /// Stored entries: n·d, or those of the sparse rows.
+    pub(crate) fn entries(&self) -> usize {
+        match &self.storage {
+            Storage::Dense(entries) => entries.len(),
+            Storage::Sparse(sparse) => sparse.values.len(),
+        }
+    }
+
+    /// The rows of a pass over A with S points, in chunks for partial sums: the same for any S.
+    pub(crate) fn chunks(&self, samples: usize) -> Chunks {
+        // A link costs about as much as sixteen multiply-adds.
+        let row = self.entries() / self.rows + 16;
+        let size = CHUNK_ENTRIES.div_ceil(row).max(self.rows.div_ceil(CHUNKS)).next_multiple_of(8);
+        Chunks { len: self.rows, size, work: self.rows.saturating_mul(row).saturating_mul(samples) }
+    }
+
+    /// Rows handled together between predictors and gradient at S points: a power of two up to [`BLOCK`], such that those of
+    /// a dense design fit into the first cache, or the second where there are many points to share a call's costs.
+    pub(crate) fn rows_at_once(&self, samples: usize) -> usize {
+        let room = if samples < 4 { 4096 } else { 8192 };
+        let most = (room / self.columns).clamp(8, BLOCK);
+        1 << most.ilog2()
+    }
+
     /// Calls `f(j, value)` on each stored entry of row n.
     pub(crate) fn for_each_in_row(&self, n: usize, mut f: impl FnMut(usize, f64)) {
         match &self.storage {
@@ -239,7 +267,8 @@ impl Design {
                 if self.rows <= size {
                     return part(0..self.rows, out);
                 }
-                let parts = chunked::map(self.rows, size, |range| {
+                let chunks = Chunks { len: self.rows, size, work: usize::MAX };
+                let parts = chunked::map(chunks, |range| {
                     let mut sum = Matrix::zeros(d, d);
                     part(range, &mut sum);
                     sum
@@ -279,7 +308,8 @@ impl Design {
     /// For each row, ‖Cᵀa_n‖² with C lower triangular and packed: the variance of a_nᵀz under N(m, CCᵀ).
     pub(crate) fn row_variances(&self, factor: &[f64], out: &mut [f64]) {
         let d = self.columns;
-        chunked::fill(out, BLOCK, |first, out| match &self.storage {
+        let work = self.entries().saturating_mul(d / 2 + 1);
+        chunked::fill(out, BLOCK, work, |first, out| match &self.storage {
             Storage::Dense(entries) => {
                 let mut pulled = vec![0.0; out.len() * d];
                 let block = &entries[first * d..(first + out.len()) * d];
