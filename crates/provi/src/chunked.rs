@@ -5,6 +5,7 @@ use crate::target::Scratch;
 use std::ops::Range;
 
 /// The least work worth waking threads for, in multiply-adds or what costs as much: some 100 µs.
+#[cfg(feature = "parallel")]
 const WORTH: usize = 1 << 18;
 /// Numbers that partial sums may occupy beyond what each thread needs.
 #[cfg(feature = "parallel")]
@@ -15,6 +16,7 @@ const PARTIALS: usize = 1 << 20;
 pub(crate) struct Chunks {
     pub(crate) len: usize,
     pub(crate) size: usize,
+    #[cfg_attr(not(feature = "parallel"), allow(dead_code, reason = "it decides about threads alone"))]
     pub(crate) work: usize,
 }
 
@@ -36,14 +38,14 @@ impl Chunks {
 
 /// Calls `f(first, chunk)` on the chunks of `out`.
 pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
+    let chunks = Chunks { len: out.len(), size, work };
     #[cfg(feature = "parallel")]
-    if (Chunks { len: out.len(), size, work }).pays() {
+    if chunks.pays() {
         use rayon::prelude::*;
         out.par_chunks_mut(size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
         return;
     }
-    let _ = work;
-    out.chunks_mut(size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
+    out.chunks_mut(chunks.size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
 }
 
 /// f of the chunks, in order.

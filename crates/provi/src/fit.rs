@@ -177,22 +177,23 @@ fn descend<F: StepSpace>(
     operator.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
     let mut average = Averager::new(plan.average, q.parameters().len())?;
     let mut recorder = Recorder::new(plan.steps, watch, begin);
-    let mut w = q.parameters().to_vec();
+    // The steps run in q itself: a second iterate would be the largest thing in memory.
+    let w = q.parameters_mut();
     let mut go = |problem: &mut dyn Problem, w: &mut [f64]| {
         minimise(problem, w, &plan.schedule, &mut average, plan.steps, &mut |p| recorder.see::<F>(d, p))
     };
     let (steps, evaluations) = match plan.method.estimator() {
         Some(kind) => {
-            let steps = go(&mut *F::problem(plan, kind, view, seed, operator)?, &mut w)?;
+            let steps = go(&mut *F::problem(plan, kind, view, seed, operator)?, w)?;
             (steps, steps * plan.draws as u64)
         }
         None => {
             let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
             let mut problem = Composite { estimator: Exact::new(expectations, d), operator };
-            (go(&mut problem, &mut w)?, 0)
+            (go(&mut problem, w)?, 0)
         }
     };
-    let answer = Gaussian::<F>::from_parameters(d, average.finish(&w)?);
+    let answer = Gaussian::<F>::from_parameters(d, average.finish(q.parameters())?);
     if answer.parameters().iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }

@@ -59,6 +59,7 @@
 //! | [`auto`] | the default way to an answer: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
 //! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
+//! | [`memory`] | what a run will need, said before anything large is allocated |
 //! | [`watchdog`] | an eye on declared gradients and curvature |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
 //! | [`error`], [`scalar`] | what is refused, and numbers checked at the door |
@@ -98,6 +99,7 @@ pub mod gaussian;
 mod guide;
 mod linalg;
 pub mod matrix;
+pub mod memory;
 pub mod method;
 pub mod mode;
 pub mod optimize;

@@ -302,6 +302,11 @@ impl Target for Glm {
         Some(self)
     }
 
+    fn data_size(&self) -> (usize, usize) {
+        let indices = if self.design.is_sparse() { self.design.entries() + self.design.rows() } else { 0 };
+        (self.design.rows(), self.design.entries() + indices)
+    }
+
     fn local_curvature<'s>(
         &'s self,
         q: &Gaussian<Triangular>,
