@@ -12,6 +12,7 @@ mod command;
 mod failure;
 mod given;
 mod interrupt;
+mod memory;
 mod method;
 mod model;
 mod output;

@@ -11,7 +11,7 @@ use crate::output::fit_file::{FitFile, LARGEST_COVARIANCE};
 use crate::output::store::Store;
 use crate::output::{certificate, estimates, json, summary, table};
 use crate::run::{self, Aim, Answer, Way};
-use crate::{method, worth};
+use crate::{memory, method, worth};
 
 pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let limit = run::time_limit(args.time_limit)?;
@@ -20,6 +20,10 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let model = Model::read(&args.model)?;
     if args.json && args.out.is_none() && model.dim() > LARGEST_COVARIANCE {
         return Err(Failure::NoFolder { dim: model.dim() });
+    }
+    let need = memory::forecast(&model, choice, args.step.draws, true)?;
+    if !args.quiet {
+        eprintln!("memory {need}");
     }
     // A folder that cannot take the answer is found before the work, not after.
     let store = args.out.as_deref().map(|dir| Store::open(dir, args.force)).transpose()?;
