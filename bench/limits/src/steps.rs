@@ -62,16 +62,15 @@ fn walk<'a>(mut problem: impl Problem + 'a, mut w: Vec<f64>, gamma: f64, warm: u
     Box::new(move || go(STEPS))
 }
 
-/// Standard normal draws, beside eight multiply-adds each at the machine's peak.
+/// Standard normal draws, beside a read-write pass over as many numbers.
 pub(crate) fn normals(seconds: f64) -> Row {
-    let mut x = vec![0.0; 1024];
+    let (mut x, mut y) = (vec![0.0; 1024], vec![0.5; 1024]);
     let mut contenders: Vec<Work<'_>> = vec![
         Box::new(|| provi_kernels::normals(black_box(7), 1, 0, &mut x)),
-        Box::new(|| _ = black_box(machine::multiply_adds(black_box(0.9), 0.1))),
+        Box::new(|| machine::sweep(black_box(&mut y), 1.0 - 1e-12, 1e-12)),
     ];
     let times = least(seconds, &mut contenders);
-    let multiply_add = times[1] / machine::MULTIPLY_ADDS;
-    Row::new("a normal draw (of 1024)", times[0] / 1024.0, "100 multiply-adds at peak", 100.0 * multiply_add)
+    Row::new("1024 normal draws", times[0], "one read-write pass over them", times[1])
 }
 
 /// Prox-SGD with one draw a step, in one pass and deferred, beside c ← ac + b over the packed triangle.

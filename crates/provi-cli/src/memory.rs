@@ -1,19 +1,17 @@
 //! What a run will need beside what the machine has.
 
 use provi::auto::Choice;
-use provi::memory::{Bytes, Forecast, Size};
+use provi::memory::{Forecast, Size};
 
 use crate::failure::Result;
 use crate::model::Model;
 
-/// The forecast in a line, refused if it does not fit.
+/// The forecast in a line, the same on every machine; refused if it does not fit into this one.
 pub(crate) fn forecast(model: &Model, choice: Choice, draws: Option<u32>, audit: bool) -> Result<String> {
     let size = Size { draws: draws.unwrap_or(1) as usize, audit, ..Size::of(&model.target) };
     let forecast = Forecast::new(choice, &size);
-    let available = available();
-    forecast.check(available)?;
-    let of = available.map_or(String::new(), |bytes| format!(" of {} available", Bytes(bytes)));
-    Ok(format!("{forecast}{of}"))
+    forecast.check(available())?;
+    Ok(forecast.to_string())
 }
 
 /// Bytes that could be allocated without swapping, where the system says so.

@@ -159,6 +159,7 @@ mod tests {
     use crate::lanes::Portable;
 
     /// s, −log Φ(s), ρ and ρ(ρ + s), from fifty digits.
+    #[allow(clippy::approx_constant, reason = "values of functions, some of which have names")]
     const REFERENCE: [[f64; 4]; 27] = [
         [0.0, 0.6931471805599453, 0.7978845608028654, 0.6366197723675814],
         [1e-09, 0.6931471797620608, 0.7978845601662455, 0.6366197721495678],

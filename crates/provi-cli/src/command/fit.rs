@@ -22,9 +22,6 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         return Err(Failure::NoFolder { dim: model.dim() });
     }
     let need = memory::forecast(&model, choice, args.step.draws, true)?;
-    if !args.quiet {
-        eprintln!("memory {need}");
-    }
     // A folder that cannot take the answer is found before the work, not after.
     let store = args.out.as_deref().map(|dir| Store::open(dir, args.force)).transpose()?;
     if let Some(threads) = args.threads {
@@ -37,6 +34,9 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
             Way::Planned(Box::new(aim.plan(&model, &run::planner(method, &args.step))?))
         }
     };
+    if !args.quiet {
+        eprintln!("memory {need}");
+    }
     let answer = run::run(&way, &model, Seed(args.seed), &audit, limit, args.quiet)?;
 
     let file = json::fit_file(&model, way.plan(), &answer)?;
