@@ -15,6 +15,7 @@ mod failure;
 mod given;
 mod interrupt;
 mod log;
+mod memory;
 mod method;
 mod model;
 mod options;

@@ -115,6 +115,9 @@ fn a_gap_stands_for_any_number_of_lines() {
     assert!(fits(&lines("a\n…\nd"), &lines("a\nb\nc\nd")));
     assert!(fits(&lines("…"), &[]));
     assert!(!fits(&lines("a\n…\nd"), &lines("a\nb\nc")));
-    assert_eq!(words("provi fit a.csv 'y ~ x' --prior \"a b\" ''"), ["provi", "fit", "a.csv", "y ~ x", "--prior", "a b", ""]);
+    assert_eq!(
+        words("provi fit a.csv 'y ~ x' --prior \"a b\" ''"),
+        ["provi", "fit", "a.csv", "y ~ x", "--prior", "a b", ""]
+    );
     assert_eq!(untimed("run    auto, 3 steps, 12.34 s, seed 0"), "run    auto, 3 steps, 0.01 s, seed 0");
 }

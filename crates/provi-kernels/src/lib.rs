@@ -17,12 +17,14 @@ mod dispatch;
 mod lanes;
 mod normals;
 mod philox;
+mod potential;
 mod tile;
 mod vector;
 
 pub mod design;
 pub mod expectation;
 pub mod link;
+pub mod loss;
 pub mod prox;
 pub mod symmetric;
 pub mod triangle;

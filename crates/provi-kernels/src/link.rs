@@ -82,35 +82,66 @@ fn padded(tail: &[f64]) -> [f64; 8] {
     eight
 }
 
+/// 1.5·2⁵²: added to a small number, it leaves the nearest integer in the low bits.
+pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0;
+
 /// eˣ = 2ⁿeʳ with n the integer nearest to x/ln 2 and |r| ≤ ln 2/2.
 #[inline(always)]
 pub(crate) fn exp_one<S: Simd>(simd: S, x: f64) -> f64 {
-    // 1.5·2⁵²: added to a small number, it leaves the nearest integer in the low bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    // ln 2 in two parts; the upper has 41 bits, so that its product with n is exact.
-    const LN_2_HIGH: f64 = 0.693_147_180_559_663;
-    const LN_2_LOW: f64 = 2.823_529_056_303_157_7e-13;
     // Beyond these the answer is 0 or ∞; written so that a NaN stays one.
     let x = if x < -746.0 { -746.0 } else { x };
     let x = if x > 710.0 { 710.0 } else { x };
+    let (y, n) = exp_parts(simd, x);
+    // 2ⁿ as a product of two powers, for n from −1076 to 1024: the first product is exact, the second rounds once.
+    let half = n >> 1;
+    y * power_of_two(half) * power_of_two(n.wrapping_sub(half))
+}
+
+/// eˣ for x ≤ 0, as [`exp_one`] down to −708 and e^−708 ≈ 3e-308 below: for terms that are added to 1, or vanish.
+#[inline(always)]
+pub(crate) fn exp_negative<S: Simd>(simd: S, x: f64) -> f64 {
+    let x = if x < -708.0 { -708.0 } else { x };
+    let (y, n) = exp_parts(simd, x);
+    // y is in [√½, √2) and the result normal, so the exponent can be moved as an integer.
+    f64::from_bits(y.to_bits().wrapping_add((n << 52) as u64))
+}
+
+/// eʳ and n.
+#[inline(always)]
+fn exp_parts<S: Simd>(simd: S, x: f64) -> (f64, i64) {
+    // ln 2 in two parts; the upper has 41 bits, so that its product with n is exact.
+    const LN_2_HIGH: f64 = 0.693_147_180_559_663;
+    const LN_2_LOW: f64 = 2.823_529_056_303_157_7e-13;
     let shifted = simd.fma(x, std::f64::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     let r = simd.fma(n, -LN_2_LOW, simd.fma(n, -LN_2_HIGH, x));
-    let p = 2.510_038_549_551_032e-8;
-    let p = simd.fma(p, r, 2.762_008_844_540_974_6e-7);
-    let p = simd.fma(p, r, 2.755_726_845_999_706_4e-6);
-    let p = simd.fma(p, r, 2.480_152_129_595_437_6e-5);
-    let p = simd.fma(p, r, 0.000_198_412_698_630_536_18);
-    let p = simd.fma(p, r, 0.001_388_888_891_721_371_7);
-    let p = simd.fma(p, r, 0.008_333_333_333_330_062);
-    let p = simd.fma(p, r, 0.041_666_666_666_624_13);
-    let p = simd.fma(p, r, 0.166_666_666_666_666_69);
-    let p = simd.fma(p, r, 0.500_000_000_000_000_1);
-    let y = 1.0 + simd.fma(r * r, p, r);
-    // 2ⁿ as a product of two powers, for n from −1076 to 1024: the first product is exact, the second rounds once.
-    let n = (shifted.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64);
-    let half = n >> 1;
-    y * power_of_two(half) * power_of_two(n.wrapping_sub(half))
+    // Even and odd powers apart: two short chains instead of a long one.
+    let square = r * r;
+    let odd = simd.fma(2.510_038_549_551_032e-8, square, 2.755_726_845_999_706_4e-6);
+    let odd = simd.fma(odd, square, 0.000_198_412_698_630_536_18);
+    let odd = simd.fma(odd, square, 0.008_333_333_333_330_062);
+    let odd = simd.fma(odd, square, 0.166_666_666_666_666_69);
+    let even = simd.fma(2.762_008_844_540_974_6e-7, square, 2.480_152_129_595_437_6e-5);
+    let even = simd.fma(even, square, 0.001_388_888_891_721_371_7);
+    let even = simd.fma(even, square, 0.041_666_666_666_624_13);
+    let even = simd.fma(even, square, 0.500_000_000_000_000_1);
+    let y = 1.0 + simd.fma(square, simd.fma(odd, r, even), r);
+    (y, (shifted.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64))
+}
+
+/// 1/x for x in [1, 2]: a parabola within 1/99, then twice r(1 + h + h²) with h = 1 − xr, each of which cubes the error.
+/// A division costs twice as much where multiply-adds are fused; elsewhere it is one.
+#[inline(always)]
+pub(crate) fn reciprocal_one_to_two<S: Simd>(simd: S, x: f64) -> f64 {
+    if !S::FUSED {
+        return 1.0 / x;
+    }
+    let mut r = simd.fma(x, simd.fma(x, 32.0 / 99.0, -144.0 / 99.0), 210.0 / 99.0);
+    for _ in 0..2 {
+        let h = simd.fma(-x, r, 1.0);
+        r = simd.fma(r, simd.fma(h, h, h), r);
+    }
+    r
 }
 
 #[inline(always)]
@@ -119,13 +150,19 @@ fn power_of_two(n: i64) -> f64 {
 }
 
 /// log(1 + e) for e in [0, 1]: where e > √2 − 1, as ln 2 + log(1 + f) with f = (e − 1)/2.
-/// ```text
-/// log(1 + f) = f − s(f − R(s²)),   s = f/(2 + f),   |s| < 0.172
-/// ```
 #[inline(always)]
 pub(crate) fn log1p_one<S: Simd>(simd: S, e: f64) -> f64 {
     let upper = e > 0.414_213_562_373_095_03;
     let f = if upper { 0.5 * (e - 1.0) } else { e };
+    (if upper { std::f64::consts::LN_2 } else { 0.0 }) + log1p_near(simd, f)
+}
+
+/// log(1 + f) for 1 + f between √½ and √2:
+/// ```text
+/// log(1 + f) = f − s(f − R(s²)),   s = f/(2 + f),   |s| < 0.172
+/// ```
+#[inline(always)]
+pub(crate) fn log1p_near<S: Simd>(simd: S, f: f64) -> f64 {
     let s = f / (2.0 + f);
     let z = s * s;
     let p = 0.146_164_496_850_434_06;
@@ -135,8 +172,7 @@ pub(crate) fn log1p_one<S: Simd>(simd: S, e: f64) -> f64 {
     let p = simd.fma(p, z, 0.285_714_286_259_754_87);
     let p = simd.fma(p, z, 0.399_999_999_998_995_05);
     let p = simd.fma(p, z, 0.666_666_666_666_667);
-    let log = simd.fma(-s, simd.fma(-z, p, f), f);
-    (if upper { std::f64::consts::LN_2 } else { 0.0 }) + log
+    simd.fma(-s, simd.fma(-z, p, f), f)
 }
 
 mod plain {

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::fit::{Fit, Snapshot, Watch, measure_neg_elbo};
 use crate::gaussian::{Gaussian, Triangular};
+use crate::memory::{Forecast, Size};
 use crate::method::Method;
 use crate::mode::{find_mode, laplace};
 use crate::plan::Promise;
@@ -78,11 +79,13 @@ pub struct Auto {
     pub audit: Audit,
     /// Where the search for the mode begins; the origin otherwise.
     pub start: Option<Vec<f64>>,
+    /// Bytes that the run may use on top of the target's data: one that would need more is refused at once.
+    pub memory: Option<u64>,
 }
 
 impl Default for Auto {
     fn default() -> Self {
-        Self { accuracy: None, evaluations: 20_000, audit: Audit::default(), start: None }
+        Self { accuracy: None, evaluations: 20_000, audit: Audit::default(), start: None, memory: None }
     }
 }
 
@@ -142,6 +145,7 @@ impl Auto {
         if let Some(accuracy) = self.accuracy {
             Positive::new("accuracy", accuracy)?;
         }
+        Forecast::new(Choice::Auto, &Size::of(target.target())).check(self.memory)?;
         let begin = Instant::now();
         let run = Run { auto: self, target, seed, begin, watch, trace: Vec::new() };
         match target.target().expectations() {

@@ -1,40 +1,120 @@
 //! Work split into chunks that depend on the size of the problem alone, so that results have the same bits on any
-//! number of threads.
+//! number of threads, and without any.
 
+use crate::target::Scratch;
 use std::ops::Range;
 
-/// Calls `f(first, chunk)` on the chunks of `size` entries of `out`, in parallel where that is compiled in.
-pub(crate) fn fill(out: &mut [f64], size: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
+/// The least work worth waking threads for, in multiply-adds or what costs as much: some 100 µs.
+#[cfg(feature = "parallel")]
+const WORTH: usize = 1 << 18;
+/// Numbers that partial sums may occupy beyond what each thread needs.
+#[cfg(feature = "parallel")]
+const PARTIALS: usize = 1 << 20;
+
+/// 0..len in chunks of `size`, and what all of it costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunks {
+    pub(crate) len: usize,
+    pub(crate) size: usize,
+    #[cfg_attr(not(feature = "parallel"), allow(dead_code, reason = "it decides about threads alone"))]
+    pub(crate) work: usize,
+}
+
+impl Chunks {
+    fn count(self) -> usize {
+        self.len.div_ceil(self.size)
+    }
+
+    fn range(self, k: usize) -> Range<usize> {
+        k * self.size..((k + 1) * self.size).min(self.len)
+    }
+
+    /// Whether threads are there and worth waking. This decides who computes, never what.
     #[cfg(feature = "parallel")]
-    if out.len() > size && rayon::current_num_threads() > 1 {
+    fn pays(self) -> bool {
+        self.count() > 1 && self.work >= WORTH && rayon::current_num_threads() > 1
+    }
+}
+
+/// Calls `f(first, chunk)` on the chunks of `out`.
+pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
+    let chunks = Chunks { len: out.len(), size, work };
+    #[cfg(feature = "parallel")]
+    if chunks.pays() {
         use rayon::prelude::*;
         out.par_chunks_mut(size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
         return;
     }
-    out.chunks_mut(size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
+    out.chunks_mut(chunks.size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
 }
 
-/// f of the ranges of `size` that make up 0..len, in order.
-pub(crate) fn map<T: Send>(len: usize, size: usize, f: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-    let range = |k: usize| k * size..((k + 1) * size).min(len);
-    let count = len.div_ceil(size);
+/// f of the chunks, in order.
+pub(crate) fn map<T: Send>(chunks: Chunks, f: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     #[cfg(feature = "parallel")]
-    if count > 1 && rayon::current_num_threads() > 1 {
+    if chunks.pays() {
         use rayon::prelude::*;
-        return (0..count).into_par_iter().map(|k| f(range(k))).collect();
+        return (0..chunks.count()).into_par_iter().map(|k| f(chunks.range(k))).collect();
     }
-    (0..count).map(|k| f(range(k))).collect()
+    (0..chunks.count()).map(|k| f(chunks.range(k))).collect()
+}
+
+/// Partial sums: `make(range, partial, spare)` adds a chunk's share to `partial`, `width` zeros, with `room` numbers to work
+/// in; `take(partial)` gets the partials in index order.
+///
+/// Memory: one partial on one thread; on several as many as fit into some 8 MB, and at least one for each thread. Nothing
+/// is allocated once `scratch` has grown.
+pub(crate) fn reduce(
+    chunks: Chunks,
+    (width, room): (usize, usize),
+    scratch: &mut Scratch,
+    make: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
+    mut take: impl FnMut(&[f64]),
+) {
+    let piece = (width + room).max(1);
+    let make_in = |k: usize, piece: &mut [f64]| {
+        let (partial, spare) = piece.split_at_mut(width);
+        partial.fill(0.0);
+        make(chunks.range(k), partial, spare);
+    };
+    #[cfg(feature = "parallel")]
+    if chunks.pays() {
+        use rayon::prelude::*;
+        let wave = chunks.count().min(rayon::current_num_threads().max(PARTIALS / piece));
+        let pieces = scratch.floats(wave * piece);
+        for first in (0..chunks.count()).step_by(wave) {
+            let pieces = &mut pieces[..wave.min(chunks.count() - first) * piece];
+            pieces.par_chunks_mut(piece).enumerate().for_each(|(k, piece)| make_in(first + k, piece));
+            pieces.chunks(piece).for_each(|piece| take(&piece[..width]));
+        }
+        return;
+    }
+    let piece = scratch.floats(piece);
+    for k in 0..chunks.count() {
+        make_in(k, piece);
+        take(&piece[..width]);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn chunks_cover_everything_once_and_in_order() {
-        let mut out = vec![0.0; 10];
-        super::fill(&mut out, 4, |first, chunk| {
-            chunk.iter_mut().enumerate().for_each(|(i, x)| *x += (first + i) as f64);
-        });
-        assert!(out.iter().enumerate().all(|(i, x)| (x - i as f64).abs() < 1e-15));
-        assert_eq!(super::map(10, 4, |r| (r.start, r.end)), [(0, 4), (4, 8), (8, 10)]);
+        for work in [0, 1 << 30] {
+            let mut out = vec![0.0; 10];
+            fill(&mut out, 4, work, |first, chunk| {
+                chunk.iter_mut().enumerate().for_each(|(i, x)| *x += (first + i) as f64);
+            });
+            assert!(out.iter().enumerate().all(|(i, x)| (x - i as f64).abs() < 1e-15));
+            let chunks = Chunks { len: 10, size: 4, work };
+            assert_eq!(map(chunks, |r| (r.start, r.end)), [(0, 4), (4, 8), (8, 10)]);
+            let mut seen = Vec::new();
+            let make = |r: Range<usize>, partial: &mut [f64], _: &mut [f64]| {
+                r.for_each(|i| partial[0] += i as f64);
+            };
+            reduce(chunks, (1, 3), &mut Scratch::default(), make, |partial| seen.push(partial[0] as usize));
+            assert_eq!(seen, [6, 22, 17]);
+        }
     }
 }

@@ -1,15 +1,22 @@
 //! Design matrices: dense rows or compressed sparse rows, behind one small type.
 
-use crate::chunked;
+use crate::chunked::{self, Chunks};
 use crate::error::{Error, Result};
-use crate::linalg::{add_gram, mirror_lower};
+use crate::linalg::{add_lower_gram, mirror_lower};
 use crate::matrix::{Matrix, check_finite};
+use crate::target::Scratch;
+use provi_kernels::axpy;
+use std::ops::Range;
 
 /// Rows handled together, so that a block of a dense design stays in cache between its two uses.
 pub(crate) const BLOCK: usize = 128;
 /// A Gram matrix is summed in at most this many parts, of at least so many rows each.
 const GRAM_PARTS: usize = 16;
 const GRAM_ROWS: usize = 2048;
+
+/// A pass over the rows is summed in at most this many chunks, of at least so many entries each.
+const CHUNKS: usize = 32;
+const CHUNK_ENTRIES: usize = 1 << 16;
 
 /// An n × d matrix A of finite numbers; its rows a_n are the observations.
 #[derive(Clone, Debug, PartialEq)]
@@ -195,6 +202,30 @@ impl Design {
         Ok(Self { rows: rows.len(), columns: self.columns, storage })
     }
 
+    /// Stored entries: n·d, or those of the sparse rows.
+    pub(crate) fn entries(&self) -> usize {
+        match &self.storage {
+            Storage::Dense(entries) => entries.len(),
+            Storage::Sparse(sparse) => sparse.values.len(),
+        }
+    }
+
+    /// The rows of a pass over A with S points, in chunks for partial sums: the same for any S.
+    pub(crate) fn chunks(&self, samples: usize) -> Chunks {
+        // A link costs about as much as sixteen multiply-adds.
+        let row = self.entries() / self.rows + 16;
+        let size = CHUNK_ENTRIES.div_ceil(row).max(self.rows.div_ceil(CHUNKS)).next_multiple_of(8);
+        Chunks { len: self.rows, size, work: self.rows.saturating_mul(row).saturating_mul(samples) }
+    }
+
+    /// Rows handled together between predictors and gradient at S points: a power of two up to [`BLOCK`], such that those of
+    /// a dense design fit into the first cache, or the second where there are many points to share a call's costs.
+    pub(crate) fn rows_at_once(&self, samples: usize) -> usize {
+        let room = if samples < 4 { 4096 } else { 8192 };
+        let most = (room / self.columns).clamp(8, BLOCK);
+        1 << most.ilog2()
+    }
+
     /// Calls `f(j, value)` on each stored entry of row n.
     pub(crate) fn for_each_in_row(&self, n: usize, mut f: impl FnMut(usize, f64)) {
         match &self.storage {
@@ -207,7 +238,7 @@ impl Design {
     }
 
     /// out[(n − first)·S + k] = a_nᵀz_k for the rows of `range` and S points held row by row.
-    pub(crate) fn predict(&self, range: std::ops::Range<usize>, points: &[f64], out: &mut [f64]) {
+    pub(crate) fn predict(&self, range: Range<usize>, points: &[f64], out: &mut [f64]) {
         let d = self.columns;
         let count = points.len() / d;
         match &self.storage {
@@ -226,7 +257,7 @@ impl Design {
     }
 
     /// out_k += Σ_n r_{n,k} a_n over the rows of `range`.
-    pub(crate) fn pull_back(&self, range: std::ops::Range<usize>, slopes: &[f64], out: &mut [f64]) {
+    pub(crate) fn pull_back(&self, range: Range<usize>, slopes: &[f64], out: &mut [f64]) {
         let d = self.columns;
         let count = out.len() / d;
         match &self.storage {
@@ -244,45 +275,65 @@ impl Design {
         }
     }
 
-    /// out ← out + Aᵀ diag(weights) A, exactly symmetric; weights are not negative.
+    /// out ← out + Aᵀ diag(weights) A, exactly symmetric; weights are not negative. Threads each need a matrix of their own.
     pub(crate) fn add_weighted_gram(&self, weights: &[f64], out: &mut Matrix) {
+        let chunks = self.gram_chunks();
+        let d = self.columns;
+        if chunks.size >= self.rows {
+            let mut scaled = vec![0.0; self.scaled_room()];
+            self.add_gram_of(0..self.rows, weights, out.entries_mut(), &mut scaled);
+        } else {
+            let room = (d * d, self.scaled_room());
+            let part = |range: Range<usize>, part: &mut [f64], scaled: &mut [f64]| {
+                self.add_gram_of(range, weights, part, scaled);
+            };
+            chunked::reduce(chunks, room, &mut Scratch::default(), part, |part| {
+                axpy(1.0, part, out.entries_mut());
+            });
+        }
+        mirror_lower(out);
+    }
+
+    /// The rows of a Gram matrix in at most [`GRAM_PARTS`] chunks, each worth more than adding its matrix up.
+    fn gram_chunks(&self) -> Chunks {
+        let row = self.entries() / self.rows + 1;
+        let work = self.rows.saturating_mul(row).saturating_mul(row);
+        let least = match &self.storage {
+            Storage::Dense(_) => GRAM_ROWS,
+            Storage::Sparse(_) => (8 * self.columns * self.columns).div_ceil(row * row).max(GRAM_ROWS),
+        };
+        Chunks { len: self.rows, size: least.max(self.rows.div_ceil(GRAM_PARTS)), work }
+    }
+
+    fn scaled_room(&self) -> usize {
+        if self.is_sparse() { 0 } else { BLOCK.min(self.rows) * self.columns }
+    }
+
+    /// Adds the lower half of the Gram matrix of some rows; what the upper half holds afterwards means nothing.
+    fn add_gram_of(&self, range: Range<usize>, weights: &[f64], out: &mut [f64], scaled: &mut [f64]) {
         let d = self.columns;
         match &self.storage {
             Storage::Dense(entries) => {
-                let part = |range: std::ops::Range<usize>, out: &mut Matrix| {
-                    let mut scaled = vec![0.0; BLOCK.min(range.len()) * d];
-                    for first in range.clone().step_by(BLOCK) {
-                        let last = (first + BLOCK).min(range.end);
-                        let block = &mut scaled[..(last - first) * d];
-                        for (n, row) in (first..last).zip(block.chunks_exact_mut(d)) {
-                            let root = weights[n].sqrt();
-                            for (out, x) in row.iter_mut().zip(&entries[n * d..(n + 1) * d]) {
-                                *out = root * x;
-                            }
+                for first in range.clone().step_by(BLOCK) {
+                    let last = (first + BLOCK).min(range.end);
+                    let block = &mut scaled[..(last - first) * d];
+                    for (n, row) in (first..last).zip(block.chunks_exact_mut(d)) {
+                        let root = weights[n].sqrt();
+                        for (out, x) in row.iter_mut().zip(&entries[n * d..(n + 1) * d]) {
+                            *out = root * x;
                         }
-                        add_gram(block, d, out);
                     }
-                };
-                let size = GRAM_ROWS.max(self.rows.div_ceil(GRAM_PARTS));
-                if self.rows <= size {
-                    return part(0..self.rows, out);
+                    add_lower_gram(block, d, out);
                 }
-                let parts = chunked::map(self.rows, size, |range| {
-                    let mut sum = Matrix::zeros(d, d);
-                    part(range, &mut sum);
-                    sum
-                });
-                parts.iter().for_each(|part| out.add_scaled(1.0, part));
             }
             Storage::Sparse(sparse) => {
-                for (n, &weight) in weights.iter().enumerate() {
+                for n in range {
                     for (i, x) in sparse.row(n) {
                         for (j, y) in sparse.row(n).take_while(|&(j, _)| j <= i) {
-                            out[(i, j)] += weight * x * y;
+                            out[i * d + j] += weights[n] * x * y;
                         }
                     }
                 }
-                mirror_lower(out);
             }
         }
     }
@@ -291,23 +342,27 @@ impl Design {
     pub(crate) fn gram_terms(&self) -> usize {
         match &self.storage {
             Storage::Dense(_) => BLOCK + self.rows.div_ceil(BLOCK) + GRAM_PARTS + 8,
-            Storage::Sparse(_) => self.rows + 8,
+            Storage::Sparse(_) => self.rows + GRAM_PARTS + 8,
         }
     }
 
     /// Σ_n w_n ‖a_n‖².
     pub(crate) fn weighted_square_norm(&self, weights: &[f64]) -> f64 {
-        let mut sum = 0.0;
-        for (n, weight) in weights.iter().enumerate() {
-            self.for_each_in_row(n, |_, x| sum += weight * x * x);
-        }
-        sum
+        let sums = chunked::map(self.chunks(1), |range| {
+            let mut sum = 0.0;
+            for n in range {
+                self.for_each_in_row(n, |_, x| sum += weights[n] * x * x);
+            }
+            sum
+        });
+        sums.iter().sum()
     }
 
     /// For each row, ‖Cᵀa_n‖² with C lower triangular and packed: the variance of a_nᵀz under N(m, CCᵀ).
     pub(crate) fn row_variances(&self, factor: &[f64], out: &mut [f64]) {
         let d = self.columns;
-        chunked::fill(out, BLOCK, |first, out| match &self.storage {
+        let work = self.entries().saturating_mul(d / 2 + 1);
+        chunked::fill(out, BLOCK, work, |first, out| match &self.storage {
             Storage::Dense(entries) => {
                 let mut pulled = vec![0.0; out.len() * d];
                 let block = &entries[first * d..(first + out.len()) * d];

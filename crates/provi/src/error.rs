@@ -199,6 +199,24 @@ pub enum Error {
         /// The words that would do.
         known: &'static str,
     },
+    /// A run that would not fit into memory.
+    #[error(
+        "{method} needs about {needed} of memory, most of it for {largest}, and {available} are to be had; the least is {least} by `{least_method}` with one draw a step: choose it, or make the model smaller"
+    )]
+    Memory {
+        /// The way that was asked for.
+        method: String,
+        /// What it needs.
+        needed: crate::memory::Bytes,
+        /// Its largest part.
+        largest: &'static str,
+        /// What there is.
+        available: crate::memory::Bytes,
+        /// The way with the smallest need.
+        least_method: String,
+        /// That need.
+        least: crate::memory::Bytes,
+    },
     /// Iterates left the domain or became non-finite.
     #[error("the iterate is not finite after step {step} (γ = {gamma:.3e}); a smaller step is needed")]
     Diverged {

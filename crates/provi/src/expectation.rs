@@ -9,12 +9,14 @@
 
 mod quadrature;
 
+use crate::chunked;
 use crate::curvature::Provenance;
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::{Matrix, packed_index};
 use crate::special::chi_square;
-use crate::target::{Family, Glm, Target};
+use crate::target::{Family, Glm, Scratch, Target};
+use provi_kernels::axpy;
 
 /// A target whose Gaussian expectations are available.
 pub trait Expectations {
@@ -146,29 +148,43 @@ impl Expectations for Glm {
         let factor_norm = crate::norm(q.factor());
         let steepest = self.family.curvature_range().1;
         let (mut value, mut value_error, mut gradient_error) = (0.0, 0.0, 0.0);
-        for n in 0..rows {
-            let w = self.weights[n];
-            let (mut square, mut reach) = (0.0, means[n].abs());
-            self.design.for_each_in_row(n, |j, x| {
-                square += x * x;
-                reach += x.abs() * scales[j];
-            });
-            let off = predictor_unit * reach;
-            let (first, second) = (terms.first[n].abs(), terms.second[n].abs());
-            value += w * terms.value[n];
-            value_error += w
-                * (terms.value_error[n]
-                    + unit * terms.value[n].abs()
-                    + off * (first + deviations[n] * second));
-            // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
-            let size = std::f64::consts::SQRT_2 * w * square.sqrt() * deviations[n].max(1.0);
-            let slope = steepest.unwrap_or((1.0 + deviations[n]) * second);
-            gradient_error += size * (terms.slope_error[n] + unit * (first + second) + off * slope);
-            terms.first[n] *= w;
-            terms.second[n] *= w;
-        }
+        let first: Vec<f64> = terms.first.iter().zip(&self.weights).map(|(first, w)| w * first).collect();
         out.gradient.fill(0.0);
-        self.design.pull_back(0..rows, &terms.first, &mut out.gradient);
+        chunked::reduce(
+            self.design.chunks(2),
+            (d + 3, 0),
+            &mut Scratch::default(),
+            |range, partial, _| {
+                let (sums, gradient) = partial.split_at_mut(3);
+                for n in range.clone() {
+                    let w = self.weights[n];
+                    let (mut square, mut reach) = (0.0, means[n].abs());
+                    self.design.for_each_in_row(n, |j, x| {
+                        square += x * x;
+                        reach += x.abs() * scales[j];
+                    });
+                    let off = predictor_unit * reach;
+                    let (first, second) = (terms.first[n].abs(), terms.second[n].abs());
+                    sums[0] += w * terms.value[n];
+                    sums[1] += w
+                        * (terms.value_error[n]
+                            + unit * terms.value[n].abs()
+                            + off * (first + deviations[n] * second));
+                    // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
+                    let size = std::f64::consts::SQRT_2 * w * square.sqrt() * deviations[n].max(1.0);
+                    let slope = steepest.unwrap_or((1.0 + deviations[n]) * second);
+                    sums[2] += size * (terms.slope_error[n] + unit * (first + second) + off * slope);
+                }
+                self.design.pull_back(range.clone(), &first[range], gradient);
+            },
+            |partial| {
+                value += partial[0];
+                value_error += partial[1];
+                gradient_error += partial[2];
+                axpy(1.0, &partial[3..], &mut out.gradient);
+            },
+        );
+        terms.second.iter_mut().zip(&self.weights).for_each(|(second, w)| *second *= w);
         let prior = self.prior.energy(q.mean(), &mut out.gradient) + 0.5 * self.prior.trace(d, q.factor());
         out.value = value + prior + self.constant();
         out.hessian = self.prior.quadratic(d).to_matrix(d);

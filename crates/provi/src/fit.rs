@@ -186,7 +186,8 @@ fn descend<F: StepSpace>(
     let d = q.dim();
     // Start inside the set: the noise bound is used at w_0.
     F::operator(plan, d)?.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
-    let mut w = q.parameters().to_vec();
+    // The steps run in q itself: a second iterate would be the largest thing in memory.
+    let w = q.parameters_mut();
     let mut average = Averager::new(plan.average, w.len())?;
     let from = watch.from.take();
     let (mut keeper, mut kept) = (watch.keeper.take(), (None::<Checkpoint>, begin));
@@ -207,11 +208,11 @@ fn descend<F: StepSpace>(
         let (first, end) = (steps, (steps + stretch).min(plan.steps));
         let mut problem = F::start(plan, view, seed, d)?;
         let see = &mut |p: &Progress<'_>| recorder.see::<F>(d, p);
-        steps += resume(&mut *problem, &mut w, &mut gammas, &mut average, first..end, see)?;
+        steps += resume(&mut *problem, w, &mut gammas, &mut average, first..end, see)?;
         if let Some(keeper) = &mut keeper {
             let whole = steps == end;
             if whole {
-                let (parameters, average, trace) = (w.clone(), average.state(), recorder.trace.clone());
+                let (parameters, average, trace) = (w.to_vec(), average.state(), recorder.trace.clone());
                 let seconds = before + begin.elapsed().as_secs_f64();
                 kept.0 = Some(Checkpoint { step: steps, parameters, average, trace, seconds });
             }
@@ -226,7 +227,7 @@ fn descend<F: StepSpace>(
             break;
         }
     }
-    let answer = Gaussian::<F>::from_parameters(d, average.finish(&w)?);
+    let answer = Gaussian::<F>::from_parameters(d, average.finish(w)?);
     if answer.parameters().iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }

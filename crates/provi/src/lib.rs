@@ -65,6 +65,7 @@
 //! | [`predict`] | responses at new rows: mean, interval, draws |
 //! | [`checks`], [`separation`] | the model held against its data; data that leave it all to the prior |
 //! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
+//! | [`memory`] | what a run will need, said before anything large is allocated |
 //! | [`watchdog`] | an eye on declared gradients and curvature |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
 //! | [`error`], [`scalar`] | what is refused, and numbers checked at the door |
@@ -108,6 +109,7 @@ pub mod gaussian;
 mod guide;
 mod linalg;
 pub mod matrix;
+pub mod memory;
 pub mod method;
 pub mod mode;
 pub mod optimize;

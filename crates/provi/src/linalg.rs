@@ -38,11 +38,17 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
 
 /// out ← out + AᵀA, exactly symmetric, for `a` of size n × d held row by row.
 pub(crate) fn add_gram(a: &[f64], columns: usize, out: &mut Matrix) {
+    add_lower_gram(a, columns, out.entries_mut());
+    mirror_lower(out);
+}
+
+/// The lower half of it, with `out` of size d × d held row by row; what the upper half holds afterwards means nothing.
+pub(crate) fn add_lower_gram(a: &[f64], columns: usize, out: &mut [f64]) {
     let rows = a.len() / columns;
     let at = MatRef::from_column_major_slice(a, columns, rows);
     // The column-major upper half is the row-major lower half.
     triangular::matmul(
-        transposed_view_mut(out),
+        MatMut::from_column_major_slice_mut(out, columns, columns),
         BlockStructure::TriangularUpper,
         Accum::Add,
         at,
@@ -52,7 +58,6 @@ pub(crate) fn add_gram(a: &[f64], columns: usize, out: &mut Matrix) {
         1.0,
         Par::Seq,
     );
-    mirror_lower(out);
 }
 
 /// Copies the lower half onto the upper one.

@@ -8,6 +8,7 @@ pub use comparison::Needed;
 pub use coordinates::{Coordinates, Frame};
 pub use promise::{Constants, Norm, Promise};
 
+use crate::auto::Choice;
 use crate::average::Average;
 use crate::curvature::Curvature;
 use crate::draws::Seed;
@@ -16,6 +17,7 @@ use crate::estimator::Evaluator;
 use crate::expectation::Moments;
 use crate::fit::{Fit, Watch};
 use crate::gaussian::{Gaussian, Triangular};
+use crate::memory::{Forecast, Size};
 use crate::method::{Guard, MISSING_SMOOTHNESS, Method, Space};
 use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
@@ -59,12 +61,13 @@ pub struct Planner {
     coordinates: Option<Coordinates>,
     start: Option<Vec<f64>>,
     radius: Option<f64>,
+    memory: Option<u64>,
 }
 
 impl Planner {
     /// A planner for one method.
     pub fn new(method: Method) -> Self {
-        Self { method, draws: None, coordinates: None, start: None, radius: None }
+        Self { method, draws: None, coordinates: None, start: None, radius: None, memory: None }
     }
 
     /// Draws per step (1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
@@ -88,6 +91,13 @@ impl Planner {
     /// Declares ‖w_0 − w*‖ and ‖w* − w̄‖ to be at most this, which the convex rates need when μ = 0.
     pub fn radius(mut self, radius: f64) -> Self {
         self.radius = Some(radius);
+        self
+    }
+
+    /// Refuses, before anything large is allocated, a run that needs more than so many bytes on top of the target's data
+    /// ([`crate::memory`]); an audit afterwards is not counted.
+    pub fn memory_budget(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
         self
     }
 
@@ -215,6 +225,8 @@ impl Planner {
                 way_out: "use a linear-predictor model, or a method that draws",
             });
         }
+        let size = Size { draws, audit: false, ..Size::of(target) };
+        Forecast::new(Choice::Planned(self.method), &size).check(self.memory)?;
         let curvature = target.curvature()?;
         if !matches!(self.method, Method::Unproven(_))
             && curvature.as_ref().is_none_or(|c| c.smoothness().is_none())

@@ -83,6 +83,11 @@ pub trait Target {
         None
     }
 
+    /// Observations, and the numbers held to describe them: what [`crate::memory`] counts as data.
+    fn data_size(&self) -> (usize, usize) {
+        (0, 0)
+    }
+
     /// Bounds of ∇²V near an answer, where they are better than over all z [cert-local].
     fn local_curvature<'s>(
         &'s self,
@@ -144,6 +149,9 @@ impl<T: Target + ?Sized> Target for &T {
     }
     fn expectations(&self) -> Option<&dyn Expectations> {
         (**self).expectations()
+    }
+    fn data_size(&self) -> (usize, usize) {
+        (**self).data_size()
     }
     fn local_curvature<'s>(
         &'s self,

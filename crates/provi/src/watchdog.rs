@@ -181,6 +181,10 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
         Ok(Some(self.curvature.clone()))
     }
 
+    fn data_size(&self) -> (usize, usize) {
+        self.inner.data_size()
+    }
+
     fn names(&self) -> Vec<String> {
         self.inner.names()
     }

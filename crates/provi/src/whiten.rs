@@ -79,6 +79,10 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
         self.inner.curvature()?.map(|c| c.transformed(&self.matrix())).transpose()
     }
 
+    fn data_size(&self) -> (usize, usize) {
+        self.inner.data_size()
+    }
+
     fn names(&self) -> Vec<String> {
         self.inner.names()
     }

@@ -18,7 +18,7 @@ use crate::output::{certificate, json, zarr};
 use crate::run::{self, Aim, Run, Way};
 use crate::run_file::RunFile;
 use crate::sampled::Sampled;
-use crate::{method, sensitivity, worth};
+use crate::{memory, method, sensitivity, worth};
 
 pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let job = Job::new(args)?;
@@ -32,6 +32,7 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         return Err(Failure::NoFolder { dim: model.dim() });
     }
     let contrasts = Contrast::read(&args.contrast, &model.target.names())?;
+    let need = memory::forecast(&model, choice, args.step.draws, true)?;
     // A folder that cannot take the answer is found before the work, not after.
     let store = job.store(&data)?;
     if let Some(threads) = args.threads {
@@ -44,6 +45,9 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
             Way::Planned(Box::new(aim.plan(&model, &run::planner(method, &args.step))?))
         }
     };
+    if !args.quiet {
+        eprintln!("memory {need}");
+    }
     let seed = Seed(args.seed());
     let how = Run { seed, audit, limit, quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
     let answer = run::run(&way, &model, how)?;

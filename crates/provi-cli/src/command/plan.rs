@@ -1,5 +1,6 @@
 //! `provi plan`.
 
+use provi::auto::Choice;
 use provi::plan::Needed;
 use provi::scalar::Positive;
 use provi::{Error, Plan};
@@ -11,13 +12,14 @@ use crate::model::Model;
 use crate::output::columns::{Columns, Side};
 use crate::output::number::{grouped, plain};
 use crate::output::{style, summary};
-use crate::{method, run};
+use crate::{memory, method, run};
 
 pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     let model = Model::read(&args.model)?;
     let method = args.method.unwrap_or_else(|| method::default_plan(true));
     let planner = run::planner(method, &args.steps);
-    let mut text = summary::model(&model);
+    let need = memory::forecast(&model, Choice::Planned(method), args.steps.draws, false)?;
+    let mut text = format!("{}memory {need}\n", summary::model(&model));
     match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
             let compared = planner.compare(&model.target, accuracy)?;

@@ -1,6 +1,7 @@
 //! Draws of the residual s̃(u) = Cᵀ∇V(m + Cu) − u and of D(u) = log(q/p) up to the evidence.
 
 use super::metric::Metric;
+use crate::chunked;
 use crate::draws::Draws;
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
@@ -14,6 +15,8 @@ type See<'s> = dyn FnMut(&[f64], &mut [f64], f64) + 's;
 
 /// Draws evaluated at once.
 const BATCH: usize = 256;
+/// Of those, transported and pulled back together.
+const TOGETHER: usize = 16;
 
 pub(super) struct Residuals<'a> {
     target: Evaluator<'a>,
@@ -83,7 +86,9 @@ impl<'a> Residuals<'a> {
                 fill(first + k as u64, u);
             }
             let (u, z) = (&u[..size * d], &mut z[..size * d]);
-            self.q.transport(u, z);
+            chunked::fill(z, TOGETHER * d, size.saturating_mul(d * d), |first, z| {
+                self.q.transport(&u[first..first + z.len()], z);
+            });
             let pulls = &mut pulls[..size * d];
             self.target.evaluate(z, &mut values[..size], pulls, &mut scratch)?;
             for k in 0..size {
@@ -101,7 +106,10 @@ impl<'a> Residuals<'a> {
                 pull.iter_mut().for_each(|x| *x = -*x);
             }
             // The points are spent: their room takes Cᵀπ.
-            provi_kernels::triangle::pull_back(self.q.factor(), pulls, z);
+            let pulls = &*pulls;
+            chunked::fill(z, TOGETHER * d, size.saturating_mul(d * d), |first, z| {
+                provi_kernels::triangle::pull_back(self.q.factor(), &pulls[first..first + z.len()], z);
+            });
             for k in 0..size {
                 let u = &u[k * d..(k + 1) * d];
                 let s = &mut z[k * d..(k + 1) * d];

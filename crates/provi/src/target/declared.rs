@@ -87,6 +87,10 @@ impl<T: Target> Target for Declared<T> {
         }
     }
 
+    fn data_size(&self) -> (usize, usize) {
+        self.inner.data_size()
+    }
+
     fn names(&self) -> Vec<String> {
         self.names.clone().unwrap_or_else(|| self.inner.names())
     }

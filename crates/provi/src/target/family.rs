@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::scalar::Positive;
 use crate::special;
+use provi_kernels::loss::{self, Slots};
 
 /// How a response depends on its linear predictor.
 ///
@@ -126,52 +127,24 @@ impl Family {
         }
     }
 
-    /// One block of rows at S points: adds w·φ(s) to `energies` (one per point) and replaces each
-    /// predictor s by w·φ'(s). `predictors` is rows × S; `spare` has room for twice that.
+    /// One block of rows at S points: adds w·φ(s) to `slots` and replaces each predictor s by w·φ'(s). `predictors` is
+    /// rows × S; `unweighted` says that all w are 1.
     pub(crate) fn energies_and_slopes(
         self,
+        unweighted: bool,
         response: &[f64],
         weights: &[f64],
         predictors: &mut [f64],
-        energies: &mut [f64],
-        spare: &mut [f64],
+        slots: &mut Slots<'_>,
     ) {
-        let count = energies.len();
-        let rows = response.iter().zip(weights);
         match self {
-            Self::Bernoulli | Self::Binomial => {
-                let (softplus, sigmoid) = spare.split_at_mut(predictors.len());
-                provi_kernels::link::logistic(predictors, softplus, sigmoid);
-                let links = softplus.chunks_exact(count).zip(sigmoid.chunks_exact(count));
-                for (((&y, &w), s), (softplus, sigmoid)) in
-                    rows.zip(predictors.chunks_exact_mut(count)).zip(links)
-                {
-                    for k in 0..count {
-                        energies[k] += w * (softplus[k] - y * s[k]);
-                        s[k] = w * (sigmoid[k] - y);
-                    }
-                }
-            }
-            Self::Poisson => {
-                let rates = &mut spare[..predictors.len()];
-                provi_kernels::link::exp(predictors, rates);
-                for (((&y, &w), s), rates) in
-                    rows.zip(predictors.chunks_exact_mut(count)).zip(rates.chunks_exact(count))
-                {
-                    for k in 0..count {
-                        energies[k] += w * (rates[k] - y * s[k]);
-                        s[k] = w * (rates[k] - y);
-                    }
-                }
-            }
-            Self::Gaussian { .. } | Self::Probit => {
-                for ((&y, &w), s) in rows.zip(predictors.chunks_exact_mut(count)) {
-                    for k in 0..count {
-                        let [value, slope, _] = self.derivatives(s[k], y);
-                        energies[k] += w * value;
-                        s[k] = w * slope;
-                    }
-                }
+            Self::Bernoulli if unweighted => loss::logistic_unweighted(response, weights, predictors, slots),
+            Self::Bernoulli => loss::logistic(response, weights, predictors, slots),
+            Self::Binomial => loss::binomial(response, weights, predictors, slots),
+            Self::Probit => loss::probit(response, weights, predictors, slots),
+            Self::Poisson => loss::poisson(response, weights, predictors, slots),
+            Self::Gaussian { noise_sd } => {
+                loss::gaussian(1.0 / (noise_sd * noise_sd), response, weights, predictors, slots);
             }
         }
     }
@@ -233,7 +206,10 @@ mod tests {
         let predictors = [0.3, -2.0, 5.0, 0.0, -0.7, 1.1];
         for family in ALL {
             let (mut slopes, mut energies) = (predictors, [0.0; 2]);
-            family.energies_and_slopes(&response, &weights, &mut slopes, &mut energies, &mut [0.0; 12]);
+            let mut room = [0.0; 2 * loss::SPARE];
+            let mut slots = Slots::new(2, &mut room);
+            family.energies_and_slopes(false, &response, &weights, &mut slopes, &mut slots);
+            slots.finish(&mut energies);
             for k in 0..2 {
                 let mut energy = 0.0;
                 for n in 0..3 {

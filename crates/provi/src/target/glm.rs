@@ -2,12 +2,18 @@
 
 use super::local::GlmCurvature;
 use super::{Family, LocalCurvature, Prior, Scratch, Target};
+use crate::chunked;
 use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::design::{BLOCK, Design};
 use crate::error::{Error, Result};
 use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::{Matrix, check_finite};
+use provi_kernels::axpy;
+use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
+
+/// Rows whose losses are summed together: whole blocks of any size.
+const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
 
 /// A linear-predictor model [linear-predictor]:
 /// ```text
@@ -34,6 +40,8 @@ pub struct Glm {
     /// What each row's φ is multiplied by: the user's weight, times the trials of a binomial row.
     pub(crate) weights: Vec<f64>,
     trials: Option<Vec<f64>>,
+    /// All weights are 1.
+    unweighted: bool,
     pub(crate) offsets: Option<Vec<f64>>,
     pub(crate) prior: Prior,
     names: Option<Vec<String>>,
@@ -56,6 +64,7 @@ impl Glm {
             response,
             weights: vec![1.0; rows],
             trials: None,
+            unweighted: true,
             offsets: None,
             prior,
             names: None,
@@ -130,6 +139,7 @@ impl Glm {
             Some(trials) => weights.iter().zip(trials).map(|(w, n)| w * n).collect(),
             None => weights.to_vec(),
         };
+        self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
         self.refresh_constant();
         Ok(self)
     }
@@ -231,10 +241,9 @@ impl Glm {
     /// a_nᵀm + o_n for every row.
     pub(crate) fn predictor_means(&self, mean: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.design.rows()];
-        for first in (0..out.len()).step_by(BLOCK) {
-            let last = (first + BLOCK).min(out.len());
-            self.predictors(first..last, mean, &mut out[first..last]);
-        }
+        chunked::fill(&mut out, BLOCK, self.design.entries(), |first, out| {
+            self.predictors(first..first + out.len(), mean, out);
+        });
         out
     }
 }
@@ -255,7 +264,8 @@ impl Target for Glm {
         Ok(value[0])
     }
 
-    /// Blocks of rows stay in cache between the predictors and the gradient. Cost: one pass over A.
+    /// Blocks of rows stay in cache between the predictors and the gradient, and chunks of blocks are spread over threads.
+    /// Cost: one pass over A.
     fn log_densities(
         &self,
         points: &[f64],
@@ -265,24 +275,41 @@ impl Target for Glm {
     ) -> Result<()> {
         let d = self.dim();
         let count = values.len();
-        let spare = scratch.floats(3 * BLOCK * count);
-        let (predictors, spare) = spare.split_at_mut(BLOCK * count);
+        let block = self.design.rows_at_once(count);
         values.fill(0.0);
         gradients.fill(0.0);
-        for first in (0..self.design.rows()).step_by(BLOCK) {
-            let last = (first + BLOCK).min(self.design.rows());
-            let size = (last - first) * count;
-            let predictors = &mut predictors[..size];
-            self.predictors(first..last, points, predictors);
-            self.family.energies_and_slopes(
-                &self.response[first..last],
-                &self.weights[first..last],
-                predictors,
-                values,
-                &mut spare[..2 * size],
-            );
-            self.design.pull_back(first..last, predictors, gradients);
-        }
+        chunked::reduce(
+            self.design.chunks(count),
+            (count * (d + 1), (block + SPARE) * count),
+            scratch,
+            |range, partial, room| {
+                let (energies, pulls) = partial.split_at_mut(count);
+                let (predictors, room) = room.split_at_mut(block * count);
+                for start in range.clone().step_by(ROWS_A_SLOT) {
+                    let mut slots = Slots::new(count, room);
+                    let end = (start + ROWS_A_SLOT).min(range.end);
+                    for first in (start..end).step_by(block) {
+                        let rows = first..(first + block).min(end);
+                        let predictors = &mut predictors[..rows.len() * count];
+                        self.predictors(rows.clone(), points, predictors);
+                        self.family.energies_and_slopes(
+                            self.unweighted,
+                            &self.response[rows.clone()],
+                            &self.weights[rows.clone()],
+                            predictors,
+                            &mut slots,
+                        );
+                        self.design.pull_back(rows, predictors, pulls);
+                    }
+                    slots.finish(energies);
+                }
+            },
+            |partial| {
+                let (energies, pulls) = partial.split_at(count);
+                axpy(1.0, energies, values);
+                axpy(1.0, pulls, gradients);
+            },
+        );
         for ((z, value), pull) in points.chunks_exact(d).zip(values).zip(gradients.chunks_exact_mut(d)) {
             *value = -(*value + self.prior.energy(z, pull) + self.constant);
             pull.iter_mut().for_each(|x| *x = -*x);
@@ -344,6 +371,11 @@ impl Target for Glm {
 
     fn expectations(&self) -> Option<&dyn Expectations> {
         Some(self)
+    }
+
+    fn data_size(&self) -> (usize, usize) {
+        let indices = if self.design.is_sparse() { self.design.entries() + self.design.rows() } else { 0 };
+        (self.design.rows(), self.design.entries() + indices)
     }
 
     fn local_curvature<'s>(

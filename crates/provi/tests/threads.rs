@@ -1,0 +1,101 @@
+//! A model's passes give the same bits on one, two and three threads, in every family, dense and sparse.
+#![cfg(feature = "parallel")]
+
+use provi::estimator::Evaluator;
+use provi::expectation::{Expectations, Moments};
+use provi::target::{Family, Glm, Prior, Scratch};
+use provi::{Audit, Design, Gaussian, Matrix, Seed, Target};
+
+const ROWS: usize = 6_001;
+const COLUMNS: usize = 24;
+const DRAWS: usize = 3;
+const FAMILIES: [Family; 4] =
+    [Family::Gaussian { noise_sd: 0.8 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+
+/// Large enough that every pass is worth threads, small enough to be quick.
+fn model(family: Family, sparse: bool, weighted: bool) -> Glm {
+    let mut entries = vec![0.0; ROWS * COLUMNS];
+    provi_kernels::normals(5, 1, 0, &mut entries);
+    entries.iter_mut().for_each(|x| *x *= 0.3);
+    let design = if sparse {
+        let kept = (0..entries.len()).filter(|e| !e.is_multiple_of(3));
+        let triplets: Vec<_> = kept.map(|e| (e / COLUMNS, e % COLUMNS, entries[e])).collect();
+        Design::triplets(ROWS, COLUMNS, &triplets).unwrap()
+    } else {
+        Design::dense(&entries, ROWS, COLUMNS).unwrap()
+    };
+    let y: Vec<f64> = (0..ROWS).map(|n| f64::from(u8::from(n % 3 == 0))).collect();
+    let model = Glm::new(family, design, &y, Prior::isotropic(1.0).unwrap()).unwrap();
+    if !weighted {
+        return model;
+    }
+    let weights: Vec<f64> = (0..ROWS).map(|n| 0.5 + (n % 7) as f64 / 7.0).collect();
+    model.with_weights(&weights).unwrap().with_offsets(&vec![0.1; ROWS]).unwrap()
+}
+
+/// Everything that sums over rows.
+fn bits(model: &Glm) -> Vec<u64> {
+    let mut points = vec![0.0; DRAWS * COLUMNS];
+    provi_kernels::normals(6, 1, 0, &mut points);
+    let (mut values, mut gradients) = (vec![0.0; DRAWS], vec![0.0; DRAWS * COLUMNS]);
+    model.log_densities(&points, &mut values, &mut gradients, &mut Scratch::default()).unwrap();
+    let mut hessian = Matrix::zeros(COLUMNS, COLUMNS);
+    assert!(model.hessian(&points[..COLUMNS], &mut hessian).unwrap());
+    let curvature = model.curvature().unwrap().unwrap();
+    let mut factor = vec![0.0; COLUMNS * (COLUMNS + 1) / 2];
+    (0..COLUMNS).for_each(|i| factor[i * (i + 3) / 2] = 0.05);
+    let q = Gaussian::new(&[0.01; COLUMNS], &factor).unwrap();
+    let mut moments = Moments::new(COLUMNS);
+    model.expect(&q, &mut moments).unwrap();
+    let numbers = values.iter().chain(&gradients).chain(hessian.entries()).copied();
+    let numbers = numbers.chain([curvature.convexity(), curvature.smoothness().unwrap_or(0.0)]);
+    let numbers = numbers.chain(moments.gradient.iter().chain(moments.hessian.entries()).copied());
+    let numbers = numbers.chain([moments.value, moments.value_error, moments.gradient_error]);
+    numbers.map(f64::to_bits).collect()
+}
+
+#[test]
+fn one_two_and_three_threads_give_the_same_bits_in_every_family_dense_and_sparse() {
+    let on = |threads: usize, model: &Glm| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| bits(model))
+    };
+    for family in FAMILIES {
+        for sparse in [false, true] {
+            let model = model(family, sparse, sparse);
+            let one = on(1, &model);
+            assert_eq!(one, on(2, &model), "{family:?}, sparse: {sparse}");
+            assert_eq!(one, on(3, &model), "{family:?}, sparse: {sparse}");
+        }
+    }
+}
+
+/// An audit's draws, their residuals and their metrics.
+#[test]
+fn an_audit_gives_the_same_bits_on_one_and_three_threads() {
+    let model = model(Family::Bernoulli, false, false);
+    let mut factor = vec![0.0; COLUMNS * (COLUMNS + 1) / 2];
+    (0..COLUMNS).for_each(|i| factor[i * (i + 3) / 2] = 0.05);
+    let q = Gaussian::new(&[0.01; COLUMNS], &factor).unwrap();
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let audit = Audit { draws: 300, ..Audit::default() };
+        let audited = pool.install(|| audit.run(Evaluator::Parallel(&model), &q, Seed(1)).unwrap());
+        let grounds = audited.certificate.grounds;
+        [grounds.global_fisher_mean.unwrap(), grounds.gradient_norm.unwrap()].map(f64::to_bits)
+    };
+    assert_eq!(run(1), run(3));
+}
+
+/// Draws in parallel outside, rows inside.
+#[test]
+fn nested_threads_give_the_bits_of_one() {
+    let model = model(Family::Bernoulli, false, false);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let plan = provi::Planner::new(provi::Method::ProxEnergy).draws(19).to_steps(&model, 4).unwrap();
+        let fit = pool.install(|| plan.run(&model, Seed(3)).unwrap());
+        fit.gaussian.parameters().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+    };
+    assert_eq!(run(1), run(3));
+}
