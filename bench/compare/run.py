@@ -7,7 +7,7 @@
 It makes its own virtual environment from requirements.txt, builds provi, runs every package on the same numbers with
 provi's runs in between, computes every exact gap with one evaluator, and writes peers.md and peers.svg. Needs Linux (taskset) and cargo.
 
-Stan is left out: its variational inference shows no path, only an end, and its packages for Python have none of it.
+Stan is not part of it.
 """
 
 import argparse
@@ -144,7 +144,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="W1 and W2 with four settings each: does the harness work?")
     parser.add_argument("--only", default="", help="workloads, such as W2,W4")
-    parser.add_argument("--first", type=int, help="only so many settings of each workload, the best first")
+    parser.add_argument("--first", type=int, help="only so many settings of each workload, in the order of settings.py")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "target" / "compare", help="environment and raw results")
     parser.add_argument("--out", type=pathlib.Path, help="where peers.md and peers.svg go [default: the cache]")
     options = parser.parse_args()

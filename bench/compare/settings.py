@@ -1,8 +1,8 @@
 """Which package runs with which setting on which workload.
 
-Each package has its defaults and what was best for it among the settings tried: for the Adam packages an exponential
-decay whose horizon was chosen knowing the exact gap, which no user does, so these flatter them. `seconds` are processor
-seconds; `chunk` the steps between the first looks.
+Each package has its defaults, and settings chosen by hand that are labelled tuned: Adam on W1, W2 and W4 from two or three
+tries with the exact gap in sight, Adam on W3 and W5 carried over untried. `seconds` are processor seconds; `chunk` the
+steps between the first looks.
 """
 
 
@@ -36,7 +36,7 @@ def pymc_default(seconds):
 
 
 def settings(workload, first):
-    """(package, setting) in the order in which they run, the best first; only the `first` few if that is given."""
+    """(package, setting) in the order in which they run; only the `first` few if that is given."""
     return SETTINGS[workload][:first]
 
 
