@@ -58,14 +58,12 @@ impl Target for GaussianTarget {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let centred: Vec<f64> = z.iter().zip(&self.mean).map(|(z, c)| z - c).collect();
         let mut twice = 0.0;
         for i in 0..z.len() {
-            let mut sum = 0.0;
-            for (p, (x, c)) in self.precision.row(i).iter().zip(z.iter().zip(&self.mean)) {
-                sum += p * (x - c);
-            }
-            gradient[i] = -sum;
-            twice += sum * (z[i] - self.mean[i]);
+            let pull = provi_kernels::dot(self.precision.row(i), &centred);
+            gradient[i] = -pull;
+            twice += pull * centred[i];
         }
         Ok(self.constant - 0.5 * twice)
     }
