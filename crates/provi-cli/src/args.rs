@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Summary(SummaryArgs),
     /// A fit as one HTML page, or one of its plots
     Report(ReportArgs),
-    /// What a fit says about new rows: means with intervals, draws of responses
+    /// What a fit says about new rows: means, intervals, draws
     Predict(PredictArgs),
     /// Draws of a fit: CSV, JSON, or Zarr for ArviZ
     Sample(SampleArgs),

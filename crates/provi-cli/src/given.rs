@@ -107,3 +107,58 @@ fn checked(mean: &[f64], spread: Spread) -> std::result::Result<Spread, BadFit> 
     };
     if found == expected { Ok(spread) } else { Err(BadFit::Spread { what, found, expected, dim }) }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Whatever the bytes, a Gaussian or a refusal.
+        #[test]
+        fn no_text_is_too_much(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let text = String::from_utf8_lossy(&bytes);
+            let _ = json::read(&text, Path::new("x"));
+            let _ = csv::read(&text, Path::new("x"));
+        }
+
+        /// Pieces of real files in any order reach further in.
+        #[test]
+        fn no_shuffled_file_is_too_much(pieces in proptest::collection::vec(0usize..PIECES.len(), 0..30)) {
+            let text: String = pieces.iter().map(|&i| PIECES[i]).collect();
+            for read in [json::read(&text, Path::new("x")).ok(), csv::read(&text, Path::new("x")).ok()] {
+                let _ = read.map(|given| given.gaussian(&["a".to_owned(), "b".to_owned()]));
+            }
+        }
+    }
+
+    const PIECES: &[&str] = &[
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\n",
+        "\"mean\"",
+        "\"covariance\"",
+        "\"names\"",
+        "\"factor\"",
+        "\"schema\"",
+        "\"provi-fit/1\"",
+        "\"a\"",
+        "\"b\"",
+        "1",
+        "-2.5",
+        "1e999",
+        "null",
+        "name,mean,a,b\n",
+        "a,0,1,0.5\n",
+        "b,1,0.5,1\n",
+        "{\"mean\": [0, 1], \"covariance\": [[1, 0], [0, 1]]",
+        "\"L\": [1, 0, 1]",
+    ];
+}

@@ -33,6 +33,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // The Parquet reader panics on some damaged files; that is caught and said in our own words.
+        if !panic.location().is_some_and(|place| place.file().contains("parquet")) {
+            usual(panic);
+        }
+    }));
     let args = args::Args::parse();
     match command::execute(&args) {
         Ok(outcome) => outcome.finish(),

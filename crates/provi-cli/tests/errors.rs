@@ -69,8 +69,7 @@ fn poisson_has_no_proved_method_and_says_the_way_out() {
 }
 
 #[test]
-fn noise_is_needed_positive_and_only_where_it_belongs() {
-    refused("error-noise-missing", &["fit", "small.csv", "dose ~ age", "--family", "gaussian"]);
+fn noise_is_positive_and_only_where_it_belongs() {
     refused("error-noise-negative", &["fit", "small.csv", "dose ~ age", "--noise-sd", "-1"]);
     refused("error-noise-stray", &["fit", "small.csv", "y ~ age", "--family", "probit", "--noise-sd", "1"]);
 }

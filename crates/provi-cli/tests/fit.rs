@@ -241,7 +241,11 @@ fn a_fit_is_never_replaced_by_accident() {
     assert_eq!(std::fs::read(bench.path("w1/fit.json")).unwrap(), first);
     fit(&["--seed", "1", "--force"]).exits(0);
     assert_ne!(std::fs::read(bench.path("w1/fit.json")).unwrap(), first);
-    assert_eq!(std::fs::read_dir(bench.path("w1")).unwrap().count(), 2, "no temporary file is left");
+    assert_eq!(
+        std::fs::read_dir(bench.path("w1")).unwrap().count(),
+        4,
+        "fit, draws, options and log: no temporary file"
+    );
 }
 
 #[test]

@@ -1,22 +1,20 @@
 //! A report from made-up numbers: what every part of it looks like.
 //!
 //! `cargo run -p provi-report --features png --example sample -- DIR` writes `report.html`, a page of charts
-//! `charts.html`, and every plot as SVG (and PNG) into DIR; without DIR it prints the terminal plots.
+//! `charts.html`, and every plot as SVG (and PNG) into DIR; without DIR it says how large the report is.
 
 use std::path::Path;
 use std::{env, fs, io};
 
 use provi_report::{
     Axis, Block, CalibrationBin, CertificateFacts, Chart, Check, Coefficient, Evidence, FitPage, Form, Light,
-    ModelFacts, Page, Plot, Point, PredictiveBin, Section, StatementFacts, Statistic, TracePoint, terminal,
+    ModelFacts, Page, Plot, Point, PredictiveBin, Section, StatementFacts, Statistic, TracePoint,
 };
 
 fn main() -> io::Result<()> {
     let fit = clinics();
     match env::args().nth(1) {
         None => {
-            println!("{}", terminal::forest(&fit.coefficients, 78));
-            println!("{}", terminal::trace(&fit.trace, 78, 8));
             println!("{} bytes of report", fit.html().len());
             Ok(())
         }
@@ -58,6 +56,7 @@ fn coefficient(name: &str, mean: f64, sd: f64, errors: Option<(f64, f64)>) -> Co
         low: mean - 1.96 * sd,
         high: mean + 1.96 * sd,
         mean_error: errors.map(|e| e.0),
+        digits: errors.map(|_| 1),
         sd_error: errors.map(|e| e.1),
         prior_mean: Some(0.0),
         prior_sd: Some(1.0),

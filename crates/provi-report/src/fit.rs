@@ -107,18 +107,12 @@ pub struct Coefficient {
     pub mean_error: Option<f64>,
     /// How far the exact standard deviation can be.
     pub sd_error: Option<f64>,
+    /// Significant digits of the mean that the error leaves standing.
+    pub digits: Option<u32>,
     /// The prior's mean; none for a flat one.
     pub prior_mean: Option<f64>,
     /// The prior's standard deviation.
     pub prior_sd: Option<f64>,
-}
-
-impl Coefficient {
-    /// Leading digits of the mean that the certificate secures: ⌊log₁₀(|mean| / error)⌋, from 0 to 15.
-    pub fn digits(&self) -> Option<u32> {
-        let ratio = self.mean.abs() / self.mean_error?;
-        if ratio.is_nan() { None } else { Some(ratio.log10().floor().clamp(0.0, 15.0) as u32) }
-    }
 }
 
 /// A moment of the run.
@@ -300,12 +294,5 @@ mod tests {
         };
         assert_eq!(page.strongest_pairs(5), [(1, 2, -0.7), (0, 1, 0.2)]);
         assert_eq!((page.correlation_of(0, 2), page.correlation_of(2, 1)), (None, Some(-0.7)));
-    }
-
-    #[test]
-    fn digits_are_those_the_certificate_secures() {
-        let with = |mean, error| Coefficient { mean, mean_error: error, ..Coefficient::default() }.digits();
-        assert_eq!([with(-1.217, Some(0.057)), with(3.0, Some(1e-9))], [Some(1), Some(9)]);
-        assert_eq!([with(0.1, Some(0.5)), with(1.0, Some(0.0)), with(1.0, None)], [Some(0), Some(15), None]);
     }
 }

@@ -1,4 +1,4 @@
-//! Plots and pages for provi: plain data in, SVG, PNG, HTML or terminal text out.
+//! Plots and pages for provi: plain data in, SVG, PNG or HTML out.
 //!
 //! ```
 //! use provi_report::{Coefficient, FitPage, Form, Plot};
@@ -16,7 +16,6 @@
 //! | one of its plots | [`Plot`], then [`Scene::to_svg`] or `to_png` (feature `png`) |
 //! | any other chart | [`Chart`] |
 //! | any other page | [`Page`], of [`Block`]s |
-//! | a plot in the terminal | [`terminal`] |
 //!
 //! Data become a [`Scene`], shapes at places, and writers turn scenes into files; a number that is not finite is
 //! shown as missing, and all text is escaped. The same data give the same bytes.
@@ -35,7 +34,6 @@ mod raster;
 mod report;
 mod scene;
 mod svg;
-pub mod terminal;
 mod text;
 pub mod ticks;
 

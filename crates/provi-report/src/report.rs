@@ -100,7 +100,7 @@ impl FitPage {
         let rows = self.coefficients.iter().take(ROWS).map(|c| row(c, common)).collect();
         let mut note =
             "± certified: the exact posterior mean, and sd, is proved to be no further away than this. \
-                        Digits: leading digits of the mean this secures, ⌊log₁₀(|mean| / error)⌋."
+                        Digits: significant digits of the mean that the error leaves standing."
                 .to_owned();
         if all > ROWS {
             note.push_str(&format!(
@@ -267,7 +267,7 @@ fn section(heading: &str, blocks: Vec<Block>) -> Section {
 fn row(c: &Coefficient, common: Option<f64>) -> Vec<String> {
     let show = |x: f64| beside(x, common.unwrap_or(c.sd));
     let error = |e: Option<f64>| e.map_or(MISSING.to_owned(), |e| above(e, 2));
-    let digits = c.digits().map_or(MISSING.to_owned(), |n| n.to_string());
+    let digits = c.digits.map_or(MISSING.to_owned(), |n| n.to_string());
     vec![
         c.name.clone(),
         show(c.mean),

@@ -204,6 +204,16 @@ fn descend<F: StepSpace>(
         (steps, before, recorder.trace) = (from.step, from.seconds, from.trace);
     }
     let mut gammas = plan.schedule.stepper_from(steps);
+    let checkpoint = |step, w: &[f64], average: &Averager, trace: &[Snapshot]| Checkpoint {
+        step,
+        parameters: w.to_vec(),
+        average: average.state(),
+        trace: trace.to_vec(),
+        seconds: before + begin.elapsed().as_secs_f64(),
+    };
+    if keeper.is_some() {
+        kept.0 = Some(checkpoint(steps, w, &average, &recorder.trace));
+    }
     while steps < plan.steps {
         let (first, end) = (steps, (steps + stretch).min(plan.steps));
         let mut problem = F::start(plan, view, seed, d)?;
@@ -212,9 +222,7 @@ fn descend<F: StepSpace>(
         if let Some(keeper) = &mut keeper {
             let whole = steps == end;
             if whole {
-                let (parameters, average, trace) = (w.to_vec(), average.state(), recorder.trace.clone());
-                let seconds = before + begin.elapsed().as_secs_f64();
-                kept.0 = Some(Checkpoint { step: steps, parameters, average, trace, seconds });
+                kept.0 = Some(checkpoint(steps, w, &average, &recorder.trace));
             }
             if (!whole || kept.1.elapsed() >= keeper.every)
                 && let Some(checkpoint) = kept.0.take()

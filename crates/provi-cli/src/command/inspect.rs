@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args as Group;
 use provi::separation::{Separation, separation};
 use provi_table::{
-    ColumnKind, ColumnSummary, Contents, Formula, FrameOptions, Missing, ModelFrame, Table, TableSummary,
+    ColumnKind, ColumnSummary, Contents, Formula, FrameOptions, INTERCEPT, Missing, ModelFrame, Table,
+    TableSummary,
 };
 use serde::Serialize;
 
@@ -131,8 +132,8 @@ fn model_warnings(frame: &ModelFrame) -> Result<Vec<String>> {
     if frame.trials.is_none() && is_binary(&frame.response) {
         let design = model::design(&frame.design)?;
         let names = |columns: &[usize]| -> String {
-            let names: Vec<String> =
-                columns.iter().take(5).map(|&j| format!("`{}`", frame.names[j])).collect();
+            let others = columns.iter().filter(|&&j| frame.names[j] != INTERCEPT || columns.len() == 1);
+            let names: Vec<String> = others.take(5).map(|&j| format!("`{}`", frame.names[j])).collect();
             names.join(", ")
         };
         match separation(&design, &frame.response)? {

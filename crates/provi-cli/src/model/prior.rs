@@ -1,5 +1,6 @@
 //! The prior: what the options say about each coefficient, on the scale of the data.
 
+use provi::scalar::Positive;
 use provi::target::Prior;
 use provi::{Gaussian, Matrix};
 use provi_table::{CodedColumn, ModelFrame};
@@ -76,7 +77,7 @@ fn unstandardize(columns: &[CodedColumn]) -> Matrix {
 
 /// The normal prior of each population coefficient: the last that fits.
 fn normals(options: &ModelOptions, names: &[String]) -> Result<Vec<NormalPrior>> {
-    let sd = options.prior_scale.unwrap_or(PRIOR_SCALE);
+    let sd = Positive::new("--prior-scale", options.prior_scale.unwrap_or(PRIOR_SCALE))?.get();
     let mut normals = vec![NormalPrior { mean: 0.0, sd }; names.len()];
     for spec in &options.prior {
         let mut fitting = false;

@@ -7,7 +7,7 @@ use provi_table::ModelFrame;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
-use crate::options::{FamilyName, ModelOptions, ScaleSpec};
+use crate::options::{FamilyName, ModelOptions, PRIOR_SCALE, ScaleSpec};
 
 /// A standard deviation that the posterior is conditional on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,12 +113,13 @@ pub(crate) fn choose(target: Glm, mut scales: Vec<Scale>) -> Result<(Glm, Vec<Sc
     Ok((found.model, scales))
 }
 
-/// The options with every scale at its value.
+/// The options with everything that was left open at its value.
 pub(crate) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale]) -> ModelOptions {
     let noise = scales.iter().find(|scale| scale.is_noise()).map(|scale| scale.sd);
     let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
     ModelOptions {
         family: FamilyName::from_str(family.name(), false).ok(),
+        prior_scale: options.prior_covariance.is_none().then(|| options.prior_scale.unwrap_or(PRIOR_SCALE)),
         noise_sd: noise,
         group_scale: scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect(),
         ..options.clone()

@@ -87,7 +87,7 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
         StatementFacts { what: what.to_owned(), value, proved, meaning: meaning.to_owned(), grounds }
     });
     let footnote = certificate::probability(c);
-    let condition = summary::condition(&file.model).map_or(String::new(), |c| format!(" All of it is {c}."));
+    let condition = summary::condition(&file.model).map_or(String::new(), |c| format!(". All of it is {c}."));
     CertificateFacts {
         light,
         headline: certificate::headline(c),
@@ -110,6 +110,7 @@ fn coefficients(file: &FitFile, q: &Gaussian, level: f64) -> Result<Vec<Coeffici
             high,
             mean_error: f.mean_error.bound,
             sd_error: f.sd_error.bound,
+            digits: f.digits()[0],
             prior_mean: file.model.prior_mean.get(i).copied(),
             prior_sd: file.model.prior_sd.get(i).copied(),
         });
