@@ -1,0 +1,311 @@
+//! A fit as plain data: everything its report and its plots show.
+
+/// A fit, its certificate and its checks. Numbers that are not finite are shown as missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FitPage {
+    /// The heading.
+    pub title: String,
+    /// What was fitted to what.
+    pub model: ModelFacts,
+    /// What is proved.
+    pub certificate: CertificateFacts,
+    /// The posterior, coefficient by coefficient.
+    pub coefficients: Vec<Coefficient>,
+    /// Correlations: the lower triangle row by row, with its diagonal, d(d+1)/2 numbers; empty if not at hand.
+    pub correlation: Vec<f64>,
+    /// How the run went.
+    pub trace: Vec<TracePoint>,
+    /// The log evidence.
+    pub evidence: Evidence,
+    /// The model against the data.
+    pub checks: Vec<Check>,
+    /// What the statements rest on, one sentence each.
+    pub assumptions: Vec<String>,
+    /// Versions, seed, digest of the data, constants and where they come from: name and value.
+    pub provenance: Vec<(String, String)>,
+    /// The command that makes this fit again.
+    pub command: String,
+}
+
+/// What was fitted to what.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelFacts {
+    /// `y ~ x + (1 | g)`.
+    pub formula: String,
+    /// The likelihood, in words.
+    pub family: String,
+    /// Where the data came from.
+    pub data: String,
+    /// Rows used.
+    pub rows: u64,
+    /// Rows left out, and why: "3 rows with missing values".
+    pub dropped: Option<String>,
+    /// Priors, one line each.
+    pub priors: Vec<String>,
+    /// What the whole answer is conditional on: "noise sd = 5 (fixed)".
+    pub conditional_on: Vec<String>,
+    /// Anything else: name and value.
+    pub further: Vec<(String, String)>,
+}
+
+/// A verdict at a glance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Light {
+    /// Proved, and tight enough to use.
+    Green,
+    /// Proved, but loose, or on grounds weaker than proof.
+    #[default]
+    Amber,
+    /// Not proved.
+    Red,
+}
+
+/// The certificate in words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CertificateFacts {
+    /// At a glance.
+    pub light: Light,
+    /// In a sentence.
+    pub headline: String,
+    /// What that means for a reader who does not know the terms; may be empty.
+    pub meaning: String,
+    /// One by one.
+    pub statements: Vec<StatementFacts>,
+    /// What they share, such as the probability with which they hold.
+    pub footnote: String,
+}
+
+/// One line of the certificate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StatementFacts {
+    /// "KL to posterior".
+    pub what: String,
+    /// "≤ 0.0449 nats", or why nothing is proved.
+    pub value: String,
+    /// Whether it is.
+    pub proved: bool,
+    /// In plain words; may be empty.
+    pub meaning: String,
+    /// "[local-kl], certain".
+    pub grounds: String,
+}
+
+/// One coefficient of the posterior.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coefficient {
+    /// As in the formula.
+    pub name: String,
+    /// Posterior mean.
+    pub mean: f64,
+    /// Posterior standard deviation.
+    pub sd: f64,
+    /// The ends of the central 95 % interval.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// How far the exact posterior mean can be, by the certificate.
+    pub mean_error: Option<f64>,
+    /// How far the exact standard deviation can be.
+    pub sd_error: Option<f64>,
+    /// The prior's mean; none for a flat one.
+    pub prior_mean: Option<f64>,
+    /// The prior's standard deviation.
+    pub prior_sd: Option<f64>,
+}
+
+impl Coefficient {
+    /// Leading digits of the mean that the certificate secures: ⌊log₁₀(|mean| / error)⌋, from 0 to 15.
+    pub fn digits(&self) -> Option<u32> {
+        let ratio = self.mean.abs() / self.mean_error?;
+        if ratio.is_nan() { None } else { Some(ratio.log10().floor().clamp(0.0, 15.0) as u32) }
+    }
+}
+
+/// A moment of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TracePoint {
+    /// Steps made so far.
+    pub step: u64,
+    /// Seconds so far.
+    pub seconds: f64,
+    /// −ELBO, nats.
+    pub value: f64,
+    /// A bound of the distance to the best Gaussian, nats.
+    pub gap_bound: Option<f64>,
+}
+
+/// The log evidence: what is proved and what is estimated, nats.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Proved from below.
+    pub lower: Option<f64>,
+    /// Proved from above.
+    pub upper: Option<f64>,
+    /// The ELBO.
+    pub elbo: Option<f64>,
+    /// Estimate and its standard error.
+    pub estimate: Option<(f64, f64)>,
+    /// Why an end is missing, or what the estimate is worth; may be empty.
+    pub remark: String,
+}
+
+/// The model held against the data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Check {
+    /// A histogram of the data, and where replicated data would put it.
+    Predictive {
+        /// The quantity and its unit.
+        axis: String,
+        /// From left to right.
+        bins: Vec<PredictiveBin>,
+        /// Square roots of the counts, so that rare counts are seen (a rootogram).
+        rooted: bool,
+    },
+    /// Observed frequencies against predicted probabilities.
+    Calibration {
+        /// In order of the prediction.
+        bins: Vec<CalibrationBin>,
+    },
+    /// Residuals against fitted values.
+    Residuals {
+        /// What is on the y axis: "Pearson residual".
+        kind: String,
+        /// What is on the x axis: "fitted mean, mm".
+        axis: String,
+        /// (fitted, residual).
+        points: Vec<(f64, f64)>,
+    },
+    /// Summaries of the data among those of replicated data.
+    Statistics {
+        /// One by one.
+        rows: Vec<Statistic>,
+    },
+}
+
+/// A bin of a predictive check.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PredictiveBin {
+    /// Left edge.
+    pub low: f64,
+    /// Right edge.
+    pub high: f64,
+    /// Rows of the data in it.
+    pub observed: f64,
+    /// Replicated: 2.5 %, median, 97.5 %.
+    pub replicated: [f64; 3],
+}
+
+/// A bin of a calibration plot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CalibrationBin {
+    /// Mean predicted probability.
+    pub predicted: f64,
+    /// Observed frequency.
+    pub observed: f64,
+    /// Its 95 % interval.
+    pub interval: (f64, f64),
+    /// Rows.
+    pub rows: u64,
+}
+
+/// A summary of the data, and its place among replicated ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistic {
+    /// "standard deviation".
+    pub name: String,
+    /// Of the data.
+    pub observed: f64,
+    /// Replicated: 2.5 %, median, 97.5 %.
+    pub replicated: [f64; 3],
+}
+
+impl Statistic {
+    /// Whether replicated data look like this.
+    pub fn is_usual(&self) -> bool {
+        self.replicated[0] <= self.observed && self.observed <= self.replicated[2]
+    }
+}
+
+impl FitPage {
+    /// The correlation of two coefficients, if at hand and finite.
+    pub fn correlation_of(&self, i: usize, j: usize) -> Option<f64> {
+        let d = self.coefficients.len();
+        let (row, column) = (i.max(j), i.min(j));
+        let complete = row < d && self.correlation.len() == d * (d + 1) / 2;
+        let value = complete.then(|| self.correlation[row * (row + 1) / 2 + column])?;
+        value.is_finite().then_some(value.clamp(-1.0, 1.0))
+    }
+
+    /// The `most` coefficients furthest from 0 in their own standard deviations, in the order of the model.
+    pub fn clearest(&self, most: usize) -> Vec<&Coefficient> {
+        let clarity = |c: &Coefficient| {
+            let ratio = (c.mean / c.sd).abs();
+            if ratio.is_nan() { -1.0 } else { ratio }
+        };
+        let mut order: Vec<usize> = (0..self.coefficients.len()).collect();
+        order.sort_by(|&a, &b| {
+            clarity(&self.coefficients[b]).total_cmp(&clarity(&self.coefficients[a])).then(a.cmp(&b))
+        });
+        order.truncate(most);
+        order.sort_unstable();
+        order.into_iter().map(|i| &self.coefficients[i]).collect()
+    }
+
+    /// The `most` pairs with the largest |correlation|, largest first.
+    pub(crate) fn strongest_pairs(&self, most: usize) -> Vec<(usize, usize, f64)> {
+        let d = self.coefficients.len();
+        let mut best: Vec<(usize, usize, f64)> = Vec::new();
+        for i in 1..d {
+            for j in 0..i {
+                let Some(r) = self.correlation_of(i, j) else { continue };
+                if best.len() < most || best.last().is_some_and(|b| r.abs() > b.2.abs()) {
+                    let at = best.partition_point(|b| b.2.abs() >= r.abs());
+                    best.insert(at, (j, i, r));
+                    best.truncate(most);
+                }
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str, mean: f64, sd: f64) -> Coefficient {
+        Coefficient { name: name.to_owned(), mean, sd, ..Coefficient::default() }
+    }
+
+    #[test]
+    fn the_clearest_come_in_the_order_of_the_model() {
+        let coefficients = vec![
+            named("a", 1.0, 1.0),
+            named("b", f64::NAN, 1.0),
+            named("c", -9.0, 1.0),
+            named("d", 5.0, 1.0),
+        ];
+        let page = FitPage { coefficients, ..FitPage::default() };
+        let names: Vec<_> = page.clearest(2).iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["c", "d"]);
+        assert_eq!(page.clearest(9).len(), 4);
+    }
+
+    #[test]
+    fn pairs_come_strongest_first() {
+        let page = FitPage {
+            coefficients: vec![named("a", 0.0, 1.0), named("b", 0.0, 1.0), named("c", 0.0, 1.0)],
+            correlation: vec![1.0, 0.2, 1.0, f64::NAN, -0.7, 1.0],
+            ..FitPage::default()
+        };
+        assert_eq!(page.strongest_pairs(5), [(1, 2, -0.7), (0, 1, 0.2)]);
+        assert_eq!((page.correlation_of(0, 2), page.correlation_of(2, 1)), (None, Some(-0.7)));
+    }
+
+    #[test]
+    fn digits_are_those_the_certificate_secures() {
+        let with = |mean, error| Coefficient { mean, mean_error: error, ..Coefficient::default() }.digits();
+        assert_eq!([with(-1.217, Some(0.057)), with(3.0, Some(1e-9))], [Some(1), Some(9)]);
+        assert_eq!([with(0.1, Some(0.5)), with(1.0, Some(0.0)), with(1.0, None)], [Some(0), Some(15), None]);
+    }
+}

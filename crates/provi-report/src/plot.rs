@@ -1,0 +1,122 @@
+//! The plots of a fit, by name.
+
+mod checks;
+mod correlation;
+mod evidence;
+mod forest;
+mod marginals;
+mod pairs;
+mod trace;
+
+pub(crate) use checks::check_chart;
+pub(crate) use forest::ROWS as FOREST_ROWS;
+pub(crate) use marginals::charts as marginal_charts;
+pub(crate) use pairs::charts as pair_charts;
+
+use crate::chart;
+use crate::fit::FitPage;
+use crate::scene::Scene;
+use crate::svg::Form;
+
+/// A plot of a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Plot {
+    /// Estimates with their intervals, and the certified error of each.
+    Forest,
+    /// −ELBO and the bound of the gap, step by step.
+    Trace,
+    /// Posterior densities against the prior's.
+    Marginals,
+    /// Correlations as a heat map.
+    Correlation,
+    /// Ellipses of the most correlated pairs.
+    Pairs,
+    /// The model against the data.
+    Checks,
+    /// The log evidence: proved interval, ELBO and estimate.
+    Evidence,
+}
+
+impl Plot {
+    /// Every plot once.
+    pub const ALL: [Self; 7] = [
+        Self::Forest,
+        Self::Trace,
+        Self::Marginals,
+        Self::Correlation,
+        Self::Pairs,
+        Self::Checks,
+        Self::Evidence,
+    ];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forest => "forest",
+            Self::Trace => "trace",
+            Self::Marginals => "marginals",
+            Self::Correlation => "correlation",
+            Self::Pairs => "pairs",
+            Self::Checks => "checks",
+            Self::Evidence => "evidence",
+        }
+    }
+
+    /// The plot of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|plot| plot.name() == name)
+    }
+
+    /// Draws it. A fit without what the plot needs gives a drawing that says so.
+    pub fn scene(self, page: &FitPage) -> Scene {
+        match self {
+            Self::Forest => forest::scene(page),
+            Self::Trace => trace::scene(page),
+            Self::Marginals => {
+                let charts = marginals::charts(page);
+                let label = "posterior densities against the prior's";
+                several(label, &charts, 3, "no coefficient has a finite mean and sd")
+            }
+            Self::Correlation => correlation::scene(page),
+            Self::Pairs => {
+                let charts = pairs::charts(page);
+                let label = "ellipses of the most correlated pairs of coefficients";
+                several(label, &charts, 3, "no pair of coefficients with a known correlation")
+            }
+            Self::Checks => {
+                let charts = checks::check_charts(page);
+                let label = "the model held against the data";
+                several(label, &charts, 1, "this fit holds no checks against its data")
+            }
+            Self::Evidence => evidence::scene(page),
+        }
+    }
+
+    /// Draws it as SVG.
+    pub fn svg(self, page: &FitPage, form: Form) -> String {
+        self.scene(page).to_svg(form)
+    }
+}
+
+fn several(label: &str, charts: &[chart::Chart], columns: usize, otherwise: &str) -> Scene {
+    if charts.is_empty() {
+        Scene::message(chart::WIDTH, otherwise)
+    } else {
+        chart::grid(label, charts, columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plot_answers_to_its_name_and_survives_an_empty_fit() {
+        for plot in Plot::ALL {
+            assert_eq!(Plot::from_name(plot.name()), Some(plot));
+            assert!(plot.svg(&FitPage::default(), Form::Inline).ends_with("</svg>"));
+        }
+        assert_eq!(Plot::from_name("pie"), None);
+    }
+}

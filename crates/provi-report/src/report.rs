@@ -1,0 +1,310 @@
+//! A fit as a page.
+
+use crate::fit::{Check, Coefficient, FitPage, Statistic};
+use crate::number::{MISSING, above, beside, grouped, significant};
+use crate::page::{Block, Column, Page, Section, Table};
+use crate::plot::{FOREST_ROWS, Plot, check_chart, marginal_charts, pair_charts};
+
+/// Rows of the table of coefficients.
+const ROWS: usize = 200;
+
+impl FitPage {
+    /// The report as one HTML file.
+    pub fn html(&self) -> String {
+        self.page().html()
+    }
+
+    /// The report as a page, to which more can be added.
+    pub fn page(&self) -> Page {
+        let sections = [
+            self.certificate_section(),
+            self.model_section(),
+            self.coefficient_section(),
+            self.marginal_section(),
+            self.correlation_section(),
+            self.check_section(),
+            self.evidence_section(),
+            self.run_section(),
+            self.grounds_section(),
+            self.command_section(),
+        ];
+        Page {
+            title: self.title.clone(),
+            subtitle: self.subtitle(),
+            sections: sections.into_iter().filter(|s| !s.blocks.is_empty()).collect(),
+            footer: "Made by provi. Every number here comes from the fit; nothing was fetched to show it."
+                .to_owned(),
+        }
+    }
+
+    fn subtitle(&self) -> String {
+        let m = &self.model;
+        let d = self.coefficients.len();
+        let plural = if d == 1 { "" } else { "s" };
+        let facts = [
+            m.formula.clone(),
+            m.family.clone(),
+            format!("{}\u{a0}rows", grouped(m.rows)),
+            format!("{}\u{a0}coefficient{plural}", grouped(d as u64)),
+        ];
+        facts.into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(" · ")
+    }
+
+    fn certificate_section(&self) -> Section {
+        let c = &self.certificate;
+        let mut blocks = vec![Block::Verdict {
+            light: c.light,
+            word: String::new(),
+            headline: c.headline.clone(),
+            meaning: c.meaning.clone(),
+        }];
+        if !c.statements.is_empty() {
+            let columns = ["statement", "proved", "in plain words", "grounds"].map(Column::words).to_vec();
+            let rows = c.statements.iter().map(|s| {
+                let value = if s.proved { s.value.clone() } else { format!("not proved: {}", s.value) };
+                vec![s.what.clone(), value, s.meaning.clone(), s.grounds.clone()]
+            });
+            blocks.push(Block::Table(Table { columns, rows: rows.collect(), note: c.footnote.clone() }));
+        }
+        section("What is proved", blocks)
+    }
+
+    fn model_section(&self) -> Section {
+        let m = &self.model;
+        let mut facts: Vec<(String, String)> = Vec::new();
+        let mut fact = |name: &str, value: String| {
+            if !value.is_empty() {
+                facts.push((name.to_owned(), value));
+            }
+        };
+        fact("formula", m.formula.clone());
+        fact("family", m.family.clone());
+        fact("data", m.data.clone());
+        fact("rows used", grouped(m.rows));
+        fact("rows left out", m.dropped.clone().unwrap_or_else(|| "none".to_owned()));
+        fact("priors", m.priors.join("\n"));
+        fact("conditional on", m.conditional_on.join("\n"));
+        facts.extend(m.further.iter().cloned());
+        section("What was fitted", vec![Block::Facts(facts)])
+    }
+
+    fn coefficient_section(&self) -> Section {
+        if self.coefficients.is_empty() {
+            return Section::default();
+        }
+        let all = self.coefficients.len();
+        let columns = ["mean", "± certified", "sd", "± certified", "2.5 %", "97.5 %", "digits"];
+        let columns =
+            [Column::words("coefficient")].into_iter().chain(columns.map(Column::numbers)).collect();
+        let common = self.common_spread();
+        let rows = self.coefficients.iter().take(ROWS).map(|c| row(c, common)).collect();
+        let mut note =
+            "± certified: the exact posterior mean, and sd, is proved to be no further away than this. \
+                        Digits: leading digits of the mean this secures, ⌊log₁₀(|mean| / error)⌋."
+                .to_owned();
+        if all > ROWS {
+            note.push_str(&format!(
+                " The first {ROWS} of {} coefficients; the fit's files hold all.",
+                grouped(all as u64)
+            ));
+        }
+        let mut caption =
+            "Posterior means with 95 % intervals. The wide band is where the exact posterior mean is \
+                           proved to lie; bands that leave the frame are cut."
+                .to_owned();
+        if all > FOREST_ROWS {
+            caption.push_str(&format!(
+                " Shown are the {FOREST_ROWS} of {} coefficients that are furthest from 0 in their own standard deviations.",
+                grouped(all as u64)
+            ));
+        }
+        section(
+            "Coefficients",
+            vec![
+                Block::figure(Plot::Forest.scene(self), caption),
+                Block::Table(Table { columns, rows, note }),
+            ],
+        )
+    }
+
+    /// The middle sd if all are of like size, so that the decimals of a column line up.
+    fn common_spread(&self) -> Option<f64> {
+        let shown = self.coefficients.iter().take(ROWS);
+        let mut sds: Vec<f64> = shown.map(|c| c.sd).filter(|sd| *sd > 0.0 && sd.is_finite()).collect();
+        sds.sort_by(f64::total_cmp);
+        let (least, most) = (sds.first()?, sds.last()?);
+        (most / least <= 10.0).then(|| sds[sds.len() / 2])
+    }
+
+    fn marginal_section(&self) -> Section {
+        let charts = marginal_charts(self);
+        let shown = charts.len();
+        if shown == 0 {
+            return Section::default();
+        }
+        let mut caption =
+            "Posterior density against the prior's, over four posterior standard deviations to either \
+                           side. The bar at the foot is where the exact mean is proved to lie."
+                .to_owned();
+        if shown < self.coefficients.len() {
+            let all = grouped(self.coefficients.len() as u64);
+            caption.push_str(&format!(" Shown are the {shown} clearest of {all} coefficients."));
+        }
+        let key = charts.first().map(|first| first.key());
+        let scenes = charts.iter().map(|c| c.scene()).collect();
+        section("Posterior against prior", vec![Block::Figure { scenes, key, caption }])
+    }
+
+    fn correlation_section(&self) -> Section {
+        let charts = pair_charts(self);
+        if charts.is_empty() {
+            return Section::default();
+        }
+        let scene = Plot::Correlation.scene(self);
+        let caption =
+            format!("{} Follow a name to the left for its row, down for its column.", sentence(&scene.label));
+        let pairs = charts.iter().map(|c| c.scene()).collect();
+        let note = "The most correlated pairs, with the ellipses that hold 50 % and 95 % of the posterior.";
+        section(
+            "Correlations",
+            vec![
+                Block::figure(scene, caption),
+                Block::Figure { scenes: pairs, key: None, caption: note.to_owned() },
+            ],
+        )
+    }
+
+    fn check_section(&self) -> Section {
+        let blocks = self.checks.iter().map(|check| match (check, check_chart(check)) {
+            (Check::Statistics { rows }, _) => Block::Table(statistics(rows)),
+            (_, Some(chart)) => {
+                let caption = format!("{}{}", sentence(&chart.label), advice(check));
+                Block::figure(chart.scene(), caption)
+            }
+            (_, None) => Block::List(Vec::new()),
+        });
+        let mut blocks: Vec<Block> = blocks.collect();
+        if !blocks.is_empty() {
+            let first = "The certificate is about the posterior of this model. Whether the model suits the data is \
+                         another question; these checks are for it, and they prove nothing.";
+            blocks.insert(0, Block::Text(first.to_owned()));
+        }
+        section("Does the model suit the data?", blocks)
+    }
+
+    fn evidence_section(&self) -> Section {
+        let e = &self.evidence;
+        let proved = e.lower.zip(e.upper);
+        if proved.is_none() && e.elbo.is_none() && e.estimate.is_none() && e.lower.is_none() {
+            return Section::default();
+        }
+        let spread = proved.map_or(f64::NAN, |(low, high)| high - low);
+        let show = |x: f64| if spread > 0.0 { beside(x, spread) } else { significant(x, 7) };
+        let mut facts = Vec::new();
+        let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+        match (e.lower, e.upper) {
+            (Some(low), Some(high)) => {
+                fact("proved interval", format!("{} to {} nats", show(low), show(high)))
+            }
+            (Some(low), None) => fact("proved", format!("at least {} nats", show(low))),
+            (None, Some(high)) => fact("proved", format!("at most {} nats", show(high))),
+            (None, None) => fact("proved", "nothing".to_owned()),
+        }
+        if let Some(elbo) = e.elbo {
+            fact("ELBO", format!("{} nats", show(elbo)));
+        }
+        if let Some((value, error)) = e.estimate {
+            fact("estimate", format!("{} ± {} nats (standard error)", show(value), significant(error, 2)));
+        }
+        let mut blocks = vec![Block::figure(Plot::Evidence.scene(self), ""), Block::Facts(facts)];
+        if !e.remark.is_empty() {
+            blocks.push(Block::Text(e.remark.clone()));
+        }
+        section("Log evidence", blocks)
+    }
+
+    fn run_section(&self) -> Section {
+        let Some(last) = self.trace.last() else { return Section::default() };
+        let time = if last.seconds.is_finite() && last.seconds > 0.0 {
+            format!(" in {} s", significant(last.seconds, 2))
+        } else {
+            String::new()
+        };
+        let steps = if last.step == 1 { "step" } else { "steps" };
+        let bounds = if self.trace.iter().any(|t| t.gap_bound.is_some()) {
+            " The lower curve is proved, not measured against an optimum nobody knows."
+        } else {
+            ""
+        };
+        let caption = format!("{} {steps}{time}.{bounds}", grouped(last.step));
+        section("The run", vec![Block::figure(Plot::Trace.scene(self), caption)])
+    }
+
+    fn grounds_section(&self) -> Section {
+        let mut blocks = Vec::new();
+        if !self.assumptions.is_empty() {
+            blocks.push(Block::List(self.assumptions.clone()));
+        }
+        if !self.provenance.is_empty() {
+            blocks.push(Block::Facts(self.provenance.clone()));
+        }
+        section("Assumptions and provenance", blocks)
+    }
+
+    fn command_section(&self) -> Section {
+        if self.command.is_empty() {
+            return Section::default();
+        }
+        let text = "The same command on the same data gives the same answer to the last digit shown.";
+        section("Do it again", vec![Block::Code(self.command.clone()), Block::Text(text.to_owned())])
+    }
+}
+
+fn section(heading: &str, blocks: Vec<Block>) -> Section {
+    Section { heading: heading.to_owned(), blocks }
+}
+
+fn row(c: &Coefficient, common: Option<f64>) -> Vec<String> {
+    let show = |x: f64| beside(x, common.unwrap_or(c.sd));
+    let error = |e: Option<f64>| e.map_or(MISSING.to_owned(), |e| above(e, 2));
+    let digits = c.digits().map_or(MISSING.to_owned(), |n| n.to_string());
+    vec![
+        c.name.clone(),
+        show(c.mean),
+        error(c.mean_error),
+        show(c.sd),
+        error(c.sd_error),
+        show(c.low),
+        show(c.high),
+        digits,
+    ]
+}
+
+fn statistics(rows: &[Statistic]) -> Table {
+    let numbers = ["observed", "replicated 2.5 %", "median", "97.5 %"].map(Column::numbers);
+    let columns =
+        [Column::words("statistic")].into_iter().chain(numbers).chain([Column::words("")]).collect();
+    let rows = rows.iter().map(|s| {
+        let show = |x: f64| beside(x, s.replicated[2] - s.replicated[0]);
+        let verdict = if s.is_usual() { "usual" } else { "outside" };
+        let [low, middle, high] = s.replicated.map(show);
+        vec![s.name.clone(), show(s.observed), low, middle, high, verdict.to_owned()]
+    });
+    let note = "Summaries of the data among those of data sets drawn from the fitted model.".to_owned();
+    Table { columns, rows: rows.collect(), note }
+}
+
+/// What to look for.
+fn advice(check: &Check) -> &'static str {
+    match check {
+        Check::Predictive { .. } => " Bars should end inside the intervals, nineteen times in twenty.",
+        Check::Calibration { .. } => " Intervals should meet the diagonal, nineteen times in twenty.",
+        Check::Residuals { .. } => " There should be no pattern, and about one row in twenty beyond ±2.",
+        Check::Statistics { .. } => "",
+    }
+}
+
+fn sentence(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
