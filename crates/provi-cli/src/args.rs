@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
     Constants(ConstantsArgs),
+    /// Try every statement of the theory by experiment
+    Verify(crate::command::verify::VerifyArgs),
 }
 
 const DEMO: &str = "\

@@ -5,6 +5,7 @@ mod constants;
 mod demo;
 mod fit;
 mod plan;
+pub(crate) mod verify;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -45,5 +46,6 @@ pub(crate) fn execute(args: &Args) -> Result<Outcome> {
         Command::Plan(args) => plan::execute(args),
         Command::Fit(args) => fit::execute(args),
         Command::Certify(args) => certify::execute(args),
+        Command::Verify(args) => verify::execute(args),
     }
 }

@@ -7,11 +7,13 @@
 mod algebra;
 mod certificates;
 mod cubature;
+mod draw;
 mod errata;
 mod expectations;
 pub mod figure;
 mod noise;
 pub mod outcome;
+pub mod page;
 mod problems;
 mod rates;
 pub mod registry;

@@ -58,7 +58,8 @@ impl Noise<'_> {
         let star = F::of(&self.problem.star)?;
         let far = far_in_set::<F>(d, self.problem.smoothness);
         let zero = vec![0.0; star.parameters().len()];
-        let count = trial.effort(1000, 20_000);
+        // A gradient of a large problem costs more, and varies less.
+        let count = trial.effort(1000, if d > 10 { 1000 } else { 20_000 });
         let mut places = Vec::new();
         for (i, s) in PLACES.into_iter().enumerate() {
             let w = between(star.parameters(), &far, s);
