@@ -28,6 +28,7 @@ impl Panel {
             let name = &series.name;
             chart = match series.mark {
                 Mark::Measured => chart.line(name, &series.points).solid(),
+                Mark::Rival => chart.line(name, &series.points),
                 Mark::Bound => chart.line(name, &series.points).dashed(),
                 Mark::SecondBound => chart.line(name, &series.points).dotted(),
                 Mark::Reference => chart.line(name, &series.points).muted(),

@@ -64,7 +64,7 @@ fn pictures() -> Result<Figure> {
                 x: Axis::linear("step t"),
                 y: Axis::linear("μγ_t"),
                 series: vec![
-                    Series::new("printed", Mark::Measured, 5, printed),
+                    Series::new("printed", Mark::Measured, 1, printed),
                     Series::new("used", Mark::Measured, 0, used),
                     Series::new("cap μ²/2a", Mark::Reference, 7, vec![(20.0, cap), (59.0, cap)]),
                 ],
@@ -75,7 +75,7 @@ fn pictures() -> Result<Figure> {
                 y: Axis::log("E‖w_T − w*‖²/e_0"),
                 series: vec![
                     Series::new("truth", Mark::Measured, 0, truth),
-                    Series::new("printed", Mark::Bound, 5, wrong),
+                    Series::new("printed", Mark::Bound, 1, wrong),
                     Series::new("used", Mark::Bound, 2, right),
                 ],
             },
@@ -85,7 +85,7 @@ fn pictures() -> Result<Figure> {
                 y: Axis::log("distance to N(0, 1)"),
                 series: vec![
                     Series::new("total variation, at most", Mark::Measured, 0, variation),
-                    Series::new("W₂, at least", Mark::Measured, 5, transport),
+                    Series::new("W₂, at least", Mark::Measured, 1, transport),
                 ],
             },
         ],

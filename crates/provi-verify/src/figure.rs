@@ -37,6 +37,8 @@ pub enum Mark {
     Measured,
     /// Measured at scattered places: points.
     Points,
+    /// Measured, on curves that may coincide: each with a dash of its own.
+    Rival,
     /// A proved bound: a dashed line.
     Bound,
     /// A second bound beside the first: a dotted line.

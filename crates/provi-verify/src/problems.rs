@@ -61,6 +61,12 @@ impl Problem {
         self.star.dim()
     }
 
+    /// The same with κ in its name.
+    fn with_condition(mut self) -> Self {
+        self.name = format!("{}, κ = {:.1}", self.name, self.condition());
+        self
+    }
+
     /// M/μ.
     pub(crate) fn condition(&self) -> f64 {
         self.smoothness / self.convexity
@@ -74,4 +80,18 @@ impl Problem {
 /// The small problems of the noise and rate experiments: κ ≤ 5, unequal groups in the hierarchical one.
 pub(crate) fn small() -> Result<Vec<Problem>> {
     Ok(vec![gaussian(4, 4.0, 11)?, logistic(4)?, hierarchical()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_small_problems_are_well_conditioned_and_their_optima_are_stationary() {
+        for problem in small().unwrap().iter().chain([&probit(3).unwrap(), &w1().unwrap()]) {
+            assert!(problem.condition() <= 5.0, "{}: {}", problem.name, problem.condition());
+            let slope = crate::space::gradient(problem.target(), &problem.star, true).unwrap();
+            assert!(slope.iter().all(|x| x.abs() < 1e-6 * problem.smoothness), "{}: {slope:?}", problem.name);
+        }
+    }
 }

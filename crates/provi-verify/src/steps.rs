@@ -176,7 +176,7 @@ pub(crate) fn proj_symmetric(trial: &Trial) -> Result<Outcome> {
             y: Axis::linear("eigenvalue after"),
             series: vec![
                 Series::new("eigenvalues clamped", Mark::Measured, 0, clamp?),
-                Series::new("singular values clamped", Mark::Measured, 5, svd),
+                Series::new("singular values clamped", Mark::Measured, 1, svd),
             ],
         }],
     });

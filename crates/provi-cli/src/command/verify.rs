@@ -40,7 +40,7 @@ pub(crate) struct VerifyArgs {
     /// Fewer runs, draws and steps, without the large data sets: seconds instead of minutes
     #[arg(long)]
     quick: bool,
-    /// Runs per curve [default: 100, or 8 if quick]
+    /// Runs per curve [default: 100, or 32 if quick]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..))]
     seeds: Option<u64>,
     /// Write index.html, README.md and the pictures to this folder
@@ -66,12 +66,25 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
         .copied()
         .collect();
     let trial = Trial::new(args.quick, args.seeds);
-    let bar = progress(args.quiet, wanted.len());
+    // A bar on a terminal, a line for each statement elsewhere.
+    let lines = !args.quiet && !std::io::stderr().is_terminal();
+    let bar = progress(args.quiet || lines, wanted.len());
     let mut findings = Vec::new();
     for entry in &wanted {
         bar.set_message(entry.key);
         let planted = args.plant.is_some_and(|p| p.key == entry.key);
-        findings.push(entry.run(trial, planted)?);
+        let finding = entry.run(trial, planted)?;
+        if lines {
+            let seconds = finding.time.as_secs_f64();
+            eprintln!(
+                "{} of {}  {}: {}, {seconds:.1} s",
+                findings.len() + 1,
+                wanted.len(),
+                entry.key,
+                finding.verdict()
+            );
+        }
+        findings.push(finding);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -85,9 +98,8 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
     Ok(Outcome { text, proved: findings.iter().all(|f| f.verdict() != Verdict::Violated) })
 }
 
-/// A bar on a terminal, nothing elsewhere.
-fn progress(quiet: bool, entries: usize) -> ProgressBar {
-    if quiet || !std::io::stderr().is_terminal() {
+fn progress(hidden: bool, entries: usize) -> ProgressBar {
+    if hidden {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(entries as u64);

@@ -74,8 +74,8 @@ pub(crate) fn trade_places(trial: &Trial) -> Result<Outcome> {
             y: Axis::log("second moment of the gradient in the mean"),
             series: vec![
                 Series::new("path (sticking the landing)", Mark::Measured, 2, path),
-                Series::new("score", Mark::Measured, 5, score),
-                Series::new("bound of the score's", Mark::Bound, 5, claimed),
+                Series::new("score", Mark::Measured, 1, score),
+                Series::new("bound of the score's", Mark::Bound, 1, claimed),
             ],
         }],
     });

@@ -31,13 +31,15 @@ fn split(rows: &[Vec<f64>], skip: usize, intercept: bool) -> Result<(Design, Vec
 /// W1: linear regression, N = 1000, d = 20, noise 1.
 pub(crate) fn w1() -> Result<Problem> {
     let (design, response) = split(&rows(W1), 0, false)?;
-    Problem::new("W1, linear", Glm::linear(design, &response, 1.0, Prior::isotropic(1.0)?)?)
+    Ok(Problem::new("W1, linear", Glm::linear(design, &response, 1.0, Prior::isotropic(1.0)?)?)?
+        .with_condition())
 }
 
 /// W2: logistic regression on 569 tumours, d = 31, nearly separable.
 pub(crate) fn w2() -> Result<Problem> {
     let (design, response) = split(&rows(W2), 0, true)?;
-    Problem::new("W2, logistic", Glm::logistic(design, &response, Prior::isotropic(1.0)?)?)
+    Ok(Problem::new("W2, logistic", Glm::logistic(design, &response, Prior::isotropic(1.0)?)?)?
+        .with_condition())
 }
 
 /// W4: hierarchical logistic regression, N = 2000, d = 205.
@@ -47,5 +49,5 @@ pub(crate) fn w4() -> Result<Problem> {
     let (features, response) = split(&rows, 1, false)?;
     let identity = Matrix::scaled_identity(features.columns(), 1.0);
     let target = hierarchical_logistic(&features, &response, &groups, &identity, &identity)?;
-    Problem::new("W4, hierarchical", target)
+    Ok(Problem::new("W4, hierarchical", target)?.with_condition())
 }

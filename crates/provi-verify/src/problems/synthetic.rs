@@ -79,12 +79,13 @@ pub(crate) fn logistic(d: usize) -> Result<Problem> {
     let entries = design_rows(501, rows, d, 1.0);
     let response = labels(501, &entries, d);
     let design = Design::from_rows(entries, rows, d)?;
-    Problem::new(format!("logistic, d = {d}"), Glm::logistic(design, &response, Prior::isotropic(3.0)?)?)
+    Ok(Problem::new(format!("logistic, d = {d}"), Glm::logistic(design, &response, Prior::isotropic(3.0)?)?)?
+        .with_condition())
 }
 
 /// Probit regression with κ ≤ 5.
 pub(crate) fn probit(d: usize) -> Result<Problem> {
-    Problem::new(format!("probit, d = {d}"), regression(Family::Probit, 503, d, 6.0)?)
+    Ok(Problem::new(format!("probit, d = {d}"), regression(Family::Probit, 503, d, 6.0)?)?.with_condition())
 }
 
 /// Groups of 1, 3, 6 and 12 rows.
@@ -112,7 +113,11 @@ pub(crate) fn hierarchical() -> Result<Problem> {
         .flat_map(|(g, x)| p.row(1 + g).iter().map(|p| x * p).collect::<Vec<f64>>())
         .collect();
     let design = Design::from_rows(entries, rows, d)?;
-    Problem::new(format!("hierarchical, d = {d}"), Glm::logistic(design, &response, Prior::isotropic(1.0)?)?)
+    Ok(Problem::new(
+        format!("hierarchical, d = {d}"),
+        Glm::logistic(design, &response, Prior::isotropic(1.0)?)?,
+    )?
+    .with_condition())
 }
 
 /// From logistic (t = 1) to linear regression (t → 0): the likelihood with weight t, and 1 − t of its steepest

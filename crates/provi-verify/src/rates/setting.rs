@@ -76,7 +76,7 @@ impl<'a> Setting<'a> {
 
     /// Runs: fewer where a step costs more.
     pub(crate) fn runs(&self, trial: &Trial) -> u64 {
-        let all = trial.runs(8, 100);
+        let all = trial.runs(32, 100);
         if self.problem.dim() > 10 { (all / 5).max(4) } else { all }
     }
 
@@ -137,8 +137,11 @@ impl<'a> Setting<'a> {
 
 /// A reference slope through the last point of a curve, over its last two decades.
 pub(crate) fn slope(points: &[(f64, f64)], exponent: f64, name: &str) -> Series {
-    let Some(&(x, y)) = points.last() else { return Series::new(name, Mark::Reference, 7, vec![]) };
-    let shape = [0.01, 0.1, 1.0].map(|s| (x * s, 0.5 * y * f64::powf(s, exponent)));
+    let (Some(&(first, _)), Some(&(x, y))) = (points.first(), points.last()) else {
+        return Series::new(name, Mark::Reference, 7, vec![]);
+    };
+    let least = (first / x).max(0.01);
+    let shape = [least, 1.0].map(|s| (x * s, 0.5 * y * f64::powf(s, exponent)));
     Series::new(name, Mark::Reference, 7, shape.to_vec())
 }
 

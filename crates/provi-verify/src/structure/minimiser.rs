@@ -141,7 +141,7 @@ pub(crate) fn structure(trial: &Trial) -> Result<Outcome> {
                 series: vec![
                     Series::new("R triangular", Mark::Measured, 0, along(&[0.3, 0.0, 1.0, -0.4])),
                     Series::new("R symmetric", Mark::Measured, 1, along(&[0.3, 0.25, 0.25, -0.2])),
-                    Series::new("R a quarter turn", Mark::Measured, 5, turn),
+                    Series::new("R a quarter turn", Mark::Measured, 3, turn),
                 ],
             },
             Panel {

@@ -78,10 +78,10 @@ pub(crate) fn why_steps(trial: &Trial) -> Result<Outcome> {
                     let points = gammas.iter().zip(&cells).map(|(g, c)| (*g, f(c)));
                     points.filter(|p| p.1.is_finite()).collect::<Vec<_>>()
                 };
-                gap_series.push(Series::new(rival.name(), Mark::Measured, color, seen(|c| c.gap)));
+                gap_series.push(Series::new(rival.name(), Mark::Rival, color, seen(|c| c.gap)));
                 failure_series.push(Series::new(
                     rival.name(),
-                    Mark::Measured,
+                    Mark::Rival,
                     color,
                     seen(|c| 100.0 * c.failed),
                 ));
@@ -115,7 +115,8 @@ pub(crate) fn why_steps(trial: &Trial) -> Result<Outcome> {
         name: "why-steps".into(),
         caption: format!(
             "The same start, draws, budget ({steps} steps of constant size, one draw each) and grid of step sizes for \
-             everybody; medians over {seeds} seeds. Where a curve stops, more than half of the runs failed."
+             everybody; medians over {seeds} seeds. Where a curve stops, more than half of the \
+             runs failed; where nothing is clamped, prox, projection and plain SGD make the same steps."
         ),
         panels: gaps,
     });
