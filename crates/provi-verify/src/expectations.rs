@@ -130,7 +130,7 @@ pub(crate) fn exact_bound(trial: &Trial) -> Result<Outcome> {
         for h in
             trial.effort(vec![2.0, 1.0, 0.5], vec![3.0, 2.5, 2.0, 1.5, 1.2, 1.0, 0.8, 0.65, 0.5, 0.4, 0.3])
         {
-            let reach = (8.0 / h as f64).ceil() * h;
+            let reach = f64::ceil(8.0 / h) * h;
             let mut worst = 0.0f64;
             for i in 0..=trial.effort(10, 40) {
                 let mean = f64::from(i) * 0.2;

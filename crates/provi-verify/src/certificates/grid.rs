@@ -22,7 +22,7 @@ pub(crate) fn coverage(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let found = audits(trial.quick)?;
     for (name, _, pick) in NUMBERS {
-        let claims: Vec<&Claim> = found.iter().flat_map(|a| pick(a)).collect();
+        let claims: Vec<&Claim> = found.iter().flat_map(pick).collect();
         let failures = claims.iter().filter(|c| c.truth > trial.upper(c.bound) + 1e-9).count() as u64;
         outcome.check(Check::coverage(
             format!("{name}: claims below the truth, of {}", claims.len()),
@@ -41,7 +41,7 @@ pub(crate) fn coverage(trial: &Trial) -> Result<Outcome> {
                     .filter(|a| {
                         a.is_best && (a.cell.1 - prior).abs() < 1e-12 && (a.cell.0 - rows).abs() < 0.5
                     })
-                    .flat_map(|a| pick(a))
+                    .flat_map(&pick)
                     .collect::<Vec<&Claim>>()
             };
             let (mut bounds, mut truths) = (Vec::new(), Vec::new());

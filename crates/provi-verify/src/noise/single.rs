@@ -1,15 +1,17 @@
 //! One draw: the bounds of the paper's table.
 
 use super::path::Noise;
+use crate::algebra::{difference, dot, pack};
 use crate::cubature::{THREE_POINTS, cubature, raw_gradient, size2};
 use crate::figure::{Axis, Figure, Panel};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{Problem, gaussian, normals, probit, small, w1, w2, w4};
-use crate::space::distance2;
+use crate::space::{Space, distance2};
 use crate::trial::Trial;
 use provi::estimator::Kind;
+use provi::target::GaussianTarget;
 use provi::theory::noise;
-use provi::{Gaussian, Result, Symmetric, Triangular};
+use provi::{Gaussian, Matrix, Result, Symmetric, Triangular};
 
 fn problems(trial: &Trial) -> Result<Vec<Problem>> {
     let mut out = small()?;
@@ -52,18 +54,16 @@ pub(crate) fn energy(trial: &Trial) -> Result<Outcome> {
     }
     // Attained before the projection by V = ½M‖z−z̄‖², whatever m and C.
     for (d, m) in [(1, 0.7), (2, 3.0), (3, 1.0), (4, 2.5)] {
-        let mut problem = gaussian(d, 1.0, 30 + d as u64)?;
-        problem.smoothness *= m;
-        let target =
-            provi::target::GaussianTarget::new(problem.star.mean(), provi::Matrix::scaled_identity(d, m))?;
+        let mode = normals(30 + d as u64, d);
+        let target = GaussianTarget::new(&mode, Matrix::scaled_identity(d, m))?;
         let entries = normals(40 + d as u64, d + d * (d + 1) / 2);
         let mut factor = entries[d..].to_vec();
         (0..d).for_each(|i| factor[i * (i + 3) / 2] = 0.5 + factor[i * (i + 3) / 2].abs());
         let q = Gaussian::<Triangular>::new(&entries[..d], &factor)?;
         let exact = cubature(d, &THREE_POINTS, |u| Ok(size2(&raw_gradient(Kind::Energy, &target, &q, u)?)))?;
-        let shift = crate::algebra::difference(q.mean(), problem.star.mean());
-        let mean2 = crate::algebra::dot(&shift, &shift);
-        let claim = noise::energy_second_moment(d, m, mean2, crate::algebra::dot(q.factor(), q.factor()))?;
+        let shift = difference(q.mean(), &mode);
+        let mean2 = dot(&shift, &shift);
+        let claim = noise::energy_second_moment(d, m, mean2, dot(q.factor(), q.factor()))?;
         outcome.check(Check::equal(
             format!("isotropic quadratic, d = {d}, before the projection"),
             exact,
@@ -106,11 +106,11 @@ pub(crate) fn entropy(trial: &Trial) -> Result<Outcome> {
     // Where the entropy's part dominates: narrow factors on the edge of 𝒲_L, M small beside L. E‖g‖² is a polynomial.
     for (d, region) in [(1, 1e2), (2, 1e4), (3, 1e6)] {
         let problem = gaussian(d, 1.0, 60 + d as u64)?;
-        let narrow = provi::Matrix::scaled_identity(d, f64::powf(region, -0.5));
-        let q = Gaussian::<Triangular>::new(problem.star.mean(), &crate::algebra::pack(&narrow))?;
+        let narrow = Matrix::scaled_identity(d, f64::powf(region, -0.5));
+        let q = Gaussian::<Triangular>::new(problem.star.mean(), &pack(&narrow))?;
         let exact = cubature(d, &THREE_POINTS, |u| {
             let (left, x) = raw_gradient(Kind::Entropy, problem.target(), &q, u)?;
-            Ok(size2(&(left, <Triangular as crate::space::Space>::project(&x))))
+            Ok(size2(&(left, <Triangular as Space>::project(&x))))
         })?;
         let e = distance2::<Triangular>(d, q.parameters(), problem.star.parameters());
         let bound = noise::entropy(d, problem.smoothness, region, problem.mode2)?;

@@ -1,7 +1,7 @@
 //! The closed forms for strongly convex problems.
 
 use super::setting::{Setting, curve, problems, slope};
-use crate::figure::Figure;
+use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{gaussian, w1};
 use crate::trial::Trial;
@@ -88,7 +88,6 @@ pub(crate) fn prox_log(trial: &Trial) -> Result<Outcome> {
             closed.push((steps as f64, bound));
             propagated.push((steps as f64, setting.recursion()?.propagate(&schedule, steps, e0)));
         }
-        use crate::figure::{Axis, Mark, Panel, Series};
         let reference = slope(&means, -1.0, "slope −1");
         panels.push(Panel {
             title: problem.name.clone(),
@@ -190,7 +189,7 @@ pub(crate) fn stl_gaussian(trial: &Trial) -> Result<Outcome> {
         let propagated = curve(&errors, |t| Ok(recursion.propagate(&schedule, t, e0)))?;
         let closed = curve(&errors, claim)?;
         let mut panel = setting.panel(problem.name.clone(), &errors, Some(propagated), Some(closed));
-        panel.x = crate::figure::Axis::linear("step t");
+        panel.x = Axis::linear("step t");
         panels.push(panel);
     }
     outcome.figures.push(Figure {
