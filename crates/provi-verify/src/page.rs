@@ -66,19 +66,24 @@ pub fn html(findings: &[Finding], command: &str) -> String {
         Block::Code(command.to_owned()),
     ];
     let rows = findings.iter().map(|f| {
-        let mut row =
-            vec![f.entry.key.to_owned(), f.verdict().to_string(), f.outcome.checks.len().to_string()];
-        row.extend(f.outcome.telling().map_or_else(|| vec![String::new(); 4], cells));
-        row
+        let telling = f.outcome.telling();
+        let used = telling.and_then(Check::ratio).map_or_else(String::new, number);
+        let place = telling.map_or_else(String::new, |c| c.name.clone());
+        let checks = f.outcome.checks.len().to_string();
+        vec![f.entry.key.to_owned(), f.verdict().to_string(), checks, used, place]
     });
     summary.push(Block::Table(Table {
-        columns: [
-            &[Column::words("key"), Column::words("verdict"), Column::numbers("checks")][..],
-            &columns(),
-        ]
-        .concat(),
+        columns: vec![
+            Column::words("key"),
+            Column::words("verdict"),
+            Column::numbers("checks"),
+            Column::numbers("used"),
+            Column::words("of the bound, at"),
+        ],
         rows: rows.collect(),
-        note: "The comparison shown is the one that uses most of its bound.".into(),
+        note: "The comparison shown is the one that uses most of its bound; slightly above 1, it is so within its \
+               confidence limit."
+            .into(),
     }));
     let mut sections = vec![Section { heading: "Verdicts".into(), blocks: summary }];
     for chapter in Chapter::ALL {

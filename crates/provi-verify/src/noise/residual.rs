@@ -70,8 +70,8 @@ pub(crate) fn smoothness(trial: &Trial) -> Result<Outcome> {
             x: Axis::linear("problem"),
             y: Axis::linear("‖∇²r‖/M"),
             series: vec![
+                Series::new("K", Mark::Points, 1, bound),
                 Series::new("found", Mark::Points, 0, found),
-                Series::new("K", Mark::Bound, 1, bound),
                 Series::new("the paper's 2M", Mark::Reference, 7, printed),
             ],
         }],

@@ -109,7 +109,7 @@ pub(crate) fn whiten(trial: &Trial) -> Result<Outcome> {
             curvature.condition().unwrap_or(f64::NAN)
         ),
         panels: vec![Panel {
-            title: "No coordinates beat H_lo^{-1/2}".into(),
+            title: "No coordinates beat those of H_lo".into(),
             x: Axis::log("size s of the perturbation"),
             y: Axis::log("provable condition number"),
             series: vec![

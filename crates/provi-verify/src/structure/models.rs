@@ -28,7 +28,7 @@ fn search(target: &dyn Target, low: &Matrix, high: Option<&Matrix>, count: u64) 
     let (mut least, mut most) = (f64::INFINITY, 0.0f64);
     let (mut below, mut above) = (f64::INFINITY, f64::INFINITY);
     // Without an upper bound the Hessian may grow exponentially.
-    let farthest = if high.is_some() { f64::INFINITY } else { 2.0 };
+    let farthest = if high.is_some() { f64::INFINITY } else { 1.0 };
     for k in 0..count {
         let scale = [0.0, 0.1, 1.0, 5.0, 40.0, 300.0f64][k as usize % 6].min(farthest);
         let z: Vec<f64> = normals(3000 + k, d).iter().map(|x| scale * x).collect();
@@ -86,10 +86,10 @@ pub(crate) fn curvature(trial: &Trial) -> Result<Outcome> {
             x: Axis::linear("model"),
             y: Axis::log("eigenvalues of ∇²V"),
             series: vec![
-                Series::new("found, largest", Mark::Points, 0, found_high),
-                Series::new("M", Mark::Bound, 0, claimed_high),
-                Series::new("found, least", Mark::Points, 1, found_low),
-                Series::new("μ", Mark::Bound, 1, claimed_low),
+                Series::new("M", Mark::Points, 1, claimed_high),
+                Series::new("largest found", Mark::Points, 0, found_high),
+                Series::new("μ", Mark::Points, 3, claimed_low),
+                Series::new("least found", Mark::Points, 2, found_low),
             ],
         }],
     });
@@ -160,7 +160,7 @@ pub(crate) fn linear_predictor(trial: &Trial) -> Result<Outcome> {
                 ));
             }
         }
-        let drawn = points.iter().filter(|p| p.0.abs() <= 6.0).step_by(4).copied().collect();
+        let drawn = points.iter().filter(|p| p.0.abs() <= 6.0).step_by(trial.effort(1, 4)).copied().collect();
         series.push(Series::new(family.name(), Mark::Measured, color, drawn));
     }
     series.push(Series::new("¼", Mark::Reference, 7, vec![(-6.0, 0.25), (6.0, 0.25)]));
