@@ -137,9 +137,9 @@ fn hierarchical(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
     Ok(())
 }
 
-/// (1−t)N(0,1) + tN(1/t, 1): TV to N(0,1) at most t, W₂² at least t(1/t)² − (t·1/t)·0 by the mean of squares.
+/// (1−t)N(0,1) + tN(1/t, 1) against N(0,1): an upper bound t of TV, and a lower bound of W₂, the difference of the
+/// norms in L², as E X² = 1 + t·t⁻².
 pub(super) fn mixture(t: f64) -> [f64; 2] {
-    // W₂ ≥ |‖X‖ − ‖Y‖| in L²: √(1 + 1/t) − 1, as E X² = 1 + t·t⁻².
     [t, (1.0 + 1.0 / t).sqrt() - 1.0]
 }
 

@@ -80,7 +80,7 @@ impl Path {
         }
     }
 
-    /// The measured curve with its confidence band.
+    /// The measured curve with its confidence band, cut at a fifth of the mean where that is wider.
     pub(crate) fn measured(&self, name: &str, color: usize) -> Series {
         let seen = || self.places.iter().filter(|(e, mean)| *e > 0.0 && mean.value > 0.0);
         let band = seen().map(|(e, m)| (*e, m.lower().max(0.2 * m.value), m.upper())).collect();
