@@ -40,7 +40,7 @@ pub(crate) struct VerifyArgs {
     /// Fewer runs, draws and steps, without the large data sets: seconds instead of minutes
     #[arg(long)]
     quick: bool,
-    /// Runs per curve [default: 100, or 32 if quick]
+    /// Runs per curve [default: 40, or 32 if quick]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..))]
     seeds: Option<u64>,
     /// Write index.html, README.md and the pictures to this folder

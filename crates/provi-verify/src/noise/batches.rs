@@ -63,7 +63,7 @@ fn over_batches<F: Space>(
     for batch in [1usize, 2, 4, 8, 16, 32, 64] {
         let noise = Noise { problem, kind, batch };
         let bound = bound(batch)?;
-        let mean = noise.measure::<F>(w.parameters(), &zero, trial.effort(500, 5000), 821)?;
+        let mean = noise.measure::<F>(w.parameters(), &zero, trial.effort(500, 2000), 821)?;
         outcome.check(Check::mean_at_most(
             format!("{}, {kind:?}, N = {batch}, at w*", problem.name),
             mean,

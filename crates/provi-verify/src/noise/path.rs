@@ -58,8 +58,9 @@ impl Noise<'_> {
         let star = F::of(&self.problem.star)?;
         let far = far_in_set::<F>(d, self.problem.smoothness);
         let zero = vec![0.0; star.parameters().len()];
-        // A gradient of a large problem costs more, and varies less.
-        let count = trial.effort(1000, if d > 10 { 1000 } else { 20_000 });
+        // A gradient of a large problem or of many draws costs more, and varies less.
+        let most = if d > 10 { 1000 } else { (20_000 / self.batch as u64).max(1000) };
+        let count = trial.effort(1000, most);
         let mut places = Vec::new();
         for (i, s) in PLACES.into_iter().enumerate() {
             let w = between(star.parameters(), &far, s);

@@ -5,15 +5,19 @@ use crate::outcome::{Check, Outcome};
 use crate::problems::{Problem, w2, w4};
 use crate::trial::Trial;
 use crate::walk::distance;
-use provi::{Gaussian, Method, Planner, Result, Seed, Symmetric, Target, Triangular};
+use provi::{Gaussian, Matrix, Method, Planner, Result, Seed, Symmetric, Target, Triangular};
 use rayon::prelude::*;
 
-/// P⁻¹(m, C) in the curvature coordinates PPᵀ = H_lo⁻¹, in the method's space.
-fn whitened(problem: &Problem, method: Method, q: &Gaussian<Triangular>) -> Result<Vec<f64>> {
+/// P⁻¹ of the curvature coordinates PPᵀ = H_lo⁻¹.
+fn inverse_coordinates(problem: &Problem) -> Matrix {
+    general_inverse(&cholesky(&inverse(&problem.curvature.lower().to_matrix(problem.dim()))))
+}
+
+/// P⁻¹(m, C), in the method's space.
+fn whitened(back: &Matrix, method: Method, q: &Gaussian<Triangular>) -> Result<Vec<f64>> {
     let d = q.dim();
-    let back = general_inverse(&cholesky(&inverse(&problem.curvature.lower().to_matrix(d))));
     let mean: Vec<f64> = (0..d).map(|i| dot(back.row(i), q.mean())).collect();
-    let white = Gaussian::<Triangular>::new(&mean, &pack(&product(&back, &q.factor_matrix())))?;
+    let white = Gaussian::<Triangular>::new(&mean, &pack(&product(back, &q.factor_matrix())))?;
     Ok(if crate::walk::is_symmetric(method) {
         let q: Gaussian<Symmetric> = white.to_symmetric()?;
         q.parameters().to_vec()
@@ -29,16 +33,17 @@ pub(crate) fn far_problems(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
     }
     let methods = [Method::ProxEnergy, Method::ProjEntropy, Method::ProjEntropyTriangular, Method::ProjStl];
     for (problem, steps) in [(w2()?, 300), (w4()?, 60)] {
+        let back = inverse_coordinates(&problem);
         for method in methods {
             let plan = Planner::new(method).to_steps(problem.target(), steps)?;
             let promise = plan.promise.value.unwrap_or(f64::INFINITY);
-            let goal = whitened(&problem, method, &problem.star)?;
+            let goal = whitened(&back, method, &problem.star)?;
             let target: &(dyn Target + Send + Sync) = problem.target.as_ref();
             let errors: Result<Vec<f64>> = (0..4u64)
                 .into_par_iter()
                 .map(|seed| {
                     let fit = plan.run_serial(target, Seed(seed), &mut provi::fit::Watch::default())?;
-                    let found = whitened(&problem, method, &fit.gaussian)?;
+                    let found = whitened(&back, method, &fit.gaussian)?;
                     Ok(distance(method, problem.dim(), &found, &goal))
                 })
                 .collect();

@@ -76,13 +76,13 @@ impl<'a> Setting<'a> {
 
     /// Runs: fewer where a step costs more.
     pub(crate) fn runs(&self, trial: &Trial) -> u64 {
-        let all = trial.runs(32, 100);
-        if self.problem.dim() > 10 { (all / 8).max(4) } else { all }
+        let all = trial.runs(32, 40);
+        if self.problem.dim() > 10 { (all / 4).max(4) } else { all }
     }
 
     /// Steps of one run.
     pub(crate) fn steps(&self, trial: &Trial) -> u64 {
-        trial.effort(2_000, if self.problem.dim() > 10 { 6_000 } else { 20_000 })
+        trial.effort(2_000, if self.problem.dim() > 10 { 4_000 } else { 10_000 })
     }
 
     /// Runs the schedule and holds every checkpoint against `claim`.
