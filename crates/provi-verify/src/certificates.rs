@@ -5,6 +5,7 @@
 
 mod audits;
 mod confidence;
+mod consequences;
 mod global;
 mod grid;
 mod line;
@@ -13,6 +14,7 @@ mod posterior;
 mod practice;
 
 pub(crate) use confidence::confidence;
+pub(crate) use consequences::{event, evidence_difference};
 pub(crate) use global::{evidence, gap, kl, moments};
 pub(crate) use grid::coverage;
 pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};

@@ -215,6 +215,20 @@ pub const ENTRIES: &[Entry] = &[
         0.5,
         certificates::moments,
     ),
+    entry(
+        "cert-event",
+        Chapter::Certificates,
+        "a log(a/P) + (1−a) log((1−a)/(1−P)) ≤ KL(q‖p) for the probabilities a, P of any event under q and the posterior",
+        0.3,
+        certificates::event,
+    ),
+    entry(
+        "evidence-difference",
+        Chapter::Certificates,
+        "l₁ − u₂ ≤ log p(x|1) − log p(x|2) ≤ u₁ − l₂ for proved intervals of the two log evidences",
+        0.001,
+        certificates::evidence_difference,
+    ),
     entry("cert-evidence", Chapter::Certificates, "−f ≤ log p(x) ≤ −f + ½F", 0.5, certificates::evidence),
     entry(
         "confidence",
