@@ -11,8 +11,7 @@ use std::f64;
 
 /// Every answer on the line through every ball whose hypotheses hold.
 fn cuts(trial: &Trial, mut see: impl FnMut(&str, &Answer<'_>, &Cut)) -> Result<()> {
-    let radii: &[f64] =
-        if trial.quick { &[2.5, 4.0, 6.0] } else { &[1.5, 2.0, 3.0, 4.0, 5.0, 7.0] };
+    let radii: &[f64] = if trial.quick { &[2.5, 4.0, 6.0] } else { &[1.5, 2.0, 3.0, 4.0, 5.0, 7.0] };
     on_the_line(trial, |answer| {
         for &radius in radii {
             if let Some(cut) = answer.cut(radius)? {
