@@ -14,7 +14,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test          format, lints, each feature alone, tests, documentation, examples, scalar kernels
+  test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels
   test --all    the same, then the heavy tier
   heavy         the heavy tier alone: benches compile in the bench profile; draws open in ArviZ
   arviz         its last step alone
@@ -65,6 +65,10 @@ fn test(run: &mut Run) -> Outcome {
         run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;
     }
     run.step("tests", |r| r.cargo(&["test", "--workspace", "--", "--quiet"]))?;
+    run.step("theory on trial: verify --quick", |r| {
+        let path = r.binaries.join("provi");
+        r.wait(Command::new(path).args(["verify", "--quick", "--quiet"]))
+    })?;
     run.step("documentation", |r| {
         let mut command = r.command(&["doc", "--workspace", "--no-deps", "--lib"]);
         r.wait(command.env("RUSTDOCFLAGS", "-D warnings"))

@@ -11,6 +11,7 @@ use crate::command::predict::PredictArgs;
 use crate::command::report::ReportArgs;
 use crate::command::sample::SampleArgs;
 use crate::command::summary::SummaryArgs;
+use crate::command::verify::VerifyArgs;
 use crate::options::ModelOptions;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as Group, Parser, Subcommand};
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
     Constants(Box<ConstantsArgs>),
+    /// Try every statement of the theory by experiment
+    Verify(VerifyArgs),
     /// What a word of the output means
     Explain(ExplainArgs),
     /// Completions for a shell

@@ -14,6 +14,7 @@ pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod summary;
+pub(crate) mod verify;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -63,5 +64,6 @@ pub(crate) fn execute(args: &Args) -> Result<Outcome> {
         Command::Explain(args) => explain::execute(args),
         Command::Completions(args) => Ok(completions::execute(args)),
         Command::Man(args) => man::execute(args),
+        Command::Verify(args) => verify::execute(args),
     }
 }

@@ -23,6 +23,7 @@ fn help_is_as_stored() {
         "report",
         "completions",
         "man",
+        "verify",
     ];
     for command in commands {
         let said = bench.provi(&[command, "--help"]).exits(0);

@@ -180,6 +180,30 @@ impl Chart {
         self
     }
 
+    /// The last line with long dashes.
+    pub fn dashed(mut self) -> Self {
+        if let Some(Layer::Line { look, .. }) = self.layers.last_mut() {
+            look.dash = Dash::Long;
+        }
+        self
+    }
+
+    /// The last line with dots.
+    pub fn dotted(mut self) -> Self {
+        if let Some(Layer::Line { look, .. }) = self.layers.last_mut() {
+            look.dash = Dash::Dotted;
+        }
+        self
+    }
+
+    /// The last line muted, as a guide for the eye.
+    pub fn muted(mut self) -> Self {
+        if let Some(Layer::Line { look, .. }) = self.layers.last_mut() {
+            *look = Look::guide();
+        }
+        self
+    }
+
     /// No legend; charts that stand together can share one [`Chart::key`].
     pub fn without_key(mut self) -> Self {
         self.keyed = false;
@@ -203,7 +227,7 @@ impl Chart {
 }
 
 /// Charts side by side, `columns` to a row, under the legend of the first if that has none drawn.
-pub(crate) fn grid(label: &str, charts: &[Chart], columns: usize) -> Scene {
+pub fn grid(label: &str, charts: &[Chart], columns: usize) -> Scene {
     let columns = columns.clamp(1, charts.len().max(1));
     let cell = charts.iter().fold((0.0f64, 0.0f64), |(w, h), c| (w.max(c.width), h.max(c.height)));
     let rows = charts.len().div_ceil(columns);

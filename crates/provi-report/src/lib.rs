@@ -37,7 +37,7 @@ mod svg;
 mod text;
 pub mod ticks;
 
-pub use chart::{Axis, Bar, Chart, Point, Span, WIDTH};
+pub use chart::{Axis, Bar, Chart, Point, Span, WIDTH, grid};
 pub use escape::escaped;
 pub use fit::{
     CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, Light, ModelFacts,

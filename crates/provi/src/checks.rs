@@ -130,7 +130,7 @@ fn histogram(seen: &[f64], replicates: &[&[f64]], whole: bool) -> Vec<Bin> {
         for &y in values {
             let place = ((y - low) / width).floor();
             // The largest value belongs to the last bin.
-            let place = if y >= high && y <= high { bins as f64 - 1.0 } else { place };
+            let place = if (y - high).abs() <= 0.0 { bins as f64 - 1.0 } else { place };
             if place >= 0.0 && place < bins as f64 {
                 counts[place as usize] += 1.0;
             }
@@ -178,6 +178,9 @@ fn wilson(successes: f64, trials: f64) -> (f64, f64) {
     ((center - half).max(0.0), (center + half).min(1.0))
 }
 
+/// A number that sums up some responses.
+type Summary<'a> = &'a dyn Fn(&[f64]) -> f64;
+
 /// Mean, deviation, largest value and, for counts, the share of zeros.
 fn statistics(seen: &[f64], replicates: &[&[f64]], whole: bool, binary: bool) -> Vec<Statistic> {
     let mean = |y: &[f64]| y.iter().sum::<f64>() / y.len() as f64;
@@ -187,14 +190,14 @@ fn statistics(seen: &[f64], replicates: &[&[f64]], whole: bool, binary: bool) ->
     };
     let largest = |y: &[f64]| y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let zeros = |y: &[f64]| y.iter().filter(|x| x.abs() < 0.5).count() as f64 / y.len() as f64;
-    let mut all: Vec<(&str, &dyn Fn(&[f64]) -> f64)> = vec![("mean", &mean)];
+    let mut all: Vec<(&str, Summary<'_>)> = vec![("mean", &mean)];
     if !binary {
-        all.extend([("standard deviation", &sd as &dyn Fn(&[f64]) -> f64), ("largest", &largest)]);
+        all.extend([("standard deviation", &sd as Summary<'_>), ("largest", &largest)]);
     }
     if whole && !binary {
         all.push(("share of zeros", &zeros));
     }
-    let row = |(name, f): (&str, &dyn Fn(&[f64]) -> f64)| Statistic {
+    let row = |(name, f): (&str, Summary<'_>)| Statistic {
         name: name.to_owned(),
         observed: f(seen),
         replicated: quantiles(replicates.iter().map(|y| f(y)).collect()),

@@ -1,0 +1,189 @@
+//! `provi verify`: the ledger on trial.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args as Group;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use indicatif::{ProgressBar, ProgressStyle};
+use provi_verify::outcome::Verdict;
+use provi_verify::{ENTRIES, Entry, Finding, Trial, find, page};
+
+use super::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::columns::{Columns, Side};
+use crate::output::style;
+
+const VERIFY: &str = "\
+Every statement of the ledger (docs/theory.md) has an experiment: measured
+numbers beside the claimed ones, and a verdict. VIOLATED: a one-sided confidence
+limit lies beyond the bound, six standard errors, a false alarm of 1e-9 a check.
+tight: a measurement reaches half of its bound or more. holds: neither. Seeds
+are fixed. Exit status 1: something is violated.
+
+Examples:
+  provi verify --quick
+  provi verify recursion noise-stl
+  provi verify --all --out evidence";
+
+#[derive(Debug, Group)]
+#[command(after_help = VERIFY)]
+pub(crate) struct VerifyArgs {
+    /// The statements to try, by their keys [default: all]
+    #[arg(value_name = "KEY", conflicts_with = "all", value_parser = keys(), hide_possible_values = true)]
+    keys: Vec<Entry>,
+    /// Every statement
+    #[arg(long)]
+    all: bool,
+    /// Fewer runs, draws and steps, without the large data sets: seconds instead of minutes
+    #[arg(long)]
+    quick: bool,
+    /// Runs per curve [default: 40, or 32 if quick]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..))]
+    seeds: Option<u64>,
+    /// Write index.html, README.md and the pictures to this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// No progress, only the result
+    #[arg(long)]
+    quiet: bool,
+    /// Make the claims of this key wrong, to see that it shows
+    #[arg(long, value_name = "KEY", hide = true, value_parser = keys(), hide_possible_values = true)]
+    plant: Option<Entry>,
+}
+
+fn keys() -> impl TypedValueParser<Value = Entry> {
+    // Every possible value is a key, so that none is lost here.
+    PossibleValuesParser::new(ENTRIES.iter().map(|e| e.key)).map(|key| find(&key).unwrap_or(ENTRIES[0]))
+}
+
+pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
+    let wanted: Vec<Entry> = ENTRIES
+        .iter()
+        .filter(|e| args.keys.is_empty() || args.keys.iter().any(|k| k.key == e.key))
+        .copied()
+        .collect();
+    let trial = Trial::new(args.quick, args.seeds);
+    // A bar on a terminal, a line for each statement elsewhere.
+    let lines = !args.quiet && !std::io::stderr().is_terminal();
+    let bar = progress(args.quiet || lines, wanted.len());
+    let mut findings = Vec::new();
+    for entry in &wanted {
+        bar.set_message(entry.key);
+        let planted = args.plant.is_some_and(|p| p.key == entry.key);
+        let finding = entry.run(trial, planted)?;
+        if lines {
+            let seconds = finding.time.as_secs_f64();
+            eprintln!(
+                "{} of {}  {}: {}, {seconds:.1} s",
+                findings.len() + 1,
+                wanted.len(),
+                entry.key,
+                finding.verdict()
+            );
+        }
+        findings.push(finding);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let mut text = table(&findings);
+    if let Some(dir) = &args.out {
+        for file in page::files(&findings, &command(args)) {
+            write(dir, &file.name, &file.text)?;
+        }
+        text.push_str(&format!("\nwrote {}\n", dir.join("index.html").display()));
+    }
+    Ok(Outcome { text, proved: findings.iter().all(|f| f.verdict() != Verdict::Violated) })
+}
+
+fn progress(hidden: bool, entries: usize) -> ProgressBar {
+    if hidden {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(entries as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos} of {len}  {msg}  {elapsed}") {
+        bar.set_style(style.progress_chars("━╸ "));
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn table(findings: &[Finding]) -> String {
+    let heading = [
+        ("key", Side::Left),
+        ("verdict", Side::Left),
+        ("checks", Side::Right),
+        ("used", Side::Right),
+        ("of the bound, at", Side::Left),
+    ];
+    let mut columns = Columns::new(&heading);
+    columns.bold_heading(style::bold());
+    for f in findings {
+        let telling = f.outcome.telling();
+        let used = telling.and_then(|c| c.ratio()).map_or_else(String::new, percent);
+        let name = telling.map_or_else(String::new, |c| c.name.clone());
+        columns.push(vec![
+            f.entry.key.to_owned(),
+            f.verdict().to_string(),
+            f.outcome.checks.len().to_string(),
+            used,
+            name,
+        ]);
+    }
+    let violated: Vec<&Finding> = findings.iter().filter(|f| f.verdict() == Verdict::Violated).collect();
+    let mut text = columns.render();
+    for f in &violated {
+        text.push_str(&format!("\n{}: {}\n", f.entry.key, f.entry.null));
+        for c in f.outcome.checks.iter().filter(|c| c.is_violated()).take(5) {
+            text.push_str(&format!(
+                "  {}: measured {:e}, confidence limit {:e}, claimed {:e}\n",
+                c.name, c.measured, c.limit, c.bound
+            ));
+        }
+    }
+    let checks: usize = findings.iter().map(|f| f.outcome.checks.len()).sum();
+    text.push_str(&format!(
+        "\n{} statements, {checks} checks: {}\n",
+        findings.len(),
+        if violated.is_empty() {
+            "nothing violated".to_owned()
+        } else {
+            format!("{} VIOLATED", violated.len())
+        }
+    ));
+    text
+}
+
+fn percent(ratio: f64) -> String {
+    if ratio >= 0.01 { format!("{:.0}%", 100.0 * ratio) } else { format!("{:.0e}", ratio) }
+}
+
+/// The command that makes the same evidence.
+fn command(args: &VerifyArgs) -> String {
+    let mut out = String::from("provi verify");
+    if args.keys.is_empty() {
+        out.push_str(" --all");
+    }
+    for entry in &args.keys {
+        out.push_str(&format!(" {}", entry.key));
+    }
+    if args.quick {
+        out.push_str(" --quick");
+    }
+    if let Some(seeds) = args.seeds {
+        out.push_str(&format!(" --seeds {seeds}"));
+    }
+    if let Some(dir) = &args.out {
+        out.push_str(&format!(" --out {}", dir.display()));
+    }
+    out
+}
+
+fn write(dir: &Path, name: &str, text: &str) -> Result<()> {
+    let path = dir.join(name);
+    fs::create_dir_all(dir)
+        .and_then(|()| fs::write(&path, text))
+        .map_err(|error| Failure::Write { path, reason: error.to_string() })
+}

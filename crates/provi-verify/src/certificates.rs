@@ -1,0 +1,21 @@
+//! What is certified about an answer, against the truth.
+//!
+//! On the line every number is an integral, so that nothing is left but the theorem; in more dimensions posteriors that
+//! factorise after a hidden rotation are audited from draws, as users meet them.
+
+mod audits;
+mod confidence;
+mod consequences;
+mod global;
+mod grid;
+mod line;
+mod local;
+mod posterior;
+mod practice;
+
+pub(crate) use confidence::confidence;
+pub(crate) use consequences::{event, evidence_difference};
+pub(crate) use global::{evidence, gap, kl, moments};
+pub(crate) use grid::coverage;
+pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};
+pub(crate) use practice::{auto, estimate};

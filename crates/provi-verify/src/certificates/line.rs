@@ -1,0 +1,207 @@
+//! An answer q = N(m, s²) on the line, with every number of its certificate by quadrature.
+//!
+//! x = (z − m)/s, U(x) = V(m + sx), s̃ = U'(x) − x, D = U − ½x² − ½ log 2π − log s.
+
+use super::posterior::{Line, Truth};
+use crate::space::objective;
+use provi::solve::Solver;
+use provi::target::{Family, Glm, LocalCurvature};
+use provi::theory::certificate::{Ball, Outside};
+use provi::{Gaussian, Result, Target, Triangular};
+use std::f64::consts::{PI, SQRT_2};
+
+/// One posterior on the line and the library's model of it.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) line: Line,
+    pub(crate) truth: Truth,
+    pub(crate) target: Glm,
+    pub(crate) best: Gaussian<Triangular>,
+}
+
+/// An answer to it.
+pub(crate) struct Answer<'a> {
+    pub(crate) name: String,
+    pub(crate) case: &'a Case,
+    pub(crate) q: Gaussian<Triangular>,
+    m: f64,
+    s: f64,
+    /// f(q), and f(q*).
+    pub(crate) f: f64,
+    pub(crate) best: f64,
+    /// s²H_lo and s²H_hi.
+    pub(crate) low: f64,
+    pub(crate) high: Option<f64>,
+    /// E_q s̃².
+    pub(crate) square: f64,
+    /// TV(q, p).
+    pub(crate) variation: f64,
+    reach: f64,
+}
+
+/// The answer seen through the ball |x| ≤ R.
+pub(crate) struct Cut {
+    pub(crate) ball: Ball,
+    /// s²H_R.
+    pub(crate) low: f64,
+    /// ∫_{Bᶜ}|x|^j dp/p(B).
+    pub(crate) beyond: [f64; 3],
+    /// E_{q_B}D.
+    pub(crate) value: f64,
+    /// J − αf, where it is known.
+    pub(crate) excess: f64,
+}
+
+/// ∫g over [a, b] by Simpson's rule.
+fn simpson(a: f64, b: f64, n: usize, g: impl Fn(f64) -> f64) -> f64 {
+    let h = (b - a) / (2 * n) as f64;
+    let weight = |i: usize| if i == 0 || i == 2 * n { 1.0 } else { 2.0 + 2.0 * (i % 2) as f64 };
+    (0..=2 * n).map(|i| weight(i) * g(a + h * i as f64)).sum::<f64>() * h / 3.0
+}
+
+fn normal(x: f64) -> f64 {
+    (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
+}
+
+/// The posteriors on the line: three families, few and many rows, weak and strong priors.
+pub(crate) fn cases(quick: bool) -> Result<Vec<Case>> {
+    let mut out = Vec::new();
+    let rows: &[usize] = if quick { &[5, 60] } else { &[5, 20, 100] };
+    let precisions: &[f64] = if quick { &[1.0] } else { &[0.1, 1.0, 10.0] };
+    for (k, &rows) in rows.iter().enumerate() {
+        for (j, &precision) in precisions.iter().enumerate() {
+            let key = 20_000 + 100 * k as u64 + 10 * j as u64;
+            for (family, scale) in
+                [(Family::Gaussian { noise_sd: 1.5 }, 1.0), (Family::Bernoulli, 1.0), (Family::Poisson, 0.5)]
+            {
+                let line = Line::random(family, key, rows, precision, scale);
+                let name = format!("{} N = {rows}, λ = {precision}", family.name());
+                let target = line.target()?;
+                let best = Solver::default().run(&target)?.gaussian;
+                out.push(Case { name, truth: line.truth(), line, target, best });
+            }
+        }
+    }
+    Ok(out)
+}
+
+impl Case {
+    /// The best answer, the Laplace approximation, and worse ones.
+    pub(crate) fn answers(&self) -> Result<Vec<Answer<'_>>> {
+        let (m, s) = (self.best.mean()[0], self.best.factor()[0]);
+        let mode = self.line.mode();
+        let laplace = self.line.potential(mode)[2].powf(-0.5);
+        [
+            ("best", m, s),
+            ("Laplace", mode, laplace),
+            ("shifted", m + 0.7 * s, s),
+            ("wide", m, 1.5 * s),
+            ("narrow", m - 0.2 * s, 0.6 * s),
+        ]
+        .into_iter()
+        .map(|(name, m, s)| self.answer(name, m, s))
+        .collect()
+    }
+
+    fn answer(&self, name: &str, m: f64, s: f64) -> Result<Answer<'_>> {
+        let q = Gaussian::<Triangular>::new(&[m], &[s])?;
+        let curvature = self.target.curvature()?;
+        let scaled = |h: f64| s * s * h;
+        let low = curvature.as_ref().map_or(f64::NAN, |c| scaled(c.lower().to_matrix(1)[(0, 0)]));
+        let high = curvature.as_ref().and_then(|c| c.upper()).map(|h| scaled(h.to_matrix(1)[(0, 0)]));
+        let mut out = Answer {
+            name: format!("{}, {name}", self.name),
+            case: self,
+            f: objective(&self.target, &q)?,
+            best: objective(&self.target, &self.best)?,
+            q,
+            m,
+            s,
+            low,
+            high,
+            square: 0.0,
+            variation: 0.0,
+            reach: (self.truth.mean - m).abs() / s + 12.0 * self.truth.sd / s,
+        };
+        out.square = simpson(-9.5, 9.5, 400, |x| normal(x) * out.residual(x).powi(2));
+        let wide = out.reach.max(9.5);
+        out.variation = 0.5 * simpson(-wide, wide, 2000, |x| (out.density(x) - normal(x)).abs());
+        Ok(out)
+    }
+}
+
+impl Answer<'_> {
+    /// s̃(x).
+    pub(crate) fn residual(&self, x: f64) -> f64 {
+        self.s * self.case.line.potential(self.m + self.s * x)[1] - x
+    }
+
+    /// D(x).
+    fn log_ratio(&self, x: f64) -> f64 {
+        self.case.line.potential(self.m + self.s * x)[0] - 0.5 * x * x - 0.5 * (2.0 * PI).ln() - self.s.ln()
+    }
+
+    /// The posterior's density in x.
+    fn density(&self, x: f64) -> f64 {
+        (-self.case.line.potential(self.m + self.s * x)[0] - self.case.truth.log_evidence + self.s.ln()).exp()
+    }
+
+    /// KL(q‖p).
+    pub(crate) fn kl(&self) -> f64 {
+        self.f + self.case.truth.log_evidence
+    }
+
+    /// P(x > c) under the posterior and under q.
+    pub(crate) fn masses_above(&self, c: f64) -> [f64; 2] {
+        let end = self.reach.max(9.5).max(c + 1.0);
+        [simpson(c, end, 2000, |x| self.density(x)), 0.5 * libm::erfc(c / SQRT_2)]
+    }
+
+    /// |E_p x|, the error of the mean in units of s.
+    pub(crate) fn mean_error(&self) -> f64 {
+        ((self.case.truth.mean - self.m) / self.s).abs()
+    }
+
+    /// |sd_p x − 1|.
+    pub(crate) fn sd_error(&self) -> f64 {
+        (self.case.truth.sd / self.s - 1.0).abs()
+    }
+
+    /// The ball of radius R, where its hypotheses hold.
+    pub(crate) fn cut(&self, radius: f64) -> Result<Option<Cut>> {
+        let Some(local) = self.case.target.local_curvature(&self.q)? else { return Ok(None) };
+        let scale = self.s * self.s;
+        let steps = 40;
+        let radii: Vec<f64> = (0..=steps).map(|i| radius * f64::from(i) / f64::from(steps)).collect();
+        let least: Result<Vec<f64>> =
+            radii.iter().map(|&r| Ok(scale * LocalCurvature::bounds(local.as_ref(), r)?.0[(0, 0)])).collect();
+        let least = least?;
+        let low = least[least.len() - 1];
+        let Some(outside) = Outside::new(1, &radii, &least, self.residual(0.0).abs()) else {
+            return Ok(None);
+        };
+        let alpha = libm::erfc(radius / SQRT_2);
+        let alpha2 = alpha + 2.0 * radius * normal(radius);
+        let inside =
+            |g: &dyn Fn(f64) -> f64| simpson(-radius, radius, 200, |x| normal(x) * g(x)) / (1.0 - alpha);
+        let held = simpson(-radius, radius, 200, |x| self.density(x));
+        let beyond = [0, 1, 2].map(|j| {
+            let g = |x: f64| x.abs().powi(j) * self.density(x);
+            if self.reach > radius {
+                (simpson(radius, self.reach, 400, g) + simpson(-self.reach, -radius, 400, g)) / held
+            } else {
+                0.0
+            }
+        });
+        let ball = Ball { fisher: inside(&|x| self.residual(x).powi(2)) / low, outside, alpha, alpha2 };
+        let excess = match (self.high, self.case.target.expectations()) {
+            (Some(high), _) => ball.excess_from_upper_curvature(self.log_ratio(0.0) - self.f, high, 1),
+            (None, Some(expectations)) => match expectations.tail_integral(&self.q, radius)? {
+                Some(tail) => tail + ball.weigh_outside(-self.f),
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some(Cut { ball, low, beyond, value: inside(&|x| self.log_ratio(x)), excess }))
+    }
+}

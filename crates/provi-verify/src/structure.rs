@@ -1,0 +1,9 @@
+//! What is known of ∇²V, and what follows for the objective, its minimiser and its coordinates.
+
+mod coordinates;
+mod minimiser;
+mod models;
+
+pub(crate) use coordinates::whiten;
+pub(crate) use minimiser::structure;
+pub(crate) use models::{curvature, hierarchical, linear_predictor};
