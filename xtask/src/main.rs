@@ -1,6 +1,7 @@
 //! The project's commands: `cargo xtask test` checks everything, `cargo xtask test --all` a little more.
 
 mod arviz;
+mod pages;
 
 use std::env;
 use std::error::Error;
@@ -16,8 +17,8 @@ usage: cargo xtask <command>
 
   test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone: benches compile in the bench profile; draws open in ArviZ
-  arviz         its last step alone
+  heavy         the heavy tier alone: benches compile in the bench profile; draws open in ArviZ; pages in a browser
+  arviz, pages  these steps alone
 
 The ArviZ check uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
 PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped.";
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         ["test"] => test(&mut run),
         ["test", "--all"] => test(&mut run).and_then(|()| heavy(&mut run)),
         ["heavy"] => heavy(&mut run),
+        ["pages"] => run.step("pages in a browser", pages::check),
         ["arviz"] => run.step("draws open in ArviZ", arviz::check),
         _ => return fail(USAGE),
     };
@@ -89,7 +91,8 @@ fn test(run: &mut Run) -> Outcome {
 
 fn heavy(run: &mut Run) -> Outcome {
     run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
-    run.step("draws open in ArviZ", arviz::check)
+    run.step("draws open in ArviZ", arviz::check)?;
+    run.step("pages in a browser", pages::check)
 }
 
 /// One run of a command: where things are, and how it goes.
