@@ -3,9 +3,11 @@
 mod data;
 mod prior;
 mod scales;
+mod warnings;
 
 pub(crate) use data::Data;
 pub(crate) use scales::{Origin, Scale};
+pub(crate) use warnings::warnings;
 
 use provi::target::{Family, Glm};
 use provi::{Design, Gaussian, Target};
@@ -103,8 +105,7 @@ impl Model {
         }
         let (target, scales) = scales::choose(target, scales)?;
         let recipe = frame.recipe().clone();
-        let mut warnings: Vec<String> = frame.warnings.iter().map(ToString::to_string).collect();
-        warnings.extend(independent_effects(&frame.groups));
+        let warnings = warnings(&frame)?;
         Ok(Self {
             family: target.family(),
             family_chosen,
@@ -217,15 +218,4 @@ fn family(options: &ModelOptions, frame: &ModelFrame, table: &str) -> Result<(Fa
 fn is_binary(response: &[f64]) -> bool {
     let all = |low: f64| response.iter().all(|&y| y.total_cmp(&low).is_eq() || y.total_cmp(&1.0).is_eq());
     all(0.0) || all(-1.0)
-}
-
-/// What is left out of a group term with several columns.
-fn independent_effects(groups: &[GroupTerm]) -> impl Iterator<Item = String> {
-    groups.iter().filter(|group| group.correlated && group.columns.len() > 1).map(|group| {
-        let factor = group.factors.join(":");
-        format!(
-            "the effects of one `{factor}` are independent a priori, as `||` would say: no correlation between {} is modelled",
-            group.columns.join(" and ")
-        )
-    })
 }

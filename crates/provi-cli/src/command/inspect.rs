@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args as Group;
-use provi::separation::{Separation, separation};
 use provi_table::{
-    ColumnKind, ColumnSummary, Contents, Formula, FrameOptions, INTERCEPT, Missing, ModelFrame, Table,
-    TableSummary,
+    ColumnKind, ColumnSummary, Contents, Formula, FrameOptions, Missing, ModelFrame, Table, TableSummary,
 };
 use serde::Serialize;
 
@@ -111,52 +109,14 @@ fn column_warnings(column: &ColumnSummary) -> Vec<String> {
     out
 }
 
-/// Collinearity and separation of one model, and what its frame says.
+/// What a fit of this model would say, and the rows it would leave out.
 fn model_warnings(frame: &ModelFrame) -> Result<Vec<String>> {
-    let mut out: Vec<String> = frame.warnings.iter().map(ToString::to_string).collect();
+    let mut out = model::warnings(frame)?;
     if frame.dropped.rows > 0 {
-        out.push(format!(
-            "{} row(s) have missing values in columns in use, and would be dropped",
-            frame.dropped.rows
-        ));
-    }
-    for found in frame.collinearity().dependences {
-        let others: Vec<String> = found.others.iter().map(|(name, _)| format!("`{name}`")).collect();
-        let how = if found.exact { "is a combination of" } else { "is nearly a combination of" };
-        out.push(format!(
-            "`{}` {how} {}: the data cannot tell their effects apart, only the prior does",
-            found.column,
-            others.join(", ")
-        ));
-    }
-    if frame.trials.is_none() && is_binary(&frame.response) {
-        let design = model::design(&frame.design)?;
-        let names = |columns: &[usize]| -> String {
-            let others = columns.iter().filter(|&&j| frame.names[j] != INTERCEPT || columns.len() == 1);
-            let names: Vec<String> = others.take(5).map(|&j| format!("`{}`", frame.names[j])).collect();
-            names.join(", ")
-        };
-        match separation(&design, &frame.response)? {
-            Separation::None => {}
-            Separation::Complete { columns } => out.push(format!(
-                "`{}` is separated by {}: a combination of columns predicts every row, and the size of its \
-                 coefficients will be the prior's alone",
-                frame.response_name,
-                names(&columns)
-            )),
-            Separation::Quasi { columns } => out.push(format!(
-                "`{}` seems nearly separated by {}: the likelihood grows without end, and the size of those \
-                 coefficients will be the prior's",
-                frame.response_name,
-                names(&columns)
-            )),
-        }
+        let rows = frame.dropped.rows;
+        out.push(format!("{rows} row(s) have missing values in columns in use, and would be dropped"));
     }
     Ok(out)
-}
-
-fn is_binary(response: &[f64]) -> bool {
-    response.iter().all(|y| y.abs() <= 0.0 || (y - 1.0).abs() <= 0.0)
 }
 
 /// Each binary column as the response of all other numbers.
