@@ -232,9 +232,9 @@ fn a_run_file_makes_the_same_fit_again_and_refuses_other_data() {
 #[test]
 fn a_fit_that_was_stopped_goes_on() {
     let bench = bench();
-    let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "400000", "--quiet"];
+    let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "100000", "--quiet"];
     bench.provi(&[&["fit"], &planned[..], &["--out", "whole.fit"]].concat()).exits(0);
-    let stopped = [&["fit"], &planned[..], &["--out", "v.fit", "--time-limit", "0.02"]].concat();
+    let stopped = [&["fit"], &planned[..], &["--out", "v.fit", "--time-limit", "0.005"]].concat();
     let said = bench.provi(&stopped).exits(0);
     assert!(said.stdout.contains("to go on: provi fit --resume v.fit"), "{}", said.stdout);
     assert!(bench.path("v.fit/checkpoint.bin").exists());
@@ -247,7 +247,7 @@ fn a_fit_that_was_stopped_goes_on() {
     assert_eq!(means("v.fit"), means("whole.fit"));
     assert!(!bench.path("v.fit/checkpoint.bin").exists());
     let log = std::fs::read_to_string(bench.path("v.fit/log.txt")).unwrap();
-    assert!(log.contains("stopped early") && log.contains("finished after 400000 steps"), "{log}");
+    assert!(log.contains("stopped early") && log.contains("finished after 100000 steps"), "{log}");
     refused(&bench, "error-resume-finished", &["fit", "--resume", "v.fit"]);
     refused(&bench, "error-resume-nothing", &["fit", "--resume", "nowhere"]);
     std::fs::write(bench.path("whole.fit/checkpoint.bin"), b"provi-checkpt/1\nhalf").unwrap();
@@ -366,7 +366,7 @@ fn a_full_disk_is_said_and_leaves_what_was_there() {
 #[test]
 fn a_run_that_is_killed_can_go_on() {
     let bench = bench();
-    let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "300000"];
+    let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "100000"];
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_provi"))
         .args([&["fit"], &planned[..], &["--out", "v.fit", "--quiet"]].concat())
         .current_dir(bench.dir.path())
