@@ -3,6 +3,9 @@
 use crate::figure::{Axis, Figure, Mark, Panel, Scale};
 use provi_report::{Chart, Point, Scene, grid};
 
+/// More points than this are drawn small, and without a text each.
+const MANY: usize = 80;
+
 impl Figure {
     /// All panels in one drawing.
     pub fn scene(&self) -> Scene {
@@ -32,6 +35,7 @@ impl Panel {
                 Mark::Bound => chart.line(name, &series.points).dashed(),
                 Mark::SecondBound => chart.line(name, &series.points).dotted(),
                 Mark::Reference => chart.line(name, &series.points).muted(),
+                Mark::Points if series.points.len() > MANY => chart.cloud(name, &series.points),
                 Mark::Points => {
                     let points = series.points.iter().map(|&(x, y)| Point { x, y, ..Point::default() });
                     chart.points(name, points.collect())
