@@ -17,6 +17,11 @@ impl Figure {
         let charts: Vec<Chart> = self.panels.iter().map(|p| p.chart().sized(width, height)).collect();
         grid(&self.caption, &charts, columns)
     }
+
+    /// Each panel for itself, for a page that puts them side by side where there is room.
+    pub fn scenes(&self) -> Vec<Scene> {
+        self.panels.iter().map(|p| p.chart().sized(540.0, 380.0).scene()).collect()
+    }
 }
 
 impl Panel {
