@@ -3,6 +3,9 @@
 use crate::figure::{Axis, Figure, Mark, Panel, Scale};
 use provi_report::{Chart, Point, Scene, grid};
 
+/// More points than this are drawn small, and without a text each.
+const MANY: usize = 80;
+
 impl Figure {
     /// All panels in one drawing.
     pub fn scene(&self) -> Scene {
@@ -13,6 +16,11 @@ impl Figure {
         };
         let charts: Vec<Chart> = self.panels.iter().map(|p| p.chart().sized(width, height)).collect();
         grid(&self.caption, &charts, columns)
+    }
+
+    /// Each panel for itself, for a page that puts them side by side where there is room.
+    pub fn scenes(&self) -> Vec<Scene> {
+        self.panels.iter().map(|p| p.chart().sized(540.0, 380.0).scene()).collect()
     }
 }
 
@@ -32,6 +40,7 @@ impl Panel {
                 Mark::Bound => chart.line(name, &series.points).dashed(),
                 Mark::SecondBound => chart.line(name, &series.points).dotted(),
                 Mark::Reference => chart.line(name, &series.points).muted(),
+                Mark::Points if series.points.len() > MANY => chart.cloud(name, &series.points),
                 Mark::Points => {
                     let points = series.points.iter().map(|&(x, y)| Point { x, y, ..Point::default() });
                     chart.points(name, points.collect())

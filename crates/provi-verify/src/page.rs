@@ -153,7 +153,8 @@ fn statement(finding: &Finding) -> Vec<Block> {
         meaning: format!("Null hypothesis: {}.", finding.entry.null),
     }];
     for figure in &finding.outcome.figures {
-        out.push(Block::figure(figure.scene(), figure.caption.clone()));
+        let (scenes, caption) = (figure.scenes(), figure.caption.clone());
+        out.push(Block::Figure { scenes, key: None, caption });
     }
     if !finding.outcome.notes.is_empty() {
         out.push(Block::List(finding.outcome.notes.clone()));

@@ -38,11 +38,15 @@ pub(crate) fn event(trial: &Trial) -> Result<Outcome> {
         }
         Ok(())
     })?;
+    let mut panel = scatter("Probabilities of events", "", points, 0);
+    panel.x = Axis::log("divergence of the two coins, nats");
+    panel.y = Axis::log("KL(q‖p), nats");
+    panel.series[1].name = "equality".into();
     outcome.figures.push(Figure {
         name: "cert-event".into(),
         caption: "Events {x > c} on the line: the divergence of the two coins, q's and the posterior's, against KL(q‖p)."
             .into(),
-        panels: vec![scatter("Probabilities of events", "divergence, nats", points, 0)],
+        panels: vec![panel],
     });
     Ok(outcome)
 }
