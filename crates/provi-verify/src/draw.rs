@@ -20,7 +20,9 @@ impl Figure {
 
     /// Each panel for itself, for a page that puts them side by side where there is room.
     pub fn scenes(&self) -> Vec<Scene> {
-        self.panels.iter().map(|p| p.chart().sized(540.0, 380.0).scene()).collect()
+        // Two beside one another fill a column of text at nearly their own size.
+        let (width, height) = if self.panels.len() > 1 { (400.0, 340.0) } else { (540.0, 380.0) };
+        self.panels.iter().map(|p| p.chart().sized(width, height).scene()).collect()
     }
 }
 

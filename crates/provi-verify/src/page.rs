@@ -153,8 +153,12 @@ fn statement(finding: &Finding) -> Vec<Block> {
         meaning: format!("Null hypothesis: {}.", finding.entry.null),
     }];
     for figure in &finding.outcome.figures {
-        let (scenes, caption) = (figure.scenes(), figure.caption.clone());
-        out.push(Block::Figure { scenes, key: None, caption });
+        let scenes = figure.scenes();
+        let rows = scenes.len().div_ceil(2);
+        for (i, row) in scenes.chunks(2).enumerate() {
+            let caption = if i + 1 == rows { figure.caption.clone() } else { String::new() };
+            out.push(Block::Figure { scenes: row.to_vec(), key: None, caption });
+        }
     }
     if !finding.outcome.notes.is_empty() {
         out.push(Block::List(finding.outcome.notes.clone()));
