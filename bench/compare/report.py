@@ -139,7 +139,7 @@ def page(results):
         "without anything of provi, computes every gap. provi runs before, between and after the others and its times are medians",
         "over those rounds, each with a seed of its own; the others run once, so their times are good to a factor of 1.5.",
         "provi has one setting. The others have their defaults and settings chosen by hand, called tuned: for Adam on W1, W2 and W4 from",
-        "two or three tries with the exact gap in sight, for Adam on W3 and W5 carried over untried. A better search may find faster",
+        "one to three tries with the exact gap in sight, for Adam on W3 and W5 carried over untried. A better search may find faster",
         "ones. `--first N` runs the first N settings of each workload, mostly tuned ones, and leaves out the rest, most defaults too.",
         "",
         "```sh",

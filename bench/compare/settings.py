@@ -1,6 +1,6 @@
 """Which package runs with which setting on which workload.
 
-Each package has its defaults, and settings chosen by hand that are labelled tuned: Adam on W1, W2 and W4 from two or three
+Each package has its defaults, and settings chosen by hand that are labelled tuned: Adam on W1, W2 and W4 from one to three
 tries with the exact gap in sight, Adam on W3 and W5 carried over untried. `seconds` are processor seconds; `chunk` the
 steps between the first looks.
 """

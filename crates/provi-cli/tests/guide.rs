@@ -1,7 +1,7 @@
 //! Every command of the guide, run as written; `PROVI_BLESS=1` writes what it says into the chapter.
 //!
 //! In a block of kind `console`, a line that begins with `$ ` is a command and what follows is its output; `…` alone stands
-//! for any number of lines. `status=N` after the kind is the exit status of the last command, 0 otherwise.
+//! for any number of lines. A block of kind `toml` is a run file. `status=N` after the kind is the exit status of the last command, 0 otherwise.
 
 mod common;
 
@@ -90,6 +90,13 @@ fn run(chapter: &Path) -> String {
     let (mut out, mut lines) = (Vec::new(), text.lines());
     while let Some(line) = lines.next() {
         out.push(line.to_owned());
+        if line == "```toml" {
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            bench.write("guide.toml", &block.join("\n")).provi(&["fit", "--config", "guide.toml", "--quiet"]).exits(0);
+            out.extend(block.into_iter().chain(["```"]).map(str::to_owned));
+            continue;
+        }
+        assert_ne!(line, "```sh", "a command of {} is not run; say `console`", chapter.display());
         let Some(kind) = line.strip_prefix("```console") else { continue };
         let status: i32 = kind.trim().strip_prefix("status=").map_or(0, |n| n.parse().unwrap());
         let mut steps: Vec<Step> = Vec::new();
@@ -123,7 +130,6 @@ fn every_command_of_the_guide_says_what_the_guide_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut chapters: Vec<PathBuf> =
         std::fs::read_dir(root.join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    chapters.push(root.join("README.md"));
     chapters.sort();
     for chapter in chapters.iter().filter(|path| path.extension().is_some_and(|e| e == "md")) {
         let (written, found) = (std::fs::read_to_string(chapter).unwrap(), run(chapter));
