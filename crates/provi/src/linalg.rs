@@ -3,6 +3,10 @@
 //! Symmetric matrices are stored in full; every product runs on one thread, so its bits do not depend on
 //! the machine's core count.
 
+mod packed;
+
+pub(crate) use packed::PackedCholesky;
+
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, packed_index, packed_len};
 use faer::dyn_stack::{MemBuffer, MemStack};

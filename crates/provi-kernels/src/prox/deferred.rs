@@ -1,7 +1,7 @@
 //! Steps of Prox-SGD in blocks: one pass over the triangle for each.
 
 use super::{plain, sweep::*, tiles::*};
-use crate::dispatch::dispatch;
+use crate::{aligned::*, dispatch::dispatch};
 
 /// The most draws of a block of more than one step.
 const MOST: usize = 16;

@@ -1,6 +1,7 @@
 //! The plain twins.
 
-use super::tiles::{Chunk, panel};
+use super::tiles::panel;
+use crate::aligned::Chunk;
 
 pub(super) fn blend(mean: &mut [f64], other: &[f64], c: f64) {
     for (m, x) in mean.iter_mut().zip(other) {

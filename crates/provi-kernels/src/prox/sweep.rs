@@ -1,7 +1,7 @@
 //! The passes over tiles, written over lanes.
 
-use super::tiles::{Chunk, panel};
-use crate::lanes::Simd;
+use super::tiles::panel;
+use crate::{aligned::Chunk, lanes::Simd};
 
 /// Tiles of a panel taken together: the draws against them stay in a first-level cache.
 const TILES: usize = 32;

@@ -1,8 +1,8 @@
 //! The few eigenpairs of a symmetric matrix that lie below a floor.
 
-use crate::linalg::{Cholesky, tridiagonal_eigen};
+use crate::linalg::{PackedCholesky, tridiagonal_eigen};
 use crate::norm;
-use provi_kernels::{axpy, dot, triangle};
+use provi_kernels::{axpy, dot};
 
 /// Lanczos steps with one shift.
 const STEPS: usize = 12;
@@ -19,8 +19,6 @@ pub(super) struct Bottom {
     vector: Vec<f64>,
     /// Orthonormal, row by row.
     basis: Vec<f64>,
-    /// L of C − σI, packed.
-    lower: Vec<f64>,
     next: Vec<f64>,
     pairs: Pairs,
 }
@@ -37,13 +35,7 @@ impl Bottom {
         // Any vector will do that is not orthogonal to an eigenvector by design.
         let mut vector = vec![0.0; dim];
         provi_kernels::normals(0, 0, 0, &mut vector);
-        Self {
-            vector,
-            basis: vec![0.0; (STEPS + 1) * dim],
-            lower: vec![0.0; crate::matrix::packed_len(dim)],
-            next: vec![0.0; dim],
-            pairs: Pairs::default(),
-        }
+        Self { vector, basis: vec![0.0; (STEPS + 1) * dim], next: vec![0.0; dim], pairs: Pairs::default() }
     }
 
     /// Near the eigenvector of λ_min.
@@ -59,7 +51,7 @@ impl Bottom {
     /// soon. Only a test of what is made of them can tell that none was missed.
     pub(super) fn below(
         &mut self,
-        cholesky: &mut Cholesky,
+        cholesky: &mut PackedCholesky,
         factor: &[f64],
         floor: f64,
         mut shift: f64,
@@ -69,8 +61,8 @@ impl Bottom {
         let (size, scale) = (norm(&self.vector), 0.1 / norm(&self.next));
         self.next.iter_mut().zip(&self.vector).for_each(|(x, v)| *x = scale * *x + v / size);
         for _ in 0..SHIFTS {
-            cholesky.copy_packed_lower(&mut self.lower);
-            let found = self.round(1.0 / (floor - shift));
+            cholesky.hand_over();
+            let found = self.round(cholesky, 1.0 / (floor - shift));
             let least = shift + 1.0 / found.largest;
             if found.settled {
                 self.vector.copy_from_slice(&self.next);
@@ -84,7 +76,7 @@ impl Bottom {
                 if nearer.is_nan() || nearer <= shift {
                     return None;
                 }
-                if cholesky.factor_from_packed(factor, nearer).is_ok() {
+                if cholesky.factor(factor, nearer).is_ok() {
                     shift = nearer;
                     break;
                 }
@@ -95,7 +87,7 @@ impl Bottom {
     }
 
     /// Lanczos steps from `next`, which is then the leading Ritz vector. The pairs above `threshold` are kept.
-    fn round(&mut self, threshold: f64) -> Round {
+    fn round(&mut self, cholesky: &PackedCholesky, threshold: f64) -> Round {
         let d = self.next.len();
         let (mut diagonal, mut beside) = ([0.0; STEPS], [0.0; STEPS]);
         let mut coefficients = [[0.0; STEPS]; STEPS];
@@ -105,8 +97,7 @@ impl Bottom {
             let own = &mut own[..d];
             own.iter_mut().zip(&self.next).for_each(|(v, x)| *v = x / size);
             self.next.copy_from_slice(own);
-            triangle::solve(&self.lower, &mut self.next);
-            triangle::solve_transposed(&self.lower, &mut self.next);
+            cholesky.solve(&mut self.next);
             diagonal[step - 1] = dot(&self.next, own);
             // Twice is enough.
             for _ in 0..2 {

@@ -4,7 +4,7 @@ use super::ProjSymmetric;
 use crate::draws::Draws;
 use crate::error::Result;
 use crate::estimator::{Evaluator, Kind, Sampled};
-use crate::matrix::{Matrix, packed_len};
+use crate::matrix::packed_len;
 use crate::norm;
 use crate::optimize::{Moved, Problem};
 use provi_kernels::{axpy, dot, symmetric};
@@ -44,7 +44,6 @@ pub struct ProjStl<'a> {
     turned: Vec<f64>,
     room: Vec<f64>,
     origin: Vec<f64>,
-    square: Matrix,
 }
 
 impl std::fmt::Debug for ProjStl<'_> {
@@ -74,7 +73,6 @@ impl<'a> ProjStl<'a> {
             turned: vec![0.0; batch * d],
             room: vec![0.0; d],
             origin: vec![0.0; d],
-            square: Matrix::zeros(d, d),
         })
     }
 
@@ -94,7 +92,7 @@ impl<'a> ProjStl<'a> {
     }
 
     fn refresh(&mut self, factor: &[f64]) -> Result<()> {
-        self.guard.invert(factor, &mut self.square, &mut self.inverse)?;
+        self.guard.invert(factor, &mut self.inverse)?;
         (self.age, self.refreshes) = (Some(0), self.refreshes + 1);
         Ok(())
     }
