@@ -1,8 +1,9 @@
 //! Whole steps of Proj-SGD beside the textbook's: an eigendecomposition, a rebuild and an inverse a step, without draws and
 //! gradient (ours include both), and the two ways to take an STL step beside each other.
 //!
-//! The least mean over many short stretches of a run that has been under way for long, all loops taking turns, so that a busy
-//! machine touches them alike. `proj [seconds per row]`.
+//! The least mean over many stretches of a run that has been under way for long, all loops taking turns, so that a busy
+//! machine touches them alike; a step that took five times the median was interrupted, and is left out.
+//! `proj [seconds per row]`.
 
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
@@ -78,16 +79,20 @@ impl<'a> Run<'a> {
 }
 
 /// Microseconds a step of each loop, `steps` at a time.
-fn least(steps: u64, seconds: f64, loops: &mut [&mut dyn FnMut(u64)]) -> Vec<f64> {
+fn least(steps: usize, seconds: f64, loops: &mut [&mut dyn FnMut()]) -> Vec<f64> {
+    let mut times = vec![0.0; steps];
     let mut best = vec![f64::INFINITY; loops.len()];
     let begin = Instant::now();
     while begin.elapsed().as_secs_f64() < seconds {
         for (run, best) in loops.iter_mut().zip(&mut best) {
-            for _ in 0..3 {
+            for time in &mut times {
                 let start = Instant::now();
-                run(steps);
-                *best = best.min(start.elapsed().as_nanos() as f64 / 1e3 / steps as f64);
+                run();
+                *time = start.elapsed().as_nanos() as f64 / 1e3;
             }
+            times.sort_by(f64::total_cmp);
+            let kept = &times[..times.partition_point(|x| *x <= 5.0 * times[steps / 2])];
+            *best = best.min(kept.iter().sum::<f64>() / kept.len() as f64);
         }
     }
     best
@@ -109,23 +114,22 @@ fn beside_the_textbook(d: usize, seconds: f64) {
         Mat::from_fn(d, d, |i, j| f64::from(u8::from(i == j)) - 2.0 * target.axis[i] * target.axis[j]);
     let factor = &Mat::from_fn(d, d, |i, j| reflection[(i, j)] * spread(j)) * &reflection;
     let floor = 1.0 / SMOOTHNESS.sqrt();
-    let mut naive = |steps: u64| {
-        for _ in 0..steps {
-            let evd = black_box(&factor).self_adjoint_eigen(faer::Side::Lower).unwrap();
-            let scaled = Mat::from_fn(d, d, |i, j| evd.U()[(i, j)] * evd.S()[j].max(floor));
-            let projected = &scaled * evd.U().transpose();
-            black_box(projected.partial_piv_lu().inverse());
-        }
+    let mut naive = || {
+        let evd = black_box(&factor).self_adjoint_eigen(faer::Side::Lower).unwrap();
+        let scaled = Mat::from_fn(d, d, |i, j| evd.U()[(i, j)] * evd.S()[j].max(floor));
+        let projected = &scaled * evd.U().transpose();
+        black_box(projected.partial_piv_lu().inverse());
     };
     let [a, b, c, e, f] = &mut runs;
-    let mut go = [a, b, c, e, f].map(|run| move |steps: u64| run.go(d, steps));
+    let mut go = [a, b, c, e, f].map(|run| move || run.go(d, 1));
     let [a, b, c, e, f] = &mut go;
-    let steps = (2000 / d as u64).max(2);
-    let best = least(steps, seconds, &mut [&mut naive, a, b, c, e, f]);
+    // The textbook's steps are all alike.
+    let textbook = least(1, 0.5 * seconds, &mut [&mut naive])[0];
+    let best = least(40, 0.5 * seconds, &mut [a, b, c, e, f]);
     let names = ["stl idle", "stl checked at every step", "stl active", "entropy idle", "entropy active"];
-    println!("d = {d}: textbook {:.1} µs", best[0]);
-    for (name, ours) in names.iter().zip(&best[1..]) {
-        println!("  {name:<26} {ours:>8.2} µs, ratio {:>6.1}", best[0] / ours);
+    println!("d = {d}: textbook {textbook:.1} µs");
+    for (name, ours) in names.iter().zip(&best) {
+        println!("  {name:<26} {ours:>8.2} µs, ratio {:>6.1}", textbook / ours);
     }
 }
 
@@ -138,8 +142,7 @@ fn carried_or_not(d: usize, seconds: f64) {
         let estimator = Sampled::<Symmetric>::new(Kind::Stl, view, draws, batch).unwrap();
         let mut anew = Run::new(d, Composite { estimator, operator: ProjSymmetric::new(d, m).unwrap() });
         let mut carried = Run::new(d, ProjStl::new(view, draws, batch, m).unwrap());
-        let steps = (2000 / d as u64).max(2);
-        let best = least(steps, seconds, &mut [&mut |n| carried.go(d, n), &mut |n| anew.go(d, n)]);
+        let best = least(40, seconds, &mut [&mut || carried.go(d, 1), &mut || anew.go(d, 1)]);
         println!(
             "d = {d:>3}, S = {batch:>2}: carried {:>8.2} µs, anew {:>8.2} µs, ratio {:.2}{}",
             best[0],

@@ -6,6 +6,8 @@ use provi_kernels::{axpy, dot};
 
 /// Lanczos steps with one shift.
 const STEPS: usize = 12;
+/// Lanczos steps with the first one, if they show one pair: enough to find a nearer one, which settles sooner.
+const FIRST: usize = 6;
 /// Shifts tried.
 const SHIFTS: usize = 4;
 /// The residual at which a pair has settled, relative to its eigenvalue of (C − σI)⁻¹.
@@ -60,9 +62,9 @@ impl Bottom {
         provi_kernels::normals(1, 0, 0, &mut self.next);
         let (size, scale) = (norm(&self.vector), 0.1 / norm(&self.next));
         self.next.iter_mut().zip(&self.vector).for_each(|(x, v)| *x = scale * *x + v / size);
-        for _ in 0..SHIFTS {
+        for tried in 0..SHIFTS {
             cholesky.hand_over();
-            let found = self.round(cholesky, 1.0 / (floor - shift));
+            let found = self.round(cholesky, tried == 0, 1.0 / (floor - shift));
             let least = shift + 1.0 / found.largest;
             if found.settled {
                 self.vector.copy_from_slice(&self.next);
@@ -87,7 +89,7 @@ impl Bottom {
     }
 
     /// Lanczos steps from `next`, which is then the leading Ritz vector. The pairs above `threshold` are kept.
-    fn round(&mut self, cholesky: &PackedCholesky, threshold: f64) -> Round {
+    fn round(&mut self, cholesky: &PackedCholesky, first: bool, threshold: f64) -> Round {
         let d = self.next.len();
         let (mut diagonal, mut beside) = ([0.0; STEPS], [0.0; STEPS]);
         let mut coefficients = [[0.0; STEPS]; STEPS];
@@ -108,7 +110,7 @@ impl Bottom {
             }
             size = norm(&self.next);
             beside[step - 1] = size;
-            if step < 4 || (!step.is_multiple_of(2) && step < STEPS) {
+            if step < 4 || !step.is_multiple_of(2) {
                 continue;
             }
             let mut values = diagonal;
@@ -124,7 +126,8 @@ impl Bottom {
             let leading = (0..step).fold(0, |best, k| if values[k] > values[best] { k } else { best });
             let settled =
                 (0..step).filter(|&k| k == leading || values[k] > threshold).all(|k| residual(k) <= SETTLED);
-            if settled || step == STEPS {
+            let one = first && step == FIRST && values.iter().filter(|x| **x > threshold).count() <= 1;
+            if settled || one || step == STEPS {
                 let found = Round { largest: values[leading], residual: residual(leading), settled };
                 self.pairs.values.clear();
                 self.pairs.vectors.clear();

@@ -76,9 +76,12 @@ impl<'a> ProjStl<'a> {
         })
     }
 
-    /// Whether carrying C⁻¹ beats factoring C anew: S small beside d.
+    /// Whether carrying C⁻¹ beats factoring C anew: S² ≤ 2d.
+    ///
+    /// Measured where the two take the same time, while the constraint is idle: S near 6, 11, 13 and 21 at d = 20, 50, 100 and
+    /// 200 (`docs/performance.md`).
     pub fn pays(dim: usize, batch: usize) -> bool {
-        batch.saturating_mul(8) <= dim
+        batch.saturating_mul(batch) <= dim.saturating_mul(2)
     }
 
     /// The projection, with its count of eigendecompositions.

@@ -207,7 +207,8 @@ impl ProjSymmetric {
     fn lift_few(&mut self, factor: &mut [f64], lower: f64, guess: f64, lost: f64) -> Result<bool> {
         let (d, floor) = (self.dim, self.floor);
         let mut shift = lower - lost;
-        let near = floor - shift <= 0.5 * floor;
+        // Otherwise the move was no step's, and many are below as a rule.
+        let near = floor - shift <= 4.0 * floor;
         if d < FEW_FROM || !near {
             return Ok(false);
         }
