@@ -78,8 +78,8 @@ impl<'a> ProjStl<'a> {
 
     /// Whether carrying C⁻¹ beats factoring C anew: S² ≤ 2d.
     ///
-    /// Measured where the two take the same time, while the constraint is idle: S near 6, 11, 13 and 21 at d = 20, 50, 100 and
-    /// 200 (`docs/performance.md`).
+    /// Measured while the constraint is idle, the two take the same time between S = 4 and 8 at d = 20, between 8 and 16 at
+    /// d = 50 and 100, and between 16 and 32 at d = 200 (`docs/performance.md`).
     pub fn pays(dim: usize, batch: usize) -> bool {
         batch.saturating_mul(batch) <= dim.saturating_mul(2)
     }
