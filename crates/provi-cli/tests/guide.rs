@@ -92,7 +92,10 @@ fn run(chapter: &Path) -> String {
         out.push(line.to_owned());
         if line == "```toml" {
             let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            bench.write("guide.toml", &block.join("\n")).provi(&["fit", "--config", "guide.toml", "--quiet"]).exits(0);
+            bench
+                .write("guide.toml", &block.join("\n"))
+                .provi(&["fit", "--config", "guide.toml", "--quiet"])
+                .exits(0);
             out.extend(block.into_iter().chain(["```"]).map(str::to_owned));
             continue;
         }

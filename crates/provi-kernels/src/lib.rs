@@ -11,6 +11,7 @@
 //! **Finite numbers.** Arguments are taken to be finite. A NaN or an infinity yields no error, but may spread to
 //! neighbouring entries of the result where the textbook formula would have kept them apart.
 
+mod aligned;
 #[cfg(test)]
 mod check;
 mod dispatch;
@@ -21,6 +22,7 @@ mod potential;
 mod tile;
 mod vector;
 
+pub mod cholesky;
 pub mod design;
 pub mod expectation;
 pub mod link;

@@ -2,21 +2,17 @@
 //!
 //! Claims under test: a Prox-SGD step of one draw is less than a pass over C, and a batch is one pass; the prox and the triangular
 //! projection are O(d); the symmetric projection is O(1) while the carried eigenvalue bound suffices, a Cholesky
-//! factorisation when it does not, more only when the constraint is active; a whole step of Proj-SGD with STL is O(d²)
-//! while the constraint is idle, beside an eigendecomposition and an inverse in the textbook (`naive_…`, without its
-//! gradient); an average is one pass over w; a plan of any length is priced at once.
+//! factorisation when it does not, more only when the constraint is active; an average is one pass over w; a plan of any
+//! length is priced at once. Whole steps of Proj-SGD are in `proj.rs`.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use faer::Mat;
-use faer::linalg::solvers::DenseSolveCore;
 use provi::average::{Average, Averager};
 use provi::draws::{Draws, Purpose};
 use provi::estimator::{Evaluator, Kind, Sampled};
 use provi::optimize::{Composite, Moved, Operator, Problem};
-use provi::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
+use provi::step::{FusedProx, ProjSymmetric, ProjTriangular, Prox};
 use provi::theory::{NoiseBound, Recursion};
 use provi::{Gaussian, Result, Seed, Symmetric, Target, Triangular};
-use provi_kernels::{axpy, dot};
 use std::hint::black_box;
 
 /// A move of known size, and one of which nothing is known.
@@ -92,89 +88,6 @@ fn symmetric(c: &mut Criterion) {
     }
 }
 
-/// log p = −½ zᵀQDQz, D from 1 to 10, Q a reflection: O(d) to evaluate, with axes like no others.
-struct Reflected {
-    axis: Vec<f64>,
-}
-
-const SMOOTHNESS: f64 = 10.0;
-
-impl Reflected {
-    fn new(d: usize) -> Self {
-        let mut axis = vec![0.0; d];
-        Draws::new(Seed(8), Purpose::Sample).fill(0, 0, &mut axis);
-        let size = dot(&axis, &axis).sqrt();
-        axis.iter_mut().for_each(|x| *x /= size);
-        Self { axis }
-    }
-}
-
-impl Target for Reflected {
-    fn dim(&self) -> usize {
-        self.axis.len()
-    }
-
-    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> provi::Result<f64> {
-        let last = (z.len() - 1) as f64;
-        gradient.copy_from_slice(z);
-        axpy(-2.0 * dot(&self.axis, z), &self.axis, gradient);
-        gradient.iter_mut().enumerate().for_each(|(i, x)| *x *= -1.0 - (SMOOTHNESS - 1.0) * i as f64 / last);
-        let along = dot(&self.axis, gradient);
-        axpy(-2.0 * along, &self.axis, gradient);
-        Ok(0.5 * dot(z, gradient))
-    }
-}
-
-/// Steps of a run that has been under way for 2000: what they cost, checks, projections and refreshes included.
-fn run(c: &mut Criterion, name: &str, d: usize, problem: &mut dyn Problem) {
-    let mut w = Gaussian::<Symmetric>::standard(d).parameters().to_vec();
-    let gamma = 0.5 / (SMOOTHNESS * (d + 3) as f64);
-    let mut t = 0;
-    let mut go = || {
-        t += 1;
-        problem.advance(black_box(&mut w), t, gamma).unwrap()
-    };
-    let mut warm = false;
-    c.bench_function(&format!("{name}/d={d}"), |b| {
-        if !std::mem::replace(&mut warm, true) {
-            (0..2000).for_each(|_| _ = go());
-        }
-        b.iter(&mut go);
-    });
-}
-
-fn whole_steps(c: &mut Criterion) {
-    let draws = Draws::new(Seed(9), Purpose::Optimise);
-    for d in [50, 200] {
-        let target = Reflected::new(d);
-        let view = Evaluator::Serial(&target);
-        // 1/√M below the optimum's λ_min, and at it.
-        for (name, m) in [("", 4.0 * SMOOTHNESS), ("_active", SMOOTHNESS)] {
-            let mut stl = ProjStl::new(view, draws, 1, m).unwrap();
-            run(c, &format!("proj_stl{name}"), d, &mut stl);
-            let mut entropy = ProjEntropy::new(view, draws, 1, m).unwrap();
-            run(c, &format!("proj_entropy{name}"), d, &mut entropy);
-        }
-        // C = QD^{-1/2}Q, the optimum of both.
-        let spread = |i: usize| (1.0 + (SMOOTHNESS - 1.0) * i as f64 / (d - 1) as f64).powf(-0.5);
-        let reflection =
-            Mat::from_fn(d, d, |i, j| f64::from(u8::from(i == j)) - 2.0 * target.axis[i] * target.axis[j]);
-        let scaled = Mat::from_fn(d, d, |i, j| reflection[(i, j)] * spread(j));
-        let factor = &scaled * &reflection;
-        let floor = 1.0 / SMOOTHNESS.sqrt();
-        faer::set_global_parallelism(faer::Par::Seq);
-        c.bench_function(&format!("naive_proj/d={d}"), |b| {
-            b.iter(|| {
-                let evd = black_box(&factor).self_adjoint_eigen(faer::Side::Lower).unwrap();
-                let scaled = Mat::from_fn(d, d, |i, j| evd.U()[(i, j)] * evd.S()[j].max(floor));
-                let projected = &scaled * evd.U().transpose();
-                let inverse = projected.partial_piv_lu().inverse();
-                (projected, inverse)
-            });
-        });
-    }
-}
-
 fn averages(c: &mut Criterion) {
     for d in [100, 1000] {
         let w = Gaussian::<Triangular>::standard(d).parameters().to_vec();
@@ -196,5 +109,5 @@ fn plans(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, prox_sgd, triangular, symmetric, whole_steps, averages, plans);
+criterion_group!(benches, prox_sgd, triangular, symmetric, averages, plans);
 criterion_main!(benches);

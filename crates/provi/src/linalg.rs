@@ -3,6 +3,10 @@
 //! Symmetric matrices are stored in full; every product runs on one thread, so its bits do not depend on
 //! the machine's core count.
 
+mod packed;
+
+pub(crate) use packed::PackedCholesky;
+
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, packed_index, packed_len};
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -357,11 +361,11 @@ pub(crate) fn tridiagonal_eigen<const N: usize>(
             }
             // Wilkinson's shift.
             let mut g = (diagonal[l + 1] - diagonal[l]) / (2.0 * e[l]);
-            g = diagonal[m] - diagonal[l] + e[l] / (g + g.hypot(1.0).copysign(g));
+            g = diagonal[m] - diagonal[l] + e[l] / (g + (g * g + 1.0).sqrt().copysign(g));
             let (mut sine, mut cosine, mut p) = (1.0, 1.0, 0.0);
             for i in (l..m).rev() {
                 let (f, b) = (sine * e[i], cosine * e[i]);
-                let r = f.hypot(g);
+                let r = (f * f + g * g).sqrt();
                 e[i + 1] = r;
                 if r <= 0.0 {
                     // The matrix has fallen apart here: start again with the parts.

@@ -1,7 +1,7 @@
 //! Steps of Prox-SGD in blocks: one pass over the triangle for each.
 
 use super::{plain, sweep::*, tiles::*};
-use crate::dispatch::dispatch;
+use crate::{aligned::*, dispatch::dispatch};
 
 /// The most draws of a block of more than one step.
 const MOST: usize = 16;
@@ -26,7 +26,8 @@ pub struct Deferred {
     /// Draws of the steps made so far: as many updates are pending.
     made: usize,
     factor: Tiles,
-    /// Chunk b of l_k, of u_k (of this block, and room for the next), of C_0 u_k, at b·width + k.
+    /// Chunk b of l_k, of u_k (of this block, and room for the next), of C_0 u_k, at b·width + k. To C_0 u_k the step before
+    /// that of k adds the tiles on the diagonal.
     left: Aligned,
     draws: Aligned,
     next: Aligned,
@@ -110,17 +111,8 @@ impl Deferred {
     pub fn begin(&mut self, draws: &[f64]) {
         let (d, width) = (self.dim, self.width);
         assert_eq!(draws.len(), width * d, "prox: {width} draws of d = {d} entries");
-        let next = self.next.chunks_mut();
-        for (k, u) in draws.chunks_exact(d).enumerate() {
-            let (whole, tail) = u.as_chunks::<8>();
-            for (b, chunk) in whole.iter().enumerate() {
-                next[b * width + k] = *chunk;
-            }
-            if !tail.is_empty() {
-                next[whole.len() * width + k][..tail.len()].copy_from_slice(tail);
-            }
-        }
-        self.products.chunks_mut().fill([0.0; 8]);
+        let (next, products) = (self.next.chunks_mut(), self.products.chunks_mut());
+        dispatch!(plain::open, open_lanes(draws: &[f64], d: usize, next: &mut [Chunk], products: &mut [Chunk]));
         let (left, last, next) = (self.left.chunks(), self.draws.chunks(), self.next.chunks());
         let (far, out) = (self.factor.far.chunks_mut(), self.products.chunks_mut());
         sweep(far, [width, self.made], left, last, next, out);
@@ -157,13 +149,13 @@ impl Deferred {
         let (d, batch, made) = (self.dim, self.batch, self.made);
         assert!(made < self.width, "prox: a block has {} steps", self.steps());
         assert_eq!(pulls.len(), batch * d, "prox: {batch} pulls of d = {d} entries");
-        let sizes = [self.width, d];
-        let (near, diagonal) = (self.factor.near.chunks_mut(), self.factor.diagonal.chunks_mut());
-        let (left, draws) = (&mut self.left.chunks_mut()[made..], &self.draws.chunks()[made..]);
+        let sizes = [self.width, made, d];
+        let on = [self.factor.near.chunks_mut(), self.factor.diagonal.chunks_mut()];
+        let (block, draws) = ([self.left.chunks_mut(), self.products.chunks_mut()], self.draws.chunks());
         dispatch!(
             plain::push,
-            push_lanes(sizes: [usize; 2], gamma: f64, pulls: &[f64], near: &mut [Chunk], diagonal: &mut [Chunk],
-                left: &mut [Chunk], draws: &[Chunk])
+            push_lanes(sizes: [usize; 3], gamma: f64, pulls: &[f64], on: [&mut [Chunk]; 2], block: [&mut [Chunk]; 2],
+                draws: &[Chunk])
         );
         self.made += batch;
     }

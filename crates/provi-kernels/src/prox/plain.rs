@@ -1,11 +1,22 @@
 //! The plain twins.
 
-use super::tiles::{Chunk, panel};
+use super::tiles::panel;
+use crate::aligned::Chunk;
 
 pub(super) fn blend(mean: &mut [f64], other: &[f64], c: f64) {
     for (m, x) in mean.iter_mut().zip(other) {
         *m += c * (x - *m);
     }
+}
+
+pub(super) fn open(draws: &[f64], dim: usize, next: &mut [Chunk], products: &mut [Chunk]) {
+    let width = draws.len() / dim;
+    for (k, u) in draws.chunks_exact(dim).enumerate() {
+        for (i, x) in u.iter().enumerate() {
+            next[i / 8 * width + k][i % 8] = *x;
+        }
+    }
+    products.fill([0.0; 8]);
 }
 
 pub(super) fn sweep(
@@ -46,7 +57,9 @@ pub(super) fn points(
             let (b, r) = (i / 8, i % 8);
             let own = &draws[b * width + k];
             *z = mean[i] + diagonal[b][r] * own[r] + products[b * width + k][r];
-            *z += (0..r).map(|j| near[8 * b + j][r] * own[j]).sum::<f64>();
+            if made == 0 {
+                *z += (0..r).map(|j| near[8 * b + j][r] * own[j]).sum::<f64>();
+            }
             for n in 0..made {
                 let before = |j: usize| draws[j / 8 * width + n][j % 8] * draws[j / 8 * width + k][j % 8];
                 *z += left[b * width + n][r] * (0..8 * b).map(before).sum::<f64>();
@@ -56,24 +69,31 @@ pub(super) fn points(
 }
 
 pub(super) fn push(
-    [width, dim]: [usize; 2],
+    [width, made, dim]: [usize; 3],
     gamma: f64,
     pulls: &[f64],
-    near: &mut [Chunk],
-    diagonal: &mut [Chunk],
-    left: &mut [Chunk],
+    [near, diagonal]: [&mut [Chunk]; 2],
+    [left, products]: [&mut [Chunk]; 2],
     draws: &[Chunk],
 ) {
-    let scale = -gamma / (pulls.len() / dim) as f64;
+    let batch = pulls.len() / dim;
+    let scale = -gamma / batch as f64;
     for (s, pull) in pulls.chunks_exact(dim).enumerate() {
         for (i, p) in pull.iter().enumerate() {
             let (b, r) = (i / 8, i % 8);
-            let u = &draws[b * width + s];
-            left[b * width + s][r] = scale * p;
+            let u = &draws[b * width + made + s];
+            left[b * width + made + s][r] = scale * p;
             diagonal[b][r] += scale * p * u[r];
             for j in 0..r {
                 near[8 * b + j][r] += scale * p * u[j];
             }
+        }
+    }
+    for k in made + batch..width.min(made + 2 * batch) {
+        for i in 0..dim {
+            let (b, r) = (i / 8, i % 8);
+            let u = &draws[b * width + k];
+            products[b * width + k][r] += (0..r).map(|j| near[8 * b + j][r] * u[j]).sum::<f64>();
         }
     }
     for c in &mut diagonal.as_flattened_mut()[..dim] {

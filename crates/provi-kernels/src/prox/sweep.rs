@@ -1,13 +1,33 @@
 //! The passes over tiles, written over lanes.
 
-use super::tiles::{Chunk, panel};
-use crate::lanes::Simd;
+use super::tiles::panel;
+use crate::{aligned::Chunk, lanes::Simd};
 
 /// Tiles of a panel taken together: the draws against them stay in a first-level cache.
 const TILES: usize = 32;
 
 /// Panels taken together: the draws are fetched once for all of them.
 const PANELS: usize = 4;
+
+/// Lays the draws out panel by panel, chunk b of u_k at b·width + k, and clears the products.
+#[inline(always)]
+pub(super) fn open_lanes<S: Simd>(
+    simd: S,
+    draws: &[f64],
+    dim: usize,
+    next: &mut [Chunk],
+    products: &mut [Chunk],
+) {
+    let width = draws.len() / dim;
+    let panels = next.chunks_exact_mut(width).zip(products.chunks_exact_mut(width));
+    for (b, (next, products)) in panels.enumerate() {
+        let rows = 8 * b..dim.min(8 * b + 8);
+        for ((next, product), u) in next.iter_mut().zip(products).zip(draws.chunks_exact(dim)) {
+            simd.store(simd.load_partial(&u[rows.clone()]), next);
+            simd.store(simd.splat(0.0), product);
+        }
+    }
+}
 
 /// C_ij ← C_ij + Σ_n left_n(i) last_n(j), then out_k(i) ← out_k(i) + Σ_j C_ij next_k(j), for the tiles left of the diagonal.
 ///
@@ -26,66 +46,97 @@ pub(super) fn sweep_lanes<S: Simd>(
     let both = if next.is_empty() { 0 } else { width };
     // A block of draws is to be no larger for a wide batch.
     let tiles = (TILES * 8 / width).clamp(1, TILES);
-    for top in (0..panels).step_by(PANELS) {
+    // The first panel has no tiles here.
+    for top in (1..panels).step_by(PANELS) {
         let bottom = panels.min(top + PANELS);
         for from in (0..bottom).step_by(tiles) {
-            for b in top.max(from + 1)..bottom {
-                let left = &left[b * width..][..used];
-                let out = &mut out[b * both..][..both];
-                for t in from..b.min(from + tiles) {
-                    let columns = &mut far[panel(b) + 8 * t..][..8];
+            let mut b = top.max(from + 1);
+            while b < bottom {
+                let together = if S::WIDE && b + 1 < bottom { 2 } else { 1 };
+                // Beside the last tile of the first of two panels, the second has one more.
+                for t in from..(b + together - 1).min(from + tiles) {
                     let (last, next) = (&last[t * width..][..used], &next[t * both..][..both]);
-                    if S::WIDE {
-                        tile::<S, 8>(simd, 0, columns, left, last, next, out);
+                    let paired = together == 2 && t < b;
+                    let b = if together == 2 && !paired { b + 1 } else { b };
+                    let (above, below) = far.split_at_mut(panel(b + 1));
+                    let columns = &mut above[panel(b) + 8 * t..][..8];
+                    let (left, out) = (&left[b * width..], &mut out[b * both..]);
+                    if paired {
+                        let left = [&left[..used], &left[width..][..used]];
+                        let (first, second) = out[..2 * both].split_at_mut(both);
+                        let columns = [columns, &mut below[8 * t..][..8]];
+                        tile::<S, 2, 8>(simd, 0, columns, left, last, next, [first, second]);
+                    } else if S::WIDE {
+                        let (left, out) = ([&left[..used]], [&mut out[..both]]);
+                        tile::<S, 1, 8>(simd, 0, [columns], left, last, next, out);
                     } else {
                         let (first, second) = columns.split_at_mut(4);
-                        tile::<S, 4>(simd, 0, first, left, last, next, out);
-                        tile::<S, 4>(simd, 4, second, left, last, next, out);
+                        let (left, out) = (&left[..used], &mut out[..both]);
+                        tile::<S, 1, 4>(simd, 0, [first], [left], last, next, [&mut *out]);
+                        tile::<S, 1, 4>(simd, 4, [second], [left], last, next, [out]);
                     }
+                }
+                b += together;
+            }
+        }
+    }
+}
+
+/// J columns of P tiles that lie below one another, the first being column `at`, all held in registers.
+#[inline(always)]
+fn tile<S: Simd, const P: usize, const J: usize>(
+    simd: S,
+    at: usize,
+    columns: [&mut [Chunk]; P],
+    left: [&[Chunk]; P],
+    last: &[Chunk],
+    next: &[Chunk],
+    out: [&mut [Chunk]; P],
+) {
+    let columns: [&mut [Chunk; J]; P] = columns.map(|c| c.first_chunk_mut().expect("J columns"));
+    let mut c = [[simd.splat(0.0); J]; P];
+    for p in 0..P {
+        for j in 0..J {
+            c[p][j] = simd.load(&columns[p][j]);
+        }
+    }
+    if !last.is_empty() {
+        let left = left.map(|left| &left[..last.len()]);
+        for (n, u) in last.iter().enumerate() {
+            let left = left.map(|left| simd.load(&left[n]));
+            for j in 0..J {
+                let u = simd.splat(u[at + j]);
+                for p in 0..P {
+                    c[p][j] = simd.mul_add(left[p], u, c[p][j]);
                 }
             }
         }
-    }
-}
-
-/// J columns of a tile, the first being column `at`, all held in registers.
-#[inline(always)]
-fn tile<S: Simd, const J: usize>(
-    simd: S,
-    at: usize,
-    columns: &mut [Chunk],
-    left: &[Chunk],
-    last: &[Chunk],
-    next: &[Chunk],
-    out: &mut [Chunk],
-) {
-    let columns: &mut [Chunk; J] = columns.first_chunk_mut().expect("J columns");
-    let mut c = [simd.splat(0.0); J];
-    for j in 0..J {
-        c[j] = simd.load(&columns[j]);
-    }
-    if !left.is_empty() {
-        for (left, u) in left.iter().zip(last) {
-            let left = simd.load(left);
+        for p in 0..P {
             for j in 0..J {
-                c[j] = simd.mul_add(left, simd.splat(u[at + j]), c[j]);
+                simd.store(c[p][j], &mut columns[p][j]);
             }
         }
-        for j in 0..J {
-            simd.store(c[j], &mut columns[j]);
-        }
     }
-    for (out, u) in out.iter_mut().zip(next) {
-        let mut sum = simd.load(out);
-        for j in 0..J {
-            sum = simd.mul_add(c[j], simd.splat(u[at + j]), sum);
+    let out = out.map(|out| &mut out[..next.len()]);
+    for (k, u) in next.iter().enumerate() {
+        let mut sums = [simd.splat(0.0); P];
+        for p in 0..P {
+            sums[p] = simd.load(&out[p][k]);
         }
-        simd.store(sum, out);
+        for j in 0..J {
+            let u = simd.splat(u[at + j]);
+            for p in 0..P {
+                sums[p] = simd.mul_add(c[p][j], u, sums[p]);
+            }
+        }
+        for p in 0..P {
+            simd.store(sums[p], &mut out[p][k]);
+        }
     }
 }
 
-/// point_s = mean + Cu for the draws from column `made` on: products, what the columns before have changed since, the tiles
-/// on the diagonal, and the diagonal.
+/// point_s = mean + Cu for the draws from column `made` on: products, what the columns before have changed since, the
+/// diagonal, and, before the first push, the tiles on it.
 #[inline(always)]
 pub(super) fn points_lanes<S: Simd>(
     simd: S,
@@ -124,8 +175,10 @@ fn points_pairs<S: Simd, const N: usize>(
         let products = &products[b * width + made..][..batch];
         for (s, (own, product)) in own[..batch].iter().zip(products).enumerate() {
             let mut sum = [mean, simd.load(product)];
-            for r in 0..7 {
-                sum[r % 2] = simd.mul_add(simd.load(&near[r]), simd.splat(own[r]), sum[r % 2]);
+            if made == 0 {
+                for r in 0..7 {
+                    sum[r % 2] = simd.mul_add(simd.load(&near[r]), simd.splat(own[r]), sum[r % 2]);
+                }
             }
             let u = simd.load(own);
             let open = open[s * made.next_multiple_of(4)..].as_chunks_mut::<4>().0;
@@ -143,35 +196,37 @@ fn points_pairs<S: Simd, const N: usize>(
     }
 }
 
-/// Takes in the pulls of a step, scaled by −γ/S: into `left`, the tiles on the diagonal, and the diagonal.
+/// Takes in the pulls of a step, scaled by −γ/S: into `left`, the tiles on the diagonal, and the diagonal. The products of the
+/// step after it, if the block has one, take in those tiles while they are at hand.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "an inner loop, called from one place")]
 pub(super) fn push_lanes<S: Simd>(
     simd: S,
-    [width, dim]: [usize; 2],
+    [width, made, dim]: [usize; 3],
     gamma: f64,
     pulls: &[f64],
-    near: &mut [Chunk],
-    diagonal: &mut [Chunk],
-    left: &mut [Chunk],
+    [near, diagonal]: [&mut [Chunk]; 2],
+    [left, products]: [&mut [Chunk]; 2],
     draws: &[Chunk],
 ) {
     let batch = pulls.len() / dim;
+    let (own, after) = (made..made + batch, made + batch..width.min(made + 2 * batch));
     let scale = simd.splat(-gamma / batch as f64);
     let zero = simd.splat(0.0);
-    let panels = left.chunks_mut(width).zip(draws.chunks(width));
+    let panels = left.chunks_exact_mut(width).zip(products.chunks_exact_mut(width));
     let tiles = near.as_chunks_mut::<8>().0.iter_mut().zip(diagonal);
-    for (b, ((columns, diagonal), (left, draws))) in tiles.zip(panels).enumerate() {
+    let tiles = tiles.zip(panels).zip(draws.chunks_exact(width));
+    for (b, (((columns, diagonal), (left, products)), draws)) in tiles.enumerate() {
+        let (left, products) = (&mut left[own.clone()], &mut products[after.clone()]);
+        let (draws, next) = (&draws[own.clone()], &draws[after.clone()]);
         let rows = 8 * b..dim.min(8 * b + 8);
         let mut x = simd.load(diagonal);
         let mut c = [zero; 7];
         for j in 0..7 {
             c[j] = simd.load(&columns[j]);
         }
-        for s in 0..batch {
+        for (s, (left, u)) in left.iter_mut().zip(draws).enumerate() {
             let l = simd.mul_add(scale, simd.load_partial(&pulls[s * dim..][rows.clone()]), zero);
-            simd.store(l, &mut left[s]);
-            let u = &draws[s];
+            simd.store(l, left);
             x = simd.mul_add(l, simd.load(u), x);
             for j in 0..7 {
                 c[j] = simd.mul_add(l, simd.splat(u[j]), c[j]);
@@ -179,7 +234,15 @@ pub(super) fn push_lanes<S: Simd>(
         }
         lift(simd, gamma, x, diagonal);
         for j in 0..7 {
-            simd.store(simd.after(j, c[j]), &mut columns[j]);
+            c[j] = simd.after(j, c[j]);
+            simd.store(c[j], &mut columns[j]);
+        }
+        for (product, u) in products.iter_mut().zip(next) {
+            let mut sum = [simd.load(product), zero];
+            for j in 0..7 {
+                sum[j % 2] = simd.mul_add(c[j], simd.splat(u[j]), sum[j % 2]);
+            }
+            simd.store(simd.mul_add(simd.splat(1.0), sum[0], sum[1]), product);
         }
     }
 }

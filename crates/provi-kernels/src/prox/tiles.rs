@@ -1,36 +1,7 @@
 //! A lower triangle in tiles of eight by eight, aligned to cache lines.
 
 use crate::triangle::check;
-use crate::{dispatch::dispatch, lanes::Simd};
-
-/// Eight numbers of a column, or of a vector.
-pub(super) type Chunk = [f64; 8];
-
-/// Chunks that start at a cache line.
-#[derive(Debug)]
-pub(super) struct Aligned {
-    room: Vec<f64>,
-    start: usize,
-    count: usize,
-}
-
-impl Aligned {
-    /// `count` chunks of zeros.
-    pub(super) fn zeros(count: usize) -> Self {
-        let room = vec![0.0; 8 * count + 8];
-        // At most seven numbers are skipped; a platform that cannot tell skips none.
-        let start = room.as_ptr().align_offset(64);
-        Self { start: if start < 8 { start } else { 0 }, room, count }
-    }
-
-    pub(super) fn chunks(&self) -> &[Chunk] {
-        &self.room[self.start..].as_chunks().0[..self.count]
-    }
-
-    pub(super) fn chunks_mut(&mut self) -> &mut [Chunk] {
-        &mut self.room[self.start..].as_chunks_mut().0[..self.count]
-    }
-}
+use crate::{aligned::*, dispatch::dispatch, lanes::Simd};
 
 /// A lower triangle of d rows, in panels of eight rows: tiles left of the diagonal, tiles on it, and the diagonal.
 ///

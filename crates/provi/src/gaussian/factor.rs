@@ -2,8 +2,8 @@
 
 use super::Gaussian;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, eigen, spectral_map};
-use crate::matrix::{Matrix, pack_lower, packed_index, unpack_lower, unpack_symmetric};
+use crate::linalg::{Cholesky, PackedCholesky, eigen, spectral_map};
+use crate::matrix::{Matrix, pack_lower, packed_index, packed_len, unpack_lower, unpack_symmetric};
 
 mod sealed {
     pub trait Sealed {}
@@ -135,14 +135,13 @@ impl Factor for Triangular {
 
 /// The Cholesky factor of a symmetric C, and room for its inverse.
 pub struct SymmetricInverse {
-    room: Matrix,
-    inverse: Matrix,
-    cholesky: Cholesky,
+    inverse: Vec<f64>,
+    cholesky: PackedCholesky,
 }
 
 impl std::fmt::Debug for SymmetricInverse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SymmetricInverse").field("dim", &self.room.rows()).finish_non_exhaustive()
+        f.debug_struct("SymmetricInverse").field("dim", &self.cholesky.dim()).finish_non_exhaustive()
     }
 }
 
@@ -150,17 +149,15 @@ impl Factor for Symmetric {
     type Inverse = SymmetricInverse;
 
     fn inverse_room(dim: usize) -> SymmetricInverse {
-        let empty = Matrix::zeros(dim, dim);
-        SymmetricInverse { room: empty.clone(), inverse: empty, cholesky: Cholesky::with_dim(dim) }
+        SymmetricInverse { inverse: vec![0.0; packed_len(dim)], cholesky: PackedCholesky::with_dim(dim) }
     }
 
     fn prepare_inverse(packed: &[f64], inverse: &mut SymmetricInverse) -> Result<()> {
-        let dim = inverse.room.rows();
-        inverse.cholesky.factor_from_packed(packed, 0.0).map_err(|pivot| Error::NotPositiveDefinite {
-            what: "symmetric factor",
-            dim,
-            pivot,
-        })
+        let dim = inverse.cholesky.dim();
+        let not_positive = |pivot| Error::NotPositiveDefinite { what: "symmetric factor", dim, pivot };
+        inverse.cholesky.factor(packed, 0.0).map_err(not_positive)?;
+        inverse.cholesky.hand_over();
+        Ok(())
     }
 
     fn solve_transposed(_packed: &[f64], inverse: &SymmetricInverse, b: &mut [f64]) {
@@ -168,14 +165,9 @@ impl Factor for Symmetric {
     }
 
     fn add_inverse(inverse: &mut SymmetricInverse, alpha: f64, out: &mut [f64]) -> f64 {
-        inverse.cholesky.inverse_into(&mut inverse.room, &mut inverse.inverse);
-        let mut square = 0.0;
-        for i in 0..inverse.inverse.rows() {
-            let row = &inverse.inverse.row(i)[..=i];
-            provi_kernels::axpy(alpha, row, &mut out[packed_index(i, 0)..packed_index(i, i) + 1]);
-            square += 2.0 * provi_kernels::dot(row, row) - row[i] * row[i];
-        }
-        square.sqrt()
+        inverse.cholesky.invert(&mut inverse.inverse);
+        provi_kernels::axpy(alpha, &inverse.inverse, out);
+        Self::square_norm(inverse.cholesky.dim(), &inverse.inverse).sqrt()
     }
 
     fn transport(packed: &[f64], mean: &[f64], draws: &[f64], points: &mut [f64]) {

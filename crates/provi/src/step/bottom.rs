@@ -1,11 +1,13 @@
 //! The few eigenpairs of a symmetric matrix that lie below a floor.
 
-use crate::linalg::{Cholesky, tridiagonal_eigen};
+use crate::linalg::{PackedCholesky, tridiagonal_eigen};
 use crate::norm;
-use provi_kernels::{axpy, dot, triangle};
+use provi_kernels::{axpy, dot};
 
 /// Lanczos steps with one shift.
 const STEPS: usize = 12;
+/// Lanczos steps with the first one, if they show one pair: enough to find a nearer one, which settles sooner.
+const FIRST: usize = 6;
 /// Shifts tried.
 const SHIFTS: usize = 4;
 /// The residual at which a pair has settled, relative to its eigenvalue of (C − σI)⁻¹.
@@ -19,8 +21,6 @@ pub(super) struct Bottom {
     vector: Vec<f64>,
     /// Orthonormal, row by row.
     basis: Vec<f64>,
-    /// L of C − σI, packed.
-    lower: Vec<f64>,
     next: Vec<f64>,
     pairs: Pairs,
 }
@@ -37,13 +37,7 @@ impl Bottom {
         // Any vector will do that is not orthogonal to an eigenvector by design.
         let mut vector = vec![0.0; dim];
         provi_kernels::normals(0, 0, 0, &mut vector);
-        Self {
-            vector,
-            basis: vec![0.0; (STEPS + 1) * dim],
-            lower: vec![0.0; crate::matrix::packed_len(dim)],
-            next: vec![0.0; dim],
-            pairs: Pairs::default(),
-        }
+        Self { vector, basis: vec![0.0; (STEPS + 1) * dim], next: vec![0.0; dim], pairs: Pairs::default() }
     }
 
     /// Near the eigenvector of λ_min.
@@ -59,7 +53,7 @@ impl Bottom {
     /// soon. Only a test of what is made of them can tell that none was missed.
     pub(super) fn below(
         &mut self,
-        cholesky: &mut Cholesky,
+        cholesky: &mut PackedCholesky,
         factor: &[f64],
         floor: f64,
         mut shift: f64,
@@ -68,9 +62,9 @@ impl Bottom {
         provi_kernels::normals(1, 0, 0, &mut self.next);
         let (size, scale) = (norm(&self.vector), 0.1 / norm(&self.next));
         self.next.iter_mut().zip(&self.vector).for_each(|(x, v)| *x = scale * *x + v / size);
-        for _ in 0..SHIFTS {
-            cholesky.copy_packed_lower(&mut self.lower);
-            let found = self.round(1.0 / (floor - shift));
+        for tried in 0..SHIFTS {
+            cholesky.hand_over();
+            let found = self.round(cholesky, tried == 0, 1.0 / (floor - shift));
             let least = shift + 1.0 / found.largest;
             if found.settled {
                 self.vector.copy_from_slice(&self.next);
@@ -84,7 +78,7 @@ impl Bottom {
                 if nearer.is_nan() || nearer <= shift {
                     return None;
                 }
-                if cholesky.factor_from_packed(factor, nearer).is_ok() {
+                if cholesky.factor(factor, nearer).is_ok() {
                     shift = nearer;
                     break;
                 }
@@ -95,7 +89,7 @@ impl Bottom {
     }
 
     /// Lanczos steps from `next`, which is then the leading Ritz vector. The pairs above `threshold` are kept.
-    fn round(&mut self, threshold: f64) -> Round {
+    fn round(&mut self, cholesky: &PackedCholesky, first: bool, threshold: f64) -> Round {
         let d = self.next.len();
         let (mut diagonal, mut beside) = ([0.0; STEPS], [0.0; STEPS]);
         let mut coefficients = [[0.0; STEPS]; STEPS];
@@ -105,8 +99,7 @@ impl Bottom {
             let own = &mut own[..d];
             own.iter_mut().zip(&self.next).for_each(|(v, x)| *v = x / size);
             self.next.copy_from_slice(own);
-            triangle::solve(&self.lower, &mut self.next);
-            triangle::solve_transposed(&self.lower, &mut self.next);
+            cholesky.solve(&mut self.next);
             diagonal[step - 1] = dot(&self.next, own);
             // Twice is enough.
             for _ in 0..2 {
@@ -117,7 +110,7 @@ impl Bottom {
             }
             size = norm(&self.next);
             beside[step - 1] = size;
-            if step < 4 || (!step.is_multiple_of(2) && step < STEPS) {
+            if step < 4 || !step.is_multiple_of(2) {
                 continue;
             }
             let mut values = diagonal;
@@ -133,7 +126,8 @@ impl Bottom {
             let leading = (0..step).fold(0, |best, k| if values[k] > values[best] { k } else { best });
             let settled =
                 (0..step).filter(|&k| k == leading || values[k] > threshold).all(|k| residual(k) <= SETTLED);
-            if settled || step == STEPS {
+            let one = first && step == FIRST && values.iter().filter(|x| **x > threshold).count() <= 1;
+            if settled || one || step == STEPS {
                 let found = Round { largest: values[leading], residual: residual(leading), settled };
                 self.pairs.values.clear();
                 self.pairs.vectors.clear();

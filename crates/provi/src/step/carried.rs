@@ -4,7 +4,7 @@ use super::ProjSymmetric;
 use crate::draws::Draws;
 use crate::error::Result;
 use crate::estimator::{Evaluator, Kind, Sampled};
-use crate::matrix::{Matrix, packed_len};
+use crate::matrix::packed_len;
 use crate::norm;
 use crate::optimize::{Moved, Problem};
 use provi_kernels::{axpy, dot, symmetric};
@@ -44,7 +44,6 @@ pub struct ProjStl<'a> {
     turned: Vec<f64>,
     room: Vec<f64>,
     origin: Vec<f64>,
-    square: Matrix,
 }
 
 impl std::fmt::Debug for ProjStl<'_> {
@@ -74,13 +73,15 @@ impl<'a> ProjStl<'a> {
             turned: vec![0.0; batch * d],
             room: vec![0.0; d],
             origin: vec![0.0; d],
-            square: Matrix::zeros(d, d),
         })
     }
 
-    /// Whether carrying C⁻¹ beats factoring C anew: S small beside d.
+    /// Whether carrying C⁻¹ beats factoring C anew: S² ≤ 2d.
+    ///
+    /// Measured while the constraint is idle, the two take the same time between S = 4 and 8 at d = 20, between 8 and 16 at
+    /// d = 50 and 100, and between 16 and 32 at d = 200 (`docs/performance.md`).
     pub fn pays(dim: usize, batch: usize) -> bool {
-        batch.saturating_mul(8) <= dim
+        batch.saturating_mul(batch) <= dim.saturating_mul(2)
     }
 
     /// The projection, with its count of eigendecompositions.
@@ -94,7 +95,7 @@ impl<'a> ProjStl<'a> {
     }
 
     fn refresh(&mut self, factor: &[f64]) -> Result<()> {
-        self.guard.invert(factor, &mut self.square, &mut self.inverse)?;
+        self.guard.invert(factor, &mut self.inverse)?;
         (self.age, self.refreshes) = (Some(0), self.refreshes + 1);
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::draws::Draws;
 use crate::error::Result;
 use crate::estimator::{Evaluator, Kind, Sampled};
 use crate::gaussian::{Factor, Symmetric};
-use crate::matrix::{Matrix, packed_len};
+use crate::matrix::packed_len;
 use crate::norm;
 use crate::optimize::{Moved, Problem};
 use provi_kernels::{axpy, dot};
@@ -21,11 +21,11 @@ use provi_kernels::{axpy, dot};
 /// `w` is to be the same vector from step to step. Cost: O(d³), an inverse; no allocation unless the projection is active.
 #[derive(Debug)]
 pub struct ProjEntropy<'a> {
+    dim: usize,
     pulls: Sampled<'a, Symmetric>,
     guard: ProjSymmetric,
     /// C⁻¹, packed.
     inverse: Vec<f64>,
-    square: Matrix,
 }
 
 impl<'a> ProjEntropy<'a> {
@@ -33,10 +33,10 @@ impl<'a> ProjEntropy<'a> {
     pub fn new(target: Evaluator<'a>, draws: Draws, batch: usize, smoothness: f64) -> Result<Self> {
         let d = target.dim();
         Ok(Self {
+            dim: d,
             pulls: Sampled::new(Kind::Energy, target, draws, batch)?,
             guard: ProjSymmetric::new(d, smoothness)?,
             inverse: vec![0.0; packed_len(d)],
-            square: Matrix::zeros(d, d),
         })
     }
 
@@ -49,9 +49,9 @@ impl<'a> ProjEntropy<'a> {
 impl Problem for ProjEntropy<'_> {
     fn advance(&mut self, w: &mut [f64], t: u64, gamma: f64) -> Result<Moved> {
         self.pulls.pull(w, t)?;
-        let d = self.square.rows();
+        let d = self.dim;
         let (mean, factor) = w.split_at_mut(d);
-        self.guard.invert(factor, &mut self.square, &mut self.inverse)?;
+        self.guard.invert(factor, &mut self.inverse)?;
 
         let (u, pulls, value) = self.pulls.parts();
         let scale = gamma / (pulls.len() / d) as f64;

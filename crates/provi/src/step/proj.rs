@@ -3,7 +3,7 @@
 use super::bottom::Bottom;
 use crate::error::{Error, Result};
 use crate::gaussian::{Factor, Symmetric};
-use crate::linalg::{Cholesky, eigen};
+use crate::linalg::{PackedCholesky, eigen};
 use crate::matrix::{Matrix, packed_index, unpack_symmetric_into};
 use crate::norm;
 use crate::optimize::{Moved, Operator};
@@ -62,7 +62,7 @@ pub struct ProjSymmetric {
     /// ‖C‖_F then, and the moves since.
     size: f64,
     square: Matrix,
-    cholesky: Cholesky,
+    cholesky: PackedCholesky,
     bottom: Bottom,
     image: Vec<f64>,
     projections: u64,
@@ -92,7 +92,7 @@ impl ProjSymmetric {
             least: f64::NEG_INFINITY,
             size: 0.0,
             square: Matrix::zeros(dim, dim),
-            cholesky: Cholesky::with_dim(dim),
+            cholesky: PackedCholesky::with_dim(dim),
             projections: 0,
             decompositions: 0,
         })
@@ -162,7 +162,7 @@ impl ProjSymmetric {
         let (quotient, residual) = self.rayleigh(factor);
         let active = quotient < self.floor - lost;
         for (k, &shift) in tried.iter().enumerate().filter(|_| !active) {
-            if (k == 0 || shift < tried[k - 1]) && self.cholesky.factor_from_packed(factor, shift).is_ok() {
+            if (k == 0 || shift < tried[k - 1]) && self.cholesky.factor(factor, shift).is_ok() {
                 self.least = shift - lost;
                 return Ok(false);
             }
@@ -207,13 +207,14 @@ impl ProjSymmetric {
     fn lift_few(&mut self, factor: &mut [f64], lower: f64, guess: f64, lost: f64) -> Result<bool> {
         let (d, floor) = (self.dim, self.floor);
         let mut shift = lower - lost;
-        let near = floor - shift <= 0.5 * floor;
+        // Otherwise the move was no step's, and many are below as a rule.
+        let near = floor - shift <= 4.0 * floor;
         if d < FEW_FROM || !near {
             return Ok(false);
         }
-        if guess > shift && guess < floor && self.cholesky.factor_from_packed(factor, guess).is_ok() {
+        if guess > shift && guess < floor && self.cholesky.factor(factor, guess).is_ok() {
             shift = guess;
-        } else if self.cholesky.factor_from_packed(factor, shift).is_err() {
+        } else if self.cholesky.factor(factor, shift).is_err() {
             return Ok(false);
         }
         let Some(pairs) = self.bottom.below(&mut self.cholesky, factor, floor, shift) else {
@@ -225,22 +226,19 @@ impl ProjSymmetric {
             weighted.iter_mut().zip(vector).for_each(|(l, v)| *l = (floor - value) * v);
         }
         Symmetric::rank_update(factor, 1.0, weighted, &pairs.vectors);
-        let verified = self.cholesky.factor_from_packed(factor, floor - lost).is_ok();
+        let verified = self.cholesky.factor(factor, floor - lost).is_ok();
         if !verified {
             Symmetric::rank_update(factor, -1.0, weighted, &pairs.vectors);
         }
         Ok(verified)
     }
 
-    /// C⁻¹, packed, into `out`; `room` is overwritten.
-    pub(crate) fn invert(&mut self, factor: &[f64], room: &mut Matrix, out: &mut [f64]) -> Result<()> {
+    /// C⁻¹, packed, into `out`.
+    pub(crate) fn invert(&mut self, factor: &[f64], out: &mut [f64]) -> Result<()> {
         let not_positive =
             |pivot| Error::NotPositiveDefinite { what: "symmetric factor", dim: self.dim, pivot };
-        self.cholesky.factor_from_packed(factor, 0.0).map_err(not_positive)?;
-        self.cholesky.inverse_into(&mut self.square, room);
-        for i in 0..self.dim {
-            out[packed_index(i, 0)..packed_index(i, i) + 1].copy_from_slice(&room.row(i)[..=i]);
-        }
+        self.cholesky.factor(factor, 0.0).map_err(not_positive)?;
+        self.cholesky.invert(out);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::Design;
 use crate::draws::{Purpose, Seed};
 use crate::gaussian::{Factor, Gaussian, Symmetric};
 use crate::linalg::{Cholesky, eigen, spectral_map};
-use crate::matrix::{pack_lower, unpack_symmetric};
+use crate::matrix::{Matrix, pack_lower, unpack_symmetric};
 use crate::step::ProjEntropy;
 use crate::target::{GaussianTarget, Glm, Prior, Target};
 
