@@ -23,6 +23,7 @@ mod vector;
 
 pub mod design;
 pub mod expectation;
+pub mod gram;
 pub mod link;
 pub mod loss;
 pub mod prox;
