@@ -4,21 +4,24 @@
 
 use crate::{dispatch::dispatch, lanes::Simd};
 
-/// The lower half of out ← out + Σ_n left_n right_nᵀ, d × d row by row, for rows with left_n = w_n·right_n: AᵀWA where `right`
-/// is A. What the upper half holds afterwards means nothing.
+/// The lower half of out ← out + Σ_n w_n a_n a_nᵀ, d × d row by row; `room` is overwritten by w_n a_n. What the upper half holds
+/// afterwards means nothing.
 ///
 /// Each sum runs over the rows in order and is then added to what was there. Cost: rows·d² flops.
 ///
 /// # Panics
-/// When `right` is no multiple of d, `left` not as long, or `out` not of d² entries.
-pub fn add_lower(left: &[f64], right: &[f64], d: usize, out: &mut [f64]) {
-    assert_eq!(left.len(), right.len(), "gram::add_lower: lengths of left and right");
+/// When `rows` is not of d for each of `weights`, `room` not as long as `rows`, or `out` not of d² entries.
+pub fn add_lower(rows: &[f64], d: usize, weights: &[f64], room: &mut [f64], out: &mut [f64]) {
+    assert_eq!(rows.len(), d * weights.len(), "gram::add_lower: rows of d = {d} entries");
+    assert_eq!(rows.len(), room.len(), "gram::add_lower: lengths of rows and room");
     assert_eq!(out.len(), d * d, "gram::add_lower: out is d × d");
     if d == 0 {
         return;
     }
-    assert!(right.len().is_multiple_of(d), "gram::add_lower: rows of d = {d} entries");
-    dispatch!(plain::add_lower, add_lower_lanes(left: &[f64], right: &[f64], d: usize, out: &mut [f64]));
+    dispatch!(
+        plain::add_lower,
+        add_lower_lanes(rows: &[f64], d: usize, weights: &[f64], room: &mut [f64], out: &mut [f64])
+    );
 }
 
 /// The columns that [`square_norms`] wants of a factor: d, rounded up to whole chunks.
@@ -75,7 +78,16 @@ macro_rules! in_tiles {
 }
 
 #[inline(always)]
-fn add_lower_lanes<S: Simd>(simd: S, left: &[f64], right: &[f64], d: usize, out: &mut [f64]) {
+fn add_lower_lanes<S: Simd>(
+    simd: S,
+    right: &[f64],
+    d: usize,
+    weights: &[f64],
+    left: &mut [f64],
+    out: &mut [f64],
+) {
+    scale(left, right, d, weights);
+    let left = &*left;
     in_tiles!(S::WIDE, d, |i, R| {
         let chunks = (i + R).div_ceil(8);
         let mut c = 0;
@@ -96,6 +108,14 @@ fn add_lower_lanes<S: Simd>(simd: S, left: &[f64], right: &[f64], d: usize, out:
             }
         }
     });
+}
+
+/// left_n = w_n·right_n.
+#[inline(always)]
+fn scale(left: &mut [f64], right: &[f64], d: usize, weights: &[f64]) {
+    for ((left, right), w) in left.chunks_exact_mut(d).zip(right.chunks_exact(d)).zip(weights) {
+        left.iter_mut().zip(right).for_each(|(left, x)| *left = w * x);
+    }
 }
 
 /// The R rows from i of the C chunks from c.
@@ -207,7 +227,8 @@ fn square_tile<S: Simd, const R: usize, const C: usize>(
 }
 
 mod plain {
-    pub(super) fn add_lower(left: &[f64], right: &[f64], d: usize, out: &mut [f64]) {
+    pub(super) fn add_lower(right: &[f64], d: usize, weights: &[f64], left: &mut [f64], out: &mut [f64]) {
+        super::scale(left, right, d, weights);
         for i in 0..d {
             for j in 0..=i {
                 let pairs = left.chunks_exact(d).zip(right.chunks_exact(d));
@@ -242,12 +263,10 @@ mod tests {
     fn the_lower_half_of_a_gram_matrix_agrees_with_the_twin() {
         for d in SIZES.into_iter().chain([50, 61]).filter(|&d| d > 0) {
             for count in [0, 1, 5, 64] {
-                let right = numbers(1, count * d);
-                let left: Vec<f64> =
-                    right.iter().enumerate().map(|(e, x)| 0.1 * (e / d) as f64 * x).collect();
+                let (rows, weights) = (numbers(1, count * d), numbers(3, count));
                 agree(1e-13, || {
                     let mut out = numbers(2, d * d);
-                    add_lower(&left, &right, d, &mut out);
+                    add_lower(&rows, d, &weights, &mut vec![0.0; count * d], &mut out);
                     (0..d).flat_map(|i| out[i * d..=i * d + i].to_vec()).collect()
                 });
             }
@@ -277,7 +296,7 @@ mod tests {
 
     #[test]
     fn nothing_in_nothing_out() {
-        add_lower(&[], &[], 0, &mut []);
+        add_lower(&[], 0, &[], &mut [], &mut []);
         square_norms(&[], 0, &[], &mut []);
     }
 }
