@@ -177,15 +177,11 @@ fn square_norms_lanes<S: Simd>(simd: S, factor: &[f64], d: usize, rows: &[f64], 
                 }
             }
         }
-        for first in (0..R).step_by(4) {
+        for (squares, out) in squares.chunks(4).zip(out[n..n + R].chunks_mut(4)) {
             let mut four = [simd.splat(0.0); 4];
-            for r in first..R.min(first + 4) {
-                four[r - first] = squares[r];
-            }
-            let sums = simd.sums(four);
-            for r in first..R.min(first + 4) {
-                out[n + r] = sums[r - first];
-            }
+            four[..squares.len()].copy_from_slice(squares);
+            let count = out.len();
+            out.copy_from_slice(&simd.sums(four)[..count]);
         }
     });
 }
