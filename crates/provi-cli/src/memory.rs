@@ -6,9 +6,9 @@ use provi::memory::{Forecast, Size};
 use crate::failure::Result;
 use crate::model::Model;
 
-/// The forecast in a line, the same on every machine; refused if it does not fit into this one.
-pub(crate) fn forecast(model: &Model, choice: Choice, draws: Option<u32>, audit: bool) -> Result<String> {
-    let size = Size { draws: draws.unwrap_or(1) as usize, audit, ..Size::of(&model.target) };
+/// The forecast in a line for so many draws a step, the same on every machine; refused if it does not fit into this one.
+pub(crate) fn forecast(model: &Model, choice: Choice, draws: usize, audit: bool) -> Result<String> {
+    let size = Size { draws, audit, ..Size::of(&model.target) };
     let forecast = Forecast::new(choice, &size);
     forecast.check(available())?;
     Ok(forecast.to_string())

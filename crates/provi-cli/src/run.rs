@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
+use provi::plan::PRACTICAL_DRAWS;
 use provi::scalar::Positive;
 use provi::{Audit, Auto, Fit, Method, Plan, Planner, Seed};
 
@@ -30,6 +31,11 @@ pub(crate) fn planner(method: Method, args: &StepArgs) -> Planner {
     planner
 }
 
+/// Draws per step: those that were given, or the number of a plan that was told none.
+pub(crate) fn draws(args: &StepArgs, untold: usize) -> usize {
+    args.draws.map_or(untold, |draws| draws as usize)
+}
+
 /// What planned steps aim for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Aim {
@@ -48,6 +54,14 @@ impl Aim {
                 planner.to_distance(&model.target, accuracy)?
             }
         })
+    }
+
+    /// Draws per step where none are given.
+    pub(crate) fn draws(self) -> usize {
+        match self {
+            Self::Practice(_) => PRACTICAL_DRAWS,
+            Self::Distance(_) => 1,
+        }
     }
 
     /// Whether the fit earned what was asked for.

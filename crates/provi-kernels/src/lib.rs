@@ -25,6 +25,7 @@ mod vector;
 pub mod cholesky;
 pub mod design;
 pub mod expectation;
+pub mod gram;
 pub mod link;
 pub mod loss;
 pub mod prox;

@@ -22,7 +22,7 @@ use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{Matrix, pack_lower, unpack_lower};
-use crate::mode::{climb, laplace};
+use crate::mode::{climb, rough_laplace};
 use crate::norm;
 use crate::scalar::{NonNegative, Positive};
 use crate::target::Scratch;
@@ -103,7 +103,7 @@ impl<'a> Ascent<'a> {
         NonNegative::new("power of the average", options.power)?;
         let start = if options.start.is_empty() { vec![0.0; d] } else { options.start };
         let mode = climb(view.target(), &start, options.mode_accuracy)?;
-        let laplace = laplace(view.target(), &mode)?;
+        let laplace = rough_laplace(view.target(), &mode)?;
         let q = Gaussian::new(&mode.point, &laplace.factor)?;
         // Should the Laplace approximation reach where p is not finite, the way back is towards the mode.
         let mut safe = q.clone();

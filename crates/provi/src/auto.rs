@@ -15,48 +15,14 @@ use crate::estimator::Evaluator;
 use crate::fit::{Fit, Snapshot, Watch, measure_neg_elbo};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::memory::{Forecast, Size};
-use crate::method::Method;
-use crate::mode::{find_mode, laplace};
+pub use crate::method::Choice;
+use crate::mode::about_laplace;
 use crate::plan::Promise;
 use crate::scalar::Positive;
 use crate::solve::{Solver, Stop};
 use crate::target::Target;
 use crate::watchdog::{GRADIENT_CHECK, Watchdog, check_gradient};
 use std::time::Instant;
-
-/// A way to an answer, by the name users type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// The automatic path.
-    #[default]
-    Auto,
-    /// One of the methods that plan their steps.
-    Planned(Method),
-}
-
-impl std::str::FromStr for Choice {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            _ => text.parse().map(Self::Planned).map_err(|_| Error::UnknownName {
-                what: "method",
-                found: text.to_owned(),
-                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, exact",
-            }),
-        }
-    }
-}
-
-impl std::fmt::Display for Choice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Planned(method) => method.fmt(f),
-        }
-    }
-}
 
 /// What the automatic path may be told; the defaults suit most.
 ///
@@ -167,7 +133,10 @@ impl Auto {
 
 /// The curvature, if it rests on somebody's word and so needs watching.
 fn declared_curvature<T: Target + ?Sized>(target: &T) -> Result<Option<crate::Curvature>> {
-    Ok(target.curvature()?.filter(|c| c.provenance() != Provenance::Proved))
+    match target.lower_curvature()? {
+        Some(lower) if lower.provenance() != Provenance::Proved => target.curvature(),
+        _ => Ok(None),
+    }
 }
 
 struct Run<'r, 'w> {
@@ -191,10 +160,8 @@ impl Run<'_, '_> {
                 (Gaussian::new(parts.0, parts.1)?, 0, from.seconds)
             }
             None => {
-                let mode = find_mode(target, &self.auto.start(target.dim())?)?;
-                let local = laplace(target, &mode)?;
-                let start = Gaussian::new(&mode.point, &local.factor)?;
-                (start, mode.evaluations + local.evaluations, 0.0)
+                let (start, evaluations) = about_laplace(target, &self.auto.start(target.dim())?)?;
+                (start, evaluations, 0.0)
             }
         };
         let first = self.trace.last().map_or(0, |last| last.step);

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, congruence, eigenvalue_error, eigenvalues};
 use crate::matrix::Matrix;
+use std::sync::OnceLock;
 
 /// Where a constant came from. A statement is no stronger than the weakest of its constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,8 +83,8 @@ impl Quadratic {
 /// 0 ⪯ H_lo ⪯ ∇²V(z) ⪯ H_hi for all z,   μ = λ_min(H_lo),   M = λ_max(H_hi)
 /// ```
 /// Every derived number is rounded to its safe side: eigenvalues are widened by the eigensolver's backward
-/// error and by what forming the matrices may have lost. Cost of construction: three eigendecompositions (none for
-/// multiples of the identity).
+/// error and by what forming the matrices may have lost. Cost: up to three eigendecompositions when bounds are given or a
+/// number is first asked for (none for multiples of the identity).
 ///
 /// ```
 /// use provi::{Curvature, Provenance, Quadratic};
@@ -94,7 +95,7 @@ impl Quadratic {
 /// assert_eq!(curvature.provenance(), Provenance::Declared);
 /// # Ok::<(), provi::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Curvature {
     dim: usize,
     lower: Quadratic,
@@ -102,10 +103,25 @@ pub struct Curvature {
     lower_provenance: Provenance,
     upper_provenance: Provenance,
     slack: f64,
-    constants: Constants,
+    /// A lower bound of μ known in closed form.
+    known_convexity: f64,
+    /// Found when first asked for: who wants the matrices alone pays for no eigenvalues.
+    constants: OnceLock<Constants>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Equal bounds of equal origin; the constants follow from them.
+impl PartialEq for Curvature {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |c: &Self| (c.dim, c.slack.to_bits(), c.known_convexity.to_bits());
+        let origins = |c: &Self| (c.lower_provenance, c.upper_provenance);
+        numbers(self) == numbers(other)
+            && origins(self) == origins(other)
+            && self.lower == other.lower
+            && self.upper == other.upper
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Constants {
     convexity: f64,
     smoothness: Option<f64>,
@@ -113,23 +129,70 @@ struct Constants {
     trace_inverse: f64,
 }
 
+impl Constants {
+    /// What is true of any convex V: for an eigensolver that gave up.
+    const NOTHING: Self =
+        Self { convexity: 0.0, smoothness: None, spread: None, trace_inverse: f64::INFINITY };
+
+    fn new(dim: usize, lower: &Quadratic, upper: Option<&Quadratic>, slack: f64) -> Result<Self> {
+        let spectrum = lower.spectrum("H_lo", slack)?;
+        let convexity = spectrum.iter().fold(f64::INFINITY, |a, x| a.min(x.0));
+        let trace_inverse = spectrum.iter().map(|x| 1.0 / x.0).sum::<f64>()
+            * (dim as f64 / spectrum.len() as f64)
+            * (1.0 + 4.0 * dim as f64 * f64::EPSILON);
+        let Some(upper) = upper else {
+            return Ok(Self { convexity, smoothness: None, spread: None, trace_inverse });
+        };
+        if upper == lower {
+            let top = spectrum.iter().fold(0.0f64, |a, x| a.max(x.1));
+            return Ok(Self { convexity, smoothness: Some(top), spread: Some(0.0), trace_inverse });
+        }
+        let top = upper.spectrum("H_hi", slack)?.iter().fold(0.0f64, |a, x| a.max(x.1));
+        let spread = match (lower, upper) {
+            (Quadratic::Scalar(a), Quadratic::Scalar(b)) => (b - a) * (1.0 + f64::EPSILON) + 2.0 * slack,
+            _ => {
+                let mut difference = upper.to_matrix(dim);
+                difference.add_scaled(-1.0, &lower.to_matrix(dim));
+                let error = eigenvalue_error(&difference) + 2.0 * slack;
+                let values = eigenvalues("H_hi − H_lo", &difference)?;
+                if values[0] < -(error + f64::EPSILON * top * 4.0 * dim as f64) {
+                    return Err(Error::OutOfRange {
+                        what: "λ_min(H_hi − H_lo)",
+                        value: values[0],
+                        needed: "at least 0: H_lo must lie below H_hi",
+                    });
+                }
+                values.last().copied().unwrap_or(0.0).max(0.0) + error
+            }
+        };
+        if convexity > top || spread < 0.0 {
+            return Err(Error::OutOfRange {
+                what: "smoothness M",
+                value: top,
+                needed: "at least the convexity μ",
+            });
+        }
+        Ok(Self { convexity, smoothness: Some(top), spread: Some(spread), trace_inverse })
+    }
+}
+
 impl Curvature {
     /// Both bounds (the upper one may be missing), proved from a model.
     pub fn proved(dim: usize, lower: Quadratic, upper: Option<Quadratic>) -> Result<Self> {
-        Self::with_slack(dim, lower, upper, 0.0, Provenance::Proved)
+        Self::with_slack(dim, lower, upper, 0.0, Provenance::Proved)?.checked()
     }
 
     /// Both bounds on the user's word: μ and M as numbers, or H_lo and H_hi as matrices.
     pub fn declared(dim: usize, lower: Quadratic, upper: Option<Quadratic>) -> Result<Self> {
-        Self::with_slack(dim, lower, upper, 0.0, Provenance::Declared)
+        Self::with_slack(dim, lower, upper, 0.0, Provenance::Declared)?.checked()
     }
 
     /// Both bounds from measurement.
     pub fn estimated(dim: usize, lower: Quadratic, upper: Option<Quadratic>) -> Result<Self> {
-        Self::with_slack(dim, lower, upper, 0.0, Provenance::Estimated)
+        Self::with_slack(dim, lower, upper, 0.0, Provenance::Estimated)?.checked()
     }
 
-    /// As [`Curvature::proved`], where forming the matrices may have lost `slack` in spectral norm.
+    /// As [`Curvature::proved`], where forming the matrices may have lost `slack` in spectral norm, and H_lo ⪯ H_hi is known.
     pub(crate) fn with_slack(
         dim: usize,
         lower: Quadratic,
@@ -140,62 +203,34 @@ impl Curvature {
         if dim == 0 {
             return Err(Error::Empty { what: "curvature" });
         }
-        let lower = lower.checked("H_lo", dim)?;
-        let upper = upper.map(|h| h.checked("H_hi", dim)).transpose()?;
-        let spectrum = lower.spectrum("H_lo", slack)?;
-        let convexity = spectrum.iter().fold(f64::INFINITY, |a, x| a.min(x.0));
-        let trace_inverse = spectrum.iter().map(|x| 1.0 / x.0).sum::<f64>()
-            * (dim as f64 / spectrum.len() as f64)
-            * (1.0 + 4.0 * dim as f64 * f64::EPSILON);
-        let (mut smoothness, mut spread) = (None, None);
-        if let Some(upper) = &upper {
-            let top = upper.spectrum("H_hi", slack)?.iter().fold(0.0f64, |a, x| a.max(x.1));
-            smoothness = Some(top);
-            spread = Some(if *upper == lower {
-                0.0
-            } else {
-                match (&lower, upper) {
-                    (Quadratic::Scalar(a), Quadratic::Scalar(b)) => {
-                        (b - a) * (1.0 + f64::EPSILON) + 2.0 * slack
-                    }
-                    _ => {
-                        let mut difference = upper.to_matrix(dim);
-                        difference.add_scaled(-1.0, &lower.to_matrix(dim));
-                        let error = eigenvalue_error(&difference) + 2.0 * slack;
-                        let values = eigenvalues("H_hi − H_lo", &difference)?;
-                        if values[0] < -(error + f64::EPSILON * top * 4.0 * dim as f64) {
-                            return Err(Error::OutOfRange {
-                                what: "λ_min(H_hi − H_lo)",
-                                value: values[0],
-                                needed: "at least 0: H_lo must lie below H_hi",
-                            });
-                        }
-                        values.last().copied().unwrap_or(0.0).max(0.0) + error
-                    }
-                }
-            });
-            if convexity > top || spread.is_some_and(|s| s < 0.0) {
-                return Err(Error::OutOfRange {
-                    what: "smoothness M",
-                    value: top,
-                    needed: "at least the convexity μ",
-                });
-            }
-        }
         Ok(Self {
             dim,
-            lower,
-            upper,
+            lower: lower.checked("H_lo", dim)?,
+            upper: upper.map(|h| h.checked("H_hi", dim)).transpose()?,
             lower_provenance: provenance,
             upper_provenance: provenance,
             slack,
-            constants: Constants { convexity, smoothness, spread, trace_inverse },
+            known_convexity: 0.0,
+            constants: OnceLock::new(),
+        })
+    }
+
+    /// The same with its constants found, or the reason why there are none.
+    fn checked(self) -> Result<Self> {
+        let found = Constants::new(self.dim, &self.lower, self.upper.as_ref(), self.slack)?;
+        Ok(Self { constants: OnceLock::from(found), ..self })
+    }
+
+    fn constants(&self) -> &Constants {
+        self.constants.get_or_init(|| {
+            Constants::new(self.dim, &self.lower, self.upper.as_ref(), self.slack)
+                .unwrap_or(Constants::NOTHING)
         })
     }
 
     /// Raises μ to a bound known in closed form, where the eigensolver's error hides it.
     pub(crate) fn with_convexity_at_least(mut self, convexity: f64) -> Self {
-        self.constants.convexity = self.constants.convexity.max(convexity);
+        self.known_convexity = self.known_convexity.max(convexity);
         self
     }
 
@@ -206,24 +241,24 @@ impl Curvature {
 
     /// μ, rounded down.
     pub fn convexity(&self) -> f64 {
-        self.constants.convexity
+        self.constants().convexity.max(self.known_convexity)
     }
 
     /// M, rounded up; `None` where the target has none.
     pub fn smoothness(&self) -> Option<f64> {
-        self.constants.smoothness
+        self.constants().smoothness
     }
 
     /// λ_max(H_hi − H_lo), rounded up: a bound of K, the smoothness of log p − log q_{w*} [stl-k].
     /// Zero exactly for a Gaussian target.
     pub fn residual_smoothness(&self) -> Option<f64> {
         // ±∇²r ⪯ H_hi − H_lo; the paper's own K ≤ 2M and the coarser M − μ are never smaller.
-        self.constants.spread
+        self.constants().spread
     }
 
     /// tr H_lo⁻¹, rounded up; infinite when μ = 0. Bounds ‖C*‖_F².
     pub fn trace_inverse(&self) -> f64 {
-        self.constants.trace_inverse
+        self.constants().trace_inverse
     }
 
     /// κ = M/μ.
@@ -279,7 +314,7 @@ impl Curvature {
         // Two products of length-d sums: |fl(PᵀHP) − PᵀHP| ≤ 2γ_d ‖P‖_F²‖H‖_F.
         let size = self.upper.as_ref().unwrap_or(&self.lower).to_matrix(d).frobenius_norm();
         let slack = norm * norm * (self.slack + 3.0 * d as f64 * f64::EPSILON * size);
-        let mut out = Self::with_slack(d, lower, upper, slack, Provenance::Proved)?;
+        let mut out = Self::with_slack(d, lower, upper, slack, Provenance::Proved)?.checked()?;
         out.lower_provenance = self.lower_provenance;
         out.upper_provenance = self.upper_provenance;
         Ok(out)

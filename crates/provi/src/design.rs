@@ -3,7 +3,7 @@
 use crate::chunked::{self, Chunks};
 use crate::error::{Error, Result};
 use crate::linalg::{add_lower_gram, mirror_lower};
-use crate::matrix::{Matrix, check_finite};
+use crate::matrix::{Matrix, check_finite, packed_index};
 use crate::target::Scratch;
 use provi_kernels::axpy;
 use std::ops::Range;
@@ -12,7 +12,11 @@ use std::ops::Range;
 pub(crate) const BLOCK: usize = 128;
 /// A Gram matrix is summed in at most this many parts, of at least so many rows each.
 const GRAM_PARTS: usize = 16;
-const GRAM_ROWS: usize = 2048;
+const GRAM_ROWS: usize = 512;
+/// Rows of a Gram matrix that the first cache holds twice, and the columns up to which tiles of registers beat a general
+/// product, which copies its factors into an order of its own first.
+const GRAM_BLOCK: usize = 64;
+const GRAM_COLUMNS: usize = 160;
 
 /// A pass over the rows is summed in at most this many chunks, of at least so many entries each.
 const CHUNKS: usize = 32;
@@ -277,18 +281,44 @@ impl Design {
 
     /// out ← out + Aᵀ diag(weights) A, exactly symmetric; weights are not negative. Threads each need a matrix of their own.
     pub(crate) fn add_weighted_gram(&self, weights: &[f64], out: &mut Matrix) {
-        let chunks = self.gram_chunks();
+        let copy = |rows: Range<usize>, _: &mut [f64], to: &mut [f64]| to.copy_from_slice(&weights[rows]);
+        self.add_gram_and_sums(0, copy, |_| (), out);
+    }
+
+    /// The same in one pass with sums: `weigh(rows, sums, weights)` adds what a block of at most [`BLOCK`] rows gives to `width`
+    /// sums, and fills in the weights of its rows; `take` gets partial sums in order.
+    pub(crate) fn add_gram_and_sums(
+        &self,
+        width: usize,
+        weigh: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
+        mut take: impl FnMut(&[f64]),
+        out: &mut Matrix,
+    ) {
         let d = self.columns;
+        let room = BLOCK + self.scaled_room();
+        let add = |range: Range<usize>, sums: &mut [f64], gram: &mut [f64], room: &mut [f64]| {
+            let (weights, scaled) = room.split_at_mut(BLOCK);
+            for first in range.clone().step_by(BLOCK) {
+                let rows = first..(first + BLOCK).min(range.end);
+                let weights = &mut weights[..rows.len()];
+                weigh(rows.clone(), sums, weights);
+                self.add_gram_of(rows, weights, gram, scaled);
+            }
+        };
+        let chunks = self.gram_chunks();
         if chunks.size >= self.rows {
-            let mut scaled = vec![0.0; self.scaled_room()];
-            self.add_gram_of(0..self.rows, weights, out.entries_mut(), &mut scaled);
+            let mut sums = vec![0.0; width];
+            add(0..self.rows, &mut sums, out.entries_mut(), &mut vec![0.0; room]);
+            take(&sums);
         } else {
-            let room = (d * d, self.scaled_room());
-            let part = |range: Range<usize>, part: &mut [f64], scaled: &mut [f64]| {
-                self.add_gram_of(range, weights, part, scaled);
+            let part = |range: Range<usize>, part: &mut [f64], room: &mut [f64]| {
+                let (sums, gram) = part.split_at_mut(width);
+                add(range, sums, gram, room);
             };
-            chunked::reduce(chunks, room, &mut Scratch::default(), part, |part| {
-                axpy(1.0, part, out.entries_mut());
+            chunked::reduce(chunks, (width + d * d, room), &mut Scratch::default(), part, |part| {
+                let (sums, gram) = part.split_at(width);
+                take(sums);
+                axpy(1.0, gram, out.entries_mut());
             });
         }
         mirror_lower(out);
@@ -309,28 +339,32 @@ impl Design {
         if self.is_sparse() { 0 } else { BLOCK.min(self.rows) * self.columns }
     }
 
-    /// Adds the lower half of the Gram matrix of some rows; what the upper half holds afterwards means nothing.
+    /// Adds the lower half of the Gram matrix of a block of rows; what the upper half holds afterwards means nothing.
     fn add_gram_of(&self, range: Range<usize>, weights: &[f64], out: &mut [f64], scaled: &mut [f64]) {
         let d = self.columns;
         match &self.storage {
             Storage::Dense(entries) => {
-                for first in range.clone().step_by(BLOCK) {
-                    let last = (first + BLOCK).min(range.end);
-                    let block = &mut scaled[..(last - first) * d];
-                    for (n, row) in (first..last).zip(block.chunks_exact_mut(d)) {
-                        let root = weights[n].sqrt();
-                        for (out, x) in row.iter_mut().zip(&entries[n * d..(n + 1) * d]) {
-                            *out = root * x;
-                        }
+                let tiled = d <= GRAM_COLUMNS;
+                let rows = &entries[range.start * d..range.end * d];
+                let block = if tiled { GRAM_BLOCK } else { BLOCK };
+                for (rows, weights) in rows.chunks(block * d).zip(weights.chunks(block)) {
+                    let scaled = &mut scaled[..rows.len()];
+                    if tiled {
+                        provi_kernels::gram::add_lower(rows, d, weights, scaled, out);
+                        continue;
                     }
-                    add_lower_gram(block, d, out);
+                    for ((to, row), w) in scaled.chunks_exact_mut(d).zip(rows.chunks_exact(d)).zip(weights) {
+                        let root = w.sqrt();
+                        to.iter_mut().zip(row).for_each(|(to, x)| *to = root * x);
+                    }
+                    add_lower_gram(scaled, d, out);
                 }
             }
             Storage::Sparse(sparse) => {
-                for n in range {
+                for (n, w) in range.zip(weights) {
                     for (i, x) in sparse.row(n) {
                         for (j, y) in sparse.row(n).take_while(|&(j, _)| j <= i) {
-                            out[i * d + j] += weights[n] * x * y;
+                            out[i * d + j] += w * x * y;
                         }
                     }
                 }
@@ -341,7 +375,7 @@ impl Design {
     /// The longest chain of additions behind an entry of [`Design::add_weighted_gram`].
     pub(crate) fn gram_terms(&self) -> usize {
         match &self.storage {
-            Storage::Dense(_) => BLOCK + self.rows.div_ceil(BLOCK) + GRAM_PARTS + 8,
+            Storage::Dense(_) => BLOCK + self.rows.div_ceil(GRAM_BLOCK) + GRAM_PARTS + 8,
             Storage::Sparse(_) => self.rows + GRAM_PARTS + 8,
         }
     }
@@ -358,37 +392,86 @@ impl Design {
         sums.iter().sum()
     }
 
-    /// For each row, ‖Cᵀa_n‖² with C lower triangular and packed: the variance of a_nᵀz under N(m, CCᵀ).
-    pub(crate) fn row_variances(&self, factor: &[f64], out: &mut [f64]) {
+    /// C, lower triangular and packed, as [`Design::row_variances`] reads it: dense rows want whole chunks of columns.
+    pub(crate) fn factor<'f>(&self, packed: &'f [f64]) -> RowFactor<'f> {
+        let (d, width) = (self.columns, provi_kernels::gram::padded(self.columns));
+        let mut padded = Vec::new();
+        if !self.is_sparse() {
+            padded.resize(d * width, 0.0);
+            for (i, row) in padded.chunks_exact_mut(width).enumerate() {
+                row[..=i].copy_from_slice(&packed[packed_index(i, 0)..=packed_index(i, i)]);
+            }
+        }
+        RowFactor { packed, padded }
+    }
+
+    /// For each of some rows, ‖Cᵀa_n‖²: the variance of a_nᵀz under N(m, CCᵀ).
+    pub(crate) fn row_variances(&self, range: Range<usize>, factor: &RowFactor<'_>, out: &mut [f64]) {
         let d = self.columns;
-        let work = self.entries().saturating_mul(d / 2 + 1);
-        chunked::fill(out, BLOCK, work, |first, out| match &self.storage {
+        match &self.storage {
             Storage::Dense(entries) => {
-                let mut pulled = vec![0.0; out.len() * d];
-                let block = &entries[first * d..(first + out.len()) * d];
-                provi_kernels::triangle::pull_back(factor, block, &mut pulled);
-                for (out, row) in out.iter_mut().zip(pulled.chunks_exact(d)) {
-                    *out = provi_kernels::dot(row, row);
-                }
+                let rows = &entries[range.start * d..range.end * d];
+                provi_kernels::gram::square_norms(&factor.padded, d, rows, out);
             }
             Storage::Sparse(sparse) => {
                 // Row i of C enters with weight a_ni, so only the stored entries cost anything.
                 let mut row = vec![0.0; d];
-                for (n, out) in (first..).zip(out) {
+                for (n, out) in range.zip(out) {
                     let Some((widest, _)) = sparse.row(n).last() else {
                         *out = 0.0;
                         continue;
                     };
                     row[..=widest].fill(0.0);
                     for (i, x) in sparse.row(n) {
-                        let start = i * (i + 1) / 2;
-                        provi_kernels::axpy(x, &factor[start..start + i + 1], &mut row[..i + 1]);
+                        let start = packed_index(i, 0);
+                        provi_kernels::axpy(x, &factor.packed[start..start + i + 1], &mut row[..i + 1]);
                     }
                     *out = provi_kernels::dot(&row[..=widest], &row[..=widest]);
                 }
             }
-        });
+        }
     }
+
+    /// The variances of every row.
+    pub(crate) fn all_row_variances(&self, packed: &[f64]) -> Vec<f64> {
+        let factor = self.factor(packed);
+        let mut out = vec![0.0; self.rows];
+        let work = self.entries().saturating_mul(self.columns / 2 + 1);
+        chunked::fill(&mut out, BLOCK, work, |first, out| {
+            self.row_variances(first..first + out.len(), &factor, out);
+        });
+        out
+    }
+
+    /// For each of some rows, ‖a_n‖² and Σ_j |a_nj|·scale_j.
+    pub(crate) fn row_sizes(
+        &self,
+        range: Range<usize>,
+        scales: &[f64],
+        squares: &mut [f64],
+        reaches: &mut [f64],
+    ) {
+        match &self.storage {
+            Storage::Dense(entries) => {
+                let rows = &entries[range.start * self.columns..range.end * self.columns];
+                provi_kernels::design::sizes(rows, scales, squares, reaches);
+            }
+            Storage::Sparse(sparse) => {
+                for (n, (square, reach)) in range.zip(squares.iter_mut().zip(reaches)) {
+                    (*square, *reach) = sparse.row(n).fold((0.0, 0.0), |(square, reach), (j, x)| {
+                        (square + x * x, reach + x.abs() * scales[j])
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The factor of a Gaussian, ready for [`Design::row_variances`].
+pub(crate) struct RowFactor<'f> {
+    packed: &'f [f64],
+    /// Row by row with zeros above the diagonal; empty for sparse designs.
+    padded: Vec<f64>,
 }
 
 #[cfg(feature = "ndarray")]
@@ -425,13 +508,12 @@ mod tests {
             a.pull_back(0..2, &s, &mut g);
             let mut h = Matrix::zeros(3, 3);
             a.add_weighted_gram(&[2.0, 0.5], &mut h);
-            let mut v = [0.0; 2];
-            a.row_variances(&factor, &mut v);
+            let v = a.all_row_variances(&factor);
             (s, g, h, v, a.weighted_square_norm(&[2.0, 0.5]))
         };
         let (a, b) = (run(&dense), run(&sparse));
         assert_eq!(a.0, [7.0, 3.0, 9.0, 6.0]);
-        assert_eq!((a.0, a.1, a.3), (b.0, b.1, b.3));
+        assert_eq!((a.0, a.1, &a.3), (b.0, b.1, &b.3));
         for (x, y) in a.2.entries().iter().zip(b.2.entries()) {
             assert!((x - y).abs() < 1e-14);
         }

@@ -3,7 +3,7 @@
 use crate::curvature::Quadratic;
 use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
-use crate::matrix::{Matrix, packed_index, packed_len};
+use crate::matrix::{packed_index, packed_len};
 
 /// The dual of ‖(m, C)‖²_H = mᵀHm + tr(CᵀHC) on ℝᵈ × 𝒯ᵈ:
 /// ```text
@@ -44,19 +44,13 @@ impl DualNorm {
                 if h.rows() != dim {
                     return Err(Error::Shape { what: "H_lo", found: h.rows(), expected: dim });
                 }
-                let mut reversed = Matrix::zeros(dim, dim);
-                for i in 0..dim {
-                    for j in 0..dim {
-                        reversed[(i, j)] = h[(dim - 1 - i, dim - 1 - j)];
-                    }
-                }
                 let trace: f64 = (0..dim).map(|i| h[(i, i)].abs()).sum();
                 let shift = slack + 4.0 * (dim as f64 + 8.0) * f64::EPSILON * trace;
                 let mut factor = Cholesky::with_dim(dim);
-                factor.factor_from(&reversed, shift).map_err(|pivot| Error::NotPositiveDefinite {
+                factor.factor_reversed(h, shift).map_err(|pivot| Error::NotPositiveDefinite {
                     what: "H_lo",
                     dim,
-                    pivot: dim - 1 - pivot.min(dim - 1),
+                    pivot,
                 })?;
                 Metric::Reversed(factor.packed_lower())
             }
@@ -104,6 +98,7 @@ mod tests {
         DualNorm::new(lower, dim, 0.0)?.square(gradient)
     }
     use crate::linalg::add_gram;
+    use crate::matrix::Matrix;
 
     fn spd(d: usize, ridge: f64) -> Matrix {
         let mut a = Matrix::zeros(d, d);

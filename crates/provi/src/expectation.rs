@@ -9,19 +9,26 @@
 
 mod quadrature;
 
-use crate::chunked;
 use crate::curvature::Provenance;
+use crate::design::BLOCK;
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
-use crate::matrix::{Matrix, packed_index};
+use crate::linalg::multiply_lower;
+use crate::matrix::{Matrix, pack_lower_into, packed_index};
 use crate::special::chi_square;
-use crate::target::{Family, Glm, Scratch, Target};
+use crate::target::{Family, Glm, Target};
 use provi_kernels::axpy;
+use std::ops::Range;
 
 /// A target whose Gaussian expectations are available.
 pub trait Expectations {
     /// E V, E ∇V and E ∇²V under q, with error bounds.
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()>;
+
+    /// Whether ∇²V is the same at every z. E∇²V under any q is then H_lo itself.
+    fn has_constant_hessian(&self) -> bool {
+        false
+    }
 
     /// J ≥ ∫_{Bᶜ} D dq for the ball B = {‖C⁻¹(z−m)‖ ≤ R}, in closed form [local-kl]. `None`: there is none.
     fn tail_integral(&self, _q: &Gaussian<Triangular>, _radius: f64) -> Result<Option<f64>> {
@@ -44,6 +51,8 @@ pub struct Moments {
     pub gradient_error: f64,
     /// Whether the error bounds are proved or only checked.
     pub provenance: Provenance,
+    /// tril(E∇²V·C) where it was made on the way, packed; empty otherwise.
+    pub(crate) product: Vec<f64>,
 }
 
 impl Moments {
@@ -56,6 +65,7 @@ impl Moments {
             value_error: 0.0,
             gradient_error: 0.0,
             provenance: Provenance::Proved,
+            product: Vec::new(),
         }
     }
 
@@ -85,9 +95,10 @@ impl Moments {
     pub(crate) fn free_energy_gradient(&self, q: &Gaussian<Triangular>, out: &mut [f64]) {
         let d = q.dim();
         out[..d].copy_from_slice(&self.gradient);
-        let product = crate::linalg::multiply(&self.hessian, &q.factor_matrix());
-        for i in 0..d {
-            out[d + packed_index(i, 0)..d + packed_index(i, i) + 1].copy_from_slice(&product.row(i)[..=i]);
+        if self.product.is_empty() {
+            pack_lower_into(&multiply_lower(&self.hessian, &q.factor_matrix()), &mut out[d..]);
+        } else {
+            out[d..].copy_from_slice(&self.product);
         }
     }
 
@@ -132,13 +143,9 @@ impl Expectations for Glm {
         if q.dim() != d {
             return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: d });
         }
+        out.product.clear();
         let rows = self.design.rows();
-        let means = self.predictor_means(q.mean());
-        let mut deviations = vec![0.0; rows];
-        self.design.row_variances(q.factor(), &mut deviations);
-        deviations.iter_mut().for_each(|v| *v = v.sqrt());
-        let mut terms = quadrature::expect(self.family, &means, &deviations, &self.response);
-
+        let factor = self.design.factor(q.factor());
         let unit = (rows + d + 16) as f64 * f64::EPSILON;
         // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
         // rows of C, and the expectations by δ_n times their slopes, which θ_max bounds where there is one.
@@ -148,64 +155,69 @@ impl Expectations for Glm {
         let factor_norm = crate::norm(q.factor());
         let steepest = self.family.curvature_range().1;
         let (mut value, mut value_error, mut gradient_error) = (0.0, 0.0, 0.0);
-        let first: Vec<f64> = terms.first.iter().zip(&self.weights).map(|(first, w)| w * first).collect();
         out.gradient.fill(0.0);
-        chunked::reduce(
-            self.design.chunks(2),
-            (d + 3, 0),
-            &mut Scratch::default(),
-            |range, partial, _| {
-                let (sums, gradient) = partial.split_at_mut(3);
-                for n in range.clone() {
-                    let w = self.weights[n];
-                    let (mut square, mut reach) = (0.0, means[n].abs());
-                    self.design.for_each_in_row(n, |j, x| {
-                        square += x * x;
-                        reach += x.abs() * scales[j];
-                    });
-                    let off = predictor_unit * reach;
-                    let (first, second) = (terms.first[n].abs(), terms.second[n].abs());
-                    sums[0] += w * terms.value[n];
-                    sums[1] += w
-                        * (terms.value_error[n]
-                            + unit * terms.value[n].abs()
-                            + off * (first + deviations[n] * second));
-                    // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
-                    let size = std::f64::consts::SQRT_2 * w * square.sqrt() * deviations[n].max(1.0);
-                    let slope = steepest.unwrap_or((1.0 + deviations[n]) * second);
-                    sums[2] += size * (terms.slope_error[n] + unit * (first + second) + off * slope);
-                }
-                self.design.pull_back(range.clone(), &first[range], gradient);
-            },
-            |partial| {
-                value += partial[0];
-                value_error += partial[1];
-                gradient_error += partial[2];
-                axpy(1.0, &partial[3..], &mut out.gradient);
-            },
-        );
-        terms.second.iter_mut().zip(&self.weights).for_each(|(second, w)| *second *= w);
-        let prior = self.prior.energy(q.mean(), &mut out.gradient) + 0.5 * self.prior.trace(d, q.factor());
-        out.value = value + prior + self.constant();
         out.hessian = self.prior.quadratic(d).to_matrix(d);
         // Λ(m−ν) and its quadratic forms are sums of d products that may cancel.
         let prior_unit = (d as f64 + 16.0) * f64::EPSILON;
         let precision = out.hessian.frobenius_norm();
+        // One pass: a block of rows is still in cache when its Gram matrix is added.
+        let weigh = |range: Range<usize>, sums: &mut [f64], weights: &mut [f64]| {
+            let mut room = [[0.0; BLOCK]; 5];
+            let [means, deviations, squares, reaches, first] =
+                room.each_mut().map(|buffer| &mut buffer[..range.len()]);
+            self.predictors(range.clone(), q.mean(), means);
+            self.design.row_variances(range.clone(), &factor, deviations);
+            deviations.iter_mut().for_each(|v| *v = v.sqrt());
+            self.design.row_sizes(range.clone(), &scales, squares, reaches);
+            let terms =
+                quadrature::expect_rows(self.family, means, deviations, &self.response[range.clone()]);
+            let (sums, gradient) = sums.split_at_mut(3);
+            for (k, n) in range.clone().enumerate() {
+                let (w, deviation) = (self.weights[n], deviations[k]);
+                let off = predictor_unit * (means[k].abs() + reaches[k]);
+                let sizes = (terms.first[k].abs(), terms.second[k].abs());
+                sums[0] += w * terms.value[k];
+                sums[1] += w
+                    * (terms.value_error[k]
+                        + unit * terms.value[k].abs()
+                        + off * (sizes.0 + deviation * sizes.1));
+                // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
+                let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
+                let slope = steepest.unwrap_or((1.0 + deviation) * sizes.1);
+                sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + off * slope);
+                first[k] = w * terms.first[k];
+                weights[k] = w * terms.second[k];
+            }
+            self.design.pull_back(range, first, gradient);
+        };
+        let gradient = &mut out.gradient;
+        let take = |sums: &[f64]| {
+            value += sums[0];
+            value_error += sums[1];
+            gradient_error += sums[2];
+            axpy(1.0, &sums[3..], gradient);
+        };
+        self.design.add_gram_and_sums(d + 3, weigh, take, &mut out.hessian);
+        let prior = self.prior.energy(q.mean(), &mut out.gradient) + 0.5 * self.prior.trace(d, q.factor());
+        out.value = value + prior + self.constant();
         let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
         let forms = precision * (distance * distance + factor_norm * factor_norm);
-        self.design.add_weighted_gram(&terms.second, &mut out.hessian);
         out.value_error = value_error + prior_unit * forms + unit * self.constant().abs();
         // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
         let gram = self.design.gram_terms() as f64 * f64::EPSILON * product_size(&out.hessian, q);
         out.gradient_error =
             gradient_error + gram + unit * crate::norm(&out.gradient) + prior_unit * precision * distance;
-        out.provenance = terms.provenance;
+        out.provenance = quadrature::provenance(self.family);
         match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
             true => Ok(()),
             false => {
                 Err(Error::NotFinite { what: "expectation of the potential", index: 0, value: out.value })
             }
         }
+    }
+
+    fn has_constant_hessian(&self) -> bool {
+        matches!(self.family, Family::Gaussian { .. })
     }
 
     fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
@@ -228,8 +240,7 @@ fn poisson_tail(model: &Glm, q: &Gaussian<Triangular>, radius: f64) -> Result<f6
     let (alpha, alpha2) =
         (chi_square::chi_square_tail(d, square), chi_square::chi_square_tail(d + 2, square));
     let means = model.predictor_means(q.mean());
-    let mut variances = vec![0.0; means.len()];
-    model.design.row_variances(q.factor(), &mut variances);
+    let variances = model.design.all_row_variances(q.factor());
     let prior = model.prior.energy(q.mean(), &mut vec![0.0; d]);
     let mut flat =
         prior + model.constant() - 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln() - q.log_det()?;

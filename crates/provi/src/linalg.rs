@@ -40,6 +40,24 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
+/// tril(A·C) for square A and lower triangular C, the halves that vanish or are not asked for left out. The upper half of
+/// the result means nothing.
+pub(crate) fn multiply_lower(a: &Matrix, c: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows(), a.rows());
+    triangular::matmul(
+        transposed_view_mut(&mut out),
+        BlockStructure::TriangularUpper,
+        Accum::Replace,
+        transposed_view(c),
+        BlockStructure::TriangularUpper,
+        transposed_view(a),
+        BlockStructure::Rectangular,
+        1.0,
+        Par::Seq,
+    );
+    out
+}
+
 /// out ← out + AᵀA, exactly symmetric, for `a` of size n × d held row by row.
 pub(crate) fn add_gram(a: &[f64], columns: usize, out: &mut Matrix) {
     add_lower_gram(a, columns, out.entries_mut());
@@ -98,15 +116,11 @@ pub(crate) fn congruence(h: &Matrix, p: &Matrix) -> Matrix {
 /// of the order and JHJ = LLᵀ, C = JL⁻ᵀJ.
 pub(crate) fn inverse_factor(what: &'static str, h: &Matrix) -> Result<Vec<f64>> {
     let d = h.rows();
-    let mut reversed = Matrix::zeros(d, d);
-    for i in 0..d {
-        for j in 0..d {
-            reversed[(i, j)] = h[(d - 1 - i, d - 1 - j)];
-        }
-    }
-    let inverse = Cholesky::new(what, &reversed)?.inverse_lower();
-    let packed = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));
-    Ok(packed.map(|(i, j)| inverse[(d - 1 - j, d - 1 - i)]).collect())
+    let mut model = Cholesky::with_dim(d);
+    model.factor_reversed(h, 0.0).map_err(|pivot| Error::NotPositiveDefinite { what, dim: d, pivot })?;
+    let mut packed = Vec::with_capacity(packed_len(d));
+    model.push_inverse_factor(&mut Matrix::zeros(d, d), &mut packed);
+    Ok(packed)
 }
 
 /// Pᵀ(H + shift·I)P for positive semidefinite H, moved down (`side` −1) or up (1) by more than rounding can have lost, so
@@ -157,6 +171,13 @@ impl Cholesky {
     pub(crate) fn factor_from(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
         self.factor.entries_mut().copy_from_slice(h.entries());
         self.factor_in_place(shift)
+    }
+
+    /// Factors h − shift·I with rows and columns in reversed order; the error is the first bad pivot, in h's own order.
+    pub(crate) fn factor_reversed(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
+        let d = self.dim();
+        self.factor.entries_mut().iter_mut().zip(h.entries().iter().rev()).for_each(|(to, x)| *to = *x);
+        self.factor_in_place(shift).map_err(|pivot| d - 1 - pivot.min(d - 1))
     }
 
     /// The same for a symmetric matrix whose lower half is packed row by row.
@@ -267,19 +288,34 @@ impl Cholesky {
         out
     }
 
+    /// Appends what [`inverse_factor`] gives, after [`Cholesky::factor_reversed`]; `room` is overwritten.
+    pub(crate) fn push_inverse_factor(&self, room: &mut Matrix, packed: &mut Vec<f64>) {
+        triangular_inverse::invert_lower_triangular(transposed_view_mut(room), self.lower(), Par::Seq);
+        let d = self.dim();
+        // C_ij = (L⁻¹)_{d−1−j, d−1−i}: row i of C is a column of L⁻¹ read backwards.
+        (0..d).for_each(|i| packed.extend(room.row(d - 1 - i)[d - 1 - i..].iter().rev()));
+    }
+
+    /// b ← H⁻¹b after [`Cholesky::factor_reversed`].
+    pub(crate) fn solve_reversed(&self, b: &mut [f64]) {
+        b.reverse();
+        self.solve(b);
+        b.reverse();
+    }
+
     /// L⁻¹, lower triangular.
     pub(crate) fn inverse_lower(&self) -> Matrix {
         let d = self.dim();
-        let mut column_major = Matrix::zeros(d, d);
+        let mut columns = Matrix::zeros(d, d);
         triangular_inverse::invert_lower_triangular(
-            transposed_view_mut(&mut column_major),
+            transposed_view_mut(&mut columns),
             self.lower(),
             Par::Seq,
         );
         let mut out = Matrix::zeros(d, d);
         for i in 0..d {
             for j in 0..=i {
-                out[(i, j)] = column_major[(j, i)];
+                out[(i, j)] = columns[(j, i)];
             }
         }
         out
@@ -448,6 +484,12 @@ mod tests {
         let b = Matrix::new(2, 1, vec![1.0, -1.0]).unwrap();
         assert_eq!(multiply(&a, &b).entries(), [-1.0, -1.0, -1.0]);
         assert_eq!(congruence(&g, &b).entries(), [3.0]);
+        let (h, mut c) = (spd(9), spd(9));
+        (0..9).for_each(|i| c.row_mut(i)[i + 1..].fill(0.0));
+        let (all, lower) = (multiply(&h, &c), multiply_lower(&h, &c));
+        for i in 0..9 {
+            (0..=i).for_each(|j| assert!((all[(i, j)] - lower[(i, j)]).abs() < 1e-12));
+        }
     }
 
     #[test]

@@ -145,6 +145,13 @@ pub(crate) fn pack_lower(matrix: &Matrix) -> Vec<f64> {
     (0..matrix.rows()).flat_map(|i| matrix.row(i)[..=i].iter().copied()).collect()
 }
 
+/// The same, into room that is there.
+pub(crate) fn pack_lower_into(matrix: &Matrix, packed: &mut [f64]) {
+    for i in 0..matrix.rows() {
+        packed[packed_index(i, 0)..=packed_index(i, i)].copy_from_slice(&matrix.row(i)[..=i]);
+    }
+}
+
 /// The square lower triangular matrix of a packed triangle.
 pub(crate) fn unpack_lower(dim: usize, packed: &[f64]) -> Matrix {
     let mut out = Matrix::zeros(dim, dim);

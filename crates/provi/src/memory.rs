@@ -4,10 +4,9 @@
 //! used before the next begins, so the peak is what is held throughout and the largest phase. What grows with d alone is
 //! left out, and so is what a target of one's own allocates when it is evaluated.
 
-use crate::auto::Choice;
 use crate::error::{Error, Result};
 use crate::estimator::Kind;
-use crate::method::{Method, Space};
+use crate::method::{Choice, Method, Space};
 use crate::target::Target;
 use std::fmt;
 

@@ -195,6 +195,40 @@ impl std::str::FromStr for Method {
     }
 }
 
+/// A way to an answer, by the name users type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The automatic path.
+    #[default]
+    Auto,
+    /// One of the methods that plan their steps.
+    Planned(Method),
+}
+
+impl std::str::FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text.parse().map(Self::Planned).map_err(|_| Error::UnknownName {
+                what: "method",
+                found: text.to_owned(),
+                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, exact",
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Planned(method) => method.fmt(f),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

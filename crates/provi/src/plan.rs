@@ -8,7 +8,6 @@ pub use comparison::Needed;
 pub use coordinates::{Coordinates, Frame};
 pub use promise::{Constants, Norm, Promise};
 
-use crate::auto::Choice;
 use crate::average::Average;
 use crate::curvature::Curvature;
 use crate::draws::Seed;
@@ -18,7 +17,7 @@ use crate::expectation::Moments;
 use crate::fit::{Fit, Watch};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::memory::{Forecast, Size};
-use crate::method::{Guard, MISSING_SMOOTHNESS, Method, Space};
+use crate::method::{Choice, Guard, MISSING_SMOOTHNESS, Method, Space};
 use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
 use crate::schedule::{Schedule, StepKind};

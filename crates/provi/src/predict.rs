@@ -68,8 +68,7 @@ pub fn predict(
     let level = Probability::new("probability of an interval", probability)?.get();
     let half = special::upper_quantile(0.5 * (1.0 - level));
     let means = rows.predictors(q.mean());
-    let mut deviations = vec![0.0; means.len()];
-    rows.design.row_variances(q.factor(), &mut deviations);
+    let mut deviations = rows.design.all_row_variances(q.factor());
     for (n, variance) in deviations.iter_mut().enumerate() {
         *variance = (*variance + rows.extra_variance.map_or(0.0, |extra| extra[n])).sqrt();
     }

@@ -172,8 +172,7 @@ impl Glm {
     /// Σ w_n, and Σ w_n E_q(y_n − s_n)².
     fn expected_squares(&self, q: &Gaussian<Triangular>) -> (f64, f64) {
         let means = self.predictor_means(q.mean());
-        let mut variances = vec![0.0; means.len()];
-        self.design.row_variances(q.factor(), &mut variances);
+        let variances = self.design.all_row_variances(q.factor());
         let row = |n: usize| self.weights[n] * ((self.response[n] - means[n]).powi(2) + variances[n]);
         (self.weights.iter().sum(), (0..means.len()).map(row).sum())
     }

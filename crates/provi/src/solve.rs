@@ -16,7 +16,7 @@ use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{packed_index, unpack_lower};
-use crate::mode::{find_mode, laplace};
+use crate::mode::about_laplace;
 use crate::secant::Secants;
 use crate::target::Target;
 use provi_kernels::{axpy, dot};
@@ -117,19 +117,16 @@ pub struct Solution {
 }
 
 impl Solver {
-    /// From the Laplace approximation.
+    /// From about the Laplace approximation.
     pub fn run(&self, target: &dyn Target) -> Result<Solution> {
         self.run_watched(target, &mut |_, _| ControlFlow::Continue(()))
     }
 
     /// As [`Solver::run`]; `watch` is called before each iteration and may break.
     pub fn run_watched(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
-        let mode = find_mode(target, &vec![0.0; target.dim()])?;
-        let laplace = laplace(target, &mode)?;
-        let start = Gaussian::new(&mode.point, &laplace.factor)?;
-        let mut solution = self.run_from(target, &start, watch)?;
-        solution.gradient_evaluations = mode.evaluations + laplace.evaluations;
-        Ok(solution)
+        let (start, evaluations) = about_laplace(target, &vec![0.0; target.dim()])?;
+        let solution = self.go(target, start, watch)?;
+        Ok(Solution { gradient_evaluations: evaluations, ..solution })
     }
 
     /// From any start.
@@ -139,8 +136,17 @@ impl Solver {
         start: &Gaussian<Triangular>,
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
-        let mut objective = Objective::new(target)?;
-        let start = objective.at(start.clone())?;
+        self.go(target, start.clone(), watch)
+    }
+
+    fn go(
+        &self,
+        target: &dyn Target,
+        start: Gaussian<Triangular>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
+        let mut objective = Objective::new(target, self.goal)?;
+        let start = objective.at(start)?;
         if !start.neg_elbo.is_finite() {
             return Err(Error::NotFinite {
                 what: "negative ELBO at the start",
@@ -153,9 +159,7 @@ impl Solver {
         let (mut history, mut idle) = (Vec::new(), 0);
         let mut iteration = 0;
         let stop = loop {
-            let proved = objective.metric.as_ref().is_some_and(|metric| {
-                metric.provenance.weakest(now.moments.provenance) == Provenance::Proved
-            });
+            let proved = now.bound.is_some_and(|(_, provenance)| provenance == Provenance::Proved);
             let look = Look { iteration, neg_elbo: now.neg_elbo, gap: now.gap, proved };
             history.push(look);
             if now.gap <= self.goal {
@@ -195,11 +199,7 @@ impl Solver {
             _ => now,
         };
         Ok(Solution {
-            gap: objective.metric.as_ref().map(|metric| GapBound {
-                value: answer.gap,
-                error: answer.error,
-                provenance: metric.provenance.weakest(answer.moments.provenance),
-            }),
+            gap: answer.bound.map(|(error, provenance)| GapBound { value: answer.gap, error, provenance }),
             neg_elbo: answer.neg_elbo,
             neg_elbo_error: answer.moments.value_error,
             gaussian: answer.q,
@@ -223,12 +223,11 @@ struct Point {
     moments: Moments,
     gradient: Vec<f64>,
     neg_elbo: f64,
-    /// ∇fᵀN∇f in the natural metric N: twice the decrease that the quadratic model promises.
+    /// ∇fᵀN∇f in the natural metric N: twice the decrease that the quadratic model promises. Zero once the goal is reached.
     decrement2: f64,
-    /// N∇f.
-    natural: Vec<f64>,
     gap: f64,
-    error: f64,
+    /// Where the gap is a bound: the error of the gradient that it allows for, and its origin.
+    bound: Option<(f64, Provenance)>,
 }
 
 /// H_lo, ready to measure gradients.
@@ -239,13 +238,16 @@ struct Metric {
 }
 
 struct Objective<'a> {
-    target: &'a dyn Expectations,
-    metric: Option<Metric>,
+    target: &'a dyn Target,
+    expectations: &'a dyn Expectations,
+    /// Found when first needed; the inner `None`: there is none.
+    metric: Option<Option<Metric>>,
+    goal: f64,
     evaluations: u64,
 }
 
 impl<'a> Objective<'a> {
-    fn new(target: &'a dyn Target) -> Result<Self> {
+    fn new(target: &'a dyn Target, goal: f64) -> Result<Self> {
         let Some(expectations) = target.expectations() else {
             return Err(Error::MissingConstant {
                 wanted: "the deterministic solver",
@@ -253,15 +255,21 @@ impl<'a> Objective<'a> {
                 way_out: "use the stochastic ascent",
             });
         };
-        let metric = match target.curvature()? {
-            Some(c) if c.convexity() > 0.0 => c.dual_norm().ok().map(|norm| Metric {
-                norm,
-                convexity: c.convexity(),
-                provenance: c.lower_provenance(),
-            }),
-            _ => None,
-        };
-        Ok(Self { target: expectations, metric, evaluations: 0 })
+        Ok(Self { target, expectations, metric: None, goal, evaluations: 0 })
+    }
+
+    fn metric(&mut self) -> Result<Option<&Metric>> {
+        if self.metric.is_none() {
+            self.metric = Some(match self.target.lower_curvature()? {
+                Some(c) if c.convexity() > 0.0 => c.dual_norm().ok().map(|norm| Metric {
+                    norm,
+                    convexity: c.convexity(),
+                    provenance: c.lower_provenance(),
+                }),
+                _ => None,
+            });
+        }
+        Ok(self.metric.as_ref().and_then(Option::as_ref))
     }
 
     /// Everything at q; f = +∞ where an expectation overflows.
@@ -274,11 +282,10 @@ impl<'a> Objective<'a> {
             q,
             neg_elbo: f64::INFINITY,
             decrement2: f64::INFINITY,
-            natural: Vec::new(),
             gap: f64::INFINITY,
-            error: f64::INFINITY,
+            bound: None,
         };
-        match self.target.expect(&out.q, &mut out.moments) {
+        match self.expectations.expect(&out.q, &mut out.moments) {
             Ok(()) => {}
             Err(Error::NotFinite { .. }) => return Ok(out),
             Err(error) => return Err(error),
@@ -290,18 +297,34 @@ impl<'a> Objective<'a> {
             return Ok(out);
         }
         out.neg_elbo = neg_elbo;
-        out.natural = out.gradient.clone();
-        natural(&out.q, &mut out.natural);
-        out.decrement2 = dot(&out.natural, &out.gradient).max(0.0);
-        (out.gap, out.error) = match &self.metric {
-            None => (0.5 * out.decrement2, f64::NAN),
-            Some(metric) => {
-                let error = out.moments.neg_elbo_gradient_error(&out.q);
-                let error = error / metric.convexity.sqrt() * (1.0 + 1e-14);
-                let norm = metric.norm.square(&out.gradient)?.sqrt();
-                (0.5 * (norm + error).powi(2) * (1.0 + 1e-14), error)
+        let error = out.moments.neg_elbo_gradient_error(&out.q);
+        if self.expectations.has_constant_hessian()
+            && let Some(convexity) = convexity_at(&out.q, size.sqrt() + error)
+        {
+            let gap = 0.5 * (size.sqrt() + error).powi(2) / convexity * (1.0 + 1e-10);
+            if gap <= self.goal {
+                out.gap = gap;
+                out.bound = Some((error / convexity.sqrt() * (1.0 + 1e-14), out.moments.provenance));
+                out.decrement2 = 0.0;
+                return Ok(out);
             }
-        };
+        }
+        if let Some(metric) = self.metric()? {
+            let error = error / metric.convexity.sqrt() * (1.0 + 1e-14);
+            let norm = metric.norm.square(&out.gradient)?.sqrt();
+            out.gap = 0.5 * (norm + error).powi(2) * (1.0 + 1e-14);
+            out.bound = Some((error, metric.provenance.weakest(out.moments.provenance)));
+            if out.gap <= self.goal {
+                out.decrement2 = 0.0;
+                return Ok(out);
+            }
+        }
+        let mut natural_gradient = out.gradient.clone();
+        natural(&out.q, &mut natural_gradient);
+        out.decrement2 = dot(&natural_gradient, &out.gradient).max(0.0);
+        if out.bound.is_none() {
+            out.gap = 0.5 * out.decrement2;
+        }
         Ok(out)
     }
 
@@ -319,7 +342,12 @@ impl<'a> Objective<'a> {
         let direction = match model_minimiser(now) {
             Ok(direction) => direction,
             // E∇²V is not positive definite at working precision: the natural gradient needs no inverse.
-            Err(Error::NotPositiveDefinite { .. }) => now.natural.iter().map(|x| -x).collect(),
+            Err(Error::NotPositiveDefinite { .. }) => {
+                let mut direction = now.gradient.clone();
+                natural(&now.q, &mut direction);
+                direction.iter_mut().for_each(|x| *x = -*x);
+                direction
+            }
             Err(error) => return Err(error),
         };
         self.search(now, &direction)
@@ -359,6 +387,16 @@ impl<'a> Objective<'a> {
         }
         Ok(None)
     }
+}
+
+/// A lower bound of λ_min(H), H = E∇²V, where tril(HC) is within `residual` of diag(1/C_ii), as it is near an optimum.
+///
+/// S = CᵀHC − I is symmetric, and its lower half is that of CᵀE, E = tril(HC) − diag(1/C_ii): C is lower triangular. So
+/// ‖S‖ ≤ √2‖C‖‖E‖ =: s, and H ⪰ (1 − s)(CCᵀ)⁻¹ ⪰ (1 − s)/‖C‖_F². `None` if s is not small.
+fn convexity_at(q: &Gaussian<Triangular>, residual: f64) -> Option<f64> {
+    let square = dot(q.factor(), q.factor()) * (1.0 + 1e-10);
+    let spread = std::f64::consts::SQRT_2 * square.sqrt() * residual * (1.0 + 1e-10);
+    (spread < 0.5).then(|| (1.0 - spread) / square * (1.0 - 1e-10))
 }
 
 /// g ← N·g, the natural metric on (m, C): (CCᵀg_m, CΦ(tril(Cᵀg_C))), Φ halving the diagonal. It inverts the Hessian

@@ -72,6 +72,11 @@ pub trait Target {
         Ok(None)
     }
 
+    /// The lower bound alone, with the provenance that both have together: all that a gap needs, and often far cheaper.
+    fn lower_curvature(&self) -> Result<Option<Curvature>> {
+        self.curvature()
+    }
+
     /// A name for each coordinate.
     fn names(&self) -> Vec<String> {
         (0..self.dim()).map(|i| format!("z{i}")).collect()
@@ -143,6 +148,9 @@ impl<T: Target + ?Sized> Target for &T {
     }
     fn curvature(&self) -> Result<Option<Curvature>> {
         (**self).curvature()
+    }
+    fn lower_curvature(&self) -> Result<Option<Curvature>> {
+        (**self).lower_curvature()
     }
     fn names(&self) -> Vec<String> {
         (**self).names()

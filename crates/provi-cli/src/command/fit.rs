@@ -32,13 +32,13 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         return Err(Failure::NoFolder { dim: model.dim() });
     }
     let contrasts = Contrast::read(&args.contrast, &model.target.names())?;
-    let need = memory::forecast(&model, choice, args.step.draws, true)?;
+    let aim = args.distance.map_or(Aim::Practice(args.steps), Aim::Distance);
+    let need = memory::forecast(&model, choice, run::draws(&args.step, aim.draws()), true)?;
     // A folder that cannot take the answer is found before the work, not after.
     let store = job.store(&data)?;
     if let Some(threads) = args.threads {
         start_threads(threads)?;
     }
-    let aim = args.distance.map_or(Aim::Practice(args.steps), Aim::Distance);
     let way = match choice {
         Choice::Auto => Way::Auto(Auto { accuracy: args.audit.accuracy, audit, ..Auto::default() }),
         Choice::Planned(method) => {

@@ -18,7 +18,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     let model = Model::read(&args.model)?;
     let method = args.method.unwrap_or_else(|| method::default_plan(true));
     let planner = run::planner(method, &args.steps);
-    let need = memory::forecast(&model, Choice::Planned(method), args.steps.draws, false)?;
+    let need = memory::forecast(&model, Choice::Planned(method), run::draws(&args.steps, 1), false)?;
     let mut text = format!("{}memory {need}\n", summary::model(&model));
     match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {

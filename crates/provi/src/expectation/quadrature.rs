@@ -15,20 +15,20 @@ pub(super) struct Terms {
     pub(super) value_error: Vec<f64>,
     /// Bounds the errors of `first` and `second`.
     pub(super) slope_error: Vec<f64>,
-    pub(super) provenance: Provenance,
+}
+
+/// Whether the error bounds of a family are proved or only checked.
+pub(super) fn provenance(family: Family) -> Provenance {
+    match family {
+        Family::Probit => Provenance::Estimated,
+        _ => Provenance::Proved,
+    }
 }
 
 impl Terms {
     fn new(rows: usize) -> Self {
         let zeros = || vec![0.0; rows];
-        Self {
-            value: zeros(),
-            first: zeros(),
-            second: zeros(),
-            value_error: zeros(),
-            slope_error: zeros(),
-            provenance: Provenance::Proved,
-        }
+        Self { value: zeros(), first: zeros(), second: zeros(), value_error: zeros(), slope_error: zeros() }
     }
 
     fn followed_by(mut self, other: Self) -> Self {
@@ -37,7 +37,6 @@ impl Terms {
         self.second.extend(other.second);
         self.value_error.extend(other.value_error);
         self.slope_error.extend(other.slope_error);
-        self.provenance = self.provenance.weakest(other.provenance);
         self
     }
 }
@@ -51,12 +50,13 @@ const NODE_WORK: usize = 600;
 pub(super) fn expect(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
     let chunks = Chunks { len: means.len(), size: ROWS, work: means.len().saturating_mul(NODE_WORK) };
     let parts = crate::chunked::map(chunks, |range| {
-        expect_part(family, &means[range.clone()], &deviations[range.clone()], &response[range])
+        expect_rows(family, &means[range.clone()], &deviations[range.clone()], &response[range])
     });
     parts.into_iter().reduce(Terms::followed_by).unwrap_or_else(|| Terms::new(0))
 }
 
-fn expect_part(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
+/// The same of some rows, on one thread.
+pub(super) fn expect_rows(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
     let rows = means.len();
     let mut out = Terms::new(rows);
     match family {
@@ -96,6 +96,8 @@ struct Rule {
     step: f64,
     reach: f64,
     widest: f64,
+    /// P(N > T).
+    outside: f64,
     nodes: Vec<f64>,
     weights: Vec<f64>,
 }
@@ -119,7 +121,7 @@ fn rules() -> &'static [Rule] {
                     let middle = 0.5 * (low + high);
                     if aliasing(step, middle) <= GOAL { low = middle } else { high = middle }
                 }
-                Rule { step, reach: half * step, widest: low, nodes, weights }
+                Rule { step, reach: half * step, widest: low, outside: tail(half * step), nodes, weights }
             })
             .collect()
     })
@@ -150,8 +152,18 @@ fn tail(t: f64) -> f64 {
 /// ```
 /// plus rounding: a sum of J terms loses at most (J + 8)ε times its absolute value.
 fn logistic(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) {
-    let mut order: Vec<usize> = (0..means.len()).collect();
     let level: Vec<usize> = deviations.iter().map(|&s| rule_for(s)).collect();
+    if level.iter().all(|&l| l == level[0]) {
+        // The usual case: nothing to sort.
+        let Terms { value, first, second, .. } = out;
+        let Some(rule) = level.first().map(|&level| &rules()[level]) else { return };
+        let (nodes, weights) = (&rule.nodes, &rule.weights);
+        provi_kernels::expectation::logistic(means, deviations, nodes, weights, value, first, second);
+        let errors = Errors::new(rule);
+        (0..means.len()).for_each(|n| errors.finish(n, means[n], deviations[n], response[n], out));
+        return;
+    }
+    let mut order: Vec<usize> = (0..means.len()).collect();
     order.sort_by_key(|&n| level[n]);
     let gather = |from: &[f64]| order.iter().map(|&n| from[n]).collect::<Vec<f64>>();
     let (mu, sigma) = (gather(means), gather(deviations));
@@ -170,30 +182,53 @@ fn logistic(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms
             &mut first[group.clone()],
             &mut second[group.clone()],
         );
-        let rounding = (rule.nodes.len() as f64 + 8.0) * f64::EPSILON;
-        let outside = tail(rule.reach);
-        let density = (-0.5 * rule.reach * rule.reach).exp() / (2.0 * PI).sqrt();
+        let errors = Errors::new(rule);
         for i in group {
-            let (n, y) = (order[i], response[order[i]]);
-            let aliasing = aliasing(rule.step, sigma[i]);
-            let size = mu[i].abs() + LN_2;
-            let bound = |x: f64| x * (1.0 + 1e-10);
-            out.value[n] = value[i] - y * mu[i];
-            out.first[n] = first[i] - y;
-            out.second[n] = second[i];
-            out.slope_error[n] = bound(aliasing + 2.0 * outside) + rounding;
-            out.value_error[n] = bound(
-                (size + sigma[i] + 0.5 * PI) * aliasing + 2.0 * size * outside + 2.0 * sigma[i] * density,
-            ) + rounding * (size + sigma[i]);
+            let n = order[i];
+            (out.value[n], out.first[n], out.second[n]) = (value[i], first[i], second[i]);
+            errors.finish(n, mu[i], sigma[i], response[n], out);
         }
         start = end;
+    }
+}
+
+/// The error bound of a logistic row, with what it shares with other rows of its rule.
+struct Errors<'r> {
+    rule: &'r Rule,
+    rounding: f64,
+    outside: f64,
+    density: f64,
+}
+
+impl<'r> Errors<'r> {
+    fn new(rule: &'r Rule) -> Self {
+        Self {
+            rule,
+            rounding: (rule.nodes.len() as f64 + 8.0) * f64::EPSILON,
+            outside: rule.outside,
+            density: (-0.5 * rule.reach * rule.reach).exp() / (2.0 * PI).sqrt(),
+        }
+    }
+
+    /// Takes the response into the sums of row n, and bounds their errors.
+    fn finish(&self, n: usize, mu: f64, sigma: f64, y: f64, out: &mut Terms) {
+        let Self { rule, rounding, outside, density } = self;
+        // Aliasing grows with σ, and within the rule's reach the goal bounds it.
+        let aliasing = if sigma <= rule.widest { GOAL } else { aliasing(rule.step, sigma) };
+        let size = mu.abs() + LN_2;
+        let bound = |x: f64| x * (1.0 + 1e-10);
+        out.value[n] -= y * mu;
+        out.first[n] -= y;
+        out.slope_error[n] = bound(aliasing + 2.0 * outside) + rounding;
+        out.value_error[n] =
+            bound((size + sigma + 0.5 * PI) * aliasing + 2.0 * size * outside + 2.0 * sigma * density)
+                + rounding * (size + sigma);
     }
 }
 
 /// Probit rows by the same rules. No bound is known here: the error is checked against the rule of double
 /// step, whose nodes are every second one, and what rests on it is an estimate.
 fn probit(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) {
-    out.provenance = Provenance::Estimated;
     // One level finer than the logistic rule: the nearest zero of Φ is 2.8 off the real line, not π.
     let level: Vec<usize> = deviations.iter().map(|&s| (rule_for(s) + 2).min(LEVELS - 1)).collect();
     let mut order: Vec<usize> = (0..means.len()).collect();

@@ -87,6 +87,13 @@ impl<T: Target> Target for Declared<T> {
         }
     }
 
+    fn lower_curvature(&self) -> Result<Option<Curvature>> {
+        match &self.curvature {
+            Some(curvature) => Ok(Some(curvature.clone())),
+            None => self.inner.lower_curvature(),
+        }
+    }
+
     fn data_size(&self) -> (usize, usize) {
         self.inner.data_size()
     }

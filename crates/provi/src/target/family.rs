@@ -98,6 +98,29 @@ impl Family {
         }
     }
 
+    /// φ''(s) for each response and its predictor.
+    pub(crate) fn second_derivatives(self, response: &[f64], predictors: &[f64], out: &mut [f64]) {
+        /// Rows at once.
+        const LANES: usize = 64;
+        match self {
+            Self::Bernoulli | Self::Binomial => {
+                let mut spare = [[0.0; LANES]; 3];
+                let [zeros, value, first] = &mut spare;
+                for (s, out) in predictors.chunks(LANES).zip(out.chunks_mut(LANES)) {
+                    let n = s.len();
+                    // The expectation at a single node is the function.
+                    let (value, first) = (&mut value[..n], &mut first[..n]);
+                    provi_kernels::expectation::logistic(s, &zeros[..n], &[0.0], &[1.0], value, first, out);
+                }
+            }
+            _ => {
+                for ((out, &s), &y) in out.iter_mut().zip(predictors).zip(response) {
+                    *out = self.derivatives(s, y)[2];
+                }
+            }
+        }
+    }
+
     /// φ(s) without [`Family::constant`], φ'(s) and φ''(s).
     pub(crate) fn derivatives(self, s: f64, y: f64) -> [f64; 3] {
         match self {

@@ -1,12 +1,12 @@
 //! A Gaussian target, for which every answer is known.
 
 use super::{Scratch, Target};
-use crate::curvature::{Curvature, Quadratic};
+use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::error::{Error, Result};
 use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
-use crate::linalg::Cholesky;
-use crate::matrix::{Matrix, check_finite};
+use crate::linalg::{Cholesky, multiply_lower};
+use crate::matrix::{Matrix, check_finite, pack_lower_into, packed_index, packed_len};
 
 /// log p(z) = −½(z−c)ᵀP(z−c) + constant.
 ///
@@ -98,14 +98,13 @@ impl Target for GaussianTarget {
     }
 
     fn hessian(&self, _z: &[f64], out: &mut Matrix) -> Result<bool> {
-        *out = self.precision.clone();
-        out.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        out.entries_mut().iter_mut().zip(self.precision.entries()).for_each(|(out, x)| *out = -x);
         Ok(true)
     }
 
     fn curvature(&self) -> Result<Option<Curvature>> {
         let h = Quadratic::Matrix(self.precision.clone());
-        Curvature::proved(self.dim(), h.clone(), Some(h)).map(Some)
+        Curvature::with_slack(self.dim(), h.clone(), Some(h), 0.0, Provenance::Proved).map(Some)
     }
 
     fn expectations(&self) -> Option<&dyn Expectations> {
@@ -119,24 +118,25 @@ impl Expectations for GaussianTarget {
         let value = self.log_density(q.mean(), &mut out.gradient)?;
         out.gradient.iter_mut().for_each(|x| *x = -*x);
         out.hessian.entries_mut().copy_from_slice(self.precision.entries());
-        let row = |i: usize| &q.factor()[i * (i + 1) / 2..i * (i + 1) / 2 + i + 1];
-        let mut trace = 0.0;
-        for i in 0..d {
-            for j in 0..=i {
-                let scale = if i == j { 1.0 } else { 2.0 };
-                trace += scale * self.precision[(i, j)] * provi_kernels::dot(&row(i)[..=j], row(j));
-            }
-        }
+        // tr(CᵀPC) = ⟨C, tril(PC)⟩, and tril(PC) is the gradient in C.
+        out.product.resize(packed_len(d), 0.0);
+        pack_lower_into(&multiply_lower(&self.precision, &q.factor_matrix()), &mut out.product);
+        let row = |i: usize| packed_index(i, 0)..packed_index(i, i) + 1;
+        let trace: f64 = (0..d).map(|i| provi_kernels::dot(&q.factor()[row(i)], &out.product[row(i)])).sum();
         out.value = -value + 0.5 * trace;
-        // Sums of d products, which may cancel in P(m−c) and in the two quadratic forms.
-        let unit = (d as f64 + 16.0) * f64::EPSILON;
+        // Sums of d products and of d such sums, which may cancel in P(m−c) and in the two quadratic forms.
+        let unit = (2.0 * d as f64 + 16.0) * f64::EPSILON;
         let precision = self.precision.frobenius_norm();
         let distance = q.mean().iter().zip(&self.mean).map(|(m, c)| (m - c).powi(2)).sum::<f64>().sqrt();
         let spread = crate::norm(q.factor());
         out.value_error = unit * (self.constant.abs() + precision * (distance * distance + spread * spread));
         out.gradient_error = unit * precision * (distance + spread);
-        out.provenance = crate::curvature::Provenance::Proved;
+        out.provenance = Provenance::Proved;
         Ok(())
+    }
+
+    fn has_constant_hessian(&self) -> bool {
+        true
     }
 }
 

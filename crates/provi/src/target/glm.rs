@@ -11,6 +11,7 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::{Matrix, check_finite};
 use provi_kernels::axpy;
 use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
+use std::ops::Range;
 
 /// Rows whose losses are summed together: whole blocks of any size.
 const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
@@ -210,6 +211,24 @@ impl Glm {
         self
     }
 
+    /// Λ + θAᵀWA, and what forming it from n rows may have lost: at most about θnε‖√W A‖_F².
+    fn bound(&self, theta: f64) -> (Quadratic, f64) {
+        let d = self.design.columns();
+        let scaled: Vec<f64> = self.weights.iter().map(|w| theta * w).collect();
+        let mut h = self.prior.quadratic(d).to_matrix(d);
+        self.design.add_weighted_gram(&scaled, &mut h);
+        let size = self.design.weighted_square_norm(&self.weights);
+        (Quadratic::Matrix(h), theta * (self.design.rows() as f64 + 4.0) * f64::EPSILON * size)
+    }
+
+    /// H_lo; where θ_min = 0 it is the prior's own matrix, which is given and not formed.
+    fn lower_bound(&self) -> (Quadratic, f64) {
+        match self.family.curvature_range().0 {
+            low if low > 0.0 => self.bound(low),
+            _ => (self.prior.quadratic(self.design.columns()), 0.0),
+        }
+    }
+
     fn refresh_constant(&mut self) {
         let rows = self.response.iter().zip(&self.weights);
         let likelihood: f64 = match &self.trials {
@@ -228,7 +247,7 @@ impl Glm {
     }
 
     /// Predictors of the rows of `range` at the points, offsets included.
-    fn predictors(&self, range: std::ops::Range<usize>, points: &[f64], out: &mut [f64]) {
+    pub(crate) fn predictors(&self, range: Range<usize>, points: &[f64], out: &mut [f64]) {
         let count = points.len() / self.design.columns();
         self.design.predict(range.clone(), points, out);
         if let Some(offsets) = &self.offsets {
@@ -318,50 +337,44 @@ impl Target for Glm {
     }
 
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
-        let second: Vec<f64> = self
-            .predictor_means(z)
-            .iter()
-            .zip(self.response.iter().zip(&self.weights))
-            .map(|(&s, (&y, w))| w * self.family.derivatives(s, y)[2])
-            .collect();
         *out = self.prior.quadratic(self.dim()).to_matrix(self.dim());
-        self.design.add_weighted_gram(&second, out);
+        let weigh = |range: Range<usize>, _: &mut [f64], weights: &mut [f64]| {
+            let mut predictors = [0.0; BLOCK];
+            let predictors = &mut predictors[..range.len()];
+            self.predictors(range.clone(), z, predictors);
+            self.family.second_derivatives(&self.response[range.clone()], predictors, weights);
+            weights.iter_mut().zip(&self.weights[range]).for_each(|(second, w)| *second *= w);
+        };
+        self.design.add_gram_and_sums(0, weigh, |_| (), out);
         out.entries_mut().iter_mut().for_each(|x| *x = -*x);
         Ok(true)
     }
 
     fn curvature(&self) -> Result<Option<Curvature>> {
-        let d = self.dim();
         let (low, high) = self.family.curvature_range();
-        let prior = self.prior.quadratic(d);
-        let size = self.design.weighted_square_norm(&self.weights);
-        let with = |theta: f64| {
-            if theta <= 0.0 {
-                return prior.clone();
-            }
-            let scaled: Vec<f64> = self.weights.iter().map(|w| theta * w).collect();
-            let mut h = prior.to_matrix(d);
-            self.design.add_weighted_gram(&scaled, &mut h);
-            Quadratic::Matrix(h)
-        };
-        let lower = with(low);
-        let gaussian = high.is_some_and(|high| high - low <= 0.0);
-        let upper = if gaussian { Some(lower.clone()) } else { high.map(with) };
-        // Forming AᵀWA from n rows loses at most about nε‖√W A‖_F²; where θ_min = 0 the lower bound is the
-        // prior's own matrix, which is given and not formed.
-        let lost = |theta: f64| theta * (self.design.rows() as f64 + 4.0) * f64::EPSILON * size;
-        let slack = if low > 0.0 { lost(low) } else { 0.0 };
-        let upper = upper.map(|mut h| {
-            if slack <= 0.0 {
-                let extra = lost(high.unwrap_or(0.0));
-                match &mut h {
-                    Quadratic::Scalar(value) => *value += extra,
-                    Quadratic::Matrix(h) => (0..d).for_each(|i| h[(i, i)] += extra),
+        let (lower, slack) = self.lower_bound();
+        let upper = match high {
+            Some(high) if high - low <= 0.0 => Some(lower.clone()),
+            Some(high) => {
+                // Where θ_min > 0 both bounds share one slack; here the upper one is moved by its own.
+                let (mut h, lost) = self.bound(high);
+                if slack <= 0.0 {
+                    match &mut h {
+                        Quadratic::Scalar(value) => *value += lost,
+                        Quadratic::Matrix(h) => (0..self.dim()).for_each(|i| h[(i, i)] += lost),
+                    }
                 }
+                Some(h)
             }
-            h
-        });
-        let curvature = Curvature::with_slack(d, lower, upper, slack, Provenance::Proved)?;
+            None => None,
+        };
+        let curvature = Curvature::with_slack(self.dim(), lower, upper, slack, Provenance::Proved)?;
+        Ok(Some(curvature.with_convexity_at_least(self.known_convexity)))
+    }
+
+    fn lower_curvature(&self) -> Result<Option<Curvature>> {
+        let (lower, slack) = self.lower_bound();
+        let curvature = Curvature::with_slack(self.dim(), lower, None, slack, Provenance::Proved)?;
         Ok(Some(curvature.with_convexity_at_least(self.known_convexity)))
     }
 

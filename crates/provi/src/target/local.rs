@@ -21,8 +21,7 @@ pub(super) struct GlmCurvature<'a> {
 impl<'a> GlmCurvature<'a> {
     pub(super) fn new(model: &'a Glm, q: &Gaussian<Triangular>) -> Self {
         let means = model.predictor_means(q.mean());
-        let mut deviations = vec![0.0; means.len()];
-        model.design.row_variances(q.factor(), &mut deviations);
+        let mut deviations = model.design.all_row_variances(q.factor());
         deviations.iter_mut().for_each(|v| *v = v.sqrt());
         Self { model, means, deviations }
     }
