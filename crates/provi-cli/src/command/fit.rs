@@ -26,6 +26,10 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let limit = run::time_limit(args.time_limit)?;
     let audit = worth::audit(&args.audit)?;
     let choice = method::choose(args)?;
+    // Before anything uses threads: the model's own scales may be a long search.
+    if let Some(threads) = args.threads {
+        start_threads(threads)?;
+    }
     let (data, formula) = job.data()?;
     let model = Model::build(&data, formula, &args.model, None)?;
     if args.json && args.out.is_none() && model.dim() > LARGEST_COVARIANCE {
@@ -36,9 +40,6 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let need = memory::forecast(&model, choice, run::draws(&args.step, aim.draws()), true)?;
     // A folder that cannot take the answer is found before the work, not after.
     let store = job.store(&data)?;
-    if let Some(threads) = args.threads {
-        start_threads(threads)?;
-    }
     let way = match choice {
         Choice::Auto => Way::Auto(Auto { accuracy: args.audit.accuracy, audit, ..Auto::default() }),
         Choice::Planned(method) => {
