@@ -1,5 +1,6 @@
 //! What a table or a formula is refused for: where, what was found, and the way out.
 
+mod place;
 mod reason;
 mod wording;
 
@@ -568,81 +569,4 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-}
-
-impl Error {
-    /// The bytes of the formula at fault, when the formula is.
-    ///
-    /// ```
-    /// let error = provi_table::Formula::parse("y ~ a ~ b").unwrap_err();
-    /// assert_eq!(error.span(), Some(6..7));
-    /// ```
-    pub fn span(&self) -> Option<Span> {
-        match self {
-            Self::UnknownColumn { span, .. }
-            | Self::TextColumn { span, .. }
-            | Self::DateColumn { span, .. }
-            | Self::MixedColumn { span, .. }
-            | Self::EmptyColumn { span, .. }
-            | Self::MissingValue { span, .. }
-            | Self::InfiniteValue { span, .. }
-            | Self::ConstantColumn { span, .. }
-            | Self::OneLevel { span, .. }
-            | Self::NotFinite { span, .. }
-            | Self::TooFewValues { span, .. }
-            | Self::OutOfRange { span, .. }
-            | Self::ResponseLevels { span, .. } => span.clone(),
-            Self::NothingUnderDot { span, .. }
-            | Self::UselessUnderDot { span, .. }
-            | Self::ResponseAsPredictor { span, .. }
-            | Self::NoTerms { span, .. }
-            | Self::Syntax { span, .. }
-            | Self::UnclosedName { span, .. }
-            | Self::Number { span, .. }
-            | Self::Misplaced { span, .. }
-            | Self::UnknownFunction { span, .. }
-            | Self::Argument { span, .. }
-            | Self::NoColumn { span, .. }
-            | Self::NothingToRemove { span, .. }
-            | Self::TooLarge { span, .. } => Some(span.clone()),
-            _ => None,
-        }
-    }
-
-    /// The column at fault, where it is one.
-    pub(crate) fn column(&self) -> Option<&str> {
-        match self {
-            Self::UnknownColumn { column, .. }
-            | Self::TextColumn { column, .. }
-            | Self::DateColumn { column, .. }
-            | Self::MixedColumn { column, .. }
-            | Self::EmptyColumn { column, .. }
-            | Self::MissingValue { column, .. }
-            | Self::InfiniteValue { column, .. }
-            | Self::OneLevel { column, .. }
-            | Self::OutOfRange { column, .. } => Some(column),
-            _ => None,
-        }
-    }
-
-    /// The same refusal, with its place in the formula, if it has one.
-    pub(crate) fn at(mut self, place: Option<Span>) -> Self {
-        if let Self::UnknownColumn { span, .. }
-        | Self::TextColumn { span, .. }
-        | Self::DateColumn { span, .. }
-        | Self::MixedColumn { span, .. }
-        | Self::EmptyColumn { span, .. }
-        | Self::MissingValue { span, .. }
-        | Self::InfiniteValue { span, .. }
-        | Self::ConstantColumn { span, .. }
-        | Self::OneLevel { span, .. }
-        | Self::NotFinite { span, .. }
-        | Self::TooFewValues { span, .. }
-        | Self::OutOfRange { span, .. }
-        | Self::ResponseLevels { span, .. } = &mut self
-        {
-            *span = place;
-        }
-        self
-    }
 }
