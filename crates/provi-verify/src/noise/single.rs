@@ -10,7 +10,7 @@ use crate::space::{Space, distance2};
 use crate::trial::Trial;
 use provi::estimator::Kind;
 use provi::target::GaussianTarget;
-use provi::theory::noise;
+use provi::theory::{NoiseBound, noise};
 use provi::{Gaussian, Matrix, Result, Symmetric, Triangular};
 
 fn problems(trial: &Trial) -> Result<Vec<Problem>> {
@@ -31,6 +31,31 @@ fn is_drawn(i: usize) -> bool {
     i < 3
 }
 
+/// Holds both factor spaces against one bound, and draws them; of what is not drawn only 𝒯ᵈ.
+fn both_spaces(
+    noise: &Noise<'_>,
+    bound: NoiseBound,
+    drawn: bool,
+    trial: &Trial,
+    outcome: &mut Outcome,
+) -> Result<Option<Panel>> {
+    let name = &noise.problem.name;
+    let triangular = noise.path::<Triangular>(None, trial)?;
+    triangular.check(outcome, &format!("{name}, 𝒯"), bound, trial);
+    if !drawn {
+        return Ok(None);
+    }
+    let symmetric = noise.path::<Symmetric>(None, trial)?;
+    symmetric.check(outcome, &format!("{name}, 𝒮"), bound, trial);
+    let (x, y) = axes();
+    let series = vec![
+        triangular.measured("triangular factor", 0),
+        symmetric.measured("symmetric factor", 1),
+        triangular.bound("bound", 0, bound),
+    ];
+    Ok(Some(Panel { title: name.clone(), x, y, series }))
+}
+
 /// [noise-energy].
 pub(crate) fn energy(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
@@ -38,19 +63,7 @@ pub(crate) fn energy(trial: &Trial) -> Result<Outcome> {
     for (i, problem) in problems(trial)?.iter().enumerate() {
         let bound = noise::energy(problem.dim(), problem.smoothness, problem.mode2)?;
         let noise = Noise { problem, kind: Kind::Energy, batch: 1 };
-        let triangular = noise.path::<Triangular>(None, trial)?;
-        triangular.check(&mut outcome, &format!("{}, 𝒯", problem.name), bound, trial);
-        if is_drawn(i) {
-            let symmetric = noise.path::<Symmetric>(None, trial)?;
-            symmetric.check(&mut outcome, &format!("{}, 𝒮", problem.name), bound, trial);
-            let (x, y) = axes();
-            let series = vec![
-                triangular.measured("triangular factor", 0),
-                symmetric.measured("symmetric factor", 1),
-                triangular.bound("bound", 0, bound),
-            ];
-            panels.push(Panel { title: problem.name.clone(), x, y, series });
-        }
+        panels.extend(both_spaces(&noise, bound, is_drawn(i), trial, &mut outcome)?);
     }
     // Attained before the projection by V = ½M‖z−z̄‖², whatever m and C.
     for (d, m) in [(1, 0.7), (2, 3.0), (3, 1.0), (4, 2.5)] {
@@ -89,19 +102,7 @@ pub(crate) fn entropy(trial: &Trial) -> Result<Outcome> {
         let m = problem.smoothness;
         let bound = noise::entropy(problem.dim(), m, m, problem.mode2)?;
         let noise = Noise { problem, kind: Kind::Entropy, batch: 1 };
-        let triangular = noise.path::<Triangular>(None, trial)?;
-        triangular.check(&mut outcome, &format!("{}, 𝒯", problem.name), bound, trial);
-        if is_drawn(i) {
-            let symmetric = noise.path::<Symmetric>(None, trial)?;
-            symmetric.check(&mut outcome, &format!("{}, 𝒮", problem.name), bound, trial);
-            let (x, y) = axes();
-            let series = vec![
-                triangular.measured("triangular factor", 0),
-                symmetric.measured("symmetric factor", 1),
-                triangular.bound("bound", 0, bound),
-            ];
-            panels.push(Panel { title: problem.name.clone(), x, y, series });
-        }
+        panels.extend(both_spaces(&noise, bound, is_drawn(i), trial, &mut outcome)?);
     }
     // Where the entropy's part dominates: narrow factors on the edge of 𝒲_L, M small beside L. E‖g‖² is a polynomial.
     for (d, region) in [(1, 1e2), (2, 1e4), (3, 1e6)] {

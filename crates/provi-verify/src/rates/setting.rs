@@ -112,6 +112,19 @@ impl<'a> Setting<'a> {
         Ok(errors)
     }
 
+    /// The panel of a run beside the propagated recursion and the closed form.
+    pub(crate) fn beside_bounds(
+        &self,
+        title: String,
+        errors: &Errors,
+        schedule: &Schedule,
+        claim: impl Fn(u64) -> Result<f64>,
+    ) -> Result<Panel> {
+        let recursion = self.recursion()?;
+        let propagated = curve(errors, |t| Ok(recursion.propagate(schedule, t, self.e0)))?;
+        Ok(self.panel(title, errors, Some(propagated), Some(curve(errors, claim)?)))
+    }
+
     /// A log–log panel: mean, 10–90% band, recursion, closed form.
     pub(crate) fn panel(
         &self,

@@ -1,6 +1,6 @@
 //! The closed forms for strongly convex problems.
 
-use super::setting::{Setting, curve, problems, slope};
+use super::setting::{Setting, problems, slope};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{gaussian, w1};
@@ -22,10 +22,7 @@ pub(crate) fn prox_strong(trial: &Trial) -> Result<Outcome> {
         let schedule = Schedule::strong_constant(StepKind::Prox, mu, table.growth, gamma)?;
         let claim = |t| rate::prox_strong_constant(mu, table, setting.gradient2(), e0, gamma, t);
         let errors = setting.hold(&schedule, "γ = μ/2a", claim, trial, &mut outcome)?;
-        let recursion = setting.recursion()?;
-        let propagated = curve(&errors, |t| Ok(recursion.propagate(&schedule, t, e0)))?;
-        let closed = curve(&errors, claim)?;
-        panels.push(setting.panel(problem.name.clone(), &errors, Some(propagated), Some(closed)));
+        panels.push(setting.beside_bounds(problem.name.clone(), &errors, &schedule, claim)?);
     }
     outcome.figures.push(Figure {
         name: "rate-prox-strong".into(),
@@ -47,10 +44,7 @@ pub(crate) fn prox_anytime(trial: &Trial) -> Result<Outcome> {
         let schedule = Schedule::anytime(StepKind::Prox, mu, table.growth)?;
         let claim = |t| rate::prox_strong_anytime(mu, table, setting.gradient2(), e0, t);
         let errors = setting.hold(&schedule, "anytime", claim, trial, &mut outcome)?;
-        let recursion = setting.recursion()?;
-        let propagated = curve(&errors, |t| Ok(recursion.propagate(&schedule, t, e0)))?;
-        let closed = curve(&errors, claim)?;
-        let mut panel = setting.panel(problem.name.clone(), &errors, Some(propagated), Some(closed));
+        let mut panel = setting.beside_bounds(problem.name.clone(), &errors, &schedule, claim)?;
         panel.series.push(slope(&errors.means(), -1.0, "slope −1"));
         panels.push(panel);
     }
@@ -124,10 +118,7 @@ pub(crate) fn proj_strong(trial: &Trial) -> Result<Outcome> {
             let claim = |t| rate::proj_strong_constant(mu, table, e0, gamma, t);
             let errors = setting.hold(&schedule, "γ = μ/2a", claim, trial, &mut outcome)?;
             if problem.name.starts_with("logistic") {
-                let recursion = setting.recursion()?;
-                let propagated = curve(&errors, |t| Ok(recursion.propagate(&schedule, t, e0)))?;
-                let closed = curve(&errors, claim)?;
-                panels.push(setting.panel(setting.name(), &errors, Some(propagated), Some(closed)));
+                panels.push(setting.beside_bounds(setting.name(), &errors, &schedule, claim)?);
             }
         }
     }
@@ -152,10 +143,7 @@ pub(crate) fn proj_anytime(trial: &Trial) -> Result<Outcome> {
             let claim = |t| rate::proj_strong_anytime(mu, table, e0, t);
             let errors = setting.hold(&schedule, "anytime", claim, trial, &mut outcome)?;
             if problem.name.starts_with("logistic") {
-                let recursion = setting.recursion()?;
-                let propagated = curve(&errors, |t| Ok(recursion.propagate(&schedule, t, e0)))?;
-                let closed = curve(&errors, claim)?;
-                let mut panel = setting.panel(setting.name(), &errors, Some(propagated), Some(closed));
+                let mut panel = setting.beside_bounds(setting.name(), &errors, &schedule, claim)?;
                 panel.series.push(slope(&errors.means(), -1.0, "slope −1"));
                 panels.push(panel);
             }
@@ -185,10 +173,7 @@ pub(crate) fn stl_gaussian(trial: &Trial) -> Result<Outcome> {
         let schedule = Schedule::constant(gamma)?;
         let claim = |t| rate::proj_stl_gaussian(d, m, mu, e0, gamma, t);
         let errors = setting.hold(&schedule, "γ = μ/2a", claim, trial, &mut outcome)?;
-        let recursion = setting.recursion()?;
-        let propagated = curve(&errors, |t| Ok(recursion.propagate(&schedule, t, e0)))?;
-        let closed = curve(&errors, claim)?;
-        let mut panel = setting.panel(problem.name.clone(), &errors, Some(propagated), Some(closed));
+        let mut panel = setting.beside_bounds(problem.name.clone(), &errors, &schedule, claim)?;
         panel.x = Axis::linear("step t");
         panels.push(panel);
     }
