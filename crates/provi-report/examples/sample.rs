@@ -97,6 +97,7 @@ fn clinics() -> FitPage {
         correlation: correlations(coefficients.len()),
         coefficients,
         trace: trace(),
+        seconds: Some(1.6),
         evidence: Evidence {
             lower: Some(-277.5190),
             upper: Some(-277.4740),
@@ -199,7 +200,6 @@ fn trace() -> Vec<TracePoint> {
         let fall = (-0.09 * t as f64).exp();
         TracePoint {
             step: t,
-            seconds: 0.004 * t as f64,
             value: 277.5189 + 120.0 * fall * fall,
             gap_bound: t.is_multiple_of(10).then_some(400.0 * fall * fall),
         }

@@ -15,6 +15,8 @@ pub struct FitPage {
     pub correlation: Vec<f64>,
     /// How the run went.
     pub trace: Vec<TracePoint>,
+    /// Seconds of the whole run, if known.
+    pub seconds: Option<f64>,
     /// The log evidence.
     pub evidence: Evidence,
     /// The model against the data.
@@ -120,8 +122,6 @@ pub struct Coefficient {
 pub struct TracePoint {
     /// Steps made so far.
     pub step: u64,
-    /// Seconds so far.
-    pub seconds: f64,
     /// −ELBO, nats.
     pub value: f64,
     /// A bound of the distance to the best Gaussian, nats.

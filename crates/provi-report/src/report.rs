@@ -225,10 +225,11 @@ impl FitPage {
 
     fn run_section(&self) -> Section {
         let Some(last) = self.trace.last() else { return Section::default() };
-        let time = if last.seconds.is_finite() && last.seconds > 0.0 {
-            format!(" in {} s", significant(last.seconds, 2))
-        } else {
-            String::new()
+        let time = match self.seconds {
+            Some(seconds) if seconds.is_finite() && seconds > 0.0 => {
+                format!(" in {} s", significant(seconds, 2))
+            }
+            _ => String::new(),
         };
         let steps = if last.step == 1 { "step" } else { "steps" };
         let bounds = if self.trace.iter().any(|t| t.gap_bound.is_some()) {

@@ -118,7 +118,7 @@ fn check() -> impl Strategy<Value = Check> {
 
 fn fit() -> impl Strategy<Value = FitPage> {
     let point = (0u64..1_000_000, number(), prop::option::of(number()))
-        .prop_map(|(step, value, gap_bound)| TracePoint { step, seconds: value, value, gap_bound });
+        .prop_map(|(step, value, gap_bound)| TracePoint { step, value, gap_bound });
     let evidence =
         (prop::option::of(number()), prop::option::of(number()), prop::option::of((number(), number())))
             .prop_map(|(lower, upper, estimate)| Evidence {

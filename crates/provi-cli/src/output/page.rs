@@ -22,6 +22,7 @@ pub(crate) fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> R
         coefficients: coefficients(file, q, level)?,
         correlation: correlation(q),
         trace: trace(file),
+        seconds: Some(file.seconds),
         evidence: evidence(file),
         checks: checks(file),
         assumptions: assumptions(file),
@@ -133,16 +134,9 @@ fn correlation(q: &Gaussian) -> Vec<f64> {
         .collect()
 }
 
-/// Seconds are not recorded step by step: they pass evenly.
 fn trace(file: &FitFile) -> Vec<TracePoint> {
-    let last = file.trace.last().map_or(1, |p| p.step).max(1) as f64;
     let point = |p: &super::fit_file::TracePoint| {
-        Some(TracePoint {
-            step: p.step,
-            seconds: file.seconds * p.step as f64 / last,
-            value: p.neg_elbo?,
-            gap_bound: p.gap,
-        })
+        Some(TracePoint { step: p.step, value: p.neg_elbo?, gap_bound: p.gap })
     };
     file.trace.iter().filter_map(point).collect()
 }
