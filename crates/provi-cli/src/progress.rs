@@ -105,5 +105,5 @@ fn speed(rate: f64) -> String {
 
 fn left(at: &Snapshot, rate: f64) -> String {
     let seconds = at.steps.saturating_sub(at.step) as f64 / rate;
-    if seconds.is_finite() { format!(", at most {seconds:.0} s left") } else { String::new() }
+    if seconds.is_finite() { format!(", about {seconds:.0} s left") } else { String::new() }
 }
