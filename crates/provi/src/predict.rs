@@ -6,7 +6,8 @@
 //! gaussian  E s = μ          bernoulli  E sigmoid(s) by quadrature
 //! poisson   e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))
 //! ```
-//! These are statements about q. For a mean between 0 and 1 the posterior's own differs by at most TV(q, p).
+//! These are statements about q. For a mean between 0 and 1 the posterior's own differs by at most TV(q, p)
+//! [cert-moments].
 
 use crate::design::{BLOCK, Design};
 use crate::draws::{Draws, Purpose, Seed};

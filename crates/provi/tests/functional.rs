@@ -2,6 +2,7 @@
 
 use provi::auto::Certified;
 use provi::functional::{Functional, MomentBounds};
+use provi::predict::{Rows, predict};
 use provi::target::{Family, Glm, Prior};
 use provi::{Auto, Design, Gaussian, Seed, Target, Triangular};
 
@@ -22,8 +23,8 @@ fn ask(answer: &Certified, v: &[f64]) -> Functional {
     Functional::new(&answer.fit.gaussian, v, errors, &answer.audited.certificate).unwrap()
 }
 
-/// E, sd and P(> 0) of vᵀz under the posterior, by the midpoint rule on a grid along v and across it, with 0 on an edge.
-fn truth(model: &Glm, q: &Gaussian, v: &[f64]) -> [f64; 3] {
+/// E, sd and P(> 0) of vᵀz and E sigmoid(vᵀz) under the posterior, by the midpoint rule on a grid along v and across it, with 0 on an edge.
+fn truth(model: &Glm, q: &Gaussian, v: &[f64]) -> [f64; 4] {
     let length = v[0].hypot(v[1]);
     let (along, across) = ([v[0] / length, v[1] / length], [-v[1] / length, v[0] / length]);
     let dot = |a: &[f64; 2], b: &[f64]| a[0] * b[0] + a[1] * b[1];
@@ -31,7 +32,7 @@ fn truth(model: &Glm, q: &Gaussian, v: &[f64]) -> [f64; 3] {
     let (cells, h) = (120i32, 14.0 * widest / 120.0);
     let (center, offset) = (dot(&along, q.mean()), dot(&across, q.mean()));
     let first = (center / h).floor() as i32 - cells / 2;
-    let (mut sums, mut gradient) = ([0.0; 4], [0.0; 2]);
+    let (mut sums, mut gradient) = ([0.0; 5], [0.0; 2]);
     let top = model.log_density(q.mean(), &mut gradient).unwrap();
     for i in first..first + cells {
         let t = (f64::from(i) + 0.5) * h;
@@ -40,13 +41,15 @@ fn truth(model: &Glm, q: &Gaussian, v: &[f64]) -> [f64; 3] {
             let z = [t * along[0] + s * across[0], t * along[1] + s * across[1]];
             let weight = (model.log_density(&z, &mut gradient).unwrap() - top).exp();
             let value = t * length;
-            for (sum, x) in sums.iter_mut().zip([1.0, value, value * value, f64::from(t > 0.0)]) {
+            let probability = 1.0 / (1.0 + (-value).exp());
+            let terms = [1.0, value, value * value, f64::from(t > 0.0), probability];
+            for (sum, x) in sums.iter_mut().zip(terms) {
                 *sum += weight * x;
             }
         }
     }
     let mean = sums[1] / sums[0];
-    [mean, (sums[2] / sums[0] - mean * mean).sqrt(), sums[3] / sums[0]]
+    [mean, (sums[2] / sums[0] - mean * mean).sqrt(), sums[3] / sums[0], sums[4] / sums[0]]
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn the_bounds_hold_against_quadrature_and_are_not_absurd() {
         let model = model(family, rows, scale);
         let answer = Auto::default().run(&model, Seed(1)).unwrap();
         for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [0.5, 2.0]] {
-            let [mean, sd, positive] = truth(&model, &answer.fit.gaussian, &v);
+            let [mean, sd, positive, _] = truth(&model, &answer.fit.gaussian, &v);
             let f = ask(&answer, &v);
             let bounds = [&f.mean_error, &f.sd_error].map(|s| s.bound.unwrap());
             assert!((f.mean - mean).abs() <= bounds[0], "{family:?} {rows} {v:?}: {f:?} {mean}");
@@ -112,4 +115,22 @@ fn a_revoked_audit_keeps_nothing() {
         kept.functional(&answer.fit.gaussian, &[1.0, 0.0]).unwrap()[0].reason.as_deref(),
         Some("seen to be wrong")
     );
+}
+
+/// What `provi predict` says of probabilities: off by at most the total variation, which is of use.
+#[test]
+fn a_predicted_probability_is_off_by_at_most_the_total_variation() {
+    let model = model(Family::Bernoulli, 150, 1.0);
+    let answer = Auto::default().run(&model, Seed(1)).unwrap();
+    let tv = answer.audited.certificate.tv.bound.unwrap();
+    assert!(tv < 0.4, "{tv}");
+    for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [0.5, 2.0]] {
+        let [.., probability] = truth(&model, &answer.fit.gaussian, &v);
+        let design = Design::dense(&v, 1, 2).unwrap();
+        let found = predict(Family::Bernoulli, &answer.fit.gaussian, &Rows::new(&design), 0.95).unwrap()[0];
+        assert!((found.mean - probability).abs() <= tv, "{v:?}: {} {probability} {tv}", found.mean);
+        // The plug-in sigmoid of the mean would be off by more than the integral is.
+        let plugged = 1.0 / (1.0 + (-found.predictor).exp());
+        assert!((found.mean - probability).abs() < (plugged - probability).abs(), "{v:?}");
+    }
 }

@@ -17,8 +17,8 @@ use crate::options::{FamilyName, MissingName};
 use crate::output::columns::{Columns, Side};
 use crate::output::fit_file::{FitFile, to_json};
 use crate::output::number::{bound, grouped, plain};
-use crate::output::style;
 use crate::output::wrap::wrapped;
+use crate::output::{style, summary};
 
 const HELP: &str = "\
 For each row of NEW: the mean response under the posterior (a probability, a
@@ -237,10 +237,16 @@ fn table_of(
         );
         text.push_str(&wrapped("", 0, &note));
     }
-    let certified = match (what, record.certificate.as_ref().and_then(|c| c.tv.bound)) {
-        ("probability", Some(tv)) => {
+    let tv = record.certificate.as_ref().map(|c| &c.tv);
+    let certified = match (what, tv.and_then(|tv| Some((tv.bound?, tv.confidence?)))) {
+        // TV is the largest difference of the means of any function between 0 and 1 [cert-moments], [local-tv].
+        ("probability", Some((tv, confidence))) => {
+            let chance =
+                if confidence < 1.0 { format!(", with probability {confidence}") } else { String::new() };
+            let condition = summary::condition(&record.model).map_or(String::new(), |c| format!(", {c}"));
             format!(
-                "certified: the posterior's own probabilities differ from these by at most {}",
+                "certified: the posterior's own probabilities differ from these, before rounding, by at most \
+                 {}{chance}{condition}",
                 bound(tv.min(1.0), 2)
             )
         }
