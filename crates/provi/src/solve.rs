@@ -564,4 +564,24 @@ mod tests {
         }
         assert_eq!(here.dim(), 3);
     }
+
+    #[test]
+    fn the_convexity_read_off_a_residual_is_below_the_least_eigenvalue() {
+        // On the line H = 1 + e at C = 1 has the residual |e|: with less than its size the bound would pass H.
+        for e in [-0.3, -0.1, -1e-3, 0.0, 0.2] {
+            let q = Gaussian::<Triangular>::new(&[0.0], &[1.0]).unwrap();
+            let found = convexity_at(&q, f64::abs(e)).unwrap();
+            assert!(found <= 1.0 + e && found > 0.5 * (1.0 + e), "{e}: {found}");
+        }
+        // In the plane the residual is what tril(HC) leaves of diag(1/C_ii).
+        for (a, b, c) in [(1.0, 0.05, 1.0), (4.0, 0.3, 0.9), (0.5, -0.1, 2.0)] {
+            let packed = [1.0 / f64::sqrt(a), 0.0, 1.0 / f64::sqrt(c)];
+            let q = Gaussian::<Triangular>::new(&[0.0, 0.0], &packed).unwrap();
+            let least = 0.5 * (a + c) - f64::hypot(0.5 * (a - c), b);
+            let found = convexity_at(&q, (b * packed[0]).abs()).unwrap();
+            assert!(found <= least && found > 0.1 * least, "{a} {b} {c}: {found} {least}");
+        }
+        let q = Gaussian::<Triangular>::new(&[0.0], &[1.0]).unwrap();
+        assert!(convexity_at(&q, 0.9).is_none());
+    }
 }
