@@ -48,8 +48,9 @@ impl Default for Audit {
 /// The fewest draws of an audit that needs any, and those that choose the ball.
 const LEAST_DRAWS: u64 = 1_000;
 const PILOT_DRAWS: u64 = 400;
-/// A Fisher divergence that no number of draws turns into a useful bound, and the draws it is worth.
-const HOPELESS: f64 = 4.0;
+/// A bound of KL in nats that says next to nothing. Where the plain mean of the pilot gives more, no number of draws helps;
+/// these are what it is worth.
+const HOPELESS: f64 = 1.0;
 const HOPELESS_DRAWS: f64 = 4_000.0;
 /// A global bound this small needs no local one beside it.
 const SMALL: f64 = 1e-7;
@@ -329,15 +330,16 @@ impl<'a> Session<'a> {
         let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
 
         let mut wanted = LEAST_DRAWS as f64;
-        let price = self.options.price;
-        if let Some(choice) = &choice {
-            wanted = wanted.max(theory::draws_for(choice.mean, choice.metric.lipschitz(), delta, price));
-        } else if let (Some(m), Some(mean)) = (&global, global_mean)
-            && !settled
-        {
-            // Where even the plain mean proves next to nothing, draws would not either.
-            let most = if mean > HOPELESS { HOPELESS_DRAWS } else { f64::INFINITY };
-            wanted = wanted.max(theory::draws_for(mean, m.lipschitz(), delta, price).min(most));
+        // The mean of ‖ŝ‖², its Lipschitz constant, and the bound that unlimited draws would leave.
+        let prospect = match (&choice, &global, global_mean) {
+            (Some(c), ..) => Some((c.mean, c.metric.lipschitz(), c.ball(c.mean).kl())),
+            (None, Some(m), Some(mean)) if !settled => Some((mean, m.lipschitz(), theory::kl(mean))),
+            _ => None,
+        };
+        if let Some((mean, lipschitz, least)) = prospect {
+            let most = if least > HOPELESS { HOPELESS_DRAWS } else { f64::INFINITY };
+            let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
+            wanted = wanted.max(tight.min(most));
         }
         let draws = if wanted.is_finite() { wanted.ceil() as u64 } else { self.options.draws };
         let draws = draws.clamp(1, self.options.draws.max(1));
@@ -444,7 +446,7 @@ impl<'a> Session<'a> {
     fn local(&mut self, choice: &Choice, measured: &residual::Measured, delta: f64) -> Result<Local> {
         let d = self.q.dim();
         let fisher = choice.metric.fisher_upper(measured.local_mean, measured.inside, delta)?;
-        let ball = Ball { fisher, outside: choice.outside, alpha: choice.alpha, alpha2: choice.alpha2 };
+        let ball = choice.ball(fisher);
         self.grounds.radius = Some(choice.radius);
         self.grounds.local_fisher_mean = Some(measured.local_mean);
         self.grounds.local_lipschitz = Some(choice.metric.lipschitz());

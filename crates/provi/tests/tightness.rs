@@ -65,3 +65,17 @@ fn nearly_separable_data_has_only_the_global_certificate() {
     assert_eq!(c.kl.key.as_deref(), Some("cert-kl"));
     assert!(c.kl.bound.unwrap() > 10.0 && c.gap.bound.unwrap() < 1e-6);
 }
+
+/// Fifteen rows a coordinate leave a local bound above a nat whatever the draws; a hundred do not.
+#[test]
+fn draws_are_spent_only_where_they_can_tighten_the_bound() {
+    let most = 20_000;
+    let few = study::audited(&study::logistic(10, 150, 2.5, 7), most).1.certificate;
+    assert_eq!(few.kl.key.as_deref(), Some("local-kl"));
+    let grounds = &few.grounds;
+    // What unlimited draws would leave: ½F + log(1 + p's mass outside the ball).
+    let least = 0.5 * grounds.local_fisher_mean.unwrap() + grounds.outside.unwrap().ln_1p();
+    assert!(least > 1.0 && grounds.draws <= 4_000, "{least} nats after {} draws", grounds.draws);
+    let many = study::audited(&study::logistic(10, 1000, 2.5, 7), most).1.certificate;
+    assert!(many.kl.bound.unwrap() < 1.0 && many.grounds.draws > 4_000, "{many}");
+}

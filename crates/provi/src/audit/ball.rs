@@ -27,6 +27,13 @@ pub(super) struct Choice {
     pub(super) provenance: Provenance,
 }
 
+impl Choice {
+    /// What the ball proves for a given bound of F on it.
+    pub(super) fn ball(&self, fisher: f64) -> Ball {
+        Ball { fisher, outside: self.outside, alpha: self.alpha, alpha2: self.alpha2 }
+    }
+}
+
 /// Bounds of ∇²V on the ellipsoid of radius r, in the user's coordinates.
 type CurvatureAt<'a> = dyn Fn(f64) -> Result<(Matrix, Option<Matrix>)> + 'a;
 
