@@ -23,7 +23,8 @@ def trajectory(run, gap, setting):
         steps = max(step, run.done // 7)
         begin = time.process_time()
         run.advance(steps)
-        spent += time.process_time() - begin
+        # A package that can only run to its own end knows which part of that was steps.
+        spent += getattr(run, "seconds", time.process_time() - begin)
         points.append((spent, run.done, gap(*run.current())))
         if points[-1][2] <= setting.get("enough", 1e-4) or points[-1][2] == float("inf"):
             break

@@ -3,11 +3,10 @@
 
     python3 bench/compare/run.py            # everything, about 20 minutes
     python3 bench/compare/run.py --quick    # two workloads, a few settings, 2 to 3 minutes
+    python3 bench/compare/run.py --stan     # with Stan too; needs g++, and 4 minutes more to compile, once
 
 It makes its own virtual environment from requirements.txt, builds provi, runs every package on the same numbers with
 provi's runs in between, computes every exact gap with one evaluator, and writes peers.md and peers.svg. Needs Linux (taskset) and cargo.
-
-Stan is not part of it.
 """
 
 import argparse
@@ -28,6 +27,7 @@ from settings import settings
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 KINDS = {"W1": "linear", "W2": "logistic", "W3": "logistic", "W4": "hierarchical", "W5": "gaussian"}
+STAN_PACKAGE = "httpstan==4.13.0"
 MODES = ["exact", "black-box"]
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -45,7 +45,7 @@ def say(text):
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
-def environment(cache):
+def environment(cache, with_stan):
     """The interpreter of the pinned environment, made on first use."""
     home = cache / "venv"
     python, stamp = home / "bin" / "python", home / "requirements.sha256"
@@ -56,6 +56,9 @@ def environment(cache):
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
         stamp.write_text(wanted)
+    if with_stan:
+        # For the compiler and the headers it carries; the rest of it is a server, whose dependencies are left out.
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", STAN_PACKAGE], check=True)
     return python
 
 
@@ -72,7 +75,8 @@ class Bench:
         self.work, self.python, self.provi = cache / "work", python, provi
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir(parents=True)
-        self.environment = {**os.environ, **ONE_THREAD, "PYTENSOR_FLAGS": f"base_compiledir={cache / 'pytensor'}"}
+        kept = {"PYTENSOR_FLAGS": f"base_compiledir={cache / 'pytensor'}", "PROVI_COMPARE_CACHE": str(cache)}
+        self.environment = {**os.environ, **ONE_THREAD, **kept}
         core = max(os.sched_getaffinity(0))
         self.pin = ["taskset", "-c", str(core)]
         self.log = open(cache / "log.txt", "w")
@@ -85,11 +89,11 @@ class Bench:
             sys.exit(f"failed, see {self.log.name}: {' '.join(command)}")
         return done.returncode == 0
 
-    def workload(self, name, first):
+    def workload(self, name, first, with_stan):
         directory = self.work / name
         self.call(self.python, HERE / "prepare.py", name, directory, self.provi)
         f_star = json.loads((directory / "f_star.json").read_text())
-        chosen = settings(name, first)
+        chosen = settings(name, first, with_stan)
         # provi runs first, last and in the middle, so that a change of the machine's mood shows.
         rounds = {0, len(chosen) // 2, len(chosen)}
         ladders, peers = [], []
@@ -145,20 +149,21 @@ def main():
     parser.add_argument("--quick", action="store_true", help="W1 and W2 with four settings each: does the harness work?")
     parser.add_argument("--only", default="", help="workloads, such as W2,W4")
     parser.add_argument("--first", type=int, help="only so many settings of each workload, in the order of settings.py")
+    parser.add_argument("--stan", action="store_true", help="Stan's ADVI as well, by the library that httpstan carries")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "target" / "compare", help="environment and raw results")
     parser.add_argument("--out", type=pathlib.Path, help="where peers.md and peers.svg go [default: the cache]")
     options = parser.parse_args()
     cache = options.cache.resolve()
     cache.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
-    python = environment(cache)
+    python = environment(cache, options.stan)
     provi, command = build()
     names = options.only.split(",") if options.only else ["W1", "W2"] if options.quick else list(KINDS)
     bench = Bench(cache, python, provi)
     out = (options.out or cache).resolve()
     processes, found = bench.processes(command), []
     for name in names:
-        found.append(bench.workload(name, 4 if options.quick else options.first))
+        found.append(bench.workload(name, 4 if options.quick else options.first, options.stan))
         # Written after every workload: a run that is cut short leaves what it has.
         results = {
             "command": " ".join(["python3 bench/compare/run.py", *sys.argv[1:]]),
@@ -166,7 +171,7 @@ def main():
             "processes": processes,
             "machine": machine(),
             "minutes": (time.monotonic() - begin) / 60,
-            "versions": (HERE / "requirements.txt").read_text().split(),
+            "versions": (HERE / "requirements.txt").read_text().split() + [STAN_PACKAGE] * options.stan,
         }
         (cache / "results.json").write_text(json.dumps(results))
         bench.call(python, HERE / "report.py", cache / "results.json", out)

@@ -35,9 +35,25 @@ def pymc_default(seconds):
     return "pymc_advi", setting
 
 
-def settings(workload, first):
+def stan(label, draws, tolerance):
+    """It ends by its own rule, so one round is all there is, whatever it takes."""
+    return "stan_advi", {
+        "label": label,
+        "name": f"{draws} draws a step, tolerance {tolerance:g}",
+        "draws": draws,
+        "tolerance": tolerance,
+        "iterations": 10_000,
+        "seconds": 1e-9,
+        "chunk": 10_000,
+    }
+
+
+STAN = [stan("default", 1, 0.01), stan("tuned", 10, 0.001)]
+
+
+def settings(workload, first, with_stan):
     """(package, setting) in the order in which they run; only the `first` few if that is given."""
-    return SETTINGS[workload][:first]
+    return SETTINGS[workload][:first] + (STAN if with_stan else [])
 
 
 SETTINGS = {
