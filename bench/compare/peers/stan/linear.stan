@@ -9,5 +9,5 @@ parameters {
 }
 model {
   z ~ std_normal();
-  y ~ normal_id_glm(x, 0, z, 1);
+  y ~ normal(x * z, 1);
 }
