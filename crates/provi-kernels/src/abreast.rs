@@ -94,10 +94,7 @@ pub(crate) fn softplus<S: Simd, const N: usize>(simd: S, s: [S::Vector; N]) -> [
     let u = each!(simd, N, |i| simd.add(one, e[i]));
     // v = top/bottom.
     let top = each!(simd, N, |i| simd.less(cut, e[i], simd.add(e[i], simd.splat(-1.0)), e[i]));
-    let bottom = each!(simd, N, |i| simd.add(
-        e[i],
-        simd.less(cut, e[i], simd.splat(3.0), simd.splat(2.0))
-    ));
+    let bottom = each!(simd, N, |i| simd.add(e[i], simd.less(cut, e[i], simd.splat(3.0), simd.splat(2.0))));
     let both = each!(simd, N, |i| simd.div(one, simd.mul(u[i], bottom[i])));
     let r = each!(simd, N, |i| simd.mul(bottom[i], both[i]));
     let v = each!(simd, N, |i| simd.mul(simd.mul(top[i], u[i]), both[i]));
