@@ -3,7 +3,8 @@
 //! `provi-limits` prints one table: a kernel's time, the limit (a pass over memory, multiply-adds at peak, the products by
 //! the fastest library, the start of a process), the ratio, and the bar where there is one; exit status 1 if one is
 //! missed. One thread unless a row says otherwise. Times are the least of many short runs, contenders taking turns, so that
-//! a busy machine touches them alike. `provi-limits large` makes a few steps in 20 000 dimensions and says what memory
+//! a busy machine touches them alike. `provi-limits gradient exact` prints the rows of those names alone: `normals`, `prox`,
+//! `proj`, `gradient`, `exact`, `threads`, `process`. `provi-limits large` makes a few steps in 20 000 dimensions and says what memory
 //! they took.
 
 mod clock;
@@ -42,17 +43,33 @@ fn main() -> ExitCode {
         missed += rows.iter().filter(|row| row.is_missed()).count();
         rows.iter().for_each(table::print);
     };
-    show(one.install(|| vec![steps::normals(0.5)]));
-    for d in [20, 50, 100, 200, 500, 1000, 2000] {
-        show(one.install(|| steps::prox(d, 1.5).into()));
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = |name: &str| asked.is_empty() || asked.iter().any(|word| word == name);
+    if wanted("normals") {
+        show(one.install(|| vec![steps::normals(0.5)]));
     }
-    for d in [50, 200] {
-        show(one.install(|| steps::proj(d, 2.0)));
+    if wanted("prox") {
+        for d in [20, 50, 100, 200, 500, 1000, 2000] {
+            show(one.install(|| steps::prox(d, 1.5).into()));
+        }
     }
-    show(one.install(|| gradient::rows(5.0)));
-    show(one.install(|| exact::rows(2.0)));
-    show(exact::threads(3.0));
-    show(process::row().into_iter().collect());
+    if wanted("proj") {
+        for d in [50, 200] {
+            show(one.install(|| steps::proj(d, 2.0)));
+        }
+    }
+    if wanted("gradient") {
+        show(one.install(|| gradient::rows(5.0)));
+    }
+    if wanted("exact") {
+        show(one.install(|| exact::rows(2.0)));
+    }
+    if wanted("threads") {
+        show(exact::threads(3.0));
+    }
+    if wanted("process") {
+        show(process::row().into_iter().collect());
+    }
     println!("\nbars missed: {missed}");
     ExitCode::from(u8::from(missed > 0))
 }

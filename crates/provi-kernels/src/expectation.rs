@@ -1,13 +1,15 @@
 //! One-dimensional Gaussian expectations of the logistic and the probit loss, by quadrature.
 
 use crate::{
+    abreast::{each, softplus},
     dispatch::dispatch,
     lanes::Simd,
     potential::{NegLogNormalCdf, Potential, Softplus},
+    tile::in_batches,
 };
 
 macro_rules! expectation {
-    ($(#[$doc:meta])* $name:ident, $potential:ident) => {
+    ($(#[$doc:meta])* $name:ident, $potential:ident, $lanes:ident) => {
         $(#[$doc])*
         ///
         /// # Panics
@@ -30,7 +32,7 @@ macro_rules! expectation {
             let (potential, out) = ($potential, [value, first, second]);
             dispatch!(
                 plain::sums,
-                sums_lanes(
+                $lanes(
                     potential: $potential,
                     rows: (&[f64], &[f64]),
                     rule: (&[f64], &[f64]),
@@ -48,13 +50,66 @@ expectation! {
     /// ```
     /// With Gauss–Hermite nodes for N(0, 1) these are the expectations under s ~ N(μ_n, σ_n²). Both tails of φ″ keep
     /// their digits. A row's sums run over j in order, and depend neither on other rows nor on its place among them.
-    /// Cost: 2 to 3 ns per row and node with AVX-512.
-    logistic, Softplus
+    /// Cost: near 1 ns per row and node with AVX-512.
+    logistic, Softplus, abreast_lanes
 }
 
 expectation! {
     /// The same with φ(s) = −log Φ(s), for s to be (2y − 1) times the predictor. Each term is within 8e-15 of itself.
-    probit, NegLogNormalCdf
+    probit, NegLogNormalCdf, sums_lanes
+}
+
+/// Rows in registers abreast; the last few fill up theirs with zeros.
+#[inline(always)]
+fn abreast_lanes<S: Simd>(
+    simd: S,
+    _: Softplus,
+    (mu, sigma): (&[f64], &[f64]),
+    (nodes, weights): (&[f64], &[f64]),
+    out: [&mut [f64]; 3],
+) {
+    let [value, first, second] = out;
+    let (mu, mu_tail) = mu.as_chunks::<8>();
+    let (sigma, sigma_tail) = sigma.as_chunks::<8>();
+    let (value, value_tail) = value.as_chunks_mut::<8>();
+    let (first, first_tail) = first.as_chunks_mut::<8>();
+    let (second, second_tail) = second.as_chunks_mut::<8>();
+    in_batches!(mu.len(), if S::WIDE { 4 } else { 2 }, |k, P| {
+        let m = each!(simd, P, |i| simd.load(&mu[k + i]));
+        let s = each!(simd, P, |i| simd.load(&sigma[k + i]));
+        let sums = nodes_abreast::<S, P>(simd, m, s, nodes, weights);
+        for i in 0..P {
+            simd.store(sums[0][i], &mut value[k + i]);
+            simd.store(sums[1][i], &mut first[k + i]);
+            simd.store(sums[2][i], &mut second[k + i]);
+        }
+    });
+    if !mu_tail.is_empty() {
+        let (m, s) = (simd.load_partial(mu_tail), simd.load_partial(sigma_tail));
+        let sums = nodes_abreast::<S, 1>(simd, [m], [s], nodes, weights);
+        simd.store_partial(sums[0][0], value_tail);
+        simd.store_partial(sums[1][0], first_tail);
+        simd.store_partial(sums[2][0], second_tail);
+    }
+}
+
+#[inline(always)]
+fn nodes_abreast<S: Simd, const N: usize>(
+    simd: S,
+    mu: [S::Vector; N],
+    sigma: [S::Vector; N],
+    nodes: &[f64],
+    weights: &[f64],
+) -> [[S::Vector; N]; 3] {
+    let mut sums = [[simd.splat(0.0); N]; 3];
+    for (&t, &w) in nodes.iter().zip(weights) {
+        let (t, w) = (simd.splat(t), simd.splat(w));
+        let at = softplus(simd, each!(simd, N, |i| simd.mul_add(sigma[i], t, mu[i])));
+        for j in 0..3 {
+            sums[j] = each!(simd, N, |i| simd.mul_add(w, at[j][i], sums[j][i]));
+        }
+    }
+    sums
 }
 
 #[inline(always)]

@@ -30,6 +30,22 @@ pub(crate) trait Simd: Copy {
     /// a·b + c in each lane.
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 
+    fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    fn div(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// The larger in each lane; b where one is not a number.
+    fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// −|a|.
+    fn negative(self, a: Self::Vector) -> Self::Vector;
+
+    /// `yes` in the lanes where a < b, `no` in the others.
+    fn less(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
+
+    /// a·2ⁿ, n being the lowest twelve bits of each lane of `power`: for results that are normal numbers.
+    fn scale(self, a: Self::Vector, power: Self::Vector) -> Self::Vector;
+
     /// √a, up to an ulp, for lanes that are positive.
     fn sqrt(self, a: Self::Vector) -> Self::Vector;
 
@@ -96,6 +112,62 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn add(self, mut a: [f64; 8], b: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            a[l] += b[l];
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn mul(self, mut a: [f64; 8], b: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            a[l] *= b[l];
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn div(self, mut a: [f64; 8], b: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            a[l] /= b[l];
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn max(self, a: [f64; 8], mut b: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            b[l] = if a[l] > b[l] { a[l] } else { b[l] };
+        }
+        b
+    }
+
+    #[inline(always)]
+    fn negative(self, mut a: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            a[l] = -a[l].abs();
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn less(self, a: [f64; 8], b: [f64; 8], yes: [f64; 8], mut no: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            no[l] = if a[l] < b[l] { yes[l] } else { no[l] };
+        }
+        no
+    }
+
+    #[inline(always)]
+    fn scale(self, mut a: [f64; 8], power: [f64; 8]) -> [f64; 8] {
+        for l in 0..8 {
+            a[l] = f64::from_bits(a[l].to_bits().wrapping_add(power[l].to_bits() << 52));
+        }
+        a
+    }
+
+    #[inline(always)]
     fn sqrt(self, a: [f64; 8]) -> [f64; 8] {
         a.map(f64::sqrt)
     }
@@ -141,6 +213,21 @@ mod tests {
             simd.store(simd.sqrt(simd.load(&scaled)), &mut out);
             assert!((0..8).all(|l| (out[l] / scaled[l].sqrt() - 1.0).abs() <= f64::EPSILON));
         }
+        let b: [f64; 8] = std::array::from_fn(|l| 4.5 - if l % 2 == 0 { l as f64 } else { -2.0 * l as f64 });
+        let (va, vb) = (simd.load(&a), simd.load(&b));
+        let mut is = |v: S::Vector, expected: &dyn Fn(f64, f64) -> f64| {
+            simd.store(v, &mut out);
+            assert!((0..8).all(|l| out[l].to_bits() == expected(a[l], b[l]).to_bits()));
+        };
+        is(simd.add(va, vb), &|a, b| a + b);
+        is(simd.mul(va, vb), &|a, b| a * b);
+        is(simd.div(va, vb), &|a, b| a / b);
+        is(simd.max(va, vb), &|a, b| a.max(b));
+        is(simd.max(va, simd.splat(f64::NAN)), &|_, _| f64::NAN);
+        is(simd.negative(vb), &|_, b| -b.abs());
+        is(simd.less(va, vb, vb, va), &|a, b| if a < b { b } else { a });
+        is(simd.less(va, va, vb, va), &|a, _| a);
+        is(simd.scale(vb, simd.splat(crate::link::ROUND - 3.0)), &|_, b| b / 8.0);
         assert!(!simd.any_negative(simd.load(&a)));
         for lane in 0..8 {
             let mut one = a;

@@ -11,6 +11,7 @@
 //! **Finite numbers.** Arguments are taken to be finite. A NaN or an infinity yields no error, but may spread to
 //! neighbouring entries of the result where the textbook formula would have kept them apart.
 
+mod abreast;
 mod aligned;
 #[cfg(test)]
 mod check;

@@ -97,15 +97,6 @@ pub(crate) fn exp_one<S: Simd>(simd: S, x: f64) -> f64 {
     y * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
-/// eˣ for x ≤ 0, as [`exp_one`] down to −708 and e^−708 ≈ 3e-308 below: for terms that are added to 1, or vanish.
-#[inline(always)]
-pub(crate) fn exp_negative<S: Simd>(simd: S, x: f64) -> f64 {
-    let x = if x < -708.0 { -708.0 } else { x };
-    let (y, n) = exp_parts(simd, x);
-    // y is in [√½, √2) and the result normal, so the exponent can be moved as an integer.
-    f64::from_bits(y.to_bits().wrapping_add((n << 52) as u64))
-}
-
 /// eʳ and n.
 #[inline(always)]
 fn exp_parts<S: Simd>(simd: S, x: f64) -> (f64, i64) {
@@ -127,21 +118,6 @@ fn exp_parts<S: Simd>(simd: S, x: f64) -> (f64, i64) {
     let even = simd.fma(even, square, 0.500_000_000_000_000_1);
     let y = 1.0 + simd.fma(square, simd.fma(odd, r, even), r);
     (y, (shifted.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64))
-}
-
-/// 1/x for x in [1, 2]: a parabola within 1/99, then twice r(1 + h + h²) with h = 1 − xr, each of which cubes the error.
-/// A division costs twice as much where multiply-adds are fused; elsewhere it is one.
-#[inline(always)]
-pub(crate) fn reciprocal_one_to_two<S: Simd>(simd: S, x: f64) -> f64 {
-    if !S::FUSED {
-        return 1.0 / x;
-    }
-    let mut r = simd.fma(x, simd.fma(x, 32.0 / 99.0, -144.0 / 99.0), 210.0 / 99.0);
-    for _ in 0..2 {
-        let h = simd.fma(-x, r, 1.0);
-        r = simd.fma(r, simd.fma(h, h, h), r);
-    }
-    r
 }
 
 #[inline(always)]

@@ -70,11 +70,13 @@ pub(crate) fn reduce(
     make: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
     mut take: impl FnMut(&[f64]),
 ) {
-    let piece = (width + room).max(1);
+    // Whole cache lines, so that what follows a sum starts on one.
+    let sums = width.next_multiple_of(8);
+    let piece = (sums + room).next_multiple_of(8).max(8);
     let make_in = |k: usize, piece: &mut [f64]| {
-        let (partial, spare) = piece.split_at_mut(width);
-        partial.fill(0.0);
-        make(chunks.range(k), partial, spare);
+        let (partial, spare) = piece.split_at_mut(sums);
+        partial[..width].fill(0.0);
+        make(chunks.range(k), &mut partial[..width], &mut spare[..room]);
     };
     #[cfg(feature = "parallel")]
     if chunks.pays() {

@@ -110,21 +110,24 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A buffer of `len` numbers with unspecified contents.
+    /// A buffer of `len` numbers with unspecified contents, from the start of a cache line on.
     pub fn floats(&mut self, len: usize) -> &mut [f64] {
-        if self.buffer.len() < len {
-            self.buffer.resize(len, 0.0);
-        }
-        &mut self.buffer[..len]
+        aligned(&mut self.buffer, len)
     }
 
     /// As [`Scratch::floats`], with a second scratch for a target inside this one.
     pub fn split(&mut self, len: usize) -> (&mut [f64], &mut Scratch) {
-        if self.buffer.len() < len {
-            self.buffer.resize(len, 0.0);
-        }
-        (&mut self.buffer[..len], self.inner.get_or_insert_default())
+        (aligned(&mut self.buffer, len), self.inner.get_or_insert_default())
     }
+}
+
+fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
+    if buffer.len() < len + 7 {
+        buffer.resize(len + 7, 0.0);
+    }
+    // At most seven numbers are skipped; a platform that cannot tell skips none.
+    let start = buffer.as_ptr().align_offset(64);
+    &mut buffer[if start < 8 { start } else { 0 }..][..len]
 }
 
 impl<T: Target + ?Sized> Target for &T {

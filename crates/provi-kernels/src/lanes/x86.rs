@@ -62,6 +62,51 @@ impl Simd for Avx512 {
         unsafe { _mm512_fmadd_pd(a, b, c) }
     }
 
+    #[inline(always)]
+    fn add(self, a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_add_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_mul_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn div(self, a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_div_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn max(self, a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_max_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn negative(self, a: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512DQ.
+        unsafe { _mm512_or_pd(a, _mm512_set1_pd(-0.0)) }
+    }
+
+    #[inline(always)]
+    fn less(self, a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe { _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes) }
+    }
+
+    #[inline(always)]
+    fn scale(self, a: __m512d, power: __m512d) -> __m512d {
+        // SAFETY: `self` proves AVX-512F.
+        unsafe {
+            let shifted = _mm512_slli_epi64::<52>(_mm512_castpd_si512(power));
+            _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(a), shifted))
+        }
+    }
+
     /// By Newton's steps from an estimate of 1/√a: the divider, which would do it alone, takes four times as long.
     #[inline(always)]
     fn sqrt(self, a: __m512d) -> __m512d {
@@ -191,6 +236,63 @@ impl Simd for Avx2 {
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         // SAFETY: `self` proves FMA.
         unsafe { (_mm256_fmadd_pd(a.0, b.0, c.0), _mm256_fmadd_pd(a.1, b.1, c.1)) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe { (_mm256_add_pd(a.0, b.0), _mm256_add_pd(a.1, b.1)) }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe { (_mm256_mul_pd(a.0, b.0), _mm256_mul_pd(a.1, b.1)) }
+    }
+
+    #[inline(always)]
+    fn div(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe { (_mm256_div_pd(a.0, b.0), _mm256_div_pd(a.1, b.1)) }
+    }
+
+    #[inline(always)]
+    fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe { (_mm256_max_pd(a.0, b.0), _mm256_max_pd(a.1, b.1)) }
+    }
+
+    #[inline(always)]
+    fn negative(self, a: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe {
+            let sign = _mm256_set1_pd(-0.0);
+            (_mm256_or_pd(a.0, sign), _mm256_or_pd(a.1, sign))
+        }
+    }
+
+    #[inline(always)]
+    fn less(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX.
+        unsafe {
+            (
+                _mm256_blendv_pd(no.0, yes.0, _mm256_cmp_pd::<_CMP_LT_OQ>(a.0, b.0)),
+                _mm256_blendv_pd(no.1, yes.1, _mm256_cmp_pd::<_CMP_LT_OQ>(a.1, b.1)),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn scale(self, a: Self::Vector, power: Self::Vector) -> Self::Vector {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let low = _mm256_slli_epi64::<52>(_mm256_castpd_si256(power.0));
+            let high = _mm256_slli_epi64::<52>(_mm256_castpd_si256(power.1));
+            (
+                _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(a.0), low)),
+                _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(a.1), high)),
+            )
+        }
     }
 
     #[inline(always)]

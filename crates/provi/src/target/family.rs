@@ -161,7 +161,7 @@ impl Family {
         slots: &mut Slots<'_>,
     ) {
         match self {
-            Self::Bernoulli if unweighted => loss::logistic_unweighted(response, weights, predictors, slots),
+            Self::Bernoulli if unweighted => loss::logistic_unweighted(response, predictors, slots),
             Self::Bernoulli => loss::logistic(response, weights, predictors, slots),
             Self::Binomial => loss::binomial(response, weights, predictors, slots),
             Self::Probit => loss::probit(response, weights, predictors, slots),
