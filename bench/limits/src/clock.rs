@@ -26,8 +26,8 @@ pub(crate) fn least(seconds: f64, contenders: &mut [Work<'_>]) -> Vec<f64> {
     while begin.elapsed().as_secs_f64() < seconds {
         for ((work, best), &bundle) in contenders.iter_mut().zip(&mut best).zip(&bundles) {
             let turn = Instant::now();
-            // The first calls find the caches as another left them, and are not counted: what was read but once need not
-            // stay in the last cache, so that one call would be too few for whoever shares no data with the others.
+            // The first calls find the caches as another left them, and are not counted. One was too few for a contender that
+            // shares no data with the others: its least time was a quarter longer than with three.
             (0..CALLS).for_each(|_| work());
             let mut calls = 0;
             loop {
