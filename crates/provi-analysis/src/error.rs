@@ -110,6 +110,14 @@ pub enum Error {
     /// A fit whose design cannot be made of new rows.
     #[error("the fit does not say how its design is made, so no other rows can be put into it")]
     NoRecipe,
+    /// A fit of a program's own matrices or density.
+    #[error("the fit is of a {kind}, not of a formula, so {what}")]
+    NotOfFormula {
+        /// What it is of.
+        kind: &'static str,
+        /// What cannot be done.
+        what: &'static str,
+    },
     /// A model that this version cannot rebuild.
     #[error("the fit's {what} is `{found}`, which this version does not know")]
     UnknownModel {

@@ -102,9 +102,42 @@ pub struct ContrastRecord {
     pub functional: Functional,
 }
 
+/// Where a target comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A table and a formula, from which it can be made again; files of before there were others say nothing.
+    #[default]
+    #[serde(rename = "formula")]
+    Formula,
+    /// A design and a response that a program has.
+    #[serde(rename = "matrix")]
+    Matrix,
+    /// A log density that a program has.
+    #[serde(rename = "black box")]
+    BlackBox,
+}
+
+impl Kind {
+    /// Its word in fit.json.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Formula => "formula",
+            Self::Matrix => "matrix",
+            Self::BlackBox => "black box",
+        }
+    }
+}
+
 /// What was fitted to what.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelRecord {
+    /// Where the target comes from. Without a formula, `formula` is empty; a black box has no `family` either.
+    #[serde(default)]
+    pub kind: Kind,
+    /// What a program calls its model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The library's name of it.
     pub family: String,
     /// Was it read off the response?
@@ -118,7 +151,8 @@ pub struct ModelRecord {
     /// The file's name as it was given.
     #[serde(default)]
     pub data: String,
-    /// SHA-256 of the data file's bytes.
+    /// SHA-256 of the data file's bytes; `columns:` and that of the contents for a table in memory; empty where nobody
+    /// said.
     pub data_sha256: String,
     /// Rows in use.
     pub rows: usize,
@@ -231,6 +265,18 @@ pub struct TracePoint {
     pub gap: Option<f64>,
 }
 
+impl ModelRecord {
+    /// The formula, or what the model is called without one.
+    pub fn title(&self) -> &str {
+        match (self.kind, &self.title) {
+            (Kind::Formula, _) => &self.formula,
+            (_, Some(title)) => title,
+            (Kind::Matrix, None) => "a model of matrices",
+            (Kind::BlackBox, None) => "a log density",
+        }
+    }
+}
+
 impl FitFile {
     /// The file's text: a key a line, lists on one line.
     pub fn to_json(&self) -> String {
@@ -249,7 +295,11 @@ pub fn to_json(value: &impl Serialize) -> String {
 
 /// The SHA-256 of some bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Objects indented, lists and what is in them on one line.

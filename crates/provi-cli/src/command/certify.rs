@@ -2,13 +2,13 @@
 
 use provi::estimator::Evaluator;
 use provi::{Audit, Certificate, Seed, Target};
-use provi_analysis::fit_file::{self, EstimatesRecord, FitFile, to_json};
+use provi_analysis::fit_file::{self, EstimatesRecord, FitFile, Kind, to_json};
+use provi_analysis::fitted::{rebuild, refuse_other_data};
 use provi_analysis::given::Given;
 use provi_analysis::model::{self, Data, Model};
 use provi_analysis::options::ModelOptions;
 use provi_analysis::rows::LEVEL;
 use provi_analysis::rows::coefficients;
-use provi_analysis::stored;
 use provi_analysis::words::condition;
 use provi_analysis::worth::Worth;
 use serde::Serialize;
@@ -23,17 +23,18 @@ use crate::output::{certificate, estimates, style, summary, table};
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     let audit = args.audit.audit()?;
     let given = Given::read(&args.fit)?;
-    let record = given.record.as_deref();
+    // A fit of a program's own model is certified for the formula that is given, like that of another tool.
+    let record = given.record.as_deref().filter(|record| record.model.kind == Kind::Formula);
     let claimed = record.filter(|_| !args.force);
     let formula =
         args.formula.clone().or(record.map(|r| r.model.formula.clone())).ok_or(Failure::NoFormula)?;
     model::parse(&formula)?;
     let data = Data::read(&args.data).map_err(|error| Failure::table(error, &formula))?;
     if let Some(record) = claimed {
-        stored::refuse_other_data(record, &data.sha256)?;
+        refuse_other_data(record, &data)?;
     }
     let model = match record {
-        Some(record) => stored::rebuild(record, &data, &formula, &options(args, record))?,
+        Some(record) => rebuild(record, &data, &formula, &options(args, record))?,
         None => Model::build(&data, &formula, &args.model, None)?,
     };
     if let Some(record) = claimed {
