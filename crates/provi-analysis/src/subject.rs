@@ -90,6 +90,10 @@ impl<'a> Subject<'a> {
         Self { target, glm: None, record: ModelRecord { rows, population, ..about.record(Kind::BlackBox) } }
     }
 
+    pub(crate) fn target(&self) -> Evaluator<'a> {
+        self.target
+    }
+
     /// Everything that can be refused before the work: options, contrasts, and a machine too small.
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;

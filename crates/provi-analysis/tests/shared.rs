@@ -8,7 +8,7 @@ use provi::target::{Closure, Glm, Prior};
 use provi::{Design, Gaussian, Seed};
 use provi_analysis::fit_file::Kind;
 use provi_analysis::model::Data;
-use provi_analysis::options::{ModelOptions, RunOptions};
+use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions};
 use provi_analysis::subject::About;
 use provi_analysis::{Analysis, Error, Fitted, Subject};
 use provi_table::{Missing, NewLevels, Table, Values};
@@ -245,4 +245,21 @@ fn analyses_and_fits_go_between_threads() {
     check::<Analysis>();
     check::<Fitted>();
     check::<Error>();
+}
+
+#[test]
+fn a_kept_fit_is_found_out_again_and_a_false_one_is_caught() {
+    let fit = fit(csv());
+    let analysis = Analysis::of(Data::from(frame()), FORMULA, &ModelOptions::default()).unwrap();
+    let audit = AuditOptions::default();
+    let found = analysis.subject().recheck(&fit, &audit, None).unwrap();
+    assert!(found.is_reproduced() && found.claims.len() > 4, "{:?}", found.claims);
+    assert_eq!(found.seed, Seed(1));
+    let mut better = fit.clone();
+    better.file.certificate.as_mut().unwrap().kl.bound = Some(1e-9);
+    assert!(!analysis.subject().recheck(&better, &audit, None).unwrap().is_reproduced());
+    assert!(matches!(
+        analysis.subject().recheck(&matrices(), &audit, None),
+        Err(Error::OtherCoefficients { .. })
+    ));
 }
