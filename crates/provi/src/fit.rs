@@ -373,8 +373,9 @@ impl<'w, 'a> Recorder<'w, 'a> {
     }
 }
 
-/// f(q): exact where the target can, otherwise from 1000 fresh draws.
-pub(crate) fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
+/// f(q): exact where the target can, otherwise from 1000 fresh draws. For an answer that was found elsewhere: a [`Fit`] has
+/// its own.
+pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
     if let Some(expectations) = target.expectations() {
         let mut moments = Moments::new(q.dim());
         expectations.expect(q, &mut moments)?;
