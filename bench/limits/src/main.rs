@@ -5,13 +5,14 @@
 //! missed. One thread unless a row says otherwise. Times are the least of many short runs, contenders taking turns, so that
 //! a busy machine touches them alike. `provi-limits gradient exact` prints the rows of those names alone: `normals`, `prox`,
 //! `proj`, `gradient`, `exact`, `threads`, `process`. `provi-limits large` makes a few steps in 20 000 dimensions and says what memory
-//! they took.
+//! they took; `provi-limits memory` holds the forecast of every method against what it took.
 
 mod clock;
 mod exact;
 mod gradient;
 mod large;
 mod machine;
+mod memory;
 mod process;
 mod products;
 mod steps;
@@ -23,14 +24,20 @@ use std::process::ExitCode;
 use table::Row;
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("large") {
-        return match large::run() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::from(2)
-            }
-        };
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let alone = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["large"] => Some(large::run()),
+        ["memory"] => return memory::table(),
+        ["memory-of", way] => Some(memory::of(way)),
+        _ => None,
+    };
+    match alone {
+        Some(Ok(())) => return ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+        None => {}
     }
     let Ok(one) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else {
         eprintln!("cannot start a thread");
@@ -43,8 +50,7 @@ fn main() -> ExitCode {
         missed += rows.iter().filter(|row| row.is_missed()).count();
         rows.iter().for_each(table::print);
     };
-    let asked: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = |name: &str| asked.is_empty() || asked.iter().any(|word| word == name);
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
     if wanted("normals") {
         show(one.install(|| vec![steps::normals(0.5)]));
     }
