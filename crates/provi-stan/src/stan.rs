@@ -25,7 +25,7 @@ pub struct Include {
 /// A model that BridgeStan compiled, with its data: the log density over the unconstrained parameters, Jacobian and
 /// every constant included.
 ///
-/// A point that Stan refuses (an exception, `reject`, NaN) has log density −∞, and the reason is kept
+/// A point that Stan refuses (an exception, `reject`, a value that is not finite) has log density −∞, and the reason is kept
 /// ([`Target::rejections`]). Evaluation adds one call of a function pointer to what the library costs.
 #[derive(Debug)]
 pub struct StanModel {
@@ -250,7 +250,7 @@ impl StanModel {
                 &mut message,
             )
         };
-        if code == 0 && message.is_null() && !value.is_nan() {
+        if code == 0 && message.is_null() && value.is_finite() {
             return value;
         }
         self.reject(code, value, message, gradient)
@@ -259,11 +259,11 @@ impl StanModel {
     #[cold]
     fn reject(&self, code: c_int, value: f64, message: *mut c_char, gradient: &mut [f64]) -> f64 {
         let message = self.interface.take(message);
-        if code == 0 && !value.is_nan() {
+        if code == 0 && value.is_finite() {
             return value;
         }
         match (code, message.is_empty()) {
-            (0, true) => self.rejections.note("the log density is NaN"),
+            (0, true) => self.rejections.note(&format!("the log density is {value}")),
             (_, true) => self.rejections.note(&format!("error code {code} without a message")),
             _ => self.rejections.note(&message),
         }

@@ -104,7 +104,7 @@ fn a_refused_point_has_no_density_and_its_reason_is_kept() {
         assert!(model.log_density(&[0.0; 3], &mut [0.0; 3]).unwrap().is_finite());
         assert_eq!(model.rejections().count, 0);
         let value = model.log_density(&[2.0, 0.0, 0.0], &mut [0.0; 3]).unwrap();
-        assert!(value < f64::NEG_INFINITY + 1.0 && value.is_infinite(), "{mode}: {value}");
+        assert!(value < 0.0 && value.is_infinite(), "{mode}: {value}");
         assert_eq!(model.rejections().count, 1);
         assert_eq!(model.rejections().message.as_deref(), Some(reason));
     }
