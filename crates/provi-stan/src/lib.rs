@@ -17,7 +17,7 @@
 //! let data = std::fs::read_to_string("data.json")?;
 //! let model = StanModel::open("model_model.so".as_ref(), Some(&data), 1)?;
 //! let answer = Auto::default().run(&model, Seed(1))?;
-//! let draws = answer.fit.gaussian.sample(Seed(1), 1000);
+//! let draws = answer.fit.gaussian.sample(1000, Seed(1));
 //! let table = model.constrain(&draws, Include::default(), 1)?;
 //! println!("{:?}: {:?}", model.constrained_names(Include::default())?, table.row(0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
