@@ -84,6 +84,13 @@ impl<'a> Subject<'a> {
         Self { target, glm: None, record: ModelRecord { rows, population, ..about.record(Kind::BlackBox) } }
     }
 
+    /// A density out of a library.
+    pub fn compiled(compiled: &'a crate::compiled::Compiled) -> Self {
+        let target = compiled.target();
+        let record = ModelRecord { population: target.dim(), ..compiled.about().record(compiled.kind()) };
+        Self { target, glm: None, record }
+    }
+
     /// Everything that can be refused before the work: options, contrasts, and a machine too small.
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;
@@ -132,6 +139,7 @@ impl Prepared<'_> {
         };
         let answer = way.run(self.subject.target, self.seed(), watch)?;
         let mut file = fit_file(self.subject.record.clone(), way.plan(), &answer);
+        file.model.warnings.extend(answer.notes);
         let (q, worth) = (answer.fit.gaussian, answer.worth);
         for contrast in &self.contrasts {
             file.contrasts.push(contrast.measure(&q, &worth.certificate, worth.moment_bounds.as_ref())?);

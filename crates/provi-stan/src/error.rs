@@ -93,6 +93,9 @@ pub enum Error {
         /// The library's own words.
         message: String,
     },
+    /// The Gaussian's draws or their weights.
+    #[error("{0}")]
+    Core(#[from] provi::Error),
     /// The library took the probing process with it.
     #[error("`{}` crashed while {stage} ({how}); it was probed in a process of its own, and nothing else is lost: check the library with its own tools", .path.display())]
     Crashed {
@@ -139,6 +142,9 @@ fn hint(interface: &str) -> &'static str {
 
 impl From<Error> for provi::Error {
     fn from(error: Error) -> Self {
-        Self::Target { message: error.to_string() }
+        match error {
+            Error::Core(error) => error,
+            other => Self::Target { message: other.to_string() },
+        }
     }
 }

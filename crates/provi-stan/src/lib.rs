@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`StanModel`] | a model that BridgeStan compiled, any version 2 |
 //! | [`NativeModel`] | a density behind the functions of `include/provi.h` |
+//! | [`Posterior`] | means, deviations and intervals on the constrained scale, by draws |
 //! | [`compile`](mod@compile) | a `.stan` file made into such a library, where BridgeStan is installed |
 //! | [`probe`] | the first call made in another process, so that a library which crashes is reported and not fatal |
 //!
@@ -39,9 +40,11 @@ mod error;
 mod gate;
 mod library;
 mod native;
+mod posterior;
 pub mod probe;
 mod stan;
 
 pub use error::{Error, Result};
 pub use native::NativeModel;
+pub use posterior::Posterior;
 pub use stan::{Include, StanModel};
