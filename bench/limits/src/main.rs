@@ -10,6 +10,7 @@ mod clock;
 mod exact;
 mod gradient;
 mod large;
+mod library;
 mod machine;
 mod process;
 mod products;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     show(one.install(|| gradient::rows(5.0)));
     show(one.install(|| exact::rows(2.0)));
     show(exact::threads(3.0));
+    show(one.install(|| library::row(2.0)).into_iter().collect());
     show(process::row().into_iter().collect());
     println!("\nbars missed: {missed}");
     ExitCode::from(u8::from(missed > 0))

@@ -27,7 +27,7 @@ fn probed(path: PathBuf, data: Option<&str>) -> Result<(), Error> {
 
 #[test]
 fn a_segfault_is_reported_with_its_stage_and_its_signal() {
-    let data = r#"{"model": "regression", "x": [1, 2], "y": [1, 2], "mode": "segfault"}"#;
+    let data = r#"{"x": [1, 2], "y": [1, 2], "mode": "segfault"}"#;
     let error = probed(bridgestan(""), Some(data)).unwrap_err();
     let Error::Crashed { stage, how, .. } = &error else { panic!("{error}") };
     assert_eq!(stage, "evaluating the density");
@@ -36,7 +36,7 @@ fn a_segfault_is_reported_with_its_stage_and_its_signal() {
 
 #[test]
 fn libraries_that_do_not_crash_pass_and_say_their_errors_when_opened() {
-    let data = r#"{"model": "regression", "x": [1, 2], "y": [1, 2]}"#;
+    let data = r#"{"x": [1, 2], "y": [1, 2]}"#;
     probed(bridgestan(""), Some(data)).unwrap();
     for path in [bridgestan("other_version"), bridgestan(""), "nowhere.so".into()] {
         probed(path.clone(), None).unwrap();

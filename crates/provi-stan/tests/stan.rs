@@ -17,7 +17,7 @@ use std::path::Path;
 const BOTH: Include = Include { transformed: true, generated: true };
 
 fn regression(mode: &str) -> StanModel {
-    let data = r#"{"model": "regression", "x": [-1, 0, 1, 2], "y": [-0.8, 0.3, 0.9, 2.2], "mode": "MODE"}"#;
+    let data = r#"{"x": [-1, 0, 1, 2], "y": [-0.8, 0.3, 0.9, 2.2], "mode": "MODE"}"#;
     StanModel::open(&bridgestan(""), Some(&data.replace("MODE", mode)), 1).unwrap()
 }
 
