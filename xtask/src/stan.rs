@@ -115,7 +115,9 @@ fn package(cache: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
     let part = cache.join("package.part");
     let _ = fs::remove_dir_all(&part);
     let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "install", "--quiet", "--root-user-action=ignore", "--no-deps", "--target"]).arg(&part).arg(PACKAGE);
+    pip.args(["-m", "pip", "install", "--quiet", "--root-user-action=ignore", "--no-deps", "--target"])
+        .arg(&part)
+        .arg(PACKAGE);
     if !works(&mut pip) {
         println!("   skipped: pip cannot install {PACKAGE}; the fixture library is still tested");
         return Ok(None);

@@ -15,7 +15,7 @@
 //! while the answer is still far, and smaller once noise outweighs progress, which shows when two residuals in a row
 //! point against each other (Kesten): after K such turns ρ is multiplied by (1 + K/2)^(−2/3). The average does the rest.
 //! Where steps add up instead, the answer is further off than noise made it seem: most turns are forgiven, and the average
-//! begins anew ([`drift`]).
+//! begins anew.
 //! No theorem is claimed for these steps and none is needed: a certificate is computed at the answer.
 
 mod begin;
