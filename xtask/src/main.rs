@@ -2,6 +2,7 @@
 
 mod arviz;
 mod pages;
+mod stan;
 
 use std::env;
 use std::error::Error;
@@ -17,10 +18,12 @@ usage: cargo xtask <command>
 
   test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone: benches compile in the bench profile; draws open in ArviZ; pages in a browser
-  arviz, pages  these steps alone
+  heavy         the heavy tier alone: benches compile in the bench profile; genuine Stan models; draws open in
+                ArviZ; pages in a browser
+  stan, arviz, pages  these steps alone
 
-The ArviZ check uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
+The Stan check compiles its models with g++ and the pip package httpstan, some minutes the first time, and keeps
+them in the user's cache. The ArviZ check uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
 PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped.";
 
 /// Examples that print a table of the documentation for minutes: they are compiled, not run.
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         ["test", "--all"] => test(&mut run).and_then(|()| heavy(&mut run)),
         ["heavy"] => heavy(&mut run),
         ["pages"] => run.step("pages in a browser", pages::check),
+        ["stan"] => run.step("genuine Stan models", stan::check),
         ["arviz"] => run.step("draws open in ArviZ", arviz::check),
         _ => return fail(USAGE),
     };
@@ -91,6 +95,7 @@ fn test(run: &mut Run) -> Outcome {
 
 fn heavy(run: &mut Run) -> Outcome {
     run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
+    run.step("genuine Stan models", stan::check)?;
     run.step("draws open in ArviZ", arviz::check)?;
     run.step("pages in a browser", pages::check)
 }

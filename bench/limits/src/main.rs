@@ -4,13 +4,15 @@
 //! the fastest library, the start of a process), the ratio, and the bar where there is one; exit status 1 if one is
 //! missed. One thread unless a row says otherwise. Times are the least of many short runs, contenders taking turns, so that
 //! a busy machine touches them alike. `provi-limits gradient exact` prints the rows of those names alone: `normals`, `prox`,
-//! `proj`, `gradient`, `exact`, `threads`, `process`. `provi-limits large` makes a few steps in 20 000 dimensions and says what memory
+//! `proj`, `gradient`, `exact`, `threads`, `library`,
+//! `process`. `provi-limits large` makes a few steps in 20 000 dimensions and says what memory
 //! they took; `provi-limits memory` holds the forecast of every method against what it took.
 
 mod clock;
 mod exact;
 mod gradient;
 mod large;
+mod library;
 mod machine;
 mod memory;
 mod process;
@@ -72,6 +74,9 @@ fn main() -> ExitCode {
     }
     if wanted("threads") {
         show(exact::threads(3.0));
+    }
+    if wanted("library") {
+        show(one.install(|| library::row(2.0)).into_iter().collect());
     }
     if wanted("process") {
         show(process::row().into_iter().collect());

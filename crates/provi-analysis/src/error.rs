@@ -25,6 +25,17 @@ pub enum Error {
     /// The library.
     #[error("{0}")]
     Library(#[from] provi::Error),
+    /// A compiled library.
+    #[error("{0}")]
+    Compiled(#[from] provi_stan::Error),
+    /// Values to start from that cannot be read.
+    #[error("`{}` holds no values to start from: {reason}", .path.display())]
+    BadInit {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A value that the family does not take.
     #[error(
         "column `{column}` of `{table}` holds {value} on line {line}, where family {family} needs {needed}"

@@ -86,6 +86,9 @@ pub struct FitFile {
     /// The contrasts that were asked for.
     #[serde(default)]
     pub contrasts: Vec<ContrastRecord>,
+    /// Of a Stan model: its own quantities, by draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constrained: Option<crate::compiled::ConstrainedRecord>,
 }
 
 /// A linear combination of the coefficients, and what is known about it.
@@ -114,15 +117,28 @@ pub enum Kind {
     /// A log density that a program has.
     #[serde(rename = "black box")]
     BlackBox,
+    /// A Stan model out of its library.
+    #[serde(rename = "stan")]
+    Stan,
+    /// A log density out of a library of another language.
+    #[serde(rename = "library")]
+    Library,
 }
 
 impl Kind {
+    /// A log density and nothing more: no family, no design.
+    pub fn is_density(self) -> bool {
+        matches!(self, Self::BlackBox | Self::Stan | Self::Library)
+    }
+
     /// Its word in fit.json.
     pub fn name(self) -> &'static str {
         match self {
             Self::Formula => "formula",
             Self::Matrix => "matrix",
             Self::BlackBox => "black box",
+            Self::Stan => "stan",
+            Self::Library => "library",
         }
     }
 }
@@ -270,7 +286,8 @@ impl ModelRecord {
             (Kind::Formula, _) => &self.formula,
             (_, Some(title)) => title,
             (Kind::Matrix, None) => "a model of matrices",
-            (Kind::BlackBox, None) => "a log density",
+            (Kind::Stan, None) => "a Stan model",
+            (Kind::BlackBox | Kind::Library, None) => "a log density",
         }
     }
 }

@@ -12,6 +12,7 @@
 
 mod analysis;
 pub mod claims;
+pub mod compiled;
 pub mod contrast;
 pub mod error;
 pub mod fit_file;

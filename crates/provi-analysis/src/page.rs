@@ -7,7 +7,7 @@ use provi_report::{
 };
 
 use crate::error::Result;
-use crate::fit_file::{FitFile, Kind};
+use crate::fit_file::FitFile;
 use crate::rows;
 use crate::words::certificate::{self, Worth};
 use crate::words::number::{grouped, plain};
@@ -41,11 +41,7 @@ fn facts(file: &FitFile) -> ModelFacts {
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
     ModelFacts {
         formula: model.formula.clone(),
-        family: if model.kind == Kind::BlackBox {
-            model.kind.name().to_owned()
-        } else {
-            model.family.clone()
-        },
+        family: if model.kind.is_density() { model.kind.name().to_owned() } else { model.family.clone() },
         data: model.data.clone(),
         rows: model.rows as u64,
         dropped: (model.dropped.rows > 0)
@@ -212,7 +208,7 @@ fn assumptions(file: &FitFile) -> Vec<String> {
         "poisson" => "Counts are independent and Poisson, the log of their rate being linear.",
         "probit" => "Responses are independent, and the probit of their probability is linear.",
         "binomial" => "Trials are independent, and the logit of their probability is linear.",
-        _ if file.model.kind == Kind::BlackBox => {
+        _ if file.model.kind.is_density() => {
             "The log density is the program's own: what it assumes is written there."
         }
         _ => "Responses are independent, and the logit of their probability is linear.",

@@ -69,7 +69,13 @@ impl Way {
     pub fn of(options: &RunOptions, target: &dyn Target) -> Result<Self> {
         let audit = options.audit.audit()?;
         Ok(match options.choice()? {
-            Choice::Auto => Self::Auto(Auto { accuracy: options.audit.accuracy, audit, ..Auto::default() }),
+            Choice::Auto => Self::Auto(Auto {
+                accuracy: options.audit.accuracy,
+                audit,
+                start: options.start.clone(),
+                starts: options.starts.unwrap_or(1),
+                ..Auto::default()
+            }),
             Choice::Planned(method) => {
                 let planner = options.step.planner(method);
                 Self::Planned(Box::new(Aim::of(options).plan(target, &planner)?), audit)
@@ -94,7 +100,7 @@ impl Way {
                     Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
                 };
                 let worth = Worth::of(&certified.audited, target, &certified.fit.gaussian, seed);
-                Ok(Answer { fit: certified.fit, worth })
+                Ok(Answer { fit: certified.fit, worth, notes: certified.search.notes() })
             }
             Self::Planned(plan, audit) => {
                 let fit = match target {
@@ -102,7 +108,7 @@ impl Way {
                     Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
                 };
                 let worth = Worth::measure(target, &fit.gaussian, seed, audit);
-                Ok(Answer { fit, worth })
+                Ok(Answer { fit, worth, notes: Vec::new() })
             }
         }
     }
@@ -115,4 +121,6 @@ pub struct Answer {
     pub fit: Fit,
     /// What is proved and what is estimated about it.
     pub worth: Worth,
+    /// What the search met on its way, a sentence each.
+    pub notes: Vec<String>,
 }

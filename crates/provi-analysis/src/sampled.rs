@@ -31,6 +31,8 @@ pub struct Sampled {
     pub log_q: Vec<f64>,
     /// log p(z, x) at each, with every constant; none without data.
     pub log_joint: Option<Vec<f64>>,
+    /// The same draws on the scale of a Stan model, with their names.
+    pub constrained: Option<(Vec<String>, Matrix)>,
     /// k̂ of the weights they were resampled by; none for draws of q.
     pub resampled: Option<f64>,
 }
@@ -54,7 +56,16 @@ impl Sampled {
             }
         };
         let chains = chains(count);
-        Ok(Self { names: names.to_vec(), points, chains, seed, log_q, log_joint, resampled: None })
+        Ok(Self {
+            names: names.to_vec(),
+            points,
+            chains,
+            seed,
+            log_q,
+            log_joint,
+            constrained: None,
+            resampled: None,
+        })
     }
 
     /// What a fit leaves in its folder. Draws where the target is not finite have no log joint density, and are still draws.
@@ -93,6 +104,7 @@ impl Sampled {
             seed,
             log_q,
             log_joint: Some(log_joint),
+            constrained: None,
             resampled: Some(estimates.pareto_k),
         })
     }

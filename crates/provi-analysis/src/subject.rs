@@ -94,6 +94,13 @@ impl<'a> Subject<'a> {
         self.target
     }
 
+    /// A density out of a library.
+    pub fn compiled(compiled: &'a crate::compiled::Compiled) -> Self {
+        let target = compiled.target();
+        let record = ModelRecord { population: target.dim(), ..compiled.about().record(compiled.kind()) };
+        Self { target, glm: None, record }
+    }
+
     /// Everything that can be refused before the work: options, contrasts, and a machine too small.
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;
@@ -138,7 +145,7 @@ impl<'a> Subject<'a> {
             promise: Promise { value: None, key: None, norm: None, provenance: None, reason: Some(reason) },
             trace: Vec::new(),
         };
-        let mut fitted = prepared.put_down(None, Answer { fit, worth })?;
+        let mut fitted = prepared.put_down(None, Answer { fit, worth, notes: Vec::new() })?;
         prepared.check(&mut fitted);
         Ok(fitted)
     }
@@ -172,6 +179,7 @@ impl<'a> Prepared<'a> {
 
     fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
         let mut file = fit_file(self.subject.record.clone(), plan, &answer);
+        file.model.warnings.extend(answer.notes);
         let (q, worth) = (answer.fit.gaussian, answer.worth);
         for contrast in &self.contrasts {
             file.contrasts.push(contrast.measure(&q, &worth.certificate, worth.moment_bounds.as_ref())?);

@@ -32,6 +32,9 @@ pub fn condition(model: &ModelRecord) -> Option<String> {
         };
         format!("{name} sd = {} ({how})", plain(scale.sd))
     };
+    if model.kind == crate::fit_file::Kind::Stan {
+        return Some(crate::compiled::SPACE.to_owned());
+    }
     let all: Vec<String> = model.scales.iter().map(one).collect();
     (!all.is_empty()).then(|| format!("conditional on {}", all.join(", ")))
 }

@@ -5,6 +5,9 @@
 //! sample_stats   log_q and, with the data, lp and log_weight (chain, draw)
 //! moments        mean, sd, mean_error, sd_error, probability_positive (coefficient)
 //! ```
+//! A Stan model has a variable for each of its own, `theta (chain, draw, theta_dim_0)`, and `beta` stands in
+//! `unconstrained_posterior`.
+//!
 //! One vector `beta` with the names as its coordinate rather than a variable for each coefficient: a name such as
 //! `a/b` is no folder, and tables read `beta[age]`. Arrays are one uncompressed chunk each; all metadata stand again
 //! in the root, so that a reader opens one file. The bytes depend on the fit and the seed alone.
@@ -12,10 +15,13 @@
 use provi::Gaussian;
 use serde_json::{Map, Value, json};
 
+mod variable;
+
 use crate::error::Result;
 use crate::fit_file::{FitFile, Kind};
 use crate::rows::coefficients;
 use crate::sampled::Sampled;
+use variable::Variable;
 
 /// The store's files: path and content.
 pub fn files(sampled: &Sampled, file: &FitFile, q: &Gaussian) -> Result<Vec<(String, Vec<u8>)>> {
@@ -23,15 +29,25 @@ pub fn files(sampled: &Sampled, file: &FitFile, q: &Gaussian) -> Result<Vec<(Str
     let (chains, dim) = (sampled.chains, sampled.names.len());
     let draws = sampled.points.rows() / chains;
 
+    // Where the draws have another scale as well, that is what a reader means by the posterior.
+    let beta = if sampled.constrained.is_some() { "unconstrained_posterior" } else { "posterior" };
     store.group("posterior", attributes(file, sampled));
+    store.count("posterior/chain", "chain", chains);
+    store.count("posterior/draw", "draw", draws);
+    if let Some((names, points)) = &sampled.constrained {
+        store.group(beta, library(file));
+        store.count(&format!("{beta}/chain"), "chain", chains);
+        store.count(&format!("{beta}/draw"), "draw", draws);
+        for variable in Variable::all(names) {
+            variable.write(&mut store, chains, points);
+        }
+    }
     store.floats(
-        "posterior/beta",
+        &format!("{beta}/beta"),
         &[("chain", chains), ("draw", draws), ("coefficient", dim)],
         sampled.points.entries(),
     );
-    store.count("posterior/chain", "chain", chains);
-    store.count("posterior/draw", "draw", draws);
-    store.strings("posterior/coefficient", "coefficient", &sampled.names);
+    store.strings(&format!("{beta}/coefficient"), "coefficient", &sampled.names);
 
     store.group("sample_stats", library(file));
     let shape = [("chain", chains), ("draw", draws)];

@@ -12,9 +12,11 @@ use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions, StepOption
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
 use crate::command::explain::ExplainArgs;
+use crate::command::fit::compiled::CompiledArgs;
 use crate::command::inspect::InspectArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
+use crate::command::probe_library::ProbeLibraryArgs;
 use crate::command::report::ReportArgs;
 use crate::command::sample::SampleArgs;
 use crate::command::summary::SummaryArgs;
@@ -70,6 +72,9 @@ pub(crate) enum Command {
     /// The manual pages
     #[command(hide = true)]
     Man(ManArgs),
+    /// Try a library in a process of its own
+    #[command(hide = true)]
+    ProbeLibrary(ProbeLibraryArgs),
 }
 
 const DEMO: &str = "\
@@ -159,20 +164,24 @@ Examples:
   provi fit visits.csv 'visits ~ age * town' --family poisson --exposure years
   provi fit trials.parquet 'cured | trials(n) ~ dose' --prior 'dose=normal(1, 0.5)'
   provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5
+  provi fit --stan schools_model.so --data schools.json --starts 4
+  provi fit --library density.so --mu 1 --smoothness 4
   provi fit --config cases.fit/run.toml --seed 1 --out again.fit
   provi fit --resume cases.fit";
 
 #[derive(Clone, Debug, Group)]
-#[command(after_help = FIT)]
+#[command(after_help = FIT, group(clap::ArgGroup::new("compiled").args(["stan", "library"])))]
 pub(crate) struct FitArgs {
     /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
-    #[arg(required_unless_present_any = ["config", "resume"])]
+    #[arg(required_unless_present_any = ["config", "resume", "stan", "library"])]
     pub(crate) data: Option<PathBuf>,
     /// The model, such as 'y ~ a + b', 'y ~ .' or 'y ~ x + (1 | group)'
-    #[arg(required_unless_present_any = ["config", "resume"])]
+    #[arg(required_unless_present_any = ["config", "resume", "stan", "library"])]
     pub(crate) formula: Option<String>,
     #[command(flatten)]
     pub(crate) model: ModelOptions,
+    #[command(flatten)]
+    pub(crate) compiled: CompiledArgs,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
     /// How the answer is found [default: auto]
@@ -237,6 +246,7 @@ impl FitArgs {
             seed: self.seed,
             time_limit: self.time_limit,
             contrasts: self.contrast.clone(),
+            ..RunOptions::default()
         }
     }
 }

@@ -6,11 +6,12 @@ pub(crate) mod completions;
 mod constants;
 mod demo;
 pub(crate) mod explain;
-mod fit;
+pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod man;
 mod plan;
 pub(crate) mod predict;
+pub(crate) mod probe_library;
 pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod summary;
@@ -65,5 +66,6 @@ pub(crate) fn execute(args: &Args) -> Result<Outcome> {
         Command::Completions(args) => Ok(completions::execute(args)),
         Command::Man(args) => man::execute(args),
         Command::Verify(args) => verify::execute(args),
+        Command::ProbeLibrary(args) => probe_library::execute(args),
     }
 }

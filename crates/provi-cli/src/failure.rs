@@ -44,6 +44,8 @@ pub(crate) enum Failure {
     UnknownImage { path: PathBuf },
     #[error("the plot cannot be drawn: {0}")]
     Draw(String),
+    #[error("the library cannot be probed: {0}")]
+    Probe(String),
     #[error("cannot print the result: {0}")]
     Print(String),
 }

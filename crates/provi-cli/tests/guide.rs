@@ -4,6 +4,8 @@
 //! for any number of lines. A block of kind `toml` is a run file. `status=N` after the kind is the exit status of the last command, 0 otherwise.
 
 mod common;
+#[path = "../../provi-stan/tests/fixture/libraries.rs"]
+mod libraries;
 
 use std::path::{Path, PathBuf};
 
@@ -86,6 +88,10 @@ fn run(chapter: &Path) -> String {
             std::fs::copy(&path, bench.path(path.file_name().unwrap().to_str().unwrap())).unwrap();
         }
     }
+    // The library with BridgeStan's symbols stands for the model that its chapter compiles.
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provi-stan/tests/models");
+    std::fs::copy(libraries::bridgestan(""), bench.path("regression_model.so")).unwrap();
+    std::fs::copy(models.join("regression.json"), bench.path("regression.json")).unwrap();
     let text = std::fs::read_to_string(chapter).unwrap();
     let (mut out, mut lines) = (Vec::new(), text.lines());
     while let Some(line) = lines.next() {

@@ -14,7 +14,12 @@
 //! ```
 //! while the answer is still far, and smaller once noise outweighs progress, which shows when two residuals in a row
 //! point against each other (Kesten): after K such turns ρ is multiplied by (1 + K/2)^(−2/3). The average does the rest.
+//! Where steps add up instead, the answer is further off than noise made it seem: most turns are forgiven, and the average
+//! begins anew.
 //! No theorem is claimed for these steps and none is needed: a certificate is computed at the answer.
+
+mod begin;
+mod drift;
 
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
@@ -22,10 +27,10 @@ use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{Matrix, pack_lower, unpack_lower};
-use crate::mode::{climb, rough_laplace};
 use crate::norm;
 use crate::scalar::{NonNegative, Positive};
 use crate::target::Scratch;
+use drift::Drift;
 use provi_kernels::{axpy, dot};
 
 /// Pairs a step holds at least: fewer would leave a small dimension to the noise.
@@ -75,9 +80,11 @@ pub struct Ascent<'a> {
     average: Vec<f64>,
     step: u64,
     halvings: u64,
+    rejected: u64,
     /// The residuals of the last step, and how often two in a row pointed against each other.
     last: Vec<f64>,
     turns: u64,
+    drift: Drift,
     evaluations: u64,
     /// Evaluations that the average has seen.
     spent: u64,
@@ -96,15 +103,14 @@ struct Room {
 }
 
 impl<'a> Ascent<'a> {
-    /// Climbs to a mode and takes the curvature there; every evaluation of the gradient counts.
+    /// Climbs to a mode and takes the curvature there, or at a better place on the way; every evaluation of the gradient
+    /// counts.
     pub fn new(view: Evaluator<'a>, seed: Seed, options: Options) -> Result<Self> {
         let d = view.dim();
         Positive::new("accuracy of the mode", options.mode_accuracy)?;
         NonNegative::new("power of the average", options.power)?;
         let start = if options.start.is_empty() { vec![0.0; d] } else { options.start };
-        let mode = climb(view.target(), &start, options.mode_accuracy)?;
-        let laplace = rough_laplace(view.target(), &mode)?;
-        let q = Gaussian::new(&mode.point, &laplace.factor)?;
+        let (q, evaluations) = begin::begin(view, seed, &start, options.mode_accuracy)?;
         // Should the Laplace approximation reach where p is not finite, the way back is towards the mode.
         let mut safe = q.clone();
         safe.parameters_mut()[d..].iter_mut().for_each(|x| *x *= 1e-3);
@@ -117,9 +123,11 @@ impl<'a> Ascent<'a> {
             safe,
             step: 0,
             halvings: 0,
+            rejected: 0,
             last: Vec::new(),
             turns: 0,
-            evaluations: mode.evaluations + laplace.evaluations,
+            drift: Drift::default(),
+            evaluations,
             spent: 0,
             room: Room::default(),
         })
@@ -138,6 +146,11 @@ impl<'a> Ascent<'a> {
     /// Retreats from places where the target was not finite.
     pub fn halvings(&self) -> u64 {
         self.halvings
+    }
+
+    /// Draws at which the target was not finite.
+    pub fn rejected(&self) -> u64 {
+        self.rejected
     }
 
     /// The averaged answer.
@@ -190,6 +203,7 @@ impl<'a> Ascent<'a> {
         let limit = (d as f64).sqrt() / norm(&pulled);
         provi_kernels::triangle::multiply(&r, &pulled, &mut shift);
         provi_kernels::triangle::multiply(self.q.factor(), &shift, &mut pulled);
+        self.drift.add(&shift);
         let factor = pack_lower(&multiply(&self.q.factor_matrix(), &unpack_lower(d, &r)));
         let (m, c) = self.q.parameters_mut().split_at_mut(d);
         axpy(-rate.min(limit), &pulled, m);
@@ -197,6 +211,11 @@ impl<'a> Ascent<'a> {
         self.step += 1;
         if self.q.parameters().iter().any(|x| !x.is_finite()) {
             return Err(Error::Diverged { step: self.step - 1, gamma: rate });
+        }
+        match self.drift.verdict() {
+            drift::Verdict::None => {}
+            drift::Verdict::Forgive => self.turns /= 4,
+            drift::Verdict::Restart => (self.turns, self.spent) = (0, 0),
         }
         // Weights of density n^power in the evaluations n.
         let spent = self.spent as f64;
@@ -252,6 +271,7 @@ impl<'a> Ascent<'a> {
         }
         self.evaluations += 2 * pairs as u64;
         self.view.evaluate(&room.points, &mut room.values, &mut room.pulls, &mut room.scratch)?;
+        let mut refused = None;
         for (draw, (&value, pull)) in room.values.iter().zip(room.pulls.chunks_exact(d)).enumerate() {
             let square = dot(pull, pull);
             let (quantity, value) = match value.is_finite() {
@@ -259,8 +279,12 @@ impl<'a> Ascent<'a> {
                 true => ("gradient", square),
                 false => ("log-density", value),
             };
+            self.rejected += 1;
             let norm = norm(&room.points[draw * d..(draw + 1) * d]);
-            return Err(Error::TargetNotFinite { quantity, value, step: self.step, draw, norm });
+            refused.get_or_insert(Error::TargetNotFinite { quantity, value, step: self.step, draw, norm });
+        }
+        if let Some(error) = refused {
+            return Err(error);
         }
         // The one minus sign.
         room.pulls.iter_mut().for_each(|x| *x = -*x);

@@ -4,6 +4,8 @@
 //! ([`crate::ascent`]). No theorem is needed for the steps: what the answer is worth is measured at it, from
 //! fresh draws ([`crate::audit`]).
 
+mod search;
+
 use crate::ascent::{Ascent, Options};
 use crate::audit::{Audit, Audited};
 use crate::average::AverageState;
@@ -14,14 +16,16 @@ use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::fit::{Fit, Snapshot, Watch, measure_neg_elbo};
 use crate::gaussian::{Gaussian, Triangular};
+use crate::initial::initial_point;
 use crate::memory::{Forecast, Size};
 pub use crate::method::Choice;
 use crate::mode::about_laplace;
 use crate::plan::Promise;
 use crate::scalar::Positive;
 use crate::solve::{Solver, Stop};
-use crate::target::Target;
+use crate::target::{Rejections, Target};
 use crate::watchdog::{GRADIENT_CHECK, Watchdog, check_gradient};
+pub use search::{Search, Start, StartFit};
 use std::time::Instant;
 
 /// What the automatic path may be told; the defaults suit most.
@@ -43,15 +47,26 @@ pub struct Auto {
     pub evaluations: u64,
     /// How the answer is audited.
     pub audit: Audit,
-    /// Where the search for the mode begins; the origin otherwise.
+    /// Where the search for the mode begins; the origin otherwise. Where the target is not finite there, a sampled search
+    /// tries points around it.
     pub start: Option<Vec<f64>>,
+    /// Sampled searches from so many starts, each with all the evaluations; the best by ELBO is kept and the others are
+    /// held against it ([`Search`]). A target with exact expectations needs one.
+    pub starts: usize,
     /// Bytes that the run may use on top of the target's data: one that would need more is refused at once.
     pub memory: Option<u64>,
 }
 
 impl Default for Auto {
     fn default() -> Self {
-        Self { accuracy: None, evaluations: 20_000, audit: Audit::default(), start: None, memory: None }
+        Self {
+            accuracy: None,
+            evaluations: 20_000,
+            audit: Audit::default(),
+            start: None,
+            starts: 1,
+            memory: None,
+        }
     }
 }
 
@@ -70,6 +85,8 @@ pub struct Certified {
     pub fit: Fit,
     /// What is proved about it.
     pub audited: Audited,
+    /// How a sampled search went.
+    pub search: Search,
 }
 
 impl Auto {
@@ -114,10 +131,17 @@ impl Auto {
         Forecast::new(Choice::Auto, &Size::of(target.target())).check(self.memory)?;
         let begin = Instant::now();
         let run = Run { auto: self, target, seed, begin, watch, trace: Vec::new() };
-        match target.target().expectations() {
+        let outcome = match target.target().expectations() {
             Some(_) => run.exact(),
             None => run.sampled(),
-        }
+        };
+        // What the target said about the points it refused is likely the reason.
+        outcome.map_err(|error| match target.target().rejections() {
+            Rejections { count, message: Some(message) } => {
+                Error::Refused { error: Box::new(error), count, message }
+            }
+            _ => error,
+        })
     }
 
     fn start(&self, dim: usize) -> Result<Vec<f64>> {
@@ -195,21 +219,47 @@ impl Run<'_, '_> {
         let mut fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
         fit.seconds += before;
         let audited = self.auto.audit.run(self.target, &fit.gaussian, self.seed)?;
-        Ok(Certified { fit, audited })
+        Ok(Certified { fit, audited, search: Search::default() })
     }
 
-    /// Sampled steps, with looks at the certificate on the way if an accuracy is asked for.
+    /// Sampled steps from one start or several.
     fn sampled(mut self) -> Result<Certified> {
         if self.watch.from.is_some() {
             return Err(Error::Checkpoint { what: "cannot be used: a sampled search keeps none" });
         }
+        let count = self.auto.starts.max(1) as u64;
+        if count == 1 {
+            let found = self.search(0)?;
+            return self.conclude(found, 0, Vec::new(), 0);
+        }
+        let mut found: Vec<Result<Found>> = Vec::new();
+        for which in 0..count {
+            found.push(self.search(which));
+            // A run that was told to stop has what it has.
+            if found.last().is_some_and(|found| found.as_ref().is_ok_and(|found| found.stopped)) {
+                break;
+            }
+        }
+        let fits: Vec<_> =
+            found.iter().map(|found| found.as_ref().map(|f| f.q.clone()).map_err(Error::clone)).collect();
+        let (kept, starts) = search::compare(self.target, self.seed, &fits)?;
+        let spent = found.iter().flatten().map(|found| found.evaluations).sum::<u64>();
+        let best = found.swap_remove(kept)?;
+        let others = spent - best.evaluations;
+        self.conclude(best, others, starts, kept)
+    }
+
+    /// One search, with looks at the certificate on the way if an accuracy is asked for.
+    fn search(&mut self, which: u64) -> Result<Found> {
         let target = self.target.target();
-        let start = self.auto.start(target.dim())?;
-        check_gradient(target, &start, self.seed)?;
-        let mut ascent = Ascent::new(self.target, self.seed, Options { start, ..Options::default() })?;
+        // The first start has the run's own seed, so that asking for more changes nothing in it.
+        let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let (start, tries) = initial_point(target, &self.auto.start(target.dim())?, seed, which)?;
+        check_gradient(target, &start, seed)?;
+        let mut ascent = Ascent::new(self.target, seed, Options { start, ..Options::default() })?;
         let wanted = self.auto.accuracy.filter(|_| target.curvature().is_ok_and(|c| c.is_some()));
         let (mut look, mut next_look) = (0, FIRST_LOOK);
-        let mut stopped = false;
+        let (mut stopped, mut audited, mut trace) = (false, None, Vec::new());
         // Pieces of whole steps, so that a run that is watched has the same bits as one that is not.
         let step = ascent.draws_per_step() as u64;
         let piece = step * 400u64.div_ceil(step);
@@ -227,7 +277,7 @@ impl Run<'_, '_> {
                 neg_elbo: ascent.neg_elbo_estimate(),
                 gap: None,
             };
-            self.trace.push(snapshot);
+            trace.push(snapshot);
             stopped = self.watch.see(&snapshot, self.begin).is_break();
             if ascent.evaluations() <= used {
                 break;
@@ -237,25 +287,44 @@ impl Run<'_, '_> {
             {
                 look += 1;
                 next_look *= 2;
-                let q = ascent.current();
-                let audited = Audit { look, ..self.auto.audit }.run(self.target, &q, self.seed)?;
-                if audited.certificate.proves_gap(accuracy) {
-                    let fit = self.finish(&ascent, q, stopped)?;
-                    return Ok(Certified { fit, audited });
+                let found =
+                    Audit { look, ..self.auto.audit }.run(self.target, &ascent.current(), self.seed)?;
+                if found.certificate.proves_gap(accuracy) {
+                    audited = Some(found);
+                    break;
                 }
             }
         }
-        let q = ascent.current();
-        // The last look of several has its own share of δ; an only look has all of it.
-        let look = if look == 0 { 0 } else { look + 1 };
-        let audited = Audit { look, ..self.auto.audit }.run(self.target, &q, self.seed)?;
-        let fit = self.finish(&ascent, q, stopped)?;
-        Ok(Certified { fit, audited })
+        Ok(Found {
+            q: ascent.current(),
+            steps: ascent.steps(),
+            draws_per_step: ascent.draws_per_step(),
+            evaluations: ascent.evaluations() + GRADIENT_CHECK + tries,
+            rejected: ascent.rejected(),
+            retreats: ascent.halvings(),
+            looks: look,
+            stopped,
+            audited,
+            trace,
+        })
     }
 
-    fn finish(&mut self, ascent: &Ascent<'_>, q: Gaussian<Triangular>, stopped: bool) -> Result<Fit> {
-        let evaluations = ascent.evaluations() + GRADIENT_CHECK;
-        self.fit(q, ascent.steps(), ascent.draws_per_step(), evaluations, stopped)
+    /// The answer of a search with its audit; `others` evaluations were spent on starts that were not kept.
+    fn conclude(mut self, found: Found, others: u64, starts: Vec<Start>, kept: usize) -> Result<Certified> {
+        let audited = match found.audited {
+            Some(audited) => audited,
+            None => {
+                // The last look of several has its own share of δ; an only look has all of it.
+                let look = if found.looks == 0 { 0 } else { found.looks + 1 };
+                Audit { look, ..self.auto.audit }.run(self.target, &found.q, self.seed)?
+            }
+        };
+        self.trace = found.trace;
+        let evaluations = found.evaluations + others;
+        let fit = self.fit(found.q, found.steps, found.draws_per_step, evaluations, found.stopped)?;
+        let message = self.target.target().rejections().message;
+        let search = Search { rejected: found.rejected, retreats: found.retreats, message, starts, kept };
+        Ok(Certified { fit, audited, search })
     }
 
     fn fit(
@@ -285,4 +354,18 @@ impl Run<'_, '_> {
             trace: std::mem::take(&mut self.trace),
         })
     }
+}
+
+/// What one search came to.
+struct Found {
+    q: Gaussian<Triangular>,
+    steps: u64,
+    draws_per_step: usize,
+    evaluations: u64,
+    rejected: u64,
+    retreats: u64,
+    looks: u32,
+    stopped: bool,
+    audited: Option<Audited>,
+    trace: Vec<Snapshot>,
 }

@@ -183,6 +183,26 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// No point to start from.
+    #[error(
+        "no point with a finite log density and gradient among {tries} tried: the start, then uniform points within ±{radius} of it in every coordinate; give a start where the model is defined"
+    )]
+    NoStart {
+        /// Points tried.
+        tries: u64,
+        /// Half the width of the cube they came from.
+        radius: f64,
+    },
+    /// A run that failed on a target which had refused points, and said why.
+    #[error("{error}; the target refused {count} point(s), saying: {message}")]
+    Refused {
+        /// What ended the run.
+        error: Box<Error>,
+        /// Points refused.
+        count: u64,
+        /// One of the reasons, in the target's own words.
+        message: String,
+    },
     /// An estimator and a step that do not go together.
     #[error("this estimator and step do not go together: {why}")]
     Pairing {

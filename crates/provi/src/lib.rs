@@ -107,6 +107,7 @@ pub mod functional;
 pub mod gaussian;
 #[cfg(doctest)]
 mod guide;
+mod initial;
 mod linalg;
 pub mod matrix;
 pub mod memory;

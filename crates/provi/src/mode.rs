@@ -8,6 +8,7 @@ use crate::linalg::{Cholesky, eigen, inverse_factor, spectral_map};
 use crate::matrix::Matrix;
 use crate::norm;
 use crate::target::{Scratch, Target};
+pub(crate) use lbfgs::Path;
 pub(crate) use start::about_laplace;
 
 const NEWTON_ITERATIONS: usize = 200;
@@ -39,16 +40,18 @@ pub fn find_mode(target: &dyn Target, start: &[f64]) -> Result<Mode> {
     if target.hessian(start, &mut hessian)? {
         newton(target, start, hessian)
     } else {
-        lbfgs::find(target, start, LBFGS_ITERATIONS, 1e-14, lbfgs::Ending::Mode)
+        lbfgs::find(target, start, LBFGS_ITERATIONS, 1e-14, lbfgs::Ending::Mode, &mut Path::default())
     }
 }
 
-/// A point near a mode, for a start: L-BFGS to within about `nats` of it, or as far as it gets.
-pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64) -> Result<Mode> {
+/// A point near a mode, for a start: L-BFGS to within about `nats` of it, or as far as it gets, and the way there.
+pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64) -> Result<(Mode, Path)> {
     if start.len() != target.dim() {
         return Err(Error::Shape { what: "start", found: start.len(), expected: target.dim() });
     }
-    lbfgs::find(target, start, LBFGS_ITERATIONS, 2.0 * nats, lbfgs::Ending::Anywhere)
+    let mut path = Path::default();
+    let mode = lbfgs::find(target, start, LBFGS_ITERATIONS, 2.0 * nats, lbfgs::Ending::Anywhere, &mut path)?;
+    Ok((mode, path))
 }
 
 /// The target minimised: V = −log p at a point, with its gradient; +∞ where it is not finite.
@@ -157,6 +160,8 @@ pub struct Laplace {
     pub factor: Vec<f64>,
     /// Evaluations of the density with its gradient.
     pub evaluations: u64,
+    /// Whether ∇²V was positive definite; |∇²V| stands in for it otherwise.
+    pub convex: bool,
 }
 
 /// The Laplace factor at a mode; the Hessian is differenced from gradients where the target gives none.
@@ -178,11 +183,11 @@ fn laplace_by(differences: Differences, target: &dyn Target, mode: &Mode) -> Res
     } else {
         evaluations = difference_hessian(differences, target, &mode.point, &mut hessian)?;
     }
-    let factor = match inverse_factor("Hessian", &hessian) {
-        Err(Error::NotPositiveDefinite { .. }) => inverse_factor("Hessian", &lifted(&hessian)?)?,
-        other => other?,
+    let (factor, convex) = match inverse_factor("Hessian", &hessian) {
+        Err(Error::NotPositiveDefinite { .. }) => (inverse_factor("Hessian", &lifted(&hessian)?)?, false),
+        other => (other?, true),
     };
-    Ok(Laplace { factor, evaluations })
+    Ok(Laplace { factor, evaluations, convex })
 }
 
 /// How derivatives of the gradient are found.

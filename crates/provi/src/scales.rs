@@ -83,7 +83,7 @@ impl FreeScales {
             return Err(Error::OutOfRange { what: "first guess of a scale", value, needed });
         }
         let profile = Profile { free: self, model, start: &start, last: RefCell::default() };
-        let best = climb(&profile, &start, NATS)?;
+        let (best, _) = climb(&profile, &start, NATS)?;
         let model = profile.at(&best.point)?;
         let (gaussian, neg_elbo) = profile.solve(&model)?;
         let scales: Vec<f64> = best.point.iter().map(|x| x.exp()).collect();

@@ -9,6 +9,7 @@ mod glm;
 mod hierarchical;
 mod local;
 mod prior;
+mod rejections;
 
 pub use closure::Closure;
 pub use declared::Declared;
@@ -18,6 +19,7 @@ pub use glm::Glm;
 pub use hierarchical::{hierarchical_convexity, hierarchical_logistic};
 pub use local::LocalCurvature;
 pub use prior::Prior;
+pub use rejections::{RejectionLog, Rejections};
 
 use crate::curvature::Curvature;
 use crate::error::Result;
@@ -39,7 +41,8 @@ pub trait Target {
 
     /// log p(z, x), with every constant if an evidence is to be read off; ∇ log p into `gradient`.
     ///
-    /// Return NaN or −∞ where the density is not defined; return an error when evaluation itself failed.
+    /// Return NaN or −∞ where the density is not defined, a rejection: steps shrink before such places. Return an error
+    /// when evaluation itself failed: it ends the run.
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64>;
 
     /// [`Target::log_density`] at many points: `points` and `gradients` hold one point a row.
@@ -91,6 +94,11 @@ pub trait Target {
     /// Observations, and the numbers held to describe them: what [`crate::memory`] counts as data.
     fn data_size(&self) -> (usize, usize) {
         (0, 0)
+    }
+
+    /// The points that this target refused so far, and why, in its own words. For reports: no number depends on it.
+    fn rejections(&self) -> Rejections {
+        Rejections::default()
     }
 
     /// Bounds of ∇²V near an answer, where they are better than over all z [cert-local].
@@ -163,6 +171,9 @@ impl<T: Target + ?Sized> Target for &T {
     }
     fn data_size(&self) -> (usize, usize) {
         (**self).data_size()
+    }
+    fn rejections(&self) -> Rejections {
+        (**self).rejections()
     }
     fn local_curvature<'s>(
         &'s self,

@@ -7,7 +7,7 @@ use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::norm;
-use crate::target::{LocalCurvature, Scratch, Target};
+use crate::target::{LocalCurvature, Rejections, Scratch, Target};
 use provi_kernels::dot;
 use std::sync::{Mutex, PoisonError};
 
@@ -183,6 +183,10 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
 
     fn data_size(&self) -> (usize, usize) {
         self.inner.data_size()
+    }
+
+    fn rejections(&self) -> Rejections {
+        self.inner.rejections()
     }
 
     fn names(&self) -> Vec<String> {

@@ -6,7 +6,7 @@ use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::congruence;
 use crate::matrix::{Matrix, packed_index, unpack_lower};
-use crate::target::{Scratch, Target};
+use crate::target::{Rejections, Scratch, Target};
 
 /// A target in the coordinates y of z = c + Py, P lower triangular with positive diagonal:
 /// ```text
@@ -81,6 +81,10 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
 
     fn data_size(&self) -> (usize, usize) {
         self.inner.data_size()
+    }
+
+    fn rejections(&self) -> Rejections {
+        self.inner.rejections()
     }
 
     fn names(&self) -> Vec<String> {

@@ -49,6 +49,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         moment_bounds: answer.worth.moment_bounds.clone().filter(|_| dim <= LARGEST_METRIC),
         checks: None,
         contrasts: Vec::new(),
+        constrained: None,
     }
 }
 

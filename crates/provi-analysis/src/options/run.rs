@@ -29,6 +29,10 @@ pub struct RunOptions {
     pub time_limit: Option<f64>,
     /// Linear combinations of coefficients, such as `a - b`.
     pub contrasts: Vec<String>,
+    /// Where the automatic path begins; the origin otherwise.
+    pub start: Option<Vec<f64>>,
+    /// Searches from so many starts, where the automatic path draws; one otherwise.
+    pub starts: Option<usize>,
 }
 
 impl RunOptions {

@@ -1,14 +1,17 @@
 //! `provi fit`.
 
+pub(crate) mod compiled;
+
 use provi::checkpoint::Checkpoint;
-use provi_analysis::Analysis;
 use provi_analysis::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::model::{self, Data};
+use provi_analysis::options::RunOptions;
 use provi_analysis::rows::LEVEL;
 use provi_analysis::run::Aim;
 use provi_analysis::sampled::Sampled;
 use provi_analysis::store::Store;
 use provi_analysis::zarr;
+use provi_analysis::{Analysis, Fitted};
 
 use super::Outcome;
 use crate::args::FitArgs;
@@ -20,20 +23,20 @@ use crate::sensitivity;
 use crate::watched::{self, Run};
 
 pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
+    if args.compiled.is_given() {
+        args.run_options().check()?;
+        args.threads.map_or(Ok(()), start_threads)?;
+        return compiled::execute(args);
+    }
     let job = Job::new(args)?;
     let args = &job.args;
     let options = args.run_options();
     options.check()?;
     // Before anything uses threads: the model's own scales may be a long search.
-    if let Some(threads) = args.threads {
-        start_threads(threads)?;
-    }
+    args.threads.map_or(Ok(()), start_threads)?;
     let (data, formula) = job.data()?;
     let analysis = Analysis::of(data, formula, &args.model)?;
-    let dim = analysis.model().dim();
-    if args.json && args.out.is_none() && dim > LARGEST_COVARIANCE {
-        return Err(Failure::NoFolder { dim });
-    }
+    refuse_without_folder(args, analysis.model().dim())?;
     let prepared = analysis.subject().prepare(&options)?;
     // A folder that cannot take the answer is found before the work, not after.
     let store = job.store(&analysis.data().sha256)?;
@@ -55,23 +58,48 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
             eprintln!("written: {}", path.display());
         }
     }
+    let sensitivity = match args.prior_sensitivity && !args.json {
+        true => {
+            let (found, sd) = (analysis.sensitivity(&fit)?, fit.gaussian.standard_deviations());
+            Some(sensitivity::describe(&found, &sd))
+        }
+        false => None,
+    };
+    finish(args, &options, &fit, store.as_ref(), sensitivity)
+}
+
+/// A covariance that is too large for the file needs a folder.
+fn refuse_without_folder(args: &FitArgs, dim: usize) -> Result<()> {
+    match args.json && args.out.is_none() && dim > LARGEST_COVARIANCE {
+        true => Err(Failure::NoFolder { dim }),
+        false => Ok(()),
+    }
+}
+
+/// What is printed, and whether what was asked for is proved.
+fn finish(
+    args: &FitArgs,
+    options: &RunOptions,
+    fit: &Fitted,
+    store: Option<&Store>,
+    sensitivity: Option<String>,
+) -> Result<Outcome> {
     let text = if args.json {
         fit.file.to_json()
     } else {
-        let mut text = describe(&fit, LEVEL, false)?;
-        if args.prior_sensitivity {
-            let (found, sd) = (analysis.sensitivity(&fit)?, fit.gaussian.standard_deviations());
-            text.push_str(&format!("\n{}", sensitivity::describe(&found, &sd)));
+        let mut text = describe(fit, LEVEL, false)?;
+        if let Some(sensitivity) = sensitivity {
+            text.push_str(&format!("\n{sensitivity}"));
         }
-        if let Some(store) = &store {
+        if let Some(store) = store {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
-            if fit.file.stopped_early {
+            if fit.file.stopped_early && store.run_path().exists() {
                 text.push_str(&format!("to go on: provi fit --resume {}\n", store.dir().display()));
             }
         }
         text
     };
-    let aim = Aim::of(&options);
+    let aim = Aim::of(options);
     let mut proved = aim.is_met(&fit.file);
     if let Aim::Distance(distance) = aim
         && !proved

@@ -20,7 +20,9 @@ pub(crate) fn describe(fit: &Fitted, level: f64, groups: bool) -> Result<String>
             (population, false) => shown.len().saturating_sub(population),
         };
         shown.truncate(shown.len() - hidden);
-        parts.push(table::posterior(&shown, level)?);
+        parts.extend(file.constrained.as_ref().map(table::constrained));
+        let heading = if file.constrained.is_some() { "on the unconstrained scale\n" } else { "" };
+        parts.push(format!("{heading}{}", table::posterior(&shown, level)?));
         if hidden > 0 {
             parts.push(format!(
                 "{} effects of groups; `provi summary DIR --groups` shows them\n",

@@ -1,11 +1,13 @@
 //! The posterior table, and that of contrasts.
 
 use provi::certificate::Statement;
+use provi_analysis::compiled::ConstrainedRecord;
 use provi_analysis::rows::Row;
 use provi_analysis::words::number::{bound, decimals, probability};
 
 use super::columns::{Columns, Side};
 use super::style;
+use super::wrap::wrapped;
 use crate::failure::Result;
 
 /// Rows shown before the rest is left to fit.json.
@@ -46,6 +48,28 @@ pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
         text.push_str(&format!("… and {} more; --out and --json hold all\n", rows.len() - shown));
     }
     Ok(text)
+}
+
+/// The quantities of a Stan model on their own scale, and where the numbers come from.
+pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
+    let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
+    let (low, high) = (tail(0.5 * (1.0 - record.level)), tail(0.5 * (1.0 + record.level)));
+    let right = |text| (text, Side::Right);
+    let mut columns =
+        Columns::new(&[("", Side::Left), right("mean"), right("sd"), right(&low), right(&high)]);
+    columns.bold_heading(style::bold());
+    let shown = record.names.len().min(MOST_ROWS);
+    for k in 0..shown {
+        let places = decimals(record.sd[k]);
+        let numbers = [record.mean[k], record.sd[k], record.lower[k], record.upper[k]];
+        let numbers = numbers.map(|x| format!("{x:.places$}"));
+        columns.push(std::iter::once(record.names[k].clone()).chain(numbers).collect());
+    }
+    let mut text = format!("on the constrained scale\n{}", columns.render());
+    if record.names.len() > shown {
+        text.push_str(&format!("… and {} more; --out and --json hold all\n", record.names.len() - shown));
+    }
+    text + &wrapped("", 0, &record.origin())
 }
 
 /// The contrasts, under a heading of their own; nothing where there are none.

@@ -18,6 +18,32 @@ pub(super) enum Ending {
     Anywhere,
 }
 
+/// Points passed on the way up, thinned to at most [`Path::MOST`], and whether the way ended at a mode.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    pub(crate) points: Vec<Vec<f64>>,
+    pub(crate) converged: bool,
+    seen: usize,
+    every: usize,
+}
+
+impl Path {
+    const MOST: usize = 32;
+
+    fn pass(&mut self, point: &[f64]) {
+        self.every = self.every.max(1);
+        if self.seen.is_multiple_of(self.every) {
+            self.points.push(point.to_vec());
+        }
+        self.seen += 1;
+        if self.points.len() > Self::MOST {
+            let mut at = 0..;
+            self.points.retain(|_| at.next().is_some_and(|k: usize| k.is_multiple_of(2)));
+            self.every *= 2;
+        }
+    }
+}
+
 /// Climbs until gᵀBg, the squared decrement in the learned metric, is below `decrement2`, or until rounding ends
 /// the progress within 1e-10 nats.
 pub(super) fn find(
@@ -26,6 +52,7 @@ pub(super) fn find(
     iterations: usize,
     decrement2: f64,
     ending: Ending,
+    path: &mut Path,
 ) -> Result<Mode> {
     let enough = decrement2;
     let mut search = Search { target, evaluations: 0, point: start.to_vec(), pull: vec![0.0; start.len()] };
@@ -36,12 +63,14 @@ pub(super) fn find(
     let mut history = Secants::new(MEMORY);
     let mut restarted = false;
     for iteration in 0..iterations {
+        path.pass(&search.point);
         let g = search.pull.clone();
         let mut direction = history.apply(&g, |v| v.iter_mut().for_each(|x| *x *= history.scale()));
         let decrement2 = dot(&direction, &g);
         let negligible = decrement2 <= 1e-10 * value.abs().max(1.0);
         // Before any pair is known the metric is the identity, and only a vanishing gradient counts.
         if decrement2 <= if history.is_empty() { 1e-24 } else { enough } {
+            path.converged = true;
             return Ok(search.mode(value));
         }
         direction.iter_mut().for_each(|x| *x = -*x);
@@ -59,6 +88,7 @@ pub(super) fn find(
                 search.point = origin;
                 value = search.evaluate()?;
                 if !history.is_empty() && negligible {
+                    path.converged = true;
                     return Ok(search.mode(value));
                 }
                 if restarted || history.is_empty() {
@@ -75,6 +105,9 @@ pub(super) fn find(
             }
         }
         if norm(&search.point) > 1e100 {
+            if ending == Ending::Anywhere {
+                return Ok(search.mode(value));
+            }
             return Err(no_mode(iteration + 1, &search.pull, "the density grows without end; is it proper?"));
         }
     }

@@ -1,6 +1,6 @@
 //! A target with what its owner knows about it.
 
-use super::{LocalCurvature, Scratch, Target};
+use super::{LocalCurvature, Rejections, Scratch, Target};
 use crate::curvature::Curvature;
 use crate::error::{Error, Result};
 use crate::expectation::Expectations;
@@ -96,6 +96,10 @@ impl<T: Target> Target for Declared<T> {
 
     fn data_size(&self) -> (usize, usize) {
         self.inner.data_size()
+    }
+
+    fn rejections(&self) -> Rejections {
+        self.inner.rejections()
     }
 
     fn names(&self) -> Vec<String> {

@@ -1,0 +1,63 @@
+//! A `.stan` file made into a library, where BridgeStan is installed.
+
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What to do where no BridgeStan is found.
+pub const INSTRUCTION: &str = "download a release of https://github.com/roualdes/bridgestan, set BRIDGESTAN to its folder and run this \
+     again; or compile it yourself with `make -C $BRIDGESTAN STAN_THREADS=true /full/path/to/NAME_model.so` and give \
+     that file instead";
+
+/// Lines of a compiler's output that are passed on.
+const LINES: usize = 30;
+
+/// Whether a path names Stan code, and not a library.
+pub fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("stan"))
+}
+
+/// The folder of an installed BridgeStan: `given`, else `BRIDGESTAN`, else the newest in `~/.bridgestan`, where its other
+/// interfaces put it.
+///
+/// The answer says where it was looked for if there is none.
+pub fn installation(given: Option<&Path>) -> std::result::Result<PathBuf, String> {
+    let is_one = |path: &Path| path.join("Makefile").is_file() && path.join("src").is_dir();
+    let from_environment = || std::env::var_os("BRIDGESTAN").filter(|x| !x.is_empty()).map(PathBuf::from);
+    if let Some(path) = given.map(Path::to_path_buf).or_else(from_environment) {
+        let missing = || format!("`{}` holds no Makefile with a folder src beside it", path.display());
+        return if is_one(&path) { Ok(path) } else { Err(missing()) };
+    }
+    let home = std::env::home_dir().unwrap_or_default().join(".bridgestan");
+    let folders = std::fs::read_dir(&home).into_iter().flatten().flatten().map(|entry| entry.path());
+    let newest = folders.filter(|path| is_one(path)).max_by_key(|path| version(path));
+    newest.ok_or_else(|| format!("BRIDGESTAN is not set, and `{}` holds none", home.display()))
+}
+
+/// The numbers in `bridgestan-2.9.0`.
+fn version(path: &Path) -> Vec<u64> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+}
+
+/// The library of a `.stan` file, compiled by BridgeStan's own Makefile for use by several threads: `NAME_model.so` beside
+/// it. A library that is newer than its source is left as it is.
+pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
+    let source = model.canonicalize().map_err(|_| Error::NotFound { path: model.into() })?;
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let library = source.with_file_name(format!("{stem}_model.so"));
+    let folder =
+        installation(bridgestan).map_err(|looked| Error::NoCompiler { model: model.into(), looked })?;
+    let mut make = Command::new("make");
+    make.arg("-C").arg(&folder).arg("STAN_THREADS=true").arg(&library);
+    let shown = format!("{make:?}").replace('"', "");
+    let failed = |output| Error::Compilation { model: model.into(), command: shown.clone(), output };
+    let output = make.output().map_err(|reason| failed(reason.to_string()))?;
+    if !output.status.success() || !library.is_file() {
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        return Err(failed(lines[lines.len().saturating_sub(LINES)..].join("\n")));
+    }
+    Ok(library)
+}

@@ -1,0 +1,50 @@
+//! Targets from compiled libraries: Stan models, and densities of any language that can export C functions.
+//!
+//! | | what it is |
+//! |---|---|
+//! | [`StanModel`] | a model that BridgeStan compiled, any version 2 |
+//! | [`NativeModel`] | a density behind the functions of `include/provi.h` |
+//! | [`Posterior`] | means, deviations and intervals on the constrained scale, by draws |
+//! | [`compile`](mod@compile) | a `.stan` file made into such a library, where BridgeStan is installed |
+//! | [`probe`] | the first call made in another process, so that a library which crashes is reported and not fatal |
+//!
+//! A library is code of its owner: opening one runs it. What can be checked is checked (the version, every symbol that
+//! is called, sizes, strings), the rest is the owner's word.
+//!
+//! ```no_run
+//! use provi::{Auto, Seed};
+//! use provi_stan::{Include, StanModel};
+//!
+//! let data = std::fs::read_to_string("data.json")?;
+//! let model = StanModel::open("model_model.so".as_ref(), Some(&data), 1)?;
+//! let answer = Auto::default().run(&model, Seed(1))?;
+//! let draws = answer.fit.gaussian.sample(1000, Seed(1));
+//! let table = model.constrain(&draws, Include::default(), 1)?;
+//! println!("{:?}: {:?}", model.constrained_names(Include::default())?, table.row(0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The space
+//!
+//! Stan runs on unconstrained parameters: a positive σ is exp of a free number, a simplex has one number less than
+//! entries, and the density carries the Jacobian of the map. The target is that density, with every constant; the
+//! Gaussian, the ELBO and any certificate speak of the unconstrained space. [`StanModel::constrain`] brings draws back.
+//!
+//! # Threads
+//!
+//! A library built with `STAN_THREADS=true`, or whose `provi_thread_safe` says so, is called from all threads; any other
+//! by one thread at a time. The numbers are the same.
+
+pub mod compile;
+mod error;
+mod gate;
+mod library;
+mod native;
+mod posterior;
+pub mod probe;
+mod stan;
+
+pub use error::{Error, Result};
+pub use native::NativeModel;
+pub use posterior::Posterior;
+pub use stan::{Include, StanModel};

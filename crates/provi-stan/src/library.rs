@@ -1,0 +1,82 @@
+//! Opening a shared library and taking functions out of it.
+
+use crate::error::{Error, Result};
+use std::ffi::{CStr, CString, c_char};
+use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
+
+/// A loaded library that stays loaded.
+///
+/// It is never unloaded: functions taken out of it may be called for as long as the process lives, and threads that
+/// called it may still owe it the destructors of their thread-local tapes.
+#[derive(Debug)]
+pub(crate) struct Library {
+    inner: ManuallyDrop<libloading::Library>,
+    path: PathBuf,
+    interface: &'static str,
+}
+
+impl Library {
+    /// Loads the library at `path` with everything it needs, so that what is missing is said now.
+    pub(crate) fn open(path: &Path, interface: &'static str) -> Result<Self> {
+        // A bare name would be searched for in the system's folders.
+        let full = path.canonicalize().map_err(|_| Error::NotFound { path: path.into() })?;
+        let unloadable = |e: libloading::Error| Error::Unloadable { path: path.into(), reason: describe(&e) };
+        #[cfg(unix)]
+        let inner = {
+            use libloading::os::unix::{Library as Unix, RTLD_LOCAL, RTLD_NOW};
+            // SAFETY: loading runs the library's initialisers. That they are sound is the word of its owner, who asked
+            // for it to be loaded; the shells try it in another process first.
+            unsafe { Unix::open(Some(full.as_os_str()), RTLD_NOW | RTLD_LOCAL) }.map_err(unloadable)?.into()
+        };
+        #[cfg(not(unix))]
+        // SAFETY: as above.
+        let inner = unsafe { libloading::Library::new(full.as_os_str()) }.map_err(unloadable)?;
+        Ok(Self { inner: ManuallyDrop::new(inner), path: path.into(), interface })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A symbol, or none.
+    ///
+    /// # Safety
+    /// `T` must be the type of the symbol: a function pointer with its signature, or a pointer to the datum.
+    pub(crate) unsafe fn find<T: Copy>(&self, name: &'static str) -> Option<T> {
+        // SAFETY: the caller vouches for the type; the library is never unloaded, so the copy stays valid.
+        unsafe { self.inner.get::<T>(name) }.ok().map(|symbol| *symbol)
+    }
+
+    /// A symbol that must be there.
+    ///
+    /// # Safety
+    /// As [`Library::find`].
+    pub(crate) unsafe fn need<T: Copy>(&self, name: &'static str) -> Result<T> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.find(name) }.ok_or_else(|| Error::MissingSymbol {
+            path: self.path.clone(),
+            symbol: name,
+            interface: self.interface,
+        })
+    }
+}
+
+/// The innermost reason: the system's own words.
+fn describe(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), describe)
+}
+
+/// A text for C.
+pub(crate) fn c_text(what: &'static str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|e| Error::ZeroByte { what, position: e.nul_position() })
+}
+
+/// A text from C; nothing for a null pointer.
+///
+/// # Safety
+/// `text` is null or points to a zero-terminated string that lives through this call.
+pub(crate) unsafe fn rust_text(text: *const c_char) -> Option<String> {
+    // SAFETY: not null, and the caller vouches for the rest.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}

@@ -1,0 +1,100 @@
+//! The posterior on the scale of the model's own parameters, by draws.
+
+use crate::{Include, Result, StanModel};
+use provi::estimate::{Reliability, psis, weighted_draws};
+use provi::estimator::Evaluator;
+use provi::{Gaussian, Matrix, Seed};
+
+/// Means, deviations and intervals of constrained quantities; estimates, no bounds.
+///
+/// A map from the unconstrained space is not linear, so these are averages over draws of the Gaussian, brought to the
+/// constrained scale. Where k̂ says that importance weights can be believed they are used: the averages are then nearer
+/// to the posterior than the Gaussian is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Posterior {
+    /// Of the quantities.
+    pub names: Vec<String>,
+    /// Their means.
+    pub mean: Vec<f64>,
+    /// Their standard deviations.
+    pub sd: Vec<f64>,
+    /// Lower ends of central intervals of the level asked for.
+    pub lower: Vec<f64>,
+    /// Upper ends.
+    pub upper: Vec<f64>,
+    /// k̂ of the weights.
+    pub pareto_k: f64,
+    /// Whether the weights were used.
+    pub weighted: bool,
+    /// Draws of the Gaussian behind it.
+    pub draws: usize,
+}
+
+impl Posterior {
+    /// From that many draws of `q`; a pure function of the seed.
+    pub fn measure(
+        model: &StanModel,
+        q: &Gaussian,
+        include: Include,
+        draws: usize,
+        level: f64,
+        seed: Seed,
+    ) -> Result<Self> {
+        let (points, mut weights) = weighted_draws(Evaluator::Parallel(model), q, seed, draws)?;
+        let pareto_k = psis(&mut weights)?;
+        let weighted =
+            !matches!(Reliability::new(pareto_k, draws), Reliability::Unreliable | Reliability::Unknown);
+        let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        weights.iter_mut().for_each(|w| *w = if weighted { (*w - top).exp() } else { 1.0 });
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w /= total);
+        let table = model.constrain(&points, include, seed.0 as u32)?;
+        let names = model.constrained_names(include)?;
+        let mut out = Self {
+            names,
+            mean: Vec::new(),
+            sd: Vec::new(),
+            lower: Vec::new(),
+            upper: Vec::new(),
+            pareto_k,
+            weighted,
+            draws,
+        };
+        for j in 0..table.columns() {
+            let column = Column::new(&table, j, &weights);
+            out.mean.push(column.mean);
+            out.sd.push(column.sd);
+            out.lower.push(column.quantile(0.5 - 0.5 * level));
+            out.upper.push(column.quantile(0.5 + 0.5 * level));
+        }
+        Ok(out)
+    }
+}
+
+/// One quantity, its values in order with their weights.
+struct Column {
+    values: Vec<(f64, f64)>,
+    mean: f64,
+    sd: f64,
+}
+
+impl Column {
+    fn new(table: &Matrix, j: usize, weights: &[f64]) -> Self {
+        let mut values: Vec<(f64, f64)> =
+            weights.iter().enumerate().map(|(row, &w)| (table[(row, j)], w)).collect();
+        let mean: f64 = values.iter().map(|(x, w)| w * x).sum();
+        let variance: f64 = values.iter().map(|(x, w)| w * (x - mean) * (x - mean)).sum();
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self { values, mean, sd: variance.sqrt() }
+    }
+
+    /// The first value with at least that much weight up to it.
+    fn quantile(&self, level: f64) -> f64 {
+        let mut sum = 0.0;
+        let reached = |&&(_, w): &&(f64, f64)| {
+            sum += w;
+            sum >= level
+        };
+        self.values.iter().find(reached).or(self.values.last()).map_or(f64::NAN, |x| x.0)
+    }
+}

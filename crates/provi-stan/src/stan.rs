@@ -1,0 +1,354 @@
+//! A compiled Stan model as a target.
+
+mod interface;
+
+use crate::error::{Error, Result};
+use crate::gate::Gate;
+use crate::library::{c_text, rust_text};
+pub(crate) use interface::INTERFACE;
+use interface::{Interface, Model};
+use provi::Matrix;
+use provi::target::{RejectionLog, Rejections, Scratch, Target};
+use std::ffi::{c_char, c_int};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+/// What a constrained draw holds beside the parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Include {
+    /// Transformed parameters.
+    pub transformed: bool,
+    /// Generated quantities.
+    pub generated: bool,
+}
+
+/// A model that BridgeStan compiled, with its data: the log density over the unconstrained parameters, Jacobian and
+/// every constant included.
+///
+/// A point that Stan refuses (an exception, `reject`, a value that is not finite) has log density −∞, and the reason is kept
+/// ([`Target::rejections`]). Evaluation adds one call of a function pointer to what the library costs.
+#[derive(Debug)]
+pub struct StanModel {
+    interface: Interface,
+    model: NonNull<Model>,
+    gate: Gate,
+    path: PathBuf,
+    name: String,
+    info: String,
+    version: [i32; 3],
+    dim: usize,
+    names: Vec<String>,
+    rejections: RejectionLog,
+}
+
+// SAFETY: the model is a pointer into the library, which has no idea of threads of its own: nothing in it belongs to the
+// thread that made it. Calls go through `gate`, which lets several threads in only where the library says that it was
+// built for them (STAN_THREADS); the functions called take the model as const.
+unsafe impl Send for StanModel {}
+// SAFETY: as above.
+unsafe impl Sync for StanModel {}
+
+impl StanModel {
+    /// Opens the library at `path` with data in Stan's JSON; `seed` is for random numbers in `transformed data`.
+    pub fn open(path: &Path, data: Option<&str>, seed: u32) -> Result<Self> {
+        let (interface, version) = Interface::open(path)?;
+        let data = c_text("data", data.unwrap_or_default())?;
+        let (mut message, _alone) = (std::ptr::null_mut(), Gate::Single.enter());
+        // SAFETY: `data` lives through the call; an error leaves a message that is freed by `take`.
+        let model = unsafe { (interface.construct)(data.as_ptr(), seed, &mut message) };
+        let message = interface.take(message);
+        let Some(model) = NonNull::new(model) else {
+            return Err(Error::Construction { path: path.into(), message });
+        };
+        // SAFETY: the strings belong to the model, which is alive.
+        let text = |text: *const c_char| unsafe { rust_text(text) }.unwrap_or_default();
+        // SAFETY: the model was just made.
+        let (name, info, names, dim) = unsafe {
+            let model = model.as_ptr();
+            let names = (interface.unconstrained_names)(model);
+            ((interface.name)(model), (interface.info)(model), names, (interface.unconstrained_num)(model))
+        };
+        let (name, info, names) = (text(name), text(info), split(&text(names)));
+        let thread_safe = info.contains("STAN_THREADS=true");
+        let mut out = Self {
+            interface,
+            model,
+            gate: Gate::new(thread_safe),
+            path: path.into(),
+            name,
+            info,
+            version,
+            dim: usize::try_from(dim).unwrap_or(0),
+            names,
+            rejections: RejectionLog::default(),
+        };
+        drop(_alone);
+        out.silence();
+        if out.dim == 0 {
+            let what = "a number of parameters that cannot be fitted";
+            return Err(Error::Nonsense { path: path.into(), what, found: dim.to_string() });
+        }
+        if out.names.len() != out.dim {
+            let what = "names that do not match its parameters";
+            let found = format!("{} names for {} parameters", out.names.len(), out.dim);
+            return Err(Error::Nonsense { path: path.into(), what, found });
+        }
+        out.mark_transformed()?;
+        Ok(out)
+    }
+
+    /// The model's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the library says of itself: versions, compiler flags.
+    pub fn info(&self) -> &str {
+        &self.info
+    }
+
+    /// The version of the C interface.
+    pub fn version(&self) -> [i32; 3] {
+        self.version
+    }
+
+    /// Whether several threads may evaluate at once.
+    pub fn is_thread_safe(&self) -> bool {
+        self.gate == Gate::Open
+    }
+
+    /// The names of a constrained draw, `beta.1` for `beta[1]`, in Stan's order.
+    pub fn constrained_names(&self, include: Include) -> Result<Vec<String>> {
+        let Include { transformed, generated } = include;
+        let _turn = self.gate.enter();
+        // SAFETY: the model is alive, and the string belongs to it.
+        let (names, count) = unsafe {
+            let model = self.model.as_ptr();
+            let names = (self.interface.names)(model, transformed, generated);
+            (rust_text(names).unwrap_or_default(), (self.interface.num)(model, transformed, generated))
+        };
+        let names = split(&names);
+        if usize::try_from(count) != Ok(names.len()) {
+            let what = "names that do not match its quantities";
+            let found = format!("{} names for {count} quantities", names.len());
+            return Err(Error::Nonsense { path: self.path.clone(), what, found });
+        }
+        Ok(names)
+    }
+
+    /// Unconstrained points, one a row, on the constrained scale; `seed` is for random generated quantities, which are
+    /// drawn row after row.
+    pub fn constrain(&self, points: &Matrix, include: Include, seed: u32) -> Result<Matrix> {
+        if points.columns() != self.dim {
+            let what = "a number of parameters that is not that of the points";
+            let found = format!("{} against {}", self.dim, points.columns());
+            return Err(Error::Nonsense { path: self.path.clone(), what, found });
+        }
+        let width = self.constrained_names(include)?.len();
+        let mut out = Matrix::zeros(points.rows(), width);
+        let _turn = self.gate.enter();
+        let generator = self.interface.generator(seed)?;
+        for draw in 0..points.rows() {
+            let (mut message, row) = (std::ptr::null_mut(), out.row_mut(draw));
+            // SAFETY: the row has room for as many numbers as there are names, the point for `dim`; the generator is
+            // alive, and used by this thread alone.
+            let code = unsafe {
+                (self.interface.constrain)(
+                    self.model.as_ptr(),
+                    include.transformed,
+                    include.generated,
+                    points.row(draw).as_ptr(),
+                    row.as_mut_ptr(),
+                    generator.pointer(),
+                    &mut message,
+                )
+            };
+            let message = self.interface.take(message);
+            if code != 0 {
+                return Err(Error::Constrain { draw, message });
+            }
+        }
+        Ok(out)
+    }
+
+    /// Values of all parameters in Stan's JSON, on the unconstrained scale: a place to start from.
+    pub fn unconstrain(&self, json: &str) -> Result<Vec<f64>> {
+        let json = c_text("initial values", json)?;
+        let (mut out, mut message) = (vec![0.0; self.dim], std::ptr::null_mut());
+        let _turn = self.gate.enter();
+        // SAFETY: the text lives through the call, and there is room for `dim` numbers.
+        let code = unsafe {
+            (self.interface.unconstrain_json)(
+                self.model.as_ptr(),
+                json.as_ptr(),
+                out.as_mut_ptr(),
+                &mut message,
+            )
+        };
+        let message = self.interface.take(message);
+        if code == 0 { Ok(out) } else { Err(Error::Unconstrain { message }) }
+    }
+
+    /// Stan's `print` would mix with the output of the program: it goes to the error stream.
+    fn silence(&mut self) {
+        extern "C" fn aside(text: *const c_char, length: usize) {
+            // SAFETY: the library hands over `length` readable bytes, for the time of this call.
+            let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+            // Nothing may unwind into the library, and a closed error stream is no reason to stop.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), text);
+        }
+        if let Some(set) = self.interface.set_print {
+            let (mut message, _turn) = (std::ptr::null_mut(), Gate::Single.enter());
+            // SAFETY: `aside` lives as long as the program.
+            unsafe { set(aside, &mut message) };
+            self.interface.take(message);
+        }
+    }
+
+    /// Marks the names of coordinates that are not the parameter itself, found by constraining two points.
+    fn mark_transformed(&mut self) -> Result<()> {
+        let constrained = self.constrained_names(Include::default())?;
+        let mut points = Matrix::zeros(2, self.dim);
+        for i in 0..self.dim {
+            points[(0, i)] = 0.3 + 0.01 * (i % 7) as f64;
+            points[(1, i)] = -0.4 - 0.01 * (i % 5) as f64;
+        }
+        // A model that refuses these points is not refused for it: its coordinates count as transformed.
+        let values = self.constrain(&points, Include::default(), 0).ok();
+        for i in 0..self.dim {
+            let same = values.as_ref().is_some_and(|values| {
+                constrained.iter().position(|name| *name == self.names[i]).is_some_and(|at| {
+                    (0..2).all(|row| (values[(row, at)] - points[(row, i)]).abs() <= f64::EPSILON)
+                })
+            });
+            if !same {
+                self.names[i] = format!("free({})", self.names[i]);
+            }
+        }
+        Ok(())
+    }
+
+    /// One evaluation, for a thread that has its turn.
+    #[inline]
+    fn evaluate(&self, z: &[f64], gradient: &mut [f64]) -> f64 {
+        assert!(z.len() == self.dim && gradient.len() == self.dim, "a point of {} numbers", self.dim);
+        let (mut value, mut message) = (f64::NAN, std::ptr::null_mut());
+        // SAFETY: point and gradient hold `dim` numbers each; the model is alive; the caller has passed the gate.
+        let code = unsafe {
+            (self.interface.gradient)(
+                self.model.as_ptr(),
+                false,
+                true,
+                z.as_ptr(),
+                &mut value,
+                gradient.as_mut_ptr(),
+                &mut message,
+            )
+        };
+        if code == 0 && message.is_null() && value.is_finite() {
+            return value;
+        }
+        self.reject(code, value, message, gradient)
+    }
+
+    #[cold]
+    fn reject(&self, code: c_int, value: f64, message: *mut c_char, gradient: &mut [f64]) -> f64 {
+        let message = self.interface.take(message);
+        if code == 0 && value.is_finite() {
+            return value;
+        }
+        match (code, message.is_empty()) {
+            (0, true) => self.rejections.note(&format!("the log density is {value}")),
+            (_, true) => self.rejections.note(&format!("error code {code} without a message")),
+            _ => self.rejections.note(&message),
+        }
+        gradient.fill(0.0);
+        f64::NEG_INFINITY
+    }
+}
+
+impl Target for StanModel {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> provi::Result<f64> {
+        let _turn = self.gate.enter();
+        Ok(self.evaluate(z, gradient))
+    }
+
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        _scratch: &mut Scratch,
+    ) -> provi::Result<()> {
+        let _turn = self.gate.enter();
+        let rows = points.chunks_exact(self.dim).zip(gradients.chunks_exact_mut(self.dim));
+        for (value, (z, gradient)) in values.iter_mut().zip(rows) {
+            *value = self.evaluate(z, gradient);
+        }
+        Ok(())
+    }
+
+    /// Where the library differentiates twice (`BRIDGESTAN_AD_HESSIAN=true`). Others difference gradients one point after
+    /// the other, and that is done better here, in batches.
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
+        let Some(hessian) =
+            self.interface.hessian.filter(|_| self.info.contains("BRIDGESTAN_AD_HESSIAN=true"))
+        else {
+            return Ok(false);
+        };
+        let (rows, columns, d) = (out.rows(), out.columns(), self.dim);
+        assert!(z.len() == d && rows == d && columns == d, "a point and a square matrix of {d}");
+        let (mut value, mut gradient) = (f64::NAN, vec![0.0; d]);
+        let (mut message, _turn) = (std::ptr::null_mut(), self.gate.enter());
+        // SAFETY: room for 1, d and d² numbers, in Stan's column-major order, which is ours for a symmetric matrix.
+        let code = unsafe {
+            hessian(
+                self.model.as_ptr(),
+                false,
+                true,
+                z.as_ptr(),
+                &mut value,
+                gradient.as_mut_ptr(),
+                out.entries_mut().as_mut_ptr(),
+                &mut message,
+            )
+        };
+        let message = self.interface.take(message);
+        if code != 0 {
+            self.rejections.note(&message);
+        }
+        // A Hessian that failed is differenced instead.
+        Ok(code == 0 && out.entries().iter().all(|x| x.is_finite()))
+    }
+
+    /// Stan's names; `free(sigma)` for the unconstrained coordinate of a constrained `sigma`.
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn rejections(&self) -> Rejections {
+        self.rejections.so_far()
+    }
+}
+
+impl Drop for StanModel {
+    fn drop(&mut self) {
+        let _turn = self.gate.enter();
+        // SAFETY: made by `construct`, and destroyed once.
+        unsafe { (self.interface.destruct)(self.model.as_ptr()) }
+    }
+}
+
+/// Names between commas; a name of a tuple's part may hold none.
+fn split(names: &str) -> Vec<String> {
+    if names.is_empty() { Vec::new() } else { names.split(',').map(str::to_owned).collect() }
+}

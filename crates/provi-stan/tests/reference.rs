@@ -1,0 +1,94 @@
+//! Any BridgeStan library against reference draws, named by environment variables:
+//!
+//! | variable | what it names |
+//! |---|---|
+//! | `PROVI_STAN_LIBRARY` | the library, or a `.stan` file where BridgeStan is installed |
+//! | `PROVI_STAN_DATA` | its data in Stan's JSON; may be left out |
+//! | `PROVI_STAN_DRAWS` | reference draws on the constrained scale: CSV with a header of names, `theta.1` or `theta[1]` |
+//! | `PROVI_STAN_STARTS` | how many starts, 4 otherwise |
+//!
+//! Run with `cargo test -p provi-stan --test reference -- --ignored --nocapture`. Where k̂ < 0.5 every quantity that both
+//! sides name must have its mean within 0.1 standard deviations and its deviation within 15%.
+
+use provi::{Auto, Seed};
+use provi_stan::{Include, Posterior, StanModel, compile};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Mean and standard deviation of every column.
+fn reference(text: &str) -> HashMap<String, (f64, f64)> {
+    let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    // theta[1,2] is theta.1.2; the comma inside brackets separates nothing.
+    let header = lines.next().expect("a header of names");
+    let mut depth = 0;
+    let header: String = header
+        .chars()
+        .filter(|c| *c != '"')
+        .map(|c| match c {
+            '[' => {
+                depth += 1;
+                '.'
+            }
+            ']' => {
+                depth -= 1;
+                ' '
+            }
+            ',' if depth > 0 => '.',
+            c => c,
+        })
+        .collect();
+    let names: Vec<String> = header.split(',').map(|name| name.replace(' ', "")).collect();
+    let rows: Vec<Vec<f64>> =
+        lines.map(|line| line.split(',').map(|x| x.trim().parse().unwrap_or(f64::NAN)).collect()).collect();
+    let n = rows.len() as f64;
+    let column = |j: usize| {
+        let mean = rows.iter().map(|row| row[j]).sum::<f64>() / n;
+        let square = rows.iter().map(|row| (row[j] - mean).powi(2)).sum::<f64>();
+        (mean, (square / (n - 1.0)).sqrt())
+    };
+    names.into_iter().enumerate().map(|(j, name)| (name, column(j))).collect()
+}
+
+#[test]
+#[ignore = "needs PROVI_STAN_LIBRARY, PROVI_STAN_DATA and PROVI_STAN_DRAWS"]
+fn constrained_moments_agree_with_reference_draws() {
+    let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let (Some(library), Some(draws)) = (path("PROVI_STAN_LIBRARY"), path("PROVI_STAN_DRAWS")) else {
+        println!("skipped: PROVI_STAN_LIBRARY and PROVI_STAN_DRAWS are not set");
+        return;
+    };
+    let library =
+        if compile::is_source(&library) { compile::compile(&library, None).unwrap() } else { library };
+    let data = path("PROVI_STAN_DATA").map(|path| std::fs::read_to_string(path).unwrap());
+    let reference = reference(&std::fs::read_to_string(draws).unwrap());
+    let starts = std::env::var("PROVI_STAN_STARTS").map_or(4, |text| text.parse().unwrap());
+    let model = StanModel::open(&library, data.as_deref(), 1).unwrap();
+    let answer = Auto { starts, ..Auto::default() }.run(&model, Seed(1)).unwrap();
+    answer.search.notes().iter().for_each(|note| println!("{note}"));
+    let include = Include { transformed: true, generated: false };
+    let found = Posterior::measure(&model, &answer.fit.gaussian, include, 20_000, 0.95, Seed(2)).unwrap();
+    println!("k̂ = {:.2}, weights {}", found.pareto_k, if found.weighted { "used" } else { "not used" });
+    let (mut compared, mut worst) = (0, Vec::new());
+    for (k, name) in found.names.iter().enumerate() {
+        let Some((mean, sd)) = reference.get(name).filter(|(_, sd)| *sd > 0.0) else { continue };
+        compared += 1;
+        let (shift, ratio) = ((found.mean[k] - mean) / sd, found.sd[k] / sd);
+        println!("{name:20} mean off by {shift:+.3} sd, sd times {ratio:.3}");
+        if shift.abs() > 0.1 || (ratio - 1.0).abs() > 0.15 {
+            worst.push(format!("{name}: mean off by {shift:+.3} sd, sd times {ratio:.3}"));
+        }
+    }
+    assert!(compared > 0, "no name is in both: {:?}", found.names);
+    if found.pareto_k >= 0.5 {
+        println!("k̂ is not below 0.5: nothing is claimed, {} of {compared} would differ", worst.len());
+        return;
+    }
+    assert!(worst.is_empty(), "{}", worst.join("\n"));
+}
+
+#[test]
+fn names_of_either_kind_are_read() {
+    let found = reference("# a comment\nmu,\"theta[1,2]\",theta.2\n1,2,3\n3,4,5\n");
+    assert_eq!(found["theta.1.2"], (3.0, 2f64.sqrt()));
+    assert!(found.contains_key("mu") && found.contains_key("theta.2"));
+}

@@ -1,0 +1,136 @@
+//! How a sampled search went: points the target refused, and several starts compared.
+
+use crate::draws::Seed;
+use crate::error::{Error, Result};
+use crate::estimate::estimate;
+use crate::estimator::Evaluator;
+use crate::gaussian::{Gaussian, Triangular};
+
+/// Draws behind the estimates of a start.
+const DRAWS: usize = 2_000;
+/// Fits agree within this many nats, beyond four standard errors, and this many standard deviations.
+const NATS: f64 = 0.1;
+const DEVIATIONS: f64 = 0.25;
+
+/// What a sampled search met on its way. Nothing in it is a proof.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Search {
+    /// Draws at which the target was not finite; the steps shrank before them.
+    pub rejected: u64,
+    /// Steps taken back for it.
+    pub retreats: u64,
+    /// One reason in the target's own words, where it gives any.
+    pub message: Option<String>,
+    /// One entry a start, where several were asked for; the first begins at the given start or the origin.
+    pub starts: Vec<Start>,
+    /// Which of them was kept.
+    pub kept: usize,
+}
+
+/// One of several starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// What came of it, or why nothing did.
+    pub outcome: std::result::Result<StartFit, String>,
+}
+
+/// The fit of one start, by estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StartFit {
+    /// The ELBO, estimated.
+    pub elbo: f64,
+    /// Its standard error.
+    pub elbo_se: f64,
+    /// k̂ of its importance weights.
+    pub pareto_k: f64,
+    /// The most that a mean differs from the kept fit's, in its standard deviations, or the logarithm of a deviation.
+    pub distance: f64,
+}
+
+impl Search {
+    /// Whether every start found about the same answer; nothing to say with fewer than two.
+    pub fn agree(&self) -> Option<bool> {
+        if self.starts.len() < 2 {
+            return None;
+        }
+        let best = self.starts[self.kept].outcome.as_ref().ok()?;
+        let agrees = |start: &Start| {
+            start.outcome.as_ref().is_ok_and(|fit| {
+                let noise = 4.0 * fit.elbo_se.hypot(best.elbo_se);
+                best.elbo - fit.elbo <= NATS + noise && fit.distance <= DEVIATIONS
+            })
+        };
+        Some(self.starts.iter().all(agrees))
+    }
+
+    /// Sentences for a report; none where nothing happened.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.rejected > 0 {
+            let said = self.message.as_ref().map_or(String::new(), |m| format!("; it said: {m}"));
+            let Self { rejected, retreats, .. } = self;
+            notes.push(format!(
+                "the target refused {rejected} draw(s) on the way, and the steps shrank before them {retreats} time(s){said}"
+            ));
+        }
+        let fits = || self.starts.iter().filter_map(|start| start.outcome.as_ref().ok());
+        let failed = self.starts.iter().find_map(|start| start.outcome.as_ref().err());
+        let (low, high) =
+            fits().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x.elbo), b.max(x.elbo)));
+        let distance = fits().map(|fit| fit.distance).fold(0.0, f64::max);
+        let count = self.starts.len();
+        match self.agree() {
+            None => {}
+            Some(true) => notes.push(format!(
+                "{count} starts agree: their ELBO within {:.2} nats, their answers within {distance:.2} standard deviations",
+                high - low
+            )),
+            Some(false) => {
+                let failed = failed.map_or(String::new(), |why| format!("; a start failed: {why}"));
+                notes.push(format!(
+                    "{count} starts disagree: ELBO from {low:.2} to {high:.2}, answers up to {distance:.2} standard deviations apart{failed}; \
+                     the posterior may have several modes or a hard corner, and the answer kept is the best of them, not a mixture"
+                ));
+            }
+        }
+        notes
+    }
+}
+
+/// Compares fits by estimates from the same draws: the best one's index, and what is known of each.
+pub(super) fn compare(
+    target: Evaluator<'_>,
+    seed: Seed,
+    fits: &[Result<Gaussian<Triangular>>],
+) -> Result<(usize, Vec<Start>)> {
+    let measured: Vec<Result<StartFit>> = fits
+        .iter()
+        .map(|fit| {
+            let found = estimate(target, fit.as_ref().map_err(Error::clone)?, seed, DRAWS)?;
+            let (elbo, elbo_se, pareto_k) = (found.elbo, found.elbo_se, found.pareto_k);
+            Ok(StartFit { elbo, elbo_se, pareto_k, distance: 0.0 })
+        })
+        .collect();
+    let value = |k: usize| measured[k].as_ref().map_or(f64::NEG_INFINITY, |fit| fit.elbo);
+    // The first of equals, so that a start is left only for a better one.
+    let best = (0..fits.len()).rev().max_by(|&a, &b| value(a).total_cmp(&value(b))).unwrap_or(0);
+    let kept = fits[best].as_ref().map_err(Error::clone)?;
+    let starts = measured.into_iter().zip(fits).map(|(fit, q)| {
+        let outcome = fit.and_then(|fit| {
+            let distance = distance(kept, q.as_ref().map_err(Error::clone)?);
+            Ok(StartFit { distance, ..fit })
+        });
+        Start { outcome: outcome.map_err(|error| error.to_string()) }
+    });
+    Ok((best, starts.collect()))
+}
+
+/// max_i of |m_i − m'_i|/s_i and |log(s'_i/s_i)|.
+fn distance(kept: &Gaussian<Triangular>, other: &Gaussian<Triangular>) -> f64 {
+    let (a, b) = (kept.standard_deviations(), other.standard_deviations());
+    let apart = |i: usize| {
+        let shift = (kept.mean()[i] - other.mean()[i]).abs() / a[i];
+        shift.max((b[i] / a[i]).ln().abs())
+    };
+    (0..a.len()).map(apart).fold(0.0, f64::max)
+}

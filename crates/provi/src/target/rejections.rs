@@ -1,0 +1,54 @@
+//! Points that a target refused, with its reason.
+
+use std::sync::{Mutex, PoisonError};
+
+/// How many points were refused, and one reason among those given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rejections {
+    /// Points refused.
+    pub count: u64,
+    /// A reason in the target's own words: the first in the order of letters, so that threads do not matter.
+    pub message: Option<String>,
+}
+
+/// Where a target notes its rejections from any thread.
+///
+/// ```
+/// use provi::target::RejectionLog;
+///
+/// let log = RejectionLog::default();
+/// log.note("scale parameter is -1, but must be positive");
+/// assert_eq!(log.so_far().count, 1);
+/// ```
+#[derive(Debug, Default)]
+pub struct RejectionLog(Mutex<Rejections>);
+
+impl RejectionLog {
+    /// Notes one refused point.
+    pub fn note(&self, message: &str) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.count += 1;
+        if seen.message.as_deref().is_none_or(|known| message < known) {
+            seen.message = Some(message.to_owned());
+        }
+    }
+
+    /// What was noted so far.
+    pub fn so_far(&self) -> Rejections {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_kept_does_not_depend_on_the_order() {
+        for order in [["b", "a", "c"], ["c", "b", "a"]] {
+            let log = RejectionLog::default();
+            order.iter().for_each(|word| log.note(word));
+            assert_eq!(log.so_far(), Rejections { count: 3, message: Some("a".into()) });
+        }
+    }
+}
