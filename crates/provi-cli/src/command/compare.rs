@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use clap::Args;
 use provi::certificate::Interval;
 use provi::evidence::{LogBayesFactor, Strength, Verdict};
+use provi_analysis::Fitted;
+use provi_analysis::fit_file::{FitFile, to_json};
+use provi_analysis::words::condition;
+use provi_analysis::words::number::{decimals, outward_pair};
 use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
-use crate::output::fit_file::{FitFile, to_json};
-use crate::output::number::{decimals, outward_pair};
+use crate::output::style;
 use crate::output::wrap::wrapped;
-use crate::output::{style, summary};
-use crate::stored::Stored;
 
 const HELP: &str = "\
 Each fit's certificate has the log evidence between two bounds. The model with
@@ -53,7 +54,7 @@ struct Entry {
 pub(crate) fn execute(args: &CompareArgs) -> Result<Outcome> {
     let mut entries = Vec::new();
     for path in &args.fits {
-        let file = Stored::read(path)?.file;
+        let file = Fitted::load(path)?.file;
         let Some(certificate) = &file.certificate else {
             return Err(Failure::NoCertificate { path: path.clone() });
         };
@@ -91,7 +92,11 @@ fn refuse_other_data(entries: &[Entry]) -> Result<()> {
             ("response", response(&first.file).to_owned(), response(&other.file).to_owned()),
             ("number of rows", a.rows.to_string(), b.rows.to_string()),
         ];
-        if let Some((what, one, other_one)) = pairs.into_iter().find(|(_, one, other)| one != other) {
+        // A program that says nothing about its data leaves an empty digest, which is no one's.
+        let differ = |(what, one, other): &(&str, String, String)| {
+            one != other || (what.ends_with("SHA-256") && one.is_empty())
+        };
+        if let Some((what, one, other_one)) = pairs.into_iter().find(differ) {
             let (first, second) = (first.path.clone(), other.path.clone());
             return Err(Failure::NotComparable { first, second, what, one, other: other_one });
         }
@@ -107,7 +112,7 @@ fn notes(entries: &[Entry]) -> Vec<String> {
         (found.len() > 1).then(|| found.join(", "))
     };
     let mut notes = Vec::new();
-    let scales = |file: &FitFile| summary::condition(&file.model).unwrap_or("unconditional".to_owned());
+    let scales = |file: &FitFile| condition(&file.model).unwrap_or("unconditional".to_owned());
     if let Some(found) = differs(&scales) {
         notes.push(format!(
             "the scales differ ({found}): each evidence is conditional on its own, and a maximised scale flatters its model"

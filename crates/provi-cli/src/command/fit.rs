@@ -1,69 +1,54 @@
 //! `provi fit`.
 
-use provi::auto::Choice;
 use provi::checkpoint::Checkpoint;
-use provi::checks::Checks;
-use provi::{Auto, Seed, Target};
+use provi_analysis::Analysis;
+use provi_analysis::fit_file::LARGEST_COVARIANCE;
+use provi_analysis::model::{self, Data};
+use provi_analysis::rows::LEVEL;
+use provi_analysis::run::Aim;
+use provi_analysis::sampled::Sampled;
+use provi_analysis::store::Store;
+use provi_analysis::zarr;
 
 use super::Outcome;
 use crate::args::FitArgs;
-use crate::contrast::Contrast;
 use crate::failure::{Failure, Result};
-use crate::model::{self, Data, Model};
+use crate::output::certificate::accuracy_is_proved;
 use crate::output::describe::describe;
-use crate::output::fit_file::{FitFile, LARGEST_COVARIANCE};
-use crate::output::store::Store;
-use crate::output::table::LEVEL;
-use crate::output::{certificate, json, zarr};
-use crate::run::{self, Aim, Run, Way};
 use crate::run_file::RunFile;
-use crate::sampled::Sampled;
-use crate::{memory, method, sensitivity, worth};
+use crate::sensitivity;
+use crate::watched::{self, Run};
 
 pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let job = Job::new(args)?;
     let args = &job.args;
-    let limit = run::time_limit(args.time_limit)?;
-    let audit = worth::audit(&args.audit)?;
-    let choice = method::choose(args)?;
+    let options = args.run_options();
+    options.check()?;
     // Before anything uses threads: the model's own scales may be a long search.
     if let Some(threads) = args.threads {
         start_threads(threads)?;
     }
     let (data, formula) = job.data()?;
-    let model = Model::build(&data, formula, &args.model, None)?;
-    if args.json && args.out.is_none() && model.dim() > LARGEST_COVARIANCE {
-        return Err(Failure::NoFolder { dim: model.dim() });
+    let analysis = Analysis::of(data, formula, &args.model)?;
+    let dim = analysis.model().dim();
+    if args.json && args.out.is_none() && dim > LARGEST_COVARIANCE {
+        return Err(Failure::NoFolder { dim });
     }
-    let contrasts = Contrast::read(&args.contrast, &model.target.names())?;
-    let aim = args.distance.map_or(Aim::Practice(args.steps), Aim::Distance);
-    let need = memory::forecast(&model, choice, run::draws(&args.step, aim.draws()), true)?;
+    let prepared = analysis.subject().prepare(&options)?;
     // A folder that cannot take the answer is found before the work, not after.
-    let store = job.store(&data)?;
-    let way = match choice {
-        Choice::Auto => Way::Auto(Auto { accuracy: args.audit.accuracy, audit, ..Auto::default() }),
-        Choice::Planned(method) => {
-            Way::Planned(Box::new(aim.plan(&model, &run::planner(method, &args.step))?))
-        }
-    };
+    let store = job.store(&analysis.data().sha256)?;
+    let way = prepared.way()?;
     if !args.quiet {
-        eprintln!("memory {need}");
+        eprintln!("memory {}", prepared.memory);
     }
-    let seed = Seed(args.seed());
-    let how = Run { seed, audit, limit, quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
-    let answer = run::run(&way, &model, how)?;
-
-    let (q, worth) = (&answer.fit.gaussian, &answer.worth);
-    let mut file = json::fit_file(&model, way.plan(), &answer)?;
-    for contrast in contrasts {
-        file.contrasts.push(contrast.measure(q, &worth.certificate, worth.moment_bounds.as_ref())?);
-    }
+    let how = Run { quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
+    let mut fit = watched::run(&prepared, &way, how)?;
     if let Some(store) = &store {
-        file.checks = Checks::new(&model.target, q, seed).ok();
-        let sampled = Sampled::of_fit(q, &model, seed)?;
-        store.save_draws(&zarr::files(&sampled, &file, q)?)?;
-        let path = store.save(&file, &answer.fit)?;
-        if !answer.fit.stopped_early {
+        prepared.check(&mut fit);
+        let sampled = Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?;
+        store.save_draws(&zarr::files(&sampled, &fit.file, &fit.gaussian)?)?;
+        let path = store.save(&fit.file, &fit.gaussian)?;
+        if !fit.file.stopped_early {
             store.forget_checkpoint();
         }
         if !args.quiet && args.json {
@@ -71,28 +56,30 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         }
     }
     let text = if args.json {
-        FitFile::to_json(&file)
+        fit.file.to_json()
     } else {
-        let mut text = describe(&file, q, LEVEL, false)?;
+        let mut text = describe(&fit, LEVEL, false)?;
         if args.prior_sensitivity {
-            text.push_str(&format!("\n{}", sensitivity::describe(&data, formula, &model, &file, q)?));
+            let (found, sd) = (analysis.sensitivity(&fit)?, fit.gaussian.standard_deviations());
+            text.push_str(&format!("\n{}", sensitivity::describe(&found, &sd)));
         }
         if let Some(store) = &store {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
-            if answer.fit.stopped_early {
+            if fit.file.stopped_early {
                 text.push_str(&format!("to go on: provi fit --resume {}\n", store.dir().display()));
             }
         }
         text
     };
-    let mut proved = aim.is_met(&answer.fit);
+    let aim = Aim::of(&options);
+    let mut proved = aim.is_met(&fit.file);
     if let Aim::Distance(distance) = aim
         && !proved
     {
         eprintln!("the distance asked for, {distance}, was not proved");
     }
-    if let Some(accuracy) = args.audit.accuracy {
-        proved &= certificate::accuracy_is_proved(&answer.worth.certificate, accuracy);
+    if let (Some(accuracy), Some(certificate)) = (args.audit.accuracy, fit.certificate()) {
+        proved &= accuracy_is_proved(certificate, accuracy);
     }
     Ok(Outcome { text, proved })
 }
@@ -140,7 +127,7 @@ impl Job {
     }
 
     /// The folder for the answer, with its run file.
-    fn store(&self, data: &Data) -> Result<Option<Store>> {
+    fn store(&self, sha256: &str) -> Result<Option<Store>> {
         if let Some(store) = &self.begun {
             return Ok(Some(store.clone()));
         }
@@ -149,7 +136,7 @@ impl Job {
             return Ok(None);
         };
         let store = Store::open(dir, self.args.force)?;
-        store.begin(&RunFile::new(&self.args, path, formula, &data.sha256))?;
+        store.begin(&RunFile::new(&self.args, path, formula, sha256).to_toml()?)?;
         Ok(Some(store))
     }
 }

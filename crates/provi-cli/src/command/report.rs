@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use provi_analysis::Fitted;
+use provi_analysis::fit_file::Kind;
+use provi_analysis::page::page;
+use provi_analysis::rows::LEVEL;
+use provi_analysis::store::{RUN, write_file};
 use provi_report::{Form, Plot};
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::output::page::page;
-use crate::output::store::{RUN, write_file};
-use crate::output::table::LEVEL;
-use crate::stored::Stored;
 
 const HELP: &str = "\
 The page is one file without scripts: what was fitted, the certificate in plain
@@ -47,13 +48,15 @@ fn plots() -> impl TypedValueParser<Value = Plot> {
 const PIXELS: f64 = 2.0;
 
 pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
-    let fit = Stored::read(&args.fit)?;
+    let fit = Fitted::load(&args.fit)?;
     let folder =
         if args.fit.is_dir() { args.fit.clone() } else { args.fit.parent().unwrap_or(&args.fit).to_owned() };
     let run = folder.join(RUN);
-    let command = match run.exists() {
-        true => format!("provi fit --config {}", run.display()),
-        false => format!("provi fit {} '{}'", fit.file.model.data, fit.file.model.formula),
+    let command = match (run.exists(), fit.file.model.kind) {
+        (true, _) => format!("provi fit --config {}", run.display()),
+        (false, Kind::Formula) => format!("provi fit {} '{}'", fit.file.model.data, fit.file.model.formula),
+        // What a program made, no command makes again.
+        (false, _) => String::new(),
     };
     let page = page(&fit.file, &fit.gaussian, LEVEL, &command)?;
     let (path, bytes) = match args.plot {

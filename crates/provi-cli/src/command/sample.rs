@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use provi::Seed;
+use provi::estimator::Evaluator;
+use provi_analysis::Fitted;
+use provi_analysis::fit_file::to_json;
+use provi_analysis::model::Data;
+use provi_analysis::sampled::Sampled;
+use provi_analysis::{store, zarr};
 use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::output::fit_file::to_json;
-use crate::output::{store, zarr};
-use crate::sampled::Sampled;
-use crate::stored::Stored;
 
 const HELP: &str = "\
 Draws of the fitted Gaussian need no data, and the certificate speaks of them.
@@ -84,12 +86,19 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     if let Some(path) = &args.out {
         store::check_free(path, args.force)?;
     }
-    let fit = Stored::read(&args.fit)?;
-    let model = args.data.as_deref().map(|data| fit.model(data, args.force)).transpose()?;
+    let fit = Fitted::load(&args.fit)?;
+    let model = match &args.data {
+        None => None,
+        Some(path) => {
+            let data = Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
+            Some(fit.model(&data, args.force)?)
+        }
+    };
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
-    let sampled = match &model {
-        Some(model) if args.psis => Sampled::resampled(q, model, count, seed, args.force)?,
-        model => Sampled::of_gaussian(q, &fit.file.names, model.as_ref(), count, seed)?,
+    let target = model.as_ref().map(|model| Evaluator::Parallel(&model.target));
+    let sampled = match target {
+        Some(target) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
+        target => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
     let text = match format {
         Format::Csv => csv(&sampled),
