@@ -2,6 +2,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args as Group, Parser, Subcommand};
+use provi::Method;
+use provi::auto::Choice;
+use provi_analysis::model::Model;
+use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions, StepOptions};
+
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
 use crate::command::explain::ExplainArgs;
@@ -12,13 +19,7 @@ use crate::command::report::ReportArgs;
 use crate::command::sample::SampleArgs;
 use crate::command::summary::SummaryArgs;
 use crate::command::verify::VerifyArgs;
-use crate::options::ModelOptions;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args as Group, Parser, Subcommand};
-use provi::auto::Choice;
-use provi::plan::Coordinates;
-use provi::{Audit, Method};
-use serde::{Deserialize, Serialize};
+use crate::failure::Result;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,7 +123,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_parser = planned())]
     pub(crate) method: Option<Method>,
     #[command(flatten)]
-    pub(crate) steps: StepArgs,
+    pub(crate) steps: StepOptions,
 }
 
 #[derive(Debug, Group)]
@@ -173,7 +174,7 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) model: ModelOptions,
     #[command(flatten)]
-    pub(crate) audit: AuditArgs,
+    pub(crate) audit: AuditOptions,
     /// How the answer is found [default: auto]
     #[arg(long, value_parser = methods())]
     pub(crate) method: Option<Choice>,
@@ -184,7 +185,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
     #[command(flatten)]
-    pub(crate) step: StepArgs,
+    pub(crate) step: StepOptions,
     /// What makes the draws repeatable [default: 0]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -224,6 +225,20 @@ impl FitArgs {
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
     }
+
+    /// What they say about the run.
+    pub(crate) fn run_options(&self) -> RunOptions {
+        RunOptions {
+            method: self.method,
+            distance: self.distance,
+            steps: self.steps,
+            step: self.step.clone(),
+            audit: self.audit.clone(),
+            seed: self.seed,
+            time_limit: self.time_limit,
+            contrasts: self.contrast.clone(),
+        }
+    }
 }
 
 const CERTIFY: &str = "\
@@ -260,7 +275,7 @@ pub(crate) struct CertifyArgs {
     #[command(flatten)]
     pub(crate) model: ModelOptions,
     #[command(flatten)]
-    pub(crate) audit: AuditArgs,
+    pub(crate) audit: AuditOptions,
     /// What makes the draws repeatable [default: one that is not the fit's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -270,43 +285,6 @@ pub(crate) struct CertifyArgs {
     /// Print the result as JSON, and nothing else, on standard output
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What is to be proved, and at which price.
-#[derive(Clone, Debug, Default, PartialEq, Group, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct AuditArgs {
-    /// Prove that no Gaussian is better by more than EPS nats; exit status 1 if that fails
-    #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) accuracy: Option<f64>,
-    #[arg(long, value_name = "D", allow_negative_numbers = true, help = format!(
-        "The probability that a sampled statement of the certificate fails [default: {:e}]",
-        Audit::default().failure_probability
-    ))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) failure_probability: Option<f64>,
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help = format!(
-        "The most draws the audit may spend [default: {}]",
-        Audit::default().draws
-    ))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) audit_draws: Option<u64>,
-}
-
-impl AuditArgs {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// What is said here, and otherwise there.
-    pub(crate) fn over(&self, other: Self) -> Self {
-        Self {
-            accuracy: self.accuracy.or(other.accuracy),
-            failure_probability: self.failure_probability.or(other.failure_probability),
-            audit_draws: self.audit_draws.or(other.audit_draws),
-        }
-    }
 }
 
 /// What is fitted to what.
@@ -320,28 +298,10 @@ pub(crate) struct ModelArgs {
     pub(crate) options: ModelOptions,
 }
 
-/// How planned steps are made.
-#[derive(Clone, Debug, Default, PartialEq, Group, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct StepArgs {
-    /// Draws per step [default: the plan's own]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) draws: Option<u32>,
-    /// Coordinates of the steps: original, curvature or laplace [default: the plan's own]
-    #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) coordinates: Option<Coordinates>,
-}
-
-impl StepArgs {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// What is said here, and otherwise there.
-    pub(crate) fn over(&self, other: Self) -> Self {
-        Self { draws: self.draws.or(other.draws), coordinates: self.coordinates.or(other.coordinates) }
+impl ModelArgs {
+    /// The model they speak of.
+    pub(crate) fn read(&self) -> Result<Model> {
+        Ok(Model::read(&self.data, &self.formula, &self.options)?)
     }
 }
 

@@ -4,10 +4,9 @@ use provi::certificate::{Certificate, Interval, Statement};
 use provi::estimator::Evaluator;
 use provi::expectation::Moments;
 use provi::{Audit, Gaussian, Provenance, Seed, Target};
-
-use crate::model::Model;
-use crate::output::fit_file::FitFile;
-use crate::output::number::bound;
+use provi_analysis::fit_file::FitFile;
+use provi_analysis::model::Model;
+use provi_analysis::words::number::bound;
 
 /// What rounding may do to a number that no draw touches, beside what [`Rounding`] measures.
 const RELATIVE: f64 = 1e-5;

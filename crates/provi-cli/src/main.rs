@@ -1,7 +1,7 @@
 //! The `provi` command: from a table to a Gaussian posterior, with what is proved about it.
 //!
 //! ```text
-//! args ──► model (table + formula → target) ──► command ──► output
+//! args ──► command ──► provi-analysis ──► output
 //! ```
 //! Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.
 #![forbid(unsafe_code)]
@@ -9,24 +9,15 @@
 mod args;
 mod claims;
 mod command;
-mod contrast;
 mod explain;
 mod failure;
-mod given;
 mod interrupt;
 mod log;
-mod memory;
-mod method;
-mod model;
-mod options;
 mod output;
 mod progress;
-mod run;
 mod run_file;
-mod sampled;
 mod sensitivity;
-mod stored;
-mod worth;
+mod watched;
 
 use std::process::ExitCode;
 

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use provi::fit::Snapshot;
+use provi_analysis::words::number::{bound, grouped};
 
 use crate::log::Log;
-use crate::output::number::{bound, grouped};
 
 /// Between two lines where there is no terminal.
 const EVERY: Duration = Duration::from_secs(5);

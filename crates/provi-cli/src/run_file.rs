@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use provi::auto::Choice;
+use provi_analysis::options::{AuditOptions, ModelOptions, StepOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{AuditArgs, FitArgs, StepArgs};
+use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
-use crate::options::ModelOptions;
 
 /// Everything that a fit depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,10 +35,10 @@ pub(crate) struct RunFile {
     pub(crate) time_limit: Option<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) contrast: Vec<String>,
-    #[serde(default, skip_serializing_if = "StepArgs::is_default")]
-    pub(crate) step: StepArgs,
-    #[serde(default, skip_serializing_if = "AuditArgs::is_default")]
-    pub(crate) audit: AuditArgs,
+    #[serde(default, skip_serializing_if = "StepOptions::is_default")]
+    pub(crate) step: StepOptions,
+    #[serde(default, skip_serializing_if = "AuditOptions::is_default")]
+    pub(crate) audit: AuditOptions,
     #[serde(default)]
     pub(crate) model: ModelOptions,
 }

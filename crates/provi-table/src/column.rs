@@ -45,7 +45,7 @@ pub(crate) enum Data {
     Numbers(Vec<f64>),
     /// 1, 0, or NaN where missing.
     Booleans(Vec<f64>),
-    /// Text by its place among the sorted levels.
+    /// Text by its place among the levels, sorted unless somebody gave them an order.
     Text { codes: Vec<Option<u32>>, levels: Vec<String>, dates: bool },
     /// Nothing, in that many rows.
     Nothing,

@@ -1,10 +1,10 @@
 //! Tables and model formulas: files to design, response and names.
 //!
 //! ```text
-//! bytes ──► Table ──┐
-//!                   ├──► ModelFrame ──► Recipe ──┐
-//! text ──► Formula ─┘    design, response, names ├──► NewRows    the same design, of other rows
-//!                                  another Table ┘
+//! bytes, columns ──► Table ──┐
+//!                            ├──► ModelFrame ──► Recipe ──┐
+//! text ──► Formula ──────────┘    design, response, names ├──► NewRows    the same design, of other rows
+//!                                           another Table ┘
 //! ```
 //!
 //! A [`Table`] holds typed columns and remembers the file's lines; a [`Formula`] is a parsed model,
@@ -32,6 +32,7 @@
 
 mod cells;
 mod column;
+mod columns;
 mod csv;
 mod date;
 mod describe;
@@ -45,6 +46,7 @@ mod sniff;
 mod table;
 
 pub use column::ColumnKind;
+pub use columns::Values;
 pub use describe::{ColumnSummary, Contents, TableSummary};
 pub use error::{Error, Format, Misplaced, Purpose, Result};
 pub use formula::{

@@ -1,24 +1,27 @@
 //! `provi certify`: what a fit is worth, found out by somebody who did not make it.
 
+use provi::estimator::Evaluator;
 use provi::{Audit, Certificate, Seed, Target};
+use provi_analysis::fit_file::{self, EstimatesRecord, FitFile, to_json};
+use provi_analysis::given::Given;
+use provi_analysis::model::{self, Data, Model};
+use provi_analysis::options::ModelOptions;
+use provi_analysis::rows::LEVEL;
+use provi_analysis::rows::coefficients;
+use provi_analysis::stored;
+use provi_analysis::words::condition;
+use provi_analysis::worth::Worth;
 use serde::Serialize;
 
 use super::Outcome;
 use crate::args::CertifyArgs;
 use crate::claims::{self, Claim, Verdict};
 use crate::failure::{Failure, Result};
-use crate::given::Given;
-use crate::model::{self, Data, Model};
-use crate::options::ModelOptions;
 use crate::output::columns::{Columns, Side};
-use crate::output::fit_file::{EstimatesRecord, FitFile, to_json};
-use crate::output::table::LEVEL;
-use crate::output::{certificate, estimates, json, style, summary, table};
-use crate::stored;
-use crate::worth::{self, Worth};
+use crate::output::{certificate, estimates, style, summary, table};
 
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
-    let audit = worth::audit(&args.audit)?;
+    let audit = args.audit.audit()?;
     let given = Given::read(&args.fit)?;
     let record = given.record.as_deref();
     let claimed = record.filter(|_| !args.force);
@@ -42,7 +45,7 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
         None => audit,
     };
     let seed = Seed(args.seed.unwrap_or_else(|| record.map_or(0, |r| r.seed).wrapping_add(1)));
-    let worth = Worth::measure(&model, &q, seed, &audit);
+    let worth = Worth::measure(Evaluator::Parallel(&model.target), &q, seed, &audit);
 
     let claims = record.map(|r| claims::compare(r, &model, &q, &worth.certificate)).unwrap_or_default();
     let reproduced = claims.iter().all(|claim| claim.verdict != Verdict::NotReproduced);
@@ -56,7 +59,7 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
             seed: seed.0,
             names: model.target.names(),
             certificate: &worth.certificate,
-            estimates: json::estimates(&worth.estimates),
+            estimates: fit_file::estimates(&worth.estimates),
             stored: record.and_then(|r| r.certificate.as_ref()),
             reproduced: (!claims.is_empty()).then_some(reproduced),
             not_reproduced: failed(&claims),
@@ -68,9 +71,9 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
             "fit    {}\n{}\n{}\n{}\n{}",
             origin(&given),
             summary::model(&model),
-            table::posterior(&table::coefficients(&q, &worth.certificate)?, LEVEL)?,
-            certificate::describe(&worth.certificate, summary::condition(&json::model(&model)).as_deref()),
-            estimates::describe(&json::estimates(&worth.estimates))
+            table::posterior(&coefficients(&q, &worth.certificate)?, LEVEL)?,
+            certificate::describe(&worth.certificate, condition(&fit_file::model(&model)).as_deref()),
+            estimates::describe(&fit_file::estimates(&worth.estimates))
         );
         if !claims.is_empty() {
             text.push_str(&format!("\n{}", comparison(&claims, seed)));
@@ -100,7 +103,10 @@ fn refuse_another_model(record: &FitFile, model: &Model) -> Result<()> {
         return Err(Failure::OtherModel { what: "formula".to_owned(), stored, given });
     }
     match record.model.options.difference(&model.options) {
-        Some((what, stored, given)) => Err(Failure::OtherModel { what, stored, given }),
+        Some((key, stored, given)) => {
+            let what = format!("--{key}");
+            Err(Failure::OtherModel { what, stored, given })
+        }
         None => Ok(()),
     }
 }

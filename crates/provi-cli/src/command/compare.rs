@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use clap::Args;
 use provi::certificate::Interval;
 use provi::evidence::{LogBayesFactor, Strength, Verdict};
+use provi_analysis::fit_file::{FitFile, to_json};
+use provi_analysis::stored::Stored;
+use provi_analysis::words::condition;
+use provi_analysis::words::number::{decimals, outward_pair};
 use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
-use crate::output::fit_file::{FitFile, to_json};
-use crate::output::number::{decimals, outward_pair};
+use crate::output::style;
 use crate::output::wrap::wrapped;
-use crate::output::{style, summary};
-use crate::stored::Stored;
 
 const HELP: &str = "\
 Each fit's certificate has the log evidence between two bounds. The model with
@@ -107,7 +108,7 @@ fn notes(entries: &[Entry]) -> Vec<String> {
         (found.len() > 1).then(|| found.join(", "))
     };
     let mut notes = Vec::new();
-    let scales = |file: &FitFile| summary::condition(&file.model).unwrap_or("unconditional".to_owned());
+    let scales = |file: &FitFile| condition(&file.model).unwrap_or("unconditional".to_owned());
     if let Some(found) = differs(&scales) {
         notes.push(format!(
             "the scales differ ({found}): each evidence is conditional on its own, and a maximised scale flatters its model"

@@ -1,17 +1,17 @@
 //! `provi constants`.
 
 use provi::{Curvature, Target};
+use provi_analysis::model::Model;
+use provi_analysis::words::number::{grouped, plain};
 
 use super::Outcome;
 use crate::args::ConstantsArgs;
 use crate::failure::Result;
-use crate::model::Model;
 use crate::output::columns::{Columns, Side};
-use crate::output::number::{grouped, plain};
 use crate::output::{style, summary};
 
 pub(crate) fn execute(args: &ConstantsArgs) -> Result<Outcome> {
-    let model = Model::read(&args.model)?;
+    let model = args.model.read()?;
     let mut text = summary::model(&model);
     let Some(given) = model.target.curvature()? else {
         text.push_str("\nthe target states no curvature\n");

@@ -1,31 +1,36 @@
 //! `provi fit`.
 
-use provi::auto::Choice;
 use provi::checkpoint::Checkpoint;
 use provi::checks::Checks;
-use provi::{Auto, Seed, Target};
+use provi::estimator::Evaluator;
+use provi::{Seed, Target};
+use provi_analysis::contrast::Contrast;
+use provi_analysis::fit_file::{FitFile, LARGEST_COVARIANCE, fit_file};
+use provi_analysis::memory;
+use provi_analysis::model::{self, Data, Model};
+use provi_analysis::rows::LEVEL;
+use provi_analysis::run::{Aim, Way};
+use provi_analysis::sampled::Sampled;
+use provi_analysis::sensitivity::sensitivity;
+use provi_analysis::store::Store;
+use provi_analysis::zarr;
 
 use super::Outcome;
 use crate::args::FitArgs;
-use crate::contrast::Contrast;
 use crate::failure::{Failure, Result};
-use crate::model::{self, Data, Model};
+use crate::output::certificate;
 use crate::output::describe::describe;
-use crate::output::fit_file::{FitFile, LARGEST_COVARIANCE};
-use crate::output::store::Store;
-use crate::output::table::LEVEL;
-use crate::output::{certificate, json, zarr};
-use crate::run::{self, Aim, Run, Way};
 use crate::run_file::RunFile;
-use crate::sampled::Sampled;
-use crate::{memory, method, sensitivity, worth};
+use crate::sensitivity;
+use crate::watched::{self, Run};
 
 pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let job = Job::new(args)?;
     let args = &job.args;
-    let limit = run::time_limit(args.time_limit)?;
-    let audit = worth::audit(&args.audit)?;
-    let choice = method::choose(args)?;
+    let options = args.run_options();
+    let limit = options.limit()?;
+    options.audit.audit()?;
+    let choice = options.choice()?;
     // Before anything uses threads: the model's own scales may be a long search.
     if let Some(threads) = args.threads {
         start_threads(threads)?;
@@ -36,31 +41,26 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         return Err(Failure::NoFolder { dim: model.dim() });
     }
     let contrasts = Contrast::read(&args.contrast, &model.target.names())?;
-    let aim = args.distance.map_or(Aim::Practice(args.steps), Aim::Distance);
-    let need = memory::forecast(&model, choice, run::draws(&args.step, aim.draws()), true)?;
+    let aim = Aim::of(&options);
+    let need = memory::forecast(&model.target, choice, options.step.draws_or(aim.draws()), true)?;
     // A folder that cannot take the answer is found before the work, not after.
     let store = job.store(&data)?;
-    let way = match choice {
-        Choice::Auto => Way::Auto(Auto { accuracy: args.audit.accuracy, audit, ..Auto::default() }),
-        Choice::Planned(method) => {
-            Way::Planned(Box::new(aim.plan(&model, &run::planner(method, &args.step))?))
-        }
-    };
+    let way = Way::of(&options, &model.target)?;
     if !args.quiet {
         eprintln!("memory {need}");
     }
     let seed = Seed(args.seed());
-    let how = Run { seed, audit, limit, quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
-    let answer = run::run(&way, &model, how)?;
+    let how = Run { seed, limit, quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
+    let answer = watched::run(&way, &model, how)?;
 
     let (q, worth) = (&answer.fit.gaussian, &answer.worth);
-    let mut file = json::fit_file(&model, way.plan(), &answer)?;
+    let mut file = fit_file(&model, way.plan(), &answer)?;
     for contrast in contrasts {
         file.contrasts.push(contrast.measure(q, &worth.certificate, worth.moment_bounds.as_ref())?);
     }
     if let Some(store) = &store {
         file.checks = Checks::new(&model.target, q, seed).ok();
-        let sampled = Sampled::of_fit(q, &model, seed)?;
+        let sampled = Sampled::of_fit(q, Evaluator::Parallel(&model.target), seed)?;
         store.save_draws(&zarr::files(&sampled, &file, q)?)?;
         let path = store.save(&file, &answer.fit)?;
         if !answer.fit.stopped_early {
@@ -75,7 +75,8 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     } else {
         let mut text = describe(&file, q, LEVEL, false)?;
         if args.prior_sensitivity {
-            text.push_str(&format!("\n{}", sensitivity::describe(&data, formula, &model, &file, q)?));
+            let found = sensitivity(&data, formula, &model, &file, q)?;
+            text.push_str(&format!("\n{}", sensitivity::describe(&found, &q.standard_deviations())));
         }
         if let Some(store) = &store {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
@@ -149,7 +150,7 @@ impl Job {
             return Ok(None);
         };
         let store = Store::open(dir, self.args.force)?;
-        store.begin(&RunFile::new(&self.args, path, formula, &data.sha256))?;
+        store.begin(&RunFile::new(&self.args, path, formula, &data.sha256).to_toml()?)?;
         Ok(Some(store))
     }
 }

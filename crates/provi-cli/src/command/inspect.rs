@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args as Group;
+use provi_analysis::fit_file::to_json;
+use provi_analysis::model::{self, Data};
+use provi_analysis::words::number::{grouped, plain};
 use provi_table::{
     ColumnKind, ColumnSummary, Contents, Formula, FrameOptions, Missing, ModelFrame, Table, TableSummary,
 };
@@ -10,10 +13,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::model::{self, Data};
 use crate::output::columns::{Columns, Side};
-use crate::output::fit_file::to_json;
-use crate::output::number::{grouped, plain};
 use crate::output::style;
 use crate::output::wrap::wrapped;
 

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as Group, Command, CommandFactory};
 use clap_mangen::Man;
+use provi_analysis::Error;
+use provi_analysis::store::write_file;
 
 use super::Outcome;
 use crate::args::Args;
-use crate::failure::{Failure, Result};
-use crate::output::store::write_file;
+use crate::failure::Result;
 
 const HELP: &str = "\
 Examples:
@@ -30,8 +31,7 @@ pub(crate) fn execute(args: &ManArgs) -> Result<Outcome> {
     let Some(dir) = &args.out else {
         return Ok(Outcome::said(page(command, "provi", Path::new("provi.1"))?));
     };
-    std::fs::create_dir_all(dir)
-        .map_err(|error| Failure::Write { path: dir.clone(), reason: error.to_string() })?;
+    std::fs::create_dir_all(dir).map_err(|error| Error::write(dir, &error))?;
     let mut written = 0;
     for command in std::iter::once(&command).chain(command.get_subcommands()) {
         let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
@@ -44,9 +44,6 @@ pub(crate) fn execute(args: &ManArgs) -> Result<Outcome> {
 
 fn page(command: Command, name: &str, path: &Path) -> Result<String> {
     let mut bytes = Vec::new();
-    Man::new(command)
-        .title(name)
-        .render(&mut bytes)
-        .map_err(|error| Failure::Write { path: path.to_owned(), reason: error.to_string() })?;
+    Man::new(command).title(name).render(&mut bytes).map_err(|error| Error::write(path, &error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -4,21 +4,22 @@ use provi::auto::Choice;
 use provi::plan::Needed;
 use provi::scalar::Positive;
 use provi::{Error, Plan};
+use provi_analysis::memory;
+use provi_analysis::options::default_plan;
+use provi_analysis::words::method;
+use provi_analysis::words::number::{grouped, plain};
 
 use super::Outcome;
 use crate::args::PlanArgs;
-use crate::failure::{Failure, Result};
-use crate::model::Model;
+use crate::failure::Result;
 use crate::output::columns::{Columns, Side};
-use crate::output::number::{grouped, plain};
 use crate::output::{style, summary};
-use crate::{memory, method, run};
 
 pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
-    let model = Model::read(&args.model)?;
-    let method = args.method.unwrap_or_else(|| method::default_plan(true));
-    let planner = run::planner(method, &args.steps);
-    let need = memory::forecast(&model, Choice::Planned(method), run::draws(&args.steps, 1), false)?;
+    let model = args.model.read()?;
+    let planned = args.method.unwrap_or_else(|| default_plan(true));
+    let planner = args.steps.planner(planned);
+    let need = memory::forecast(&model.target, Choice::Planned(planned), args.steps.draws_or(1), false)?;
     let mut text = format!("{}memory {need}\n", summary::model(&model));
     match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
@@ -28,7 +29,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
                 // Another method may reach what this one cannot: say so before giving up.
                 Err(error @ Error::OutOfReach { .. }) => {
                     eprintln!("{}", comparison(&compared));
-                    return Err(Failure::Library(error));
+                    return Err(error.into());
                 }
                 other => other?,
             };
@@ -49,7 +50,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
 fn details(plan: &Plan) -> String {
     let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
     let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
-    row("method", summary::method(&plan.method.to_string(), plan.draws));
+    row("method", method(&plan.method.to_string(), plan.draws));
     row("coordinates", summary::coordinates(plan.coordinates()));
     row("steps", grouped(plan.steps));
     row("schedule", plan.schedule.to_string());

@@ -6,19 +6,21 @@ use clap::Args as Group;
 use provi::predict::{Prediction, Rows, predict, responses};
 use provi::target::Family;
 use provi::{Matrix, Seed};
+use provi_analysis::Error;
+use provi_analysis::fit_file::{FitFile, to_json};
+use provi_analysis::given::Given;
+use provi_analysis::model::{self, Data};
+use provi_analysis::options::{FamilyName, MissingName};
+use provi_analysis::words::condition;
+use provi_analysis::words::number::{bound, grouped, plain};
 use provi_table::{Missing, NewLevels, NewRows};
 use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::given::Given;
-use crate::model::{self, Data};
-use crate::options::{FamilyName, MissingName};
 use crate::output::columns::{Columns, Side};
-use crate::output::fit_file::{FitFile, to_json};
-use crate::output::number::{bound, grouped, plain};
+use crate::output::style;
 use crate::output::wrap::wrapped;
-use crate::output::{style, summary};
 
 const HELP: &str = "\
 For each row of NEW: the mean response under the posterior (a probability, a
@@ -89,8 +91,8 @@ struct Report {
 
 pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     let given = Given::read(&args.fit)?;
-    let record = given.record.as_deref().ok_or(Failure::NoRecipe)?;
-    let recipe = record.model.recipe.as_ref().ok_or(Failure::NoRecipe)?;
+    let record = given.record.as_deref().ok_or(Error::NoRecipe)?;
+    let recipe = record.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
     let q = given.gaussian(&record.names)?;
     let refuse = |error| Failure::table(error, &record.model.formula);
     let data = Data::read(&args.new).map_err(refuse)?;
@@ -155,16 +157,14 @@ fn extra_variance(record: &FitFile, new: &NewRows) -> Option<Vec<f64>> {
 }
 
 fn family(record: &FitFile) -> Result<Family> {
-    use clap::ValueEnum;
     let name = &record.model.family;
-    let unknown = || Failure::UnknownModel { what: "family", found: name.clone() };
-    Ok(match FamilyName::from_str(name, false).map_err(|_| unknown())? {
-        FamilyName::Gaussian => Family::Gaussian { noise_sd: record.model.noise_sd.ok_or_else(unknown)? },
-        FamilyName::Bernoulli => Family::Bernoulli,
-        FamilyName::Probit => Family::Probit,
-        FamilyName::Binomial => Family::Binomial,
-        FamilyName::Poisson => Family::Poisson,
-    })
+    let unknown = || Error::UnknownModel { what: "family", found: name.clone() };
+    let family: FamilyName = name.parse().map_err(|_| unknown())?;
+    let noise_sd = match family {
+        FamilyName::Gaussian => record.model.noise_sd.ok_or_else(unknown)?,
+        _ => 1.0,
+    };
+    Ok(family.family(noise_sd))
 }
 
 fn csv(predictions: &[Prediction], lines: &[usize]) -> String {
@@ -243,7 +243,7 @@ fn table_of(
         ("probability", Some((tv, confidence))) => {
             let chance =
                 if confidence < 1.0 { format!(", with probability {confidence}") } else { String::new() };
-            let condition = summary::condition(&record.model).map_or(String::new(), |c| format!(", {c}"));
+            let condition = condition(&record.model).map_or(String::new(), |c| format!(", {c}"));
             format!(
                 "certified: the posterior's own probabilities differ from these, before rounding, by at most \
                  {}{chance}{condition}",

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use provi_analysis::page::page;
+use provi_analysis::rows::LEVEL;
+use provi_analysis::store::{RUN, write_file};
+use provi_analysis::stored::Stored;
 use provi_report::{Form, Plot};
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::output::page::page;
-use crate::output::store::{RUN, write_file};
-use crate::output::table::LEVEL;
-use crate::stored::Stored;
 
 const HELP: &str = "\
 The page is one file without scripts: what was fitted, the certificate in plain

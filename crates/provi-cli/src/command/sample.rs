@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use provi::Seed;
+use provi::estimator::Evaluator;
+use provi_analysis::fit_file::to_json;
+use provi_analysis::sampled::Sampled;
+use provi_analysis::stored::Stored;
+use provi_analysis::{store, zarr};
 use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::output::fit_file::to_json;
-use crate::output::{store, zarr};
-use crate::sampled::Sampled;
-use crate::stored::Stored;
 
 const HELP: &str = "\
 Draws of the fitted Gaussian need no data, and the certificate speaks of them.
@@ -87,9 +88,10 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     let fit = Stored::read(&args.fit)?;
     let model = args.data.as_deref().map(|data| fit.model(data, args.force)).transpose()?;
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
-    let sampled = match &model {
-        Some(model) if args.psis => Sampled::resampled(q, model, count, seed, args.force)?,
-        model => Sampled::of_gaussian(q, &fit.file.names, model.as_ref(), count, seed)?,
+    let target = model.as_ref().map(|model| Evaluator::Parallel(&model.target));
+    let sampled = match target {
+        Some(target) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
+        target => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
     let text = match format {
         Format::Csv => csv(&sampled),

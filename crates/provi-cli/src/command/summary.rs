@@ -6,16 +6,16 @@ use clap::Args;
 use provi::functional::Functional;
 use provi::scalar::Probability;
 use provi::{Certificate, Gaussian};
+use provi_analysis::contrast::Contrast;
+use provi_analysis::fit_file::{ContrastRecord, EstimatesRecord, FitFile, ModelRecord, to_json};
+use provi_analysis::rows::{self, LEVEL};
+use provi_analysis::stored::Stored;
 use serde::Serialize;
 
 use super::Outcome;
-use crate::contrast::Contrast;
 use crate::failure::{Failure, Result};
 use crate::output::describe::describe;
-use crate::output::fit_file::{ContrastRecord, EstimatesRecord, FitFile, ModelRecord, to_json};
 use crate::output::forest;
-use crate::output::table::{self, LEVEL};
-use crate::stored::Stored;
 
 const HELP: &str = "\
 Nothing is fitted, and no data are needed. `mean ±` and `sd ±` are what mean and
@@ -68,9 +68,9 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     let text = if args.json {
         to_json(&Report::new(&file, &q, &certificate, level)?)
     } else if args.plot {
-        let mut rows = table::coefficients(&q, &certificate)?;
-        rows.extend(crate::contrast::rows(&file));
-        forest::plot(&rows, level)?
+        let mut shown = rows::coefficients(&q, &certificate)?;
+        shown.extend(rows::contrasts(&file));
+        forest::plot(&shown, level)?
     } else {
         describe(&file, &q, level, args.groups)?
     };
@@ -109,13 +109,13 @@ impl<'a> Report<'a> {
             Ok(RowRecord { name, functional, interval, digits })
         };
         let contrast = |c: &ContrastRecord| (c.expression.clone(), c.functional.clone());
-        let all = |rows: Vec<table::Row>| rows.into_iter().map(record).collect::<Result<Vec<_>>>();
+        let all = |all: Vec<rows::Row>| all.into_iter().map(record).collect::<Result<Vec<_>>>();
         Ok(Self {
             schema: "provi-summary/1",
             provi: &file.provi,
             model: &file.model,
             level,
-            coefficients: all(table::coefficients(q, certificate)?)?,
+            coefficients: all(rows::coefficients(q, certificate)?)?,
             contrasts: all(file.contrasts.iter().map(contrast).collect())?,
             certificate,
             estimates: file.estimates.as_ref(),

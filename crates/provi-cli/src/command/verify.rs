@@ -8,11 +8,12 @@ use std::time::Duration;
 use clap::Args as Group;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
+use provi_analysis::Error;
 use provi_verify::outcome::Verdict;
 use provi_verify::{ENTRIES, Entry, Finding, Trial, find, page};
 
 use super::Outcome;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output::columns::{Columns, Side};
 use crate::output::style;
 
@@ -185,5 +186,5 @@ fn write(dir: &Path, name: &str, text: &str) -> Result<()> {
     let path = dir.join(name);
     fs::create_dir_all(dir)
         .and_then(|()| fs::write(&path, text))
-        .map_err(|error| Failure::Write { path, reason: error.to_string() })
+        .map_err(|error| Error::write(&path, &error).into())
 }

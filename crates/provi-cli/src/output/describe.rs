@@ -1,11 +1,12 @@
 //! A fit on the screen, the same after `provi fit` and out of its file.
 
 use provi::Gaussian;
+use provi_analysis::fit_file::FitFile;
+use provi_analysis::rows;
+use provi_analysis::words::condition;
+use provi_analysis::words::number::grouped;
 
-use super::fit_file::FitFile;
-use super::number::grouped;
 use super::{certificate, estimates, summary, table};
-use crate::contrast;
 use crate::failure::Result;
 
 /// Model, posterior, contrasts, run, certificate and estimates; a file of before certificates has fewer. Effects of
@@ -13,23 +14,23 @@ use crate::failure::Result;
 pub(crate) fn describe(file: &FitFile, q: &Gaussian, level: f64, groups: bool) -> Result<String> {
     let mut parts = vec![summary::recorded_model(&file.model, file.names.len())];
     if let Some(certificate) = &file.certificate {
-        let mut rows = table::coefficients(q, certificate)?;
+        let mut shown = rows::coefficients(q, certificate)?;
         let hidden = match (file.model.population, groups) {
             (0, _) | (_, true) => 0,
-            (population, false) => rows.len().saturating_sub(population),
+            (population, false) => shown.len().saturating_sub(population),
         };
-        rows.truncate(rows.len() - hidden);
-        parts.push(table::posterior(&rows, level)?);
+        shown.truncate(shown.len() - hidden);
+        parts.push(table::posterior(&shown, level)?);
         if hidden > 0 {
             parts.push(format!(
                 "{} effects of groups; `provi summary DIR --groups` shows them\n",
                 grouped(hidden as u64)
             ));
         }
-        parts.push(table::contrasts(&contrast::rows(file), level)?);
+        parts.push(table::contrasts(&rows::contrasts(file), level)?);
     }
     parts.push(summary::run(file));
-    let condition = summary::condition(&file.model);
+    let condition = condition(&file.model);
     parts.extend(file.certificate.as_ref().map(|c| certificate::describe(c, condition.as_deref())));
     parts.extend(file.estimates.as_ref().map(estimates::describe));
     parts.retain(|part| !part.is_empty());

@@ -1,7 +1,8 @@
 //! The estimates in words, kept apart from what is proved.
 
-use super::fit_file::EstimatesRecord;
-use super::number::{decimals, grouped, plain};
+use provi_analysis::fit_file::EstimatesRecord;
+use provi_analysis::words::number::{decimals, grouped, plain};
+
 use super::wrap::wrapped;
 
 pub(crate) fn describe(e: &EstimatesRecord) -> String {

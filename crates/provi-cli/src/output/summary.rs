@@ -3,16 +3,16 @@
 use provi::Plan;
 use provi::auto::Choice;
 use provi::plan::{Coordinates, Promise};
+use provi_analysis::fit_file::{self, BoundRecord, FitFile, ModelRecord};
+use provi_analysis::model::Model;
+use provi_analysis::words::number::{above, grouped};
+use provi_analysis::words::{counted, describe_scale, method};
 
-use super::fit_file::{BoundRecord, FitFile, ModelRecord};
-use super::json;
-use super::number::{above, grouped, plain};
 use super::wrap::wrapped;
-use crate::model::{Model, Origin, Scale};
 
 /// Family, formula, rows and prior.
 pub(crate) fn model(model: &Model) -> String {
-    recorded_model(&json::model(model), model.dim())
+    recorded_model(&fit_file::model(model), model.dim())
 }
 
 /// The same from a file.
@@ -68,35 +68,6 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
     text
 }
 
-/// A scale, and who said it.
-pub(crate) fn describe_scale(scale: &Scale) -> String {
-    let what = match scale.is_noise() {
-        true => format!("noise sd {}", plain(scale.sd)),
-        false => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
-    };
-    match (scale.origin, scale.vanishing) {
-        (Origin::Given, _) => format!("{what}, fixed"),
-        (Origin::Maximised, false) => format!("{what}, which maximises the ELBO"),
-        (Origin::Maximised, true) => {
-            format!("{what}, on its way to 0 as the ELBO grows: these groups do not differ visibly")
-        }
-    }
-}
-
-/// The scales in one line, for statements that are conditional on them.
-pub(crate) fn condition(model: &ModelRecord) -> Option<String> {
-    let one = |scale: &Scale| {
-        let name = if scale.is_noise() { "noise" } else { &scale.name };
-        let how = match scale.origin {
-            Origin::Given => "fixed",
-            Origin::Maximised => "maximised",
-        };
-        format!("{name} sd = {} ({how})", plain(scale.sd))
-    };
-    let all: Vec<String> = model.scales.iter().map(one).collect();
-    (!all.is_empty()).then(|| format!("conditional on {}", all.join(", ")))
-}
-
 fn family(name: &str) -> String {
     match name {
         "bernoulli" => "bernoulli (logistic regression)".to_owned(),
@@ -124,14 +95,6 @@ pub(crate) fn announcement(model: &Model, plan: Option<&Plan>) -> String {
             let method = method(&plan.method.to_string(), plan.draws);
             format!("fitting {what} by {method}: {}", counted(plan.steps, "step"))
         }
-    }
-}
-
-/// The method with its draws.
-pub(crate) fn method(method: &str, draws: usize) -> String {
-    match draws {
-        0 => format!("{method}, no draws"),
-        draws => format!("{method}, {} a step", counted(draws as u64, "draw")),
     }
 }
 
@@ -168,7 +131,7 @@ pub(crate) fn run(fit: &FitFile) -> String {
 
 /// What holds before any draw, or why nothing does.
 pub(crate) fn promise(promise: &Promise) -> String {
-    bound(&json::bound(promise, None))
+    bound(&fit_file::bound(promise, None))
 }
 
 /// The same from a file.
@@ -188,8 +151,4 @@ fn bound(bound: &BoundRecord) -> String {
             wrapped("bound  ", 7, &format!("none in advance: {reason}"))
         }
     }
-}
-
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }

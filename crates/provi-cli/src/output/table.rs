@@ -1,30 +1,15 @@
 //! The posterior table, and that of contrasts.
 
 use provi::certificate::Statement;
-use provi::functional::Functional;
-use provi::{Certificate, Gaussian};
+use provi_analysis::rows::Row;
+use provi_analysis::words::number::{bound, decimals, probability};
 
 use super::columns::{Columns, Side};
-use super::number::{bound, decimals, probability};
 use super::style;
 use crate::failure::Result;
 
-/// The interval's probability where none is given.
-pub(crate) const LEVEL: f64 = 0.95;
-
 /// Rows shown before the rest is left to fit.json.
 const MOST_ROWS: usize = 100;
-
-/// A name and what is known about what it names.
-pub(crate) type Row = (String, Functional);
-
-/// Every coefficient, with its errors from the certificate.
-pub(crate) fn coefficients(q: &Gaussian, certificate: &Certificate) -> Result<Vec<Row>> {
-    let row = |(i, moment): (usize, &provi::certificate::MomentStatement)| {
-        Ok((moment.name.clone(), Functional::coordinate(q, i, certificate)?))
-    };
-    certificate.moments.iter().enumerate().map(row).collect()
-}
 
 /// Name, mean and sd, each with what it is proved to be off by at most; the central interval; the probability of being
 /// positive with its error; and how many digits of mean and sd are proved.

@@ -114,7 +114,7 @@ impl View<'_> {
         }
     }
 
-    /// The levels that a column has in these rows: numbers in their order, text in the order of its bytes.
+    /// The levels that a column has in these rows: numbers in their order, text in that of its column.
     pub(crate) fn levels(&self, column: &str) -> Result<Vec<String>> {
         let place = self.table.place(column)?;
         match &self.table.column(place).data {

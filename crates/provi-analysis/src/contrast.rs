@@ -1,0 +1,55 @@
+//! Contrasts: linear expressions in the coefficients' names, such as `0.5*a - b`.
+
+mod parse;
+
+pub use parse::BadContrast;
+
+use parse::parse;
+
+use provi::functional::{Functional, MomentBounds};
+use provi::{Certificate, Gaussian};
+
+use crate::error::{Error, Result};
+use crate::fit_file::{ContrastRecord, LARGEST_METRIC};
+
+/// What was asked for, understood before the work begins.
+#[derive(Debug)]
+pub struct Contrast {
+    expression: String,
+    weights: Vec<f64>,
+}
+
+impl Contrast {
+    /// Every expression, in terms of these names.
+    pub fn read(expressions: &[String], names: &[String]) -> Result<Vec<Self>> {
+        let read = |text: &String| {
+            let weights = parse(text, names)
+                .map_err(|error| Error::Contrast { error: Box::new(error), text: text.clone() })?;
+            Ok(Self { expression: text.trim().to_owned(), weights })
+        };
+        expressions.iter().map(read).collect()
+    }
+
+    /// What is known about it, the error as far as it is bounded.
+    pub fn measure(
+        self,
+        q: &Gaussian,
+        certificate: &Certificate,
+        bounds: Option<&MomentBounds>,
+    ) -> Result<ContrastRecord> {
+        let unknown;
+        let bounds = match bounds {
+            Some(bounds) => bounds,
+            None => {
+                let reason = format!(
+                    "the fit keeps no metric (it does for up to {LARGEST_METRIC} coefficients); name the contrast in `provi fit`"
+                );
+                unknown = MomentBounds { global: None, local: None, confidence: 1.0, reason };
+                &unknown
+            }
+        };
+        let errors = bounds.functional(q, &self.weights)?;
+        let functional = Functional::new(q, &self.weights, errors, certificate)?;
+        Ok(ContrastRecord { expression: self.expression, weights: self.weights, functional })
+    }
+}

@@ -1,0 +1,296 @@
+//! The schema of fit.json. Keys are added, never renamed.
+
+mod record;
+
+pub(crate) use record::factor_bytes;
+pub use record::{bound, estimates, fit_file, model};
+
+use std::io::{self, Write};
+
+use provi::checks::Checks;
+use provi::functional::{Functional, MomentBounds};
+use provi::plan::Norm;
+use provi_table::{Dropped, Recipe};
+use serde::{Deserialize, Serialize};
+use serde_json::Serializer;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use sha2::{Digest, Sha256};
+
+use crate::model::Scale;
+use crate::options::ModelOptions;
+
+/// The schema's name.
+pub const SCHEMA: &str = "provi-fit/1";
+
+/// Above this many coefficients the covariance gives way to a file with its factor.
+pub const LARGEST_COVARIANCE: usize = 1000;
+
+/// Above this many, what bounds a contrast's error is not kept: d(d+1) numbers.
+pub const LARGEST_METRIC: usize = 200;
+
+/// A fit as it is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitFile {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The version of provi that wrote it.
+    pub provi: String,
+    /// What was fitted to what.
+    pub model: ModelRecord,
+    /// The coefficients.
+    pub names: Vec<String>,
+    /// m, on the user's scale.
+    pub mean: Vec<f64>,
+    /// CCᵀ, row by row; null above [`LARGEST_COVARIANCE`] coefficients.
+    pub covariance: Option<Vec<Vec<f64>>>,
+    /// Then: a file beside this one with C, lower triangular, packed row by row, little-endian doubles.
+    pub factor_file: Option<String>,
+    /// And the SHA-256 of that file.
+    pub factor_sha256: Option<String>,
+    /// −ELBO in nats, with every constant of prior and likelihood.
+    pub neg_elbo: f64,
+    /// A bound of its error if exact, a standard error if not.
+    pub neg_elbo_error: f64,
+    /// By quadrature or closed form, rather than from draws.
+    pub neg_elbo_exact: bool,
+    /// The way to the answer.
+    pub method: String,
+    /// Those of the steps.
+    pub coordinates: String,
+    /// Steps made.
+    pub steps: u64,
+    /// Fewer than planned?
+    pub stopped_early: bool,
+    /// None for exact steps.
+    pub draws_per_step: usize,
+    /// Of the target.
+    pub gradient_evaluations: u64,
+    /// What makes the draws repeatable.
+    pub seed: u64,
+    /// The run took.
+    pub seconds: f64,
+    /// What was promised before the first step.
+    pub plan_bound: BoundRecord,
+    /// How it went.
+    pub trace: Vec<TracePoint>,
+    /// What is proved about the answer; none in files of before there were any.
+    #[serde(default)]
+    pub certificate: Option<provi::Certificate>,
+    /// What is not proved, but measured.
+    #[serde(default)]
+    pub estimates: Option<EstimatesRecord>,
+    /// What bounds the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
+    #[serde(default)]
+    pub moment_bounds: Option<MomentBounds>,
+    /// The model held against its data.
+    #[serde(default)]
+    pub checks: Option<Checks>,
+    /// The contrasts that were asked for.
+    #[serde(default)]
+    pub contrasts: Vec<ContrastRecord>,
+}
+
+/// A linear combination of the coefficients, and what is known about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContrastRecord {
+    /// As it was written.
+    pub expression: String,
+    /// v, in the order of the coefficients.
+    pub weights: Vec<f64>,
+    /// Its value, its errors and its sign.
+    #[serde(flatten)]
+    pub functional: Functional,
+}
+
+/// What was fitted to what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelRecord {
+    /// The library's name of it.
+    pub family: String,
+    /// Was it read off the response?
+    #[serde(default)]
+    pub family_chosen: bool,
+    /// Canonical, with `.` written out.
+    pub formula: String,
+    /// Of a response of text: the level that counts as 1.
+    #[serde(default)]
+    pub success: Option<String>,
+    /// The file's name as it was given.
+    #[serde(default)]
+    pub data: String,
+    /// SHA-256 of the data file's bytes.
+    pub data_sha256: String,
+    /// Rows in use.
+    pub rows: usize,
+    /// Rows left out.
+    #[serde(default)]
+    pub dropped: Dropped,
+    /// What would trouble a fit, in words.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Population coefficients; those of the groups follow.
+    #[serde(default)]
+    pub population: usize,
+    /// The population's prior in words.
+    #[serde(default)]
+    pub prior: Vec<String>,
+    /// The mean of each coefficient's prior.
+    #[serde(default)]
+    pub prior_mean: Vec<f64>,
+    /// The sd of each.
+    #[serde(default)]
+    pub prior_sd: Vec<f64>,
+    /// The population's prior covariance, if it came from a file.
+    #[serde(default)]
+    pub prior_covariance: Option<Vec<Vec<f64>>>,
+    /// σ of the gaussian family.
+    pub noise_sd: Option<f64>,
+    /// What the posterior is conditional on.
+    #[serde(default)]
+    pub scales: Vec<Scale>,
+    /// Options that make this model again, every scale at its value.
+    #[serde(default)]
+    pub options: ModelOptions,
+    /// How the design is made of a table.
+    #[serde(default)]
+    pub recipe: Option<Recipe>,
+}
+
+/// Estimates, not bounds; null where infinite, or where there are none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EstimatesRecord {
+    /// KL(q‖p), nats.
+    pub kl: Option<f64>,
+    /// Of the KL.
+    pub kl_standard_error: Option<f64>,
+    /// log p(x).
+    pub log_evidence: Option<f64>,
+    /// Of the log evidence.
+    pub standard_error: Option<f64>,
+    /// −f(q).
+    pub elbo: Option<f64>,
+    /// Of the ELBO.
+    pub elbo_standard_error: Option<f64>,
+    /// k̂ of the importance weights.
+    pub pareto_k: Option<f64>,
+    /// What k̂ says about the others, in words.
+    pub reliability: Option<String>,
+    /// Behind all of them.
+    pub draws: usize,
+    /// Why there are none.
+    pub reason: Option<String>,
+}
+
+/// The bound known before the first draw, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoundRecord {
+    /// The bound.
+    pub value: Option<f64>,
+    /// Ledger key of the statement.
+    pub key: Option<String>,
+    /// What is bounded.
+    pub norm: Option<Norm>,
+    /// What it is made of.
+    pub constants: Option<ConstantsRecord>,
+    /// Where the weakest constant came from.
+    pub provenance: Option<provi::Provenance>,
+    /// Why there is none.
+    pub reason: Option<String>,
+}
+
+/// The constants of the bound, in the coordinates of the steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConstantsRecord {
+    /// d.
+    pub dim: usize,
+    /// μ.
+    pub convexity: f64,
+    /// M.
+    pub smoothness: f64,
+    /// K.
+    pub residual_smoothness: Option<f64>,
+    /// a.
+    pub noise_growth: f64,
+    /// b.
+    pub noise_floor: f64,
+    /// e_0.
+    pub start: f64,
+}
+
+/// Where the run stood.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracePoint {
+    /// Steps made.
+    pub step: u64,
+    /// The size of the last one.
+    pub gamma: f64,
+    /// A noisy estimate; null where it was not finite.
+    pub neg_elbo: Option<f64>,
+    /// What the gap to the best Gaussian was proved to be at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
+}
+
+impl FitFile {
+    /// The file's text: a key a line, lists on one line.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+}
+
+/// One key a line; what is not finite is written as null.
+pub fn to_json(value: &impl Serialize) -> String {
+    let mut bytes = Vec::new();
+    // Neither writing to memory nor a struct with string keys can fail.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, KeyALine::default()));
+    bytes.push(b'\n');
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The SHA-256 of some bytes, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Objects indented, lists and what is in them on one line.
+#[derive(Default)]
+struct KeyALine {
+    pretty: PrettyFormatter<'static>,
+    lists: usize,
+}
+
+impl Formatter for KeyALine {
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.lists += 1;
+        CompactFormatter.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.lists -= 1;
+        CompactFormatter.end_array(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.lists > 0 { CompactFormatter.begin_object(writer) } else { self.pretty.begin_object(writer) }
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.lists > 0 { CompactFormatter.end_object(writer) } else { self.pretty.end_object(writer) }
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if self.lists > 0 {
+            CompactFormatter.begin_object_key(writer, first)
+        } else {
+            self.pretty.begin_object_key(writer, first)
+        }
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.pretty.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.lists > 0 { Ok(()) } else { self.pretty.end_object_value(writer) }
+    }
+}

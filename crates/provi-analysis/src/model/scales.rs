@@ -1,0 +1,136 @@
+//! The scales a model is conditional on: the noise, and the deviations between groups.
+
+use provi::scales::FreeScales;
+use provi::target::{Family, Glm};
+use provi_table::ModelFrame;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::options::{ModelOptions, PRIOR_SCALE, ScaleSpec};
+
+/// A standard deviation that the posterior is conditional on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scale {
+    /// `noise`, or the grouping and what varies by it, as in `clinic:(Intercept)`.
+    pub name: String,
+    /// Its value.
+    pub sd: f64,
+    /// Who said it.
+    pub origin: Origin,
+    /// Chosen, and on its way to zero: the groups do not differ visibly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vanishing: bool,
+    /// The coefficients whose prior it is; none for the noise.
+    #[serde(skip)]
+    pub coefficients: Vec<usize>,
+}
+
+/// Who said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The user.
+    Given,
+    /// The data: it maximises the ELBO.
+    Maximised,
+}
+
+/// The name of the noise among the scales.
+const NOISE: &str = "noise";
+
+impl Scale {
+    /// σ, rather than a deviation between groups?
+    pub fn is_noise(&self) -> bool {
+        self.name == NOISE
+    }
+}
+
+/// Every scale of the model, at its given value or at a first guess.
+pub(super) fn asked(options: &ModelOptions, frame: &ModelFrame, family: Family) -> Result<Vec<Scale>> {
+    let spread = match family {
+        Family::Gaussian { .. } => deviation(&frame.response),
+        _ => 1.0,
+    };
+    let scale = |name: String, given: Option<f64>, guess: f64, coefficients| Scale {
+        name,
+        sd: given.unwrap_or(guess),
+        origin: if given.is_some() { Origin::Given } else { Origin::Maximised },
+        vanishing: false,
+        coefficients,
+    };
+    let mut scales = Vec::new();
+    if let Family::Gaussian { .. } = family {
+        scales.push(scale(NOISE.to_owned(), options.noise_sd, spread, Vec::new()));
+    }
+    let mut used = vec![false; options.group_scale.len()];
+    for group in &frame.groups {
+        let factor = group.factors.join(":");
+        for (j, column) in group.columns.iter().enumerate() {
+            let mut given = None;
+            for (spec, used) in options.group_scale.iter().zip(&mut used) {
+                if spec.fits(&factor, column) {
+                    (given, *used) = (Some(spec.sd), true);
+                }
+            }
+            let width = group.columns.len();
+            let coefficients = (0..group.levels.len()).map(|l| group.first + l * width + j).collect();
+            scales.push(scale(format!("{factor}:{column}"), given, 0.5 * spread, coefficients));
+        }
+    }
+    match options.group_scale.iter().zip(&used).find(|(_, used)| !**used) {
+        Some((spec, _)) => {
+            let known = scales.iter().filter(|s| !s.is_noise()).map(|s| s.name.clone()).collect();
+            Err(Error::StrayScale { spec: spec.to_string(), known })
+        }
+        None => Ok(scales),
+    }
+}
+
+/// Finds the scales that nobody gave, by maximising the ELBO.
+pub(super) fn choose(target: Glm, mut scales: Vec<Scale>) -> Result<(Glm, Vec<Scale>)> {
+    let free = |scale: &&mut Scale| scale.origin == Origin::Maximised;
+    let mut search = FreeScales::default();
+    for scale in scales.iter_mut().filter(free) {
+        if scale.is_noise() {
+            search.noise_sd = Some(scale.sd);
+        } else {
+            search.shared.push((scale.coefficients.clone(), scale.sd));
+        }
+    }
+    if search == FreeScales::default() {
+        return Ok((target, scales));
+    }
+    let found = search.maximise(&target)?;
+    let mut shared = found.shared.iter().zip(&found.vanishing);
+    for scale in scales.iter_mut().filter(free) {
+        let value = if scale.is_noise() {
+            found.noise_sd.map(|sd| (sd, false))
+        } else {
+            shared.next().map(|(&sd, &v)| (sd, v))
+        };
+        if let Some((sd, vanishing)) = value {
+            (scale.sd, scale.vanishing) = (sd, vanishing);
+        }
+    }
+    Ok((found.model, scales))
+}
+
+/// The options with everything that was left open at its value.
+pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale]) -> ModelOptions {
+    let noise = scales.iter().find(|scale| scale.is_noise()).map(|scale| scale.sd);
+    let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
+    ModelOptions {
+        family: family.name().parse().ok(),
+        prior_scale: options.prior_covariance.is_none().then(|| options.prior_scale.unwrap_or(PRIOR_SCALE)),
+        noise_sd: noise,
+        group_scale: scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect(),
+        ..options.clone()
+    }
+}
+
+/// The standard deviation of some numbers; one where they do not differ.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64;
+    if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 }
+}

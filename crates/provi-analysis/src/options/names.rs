@@ -1,0 +1,105 @@
+//! The words of users for families and for what becomes of missing values.
+
+use std::str::FromStr;
+
+use provi::target::Family;
+use serde::{Deserialize, Serialize};
+
+/// The families by the names users type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FamilyName {
+    /// Numbers with normal noise.
+    Gaussian,
+    /// A binary response, logit link.
+    Bernoulli,
+    /// A binary response, probit link.
+    Probit,
+    /// Successes among trials, logit link.
+    Binomial,
+    /// Counts, log link.
+    Poisson,
+}
+
+impl FamilyName {
+    /// All of them, in the order of help texts.
+    pub const ALL: [Self; 5] = [Self::Gaussian, Self::Bernoulli, Self::Probit, Self::Binomial, Self::Poisson];
+
+    /// The family; `noise_sd` is for the gaussian one alone.
+    pub fn family(self, noise_sd: f64) -> Family {
+        match self {
+            Self::Gaussian => Family::Gaussian { noise_sd },
+            Self::Bernoulli => Family::Bernoulli,
+            Self::Probit => Family::Probit,
+            Self::Binomial => Family::Binomial,
+            Self::Poisson => Family::Poisson,
+        }
+    }
+
+    /// The library's name.
+    pub fn name(self) -> &'static str {
+        self.family(1.0).name()
+    }
+}
+
+impl FromStr for FamilyName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = Self::ALL;
+        all.into_iter()
+            .find(|family| family.name() == text)
+            .ok_or_else(|| format!("`{text}` is no family; there are {}", all.map(Self::name).join(", ")))
+    }
+}
+
+#[cfg(feature = "clap")]
+impl clap::ValueEnum for FamilyName {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.name()))
+    }
+}
+
+/// What becomes of rows with missing values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum MissingName {
+    /// They are left out, and counted
+    Drop,
+    /// They are refused
+    Error,
+}
+
+impl FromStr for MissingName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "drop" => Ok(Self::Drop),
+            "error" => Ok(Self::Error),
+            _ => Err(format!("`{text}` says nothing about rows with missing values; say drop or error")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_the_family_that_has_it() {
+        for family in FamilyName::ALL {
+            assert_eq!(family.name().parse(), Ok(family));
+        }
+        let refusal = "normal".parse::<FamilyName>().unwrap_err();
+        assert_eq!(
+            refusal,
+            "`normal` is no family; there are gaussian, bernoulli, probit, binomial, poisson"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! What a user may say about a run: what is to be proved, how steps are made, when to stop.
+
+use std::time::Duration;
+
+use provi::auto::Choice;
+use provi::plan::Coordinates;
+use provi::scalar::{Positive, Probability};
+use provi::{Audit, Method, Planner};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// How an answer is found and audited. What is not said is the library's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunOptions {
+    /// The way to the answer; without one the automatic path, unless an option speaks of planned steps.
+    pub method: Option<Choice>,
+    /// Run a plan that provably reaches this expected squared distance.
+    pub distance: Option<f64>,
+    /// Number of planned steps.
+    pub steps: Option<u64>,
+    /// How planned steps are made.
+    pub step: StepOptions,
+    /// What is to be proved.
+    pub audit: AuditOptions,
+    /// What makes the draws repeatable; 0 otherwise.
+    pub seed: Option<u64>,
+    /// End after so many seconds with what there is.
+    pub time_limit: Option<f64>,
+    /// Linear combinations of coefficients, such as `a - b`.
+    pub contrasts: Vec<String>,
+}
+
+impl RunOptions {
+    /// The named method; without a name the automatic path, unless an option speaks of planned steps.
+    pub fn choice(&self) -> Result<Choice> {
+        let planned = [
+            ("distance", self.distance.is_some()),
+            ("steps", self.steps.is_some()),
+            ("draws", self.step.draws.is_some()),
+            ("coordinates", self.step.coordinates.is_some()),
+        ];
+        match (self.method, planned.iter().find(|(_, given)| *given)) {
+            (Some(Choice::Auto), Some((option, _))) => Err(Error::AutoHasNoPlan { option }),
+            (Some(choice), _) => Ok(choice),
+            (None, None) => Ok(Choice::default()),
+            (None, Some(_)) => Ok(Choice::Planned(default_plan(self.distance.is_some()))),
+        }
+    }
+
+    /// The limit as a duration; none for no limit.
+    pub fn limit(&self) -> Result<Option<Duration>> {
+        let to_duration = |seconds| match Duration::try_from_secs_f64(seconds) {
+            Ok(limit) if !limit.is_zero() => Ok(limit),
+            _ => Err(Error::TimeLimit(seconds)),
+        };
+        self.time_limit.map(to_duration).transpose()
+    }
+}
+
+/// The method of planned steps where none is named: exact expectations make by far the shortest proved plans; in
+/// practice draws are cheaper.
+pub fn default_plan(proved: bool) -> Method {
+    if proved { Method::Exact } else { Method::ProjStl }
+}
+
+/// What is to be proved, and at which price.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct AuditOptions {
+    /// The gap that is to be proved: no Gaussian is better by more than so many nats
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "EPS",
+            allow_negative_numbers = true,
+            help = "Prove that no Gaussian is better by more than EPS nats; exit status 1 if that fails"
+        )
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// The probability that a sampled statement of the certificate fails
+    #[cfg_attr(feature = "clap", arg(long, value_name = "D", allow_negative_numbers = true, help = format!(
+        "The probability that a sampled statement of the certificate fails [default: {:e}]",
+        Audit::default().failure_probability
+    )))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_probability: Option<f64>,
+    /// The most draws the audit may spend
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help = format!(
+        "The most draws the audit may spend [default: {}]",
+        Audit::default().draws
+    )))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_draws: Option<u64>,
+}
+
+impl AuditOptions {
+    /// Is nothing said?
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What is said here, and otherwise there.
+    pub fn over(&self, other: Self) -> Self {
+        Self {
+            accuracy: self.accuracy.or(other.accuracy),
+            failure_probability: self.failure_probability.or(other.failure_probability),
+            audit_draws: self.audit_draws.or(other.audit_draws),
+        }
+    }
+
+    /// The audit that is asked for; numbers out of range are refused before the work, not after.
+    pub fn audit(&self) -> Result<Audit> {
+        let default = Audit::default();
+        if let Some(accuracy) = self.accuracy {
+            Positive::new("accuracy", accuracy)?;
+        }
+        let delta = self.failure_probability.unwrap_or(default.failure_probability);
+        Probability::new("failure probability", delta)?;
+        Ok(Audit { failure_probability: delta, draws: self.audit_draws.unwrap_or(default.draws), ..default })
+    }
+}
+
+/// How planned steps are made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct StepOptions {
+    /// Draws per step [default: the plan's own]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draws: Option<u32>,
+    /// Coordinates of the steps: original, curvature or laplace [default: the plan's own]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coordinates: Option<Coordinates>,
+}
+
+impl StepOptions {
+    /// Is nothing said?
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What is said here, and otherwise there.
+    pub fn over(&self, other: Self) -> Self {
+        Self { draws: self.draws.or(other.draws), coordinates: self.coordinates.or(other.coordinates) }
+    }
+
+    /// A planner with what is said; the library knows the rest.
+    pub fn planner(&self, method: Method) -> Planner {
+        let mut planner = Planner::new(method);
+        if let Some(draws) = self.draws {
+            planner = planner.draws(draws as usize);
+        }
+        if let Some(coordinates) = self.coordinates {
+            planner = planner.coordinates(coordinates);
+        }
+        planner
+    }
+
+    /// Draws per step: those that are given, or the number of a plan that was told none.
+    pub fn draws_or(&self, untold: usize) -> usize {
+        self.draws.map_or(untold, |draws| draws as usize)
+    }
+}

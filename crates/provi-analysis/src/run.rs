@@ -1,0 +1,112 @@
+//! The way to an answer, by the automatic path or by a plan, and what the answer is worth.
+
+use provi::auto::Choice;
+use provi::estimator::Evaluator;
+use provi::fit::Watch;
+use provi::plan::PRACTICAL_DRAWS;
+use provi::scalar::Positive;
+use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
+
+use crate::error::{Error, Result};
+use crate::options::RunOptions;
+use crate::worth::Worth;
+
+/// What planned steps aim for.
+#[derive(Clone, Copy, Debug)]
+pub enum Aim {
+    /// Steps that work in practice; that many, if a number is given.
+    Practice(Option<u64>),
+    /// A proved distance.
+    Distance(f64),
+}
+
+impl Aim {
+    /// What the options ask for.
+    pub fn of(options: &RunOptions) -> Self {
+        options.distance.map_or(Self::Practice(options.steps), Self::Distance)
+    }
+
+    /// The plan for it.
+    pub fn plan(self, target: &dyn Target, planner: &Planner) -> Result<Plan> {
+        Ok(match self {
+            Self::Practice(steps) => planner.practical(target, steps)?,
+            Self::Distance(accuracy) => {
+                let accuracy = Positive::new("distance", accuracy).map_err(Error::Option)?.get();
+                planner.to_distance(target, accuracy)?
+            }
+        })
+    }
+
+    /// Draws per step where none are given.
+    pub fn draws(self) -> usize {
+        match self {
+            Self::Practice(_) => PRACTICAL_DRAWS,
+            Self::Distance(_) => 1,
+        }
+    }
+
+    /// Whether the fit earned what was asked for.
+    pub fn is_met(self, fit: &Fit) -> bool {
+        match self {
+            Self::Practice(_) => true,
+            Self::Distance(accuracy) => fit.promise.value.is_some_and(|bound| bound <= accuracy),
+        }
+    }
+}
+
+/// The way to the answer.
+#[derive(Debug)]
+pub enum Way {
+    /// The default.
+    Auto(Auto),
+    /// Planned steps, and the audit of their answer.
+    Planned(Box<Plan>, Audit),
+}
+
+impl Way {
+    /// The way the options ask for.
+    pub fn of(options: &RunOptions, target: &dyn Target) -> Result<Self> {
+        let audit = options.audit.audit()?;
+        Ok(match options.choice()? {
+            Choice::Auto => Self::Auto(Auto { accuracy: options.audit.accuracy, audit, ..Auto::default() }),
+            Choice::Planned(method) => {
+                let planner = options.step.planner(method);
+                Self::Planned(Box::new(Aim::of(options).plan(target, &planner)?), audit)
+            }
+        })
+    }
+
+    /// The plan, if there is one.
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Auto(_) => None,
+            Self::Planned(plan, _) => Some(plan),
+        }
+    }
+
+    /// Goes that way, under watch.
+    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
+        let evaluator = Evaluator::Parallel(target);
+        match self {
+            Self::Auto(auto) => {
+                let certified = auto.run_watched(target, seed, watch)?;
+                let worth = Worth::of(&certified.audited, evaluator, &certified.fit.gaussian, seed);
+                Ok(Answer { fit: certified.fit, worth })
+            }
+            Self::Planned(plan, audit) => {
+                let fit = plan.run_watched(target, seed, watch)?;
+                let worth = Worth::measure(evaluator, &fit.gaussian, seed, audit);
+                Ok(Answer { fit, worth })
+            }
+        }
+    }
+}
+
+/// An answer and what it is worth.
+#[derive(Debug)]
+pub struct Answer {
+    /// q, and how it was reached.
+    pub fit: Fit,
+    /// What is proved and what is estimated about it.
+    pub worth: Worth,
+}

@@ -1,0 +1,138 @@
+//! Numbers for people.
+
+/// 20,000.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Five significant digits, with an exponent only where it helps.
+pub fn plain(value: f64) -> String {
+    let size = value.abs();
+    if value.is_infinite() {
+        "∞".to_owned()
+    } else if size >= 1e6 || (size > 0.0 && size < 1e-3) {
+        format!("{value:.4e}")
+    } else {
+        let leading = if size > 0.0 { size.log10().floor() } else { 0.0 };
+        let text = format!("{value:.*}", (4.0 - leading).clamp(0.0, 8.0) as usize);
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    }
+}
+
+/// [`plain`], rounded up: an upper bound stays one on paper.
+pub fn above(value: f64) -> String {
+    let covers = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown >= value);
+    let nudged = [0.0, 2e-5, 5.1e-5, 1.1e-4].map(|nudge| plain(value + value.abs() * nudge));
+    nudged.into_iter().find(covers).unwrap_or_else(|| value.to_string())
+}
+
+/// A bound of at least 0 to so many significant digits, rounded up.
+pub fn bound(value: f64, digits: i32) -> String {
+    if !(value > 0.0 && value.is_finite()) {
+        return if value.is_infinite() { "∞".to_owned() } else { value.to_string() };
+    }
+    let exponent = value.log10().floor() as i32;
+    let show = |last: f64| {
+        if (-3..5).contains(&exponent) {
+            let places = (digits - 1 - exponent).max(0);
+            format!("{:.*}", places as usize, last * 10f64.powi(exponent - digits + 1))
+        } else {
+            // The digits as text: a power of ten far below 1 is not exact.
+            format!("{last}e{}", exponent - digits + 1)
+                .parse::<f64>()
+                .map_or(value.to_string(), |x| format!("{x:.*e}", (digits - 1) as usize))
+        }
+    };
+    let last = value / 10f64.powi(exponent - digits + 1);
+    let covers = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown >= value);
+    let tries = [0.0, 1.0].map(|more| show((last + more).ceil()));
+    tries.into_iter().find(covers).unwrap_or_else(|| value.to_string())
+}
+
+/// The ends of an interval to so many decimals, rounded away from it; a dash for an end that is missing.
+pub fn outward_pair(lower: Option<f64>, upper: Option<f64>, places: usize) -> [String; 2] {
+    let scale = 10f64.powi(places as i32);
+    let show = |x: Option<f64>, round: fn(f64) -> f64| {
+        x.map_or("–".to_owned(), |x| format!("{:.places$}", round(x * scale) / scale))
+    };
+    [show(lower, f64::floor), show(upper, f64::ceil)]
+}
+
+/// A probability to three decimals; one that is nearly sure does not pass for sure.
+pub fn probability(p: f64) -> String {
+    match p {
+        p if p < 0.0005 => "<0.001".to_owned(),
+        p if p > 0.9995 => ">0.999".to_owned(),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// Decimals that show three digits of a positive number, within reason.
+pub fn decimals(value: f64) -> usize {
+    if value > 0.0 && value.is_finite() { (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize } else { 3 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(
+            [0, 999, 1000, 20_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "20,000", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn numbers_are_short_and_faithful() {
+        assert_eq!(
+            [0.0, 0.16, 0.027_612_9, 890.2534, 123_456.7, 1e6, 2.5e-4, -3.25].map(plain),
+            ["0", "0.16", "0.027613", "890.25", "123457", "1.0000e6", "2.5000e-4", "-3.25"]
+        );
+    }
+
+    #[test]
+    fn an_upper_bound_is_never_shown_smaller() {
+        for i in 1..20_000 {
+            let value = 1.000_037f64.powi(i) * 3.7e-5;
+            let text = above(value);
+            let shown: f64 = text.parse().unwrap();
+            assert!(shown >= value && shown <= value * 1.0003, "{value} {text}");
+        }
+        assert_eq!(above(0.009_999_999), "0.01");
+    }
+
+    #[test]
+    fn a_short_bound_is_never_shown_smaller() {
+        for i in 1..20_000 {
+            let value = 1.0037f64.powi(i - 10_000);
+            for digits in [2, 3] {
+                let shown: f64 = bound(value, digits).parse().unwrap();
+                assert!(shown >= value && shown <= value * 1.2, "{value} {shown}");
+            }
+        }
+        assert_eq!(
+            [0.0, 1.4321e-11, 0.01, 0.044_81, 9.999, 1717.2, 3.2e7].map(|x| bound(x, 3)),
+            ["0", "1.44e-11", "0.0100", "0.0449", "10.00", "1720", "3.20e7"]
+        );
+    }
+
+    #[test]
+    fn nearly_sure_is_not_sure() {
+        assert_eq!([0.0, 1.0, 0.5, 0.9994].map(probability), ["<0.001", ">0.999", "0.500", "0.999"]);
+    }
+
+    #[test]
+    fn decimals_show_three_digits() {
+        assert_eq!([0.0123, 0.5, 12.0, 1e9, 0.0].map(decimals), [4, 3, 1, 0, 3]);
+    }
+}

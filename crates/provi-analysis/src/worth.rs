@@ -1,0 +1,78 @@
+//! What an answer is worth: its certificate, and the estimates beside it.
+
+use provi::audit::Audited;
+use provi::certificate::Statement;
+use provi::estimate::{Estimates, estimate};
+use provi::estimator::Evaluator;
+use provi::functional::MomentBounds;
+use provi::{Audit, Certificate, Gaussian, Seed};
+
+/// Draws behind the estimates.
+const ESTIMATE_DRAWS: usize = 4000;
+
+/// What is proved and what is estimated about one Gaussian.
+#[derive(Clone, Debug)]
+pub struct Worth {
+    /// Every bound in it is finite.
+    pub certificate: Certificate,
+    /// What bounds the error of any contrast.
+    pub moment_bounds: Option<MomentBounds>,
+    /// Or why there are none.
+    pub estimates: std::result::Result<Estimates, String>,
+}
+
+impl Worth {
+    /// Audits q. An audit that fails leaves a certificate that claims nothing: the answer is still one.
+    pub fn measure(target: Evaluator<'_>, q: &Gaussian, seed: Seed, audit: &Audit) -> Self {
+        match audit.run(target, q, seed) {
+            Ok(audited) => Self::of(&audited, target, q, seed),
+            Err(error) => {
+                let reason = format!("the audit failed: {error}");
+                let names = target.target().names();
+                Self::with(Certificate::nothing(&names, &reason), None, target, q, seed)
+            }
+        }
+    }
+
+    /// From an audit that was made, with estimates from fresh draws.
+    pub fn of(audited: &Audited, target: Evaluator<'_>, q: &Gaussian, seed: Seed) -> Self {
+        // Numbers too large or too small to be factored bound nothing.
+        let moment_bounds = audited.moment_bounds().ok();
+        Self::with(audited.certificate.clone(), moment_bounds, target, q, seed)
+    }
+
+    fn with(
+        certificate: Certificate,
+        moment_bounds: Option<MomentBounds>,
+        target: Evaluator<'_>,
+        q: &Gaussian,
+        seed: Seed,
+    ) -> Self {
+        let estimates = estimate(target, q, seed, ESTIMATE_DRAWS);
+        let estimates = estimates.map_err(|error| error.to_string());
+        Self { certificate: finite(certificate), moment_bounds, estimates }
+    }
+}
+
+/// An infinite bound is none; a file has no word for it.
+fn finite(mut certificate: Certificate) -> Certificate {
+    let tidy = |s: &mut Statement| {
+        if s.bound.is_some_and(|bound| !bound.is_finite()) {
+            *s = Statement {
+                bound: None,
+                confidence: None,
+                reason: Some("no finite bound".to_owned()),
+                ..s.clone()
+            };
+        }
+    };
+    let c = &mut certificate;
+    [&mut c.gap, &mut c.kl, &mut c.tv].into_iter().for_each(tidy);
+    c.moments.iter_mut().flat_map(|m| [&mut m.mean_error, &mut m.sd_error]).for_each(tidy);
+    c.evidence.lower = c.evidence.lower.filter(|x| x.is_finite());
+    c.evidence.upper = c.evidence.upper.filter(|x| x.is_finite());
+    if (c.evidence.lower.is_none() || c.evidence.upper.is_none()) && c.evidence.reason.is_none() {
+        c.evidence.reason = Some("no finite bound".to_owned());
+    }
+    certificate
+}

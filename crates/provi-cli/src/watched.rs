@@ -1,0 +1,70 @@
+//! A run under watch: progress on standard error, checkpoints and a log in its folder, ctrl-C.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use provi::Seed;
+use provi::checkpoint::{Checkpoint, Keeper};
+use provi::fit::{Snapshot, Watch};
+use provi_analysis::model::Model;
+use provi_analysis::run::{Answer, Way};
+use provi_analysis::store::Store;
+
+use crate::failure::Result;
+use crate::interrupt;
+use crate::log::Log;
+use crate::output::summary;
+use crate::progress::Progress;
+
+/// How a run is made and watched.
+pub(crate) struct Run<'a> {
+    pub(crate) seed: Seed,
+    pub(crate) limit: Option<Duration>,
+    pub(crate) quiet: bool,
+    /// Where checkpoints and the log go.
+    pub(crate) store: Option<&'a Store>,
+    /// Where to take the run up.
+    pub(crate) from: Option<Checkpoint>,
+}
+
+/// Between two checkpoints.
+const KEEP_EVERY: Duration = Duration::from_secs(15);
+
+/// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
+pub(crate) fn run(way: &Way, model: &Model, how: Run<'_>) -> Result<Answer> {
+    let stop = interrupt::watch();
+    let mut log = Log::new(how.store);
+    let begin = summary::announcement(model, way.plan());
+    log.say(&begin);
+    if !how.quiet {
+        eprintln!("{begin}");
+    }
+    let mut progress = Progress::new(how.quiet, way.plan().map_or(0, |plan| plan.steps), log);
+    let mut observer = |at: &Snapshot| {
+        progress.show(at);
+        ControlFlow::Continue(())
+    };
+    let mut refused = false;
+    let mut save = |at: &Checkpoint| {
+        if let Some(Err(failure)) = how.store.map(|store| store.save_checkpoint(at)).filter(|_| !refused) {
+            // The run is worth more than its checkpoint.
+            refused = true;
+            eprintln!("no checkpoint is kept from here on: {failure}");
+        }
+    };
+    let keeper = how.store.is_some().then_some(Keeper { every: KEEP_EVERY, save: &mut save });
+    let mut watch = Watch {
+        observer: Some(&mut observer),
+        time_limit: how.limit,
+        stop: Some(stop),
+        keeper,
+        from: how.from,
+    };
+    let found = way.run(&model.target, how.seed, &mut watch);
+    progress.finish(&match &found {
+        Ok(answer) if answer.fit.stopped_early => format!("stopped early after {} steps", answer.fit.steps),
+        Ok(answer) => format!("finished after {} steps", answer.fit.steps),
+        Err(error) => format!("failed: {error}"),
+    });
+    Ok(found?)
+}
