@@ -30,6 +30,11 @@ impl Contrast {
         expressions.iter().map(read).collect()
     }
 
+    /// The weight of each coefficient.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
     /// What is known about it, the error as far as it is bounded.
     pub fn measure(
         self,

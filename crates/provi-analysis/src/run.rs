@@ -68,9 +68,24 @@ impl Way {
     pub fn of(options: &RunOptions, target: &dyn Target) -> Result<Self> {
         let audit = options.audit.audit()?;
         Ok(match options.choice()? {
-            Choice::Auto => Self::Auto(Auto { accuracy: options.audit.accuracy, audit, ..Auto::default() }),
+            Choice::Auto => {
+                let default = Auto::default();
+                Self::Auto(Auto {
+                    accuracy: options.audit.accuracy,
+                    evaluations: options.evaluations.unwrap_or(default.evaluations),
+                    audit,
+                    start: options.start.clone(),
+                    memory: options.memory,
+                })
+            }
             Choice::Planned(method) => {
-                let planner = options.step.planner(method);
+                let mut planner = options.step.planner(method);
+                if let Some(start) = &options.start {
+                    planner = planner.start(start);
+                }
+                if let Some(bytes) = options.memory {
+                    planner = planner.memory_budget(bytes);
+                }
                 Self::Planned(Box::new(Aim::of(options).plan(target, &planner)?), audit)
             }
         })
@@ -84,18 +99,28 @@ impl Way {
         }
     }
 
-    /// Goes that way, under watch.
+    /// Goes that way, under watch, draws in parallel where that pays.
     pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
-        let evaluator = Evaluator::Parallel(target);
+        self.run_with(Evaluator::Parallel(target), seed, watch)
+    }
+
+    /// [`Way::run`] for targets that may have to stay on one thread.
+    pub fn run_with(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
         match self {
             Self::Auto(auto) => {
-                let certified = auto.run_watched(target, seed, watch)?;
-                let worth = Worth::of(&certified.audited, evaluator, &certified.fit.gaussian, seed);
+                let certified = match target {
+                    Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
+                    Evaluator::Parallel(target) => auto.run_watched(&target, seed, watch)?,
+                };
+                let worth = Worth::of(&certified.audited, target, &certified.fit.gaussian, seed);
                 Ok(Answer { fit: certified.fit, worth })
             }
             Self::Planned(plan, audit) => {
-                let fit = plan.run_watched(target, seed, watch)?;
-                let worth = Worth::measure(evaluator, &fit.gaussian, seed, audit);
+                let fit = match target {
+                    Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
+                    Evaluator::Parallel(target) => plan.run_watched(&target, seed, watch)?,
+                };
+                let worth = Worth::measure(target, &fit.gaussian, seed, audit);
                 Ok(Answer { fit, worth })
             }
         }
