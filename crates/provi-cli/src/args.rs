@@ -237,6 +237,7 @@ impl FitArgs {
             seed: self.seed,
             time_limit: self.time_limit,
             contrasts: self.contrast.clone(),
+            ..RunOptions::default()
         }
     }
 }

@@ -96,6 +96,13 @@ impl Functional {
     }
 }
 
+/// The errors of vᵀz where no bounds were kept: none, for the reason the certificate gives.
+pub fn unbounded(q: &Gaussian<Triangular>, v: &[f64], certificate: &Certificate) -> Result<[Statement; 2]> {
+    deviation(q, v)?;
+    let reason = certificate.kl.reason.as_deref().unwrap_or("no bounds were kept");
+    Ok([Statement::missing(reason), Statement::missing(reason)])
+}
+
 /// How many significant digits of a value are proved by a bound of its error: the largest D ≤ 15 with
 /// ```text
 /// error ≤ ½·10^(e+1−D),   e = ⌊log₁₀|value|⌋

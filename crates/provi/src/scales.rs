@@ -55,6 +55,15 @@ const INNER_GOAL: f64 = 1e-11;
 const RANGE: f64 = 1e7;
 
 impl FreeScales {
+    /// The noise of a gaussian model alone; its search begins at the deviation of the responses.
+    pub fn noise(model: &Glm) -> Self {
+        let response = &model.response;
+        let mean = response.iter().sum::<f64>() / response.len() as f64;
+        let variance = response.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / response.len() as f64;
+        let guess = if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
+        Self { shared: Vec::new(), noise_sd: Some(guess) }
+    }
+
     /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last.
     ///
     /// ```

@@ -21,6 +21,12 @@ pub struct RunOptions {
     pub steps: Option<u64>,
     /// How planned steps are made.
     pub step: StepOptions,
+    /// The most evaluations of log p that the automatic path may spend where it draws.
+    pub evaluations: Option<u64>,
+    /// Where the search for the mode begins.
+    pub start: Option<Vec<f64>>,
+    /// Bytes that the run may use on top of the data.
+    pub memory: Option<u64>,
     /// What is to be proved.
     pub audit: AuditOptions,
     /// What makes the draws repeatable; 0 otherwise.

@@ -3,9 +3,6 @@
 use crate::error::Result;
 use crate::target::{Scratch, Target};
 
-/// Draws evaluated together. The chunks do not depend on the number of threads, so neither do the results.
-const CHUNK: usize = 8;
-
 /// A target and the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
 #[derive(Clone, Copy)]
 pub enum Evaluator<'a> {
@@ -36,9 +33,14 @@ impl<'a> Evaluator<'a> {
         self.target().dim()
     }
 
+    /// Draws evaluated together. The chunks do not depend on the number of threads, so neither do the results.
+    fn chunk(&self) -> usize {
+        self.target().batch().max(1)
+    }
+
     /// Working memory for `batch` draws, one piece a chunk.
     pub(crate) fn scratch(&self, batch: usize) -> Vec<Scratch> {
-        vec![Scratch::default(); batch.div_ceil(CHUNK)]
+        vec![Scratch::default(); batch.div_ceil(self.chunk())]
     }
 
     /// log p and ∇ log p at every point.
@@ -49,23 +51,24 @@ impl<'a> Evaluator<'a> {
         gradients: &mut [f64],
         scratch: &mut [Scratch],
     ) -> Result<()> {
-        let d = self.dim();
+        let (d, chunk) = (self.dim(), self.chunk());
+        let numbers = chunk.saturating_mul(d);
         #[cfg(feature = "parallel")]
         if let Self::Parallel(target) = self
-            && values.len() > CHUNK
+            && values.len() > chunk
             && rayon::current_num_threads() > 1
         {
             use rayon::prelude::*;
             return points
-                .par_chunks(CHUNK * d)
-                .zip(values.par_chunks_mut(CHUNK))
-                .zip(gradients.par_chunks_mut(CHUNK * d))
+                .par_chunks(numbers)
+                .zip(values.par_chunks_mut(chunk))
+                .zip(gradients.par_chunks_mut(numbers))
                 .zip(scratch.par_iter_mut())
                 .try_for_each(|(((z, v), g), s)| target.log_densities(z, v, g, s));
         }
         let target = self.target();
-        let chunks = points.chunks(CHUNK * d).zip(values.chunks_mut(CHUNK));
-        for (((z, v), g), s) in chunks.zip(gradients.chunks_mut(CHUNK * d)).zip(scratch) {
+        let chunks = points.chunks(numbers).zip(values.chunks_mut(chunk));
+        for (((z, v), g), s) in chunks.zip(gradients.chunks_mut(numbers)).zip(scratch) {
             target.log_densities(z, v, g, s)?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
 use crate::matrix::Matrix;
+use crate::scalar::Positive;
 
 /// Hierarchical logistic regression \[hierarchical\]:
 /// ```text
@@ -90,6 +91,24 @@ pub fn hierarchical_logistic(
         (Some(s), Some(r)) => model.with_known_convexity(hierarchical_convexity(s, r, count)),
         _ => model,
     })
+}
+
+/// The deviation of a group's coefficients around those of the population where none is given.
+pub const GROUP_SCALE: f64 = 1.0;
+
+/// [`hierarchical_logistic`] with Σ = σ²I and Δ = τ²I; without a σ [`Prior::SCALE`], without a τ [`GROUP_SCALE`].
+pub fn hierarchical_logistic_scaled(
+    features: &Design,
+    labels: &[f64],
+    groups: &[usize],
+    prior_sd: Option<f64>,
+    group_sd: Option<f64>,
+) -> Result<Glm> {
+    let precision = |what, sd: f64| Positive::new(what, sd).map(|sd| 1.0 / (sd.get() * sd.get()));
+    let top = precision("prior sd", prior_sd.unwrap_or(Prior::SCALE))?;
+    let within = precision("sd between groups", group_sd.unwrap_or(GROUP_SCALE))?;
+    let identity = |value| Matrix::scaled_identity(features.columns(), value);
+    hierarchical_logistic(features, labels, groups, &identity(top), &identity(within))
 }
 
 /// The value of a multiple of the identity.
