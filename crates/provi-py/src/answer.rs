@@ -7,8 +7,9 @@ use numpy::{
 use provi::fit::{NegElbo, Snapshot};
 use provi::functional::{Functional, MomentBounds, unbounded};
 use provi::{Certificate, Fit, Gaussian, Matrix, Seed};
+use provi_analysis::Fitted;
 use provi_analysis::contrast::Contrast;
-use provi_analysis::fit_file::{self, BoundRecord, EstimatesRecord};
+use provi_analysis::fit_file::{self, BoundRecord, EstimatesRecord, TracePoint};
 use provi_analysis::rows::LEVEL;
 use provi_analysis::sampled::usual_draws;
 use provi_analysis::worth::Worth;
@@ -23,7 +24,7 @@ use crate::error::{raise, refuse};
 /// An answer, with what it is worth.
 #[pyclass(frozen, module = "provi._provi")]
 pub(crate) struct Answer {
-    gaussian: Gaussian,
+    pub(crate) gaussian: Gaussian,
     trace: Vec<Snapshot>,
     record: Record,
 }
@@ -69,6 +70,43 @@ impl Answer {
                 estimates: fit_file::estimates(&worth.estimates),
             },
         }
+    }
+}
+
+impl Answer {
+    /// Out of a record; none where that is older than certificates.
+    pub(crate) fn kept(fitted: &Fitted) -> Option<Self> {
+        let file = &fitted.file;
+        let snapshot = |at: &TracePoint| Snapshot {
+            step: at.step,
+            steps: file.steps,
+            gamma: at.gamma,
+            neg_elbo: at.neg_elbo.unwrap_or(f64::NAN),
+            gap: at.gap,
+        };
+        Some(Self {
+            gaussian: fitted.gaussian.clone(),
+            trace: file.trace.iter().map(snapshot).collect(),
+            record: Record {
+                names: file.names.clone(),
+                neg_elbo: NegElbo {
+                    value: file.neg_elbo,
+                    error: file.neg_elbo_error,
+                    exact: file.neg_elbo_exact,
+                },
+                method: file.method.clone(),
+                steps: file.steps,
+                stopped_early: file.stopped_early,
+                draws_per_step: file.draws_per_step,
+                gradient_evaluations: file.gradient_evaluations,
+                seed: Seed(file.seed),
+                seconds: file.seconds,
+                promise: file.plan_bound.clone(),
+                certificate: file.certificate.clone()?,
+                moment_bounds: file.moment_bounds.clone(),
+                estimates: file.estimates.clone().unwrap_or_default(),
+            },
+        })
     }
 }
 
@@ -238,11 +276,11 @@ impl Answer {
     }
 }
 
-fn bytes<'py>(py: Python<'py>, numbers: &[f64]) -> Bound<'py, PyBytes> {
+pub(crate) fn bytes<'py>(py: Python<'py>, numbers: &[f64]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>())
 }
 
-fn floats(bytes: &[u8]) -> Vec<f64> {
+pub(crate) fn floats(bytes: &[u8]) -> Vec<f64> {
     let (chunks, _) = bytes.as_chunks::<8>();
     chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect()
 }

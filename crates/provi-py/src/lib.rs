@@ -12,6 +12,8 @@
 //! | `native.rs` | a C function as a target, called without the interpreter's lock |
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
 //! | `answer.rs` | the handle of an answer |
+//! | `predict.rs` | predictions at new rows |
+//! | `columns.rs`, `formula.rs` | data frames and formulas, and fits with their files |
 //! | `words.rs` | numbers as the command prints them |
 //! | `error.rs` | refusals as Python exceptions |
 //!
@@ -20,10 +22,13 @@
 
 mod answer;
 mod callback;
+mod columns;
 mod design;
 mod error;
+mod formula;
 mod model;
 mod native;
+mod predict;
 mod run;
 mod wait;
 mod words;
@@ -38,7 +43,11 @@ mod _provi {
     #[pymodule_export]
     use super::answer::Answer;
     #[pymodule_export]
+    use super::formula::{Kept, fit_formula};
+    #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::predict::{level, poisson_rates, predict};
     #[pymodule_export]
     use super::run::{certify, fit};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use numpy::PyReadonlyArray1;
 use provi::scales::FreeScales;
-use provi::target::{Family, Glm, Target, hierarchical_logistic_scaled};
+use provi::target::{Family, Glm, Prior, Target, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -63,7 +63,12 @@ impl Data<'_> {
         Ok(model.with_names(names).map_err(raise)?.into())
     }
 
-    fn make(&self, make: impl FnOnce(Design, &[f64]) -> provi::Result<Glm>) -> PyResult<Model> {
+    /// The prior they describe.
+    pub(crate) fn prior(&self) -> PyResult<Prior> {
+        self.prior.prior()
+    }
+
+    pub(crate) fn make(&self, make: impl FnOnce(Design, &[f64]) -> provi::Result<Glm>) -> PyResult<Model> {
         let design = self.rows.design(self.intercept)?;
         let model = make(design, &numbers(&self.response)).map_err(raise)?;
         self.finish(model)

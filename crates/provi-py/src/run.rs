@@ -38,11 +38,11 @@ pub(crate) struct Options<'py> {
     memory: Option<u64>,
     seed: Option<u64>,
     time_limit: Option<f64>,
-    threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
 }
 
 impl Options<'_> {
-    fn read(&self) -> PyResult<RunOptions> {
+    pub(crate) fn read(&self) -> PyResult<RunOptions> {
         let method = self.method.as_deref().map(str::parse).transpose().map_err(raise)?;
         let coordinates = self.coordinates.as_deref().map(str::parse).transpose().map_err(raise)?;
         Ok(RunOptions {
@@ -179,7 +179,7 @@ fn declared<T: Target>(
 }
 
 /// On so many threads, or on those of the process.
-fn with_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+pub(crate) fn with_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     match threads {
         None => Ok(work()),
         Some(0) => Err(PyValueError::new_err("threads = 0 is not at least 1")),

@@ -27,7 +27,9 @@ from ._certificate import (
     Statement,
 )
 from ._fit import Fit, Variable
+from ._formula import FormulaFit, fit_formula, load
 from ._function import CFunction
+from ._jax import from_jax
 from ._model import (
     Model,
     binomial,
@@ -40,20 +42,27 @@ from ._model import (
     poisson,
     probit,
 )
+from ._numpyro import from_numpyro
 from ._provi import __version__
+from ._pymc import from_pymc
+from ._scale import ScaledFit, ScaledModel
 from ._table import Table
+from ._torch import from_torch
 
 __all__ = [
     "CFunction",
     "Certificate",
     "Estimates",
     "Fit",
+    "FormulaFit",
     "Functional",
     "Grounds",
     "Interval",
     "Model",
     "MomentStatement",
     "Promise",
+    "ScaledFit",
+    "ScaledModel",
     "SignProbability",
     "Statement",
     "Table",
@@ -63,8 +72,14 @@ __all__ = [
     "black_box",
     "certify",
     "fit",
+    "fit_formula",
+    "from_jax",
+    "from_numpyro",
+    "from_pymc",
+    "from_torch",
     "hierarchical_logistic",
     "linear",
+    "load",
     "logistic",
     "poisson",
     "probit",

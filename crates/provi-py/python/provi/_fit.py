@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _provi
 from ._certificate import Certificate, Estimates, Functional, Promise, bound_text
+from ._plot import Plots
 from ._table import Table
 
 Transform = Callable[[np.ndarray], Mapping[str, np.ndarray]]
@@ -36,7 +37,7 @@ class Variable:
         return int(np.prod(self.shape, dtype=int))
 
 
-class Fit:
+class Fit(Plots):
     """q = N(mean, cov), in the coordinates of the model, with its certificate.
 
     Nothing in it refers to the model: it can be pickled, sent and kept. Where the model has a transform to its user's
@@ -213,6 +214,9 @@ class Fit:
     def summary(self, level: Optional[float] = None) -> Table:
         """A row for each coordinate: mean, sd, interval, sign, and how far the posterior's are proved to be from them."""
         rows = [Functional._from(json.loads(f), i, d) for f, i, d in self._core.coordinates(level)]
+        return self._rows(rows, self.names, self._footer())
+
+    def _rows(self, rows: Sequence[Functional], names: Sequence[str], footer: str = "") -> Table:
         pick = lambda get: np.array([_or_nan(get(row)) for row in rows])  # noqa: E731
         columns = {
             "mean": pick(lambda r: r.mean),
@@ -225,9 +229,7 @@ class Fit:
             "p_error": pick(lambda r: r.positive.error.bound),
         }
         errors = [name for name in columns if name.endswith("_error")]
-        return Table(
-            self.names, columns, bounds=errors, probabilities=["p_positive"], footer=self._footer()
-        )
+        return Table(names, columns, bounds=errors, probabilities=["p_positive"], footer=footer)
 
     def to_arviz(
         self, draws: Optional[int] = None, chains: Optional[int] = None, seed: Optional[int] = None
@@ -237,6 +239,10 @@ class Fit:
         from ._arviz import to_arviz
 
         return to_arviz(self, draws, chains, seed)
+
+    def _points(self, n: int) -> np.ndarray:
+        """Draws of what ``names`` name, a column each."""
+        return self.sample(n)
 
     def _by_variable(self, points: np.ndarray) -> dict[str, np.ndarray]:
         if self.transform is not None:

@@ -13,9 +13,11 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
 
+from . import _provi
 from ._certificate import Certificate, Estimates, Promise
 from ._fit import Fit, Variable
 from ._model import Model
+from ._plot import Plots
 from ._table import Table
 
 _SPACE = (
@@ -49,7 +51,7 @@ class ScaledModel(Model):
         return ScaledFit(super()._answer(core), self.scale)
 
 
-class ScaledFit:
+class ScaledFit(Plots):
     """An answer on the scale of the model's own parameters.
 
     ``unconstrained`` is the Gaussian in the coordinates it was found in, and what ``certificate`` is about. :meth:`sample`,
@@ -147,9 +149,9 @@ class ScaledFit:
         sd and interval from ``draws`` independent draws, and no proved error.
         """
         exact = self.unconstrained.summary(level)
-        chains, usual = self.unconstrained._core.usual_draws()
+        chains, usual = self._core.usual_draws()
         found = self.sample(draws or chains * usual)
-        tail = 0.5 * (1.0 - self.unconstrained._core.level(level))
+        tail = 0.5 * (1.0 - _provi.level(level))
         columns: dict[str, list[np.ndarray]] = {name: [] for name in exact}
         nothing = np.full(1, np.nan)
         for variable in self.variables:
@@ -177,6 +179,15 @@ class ScaledFit:
         from ._arviz import to_arviz
 
         return to_arviz(_View(self), draws, chains, seed)
+
+    @property
+    def _core(self) -> Any:
+        return self.unconstrained._core
+
+    def _points(self, n: int) -> np.ndarray:
+        """Draws of what ``names`` name, a column each."""
+        found = self.sample(n)
+        return np.concatenate([found[v.name].reshape(n, -1) for v in self.variables], axis=1)
 
     def _by_variable(self, points: np.ndarray) -> dict[str, np.ndarray]:
         found = self.scale.transform(points)
