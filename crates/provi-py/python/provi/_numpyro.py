@@ -20,14 +20,14 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Scaled
     """
     try:
         import jax
-        import numpyro
+        import numpyro  # noqa: F401
     except ImportError as error:
         raise needs("numpyro", "from_numpyro", error) from error
     from jax.flatten_util import ravel_pytree
     from numpyro.infer.util import initialize_model
 
     double(jax, stacklevel=2)
-    with jax.enable_x64(True), numpyro.validation_enabled():
+    with jax.enable_x64(True):
         found = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)
         example = found.param_info.z
         if not example:

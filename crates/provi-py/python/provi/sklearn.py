@@ -204,10 +204,6 @@ class _Classifier(ClassifierMixin, _Regression):
         self.intercept_, self.coef_ = np.atleast_1d(self.intercept_), self.coef_[None, :]
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The mean of the linear predictor."""
-        return self._predictions(X)["predictor"]
-
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, averaged over the answer."""
         second = self._predictions(X)["mean"]
@@ -215,7 +211,8 @@ class _Classifier(ClassifierMixin, _Regression):
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        likelier = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likelier]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

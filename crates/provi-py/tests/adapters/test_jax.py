@@ -31,7 +31,8 @@ def test_the_gold_logistic_regression_is_fitted_from_a_jax_function(gold):
 def test_it_computes_in_float64_and_only_there(gold):
     problem, _ = gold
     with pytest.warns(UserWarning):
-        model = provi.from_jax(logistic(problem), problem.d, mu=1.0)
+        upper = np.eye(problem.d) + 0.25 * problem.x.T @ problem.x
+        model = provi.from_jax(logistic(problem), problem.d, mu=1.0, smoothness=upper)
     exact = provi.logistic(problem.x, problem.y, prior_scale=1.0).fit()
     found = provi.certify(exact.mean, exact.cov, model, seed=1)
     # The same ELBO as the library's own model of the same data, but for the draws it is measured with.

@@ -21,7 +21,7 @@ def logistic(x, y):
 
 def survey_model(answers, value):
     share = numpyro.sample("share", dist.Dirichlet(jnp.ones(3)))
-    numpyro.sample("answers", dist.Multinomial(probs=share), obs=answers)
+    numpyro.sample("answers", dist.Multinomial(100, probs=share), obs=answers)
     mu, sigma = numpyro.sample("mu", dist.Normal(0.0, 5.0)), numpyro.sample("sigma", dist.HalfNormal(2.0))
     numpyro.sample("value", dist.Normal(mu, sigma), obs=value)
     numpyro.deterministic("half", share / 2)

@@ -40,15 +40,20 @@ def test_positive_and_simplex_variables_come_back_constrained(survey):
     assert posterior["share"].dims == ("chain", "draw", "answer") and list(posterior["answer"].values) == ["0", "1", "2"]
 
 
-def test_pymc_s_own_gaussian_is_certified(gold, logistic):
+def test_pymc_s_own_gaussian_is_certified(gold):
     problem, gap = gold
-    with logistic:
-        found = pymc.fit(2000, method="fullrank_advi", random_seed=1, progressbar=False)
+    # Bernoulli(logit_p=…) has gradients that are not finite far out, where ADVI begins.
+    with pymc.Model() as written_out:
+        beta = pymc.Normal("beta", 0.0, 1.0, shape=problem.d)
+        t = pymc.math.dot(problem.x, beta)
+        pymc.Potential("likelihood", pymc.math.dot(problem.y, t) - pymc.math.log1pexp(t).sum())
+        fast = pymc.adam(learning_rate=0.02)
+        found = pymc.fit(2000, method="fullrank_advi", obj_optimizer=fast, random_seed=1, progressbar=False)
     mean, cov = found.mean.eval(), found.cov.eval()
     proved = provi.certify(mean, cov, provi.logistic(problem.x, problem.y, prior_scale=1.0))
     exact = gap(mean, np.linalg.cholesky(cov))
     assert exact <= proved.certificate.gap.bound
-    boxed = provi.certify(mean, cov, provi.from_pymc(logistic))
+    boxed = provi.certify(mean, cov, provi.from_pymc(written_out))
     assert abs(boxed.elbo - proved.elbo) <= 6 * boxed.elbo_error
 
 
