@@ -11,6 +11,7 @@ use provi::{Error, Result};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 /// A function of a batch of points, or of one.
 pub(crate) struct Callback {
@@ -52,7 +53,12 @@ impl<'a> Session<'a> {
             }
             result => result?,
         };
-        result.extract().map_err(|_| {
+        // A list of two will do.
+        let pair = match result.cast::<PyList>() {
+            Ok(list) => list.to_tuple().into_any(),
+            Err(_) => result.clone(),
+        };
+        pair.extract().map_err(|_| {
             let found =
                 result.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
             PyTypeError::new_err(format!(
@@ -171,10 +177,12 @@ fn read(what: &str, value: &Bound<'_, PyAny>, shape: &[usize], out: &mut [f64]) 
             tuple(shape)
         )));
     }
+    let rows = floats.is_c_contiguous();
     let floats = floats.try_readonly()?;
     match floats.as_slice() {
-        Ok(entries) => out.copy_from_slice(entries),
-        Err(_) => out.iter_mut().zip(floats.as_array().iter()).for_each(|(out, x)| *out = *x),
+        // One column after the other is a slice too, in the wrong order.
+        Ok(entries) if rows => out.copy_from_slice(entries),
+        _ => out.iter_mut().zip(floats.as_array().iter()).for_each(|(out, x)| *out = *x),
     }
     Ok(())
 }
