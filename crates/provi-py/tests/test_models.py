@@ -132,6 +132,18 @@ def test_any_memory_layout_of_x_is_the_same_matrix(data):
         close(provi.logistic(same, y).fit().mean, expected)
 
 
+def test_the_log_density_of_a_model_is_its_formula(data):
+    X, y = data["X"], data["label"]
+    z = np.array([[0.3, -0.2], [1.0, 0.5]])
+    value, gradient = provi.logistic(X, y, prior_scale=2.0).log_density(z)
+    eta = z @ X.T
+    prior = -(z**2).sum(axis=1) / 8 - 2 * np.log(2.0) - np.log(2 * np.pi)
+    close(value, (y * eta - np.log1p(np.exp(eta))).sum(axis=1) + prior)
+    close(gradient, (y - 1 / (1 + np.exp(-eta))) @ X - z / 4)
+    with pytest.raises(ValueError, match="point has length 3, expected 2"):
+        provi.logistic(X, y).log_density(np.zeros((1, 3)))
+
+
 def test_groups_have_coefficients_of_their_own(data):
     labels = np.array(["north", "east", "south", "west"])[data["group"]]
     model = provi.hierarchical_logistic(
