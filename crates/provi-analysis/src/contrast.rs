@@ -22,12 +22,14 @@ pub struct Contrast {
 impl Contrast {
     /// Every expression, in terms of these names.
     pub fn read(expressions: &[String], names: &[String]) -> Result<Vec<Self>> {
-        let read = |text: &String| {
-            let weights = parse(text, names)
-                .map_err(|error| Error::Contrast { error: Box::new(error), text: text.clone() })?;
-            Ok(Self { expression: text.trim().to_owned(), weights })
-        };
-        expressions.iter().map(read).collect()
+        expressions.iter().map(|text| Self::read_one(text, names)).collect()
+    }
+
+    /// One of them.
+    pub fn read_one(text: &str, names: &[String]) -> Result<Self> {
+        let weights = parse(text, names)
+            .map_err(|error| Error::Contrast { error: Box::new(error), text: text.to_owned() })?;
+        Ok(Self { expression: text.trim().to_owned(), weights })
     }
 
     /// The weight of each coefficient.
@@ -37,7 +39,7 @@ impl Contrast {
 
     /// What is known about it, the error as far as it is bounded.
     pub fn measure(
-        self,
+        &self,
         q: &Gaussian,
         certificate: &Certificate,
         bounds: Option<&MomentBounds>,
@@ -55,6 +57,6 @@ impl Contrast {
         };
         let errors = bounds.functional(q, &self.weights)?;
         let functional = Functional::new(q, &self.weights, errors, certificate)?;
-        Ok(ContrastRecord { expression: self.expression, weights: self.weights, functional })
+        Ok(ContrastRecord { expression: self.expression.clone(), weights: self.weights.clone(), functional })
     }
 }

@@ -110,6 +110,14 @@ pub enum Error {
     /// A fit whose design cannot be made of new rows.
     #[error("the fit does not say how its design is made, so no other rows can be put into it")]
     NoRecipe,
+    /// A fit of a program's own matrices or density.
+    #[error("the fit is of a {kind}, not of a formula, so {what}")]
+    NotOfFormula {
+        /// What it is of.
+        kind: &'static str,
+        /// What cannot be done.
+        what: &'static str,
+    },
     /// A model that this version cannot rebuild.
     #[error("the fit's {what} is `{found}`, which this version does not know")]
     UnknownModel {
@@ -125,6 +133,14 @@ pub enum Error {
         stored: String,
         /// That of the data.
         found: String,
+    },
+    /// A model with other coefficients than the fit's.
+    #[error("the fit has the coefficients {}, the model {}", listed(.stored), listed(.given))]
+    OtherCoefficients {
+        /// The fit's.
+        stored: Vec<String>,
+        /// The model's.
+        given: Vec<String>,
     },
     /// A file that is no Gaussian.
     #[error("`{}` is no fit to certify: {problem}", .path.display())]

@@ -1,19 +1,17 @@
 //! The schema of fit.json. Keys are added, never renamed.
 
 mod record;
+mod text;
 
 pub(crate) use record::factor_bytes;
 pub use record::{bound, estimates, fit_file, model};
-
-use std::io::{self, Write};
+pub use text::to_json;
 
 use provi::checks::Checks;
 use provi::functional::{Functional, MomentBounds};
 use provi::plan::Norm;
 use provi_table::{Dropped, Recipe};
 use serde::{Deserialize, Serialize};
-use serde_json::Serializer;
-use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use sha2::{Digest, Sha256};
 
 use crate::model::Scale;
@@ -102,9 +100,42 @@ pub struct ContrastRecord {
     pub functional: Functional,
 }
 
+/// Where a target comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A table and a formula, from which it can be made again; files of before there were others say nothing.
+    #[default]
+    #[serde(rename = "formula")]
+    Formula,
+    /// A design and a response that a program has.
+    #[serde(rename = "matrix")]
+    Matrix,
+    /// A log density that a program has.
+    #[serde(rename = "black box")]
+    BlackBox,
+}
+
+impl Kind {
+    /// Its word in fit.json.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Formula => "formula",
+            Self::Matrix => "matrix",
+            Self::BlackBox => "black box",
+        }
+    }
+}
+
 /// What was fitted to what.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelRecord {
+    /// Where the target comes from. Without a formula, `formula` is empty; a black box has no `family` either.
+    #[serde(default)]
+    pub kind: Kind,
+    /// What a program calls its model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The library's name of it.
     pub family: String,
     /// Was it read off the response?
@@ -118,7 +149,8 @@ pub struct ModelRecord {
     /// The file's name as it was given.
     #[serde(default)]
     pub data: String,
-    /// SHA-256 of the data file's bytes.
+    /// SHA-256 of the data file's bytes; `columns:` and that of the contents for a table in memory; empty where nobody
+    /// said.
     pub data_sha256: String,
     /// Rows in use.
     pub rows: usize,
@@ -231,6 +263,18 @@ pub struct TracePoint {
     pub gap: Option<f64>,
 }
 
+impl ModelRecord {
+    /// The formula, or what the model is called without one.
+    pub fn title(&self) -> &str {
+        match (self.kind, &self.title) {
+            (Kind::Formula, _) => &self.formula,
+            (_, Some(title)) => title,
+            (Kind::Matrix, None) => "a model of matrices",
+            (Kind::BlackBox, None) => "a log density",
+        }
+    }
+}
+
 impl FitFile {
     /// The file's text: a key a line, lists on one line.
     pub fn to_json(&self) -> String {
@@ -238,59 +282,11 @@ impl FitFile {
     }
 }
 
-/// One key a line; what is not finite is written as null.
-pub fn to_json(value: &impl Serialize) -> String {
-    let mut bytes = Vec::new();
-    // Neither writing to memory nor a struct with string keys can fail.
-    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, KeyALine::default()));
-    bytes.push(b'\n');
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
 /// The SHA-256 of some bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(bytes))
 }
 
-/// Objects indented, lists and what is in them on one line.
-#[derive(Default)]
-struct KeyALine {
-    pretty: PrettyFormatter<'static>,
-    lists: usize,
-}
-
-impl Formatter for KeyALine {
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.lists += 1;
-        CompactFormatter.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.lists -= 1;
-        CompactFormatter.end_array(writer)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.lists > 0 { CompactFormatter.begin_object(writer) } else { self.pretty.begin_object(writer) }
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.lists > 0 { CompactFormatter.end_object(writer) } else { self.pretty.end_object(writer) }
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if self.lists > 0 {
-            CompactFormatter.begin_object_key(writer, first)
-        } else {
-            self.pretty.begin_object_key(writer, first)
-        }
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.lists > 0 { Ok(()) } else { self.pretty.end_object_value(writer) }
-    }
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -7,7 +7,7 @@ use provi_report::{
 };
 
 use crate::error::Result;
-use crate::fit_file::FitFile;
+use crate::fit_file::{FitFile, Kind};
 use crate::rows;
 use crate::words::certificate::{self, Worth};
 use crate::words::number::{grouped, plain};
@@ -17,7 +17,7 @@ use crate::words::{condition, counted, describe_scale, method};
 pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<FitPage> {
     let model = &file.model;
     Ok(FitPage {
-        title: model.formula.clone(),
+        title: model.title().to_owned(),
         model: facts(file),
         certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
         coefficients: coefficients(file, q, level)?,
@@ -41,7 +41,11 @@ fn facts(file: &FitFile) -> ModelFacts {
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
     ModelFacts {
         formula: model.formula.clone(),
-        family: model.family.clone(),
+        family: if model.kind == Kind::BlackBox {
+            model.kind.name().to_owned()
+        } else {
+            model.family.clone()
+        },
         data: model.data.clone(),
         rows: model.rows as u64,
         dropped: (model.dropped.rows > 0)
@@ -208,6 +212,9 @@ fn assumptions(file: &FitFile) -> Vec<String> {
         "poisson" => "Counts are independent and Poisson, the log of their rate being linear.",
         "probit" => "Responses are independent, and the probit of their probability is linear.",
         "binomial" => "Trials are independent, and the logit of their probability is linear.",
+        _ if file.model.kind == Kind::BlackBox => {
+            "The log density is the program's own: what it assumes is written there."
+        }
         _ => "Responses are independent, and the logit of their probability is linear.",
     };
     let mut out = vec![link.to_owned()];
@@ -239,8 +246,10 @@ fn provenance(file: &FitFile) -> Vec<(String, String)> {
         ("steps".to_owned(), grouped(file.steps)),
         ("seconds".to_owned(), format!("{:.2}", file.seconds)),
         ("seed".to_owned(), file.seed.to_string()),
-        ("data SHA-256".to_owned(), file.model.data_sha256.clone()),
     ];
+    if !file.model.data_sha256.is_empty() {
+        out.push(("data SHA-256".to_owned(), file.model.data_sha256.clone()));
+    }
     if let Some(c) = &file.certificate {
         let grounds = &c.grounds;
         let mut push = |name: &str, value: Option<f64>| {

@@ -8,6 +8,7 @@ use provi::scalar::Positive;
 use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
 
 use crate::error::{Error, Result};
+use crate::fit_file::FitFile;
 use crate::options::RunOptions;
 use crate::worth::Worth;
 
@@ -46,10 +47,10 @@ impl Aim {
     }
 
     /// Whether the fit earned what was asked for.
-    pub fn is_met(self, fit: &Fit) -> bool {
+    pub fn is_met(self, file: &FitFile) -> bool {
         match self {
             Self::Practice(_) => true,
-            Self::Distance(accuracy) => fit.promise.value.is_some_and(|bound| bound <= accuracy),
+            Self::Distance(accuracy) => file.plan_bound.value.is_some_and(|bound| bound <= accuracy),
         }
     }
 }
@@ -99,26 +100,21 @@ impl Way {
         }
     }
 
-    /// Goes that way, under watch, draws in parallel where that pays.
-    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
-        self.run_with(Evaluator::Parallel(target), seed, watch)
-    }
-
-    /// [`Way::run`] for targets that may have to stay on one thread.
-    pub fn run_with(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
+    /// Goes that way, under watch.
+    pub fn run(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
         match self {
             Self::Auto(auto) => {
                 let certified = match target {
-                    Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
                     Evaluator::Parallel(target) => auto.run_watched(&target, seed, watch)?,
+                    Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
                 };
                 let worth = Worth::of(&certified.audited, target, &certified.fit.gaussian, seed);
                 Ok(Answer { fit: certified.fit, worth })
             }
             Self::Planned(plan, audit) => {
                 let fit = match target {
-                    Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
                     Evaluator::Parallel(target) => plan.run_watched(&target, seed, watch)?,
+                    Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
                 };
                 let worth = Worth::measure(target, &fit.gaussian, seed, audit);
                 Ok(Answer { fit, worth })

@@ -5,9 +5,8 @@ use provi::solve::{Solution, Solver};
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::fit_file::FitFile;
+use crate::fitted::{Fitted, rebuild};
 use crate::model::{Data, Model};
-use crate::stored;
 
 /// A coefficient that moves by more of its sd than this leans on the prior.
 pub const VISIBLE: f64 = 0.5;
@@ -40,17 +39,12 @@ impl SensitivityRow {
 }
 
 /// Fits the model again under narrower and wider priors.
-pub fn sensitivity(
-    data: &Data,
-    formula: &str,
-    model: &Model,
-    file: &FitFile,
-    q: &Gaussian,
-) -> Result<Sensitivity> {
+pub(crate) fn sensitivity(data: &Data, formula: &str, model: &Model, fitted: &Fitted) -> Result<Sensitivity> {
+    let Fitted { file, gaussian: q } = fitted;
     let solve = |factor: f64| -> Result<Solution> {
         let options = model.options.with_wider_priors(factor);
         let wider = match &model.prior_gaussian {
-            None => stored::rebuild(file, data, formula, &options)?,
+            None => rebuild(file, data, formula, &options)?,
             Some(prior) => {
                 let packed: Vec<f64> = prior.factor().iter().map(|c| factor * c).collect();
                 Model::build(data, formula, &model.options, Some(&Gaussian::new(prior.mean(), &packed)?))?

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use provi::Fit;
+use provi::Gaussian;
 use provi::checkpoint::Checkpoint;
 
 use crate::error::{Error, Result};
@@ -107,9 +107,9 @@ impl Store {
     }
 
     /// The factor first, so that fit.json never names a file that is not there.
-    pub fn save(&self, file: &FitFile, fit: &Fit) -> Result<PathBuf> {
+    pub fn save(&self, file: &FitFile, q: &Gaussian) -> Result<PathBuf> {
         if let Some(name) = &file.factor_file {
-            write_file(&self.dir.join(name), &factor_bytes(fit))?;
+            write_file(&self.dir.join(name), &factor_bytes(q))?;
         }
         write_file(&self.fit_path(), file.to_json().as_bytes())?;
         if file.factor_file.is_none() {

@@ -13,7 +13,7 @@ use provi::Gaussian;
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::fit_file::FitFile;
+use crate::fit_file::{FitFile, Kind};
 use crate::rows::coefficients;
 use crate::sampled::Sampled;
 
@@ -77,7 +77,8 @@ fn attributes(file: &FitFile, sampled: &Sampled) -> Value {
         }
     };
     put("provi_family", json!(file.model.family));
-    put("provi_formula", json!(file.model.formula));
+    let title = if file.model.kind == Kind::Formula { "provi_formula" } else { "provi_model" };
+    put(title, json!(file.model.title()));
     put("provi_data_sha256", json!(file.model.data_sha256));
     put("provi_seed", json!(sampled.seed.0));
     let origin = if sampled.resampled.is_some() {

@@ -163,6 +163,9 @@ fn way_out(error: &Refused) -> Option<&'static str> {
             "a fit with --out DIR that was stopped or killed leaves DIR/run.toml and DIR/checkpoint.bin"
         }
         Refused::NoRecipe => "fit again with this version of provi, with --out DIR",
+        Refused::NotOfFormula { .. } => {
+            "do it in the program that made the fit; `provi summary`, `report` and `sample` need no more than the fit"
+        }
         Refused::StrayNoise { .. } => "leave it out, or say --family gaussian",
         Refused::FitExists { .. } => "choose another --out, or replace it with --force",
         Refused::Write { .. } => "nothing was left half-written; free or choose another folder with --out",

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use provi::Seed;
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
-use provi_analysis::model::Model;
-use provi_analysis::run::{Answer, Way};
+use provi_analysis::Fitted;
+use provi_analysis::run::Way;
 use provi_analysis::store::Store;
+use provi_analysis::subject::Prepared;
 
 use crate::failure::Result;
 use crate::interrupt;
@@ -18,8 +18,6 @@ use crate::progress::Progress;
 
 /// How a run is made and watched.
 pub(crate) struct Run<'a> {
-    pub(crate) seed: Seed,
-    pub(crate) limit: Option<Duration>,
     pub(crate) quiet: bool,
     /// Where checkpoints and the log go.
     pub(crate) store: Option<&'a Store>,
@@ -31,10 +29,10 @@ pub(crate) struct Run<'a> {
 const KEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
-pub(crate) fn run(way: &Way, model: &Model, how: Run<'_>) -> Result<Answer> {
+pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fitted> {
     let stop = interrupt::watch();
     let mut log = Log::new(how.store);
-    let begin = summary::announcement(model, way.plan());
+    let begin = summary::announcement(prepared.target().dim(), way.plan());
     log.say(&begin);
     if !how.quiet {
         eprintln!("{begin}");
@@ -53,17 +51,12 @@ pub(crate) fn run(way: &Way, model: &Model, how: Run<'_>) -> Result<Answer> {
         }
     };
     let keeper = how.store.is_some().then_some(Keeper { every: KEEP_EVERY, save: &mut save });
-    let mut watch = Watch {
-        observer: Some(&mut observer),
-        time_limit: how.limit,
-        stop: Some(stop),
-        keeper,
-        from: how.from,
-    };
-    let found = way.run(&model.target, how.seed, &mut watch);
+    let mut watch =
+        Watch { observer: Some(&mut observer), time_limit: None, stop: Some(stop), keeper, from: how.from };
+    let found = prepared.run(way, &mut watch);
     progress.finish(&match &found {
-        Ok(answer) if answer.fit.stopped_early => format!("stopped early after {} steps", answer.fit.steps),
-        Ok(answer) => format!("finished after {} steps", answer.fit.steps),
+        Ok(fit) if fit.file.stopped_early => format!("stopped early after {} steps", fit.file.steps),
+        Ok(fit) => format!("finished after {} steps", fit.file.steps),
         Err(error) => format!("failed: {error}"),
     });
     Ok(found?)

@@ -8,7 +8,7 @@ use numpy::{
     PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
 };
 use provi::estimator::Evaluator;
-use provi::fit::{NegElbo, Snapshot, Watch};
+use provi::fit::{Snapshot, Watch, measure_neg_elbo};
 use provi::target::{Declared, Scratch, Target};
 use provi::{Curvature, Fit, Gaussian, Seed};
 use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
@@ -85,7 +85,7 @@ pub(crate) fn fit(
     run.choice().map_err(refuse)?;
     let (fit, worth) = under_watch(py, model, options.threads, observer, move |target, watch| {
         watch.time_limit = limit;
-        let answer = Way::of(&run, target.target())?.run_with(target, seed, watch)?;
+        let answer = Way::of(&run, target.target())?.run(target, seed, watch)?;
         Ok((answer.fit, answer.worth))
     })?;
     Ok(Answer::new(fit, &worth))
@@ -103,7 +103,7 @@ pub(crate) fn certify(
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
     let (audit, seed) = (options.read()?.audit.audit().map_err(refuse)?, options.seed());
     let (fit, worth) = under_watch(py, model, options.threads, None, move |target, _| {
-        let neg_elbo = NegElbo::measure(target.target(), &q, seed)?;
+        let neg_elbo = measure_neg_elbo(target.target(), &q, seed)?;
         let audited = audit.run(target, &q, seed)?;
         let worth = Worth::of(&audited, target, &q, seed);
         Ok((Fit::given(target.target().names(), q, neg_elbo, seed), worth))

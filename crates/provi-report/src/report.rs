@@ -44,7 +44,7 @@ impl FitPage {
         let facts = [
             m.formula.clone(),
             m.family.clone(),
-            format!("{}\u{a0}rows", grouped(m.rows)),
+            if m.rows > 0 { format!("{}\u{a0}rows", grouped(m.rows)) } else { String::new() },
             format!("{}\u{a0}coefficient{plural}", grouped(d as u64)),
         ];
         facts.into_iter().filter(|f| !f.is_empty()).collect::<Vec<_>>().join(" · ")
@@ -80,8 +80,11 @@ impl FitPage {
         fact("formula", m.formula.clone());
         fact("family", m.family.clone());
         fact("data", m.data.clone());
-        fact("rows used", grouped(m.rows));
-        fact("rows left out", m.dropped.clone().unwrap_or_else(|| "none".to_owned()));
+        // A log density that a program has need not be of rows.
+        if m.rows > 0 {
+            fact("rows used", grouped(m.rows));
+            fact("rows left out", m.dropped.clone().unwrap_or_else(|| "none".to_owned()));
+        }
         fact("priors", m.priors.join("\n"));
         fact("conditional on", m.conditional_on.join("\n"));
         facts.extend(m.further.iter().cloned());

@@ -3,34 +3,34 @@
 use provi::estimate::Estimates;
 use provi::fit::Snapshot;
 use provi::plan::{Constants, Coordinates, Promise};
-use provi::{Fit, Plan};
+use provi::{Gaussian, Plan};
 use serde::Serialize;
 
 use super::{
-    BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, LARGEST_COVARIANCE, LARGEST_METRIC, ModelRecord,
-    SCHEMA, TracePoint, sha256,
+    BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, Kind, LARGEST_COVARIANCE, LARGEST_METRIC,
+    ModelRecord, SCHEMA, TracePoint, sha256,
 };
-use crate::error::Result;
 use crate::model::Model;
 use crate::run::Answer;
 use crate::store::FACTOR;
 
 /// The document of an answer; checks and contrasts are added to it.
-pub fn fit_file(model: &Model, plan: Option<&Plan>, answer: &Answer) -> Result<FitFile> {
+pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> FitFile {
     let fit = &answer.fit;
-    let small = model.dim() <= LARGEST_COVARIANCE;
-    Ok(FitFile {
+    let dim = fit.names.len();
+    let small = dim <= LARGEST_COVARIANCE;
+    FitFile {
         schema: SCHEMA.to_owned(),
         provi: env!("CARGO_PKG_VERSION").to_owned(),
-        model: self::model(model),
+        model,
         names: fit.names.clone(),
         mean: fit.gaussian.mean().to_vec(),
         covariance: small.then(|| {
             let covariance = fit.gaussian.covariance();
-            (0..model.dim()).map(|i| covariance.row(i).to_vec()).collect()
+            (0..dim).map(|i| covariance.row(i).to_vec()).collect()
         }),
         factor_file: (!small).then(|| FACTOR.to_owned()),
-        factor_sha256: (!small).then(|| sha256(&factor_bytes(fit))),
+        factor_sha256: (!small).then(|| sha256(&factor_bytes(&fit.gaussian))),
         neg_elbo: fit.neg_elbo.value,
         neg_elbo_error: fit.neg_elbo.error,
         neg_elbo_exact: fit.neg_elbo.exact,
@@ -46,10 +46,10 @@ pub fn fit_file(model: &Model, plan: Option<&Plan>, answer: &Answer) -> Result<F
         trace: fit.trace.iter().map(point).collect(),
         certificate: Some(answer.worth.certificate.clone()),
         estimates: Some(estimates(&answer.worth.estimates)),
-        moment_bounds: answer.worth.moment_bounds.clone().filter(|_| model.dim() <= LARGEST_METRIC),
+        moment_bounds: answer.worth.moment_bounds.clone().filter(|_| dim <= LARGEST_METRIC),
         checks: None,
         contrasts: Vec::new(),
-    })
+    }
 }
 
 /// What was fitted to what.
@@ -58,6 +58,8 @@ pub fn model(model: &Model) -> ModelRecord {
     let marginals = model.target.prior().marginals(model.dim()).unwrap_or_default();
     let (prior_mean, prior_sd) = marginals.into_iter().unzip();
     ModelRecord {
+        kind: Kind::Formula,
+        title: None,
         family: model.family.name().to_owned(),
         family_chosen: model.family_chosen,
         formula: model.formula.clone(),
@@ -103,8 +105,8 @@ pub fn estimates(found: &std::result::Result<Estimates, String>) -> EstimatesRec
 }
 
 /// C, packed row by row, as little-endian doubles.
-pub(crate) fn factor_bytes(fit: &Fit) -> Vec<u8> {
-    fit.gaussian.factor().iter().flat_map(|x| x.to_le_bytes()).collect()
+pub(crate) fn factor_bytes(q: &Gaussian) -> Vec<u8> {
+    q.factor().iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
 /// A promise as it is kept.
@@ -144,14 +146,16 @@ mod tests {
     use crate::options::{ModelOptions, RunOptions};
     use crate::run::Way;
     use crate::store::Store;
+    use provi::estimator::Evaluator;
     use provi::fit::Watch;
 
-    fn fitted() -> (FitFile, Fit) {
+    fn fitted() -> (FitFile, Gaussian) {
         let data = Data::new(b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n".to_vec(), "t.csv".to_owned());
         let model = Model::build(&data, "y ~ x", &ModelOptions::default(), None).unwrap();
         let way = Way::of(&RunOptions { steps: Some(20), ..RunOptions::default() }, &model.target).unwrap();
-        let answer = way.run(&model.target, provi::Seed(1), &mut Watch::default()).unwrap();
-        (fit_file(&model, way.plan(), &answer).unwrap(), answer.fit)
+        let answer =
+            way.run(Evaluator::Parallel(&model.target), provi::Seed(1), &mut Watch::default()).unwrap();
+        (fit_file(super::model(&model), way.plan(), &answer), answer.fit.gaussian)
     }
 
     #[test]
@@ -190,16 +194,16 @@ mod tests {
 
     #[test]
     fn a_factor_is_kept_beside_the_fit_with_its_hash() {
-        let (mut file, fit) = fitted();
+        let (mut file, q) = fitted();
         file.covariance = None;
         file.factor_file = Some(FACTOR.to_owned());
-        file.factor_sha256 = Some(sha256(&factor_bytes(&fit)));
+        file.factor_sha256 = Some(sha256(&factor_bytes(&q)));
         let dir = tempfile::tempdir().unwrap();
-        Store::open(dir.path(), false).unwrap().save(&file, &fit).unwrap();
+        Store::open(dir.path(), false).unwrap().save(&file, &q).unwrap();
         let bytes = std::fs::read(dir.path().join(FACTOR)).unwrap();
-        assert_eq!(bytes.len(), 8 * fit.gaussian.factor().len());
+        assert_eq!(bytes.len(), 8 * q.factor().len());
         assert_eq!(file.factor_sha256, Some(sha256(&bytes)));
-        assert_eq!(bytes[..8], fit.gaussian.factor()[0].to_le_bytes());
+        assert_eq!(bytes[..8], q.factor()[0].to_le_bytes());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file is left");
     }
 }

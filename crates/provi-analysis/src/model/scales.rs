@@ -39,6 +39,11 @@ pub enum Origin {
 const NOISE: &str = "noise";
 
 impl Scale {
+    /// σ of a gaussian family.
+    pub fn noise(sd: f64, origin: Origin) -> Self {
+        Self { name: NOISE.to_owned(), sd, origin, vanishing: false, coefficients: Vec::new() }
+    }
+
     /// σ, rather than a deviation between groups?
     pub fn is_noise(&self) -> bool {
         self.name == NOISE

@@ -54,6 +54,13 @@ impl RunOptions {
         }
     }
 
+    /// Refuses what can be refused before any data are read.
+    pub fn check(&self) -> Result<()> {
+        self.limit()?;
+        self.audit.audit()?;
+        self.choice().map(|_| ())
+    }
+
     /// The limit as a duration; none for no limit.
     pub fn limit(&self) -> Result<Option<Duration>> {
         let to_duration = |seconds| match Duration::try_from_secs_f64(seconds) {

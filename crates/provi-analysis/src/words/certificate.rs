@@ -3,11 +3,56 @@
 use provi::certificate::{Certificate, MomentStatement, Statement};
 use provi::{Provenance, certificate::Interval};
 
+use serde::Serialize;
+
 use super::number::{bound, decimals, grouped, outward_pair};
 
 /// A KL bound above this one says little: TV can be nearly ¼; above the next, nothing.
 const LITTLE: f64 = 0.1;
 const NOTHING: f64 = 1.0;
+
+/// A certificate for shells that only render.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CertificateWords {
+    /// Both distances in a sentence.
+    pub headline: String,
+    /// How much the bound of the KL says.
+    pub worth: Worth,
+    /// What all of it is conditional on.
+    pub condition: Option<String>,
+    /// Five of them.
+    pub statements: Vec<StatementWords>,
+    /// The probability that the sampled ones share; none where all are certain.
+    pub probability: Option<String>,
+}
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StatementWords {
+    /// What is bounded.
+    pub what: &'static str,
+    /// By what; none where nothing is proved.
+    pub value: Option<String>,
+    /// The ledger's key, and where its constants came from; or why nothing is proved.
+    pub grounds: String,
+}
+
+impl CertificateWords {
+    /// `condition` says what all of it is conditional on.
+    pub fn new(c: &Certificate, condition: Option<String>) -> Self {
+        let words = |(what, row): (&'static str, Row)| match row {
+            Ok((value, grounds)) => StatementWords { what, value: Some(value), grounds },
+            Err(reason) => StatementWords { what, value: None, grounds: reason },
+        };
+        Self {
+            headline: headline(c),
+            worth: worth(c),
+            condition,
+            statements: rows(c).into_iter().map(words).collect(),
+            probability: probability(c),
+        }
+    }
+}
 
 /// The five statements, in their order.
 pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
@@ -21,7 +66,8 @@ pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
 }
 
 /// How much a bound of the KL says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Worth {
     /// It is small.
     Tight,

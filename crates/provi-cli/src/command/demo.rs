@@ -1,11 +1,9 @@
 //! `provi demo`: an embedded data set, from table to certificate.
 
-use provi::Seed;
-use provi_analysis::fit_file::fit_file;
-use provi_analysis::model::{Data, Model};
+use provi_analysis::Analysis;
+use provi_analysis::model::Data;
 use provi_analysis::options::{ModelOptions, RunOptions};
 use provi_analysis::rows::LEVEL;
-use provi_analysis::run::Way;
 
 use super::Outcome;
 use crate::args::DemoArgs;
@@ -19,14 +17,13 @@ const FORMULA: &str = "benign ~ .";
 pub(crate) fn execute(args: &DemoArgs) -> Result<Outcome> {
     let options = ModelOptions { prior_scale: Some(1.0), ..ModelOptions::default() };
     let data = Data::new(DATA.to_vec(), "tumours.csv".to_owned());
-    let model = Model::build(&data, FORMULA, &options, None)?;
-    let way = Way::of(&RunOptions::default(), &model.target)?;
-    let how = Run { seed: Seed(0), limit: None, quiet: args.quiet, store: None, from: None };
-    let answer = watched::run(&way, &model, how)?;
-    let file = fit_file(&model, None, &answer)?;
+    let analysis = Analysis::of(data, FORMULA, &options)?;
+    let prepared = analysis.subject().prepare(&RunOptions::default())?;
+    let how = Run { quiet: args.quiet, store: None, from: None };
+    let fit = watched::run(&prepared, &prepared.way()?, how)?;
     Ok(Outcome::said(format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}\n\
          next: provi fit DATA.csv 'y ~ .' on a table of your own; `provi fit --help` has examples\n",
-        describe(&file, &answer.fit.gaussian, LEVEL, false)?
+        describe(&fit, LEVEL, false)?
     )))
 }

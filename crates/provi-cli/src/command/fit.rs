@@ -1,24 +1,19 @@
 //! `provi fit`.
 
 use provi::checkpoint::Checkpoint;
-use provi::checks::Checks;
-use provi::estimator::Evaluator;
-use provi::{Seed, Target};
-use provi_analysis::contrast::Contrast;
-use provi_analysis::fit_file::{FitFile, LARGEST_COVARIANCE, fit_file};
-use provi_analysis::memory;
-use provi_analysis::model::{self, Data, Model};
+use provi_analysis::Analysis;
+use provi_analysis::fit_file::LARGEST_COVARIANCE;
+use provi_analysis::model::{self, Data};
 use provi_analysis::rows::LEVEL;
-use provi_analysis::run::{Aim, Way};
+use provi_analysis::run::Aim;
 use provi_analysis::sampled::Sampled;
-use provi_analysis::sensitivity::sensitivity;
 use provi_analysis::store::Store;
 use provi_analysis::zarr;
 
 use super::Outcome;
 use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
-use crate::output::certificate;
+use crate::output::certificate::accuracy_is_proved;
 use crate::output::describe::describe;
 use crate::run_file::RunFile;
 use crate::sensitivity;
@@ -28,42 +23,32 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     let job = Job::new(args)?;
     let args = &job.args;
     let options = args.run_options();
-    let limit = options.limit()?;
-    options.audit.audit()?;
-    let choice = options.choice()?;
+    options.check()?;
     // Before anything uses threads: the model's own scales may be a long search.
     if let Some(threads) = args.threads {
         start_threads(threads)?;
     }
     let (data, formula) = job.data()?;
-    let model = Model::build(&data, formula, &args.model, None)?;
-    if args.json && args.out.is_none() && model.dim() > LARGEST_COVARIANCE {
-        return Err(Failure::NoFolder { dim: model.dim() });
+    let analysis = Analysis::of(data, formula, &args.model)?;
+    let dim = analysis.model().dim();
+    if args.json && args.out.is_none() && dim > LARGEST_COVARIANCE {
+        return Err(Failure::NoFolder { dim });
     }
-    let contrasts = Contrast::read(&args.contrast, &model.target.names())?;
-    let aim = Aim::of(&options);
-    let need = memory::forecast(&model.target, choice, options.step.draws_or(aim.draws()), true)?;
+    let prepared = analysis.subject().prepare(&options)?;
     // A folder that cannot take the answer is found before the work, not after.
-    let store = job.store(&data)?;
-    let way = Way::of(&options, &model.target)?;
+    let store = job.store(&analysis.data().sha256)?;
+    let way = prepared.way()?;
     if !args.quiet {
-        eprintln!("memory {need}");
+        eprintln!("memory {}", prepared.memory);
     }
-    let seed = Seed(args.seed());
-    let how = Run { seed, limit, quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
-    let answer = watched::run(&way, &model, how)?;
-
-    let (q, worth) = (&answer.fit.gaussian, &answer.worth);
-    let mut file = fit_file(&model, way.plan(), &answer)?;
-    for contrast in contrasts {
-        file.contrasts.push(contrast.measure(q, &worth.certificate, worth.moment_bounds.as_ref())?);
-    }
+    let how = Run { quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
+    let mut fit = watched::run(&prepared, &way, how)?;
     if let Some(store) = &store {
-        file.checks = Checks::new(&model.target, q, seed).ok();
-        let sampled = Sampled::of_fit(q, Evaluator::Parallel(&model.target), seed)?;
-        store.save_draws(&zarr::files(&sampled, &file, q)?)?;
-        let path = store.save(&file, &answer.fit)?;
-        if !answer.fit.stopped_early {
+        prepared.check(&mut fit);
+        let sampled = Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?;
+        store.save_draws(&zarr::files(&sampled, &fit.file, &fit.gaussian)?)?;
+        let path = store.save(&fit.file, &fit.gaussian)?;
+        if !fit.file.stopped_early {
             store.forget_checkpoint();
         }
         if !args.quiet && args.json {
@@ -71,29 +56,30 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         }
     }
     let text = if args.json {
-        FitFile::to_json(&file)
+        fit.file.to_json()
     } else {
-        let mut text = describe(&file, q, LEVEL, false)?;
+        let mut text = describe(&fit, LEVEL, false)?;
         if args.prior_sensitivity {
-            let found = sensitivity(&data, formula, &model, &file, q)?;
-            text.push_str(&format!("\n{}", sensitivity::describe(&found, &q.standard_deviations())));
+            let (found, sd) = (analysis.sensitivity(&fit)?, fit.gaussian.standard_deviations());
+            text.push_str(&format!("\n{}", sensitivity::describe(&found, &sd)));
         }
         if let Some(store) = &store {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
-            if answer.fit.stopped_early {
+            if fit.file.stopped_early {
                 text.push_str(&format!("to go on: provi fit --resume {}\n", store.dir().display()));
             }
         }
         text
     };
-    let mut proved = aim.is_met(&answer.fit);
+    let aim = Aim::of(&options);
+    let mut proved = aim.is_met(&fit.file);
     if let Aim::Distance(distance) = aim
         && !proved
     {
         eprintln!("the distance asked for, {distance}, was not proved");
     }
-    if let Some(accuracy) = args.audit.accuracy {
-        proved &= certificate::accuracy_is_proved(&answer.worth.certificate, accuracy);
+    if let (Some(accuracy), Some(certificate)) = (args.audit.accuracy, fit.certificate()) {
+        proved &= accuracy_is_proved(certificate, accuracy);
     }
     Ok(Outcome { text, proved })
 }
@@ -141,7 +127,7 @@ impl Job {
     }
 
     /// The folder for the answer, with its run file.
-    fn store(&self, data: &Data) -> Result<Option<Store>> {
+    fn store(&self, sha256: &str) -> Result<Option<Store>> {
         if let Some(store) = &self.begun {
             return Ok(Some(store.clone()));
         }
@@ -150,7 +136,7 @@ impl Job {
             return Ok(None);
         };
         let store = Store::open(dir, self.args.force)?;
-        store.begin(&RunFile::new(&self.args, path, formula, &data.sha256).to_toml()?)?;
+        store.begin(&RunFile::new(&self.args, path, formula, sha256).to_toml()?)?;
         Ok(Some(store))
     }
 }

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args as Group;
-use provi::predict::{Prediction, Rows, predict, responses};
+use provi::predict::Prediction;
 use provi::target::Family;
 use provi::{Matrix, Seed};
-use provi_analysis::Error;
+use provi_analysis::Fitted;
 use provi_analysis::fit_file::{FitFile, to_json};
-use provi_analysis::given::Given;
-use provi_analysis::model::{self, Data};
-use provi_analysis::options::{FamilyName, MissingName};
+use provi_analysis::model::Data;
+use provi_analysis::options::MissingName;
+use provi_analysis::predict::NewData;
 use provi_analysis::words::condition;
 use provi_analysis::words::number::{bound, grouped, plain};
-use provi_table::{Missing, NewLevels, NewRows};
+use provi_table::{Missing, NewLevels};
 use serde::Serialize;
 
 use super::Outcome;
@@ -90,10 +90,8 @@ struct Report {
 }
 
 pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
-    let given = Given::read(&args.fit)?;
-    let record = given.record.as_deref().ok_or(Error::NoRecipe)?;
-    let recipe = record.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
-    let q = given.gaussian(&record.names)?;
+    let fit = Fitted::load(&args.fit)?;
+    let record = &fit.file;
     let refuse = |error| Failure::table(error, &record.model.formula);
     let data = Data::read(&args.new).map_err(refuse)?;
     let table = data.table().map_err(refuse)?;
@@ -105,27 +103,16 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         Some(MissingName::Drop) => Missing::Drop,
         Some(MissingName::Error) | None => Missing::Error,
     };
-    let new = recipe.rows_with(&table, new_levels, missing).map_err(refuse)?;
-    let design = model::design(&new.design)?;
-    let extra = extra_variance(record, &new);
-    let rows =
-        Rows { offsets: new.offsets.as_deref(), extra_variance: extra.as_deref(), ..Rows::new(&design) };
-    let family = family(record)?;
-    let predictions = predict(family, &q, &rows, args.level)?;
-    let draws = match args.draws {
-        Some(count) => {
-            let flat = responses(family, &q, &rows, count as usize, Seed(args.seed))?;
-            Some(Matrix::new(count as usize, design.rows(), flat)?)
-        }
-        None => None,
-    };
+    let new = fit.new_data(&table, new_levels, missing)?;
+    let predictions = new.predict(args.level)?;
+    let draws = args.draws.map(|count| new.responses(count as usize, Seed(args.seed))).transpose()?;
     let tv = record.certificate.as_ref().and_then(|c| c.tv.bound);
     let text = if args.json {
         to_json(&Report {
             schema: "provi-predictions/1",
             level: args.level,
             tv_bound: tv,
-            lines: new.lines,
+            lines: new.lines.clone(),
             predictions,
             draws: draws.iter().flat_map(|d| (0..d.rows()).map(|k| d.row(k).to_vec())).collect(),
         })
@@ -133,38 +120,10 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         match (&draws, args.csv) {
             (Some(draws), _) => draws_csv(draws, &new.lines),
             (None, true) => csv(&predictions, &new.lines),
-            (None, false) => table_of(args, record, family, &predictions, &new),
+            (None, false) => table_of(args, record, &predictions, &new),
         }
     };
     Ok(Outcome::said(text))
-}
-
-/// Σ_j (τ_j·x_j)² for each row of a group that the model has not seen.
-fn extra_variance(record: &FitFile, new: &NewRows) -> Option<Vec<f64>> {
-    if new.new_levels.is_empty() {
-        return None;
-    }
-    let mut out = vec![0.0; new.design.rows];
-    let scales: Vec<f64> =
-        record.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect();
-    // Scales stand group by group, column by column, as the design's blocks do.
-    for level in &new.new_levels {
-        let before: usize = new.design.groups[..level.group].iter().map(|group| group.columns).sum();
-        let square = |(j, x): (usize, &f64)| scales.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));
-        out[level.row] += level.values.iter().enumerate().map(square).sum::<f64>();
-    }
-    Some(out)
-}
-
-fn family(record: &FitFile) -> Result<Family> {
-    let name = &record.model.family;
-    let unknown = || Error::UnknownModel { what: "family", found: name.clone() };
-    let family: FamilyName = name.parse().map_err(|_| unknown())?;
-    let noise_sd = match family {
-        FamilyName::Gaussian => record.model.noise_sd.ok_or_else(unknown)?,
-        _ => 1.0,
-    };
-    Ok(family.family(noise_sd))
 }
 
 fn csv(predictions: &[Prediction], lines: &[usize]) -> String {
@@ -189,13 +148,8 @@ fn draws_csv(draws: &Matrix, lines: &[usize]) -> String {
     text
 }
 
-fn table_of(
-    args: &PredictArgs,
-    record: &FitFile,
-    family: Family,
-    predictions: &[Prediction],
-    new: &NewRows,
-) -> String {
+fn table_of(args: &PredictArgs, record: &FitFile, predictions: &[Prediction], new: &NewData<'_>) -> String {
+    let family = new.family;
     let what = match family {
         Family::Gaussian { .. } => "mean",
         Family::Poisson => "rate",

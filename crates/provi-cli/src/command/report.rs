@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use provi_analysis::page::page;
+use provi_analysis::Fitted;
+use provi_analysis::fit_file::Kind;
 use provi_analysis::rows::LEVEL;
 use provi_analysis::store::{RUN, write_file};
-use provi_analysis::stored::Stored;
 use provi_report::{Form, Plot};
 
 use super::Outcome;
@@ -47,15 +47,17 @@ fn plots() -> impl TypedValueParser<Value = Plot> {
 const PIXELS: f64 = 2.0;
 
 pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
-    let fit = Stored::read(&args.fit)?;
+    let fit = Fitted::load(&args.fit)?;
     let folder =
         if args.fit.is_dir() { args.fit.clone() } else { args.fit.parent().unwrap_or(&args.fit).to_owned() };
     let run = folder.join(RUN);
-    let command = match run.exists() {
-        true => format!("provi fit --config {}", run.display()),
-        false => format!("provi fit {} '{}'", fit.file.model.data, fit.file.model.formula),
+    let command = match (run.exists(), fit.file.model.kind) {
+        (true, _) => format!("provi fit --config {}", run.display()),
+        (false, Kind::Formula) => format!("provi fit {} '{}'", fit.file.model.data, fit.file.model.formula),
+        // What a program made, no command makes again.
+        (false, _) => String::new(),
     };
-    let page = page(&fit.file, &fit.gaussian, LEVEL, &command)?;
+    let page = fit.page(LEVEL, &command)?;
     let (path, bytes) = match args.plot {
         None => (args.out.clone().unwrap_or_else(|| folder.join("report.html")), page.html().into_bytes()),
         Some(plot) => {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use provi::Seed;
 use provi::estimator::Evaluator;
+use provi_analysis::Fitted;
 use provi_analysis::fit_file::to_json;
+use provi_analysis::model::Data;
 use provi_analysis::sampled::Sampled;
-use provi_analysis::stored::Stored;
 use provi_analysis::{store, zarr};
 use serde::Serialize;
 
@@ -85,8 +86,14 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     if let Some(path) = &args.out {
         store::check_free(path, args.force)?;
     }
-    let fit = Stored::read(&args.fit)?;
-    let model = args.data.as_deref().map(|data| fit.model(data, args.force)).transpose()?;
+    let fit = Fitted::load(&args.fit)?;
+    let model = match &args.data {
+        None => None,
+        Some(path) => {
+            let data = Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
+            Some(fit.model(&data, args.force)?)
+        }
+    };
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
     let target = model.as_ref().map(|model| Evaluator::Parallel(&model.target));
     let sampled = match target {

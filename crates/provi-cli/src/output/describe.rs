@@ -1,7 +1,6 @@
 //! A fit on the screen, the same after `provi fit` and out of its file.
 
-use provi::Gaussian;
-use provi_analysis::fit_file::FitFile;
+use provi_analysis::Fitted;
 use provi_analysis::rows;
 use provi_analysis::words::condition;
 use provi_analysis::words::number::grouped;
@@ -11,10 +10,11 @@ use crate::failure::Result;
 
 /// Model, posterior, contrasts, run, certificate and estimates; a file of before certificates has fewer. Effects of
 /// groups only if asked for.
-pub(crate) fn describe(file: &FitFile, q: &Gaussian, level: f64, groups: bool) -> Result<String> {
+pub(crate) fn describe(fit: &Fitted, level: f64, groups: bool) -> Result<String> {
+    let file = &fit.file;
     let mut parts = vec![summary::recorded_model(&file.model, file.names.len())];
     if let Some(certificate) = &file.certificate {
-        let mut shown = rows::coefficients(q, certificate)?;
+        let mut shown = rows::coefficients(&fit.gaussian, certificate)?;
         let hidden = match (file.model.population, groups) {
             (0, _) | (_, true) => 0,
             (population, false) => shown.len().saturating_sub(population),

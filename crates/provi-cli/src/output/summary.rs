@@ -3,7 +3,7 @@
 use provi::Plan;
 use provi::auto::Choice;
 use provi::plan::{Coordinates, Promise};
-use provi_analysis::fit_file::{self, BoundRecord, FitFile, ModelRecord};
+use provi_analysis::fit_file::{self, BoundRecord, FitFile, Kind, ModelRecord};
 use provi_analysis::model::Model;
 use provi_analysis::words::number::{above, grouped};
 use provi_analysis::words::{counted, describe_scale, method};
@@ -38,19 +38,18 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
         0 => String::new(),
         rows => format!("; {} with missing values left out", counted(rows as u64, "row")),
     };
+    let (family, title) = match model.kind {
+        Kind::Formula => (family(&model.family), formula(&model.formula)),
+        Kind::Matrix => (format!("{}, of matrices", family(&model.family)), formula(model.title())),
+        kind => (kind.name().to_owned(), formula(model.title())),
+    };
+    // A black box may have no rows.
+    let rows = if model.rows > 0 { counted(model.rows as u64, "row") + ", " } else { String::new() };
+    let size = format!("{rows}{}{groups}{dropped}", counted(coefficients as u64, "coefficient"));
     let mut text = format!(
-        "model  {}{chosen}{success}\n{}{}",
-        family(&model.family),
-        wrapped("       ", 9, &formula(&model.formula)),
-        wrapped(
-            "       ",
-            9,
-            &format!(
-                "{}, {}{groups}{dropped}",
-                counted(model.rows as u64, "row"),
-                counted(coefficients as u64, "coefficient")
-            )
-        ),
+        "model  {family}{chosen}{success}\n{}{}",
+        wrapped("       ", 9, &title),
+        wrapped("       ", 9, &size),
     );
     for (i, prior) in model.prior.iter().enumerate() {
         text.push_str(&wrapped(if i == 0 { "prior  " } else { "       " }, 9, prior));
@@ -87,8 +86,8 @@ fn formula(text: &str) -> String {
 }
 
 /// One line before a run.
-pub(crate) fn announcement(model: &Model, plan: Option<&Plan>) -> String {
-    let what = counted(model.dim() as u64, "coefficient");
+pub(crate) fn announcement(dim: usize, plan: Option<&Plan>) -> String {
+    let what = counted(dim as u64, "coefficient");
     match plan {
         None => format!("fitting {what} by auto"),
         Some(plan) => {

@@ -1,0 +1,166 @@
+//! A fit, fresh or out of its folder: its record, its Gaussian and, with the data, its model.
+
+use std::path::{Path, PathBuf};
+
+use provi::certificate::Certificate;
+use provi::{Gaussian, Matrix, Seed};
+use provi_report::FitPage;
+
+use crate::contrast::Contrast;
+use crate::error::{Error, Result};
+use crate::fit_file::{FitFile, Kind, TracePoint};
+use crate::given::Given;
+use crate::model::{Data, Model, Scale};
+use crate::options::ModelOptions;
+use crate::page::page;
+use crate::sampled::Sampled;
+use crate::store::Store;
+use crate::summary::{Summary, SummaryRow};
+use crate::words::certificate::CertificateWords;
+use crate::words::condition;
+use crate::zarr;
+
+/// A fit of provi, whatever it is a fit of.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// What fit.json says.
+    pub file: FitFile,
+    /// q.
+    pub gaussian: Gaussian,
+}
+
+impl Fitted {
+    /// From fit.json, or its folder. A Gaussian of another tool has no record, and is refused.
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut given = Given::read(path).map_err(no_fit)?;
+        let Some(file) = given.record.take() else { return Err(Error::NoRecord { path: given.path }) };
+        let gaussian = given.gaussian(&file.names).map_err(no_fit)?;
+        Ok(Self { file: *file, gaussian })
+    }
+
+    /// Writes fit.json, and beside it the factor of a large fit; a folder that holds a fit is refused unless `force`.
+    pub fn save(&self, dir: &Path, force: bool) -> Result<PathBuf> {
+        Store::open(dir, force)?.save(&self.file, &self.gaussian)
+    }
+
+    /// The coefficients' names.
+    pub fn names(&self) -> &[String] {
+        &self.file.names
+    }
+
+    /// What is proved; none in files of before there were certificates.
+    pub fn certificate(&self) -> Option<&Certificate> {
+        self.file.certificate.as_ref()
+    }
+
+    /// The certificate in the words that every shell says.
+    pub fn certificate_words(&self) -> Option<CertificateWords> {
+        self.certificate().map(|c| CertificateWords::new(c, condition(&self.file.model)))
+    }
+
+    /// How the run went.
+    pub fn trace(&self) -> &[TracePoint] {
+        &self.file.trace
+    }
+
+    /// What the answer is conditional on, and what would trouble a fit, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        condition(&self.file.model).into_iter().chain(self.file.model.warnings.iter().cloned()).collect()
+    }
+
+    /// A row for each coefficient and each contrast, with intervals of that probability, and what is proved of them.
+    pub fn summary(&self, level: f64) -> Result<Summary> {
+        Summary::new(&self.file, &self.gaussian, level)
+    }
+
+    /// What is known about a linear combination of coefficients, such as `a - b`.
+    pub fn contrast(&self, expression: &str, level: f64) -> Result<SummaryRow> {
+        let nothing;
+        let certificate = match self.certificate() {
+            Some(certificate) => certificate,
+            None => {
+                nothing = Certificate::nothing(self.names(), "the fit has no certificate");
+                &nothing
+            }
+        };
+        let contrast = Contrast::read_one(expression, self.names())?;
+        let found = contrast.measure(&self.gaussian, certificate, self.file.moment_bounds.as_ref())?;
+        SummaryRow::new(found.expression, found.functional, level)
+    }
+
+    /// Draws of q, one a row; a pure function of the seed.
+    pub fn sample(&self, count: usize, seed: Seed) -> Matrix {
+        self.gaussian.sample(count, seed)
+    }
+
+    /// The files of a Zarr store with draws of q, path and content each: what `provi sample` writes and ArviZ opens.
+    pub fn zarr(&self, count: usize, seed: Seed) -> Result<Vec<(String, Vec<u8>)>> {
+        let sampled = Sampled::of_gaussian(&self.gaussian, self.names(), None, count, seed)?;
+        zarr::files(&sampled, &self.file, &self.gaussian)
+    }
+
+    /// The data of the report page and its plots; `command` is what makes the fit again, and may be empty.
+    pub fn page(&self, level: f64, command: &str) -> Result<FitPage> {
+        page(&self.file, &self.gaussian, level, command)
+    }
+
+    /// The report page itself.
+    pub fn html(&self, level: f64, command: &str) -> Result<String> {
+        Ok(self.page(level, command)?.html())
+    }
+
+    /// The model again, from the data it was fitted to; from other data only if `force`.
+    pub fn model(&self, data: &Data, force: bool) -> Result<Model> {
+        self.needs_formula("its model cannot be made again")?;
+        if !force {
+            refuse_other_data(&self.file, data)?;
+        }
+        rebuild(&self.file, data, &self.file.model.formula, &self.file.model.options)
+    }
+
+    /// Refuses a fit of something else than a formula.
+    pub(crate) fn needs_formula(&self, what: &'static str) -> Result<()> {
+        match self.file.model.kind {
+            Kind::Formula => Ok(()),
+            kind => Err(Error::NotOfFormula { kind: kind.name(), what }),
+        }
+    }
+}
+
+/// The model of a file, with perhaps other options, from its data.
+pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOptions) -> Result<Model> {
+    let record = &file.model;
+    let prior = match &record.prior_covariance {
+        Some(rows) if options.prior_covariance == record.options.prior_covariance => {
+            let matrix = Matrix::new(rows.len(), rows.len(), rows.concat())?;
+            let mean = record.prior_mean.get(..rows.len()).unwrap_or_default();
+            Some(Gaussian::from_covariance(mean, matrix)?)
+        }
+        _ => None,
+    };
+    let mut model = Model::build(data, formula, options, prior.as_ref())?;
+    // A scale at the value it was chosen at is still one that was chosen.
+    for scale in &mut model.scales {
+        let same = |old: &&Scale| old.name == scale.name && (old.sd - scale.sd).abs() <= 0.0;
+        if let Some(old) = record.scales.iter().find(same) {
+            (scale.origin, scale.vanishing) = (old.origin, old.vanishing);
+        }
+    }
+    Ok(model)
+}
+
+/// The words of `certify`, put for those who have nothing to certify.
+fn no_fit(error: Error) -> Error {
+    match error {
+        Error::BadFit { path, problem } => Error::NoFit { path, problem },
+        other => other,
+    }
+}
+
+/// Data with another digest than the fit's.
+pub fn refuse_other_data(file: &FitFile, data: &Data) -> Result<()> {
+    if data.is_the_data_of(&file.model.data_sha256) {
+        return Ok(());
+    }
+    Err(Error::OtherData { stored: file.model.data_sha256.clone(), found: data.sha256.clone() })
+}

@@ -1,0 +1,114 @@
+//! What a fit says about new rows.
+
+use provi::predict::{Prediction, Rows, predict, responses};
+use provi::target::Family;
+use provi::{Design, Matrix, Seed};
+use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Table};
+
+use crate::error::{Error, Result};
+use crate::fit_file::FitFile;
+use crate::fitted::Fitted;
+use crate::model;
+use crate::options::FamilyName;
+
+/// New rows in the design of a fit.
+#[derive(Debug)]
+pub struct NewData<'f> {
+    fit: &'f Fitted,
+    /// The fit's.
+    pub family: Family,
+    design: Design,
+    offsets: Option<Vec<f64>>,
+    extra_variance: Option<Vec<f64>>,
+    /// The line of each row, the first being 1.
+    pub lines: Vec<usize>,
+    /// Rows left out.
+    pub dropped: Dropped,
+    /// Groups that the fit has not seen.
+    pub new_levels: Vec<NewLevel>,
+}
+
+impl Fitted {
+    /// The rows of a table, through the fit's own recipe.
+    pub fn new_data(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewData<'_>> {
+        self.needs_formula("no table can be put into it")?;
+        let recipe = self.file.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
+        let refuse = |error| Error::table(error, &self.file.model.formula);
+        let new = recipe.rows_with(table, new_levels, missing).map_err(refuse)?;
+        let extra_variance = extra_variance(&self.file, &new);
+        Ok(NewData {
+            fit: self,
+            family: family(&self.file)?,
+            design: model::design(&new.design)?,
+            offsets: new.offsets,
+            extra_variance,
+            lines: new.lines,
+            dropped: new.dropped,
+            new_levels: new.new_levels,
+        })
+    }
+
+    /// Rows of a design, its columns in the order of the coefficients.
+    pub fn new_design(&self, design: Design, offsets: Option<Vec<f64>>) -> Result<NewData<'_>> {
+        let lines = (1..=design.rows()).collect();
+        let (dropped, new_levels) = (Dropped::default(), Vec::new());
+        let family = family(&self.file)?;
+        Ok(NewData { fit: self, family, design, offsets, extra_variance: None, lines, dropped, new_levels })
+    }
+}
+
+impl NewData<'_> {
+    /// The mean response of each row, with its interval of that probability.
+    pub fn predict(&self, level: f64) -> Result<Vec<Prediction>> {
+        Ok(predict(self.family, &self.fit.gaussian, &self.rows(), level)?)
+    }
+
+    /// Draws of what might be observed, one a row, a column for each new row; a pure function of the seed.
+    pub fn responses(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        let flat = responses(self.family, &self.fit.gaussian, &self.rows(), count, seed)?;
+        Ok(Matrix::new(count, self.design.rows(), flat)?)
+    }
+
+    /// What the posterior's own probabilities may differ by from the predicted ones: total variation bounds the means of
+    /// any function between 0 and 1 [cert-moments], [local-tv]. None where nothing is proved, or for rates and values.
+    pub fn probability_error(&self) -> Option<f64> {
+        let probabilities = !matches!(self.family, Family::Gaussian { .. } | Family::Poisson);
+        self.fit.certificate().filter(|_| probabilities)?.tv.bound
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        Rows {
+            offsets: self.offsets.as_deref(),
+            extra_variance: self.extra_variance.as_deref(),
+            ..Rows::new(&self.design)
+        }
+    }
+}
+
+/// Σ_j (τ_j·x_j)² for each row of a group that the model has not seen.
+fn extra_variance(record: &FitFile, new: &NewRows) -> Option<Vec<f64>> {
+    if new.new_levels.is_empty() {
+        return None;
+    }
+    let mut out = vec![0.0; new.design.rows];
+    let scales: Vec<f64> =
+        record.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect();
+    // Scales stand group by group, column by column, as the design's blocks do.
+    for level in &new.new_levels {
+        let before: usize = new.design.groups[..level.group].iter().map(|group| group.columns).sum();
+        let square = |(j, x): (usize, &f64)| scales.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));
+        out[level.row] += level.values.iter().enumerate().map(square).sum::<f64>();
+    }
+    Some(out)
+}
+
+fn family(record: &FitFile) -> Result<Family> {
+    let name = &record.model.family;
+    let unknown = || Error::UnknownModel { what: "family", found: name.clone() };
+    let family: FamilyName = name.parse().map_err(|_| unknown())?;
+    let noise_sd = match family {
+        FamilyName::Gaussian => record.model.noise_sd.ok_or_else(unknown)?,
+        _ => 1.0,
+    };
+    Ok(family.family(noise_sd))
+}

@@ -1,0 +1,214 @@
+//! What is fitted: a target, and what its fit says about where it comes from.
+
+use std::time::Instant;
+
+use provi::checks::Checks;
+use provi::estimator::Evaluator;
+use provi::fit::{Watch, measure_neg_elbo};
+use provi::plan::Promise;
+use provi::target::Glm;
+use provi::{Fit, Gaussian, Plan, Seed, Target};
+
+use crate::contrast::Contrast;
+use crate::error::Result;
+use crate::fit_file::{self, Kind, ModelRecord, fit_file};
+use crate::fitted::Fitted;
+use crate::memory;
+use crate::model::{Model, Origin, Scale};
+use crate::options::RunOptions;
+use crate::run::{Aim, Answer, Way};
+use crate::words::number::plain;
+use crate::worth::Worth;
+
+/// What a program says about a model that has no formula. Nothing of it changes a number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// What it is called.
+    pub title: Option<String>,
+    /// What its data are called.
+    pub data: String,
+    /// A digest of them, such as [`fit_file::sha256`] of their bytes: fits are compared only if theirs are the same.
+    pub data_sha256: String,
+    /// The scales it is conditional on; none of a gaussian family means that its noise was given.
+    pub scales: Vec<Scale>,
+}
+
+/// The method of an answer that was not found here.
+const GIVEN: &str = "given";
+
+/// A target with its record.
+#[derive(Clone, Debug)]
+pub struct Subject<'a> {
+    target: Evaluator<'a>,
+    /// A model of a linear predictor can be held against its data.
+    glm: Option<&'a Glm>,
+    record: ModelRecord,
+}
+
+impl<'a> Subject<'a> {
+    /// The model of a table and a formula.
+    pub fn model(model: &'a Model) -> Self {
+        Self {
+            target: Evaluator::Parallel(&model.target),
+            glm: Some(&model.target),
+            record: fit_file::model(model),
+        }
+    }
+
+    /// A model of a design and a response.
+    pub fn matrices(glm: &'a Glm, about: About) -> Self {
+        // A prior whose marginals cannot be computed has been refused before.
+        let marginals = glm.prior().marginals(glm.dim()).unwrap_or_default();
+        let prior = prior_line(&marginals).into_iter().collect();
+        let (prior_mean, prior_sd) = marginals.into_iter().unzip();
+        let noise_sd = match glm.family() {
+            provi::target::Family::Gaussian { noise_sd } => Some(noise_sd),
+            _ => None,
+        };
+        let given = || noise_sd.map(|sd| Scale::noise(sd, Origin::Given)).into_iter().collect();
+        Self {
+            target: Evaluator::Parallel(glm),
+            glm: Some(glm),
+            record: ModelRecord {
+                family: glm.family().name().to_owned(),
+                rows: glm.design().rows(),
+                population: glm.dim(),
+                prior,
+                prior_mean,
+                prior_sd,
+                noise_sd,
+                scales: if about.scales.is_empty() { given() } else { about.scales.clone() },
+                ..about.record(Kind::Matrix)
+            },
+        }
+    }
+
+    /// Any log density.
+    pub fn black_box(target: Evaluator<'a>, about: About) -> Self {
+        let (rows, _) = target.target().data_size();
+        let population = target.dim();
+        Self { target, glm: None, record: ModelRecord { rows, population, ..about.record(Kind::BlackBox) } }
+    }
+
+    pub(crate) fn target(&self) -> Evaluator<'a> {
+        self.target
+    }
+
+    /// Everything that can be refused before the work: options, contrasts, and a machine too small.
+    pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
+        options.check()?;
+        let target = self.target.target();
+        let contrasts = Contrast::read(&options.contrasts, &target.names())?;
+        let draws = options.step.draws_or(Aim::of(options).draws());
+        let memory = memory::forecast(target, options.choice()?, draws, true)?;
+        Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
+    }
+
+    /// The answer, its certificate and its checks, under watch.
+    pub fn fit(self, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
+        let prepared = self.prepare(options)?;
+        let mut fitted = prepared.run(&prepared.way()?, watch)?;
+        prepared.check(&mut fitted);
+        Ok(fitted)
+    }
+
+    /// A Gaussian that somebody else found, audited and put down like an answer of ours. Of the options, seed, audit and
+    /// contrasts count. What cannot be proved about it is in the certificate, not an error.
+    pub fn certify(self, q: &Gaussian, options: &RunOptions) -> Result<Fitted> {
+        let prepared = self.prepare(options)?;
+        let (target, seed) = (prepared.target(), prepared.seed());
+        if q.dim() != target.dim() {
+            let (found, expected) = (q.dim(), target.dim());
+            return Err(provi::Error::Shape { what: "the given Gaussian", found, expected }.into());
+        }
+        let begin = Instant::now();
+        let worth = Worth::measure(target, q, seed, &options.audit.audit()?);
+        let reason = "the answer was given, not found by planned steps".to_owned();
+        let fit = Fit {
+            names: target.target().names(),
+            gaussian: q.clone(),
+            neg_elbo: measure_neg_elbo(target.target(), q, seed)?,
+            method: GIVEN.to_owned(),
+            steps: 0,
+            stopped_early: false,
+            draws_per_step: 0,
+            gradient_evaluations: 0,
+            seed,
+            seconds: begin.elapsed().as_secs_f64(),
+            promise: Promise { value: None, key: None, norm: None, provenance: None, reason: Some(reason) },
+            trace: Vec::new(),
+        };
+        let mut fitted = prepared.put_down(None, Answer { fit, worth })?;
+        prepared.check(&mut fitted);
+        Ok(fitted)
+    }
+}
+
+/// A fit that may begin.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    subject: Subject<'a>,
+    options: RunOptions,
+    contrasts: Vec<Contrast>,
+    /// What the run will need, in a line.
+    pub memory: String,
+}
+
+impl<'a> Prepared<'a> {
+    /// The way that is asked for; a plan is made here.
+    pub fn way(&self) -> Result<Way> {
+        Way::of(&self.options, self.subject.target.target())
+    }
+
+    /// Goes that way. The limit of the options holds unless the watch has one.
+    pub fn run(&self, way: &Way, watch: &mut Watch<'_>) -> Result<Fitted> {
+        watch.time_limit = match watch.time_limit {
+            None => self.options.limit()?,
+            limit => limit,
+        };
+        let answer = way.run(self.subject.target, self.seed(), watch)?;
+        self.put_down(way.plan(), answer)
+    }
+
+    fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
+        let mut file = fit_file(self.subject.record.clone(), plan, &answer);
+        let (q, worth) = (answer.fit.gaussian, answer.worth);
+        for contrast in &self.contrasts {
+            file.contrasts.push(contrast.measure(&q, &worth.certificate, worth.moment_bounds.as_ref())?);
+        }
+        Ok(Fitted { file, gaussian: q })
+    }
+
+    /// Holds the model against its data, where it is one of a linear predictor.
+    pub fn check(&self, fitted: &mut Fitted) {
+        let glm = self.subject.glm;
+        fitted.file.checks = glm.and_then(|glm| Checks::new(glm, &fitted.gaussian, self.seed()).ok());
+    }
+
+    /// The target, for draws with their densities.
+    pub fn target(&self) -> Evaluator<'a> {
+        self.subject.target
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> Seed {
+        Seed(self.options.seed.unwrap_or_default())
+    }
+}
+
+impl About {
+    fn record(self, kind: Kind) -> ModelRecord {
+        let Self { title, data, data_sha256, scales } = self;
+        ModelRecord { kind, title, data, data_sha256, scales, ..ModelRecord::default() }
+    }
+}
+
+/// The prior of matrices in words; its correlations stay unsaid.
+fn prior_line(marginals: &[(f64, f64)]) -> Option<String> {
+    let (mean, sd) = *marginals.first()?;
+    let same = |x: &(f64, f64)| x.0.total_cmp(&mean).is_eq() && x.1.total_cmp(&sd).is_eq();
+    Some(match marginals.iter().all(same) {
+        true => format!("normal, mean {} and sd {} for every coefficient", plain(mean), plain(sd)),
+        false => "normal, a mean and an sd for each coefficient".to_owned(),
+    })
+}
