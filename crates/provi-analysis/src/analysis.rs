@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use provi::Gaussian;
 use provi::fit::Watch;
 use provi_table::Table;
 
@@ -57,6 +58,12 @@ impl Analysis {
     /// Of data at hand. Scales that nobody gives are chosen here.
     pub fn of(data: Data, formula: &str, options: &ModelOptions) -> Result<Self> {
         let model = Model::build(&data, formula, options, None)?;
+        Ok(Self { data, formula: formula.to_owned(), model })
+    }
+
+    /// [`Analysis::of`] with a prior of the population's coefficients, in their order, in place of the options'.
+    pub fn with_prior(data: Data, formula: &str, options: &ModelOptions, prior: &Gaussian) -> Result<Self> {
+        let model = Model::build(&data, formula, options, Some(prior))?;
         Ok(Self { data, formula: formula.to_owned(), model })
     }
 

@@ -134,6 +134,14 @@ pub enum Error {
         /// That of the data.
         found: String,
     },
+    /// A model with other coefficients than the fit's.
+    #[error("the fit has the coefficients {}, the model {}", listed(.stored), listed(.given))]
+    OtherCoefficients {
+        /// The fit's.
+        stored: Vec<String>,
+        /// The model's.
+        given: Vec<String>,
+    },
     /// A file that is no Gaussian.
     #[error("`{}` is no fit to certify: {problem}", .path.display())]
     BadFit {

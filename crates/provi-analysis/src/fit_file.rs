@@ -1,19 +1,17 @@
 //! The schema of fit.json. Keys are added, never renamed.
 
 mod record;
+mod text;
 
 pub(crate) use record::factor_bytes;
 pub use record::{bound, estimates, fit_file, model};
-
-use std::io::{self, Write};
+pub use text::to_json;
 
 use provi::checks::Checks;
 use provi::functional::{Functional, MomentBounds};
 use provi::plan::Norm;
 use provi_table::{Dropped, Recipe};
 use serde::{Deserialize, Serialize};
-use serde_json::Serializer;
-use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use sha2::{Digest, Sha256};
 
 use crate::model::Scale;
@@ -284,15 +282,6 @@ impl FitFile {
     }
 }
 
-/// One key a line; what is not finite is written as null.
-pub fn to_json(value: &impl Serialize) -> String {
-    let mut bytes = Vec::new();
-    // Neither writing to memory nor a struct with string keys can fail.
-    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, KeyALine::default()));
-    bytes.push(b'\n');
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
 /// The SHA-256 of some bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
@@ -300,47 +289,4 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Objects indented, lists and what is in them on one line.
-#[derive(Default)]
-struct KeyALine {
-    pretty: PrettyFormatter<'static>,
-    lists: usize,
-}
-
-impl Formatter for KeyALine {
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.lists += 1;
-        CompactFormatter.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.lists -= 1;
-        CompactFormatter.end_array(writer)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.lists > 0 { CompactFormatter.begin_object(writer) } else { self.pretty.begin_object(writer) }
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.lists > 0 { CompactFormatter.end_object(writer) } else { self.pretty.end_object(writer) }
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if self.lists > 0 {
-            CompactFormatter.begin_object_key(writer, first)
-        } else {
-            self.pretty.begin_object_key(writer, first)
-        }
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.lists > 0 { Ok(()) } else { self.pretty.end_object_value(writer) }
-    }
 }

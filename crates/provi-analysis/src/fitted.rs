@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use provi::certificate::Certificate;
 use provi::{Gaussian, Matrix, Seed};
+use provi_report::FitPage;
 
 use crate::contrast::Contrast;
 use crate::error::{Error, Result};
@@ -98,9 +99,14 @@ impl Fitted {
         zarr::files(&sampled, &self.file, &self.gaussian)
     }
 
-    /// The report page; `command` is what makes the fit again, and may be empty.
+    /// The data of the report page and its plots; `command` is what makes the fit again, and may be empty.
+    pub fn page(&self, level: f64, command: &str) -> Result<FitPage> {
+        page(&self.file, &self.gaussian, level, command)
+    }
+
+    /// The report page itself.
     pub fn html(&self, level: f64, command: &str) -> Result<String> {
-        Ok(page(&self.file, &self.gaussian, level, command)?.html())
+        Ok(self.page(level, command)?.html())
     }
 
     /// The model again, from the data it was fitted to; from other data only if `force`.

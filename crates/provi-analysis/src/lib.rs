@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+pub mod claims;
 pub mod contrast;
 pub mod error;
 pub mod fit_file;

@@ -79,6 +79,12 @@ impl Model {
             Some(given) => Some(given.clone()),
             None => prior::given(options, &frame)?,
         };
+        let population = frame.design.population_columns;
+        if let Some(found) = prior_gaussian.as_ref().map(Gaussian::dim).filter(|found| *found != population) {
+            return Err(
+                provi::Error::Shape { what: "the population's prior", found, expected: population }.into()
+            );
+        }
         // The design stays as the data have it; only what the priors mean is learned from the standardized one.
         let standard = match options.standardize {
             true => Some(frame_of(true)?.recipe().population.columns.clone()),
@@ -140,6 +146,9 @@ impl Model {
     pub fn prior_lines(&self) -> Vec<String> {
         if let Some(path) = &self.options.prior_covariance {
             return vec![format!("normal, with mean and covariance from {}", path.display())];
+        }
+        if self.prior_gaussian.is_some() {
+            return vec!["normal, with a given mean and covariance".to_owned()];
         }
         let (whom, standard) = (
             if self.groups.is_empty() { "every coefficient" } else { "every population coefficient" },

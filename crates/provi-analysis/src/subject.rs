@@ -1,10 +1,13 @@
 //! What is fitted: a target, and what its fit says about where it comes from.
 
+use std::time::Instant;
+
 use provi::checks::Checks;
 use provi::estimator::Evaluator;
-use provi::fit::Watch;
+use provi::fit::{Watch, measure_neg_elbo};
+use provi::plan::Promise;
 use provi::target::Glm;
-use provi::{Audit, Gaussian, Seed, Target};
+use provi::{Fit, Gaussian, Plan, Seed, Target};
 
 use crate::contrast::Contrast;
 use crate::error::Result;
@@ -13,7 +16,7 @@ use crate::fitted::Fitted;
 use crate::memory;
 use crate::model::{Model, Origin, Scale};
 use crate::options::RunOptions;
-use crate::run::{Aim, Way};
+use crate::run::{Aim, Answer, Way};
 use crate::words::number::plain;
 use crate::worth::Worth;
 
@@ -29,6 +32,9 @@ pub struct About {
     /// The scales it is conditional on; none of a gaussian family means that its noise was given.
     pub scales: Vec<Scale>,
 }
+
+/// The method of an answer that was not found here.
+const GIVEN: &str = "given";
 
 /// A target with its record.
 #[derive(Clone, Debug)]
@@ -84,6 +90,10 @@ impl<'a> Subject<'a> {
         Self { target, glm: None, record: ModelRecord { rows, population, ..about.record(Kind::BlackBox) } }
     }
 
+    pub(crate) fn target(&self) -> Evaluator<'a> {
+        self.target
+    }
+
     /// Everything that can be refused before the work: options, contrasts, and a machine too small.
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;
@@ -102,9 +112,35 @@ impl<'a> Subject<'a> {
         Ok(fitted)
     }
 
-    /// What is proved and estimated about a Gaussian that somebody else found.
-    pub fn certify(&self, q: &Gaussian, seed: Seed, audit: &Audit) -> Worth {
-        Worth::measure(self.target, q, seed, audit)
+    /// A Gaussian that somebody else found, audited and put down like an answer of ours. Of the options, seed, audit and
+    /// contrasts count. What cannot be proved about it is in the certificate, not an error.
+    pub fn certify(self, q: &Gaussian, options: &RunOptions) -> Result<Fitted> {
+        let prepared = self.prepare(options)?;
+        let (target, seed) = (prepared.target(), prepared.seed());
+        if q.dim() != target.dim() {
+            let (found, expected) = (q.dim(), target.dim());
+            return Err(provi::Error::Shape { what: "the given Gaussian", found, expected }.into());
+        }
+        let begin = Instant::now();
+        let worth = Worth::measure(target, q, seed, &options.audit.audit()?);
+        let reason = "the answer was given, not found by planned steps".to_owned();
+        let fit = Fit {
+            names: target.target().names(),
+            gaussian: q.clone(),
+            neg_elbo: measure_neg_elbo(target.target(), q, seed)?,
+            method: GIVEN.to_owned(),
+            steps: 0,
+            stopped_early: false,
+            draws_per_step: 0,
+            gradient_evaluations: 0,
+            seed,
+            seconds: begin.elapsed().as_secs_f64(),
+            promise: Promise { value: None, key: None, norm: None, provenance: None, reason: Some(reason) },
+            trace: Vec::new(),
+        };
+        let mut fitted = prepared.put_down(None, Answer { fit, worth })?;
+        prepared.check(&mut fitted);
+        Ok(fitted)
     }
 }
 
@@ -118,7 +154,7 @@ pub struct Prepared<'a> {
     pub memory: String,
 }
 
-impl Prepared<'_> {
+impl<'a> Prepared<'a> {
     /// The way that is asked for; a plan is made here.
     pub fn way(&self) -> Result<Way> {
         Way::of(&self.options, self.subject.target.target())
@@ -131,7 +167,11 @@ impl Prepared<'_> {
             limit => limit,
         };
         let answer = way.run(self.subject.target, self.seed(), watch)?;
-        let mut file = fit_file(self.subject.record.clone(), way.plan(), &answer);
+        self.put_down(way.plan(), answer)
+    }
+
+    fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
+        let mut file = fit_file(self.subject.record.clone(), plan, &answer);
         let (q, worth) = (answer.fit.gaussian, answer.worth);
         for contrast in &self.contrasts {
             file.contrasts.push(contrast.measure(&q, &worth.certificate, worth.moment_bounds.as_ref())?);
@@ -146,7 +186,7 @@ impl Prepared<'_> {
     }
 
     /// The target, for draws with their densities.
-    pub fn target(&self) -> Evaluator<'_> {
+    pub fn target(&self) -> Evaluator<'a> {
         self.subject.target
     }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use provi::estimator::Evaluator;
 use provi::fit::Watch;
 use provi::target::{Closure, Glm, Prior};
-use provi::{Design, Seed};
+use provi::{Design, Gaussian, Seed};
 use provi_analysis::fit_file::Kind;
 use provi_analysis::model::Data;
-use provi_analysis::options::{ModelOptions, RunOptions};
+use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions};
 use provi_analysis::subject::About;
 use provi_analysis::{Analysis, Error, Fitted, Subject};
 use provi_table::{Missing, NewLevels, Table, Values};
@@ -203,4 +203,63 @@ fn draws_are_those_of_the_gaussian() {
     assert_eq!(fit.sample(7, Seed(3)), fit.gaussian.sample(7, Seed(3)));
     let files = fit.zarr(8, Seed(3)).unwrap();
     assert!(files.iter().any(|(path, _)| path == "posterior/beta/zarr.json"));
+}
+
+#[test]
+fn an_answer_found_elsewhere_is_kept_with_what_is_proved_about_it() {
+    let analysis = Analysis::of(csv(), FORMULA, &ModelOptions::default()).unwrap();
+    let ours = analysis.fit(&RunOptions::default(), &mut Watch::default()).unwrap();
+    let given = analysis.subject().certify(&ours.gaussian, &RunOptions::default()).unwrap();
+    assert_eq!(given.certificate().unwrap().gap, ours.certificate().unwrap().gap);
+    assert_eq!((given.file.neg_elbo, given.file.method.as_str()), (ours.file.neg_elbo, "given"));
+    // A wider one is worse, and said to be.
+    let wide: Vec<f64> = ours.gaussian.factor().iter().map(|c| 3.0 * c).collect();
+    let wide = Gaussian::new(ours.gaussian.mean(), &wide).unwrap();
+    let given = analysis.subject().certify(&wide, &RunOptions::default()).unwrap();
+    assert!(!given.certificate().unwrap().proves_gap(0.1));
+    assert!(given.file.neg_elbo > ours.file.neg_elbo + 1.0);
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(saved(&given, dir.path()).file, given.file);
+    let other = Gaussian::standard(2);
+    assert!(matches!(analysis.subject().certify(&other, &RunOptions::default()), Err(Error::Library(_))));
+}
+
+#[test]
+fn a_prior_in_memory_is_the_populations() {
+    let q = Gaussian::new(&[0.0, 1.0], &[1.0, 0.2, 0.5]).unwrap();
+    let of =
+        |prior: &Gaussian| Analysis::with_prior(csv(), "switch ~ arsenic", &ModelOptions::default(), prior);
+    let fit = of(&q).unwrap().fit(&RunOptions::default(), &mut Watch::default()).unwrap();
+    assert_eq!(fit.file.model.prior, ["normal, with a given mean and covariance"]);
+    assert!((fit.file.model.prior_mean[1] - 1.0).abs() < 1e-12);
+    // The file has it, and makes the same model again.
+    let again = fit.model(&csv(), false).unwrap();
+    let given = Subject::model(&again).certify(&fit.gaussian, &RunOptions::default()).unwrap();
+    assert!(given.certificate().unwrap().proves_gap(1e-9));
+    assert!(matches!(of(&Gaussian::standard(3)), Err(Error::Library(provi::Error::Shape { found: 3, .. }))));
+}
+
+#[test]
+fn analyses_and_fits_go_between_threads() {
+    fn check<T: Send + Sync>() {}
+    check::<Analysis>();
+    check::<Fitted>();
+    check::<Error>();
+}
+
+#[test]
+fn a_kept_fit_is_found_out_again_and_a_false_one_is_caught() {
+    let fit = fit(csv());
+    let analysis = Analysis::of(Data::from(frame()), FORMULA, &ModelOptions::default()).unwrap();
+    let audit = AuditOptions::default();
+    let found = analysis.subject().recheck(&fit, &audit, None).unwrap();
+    assert!(found.is_reproduced() && found.claims.len() > 4, "{:?}", found.claims);
+    assert_eq!(found.seed, Seed(1));
+    let mut better = fit.clone();
+    better.file.certificate.as_mut().unwrap().kl.bound = Some(1e-9);
+    assert!(!analysis.subject().recheck(&better, &audit, None).unwrap().is_reproduced());
+    assert!(matches!(
+        analysis.subject().recheck(&matrices(), &audit, None),
+        Err(Error::OtherCoefficients { .. })
+    ));
 }

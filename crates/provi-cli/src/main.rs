@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod claims;
 mod command;
 mod explain;
 mod failure;

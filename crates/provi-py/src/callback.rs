@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use provi::target::{Scratch, Target};
@@ -11,12 +12,25 @@ use provi::{Error, Result};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 /// A function of a batch of points, or of one.
 pub(crate) struct Callback {
-    pub(crate) function: Py<PyAny>,
+    function: Py<PyAny>,
     pub(crate) dim: usize,
-    pub(crate) batched: bool,
+    batched: bool,
+    /// The array of the last call.
+    room: Mutex<Option<Py<PyArray2<f64>>>>,
+}
+
+impl Callback {
+    pub(crate) fn new(function: Py<PyAny>, dim: usize, batched: bool) -> Self {
+        Self { function, dim, batched, room: Mutex::default() }
+    }
+
+    fn room(&self) -> MutexGuard<'_, Option<Py<PyArray2<f64>>>> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// One run's view of it: what it raised, and whether it was interrupted.
@@ -24,13 +38,11 @@ pub(crate) struct Session<'a> {
     callback: &'a Callback,
     stop: &'a AtomicBool,
     raised: RefCell<Option<PyErr>>,
-    /// The array of the last call.
-    room: RefCell<Option<Py<PyArray2<f64>>>>,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(callback: &'a Callback, stop: &'a AtomicBool) -> Self {
-        Self { callback, stop, raised: RefCell::default(), room: RefCell::default() }
+        Self { callback, stop, raised: RefCell::default() }
     }
 
     /// What the function raised, if that ended the run.
@@ -52,7 +64,12 @@ impl<'a> Session<'a> {
             }
             result => result?,
         };
-        result.extract().map_err(|_| {
+        // A list of two will do.
+        let pair = match result.cast::<PyList>() {
+            Ok(list) => list.to_tuple().into_any(),
+            Err(_) => result.clone(),
+        };
+        pair.extract().map_err(|_| {
             let found =
                 result.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
             PyTypeError::new_err(format!(
@@ -61,22 +78,21 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The points as an array of its own.
+    /// The points as an array of its own: that of the last call, if nobody has it any more.
     fn argument<'py>(&self, py: Python<'py>, points: &[f64]) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let dim = self.callback.dim;
-        let mut room = self.room.borrow_mut();
-        if let Some(array) = room.take().map(|array| array.into_bound(py)) {
+        let last = self.callback.room().take();
+        if let Some(array) =
+            last.map(|array| array.into_bound(py)).filter(|array| array.len() == points.len())
+        {
             // SAFETY: a live object; the count is read under the lock.
             let unshared = unsafe { pyo3::ffi::Py_REFCNT(array.as_ptr()) } == 1;
-            if unshared && array.len() == points.len() {
+            if unshared {
                 array.try_readwrite().map_err(busy)?.as_slice_mut().map_err(busy)?.copy_from_slice(points);
-                *room = Some(array.clone().unbind());
                 return Ok(array);
             }
         }
-        let array = numpy::PyArray1::from_slice(py, points).reshape([points.len() / dim, dim])?;
-        *room = Some(array.clone().unbind());
-        Ok(array)
+        let dim = self.callback.dim;
+        numpy::PyArray1::from_slice(py, points).reshape([points.len() / dim, dim])
     }
 
     fn evaluate(
@@ -91,13 +107,15 @@ impl<'a> Session<'a> {
         if self.callback.batched {
             let (value, gradient) = self.call(array.as_any())?;
             read("log density", &value, &[n], values)?;
-            return read("gradient", &gradient, &[n, d], gradients);
+            read("gradient", &gradient, &[n, d], gradients)?;
+        } else {
+            for k in 0..n {
+                let (value, gradient) = self.call(&array.get_item(k)?)?;
+                values[k] = number(&value)?;
+                read("gradient", &gradient, &[d], &mut gradients[k * d..(k + 1) * d])?;
+            }
         }
-        for k in 0..n {
-            let (value, gradient) = self.call(&array.get_item(k)?)?;
-            values[k] = number(&value)?;
-            read("gradient", &gradient, &[d], &mut gradients[k * d..(k + 1) * d])?;
-        }
+        *self.callback.room() = Some(array.unbind());
         Ok(())
     }
 }
@@ -171,10 +189,12 @@ fn read(what: &str, value: &Bound<'_, PyAny>, shape: &[usize], out: &mut [f64]) 
             tuple(shape)
         )));
     }
+    let rows = floats.is_c_contiguous();
     let floats = floats.try_readonly()?;
     match floats.as_slice() {
-        Ok(entries) => out.copy_from_slice(entries),
-        Err(_) => out.iter_mut().zip(floats.as_array().iter()).for_each(|(out, x)| *out = *x),
+        // One column after the other is a slice too, in the wrong order.
+        Ok(entries) if rows => out.copy_from_slice(entries),
+        _ => out.iter_mut().zip(floats.as_array().iter()).for_each(|(out, x)| *out = *x),
     }
     Ok(())
 }

@@ -11,8 +11,9 @@ use crate::error::raise;
 /// A row-major copy of the entries.
 pub(crate) fn entries(array: &PyReadonlyArray2<'_, f64>) -> Vec<f64> {
     match array.as_slice() {
-        Ok(entries) => entries.to_vec(),
-        Err(_) => array.as_array().iter().copied().collect(),
+        // One column after the other is a slice too, in the wrong order.
+        Ok(entries) if array.is_c_contiguous() => entries.to_vec(),
+        _ => array.as_array().iter().copied().collect(),
     }
 }
 

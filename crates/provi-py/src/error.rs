@@ -11,6 +11,8 @@ pub(crate) fn raise(error: Error) -> PyErr {
     match error {
         Error::Index { .. } => PyIndexError::new_err(text),
         Error::Memory { .. } => PyMemoryError::new_err(text),
+        // A density that is not finite where the search begins was given so.
+        Error::NoMode { iterations: 0, .. } => PyValueError::new_err(text),
         Error::Target { .. } | Error::Diverged { .. } | Error::NoMode { .. } | Error::Eigen { .. } => {
             PyRuntimeError::new_err(text)
         }

@@ -49,7 +49,7 @@ mod _provi {
     #[pymodule_export]
     use super::predict::{level, poisson_rates, predict};
     #[pymodule_export]
-    use super::run::{certify, fit};
+    use super::run::{certify, fit, log_density};
     #[pymodule_export]
     use super::words::{bound_text, number_text, probability_text};
 

@@ -159,7 +159,7 @@ impl Model {
             let kind = function.get_type().name()?;
             return Err(PyTypeError::new_err(format!("{kind} is not callable; give a function of an array")));
         }
-        let kind = Kind::Callback(Callback { function: function.unbind(), dim, batched });
+        let kind = Kind::Callback(Callback::new(function.unbind(), dim, batched));
         Self::black_box(kind, dim, names, curvature(dim, mu, smoothness)?)
     }
 
@@ -184,7 +184,7 @@ impl Model {
 
     /// d.
     #[getter]
-    fn dim(&self) -> usize {
+    pub(crate) fn dim(&self) -> usize {
         match &*self.kind {
             Kind::Glm(model) => model.dim(),
             Kind::Callback(callback) => callback.dim,

@@ -1,12 +1,15 @@
 //! A fit, and a certificate for somebody else's Gaussian.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{
+    PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
+};
 use provi::estimator::Evaluator;
-use provi::fit::{NegElbo, Snapshot, Watch};
-use provi::target::{Declared, Target};
+use provi::fit::{Snapshot, Watch, measure_neg_elbo};
+use provi::target::{Declared, Scratch, Target};
 use provi::{Curvature, Fit, Gaussian, Seed};
 use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
 use provi_analysis::run::Way;
@@ -100,12 +103,49 @@ pub(crate) fn certify(
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
     let (audit, seed) = (options.read()?.audit.audit().map_err(refuse)?, options.seed());
     let (fit, worth) = under_watch(py, model, options.threads, None, move |target, _| {
-        let neg_elbo = NegElbo::measure(target.target(), &q, seed)?;
+        let neg_elbo = measure_neg_elbo(target.target(), &q, seed)?;
         let audited = audit.run(target, &q, seed)?;
         let worth = Worth::of(&audited, target, &q, seed);
         Ok((Fit::given(target.target().names(), q, neg_elbo, seed), worth))
     })?;
     Ok(Answer::new(fit, &worth))
+}
+
+/// log p and its gradient at points, one a row, into arrays of that size.
+#[pyfunction]
+pub(crate) fn log_density(
+    py: Python<'_>,
+    model: &Model,
+    points: PyReadonlyArray2<'_, f64>,
+    mut values: PyReadwriteArray1<'_, f64>,
+    mut gradients: PyReadwriteArray2<'_, f64>,
+) -> PyResult<()> {
+    let [n, d] = [points.shape()[0], points.shape()[1]];
+    let expected = model.dim();
+    if d != expected {
+        return Err(raise(provi::Error::Shape { what: "point", found: d, expected }));
+    }
+    let by_row = points.is_c_contiguous() && gradients.is_c_contiguous();
+    if !by_row || values.shape() != [n] || gradients.shape() != [n, d] {
+        return Err(PyValueError::new_err(format!(
+            "out must be arrays of shapes ({n},) and ({n}, {d}), row by row"
+        )));
+    }
+    let (z, values, gradients) = (points.as_slice()?, values.as_slice_mut()?, gradients.as_slice_mut()?);
+    let mut scratch = Scratch::default();
+    let scratch = &mut scratch;
+    let outcome = match &*model.kind {
+        Kind::Callback(callback) => {
+            let stop = AtomicBool::new(false);
+            let session = Session::new(callback, &stop);
+            let outcome = session.log_densities(z, values, gradients, scratch);
+            session.raised().map_or(Ok(()), Err)?;
+            outcome
+        }
+        Kind::Glm(model) => in_place(py, || model.log_densities(z, values, gradients, scratch))?,
+        Kind::Native(native) => in_place(py, || native.log_densities(z, values, gradients, scratch))?,
+    };
+    outcome.map_err(raise)
 }
 
 /// Work on a target with its names and its declared curvature, that ends when it should.

@@ -523,6 +523,15 @@ mod tests {
     }
 
     #[test]
+    fn an_intercept_is_a_first_column_of_ones() {
+        let (dense, sparse) = pair();
+        let expected = Design::dense(&[1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0, 3.0], 2, 4).unwrap();
+        assert_eq!(dense.with_intercept(), expected);
+        let triplets = [(0, 0, 1.0), (0, 1, 1.0), (0, 3, 2.0), (1, 0, 1.0), (1, 3, 3.0)];
+        assert_eq!(sparse.with_intercept(), Design::triplets(2, 4, &triplets).unwrap());
+    }
+
+    #[test]
     fn dense_and_sparse_agree_on_every_operation() {
         let (dense, sparse) = pair();
         let points = [1.0, 2.0, 3.0, -1.0, 0.5, 2.0];

@@ -393,19 +393,12 @@ impl<'w, 'a> Recorder<'w, 'a> {
     }
 }
 
-impl NegElbo {
-    /// f(q), for a q found elsewhere too: exact where the target can, otherwise from 1000 fresh draws.
-    pub fn measure(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
-        let d = target.dim();
-        if q.dim() != d {
-            return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: d });
-        }
-        measure_neg_elbo(target, q, seed)
+/// f(q): exact where the target can, otherwise from 1000 fresh draws. For an answer that was found elsewhere: a [`Fit`] has
+/// its own.
+pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
+    if q.dim() != target.dim() {
+        return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: target.dim() });
     }
-}
-
-/// [`NegElbo::measure`] for a q of the target's own dimension.
-pub(crate) fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
     if let Some(expectations) = target.expectations() {
         let mut moments = Moments::new(q.dim());
         expectations.expect(q, &mut moments)?;

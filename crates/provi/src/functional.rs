@@ -167,6 +167,9 @@ mod tests {
         let ask = |v: &[f64]| {
             Functional::new(&q, v, [Statement::missing(""), Statement::missing("")], &certificate)
         };
+        assert!(
+            unbounded(&q, &[1.0], &certificate).is_err() && unbounded(&q, &[1.0, 0.0], &certificate).is_ok()
+        );
         assert!(ask(&[0.0, 0.0]).is_err() && ask(&[1.0]).is_err() && ask(&[f64::NAN, 1.0]).is_err());
     }
 }

@@ -1,7 +1,8 @@
 //! `provi certify`: what a fit is worth, found out by somebody who did not make it.
 
 use provi::estimator::Evaluator;
-use provi::{Audit, Certificate, Seed, Target};
+use provi::{Certificate, Seed, Target};
+use provi_analysis::claims::{self, Claim, Verdict, terms};
 use provi_analysis::fit_file::{self, EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::fitted::{rebuild, refuse_other_data};
 use provi_analysis::given::Given;
@@ -15,13 +16,12 @@ use serde::Serialize;
 
 use super::Outcome;
 use crate::args::CertifyArgs;
-use crate::claims::{self, Claim, Verdict};
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
 use crate::output::{certificate, estimates, style, summary, table};
 
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
-    let audit = args.audit.audit()?;
+    args.audit.audit()?;
     let given = Given::read(&args.fit)?;
     // A fit of a program's own model is certified for the formula that is given, like that of another tool.
     let record = given.record.as_deref().filter(|record| record.model.kind == Kind::Formula);
@@ -41,14 +41,11 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
         refuse_another_model(record, &model)?;
     }
     let q = given.gaussian(&model.target.names())?;
-    let audit = match record.and_then(|r| r.certificate.as_ref()) {
-        Some(stored) => as_the_file(audit, args, stored),
-        None => audit,
-    };
-    let seed = Seed(args.seed.unwrap_or_else(|| record.map_or(0, |r| r.seed).wrapping_add(1)));
-    let worth = Worth::measure(Evaluator::Parallel(&model.target), &q, seed, &audit);
+    let (audit, seed) = terms(&args.audit, args.seed, record)?;
+    let target = Evaluator::Parallel(&model.target);
+    let worth = Worth::measure(target, &q, seed, &audit);
 
-    let claims = record.map(|r| claims::compare(r, &model, &q, &worth.certificate)).unwrap_or_default();
+    let claims = record.map(|r| claims::compare(r, target, &q, &worth.certificate)).unwrap_or_default();
     let reproduced = claims.iter().all(|claim| claim.verdict != Verdict::NotReproduced);
     let accuracy = args.audit.accuracy;
     let text = if args.json {
@@ -109,20 +106,6 @@ fn refuse_another_model(record: &FitFile, model: &Model) -> Result<()> {
             Err(Failure::OtherModel { what, stored, given })
         }
         None => Ok(()),
-    }
-}
-
-/// The means the file's audit had, where the command line does not say otherwise.
-fn as_the_file(audit: Audit, args: &CertifyArgs, stored: &Certificate) -> Audit {
-    let delta = stored.grounds.failure_probability;
-    let draws = audit.draws.max(stored.grounds.draws);
-    Audit {
-        failure_probability: match args.audit.failure_probability {
-            None if delta > 0.0 && delta < 1.0 => delta,
-            _ => audit.failure_probability,
-        },
-        draws: if args.audit.audit_draws.is_none() { draws } else { audit.draws },
-        ..audit
     }
 }
 

@@ -6,7 +6,6 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use provi_analysis::Fitted;
 use provi_analysis::fit_file::Kind;
-use provi_analysis::page::page;
 use provi_analysis::rows::LEVEL;
 use provi_analysis::store::{RUN, write_file};
 use provi_report::{Form, Plot};
@@ -58,7 +57,7 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
         // What a program made, no command makes again.
         (false, _) => String::new(),
     };
-    let page = page(&fit.file, &fit.gaussian, LEVEL, &command)?;
+    let page = fit.page(LEVEL, &command)?;
     let (path, bytes) = match args.plot {
         None => (args.out.clone().unwrap_or_else(|| folder.join("report.html")), page.html().into_bytes()),
         Some(plot) => {

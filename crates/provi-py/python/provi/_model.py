@@ -92,6 +92,17 @@ class Model:
             core = _provi.fit(self._core, options, observer)
         return self._answer(core)
 
+    def log_density(
+        self, z: Any, out: Optional[tuple[np.ndarray, np.ndarray]] = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """log p(z, x), with every constant, and its gradient at points (n, d); into ``out`` if that is given."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        if z.ndim != 2:
+            raise ValueError(f"z has shape {z.shape}, expected (points, {self.dim})")
+        values, gradients = out if out is not None else (np.empty(len(z)), np.empty_like(z))
+        _provi.log_density(self._core, z, values, gradients)
+        return values, gradients
+
     def _answer(self, core: Any) -> Fit:
         return Fit(core, variables=self.variables, transform=self.transform, attrs=self.attrs)
 

@@ -157,6 +157,19 @@ mod tests {
     }
 
     #[test]
+    fn scales_are_precisions_of_multiples_of_the_identity() {
+        let features = Design::dense(&[1.0, 2.0, -1.0, 0.5], 2, 2).unwrap();
+        let of = |top: f64, within: f64| {
+            let identity = |x| Matrix::scaled_identity(2, x);
+            hierarchical_logistic(&features, &[1.0, 0.0], &[0, 1], &identity(top), &identity(within)).unwrap()
+        };
+        let scaled = |a, b| hierarchical_logistic_scaled(&features, &[1.0, 0.0], &[0, 1], a, b);
+        assert_eq!(scaled(Some(0.5), Some(2.0)).unwrap().prior(), of(4.0, 0.25).prior());
+        assert_eq!(scaled(None, None).unwrap().prior(), of(1.0 / 6.25, 1.0).prior());
+        assert!(scaled(Some(-1.0), None).is_err() && scaled(None, Some(0.0)).is_err());
+    }
+
+    #[test]
     fn the_density_is_the_hierarchy_written_out() {
         let features = Design::dense(&[1.0, -0.5, 0.3, 2.0], 2, 2).unwrap();
         let top = Matrix::new(2, 2, vec![1.0, 0.2, 0.2, 0.5]).unwrap();

@@ -260,6 +260,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_default_is_a_scale_for_every_coefficient() {
+        let scale = Prior::scale(Prior::SCALE).unwrap();
+        assert_eq!(Prior::default(), scale);
+        assert_eq!(Prior::scales(&[Prior::SCALE; 2]).unwrap().marginals(2), scale.marginals(2));
+        assert!(Prior::scales(&[1.0, 0.0]).is_err());
+    }
+
+    #[test]
     fn every_storage_gives_the_same_energy_trace_and_constant() {
         let diagonal = Prior::diagonal(&[2.0, 3.0]).unwrap().with_mean(&[0.5, -1.0]).unwrap();
         let dense = Prior::precision(Matrix::diagonal(&[2.0, 3.0])).unwrap().with_mean(&[0.5, -1.0]).unwrap();

@@ -3,10 +3,16 @@
 use provi::certificate::{Certificate, Interval, Statement};
 use provi::estimator::Evaluator;
 use provi::expectation::Moments;
-use provi::{Audit, Gaussian, Provenance, Seed, Target};
-use provi_analysis::fit_file::FitFile;
-use provi_analysis::model::Model;
-use provi_analysis::words::number::bound;
+use provi::{Audit, Gaussian, Provenance, Seed};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::fit_file::FitFile;
+use crate::fitted::Fitted;
+use crate::options::AuditOptions;
+use crate::subject::Subject;
+use crate::words::number::bound;
+use crate::worth::Worth;
 
 /// What rounding may do to a number that no draw touches, beside what [`Rounding`] measures.
 const RELATIVE: f64 = 1e-5;
@@ -16,16 +22,22 @@ const ABSOLUTE: f64 = 1e-12;
 const SAMPLED: f64 = 2.0;
 
 /// One claim of a file, beside what was found now.
-#[derive(Debug)]
-pub(crate) struct Claim {
-    pub(crate) what: String,
-    pub(crate) stored: String,
-    pub(crate) now: String,
-    pub(crate) verdict: Verdict,
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What is claimed something about.
+    pub what: String,
+    /// The claim.
+    pub stored: String,
+    /// What comes out now.
+    pub now: String,
+    /// How they go together.
+    pub verdict: Verdict,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+/// Whether a claim comes out again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
     /// A number that draws do not touch comes out the same, or better.
     Reproduced,
     /// Other draws prove much the same.
@@ -39,7 +51,8 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    pub(crate) fn word(self) -> &'static str {
+    /// For people.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
             Self::Agrees => "agrees",
@@ -50,6 +63,61 @@ impl Verdict {
     }
 }
 
+/// The claims of a fit, found out again by somebody who did not make it.
+#[derive(Clone, Debug)]
+pub struct Rechecked {
+    /// What is proved and estimated now.
+    pub worth: Worth,
+    /// Every claim of the fit beside it.
+    pub claims: Vec<Claim>,
+    /// The seed of the fresh draws.
+    pub seed: Seed,
+}
+
+impl Rechecked {
+    /// No claim fails?
+    pub fn is_reproduced(&self) -> bool {
+        self.claims.iter().all(|claim| claim.verdict != Verdict::NotReproduced)
+    }
+}
+
+impl Subject<'_> {
+    /// Audits a kept fit of this very model anew, with draws of another seed than the fit's unless one is given.
+    pub fn recheck(&self, fitted: &Fitted, audit: &AuditOptions, seed: Option<u64>) -> Result<Rechecked> {
+        let (target, names) = (self.target(), self.target().target().names());
+        if names != fitted.names() {
+            return Err(Error::OtherCoefficients { stored: fitted.names().to_vec(), given: names });
+        }
+        let (audit, seed) = terms(audit, seed, Some(&fitted.file))?;
+        let worth = Worth::measure(target, &fitted.gaussian, seed, &audit);
+        let claims = compare(&fitted.file, target, &fitted.gaussian, &worth.certificate);
+        Ok(Rechecked { worth, claims, seed })
+    }
+}
+
+/// The audit that can judge a file: with the failure probability and at least the draws of its own, and another seed,
+/// unless somebody says otherwise.
+pub fn terms(audit: &AuditOptions, seed: Option<u64>, record: Option<&FitFile>) -> Result<(Audit, Seed)> {
+    let seed = Seed(seed.unwrap_or_else(|| record.map_or(0, |record| record.seed).wrapping_add(1)));
+    let asked = audit.audit()?;
+    let Some(stored) = record.and_then(|record| record.certificate.as_ref()) else {
+        return Ok((asked, seed));
+    };
+    let delta = stored.grounds.failure_probability;
+    let audit = Audit {
+        failure_probability: match audit.failure_probability {
+            None if delta > 0.0 && delta < 1.0 => delta,
+            _ => asked.failure_probability,
+        },
+        draws: match audit.audit_draws {
+            None => asked.draws.max(stored.grounds.draws),
+            Some(draws) => draws,
+        },
+        ..asked
+    };
+    Ok((audit, seed))
+}
+
 /// What the gap owes to rounding: the file holds a covariance, whose factor is computed anew.
 #[derive(Clone, Copy, Debug)]
 struct Rounding {
@@ -58,14 +126,14 @@ struct Rounding {
 }
 
 impl Rounding {
-    fn measure(model: &Model, q: &Gaussian, now: &Certificate) -> Self {
+    fn measure(target: Evaluator<'_>, q: &Gaussian, now: &Certificate) -> Self {
         if !is_certain(&now.gap) {
             return Self { root: 0.0 };
         }
         // One draw: only the gap is wanted, and that is exact.
         let audit = Audit { draws: 1, ..Audit::default() };
-        let again = Gaussian::from_covariance(q.mean(), q.covariance())
-            .and_then(|q| audit.run(Evaluator::Parallel(&model.target), &q, Seed(0)));
+        let again =
+            Gaussian::from_covariance(q.mean(), q.covariance()).and_then(|q| audit.run(target, &q, Seed(0)));
         let gaps = again.ok().and_then(|again| now.gap.bound.zip(again.certificate.gap.bound));
         Self { root: gaps.map_or(0.0, |(a, b)| 10.0 * (a.sqrt() - b.sqrt()).abs()) }
     }
@@ -76,9 +144,9 @@ impl Rounding {
 }
 
 /// Every claim of the file.
-pub(crate) fn compare(record: &FitFile, model: &Model, q: &Gaussian, now: &Certificate) -> Vec<Claim> {
-    let rounding = Rounding::measure(model, q, now);
-    let mut claims: Vec<Claim> = neg_elbo(record, model, q).into_iter().collect();
+pub fn compare(record: &FitFile, target: Evaluator<'_>, q: &Gaussian, now: &Certificate) -> Vec<Claim> {
+    let rounding = Rounding::measure(target, q, now);
+    let mut claims: Vec<Claim> = neg_elbo(record, target, q).into_iter().collect();
     let Some(stored) = &record.certificate else { return claims };
     let (old, new) = (&stored.grounds, &now.grounds);
     // Comparable where the audit had at least the file's means: a cap that cut it short shows in its draws.
@@ -163,9 +231,9 @@ fn evidence(old: &Interval, new: &Interval, fair: bool) -> Claim {
 }
 
 /// f(q), which the file must have right where quadrature has it exactly.
-fn neg_elbo(record: &FitFile, model: &Model, q: &Gaussian) -> Option<Claim> {
+fn neg_elbo(record: &FitFile, target: Evaluator<'_>, q: &Gaussian) -> Option<Claim> {
     let mut moments = Moments::new(q.dim());
-    model.target.expectations()?.expect(q, &mut moments).ok()?;
+    target.target().expectations()?.expect(q, &mut moments).ok()?;
     let now = moments.neg_elbo(q).ok()?;
     let exact = moments.provenance == Provenance::Proved && record.neg_elbo_exact;
     let room = record.neg_elbo_error.abs() + moments.value_error + ABSOLUTE + 1e-9 * now.abs();
