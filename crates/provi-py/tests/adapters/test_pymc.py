@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import provi
-from conftest import assert_constrained
+from constrained import assert_constrained
 
 pymc = pytest.importorskip("pymc")
 
