@@ -2,9 +2,9 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::venv::environment;
 use crate::{Outcome, Run};
 
 /// Names that are no folders, letters that are no ASCII, and brackets.
@@ -29,7 +29,9 @@ pub(crate) fn check(run: &Run) -> Outcome {
     }
     let mut checked = 0;
     for (python, version) in pythons() {
-        let Some(python) = environment(&dir.join(&version), &python) else {
+        let Some(python) =
+            environment(&dir.join(&version), &python, "import arviz, zarr", &["arviz", "zarr"])
+        else {
             println!("   skipped: no ArviZ could be installed for Python {version}");
             continue;
         };
@@ -60,18 +62,4 @@ fn pythons() -> Vec<(String, String)> {
         }
     }
     found
-}
-
-/// A virtual environment with ArviZ, kept for the next run; none where packages cannot be had.
-fn environment(dir: &Path, python: &str) -> Option<PathBuf> {
-    let inside = dir.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let succeeds = |command: &mut Command| command.status().is_ok_and(|status| status.success());
-    let ready = || succeeds(Command::new(&inside).args(["-c", "import arviz, zarr"]).stderr(Stdio::null()));
-    if inside.exists() && ready() {
-        return Some(inside);
-    }
-    let made = succeeds(Command::new(python).args(["-m", "venv"]).arg(dir))
-        && succeeds(Command::new(&inside).args(["-m", "pip", "install", "--quiet", "arviz", "zarr"]))
-        && ready();
-    made.then_some(inside)
 }

@@ -2,7 +2,9 @@
 
 mod arviz;
 mod pages;
+mod python;
 mod stan;
+mod venv;
 
 use std::env;
 use std::error::Error;
@@ -16,15 +18,21 @@ type Outcome = Result<(), Box<dyn Error>>;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels
+  test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels,
+                the Python package
   test --all    the same, then the heavy tier
   heavy         the heavy tier alone: benches compile in the bench profile; genuine Stan models; draws open in
-                ArviZ; pages in a browser
-  stan, arviz, pages  these steps alone
+                ArviZ; pages in a browser; the Python package beside the libraries whose models it takes
+  arviz, pages, python, adapters, stan
+                these steps alone
 
-The Stan check compiles its models with g++ and the pip package httpstan, some minutes the first time, and keeps
-them in the user's cache. The ArviZ check uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
+Python's steps use python3; where no packages can be installed they are skipped. The Stan check compiles its models with
+g++ and the pip package httpstan, some minutes the first time, and keeps them in the user's cache. The ArviZ check
+uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
 PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped.";
+
+const PYTHON: &str = "python: package and tests";
+const ADAPTERS: &str = "python: adapters beside their libraries";
 
 /// Examples that print a table of the documentation for minutes: they are compiled, not run.
 const SLOW_EXAMPLES: [&str; 1] = ["tightness"];
@@ -45,6 +53,8 @@ fn main() -> ExitCode {
         ["pages"] => run.step("pages in a browser", pages::check),
         ["stan"] => run.step("genuine Stan models", stan::check),
         ["arviz"] => run.step("draws open in ArviZ", arviz::check),
+        ["python"] => run.step(PYTHON, python::check),
+        ["adapters"] => run.step(ADAPTERS, python::check_adapters),
         _ => return fail(USAGE),
     };
     match outcome {
@@ -90,14 +100,16 @@ fn test(run: &mut Run) -> Outcome {
         let target = r.binaries.with_file_name("scalar");
         let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
         r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
-    })
+    })?;
+    run.step(PYTHON, python::check)
 }
 
 fn heavy(run: &mut Run) -> Outcome {
     run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
     run.step("genuine Stan models", stan::check)?;
     run.step("draws open in ArviZ", arviz::check)?;
-    run.step("pages in a browser", pages::check)
+    run.step("pages in a browser", pages::check)?;
+    run.step(ADAPTERS, python::check_adapters)
 }
 
 /// One run of a command: where things are, and how it goes.

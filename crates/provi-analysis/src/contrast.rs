@@ -32,6 +32,11 @@ impl Contrast {
         Ok(Self { expression: text.trim().to_owned(), weights })
     }
 
+    /// The weight of each coefficient.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
     /// What is known about it, the error as far as it is bounded.
     pub fn measure(
         &self,

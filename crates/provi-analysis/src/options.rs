@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// The prior's standard deviation where none is given.
-pub const PRIOR_SCALE: f64 = 2.5;
+pub const PRIOR_SCALE: f64 = provi::target::Prior::SCALE;
 
 /// How the response depends on the predictors, and what is believed beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -69,15 +69,25 @@ impl Way {
     pub fn of(options: &RunOptions, target: &dyn Target) -> Result<Self> {
         let audit = options.audit.audit()?;
         Ok(match options.choice()? {
-            Choice::Auto => Self::Auto(Auto {
-                accuracy: options.audit.accuracy,
-                audit,
-                start: options.start.clone(),
-                starts: options.starts.unwrap_or(1),
-                ..Auto::default()
-            }),
+            Choice::Auto => {
+                let default = Auto::default();
+                Self::Auto(Auto {
+                    accuracy: options.audit.accuracy,
+                    evaluations: options.evaluations.unwrap_or(default.evaluations),
+                    audit,
+                    start: options.start.clone(),
+                    starts: options.starts.unwrap_or(default.starts),
+                    memory: options.memory,
+                })
+            }
             Choice::Planned(method) => {
-                let planner = options.step.planner(method);
+                let mut planner = options.step.planner(method);
+                if let Some(start) = &options.start {
+                    planner = planner.start(start);
+                }
+                if let Some(bytes) = options.memory {
+                    planner = planner.memory_budget(bytes);
+                }
                 Self::Planned(Box::new(Aim::of(options).plan(target, &planner)?), audit)
             }
         })

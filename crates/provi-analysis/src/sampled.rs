@@ -70,7 +70,8 @@ impl Sampled {
 
     /// What a fit leaves in its folder. Draws where the target is not finite have no log joint density, and are still draws.
     pub fn of_fit(q: &Gaussian, target: Evaluator<'_>, seed: Seed) -> Result<Self> {
-        let count = CHAINS * (MOST_NUMBERS / (CHAINS * q.dim())).clamp(1, DRAWS);
+        let [chains, draws] = usual_draws(q.dim());
+        let count = chains * draws;
         let names = target.target().names();
         Self::of_gaussian(q, &names, Some(target), count, seed)
             .or_else(|_| Self::of_gaussian(q, &names, None, count, seed))
@@ -114,6 +115,11 @@ impl Sampled {
         let joint = self.log_joint.as_ref().filter(|_| self.resampled.is_none())?;
         Some(joint.iter().zip(&self.log_q).map(|(p, q)| p - q).collect())
     }
+}
+
+/// Chains, and draws of each, where nobody says how many.
+pub fn usual_draws(dim: usize) -> [usize; 2] {
+    [CHAINS, (MOST_NUMBERS / (CHAINS * dim.max(1))).clamp(1, DRAWS)]
 }
 
 fn log_densities(q: &Gaussian, points: &Matrix) -> Result<Vec<f64>> {

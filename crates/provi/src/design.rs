@@ -206,6 +206,32 @@ impl Design {
         Ok(Self { rows: rows.len(), columns: self.columns, storage })
     }
 
+    /// The same rows with a first column of ones.
+    pub fn with_intercept(self) -> Self {
+        let columns = self.columns + 1;
+        let storage = match self.storage {
+            Storage::Dense(entries) => Storage::Dense(
+                entries
+                    .chunks_exact(self.columns)
+                    .flat_map(|row| std::iter::once(1.0).chain(row.iter().copied()))
+                    .collect(),
+            ),
+            Storage::Sparse(sparse) => {
+                let stored = sparse.values.len() + self.rows;
+                let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+                for n in 0..self.rows {
+                    for (j, x) in std::iter::once((0, 1.0)).chain(sparse.row(n).map(|(j, x)| (j + 1, x))) {
+                        indices.push(j);
+                        values.push(x);
+                    }
+                }
+                let starts = sparse.starts.iter().enumerate().map(|(n, start)| start + n).collect();
+                Storage::Sparse(Sparse { starts, columns: indices, values })
+            }
+        };
+        Self { rows: self.rows, columns, storage }
+    }
+
     /// Stored entries: n·d, or those of the sparse rows.
     pub(crate) fn entries(&self) -> usize {
         match &self.storage {
@@ -494,6 +520,15 @@ mod tests {
         let dense = Design::dense(&[1.0, 0.0, 2.0, 0.0, 0.0, 3.0], 2, 3).unwrap();
         let sparse = Design::triplets(2, 3, &[(1, 2, 1.0), (0, 2, 2.0), (0, 0, 1.0), (1, 2, 2.0)]).unwrap();
         (dense, sparse)
+    }
+
+    #[test]
+    fn an_intercept_is_a_first_column_of_ones() {
+        let (dense, sparse) = pair();
+        let expected = Design::dense(&[1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0, 3.0], 2, 4).unwrap();
+        assert_eq!(dense.with_intercept(), expected);
+        let triplets = [(0, 0, 1.0), (0, 1, 1.0), (0, 3, 2.0), (1, 0, 1.0), (1, 3, 3.0)];
+        assert_eq!(sparse.with_intercept(), Design::triplets(2, 4, &triplets).unwrap());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The randomness: u_{t,k}, a pure function of (seed, purpose, step, draw).
 
-/// What makes a run repeatable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What makes a run repeatable; 0 where nobody says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Seed(pub u64);
 

@@ -11,7 +11,7 @@ use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
 use crate::plan::{Plan, Promise};
 use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
-use crate::target::Target;
+use crate::target::{Scratch, Target};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -120,6 +120,26 @@ pub struct Fit {
     pub promise: Promise,
     /// How the run went.
     pub trace: Vec<Snapshot>,
+}
+
+impl Fit {
+    /// A q found elsewhere, without steps, trace or promise.
+    pub fn given(names: Vec<String>, gaussian: Gaussian<Triangular>, neg_elbo: NegElbo, seed: Seed) -> Self {
+        Self {
+            names,
+            gaussian,
+            neg_elbo,
+            method: "given".into(),
+            steps: 0,
+            stopped_early: false,
+            draws_per_step: 0,
+            gradient_evaluations: 0,
+            seed,
+            seconds: 0.0,
+            promise: Promise::none("it was found elsewhere".into()),
+            trace: Vec::new(),
+        }
+    }
 }
 
 /// Runs `plan` in its own coordinates and hands the answer back in the user's.
@@ -376,25 +396,36 @@ impl<'w, 'a> Recorder<'w, 'a> {
 /// f(q): exact where the target can, otherwise from 1000 fresh draws. For an answer that was found elsewhere: a [`Fit`] has
 /// its own.
 pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
+    if q.dim() != target.dim() {
+        return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: target.dim() });
+    }
     if let Some(expectations) = target.expectations() {
         let mut moments = Moments::new(q.dim());
         expectations.expect(q, &mut moments)?;
         let exact = moments.provenance == crate::curvature::Provenance::Proved;
         return Ok(NegElbo { value: moments.neg_elbo(q)?, error: moments.neg_elbo_error(q), exact });
     }
-    const DRAWS: u64 = 1000;
+    const DRAWS: usize = 1000;
     let draws = Draws::new(seed, Purpose::Audit);
-    let d = q.dim();
-    let (mut u, mut z, mut g) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
+    let (d, batch) = (q.dim(), target.batch().clamp(1, DRAWS));
+    let (mut u, mut z, mut g) = (vec![0.0; batch * d], vec![0.0; batch * d], vec![0.0; batch * d]);
+    let (mut values, mut scratch) = (vec![0.0; batch], Scratch::default());
     let (mut mean, mut square) = (0.0, 0.0);
-    for k in 0..DRAWS {
-        draws.fill(k, 0, &mut u);
-        q.transport(&u, &mut z);
-        // −log p + log q at the same point: for q = p every draw gives the same number.
-        let value = -target.log_density(&z, &mut g)? + 0.5 * (d as f64 - provi_kernels::dot(&u, &u));
-        let delta = value - mean;
-        mean += delta / (k + 1) as f64;
-        square += delta * (value - mean);
+    for first in (0..DRAWS).step_by(batch) {
+        let count = batch.min(DRAWS - first);
+        let (u, z, values) = (&mut u[..count * d], &mut z[..count * d], &mut values[..count]);
+        for (k, u) in u.chunks_exact_mut(d).enumerate() {
+            draws.fill((first + k) as u64, 0, u);
+        }
+        q.transport(u, z);
+        target.log_densities(z, values, &mut g[..count * d], &mut scratch)?;
+        for (k, (u, value)) in u.chunks_exact(d).zip(values.iter()).enumerate() {
+            // −log p + log q at the same point: for q = p every draw gives the same number.
+            let value = -value + 0.5 * (d as f64 - provi_kernels::dot(u, u));
+            let delta = value - mean;
+            mean += delta / (first + k + 1) as f64;
+            square += delta * (value - mean);
+        }
     }
     let error = (square / (DRAWS * (DRAWS - 1)) as f64).sqrt();
     Ok(NegElbo { value: mean + q.neg_entropy()?, error, exact: false })

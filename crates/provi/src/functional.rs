@@ -96,6 +96,13 @@ impl Functional {
     }
 }
 
+/// The errors of vᵀz where no bounds were kept: none, for the reason the certificate gives.
+pub fn unbounded(q: &Gaussian<Triangular>, v: &[f64], certificate: &Certificate) -> Result<[Statement; 2]> {
+    deviation(q, v)?;
+    let reason = certificate.kl.reason.as_deref().unwrap_or("no bounds were kept");
+    Ok([Statement::missing(reason), Statement::missing(reason)])
+}
+
 /// How many significant digits of a value are proved by a bound of its error: the largest D ≤ 15 with
 /// ```text
 /// error ≤ ½·10^(e+1−D),   e = ⌊log₁₀|value|⌋
@@ -160,6 +167,9 @@ mod tests {
         let ask = |v: &[f64]| {
             Functional::new(&q, v, [Statement::missing(""), Statement::missing("")], &certificate)
         };
+        assert!(
+            unbounded(&q, &[1.0], &certificate).is_err() && unbounded(&q, &[1.0, 0.0], &certificate).is_ok()
+        );
         assert!(ask(&[0.0, 0.0]).is_err() && ask(&[1.0]).is_err() && ask(&[f64::NAN, 1.0]).is_err());
     }
 }

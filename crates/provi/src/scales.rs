@@ -55,6 +55,17 @@ const INNER_GOAL: f64 = 1e-11;
 const RANGE: f64 = 1e7;
 
 impl FreeScales {
+    /// The noise of a gaussian model alone; its search begins at the deviation of the responses, a row of weight 2 being
+    /// two rows.
+    pub fn noise(model: &Glm) -> Self {
+        let rows = || model.response.iter().zip(&model.weights);
+        let total = model.weights.iter().sum::<f64>();
+        let mean = rows().map(|(y, w)| w * y).sum::<f64>() / total;
+        let variance = rows().map(|(y, w)| w * (y - mean).powi(2)).sum::<f64>() / total;
+        let guess = if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
+        Self { shared: Vec::new(), noise_sd: Some(guess) }
+    }
+
     /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last.
     ///
     /// ```

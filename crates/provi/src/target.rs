@@ -16,7 +16,9 @@ pub use declared::Declared;
 pub use family::Family;
 pub use gaussian::GaussianTarget;
 pub use glm::Glm;
-pub use hierarchical::{hierarchical_convexity, hierarchical_logistic};
+pub use hierarchical::{
+    GROUP_SCALE, hierarchical_convexity, hierarchical_logistic, hierarchical_logistic_scaled,
+};
 pub use local::LocalCurvature;
 pub use prior::Prior;
 pub use rejections::{RejectionLog, Rejections};
@@ -63,6 +65,13 @@ pub trait Target {
             *value = self.log_density(z, gradient)?;
         }
         Ok(())
+    }
+
+    /// How many points [`Target::log_densities`] is handed at most by a sampled run. The default keeps them in cache and
+    /// leaves several calls to share among threads; where a call costs more than its points, as into another language,
+    /// say more. No number of an answer depends on it.
+    fn batch(&self) -> usize {
+        8
     }
 
     /// ∇² log p at z into `out` (d × d). `Ok(false)`: this target gives none.
@@ -153,6 +162,9 @@ impl<T: Target + ?Sized> Target for &T {
         scratch: &mut Scratch,
     ) -> Result<()> {
         (**self).log_densities(points, values, gradients, scratch)
+    }
+    fn batch(&self) -> usize {
+        (**self).batch()
     }
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
         (**self).hessian(z, out)

@@ -173,6 +173,10 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
         Ok(())
     }
 
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
         self.inner.hessian(z, out)
     }

@@ -65,6 +65,10 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
         Ok(())
     }
 
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
     fn hessian(&self, y: &[f64], out: &mut Matrix) -> Result<bool> {
         let mut z = vec![0.0; y.len()];
         provi_kernels::triangle::transport(&self.factor, &self.center, y, &mut z);

@@ -21,6 +21,12 @@ pub struct RunOptions {
     pub steps: Option<u64>,
     /// How planned steps are made.
     pub step: StepOptions,
+    /// The most evaluations of log p that the automatic path may spend where it draws.
+    pub evaluations: Option<u64>,
+    /// Where the search for the mode begins; the origin otherwise.
+    pub start: Option<Vec<f64>>,
+    /// Bytes that the run may use on top of the data.
+    pub memory: Option<u64>,
     /// What is to be proved.
     pub audit: AuditOptions,
     /// What makes the draws repeatable; 0 otherwise.
@@ -29,8 +35,6 @@ pub struct RunOptions {
     pub time_limit: Option<f64>,
     /// Linear combinations of coefficients, such as `a - b`.
     pub contrasts: Vec<String>,
-    /// Where the automatic path begins; the origin otherwise.
-    pub start: Option<Vec<f64>>,
     /// Searches from so many starts, where the automatic path draws; one otherwise.
     pub starts: Option<usize>,
 }

@@ -3,9 +3,6 @@
 use crate::error::Result;
 use crate::target::{Scratch, Target};
 
-/// Draws evaluated together. The chunks do not depend on the number of threads, so neither do the results.
-const CHUNK: usize = 8;
-
 /// A target and the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
 #[derive(Clone, Copy)]
 pub enum Evaluator<'a> {
@@ -36,9 +33,14 @@ impl<'a> Evaluator<'a> {
         self.target().dim()
     }
 
+    /// Draws evaluated together. The chunks do not depend on the number of threads, so neither do the results.
+    fn chunk(&self) -> usize {
+        self.target().batch().max(1)
+    }
+
     /// Working memory for `batch` draws, one piece a chunk.
     pub(crate) fn scratch(&self, batch: usize) -> Vec<Scratch> {
-        vec![Scratch::default(); batch.div_ceil(CHUNK)]
+        vec![Scratch::default(); batch.div_ceil(self.chunk())]
     }
 
     /// log p and ∇ log p at every point.
@@ -49,25 +51,85 @@ impl<'a> Evaluator<'a> {
         gradients: &mut [f64],
         scratch: &mut [Scratch],
     ) -> Result<()> {
-        let d = self.dim();
+        let (d, chunk) = (self.dim(), self.chunk());
+        let numbers = chunk.saturating_mul(d);
         #[cfg(feature = "parallel")]
         if let Self::Parallel(target) = self
-            && values.len() > CHUNK
+            && values.len() > chunk
             && rayon::current_num_threads() > 1
         {
             use rayon::prelude::*;
             return points
-                .par_chunks(CHUNK * d)
-                .zip(values.par_chunks_mut(CHUNK))
-                .zip(gradients.par_chunks_mut(CHUNK * d))
+                .par_chunks(numbers)
+                .zip(values.par_chunks_mut(chunk))
+                .zip(gradients.par_chunks_mut(numbers))
                 .zip(scratch.par_iter_mut())
                 .try_for_each(|(((z, v), g), s)| target.log_densities(z, v, g, s));
         }
         let target = self.target();
-        let chunks = points.chunks(CHUNK * d).zip(values.chunks_mut(CHUNK));
-        for (((z, v), g), s) in chunks.zip(gradients.chunks_mut(CHUNK * d)).zip(scratch) {
+        let chunks = points.chunks(numbers).zip(values.chunks_mut(chunk));
+        for (((z, v), g), s) in chunks.zip(gradients.chunks_mut(numbers)).zip(scratch) {
             target.log_densities(z, v, g, s)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::auto::Auto;
+    use crate::draws::Seed;
+    use crate::error::Result;
+    use crate::fit::Watch;
+    use crate::target::Target;
+    use std::cell::Cell;
+
+    /// A quartic that wants so many points at once, and remembers the most it was handed.
+    struct Wanting {
+        batch: usize,
+        most: Cell<usize>,
+    }
+
+    impl Target for Wanting {
+        fn dim(&self) -> usize {
+            2
+        }
+        fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+            gradient.iter_mut().zip(z).for_each(|(g, z)| *g = -z - 0.1 * z.powi(3));
+            Ok(-z.iter().map(|z| 0.5 * z * z + 0.025 * z.powi(4)).sum::<f64>())
+        }
+        fn log_densities(
+            &self,
+            points: &[f64],
+            values: &mut [f64],
+            gradients: &mut [f64],
+            _scratch: &mut crate::target::Scratch,
+        ) -> Result<()> {
+            self.most.set(self.most.get().max(values.len()));
+            for (k, value) in values.iter_mut().enumerate() {
+                *value = self.log_density(&points[2 * k..2 * k + 2], &mut gradients[2 * k..2 * k + 2])?;
+            }
+            Ok(())
+        }
+        fn batch(&self) -> usize {
+            self.batch
+        }
+    }
+
+    #[test]
+    fn the_size_of_a_batch_changes_no_bit() {
+        let run = |batch| {
+            let target = Wanting { batch, most: Cell::new(0) };
+            let auto = Auto { evaluations: 2_000, ..Auto::default() };
+            let found = auto.run_serial(&target, Seed(4), &mut Watch::default()).unwrap();
+            (found.fit.gaussian, found.fit.neg_elbo, target.most.get())
+        };
+        let (q, elbo, most) = run(8);
+        // The mode's differences come in batches of their own size.
+        assert!(most <= 32, "{most}");
+        let (other, same, most) = run(usize::MAX);
+        assert!(most >= 1000, "{most}");
+        assert_eq!((q, elbo), (other, same));
+        assert_eq!(run(0).1, elbo);
     }
 }

@@ -76,6 +76,10 @@ impl<T: Target> Target for Declared<T> {
         self.inner.log_densities(points, values, gradients, scratch)
     }
 
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
         self.inner.hessian(z, out)
     }

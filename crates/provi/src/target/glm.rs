@@ -123,6 +123,25 @@ impl Glm {
         Self::new(Family::Poisson, design, counts, prior)
     }
 
+    /// Poisson regression on means y_n ≥ 0 of counts, such as claims a year, what they are means over being the weights:
+    /// ```text
+    /// w_n [y_n s_n − e^{s_n}]   is   log Poisson(w_n y_n; w_n e^{s_n})   up to what does not depend on z
+    /// ```
+    /// That part is left as [`Glm::poisson`] has it, −w_n log Γ(y_n + 1), so the evidence is that of no density over y; the
+    /// posterior, and every bound on the way to it, is the same.
+    pub fn poisson_rates(design: Design, means: &[f64], prior: Prior) -> Result<Self> {
+        let family = Family::Poisson.name();
+        if let Some(row) = means.iter().position(|y| !(0.0..=9.0e15).contains(y)) {
+            let needed = "a number of at least 0";
+            return Err(Error::Response { family, row, value: means[row], needed });
+        }
+        let whole: Vec<f64> = means.iter().map(|y| y.floor()).collect();
+        let mut model = Self::poisson(design, &whole, prior)?;
+        model.response = means.to_vec();
+        model.refresh_constant();
+        Ok(model)
+    }
+
     /// Multiplies each observation's log likelihood by a weight of at least 0.
     pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
         if weights.len() != self.response.len() {

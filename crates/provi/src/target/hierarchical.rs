@@ -5,6 +5,7 @@ use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
 use crate::matrix::Matrix;
+use crate::scalar::Positive;
 
 /// Hierarchical logistic regression \[hierarchical\]:
 /// ```text
@@ -92,6 +93,24 @@ pub fn hierarchical_logistic(
     })
 }
 
+/// The deviation of a group's coefficients around those of the population where none is given.
+pub const GROUP_SCALE: f64 = 1.0;
+
+/// [`hierarchical_logistic`] with Σ = σ²I and Δ = τ²I; without a σ [`Prior::SCALE`], without a τ [`GROUP_SCALE`].
+pub fn hierarchical_logistic_scaled(
+    features: &Design,
+    labels: &[f64],
+    groups: &[usize],
+    prior_sd: Option<f64>,
+    group_sd: Option<f64>,
+) -> Result<Glm> {
+    let precision = |what, sd: f64| Positive::new(what, sd).map(|sd| 1.0 / (sd.get() * sd.get()));
+    let top = precision("prior sd", prior_sd.unwrap_or(Prior::SCALE))?;
+    let within = precision("sd between groups", group_sd.unwrap_or(GROUP_SCALE))?;
+    let identity = |value| Matrix::scaled_identity(features.columns(), value);
+    hierarchical_logistic(features, labels, groups, &identity(top), &identity(within))
+}
+
 /// The value of a multiple of the identity.
 fn isotropic(m: &Matrix) -> Option<f64> {
     let value = m[(0, 0)];
@@ -135,6 +154,19 @@ mod tests {
         let product: f64 = spectrum.iter().product();
         assert!((product - s * r.powi(3)).abs() < 1e-10);
         assert_eq!(model.names()[..2], ["theta[0]", "z[0,0]"]);
+    }
+
+    #[test]
+    fn scales_are_precisions_of_multiples_of_the_identity() {
+        let features = Design::dense(&[1.0, 2.0, -1.0, 0.5], 2, 2).unwrap();
+        let of = |top: f64, within: f64| {
+            let identity = |x| Matrix::scaled_identity(2, x);
+            hierarchical_logistic(&features, &[1.0, 0.0], &[0, 1], &identity(top), &identity(within)).unwrap()
+        };
+        let scaled = |a, b| hierarchical_logistic_scaled(&features, &[1.0, 0.0], &[0, 1], a, b);
+        assert_eq!(scaled(Some(0.5), Some(2.0)).unwrap().prior(), of(4.0, 0.25).prior());
+        assert_eq!(scaled(None, None).unwrap().prior(), of(1.0 / 6.25, 1.0).prior());
+        assert!(scaled(Some(-1.0), None).is_err() && scaled(None, Some(0.0)).is_err());
     }
 
     #[test]

@@ -30,7 +30,18 @@ enum Precision {
     },
 }
 
+/// Independent coefficients of the deviation [`Prior::SCALE`]: for a logit or a log link and predictors of unit spread,
+/// wide without being absurd.
+impl Default for Prior {
+    fn default() -> Self {
+        Self { mean: None, precision: Precision::Scalar(1.0 / (Self::SCALE * Self::SCALE)) }
+    }
+}
+
 impl Prior {
+    /// The standard deviation of a coefficient where none is given.
+    pub const SCALE: f64 = 2.5;
+
     /// Λ = λI: every coefficient has precision λ = 1/sd².
     pub fn isotropic(precision: f64) -> Result<Self> {
         let value = Positive::new("prior precision", precision)?.get();
@@ -41,6 +52,12 @@ impl Prior {
     pub fn scale(sd: f64) -> Result<Self> {
         let sd = Positive::new("prior sd", sd)?.get();
         Self::isotropic(1.0 / (sd * sd))
+    }
+
+    /// Each coefficient has its own prior standard deviation.
+    pub fn scales(sds: &[f64]) -> Result<Self> {
+        let precision = |&sd: &f64| Positive::new("prior sd", sd).map(|sd| 1.0 / (sd.get() * sd.get()));
+        Self::diagonal(&sds.iter().map(precision).collect::<Result<Vec<_>>>()?)
     }
 
     /// Λ = diag(precisions).
@@ -241,6 +258,14 @@ impl Prior {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_default_is_a_scale_for_every_coefficient() {
+        let scale = Prior::scale(Prior::SCALE).unwrap();
+        assert_eq!(Prior::default(), scale);
+        assert_eq!(Prior::scales(&[Prior::SCALE; 2]).unwrap().marginals(2), scale.marginals(2));
+        assert!(Prior::scales(&[1.0, 0.0]).is_err());
+    }
 
     #[test]
     fn every_storage_gives_the_same_energy_trace_and_constant() {

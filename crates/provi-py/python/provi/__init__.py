@@ -1,0 +1,86 @@
+"""Gaussian variational inference with certified answers.
+
+A model is made from data, or from any log density, and fitted:
+
+>>> import numpy as np, provi
+>>> X = np.array([[1.0, 0.5], [1.0, -1.5], [1.0, 2.0], [1.0, 0.1]])
+>>> fit = provi.logistic(X, [1, 0, 1, 0], names=["one", "x"]).fit()
+>>> fit.certificate.gap.bound < 1e-9          # proved: no Gaussian is better by more
+True
+>>> [name for name in fit.names]
+['one', 'x']
+
+Every number comes from the library; this package turns data into its arrays and its answers into tables.
+"""
+
+from __future__ import annotations
+
+from ._certificate import (
+    Certificate,
+    Estimates,
+    Functional,
+    Grounds,
+    Interval,
+    MomentStatement,
+    Promise,
+    SignProbability,
+    Statement,
+)
+from ._fit import Fit, Variable
+from ._formula import FormulaFit, fit_formula, load
+from ._function import CFunction
+from ._jax import from_jax
+from ._model import (
+    Model,
+    binomial,
+    black_box,
+    certify,
+    fit,
+    hierarchical_logistic,
+    linear,
+    logistic,
+    poisson,
+    probit,
+)
+from ._numpyro import from_numpyro
+from ._provi import __version__
+from ._pymc import from_pymc
+from ._scale import ScaledFit, ScaledModel
+from ._table import Table
+from ._torch import from_torch
+
+__all__ = [
+    "CFunction",
+    "Certificate",
+    "Estimates",
+    "Fit",
+    "FormulaFit",
+    "Functional",
+    "Grounds",
+    "Interval",
+    "Model",
+    "MomentStatement",
+    "Promise",
+    "ScaledFit",
+    "ScaledModel",
+    "SignProbability",
+    "Statement",
+    "Table",
+    "Variable",
+    "__version__",
+    "binomial",
+    "black_box",
+    "certify",
+    "fit",
+    "fit_formula",
+    "from_jax",
+    "from_numpyro",
+    "from_pymc",
+    "from_torch",
+    "hierarchical_logistic",
+    "linear",
+    "load",
+    "logistic",
+    "poisson",
+    "probit",
+]

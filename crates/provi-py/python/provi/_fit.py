@@ -1,0 +1,283 @@
+"""An answer: a Gaussian, what is proved about it, and how it was reached."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _provi
+from ._certificate import Certificate, Estimates, Functional, Promise, bound_text
+from ._plot import Plots
+from ._table import Table
+
+Transform = Callable[[np.ndarray], Mapping[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Some coordinates of a fit under one name, with a label for each position.
+
+    ``dims`` names its axes and ``coords`` has the labels of each; without axes it is one number.
+    """
+
+    name: str
+    dims: tuple[str, ...] = ()
+    coords: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(labels) for labels in self.coords)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+
+class Fit(Plots):
+    """q = N(mean, cov), in the coordinates of the model, with its certificate.
+
+    Nothing in it refers to the model: it can be pickled, sent and kept. Where the model has a transform to its user's
+    own scale, :meth:`draws` and :meth:`to_arviz` speak on that scale, everything else of the coordinates.
+
+    >>> import numpy as np, provi
+    >>> X = np.array([[1.0, 0.5], [1.0, -1.5], [1.0, 2.0], [1.0, 0.1], [1.0, -0.4]])
+    >>> fit = provi.logistic(X, [1, 0, 1, 0, 1], names=["one", "dose"]).fit(seed=1, progress=False)
+    >>> fit.mean.shape, fit.cov.shape, fit.sample(100).shape
+    ((2,), (2, 2), (100, 2))
+    >>> fit.functional("dose - one").mean_error.bound is not None
+    True
+    >>> sorted(fit.trace)
+    ['elbo', 'gamma', 'gap', 'step']
+    """
+
+    __slots__ = ("__weakref__", "_core", "_record", "attrs", "transform", "variables")
+
+    def __init__(
+        self,
+        core: Any,
+        *,
+        variables: Optional[Sequence[Variable]] = None,
+        transform: Optional[Transform] = None,
+        attrs: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        self._core = core
+        self._record: dict[str, Any] = json.loads(core.record())
+        self.variables: tuple[Variable, ...] = tuple(variables) if variables else _one_vector(core.names)
+        """The coordinates under their names, in order."""
+        self.transform = transform
+        """From draws (n, d) to the user's own scale: a dict of arrays (n, …)."""
+        self.attrs: dict[str, Any] = dict(attrs or {})
+        """What is worth knowing about the model, carried into ArviZ."""
+        found = sum(variable.size for variable in self.variables)
+        if found != len(self.names):
+            raise ValueError(f"the variables have {found} coordinates, the fit has {len(self.names)}")
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each coordinate."""
+        return list(self._record["names"])
+
+    @property
+    def dim(self) -> int:
+        return len(self._record["names"])
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self._core.mean
+
+    @property
+    def sd(self) -> np.ndarray:
+        """The standard deviation of each coordinate."""
+        return self._core.sd
+
+    @property
+    def cov(self) -> np.ndarray:
+        return self._core.cov
+
+    @property
+    def factor(self) -> np.ndarray:
+        """C, lower triangular, with ``cov = C @ C.T``."""
+        return self._core.factor
+
+    @property
+    def elbo(self) -> float:
+        """The evidence lower bound in nats, with every constant of the model."""
+        return self._core.elbo[0]
+
+    @property
+    def elbo_error(self) -> float:
+        """A bound of its error if ``elbo_exact``, a standard error if not."""
+        return self._core.elbo[1]
+
+    @property
+    def elbo_exact(self) -> bool:
+        """By quadrature or closed form, rather than from draws."""
+        return self._core.elbo[2]
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proved."""
+        return Certificate._from(self._record["certificate"], self._core.describe())
+
+    @property
+    def log_evidence(self) -> tuple[Optional[float], Optional[float]]:
+        """Between which numbers log p(x) is proved to lie; ``None`` for a side without a bound."""
+        evidence = self._record["certificate"]["evidence"]
+        return evidence["lower"], evidence["upper"]
+
+    @property
+    def estimates(self) -> Estimates:
+        """Evidence, KL and k̂ by importance sampling: not bounds."""
+        return Estimates(**self._record["estimates"])
+
+    @property
+    def khat(self) -> Optional[float]:
+        """k̂ of the importance weights."""
+        return self._record["estimates"]["pareto_k"]
+
+    @property
+    def promise(self) -> Promise:
+        """What was promised before the first draw, if anything."""
+        return Promise(**self._record["promise"])
+
+    @property
+    def trace(self) -> dict[str, np.ndarray]:
+        """``step``, ``gamma``, ``elbo`` and ``gap`` along the run; the ELBO is noisy where it is drawn, and ``gap`` is
+        NaN where it is not proved."""
+        return self._core.trace
+
+    @property
+    def method(self) -> str:
+        return self._record["method"]
+
+    @property
+    def steps(self) -> int:
+        return self._record["steps"]
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether ctrl-C or the time limit ended the run."""
+        return self._record["stopped_early"]
+
+    @property
+    def gradient_evaluations(self) -> int:
+        return self._record["gradient_evaluations"]
+
+    @property
+    def seed(self) -> int:
+        return self._record["seed"]
+
+    @property
+    def seconds(self) -> float:
+        return self._record["seconds"]
+
+    def sample(self, n: int, seed: Optional[int] = None) -> np.ndarray:
+        """Independent draws (n, d) in the coordinates of the fit; the fit's own seed if none is given."""
+        return self._core.sample(n, seed)
+
+    def draws(self, n: int, seed: Optional[int] = None) -> dict[str, np.ndarray]:
+        """Independent draws by the names of the variables, on the user's own scale: arrays (n, …)."""
+        points = self.sample(n, seed)
+        return self._by_variable(points)
+
+    def log_density(self, z: Any) -> np.ndarray:
+        """log q at points (n, d)."""
+        return self._core.log_density(np.ascontiguousarray(z, dtype=np.float64))
+
+    def functional(
+        self, v: Union[str, Mapping[str, float], Sequence[float], np.ndarray], level: Optional[float] = None
+    ) -> Functional:
+        """A linear combination of the coordinates with its certified errors.
+
+        ``v`` is an expression in the names (``"a - b"``, ``"0.5*a + b"``), weights by name, or a vector.
+        """
+        if isinstance(v, str):
+            weights = self._core.weights(v)
+        elif isinstance(v, Mapping):
+            weights = np.zeros(self.dim)
+            names = {name: i for i, name in enumerate(self.names)}
+            for name, weight in v.items():
+                if name not in names:
+                    raise KeyError(f"no coordinate is called {name!r}; there are {', '.join(self.names)}")
+                weights[names[name]] = weight
+        else:
+            weights = np.ascontiguousarray(v, dtype=np.float64)
+        found, interval, digits = self._core.functional(weights, level)
+        return Functional._from(json.loads(found), interval, digits)
+
+    contrast = functional
+
+    def summary(self, level: Optional[float] = None) -> Table:
+        """A row for each coordinate: mean, sd, interval, sign, and how far the posterior's are proved to be from them."""
+        rows = [Functional._from(json.loads(f), i, d) for f, i, d in self._core.coordinates(level)]
+        return self._rows(rows, self.names, self._footer())
+
+    def _rows(self, rows: Sequence[Functional], names: Sequence[str], footer: str = "") -> Table:
+        pick = lambda get: np.array([_or_nan(get(row)) for row in rows])  # noqa: E731
+        columns = {
+            "mean": pick(lambda r: r.mean),
+            "mean_error": pick(lambda r: r.mean_error.bound),
+            "sd": pick(lambda r: r.sd),
+            "sd_error": pick(lambda r: r.sd_error.bound),
+            "lower": pick(lambda r: r.interval[0]),
+            "upper": pick(lambda r: r.interval[1]),
+            "p_positive": pick(lambda r: r.positive.value),
+            "p_error": pick(lambda r: r.positive.error.bound),
+        }
+        errors = [name for name in columns if name.endswith("_error")]
+        return Table(names, columns, bounds=errors, probabilities=["p_positive"], footer=footer)
+
+    def to_arviz(
+        self, draws: Optional[int] = None, chains: Optional[int] = None, seed: Optional[int] = None
+    ) -> Any:
+        """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the answer; its
+        attributes carry the certificate."""
+        from ._arviz import to_arviz
+
+        return to_arviz(self, draws, chains, seed)
+
+    def _points(self, n: int) -> np.ndarray:
+        """Draws of what ``names`` name, a column each."""
+        return self.sample(n)
+
+    def _by_variable(self, points: np.ndarray) -> dict[str, np.ndarray]:
+        if self.transform is not None:
+            return {name: np.asarray(values) for name, values in self.transform(points).items()}
+        out, at = {}, 0
+        for variable in self.variables:
+            out[variable.name] = points[:, at : at + variable.size].reshape(len(points), *variable.shape)
+            at += variable.size
+        return out
+
+    def _footer(self) -> str:
+        early = ", stopped early" if self.stopped_early else ""
+        return f"{self.certificate}\n{self.method}, {self.steps:,} steps{early}, seed {self.seed}"
+
+    def __repr__(self) -> str:
+        gap, kl = self.certificate.gap.bound, self.certificate.kl.bound
+        words = [f"dim={self.dim}", f"elbo={self.elbo:.4f}", f"method={self.method!r}"]
+        words += [f"gap≤{bound_text(gap)}"] if gap is not None else []
+        words += [f"kl≤{bound_text(kl)}"] if kl is not None else []
+        return f"Fit({', '.join(words)}{', stopped early' if self.stopped_early else ''})"
+
+    def _repr_html_(self) -> str:
+        return f"<p><code>{escape(repr(self))}</code></p>{self.summary()._repr_html_()}"
+
+    def __reduce__(self) -> Any:
+        return _restore, (type(self), self._core.state(), self.variables, self.transform, self.attrs)
+
+
+def _restore(kind: type, state: tuple[Any, ...], variables: Any, transform: Any, attrs: Any) -> Fit:
+    return kind(_provi.Answer.restore(*state), variables=variables, transform=transform, attrs=attrs)
+
+
+def _one_vector(names: Sequence[str]) -> tuple[Variable, ...]:
+    return (Variable("beta", ("coefficient",), (tuple(names),)),)
+
+
+def _or_nan(value: Optional[float]) -> float:
+    return float("nan") if value is None else value

@@ -1,0 +1,167 @@
+"""Formulas on data frames, and the files that fits share with the command."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _columns, _provi
+from ._fit import Fit
+from ._certificate import bound_text
+from ._model import _options
+from ._progress import Progress, Watcher
+from ._table import Table
+
+Words = Union[None, str, float, Sequence[Union[str, float]]]
+
+
+class FormulaFit(Fit):
+    """The fit of a formula. What ``provi fit`` writes, it reads; what it writes, ``provi summary`` and its like read."""
+
+    __slots__ = ("_kept", "model")
+
+    def __init__(self, kept: Any) -> None:
+        super().__init__(kept.answer())
+        self._kept = kept
+        self.model: dict[str, Any] = json.loads(kept.model())
+        """What was fitted to what: formula, family, rows, prior, scales and the rest, as `fit.json` has it."""
+
+    @property
+    def formula(self) -> str:
+        """As it was understood."""
+        return self.model["formula"]
+
+    @property
+    def family(self) -> str:
+        return self.model["family"]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the answer is conditional on, and what would trouble a fit, a sentence each."""
+        return self._kept.notes()
+
+    def contrasts(self, level: Optional[float] = None) -> Table:
+        """A row for each contrast that was asked for, as in :meth:`summary`."""
+        return self._rows([self.functional(text, level) for text in self._kept.contrasts()], self._kept.contrasts())
+
+    def predict(
+        self, data: Any, *, level: Optional[float] = None, new_groups: bool = False, drop_missing: bool = False
+    ) -> Table:
+        """The mean response of each row of new data, averaged over the answer, with the interval of that mean.
+
+        new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
+            instead of refused.
+        drop_missing: rows with missing values are left out, instead of refused; the table's index tells which are left.
+        """
+        columns, rows, error = self._kept.predict(_columns.source(data), level, new_groups, drop_missing)
+        footer = "" if error is None else f"each probability is within {bound_text(error, 2)} of the posterior's own"
+        return Table([str(row) for row in rows], columns, footer=footer)
+
+    def save(self, path: Union[str, os.PathLike[str]], *, force: bool = False) -> str:
+        """Writes `fit.json` into a folder, for :func:`load` and the command; one that holds a fit only if ``force``."""
+        return os.fspath(self._kept.save(os.fspath(path), force))
+
+    def report(self, level: Optional[float] = None) -> str:
+        """The report page, HTML."""
+        return self._kept.html(level, "")
+
+    def _footer(self) -> str:
+        return "\n".join([super()._footer(), *self.notes])
+
+    def __reduce__(self) -> Any:
+        return _restore_formula, self._kept.state()
+
+
+def _restore_formula(file: str, parameters: bytes) -> FormulaFit:
+    return FormulaFit(_provi.Kept.restore(file, parameters))
+
+
+def fit_formula(
+    formula: str,
+    data: Any,
+    *,
+    family: Optional[str] = None,
+    noise_sd: Optional[float] = None,
+    prior: Words = None,
+    prior_scale: Optional[float] = None,
+    prior_covariance: Union[None, str, os.PathLike[str]] = None,
+    group_scale: Words = None,
+    standardize: bool = False,
+    weights: Optional[str] = None,
+    offset: Optional[str] = None,
+    exposure: Optional[str] = None,
+    reference: Words = None,
+    missing: Optional[str] = None,
+    contrasts: Sequence[str] = (),
+    accuracy: Optional[float] = None,
+    seed: Optional[int] = None,
+    threads: Optional[int] = None,
+    time_limit: Optional[float] = None,
+    method: Optional[str] = None,
+    progress: Progress = None,
+    distance: Optional[float] = None,
+    steps: Optional[int] = None,
+    draws: Optional[int] = None,
+    coordinates: Optional[str] = None,
+    failure_probability: Optional[float] = None,
+    audit_draws: Optional[int] = None,
+    memory: Optional[int] = None,
+) -> FormulaFit:
+    """Fits a formula such as ``"y ~ x + (1 | group)"`` to the columns of a data frame.
+
+    data: pandas, polars, pyarrow, anything that speaks Arrow or has ``__dataframe__``; a mapping of names to arrays; or the path
+        of a CSV or Parquet file. Categories with an order keep it.
+    family: how the response depends on the predictors; read off a binary response if it is not given.
+    noise_sd: the noise of the gaussian family; without one, that which maximises the ELBO.
+    prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several.
+    prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient.
+    prior_covariance: a CSV file with the prior covariance of the population's coefficients.
+    group_scale: the standard deviation between groups, ``0.5``, ``"clinic=0.5"`` or ``"clinic:age=0.1"``; one or several.
+    standardize: priors speak of standardized predictors.
+    weights, offset, exposure: columns with these.
+    reference: the reference level of a category, ``"town=Bern"``; one or several.
+    missing: what becomes of rows with a missing value, ``"drop"`` or ``"error"``.
+    contrasts: linear combinations of coefficients, such as ``"a - b"``, to be kept with the fit.
+
+    The other options are those of :meth:`Model.fit`.
+
+    >>> import provi
+    >>> data = {"switch": [1, 0, 1, 1, 0, 0], "arsenic": [2.4, 0.7, 2.1, 1.2, 1.1, 0.6], "town": list("abbaab")}
+    >>> fit = provi.fit_formula("switch ~ arsenic + town", data, progress=False)
+    >>> fit.names, fit.family, fit.certificate.proves_gap(1e-9)
+    (['(Intercept)', 'arsenic', 'town[b]'], 'bernoulli', True)
+    >>> fit.predict({"arsenic": [1.0], "town": ["b"]})["mean"].shape
+    (1,)
+    """
+    options = _options(locals())
+    model = {
+        "family": family,
+        "noise_sd": noise_sd,
+        "prior": _words(prior),
+        "prior_scale": prior_scale,
+        "prior_covariance": prior_covariance,
+        "group_scale": _words(group_scale),
+        "standardize": standardize,
+        "weights": weights,
+        "offset": offset,
+        "exposure": exposure,
+        "reference": _words(reference),
+        "missing": missing,
+    }
+    with Watcher(progress) as observer:
+        kept = _provi.fit_formula(formula, _columns.source(data), model, list(contrasts), options, observer)
+    return FormulaFit(kept)
+
+
+def load(path: Union[str, os.PathLike[str]]) -> FormulaFit:
+    """A fit that was saved, by Python or by ``provi fit``: `fit.json`, or its folder."""
+    return FormulaFit(_provi.Kept.load(os.fspath(path)))
+
+
+def _words(given: Words) -> list[str]:
+    if given is None:
+        return []
+    return [str(x) for x in ([given] if isinstance(given, (str, int, float, np.number)) else given)]

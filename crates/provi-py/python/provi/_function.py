@@ -1,0 +1,62 @@
+"""Compiled functions, called without the interpreter's lock."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+
+class CFunction:
+    """A C function as a log density::
+
+        int f(size_t n, size_t d, const double *z, double *logp, double *grad, void *user);
+
+    ``z`` and ``grad`` hold n points of d numbers, one after the other; a result other than 0 is a failure. ``function``
+    is its address, or a pointer of ctypes, cffi or numba; ``user`` is an address, a ctypes object, or a numpy array, and is
+    passed on as it is. With ``thread_safe=True`` it may be called from several threads at once.
+
+    >>> import ctypes, provi
+    >>> signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t,
+    ...     *[ctypes.POINTER(ctypes.c_double)] * 3, ctypes.c_void_p)
+    >>> @signature
+    ... def normal(n, d, z, logp, grad, user):
+    ...     for k in range(n):
+    ...         logp[k] = -0.5 * z[k] ** 2
+    ...         grad[k] = -z[k]
+    ...     return 0
+    >>> fit = provi.fit(provi.CFunction(normal), 1, progress=False)
+    >>> round(float(fit.sd[0]), 6)
+    1.0
+    """
+
+    __slots__ = ("_keep", "address", "thread_safe", "user")
+
+    def __init__(self, function: Any, user: Any = None, *, thread_safe: bool = False) -> None:
+        self.address = _address(function, "function")
+        self.user = 0 if user is None else _address(user, "user")
+        self.thread_safe = bool(thread_safe)
+        self._keep = (function, user)
+
+    def __repr__(self) -> str:
+        return f"CFunction({self.address:#x}, user={self.user:#x}, thread_safe={self.thread_safe})"
+
+
+def _address(what: Any, name: str) -> int:
+    if isinstance(what, (int, np.integer)):
+        return int(what)
+    if isinstance(what, np.ndarray):
+        return int(what.ctypes.data)
+    address = getattr(what, "address", None)  # numba
+    if isinstance(address, int):
+        return address
+    if isinstance(what, (ctypes._Pointer, ctypes._CFuncPtr, ctypes.c_void_p)):  # noqa: SLF001
+        return ctypes.cast(what, ctypes.c_void_p).value or 0
+    if isinstance(what, (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._SimpleCData)):  # noqa: SLF001
+        return ctypes.addressof(what)
+    if type(what).__module__ in ("_cffi_backend", "cffi"):
+        import cffi
+
+        return int(cffi.FFI().cast("uintptr_t", what))
+    raise TypeError(f"{name} is a {type(what).__name__}, expected an address or a pointer of ctypes, cffi or numba")

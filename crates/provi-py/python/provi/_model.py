@@ -1,0 +1,395 @@
+"""Models: from data with a likelihood, or from any log density."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _data, _provi
+from ._fit import Fit, Transform, Variable
+from ._function import CFunction
+from ._progress import Progress, Watcher
+
+_OPTIONS = (
+    "method accuracy evaluations distance steps draws coordinates init failure_probability audit_draws memory seed "
+    "time_limit threads"
+).split()
+
+
+class Model:
+    """A posterior, ready to be fitted as often as one likes. Made by :func:`logistic` and its like, or by
+    :func:`black_box`."""
+
+    __slots__ = ("__weakref__", "_core", "attrs", "transform", "variables")
+
+    def __init__(
+        self,
+        core: Any,
+        *,
+        variables: Optional[Sequence[Variable]] = None,
+        transform: Optional[Transform] = None,
+        attrs: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        self._core = core
+        self.variables = tuple(variables) if variables else None
+        self.transform = transform
+        self.attrs = dict(attrs or {})
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates."""
+        return self._core.dim
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each coordinate."""
+        return self._core.names
+
+    @property
+    def noise_sd(self) -> Optional[float]:
+        """The noise of a linear model: the one given, or the one that maximises the ELBO."""
+        return self._core.noise_sd
+
+    def fit(
+        self,
+        *,
+        accuracy: Optional[float] = None,
+        seed: Optional[int] = None,
+        threads: Optional[int] = None,
+        time_limit: Optional[float] = None,
+        method: Optional[str] = None,
+        progress: Progress = None,
+        init: Any = None,
+        evaluations: Optional[int] = None,
+        distance: Optional[float] = None,
+        steps: Optional[int] = None,
+        draws: Optional[int] = None,
+        coordinates: Optional[str] = None,
+        failure_probability: Optional[float] = None,
+        audit_draws: Optional[int] = None,
+        memory: Optional[int] = None,
+    ) -> Fit:
+        """Finds the best Gaussian and certifies it. What is not given is the library's to choose.
+
+        accuracy: stop as soon as no Gaussian is proved to be better by more than so many nats.
+        seed: what makes the draws repeatable; the same seed gives the same bits on any number of threads.
+        threads: how many to use, instead of all.
+        time_limit: seconds after which the run ends with what it has.
+        method: the way to the answer, by its name in `docs/automatic.md` and `provi explain methods`.
+        progress: a bar on standard error or in the notebook; by default where there is one to see it. Or a function
+            ``f(step, steps, elbo, gap)``.
+        init: where the search begins.
+        evaluations: the most evaluations of a black box.
+        distance, steps, draws, coordinates: for methods that plan their steps.
+        failure_probability, audit_draws: of the certificate.
+        memory: bytes that the run may use on top of the data.
+
+        Ctrl-C ends the run with what it has, and ``fit.stopped_early`` says so; a second one raises.
+        """
+        options = _options(locals())
+        with Watcher(progress) as observer:
+            core = _provi.fit(self._core, options, observer)
+        return self._answer(core)
+
+    def log_density(
+        self, z: Any, out: Optional[tuple[np.ndarray, np.ndarray]] = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """log p(z, x), with every constant, and its gradient at points (n, d); into ``out`` if that is given."""
+        z = np.ascontiguousarray(z, dtype=np.float64)
+        if z.ndim != 2:
+            raise ValueError(f"z has shape {z.shape}, expected (points, {self.dim})")
+        values, gradients = out if out is not None else (np.empty(len(z)), np.empty_like(z))
+        _provi.log_density(self._core, z, values, gradients)
+        return values, gradients
+
+    def _answer(self, core: Any) -> Fit:
+        return Fit(core, variables=self.variables, transform=self.transform, attrs=self.attrs)
+
+    def __repr__(self) -> str:
+        rows = f", rows={self._core.rows:,}" if self._core.rows is not None else ""
+        return f"Model({self._core.family}, dim={self.dim}{rows}{', sparse' if self._core.is_sparse else ''})"
+
+
+Function = Union[Callable[[np.ndarray], Any], CFunction]
+
+
+def black_box(
+    fn: Function,
+    dim: int,
+    *,
+    batched: bool = True,
+    names: Optional[Sequence[str]] = None,
+    mu: Any = None,
+    smoothness: Any = None,
+    variables: Optional[Sequence[Variable]] = None,
+    transform: Optional[Transform] = None,
+    attrs: Optional[Mapping[str, Any]] = None,
+) -> Model:
+    """A model from a log density over d = ``dim`` real coordinates.
+
+    ``fn`` maps points (n, d) to log densities (n,) and gradients (n, d), all float64; with ``batched=False`` it maps one
+    point (d,) to a number and a gradient (d,). The array it is handed is only valid during the call. A
+    :class:`CFunction` runs without the interpreter's lock.
+
+    ``mu`` and ``smoothness`` declare bounds of −∇² log p over all z, as numbers or matrices: a certificate then rests on
+    them, says so, and is withdrawn if a draw contradicts them. ``transform`` maps draws (n, d) to the user's own scale.
+
+    >>> import numpy as np, provi
+    >>> def density(z):
+    ...     return -0.5 * (z**2).sum(axis=1), -z
+    >>> fit = provi.black_box(density, 2, names=["a", "b"], mu=1.0, smoothness=1.0).fit(progress=False)
+    >>> bool(abs(fit.sd - 1.0).max() < 1e-6), fit.certificate.kl.provenance
+    (True, 'declared')
+    """
+    names = None if names is None else [str(name) for name in names]
+    mu, smoothness = _data.curvature(mu, "mu"), _data.curvature(smoothness, "smoothness")
+    if isinstance(fn, CFunction):
+        core = _provi.Model.native(fn.address, fn.user, fn.thread_safe, fn, dim, names, mu, smoothness)
+    else:
+        core = _provi.Model.callback(fn, dim, batched, names, mu, smoothness)
+    return Model(core, variables=variables, transform=transform, attrs=attrs)
+
+
+def fit(
+    model: Union[Model, Function],
+    dim: Optional[int] = None,
+    *,
+    batched: bool = True,
+    names: Optional[Sequence[str]] = None,
+    mu: Any = None,
+    smoothness: Any = None,
+    **options: Any,
+) -> Fit:
+    """Fits a model, or a function as in :func:`black_box`; the options are those of :meth:`Model.fit`.
+
+    >>> import provi
+    >>> fit = provi.fit(lambda z: (-0.5 * (z - 3.0) ** 2 @ [1.0], 3.0 - z), 1, progress=False)
+    >>> round(float(fit.mean[0]), 6)
+    3.0
+    """
+    if not isinstance(model, Model):
+        if dim is None:
+            raise TypeError("fit(fn, dim) needs the dimension of a function")
+        model = black_box(model, dim, batched=batched, names=names, mu=mu, smoothness=smoothness)
+    elif dim is not None and dim != model.dim:
+        raise ValueError(f"dim = {dim} was given for a model of dimension {model.dim}")
+    return model.fit(**options)
+
+
+def certify(
+    mean: Any,
+    cov: Any,
+    model: Model,
+    *,
+    seed: Optional[int] = None,
+    threads: Optional[int] = None,
+    failure_probability: Optional[float] = None,
+    audit_draws: Optional[int] = None,
+) -> Fit:
+    """What somebody else's Gaussian is worth: the certificate does not depend on how an answer was found.
+
+    >>> import numpy as np, provi
+    >>> model = provi.linear(np.eye(2), [1.0, -1.0], noise_sd=1.0, prior_scale=1.0)
+    >>> provi.certify([0.5, -0.5], 0.5 * np.eye(2), model).certificate.proves_gap(1e-9)
+    True
+    >>> provi.certify([0.4, -0.5], 0.5 * np.eye(2), model).certificate.proves_gap(1e-3)
+    False
+    """
+    mean = _data.vector(mean, "mean")
+    cov = _data.square(cov, "cov")
+    return model._answer(_provi.certify(model._core, mean, cov, _options(locals())))
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: given.get(name) for name in _OPTIONS}
+    if options["init"] is not None:
+        options["init"] = _data.vector(options["init"], "init")
+    return options
+
+
+def _arguments(
+    X: Any, y: Any, intercept: bool, names: Any, weights: Any, offset: Any, scale: Any, mean: Any, cov: Any
+) -> dict[str, Any]:
+    rows, found = _data.design(X, names)
+    return {
+        "rows": rows,
+        "response": _data.vector(y, "y"),
+        "intercept": bool(intercept),
+        "names": found,
+        "weights": _data.optional_vector(weights, "weights"),
+        "offset": _data.optional_vector(offset, "offset"),
+        "prior": {
+            "scale": _data.spread(scale),
+            "mean": _data.optional_vector(mean, "prior_mean"),
+            "cov": _data.square(cov, "prior_cov"),
+        },
+    }
+
+
+_SHARED = """
+    X: the design, one row an observation: a numpy array, a scipy.sparse matrix (which stays sparse), or a data frame
+        (pandas, polars, pyarrow, anything with ``__dataframe__``), whose column names are carried through.
+    intercept: put a column of ones before the others.
+    prior_scale: the prior standard deviation of every coefficient, or of each.
+    prior_mean, prior_cov: the prior's mean and covariance; ``prior_cov`` replaces ``prior_scale``.
+    weights: what each row's log likelihood is multiplied by.
+    offset: a known part of each row's linear predictor.
+    names: of the columns.
+"""
+
+
+def _documented(function: Callable[..., Model]) -> Callable[..., Model]:
+    function.__doc__ = (function.__doc__ or "").replace("    {shared}\n", _SHARED.lstrip("\n"))
+    return function
+
+
+@_documented
+def linear(
+    X: Any,
+    y: Any,
+    *,
+    noise_sd: Optional[float] = None,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Linear regression with known noise; without ``noise_sd``, with the one that maximises the ELBO.
+
+    {shared}
+    >>> import numpy as np, provi
+    >>> model = provi.linear(np.eye(2), [1.0, -1.0], noise_sd=1.0, prior_scale=1.0)
+    >>> model.fit(progress=False).mean
+    array([ 0.5, -0.5])
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.linear(data, noise_sd))
+
+
+@_documented
+def logistic(
+    X: Any,
+    y: Any,
+    *,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Logistic regression; labels 0 and 1, or −1 and 1.
+
+    {shared}
+    >>> import numpy as np, provi
+    >>> model = provi.logistic(np.array([[0.5], [-1.5], [2.0], [0.1]]), [1, 0, 1, 0], intercept=True)
+    >>> model.names, model.fit(progress=False).certificate.proves_gap(1e-9)
+    (['(Intercept)', 'x0'], True)
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.logistic(data))
+
+
+@_documented
+def probit(
+    X: Any,
+    y: Any,
+    *,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Probit regression; labels 0 and 1, or −1 and 1.
+
+    {shared}
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.probit(data))
+
+
+@_documented
+def poisson(
+    X: Any,
+    y: Any,
+    *,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Poisson regression with log link; an exposure is an ``offset`` of its logarithm.
+
+    {shared}
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.poisson(data))
+
+
+@_documented
+def binomial(
+    X: Any,
+    successes: Any,
+    trials: Any,
+    *,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Logistic regression on counts: ``successes`` among ``trials`` in each row.
+
+    {shared}
+    """
+    data = _arguments(X, successes, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.binomial(data, _data.vector(trials, "trials")))
+
+
+@_documented
+def hierarchical_logistic(
+    X: Any,
+    y: Any,
+    groups: Any,
+    *,
+    group_scale: Optional[float] = None,
+    intercept: bool = False,
+    prior_scale: Optional[float] = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Logistic regression with coefficients of each group's own::
+
+        theta ~ N(0, prior_scale²),   z[g] ~ N(theta, group_scale²),   P(y = 1) = sigmoid(x · z[g])
+
+    groups: a label for each row.
+    group_scale: how far a group's coefficients are from those of the population.
+    {shared}
+    >>> import numpy as np, provi
+    >>> model = provi.hierarchical_logistic(np.ones((4, 1)), [1, 0, 1, 1], ["b", "a", "b", "a"], names=["one"])
+    >>> model.names
+    ['theta[one]', 'z[a,one]', 'z[b,one]']
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, None, None)
+    codes, levels = _data.labels(groups, "groups")
+    core = _provi.Model.hierarchical_logistic(data, codes, levels, group_scale)
+    columns = tuple(name[len("theta[") : -1] for name in core.names[: core.dim // (1 + len(levels))])
+    variables = (
+        Variable("theta", ("coefficient",), (columns,)),
+        Variable("z", ("group", "coefficient"), (tuple(levels), columns)),
+    )
+    return Model(core, variables=variables)

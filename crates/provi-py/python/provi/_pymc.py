@@ -1,0 +1,108 @@
+"""Models from PyMC."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Sequence
+
+import numpy as np
+
+from ._batches import in_batches
+from ._fit import Variable
+from ._model import black_box
+from ._scale import ScaledModel, UserScale, element_names, needs, variable
+
+
+def from_pymc(model: Optional[Any] = None) -> ScaledModel:
+    """The posterior of a PyMC model; inside its ``with`` block it need not be named.
+
+    Every free variable is taken to the real line by PyMC's own transform; draws come back on the scale of the model,
+    deterministic variables included, under its dims and coords.
+    """
+    try:
+        import pymc
+    except ImportError as error:
+        raise needs("pymc", "from_pymc", error) from error
+    model = pymc.modelcontext(model)
+    if model.discrete_value_vars:
+        found = ", ".join(v.name for v in model.discrete_value_vars)
+        raise ValueError(
+            f"{found} of the PyMC model is discrete, and a Gaussian needs real coordinates; sum it out, with "
+            "pymc.Mixture for example"
+        )
+    values = model.value_vars
+    if not values:
+        raise ValueError("the PyMC model has no free variable")
+    point = model.initial_point()
+    shapes = {v.name: np.shape(point[v.name]) for v in values}
+    outputs = [v for v in model.unobserved_value_vars if v not in values or v.name in model.named_vars]
+    density, back = _compiled(pymc, model, values, shapes, outputs)
+
+    owner = {model.rvs_to_values[rv].name: rv.name for rv in model.free_RVs}
+    unchanged = frozenset(
+        rv.name for rv in model.free_RVs if model.rvs_to_transforms[rv] is None
+    )
+    coordinates = [_variable(model, v.name, owner[v.name], shapes[v.name]) for v in values]
+    names = [name for v in coordinates for name in element_names(v)]
+
+    def transform(points: np.ndarray) -> dict[str, np.ndarray]:
+        return dict(zip((v.name for v in outputs), back(points)))
+
+    example = transform(_flat(point, values)[None])
+    variables = tuple(_variable(model, name, name, found.shape[1:]) for name, found in example.items())
+    box = black_box(
+        lambda points: in_batches(density, points),
+        len(names),
+        names=names,
+        variables=coordinates,
+        attrs={"model": "PyMC"},
+    )
+    return ScaledModel(box, UserScale(transform, variables, unchanged))
+
+
+Compiled = Callable[[np.ndarray], Any]
+
+
+def _compiled(
+    pymc: Any, model: Any, values: Sequence[Any], shapes: dict[str, tuple[int, ...]], outputs: Sequence[Any]
+) -> tuple[Compiled, Compiled]:
+    """Log density with gradient, and the model's own variables, of a batch of flat points (n, d)."""
+    import pytensor
+    import pytensor.tensor as pt
+    from pytensor.graph.replace import clone_replace, vectorize_graph
+
+    point = pt.vector("point", shape=(sum(int(np.prod(s, dtype=int)) for s in shapes.values()),))
+    parts, at = {}, 0
+    for value in values:
+        size = int(np.prod(shapes[value.name], dtype=int))
+        part = point[at : at + size].reshape(shapes[value.name])
+        parts[value] = pt.specify_shape(part, shapes[value.name]).astype(value.dtype)
+        at += size
+    points = pt.matrix("points", shape=(None, at))
+
+    def of_batch(found: Sequence[Any]) -> Compiled:
+        try:
+            graph = vectorize_graph(found, replace={point: points})
+            return pymc.compile([points], graph)
+        except NotImplementedError:  # an operation that knows no batches: point by point, then
+            one = pymc.compile([point], found)
+            return lambda z: [np.stack(column) for column in zip(*(one(row) for row in z))]
+
+    logp = clone_replace(model.logp(), replace=parts, rebuild_strict=False)
+    gradient = pytensor.grad(logp, point)
+    back = clone_replace(list(outputs), replace=parts, rebuild_strict=False)
+    return of_batch([logp, gradient]), of_batch(back)
+
+
+def _flat(point: dict[str, np.ndarray], values: Sequence[Any]) -> np.ndarray:
+    return np.concatenate([np.ravel(point[v.name]).astype(np.float64) for v in values])
+
+
+def _variable(model: Any, name: str, owner: str, shape: tuple[int, ...]) -> Variable:
+    """A variable with the dims its model gives it, where they have its shape."""
+    dims = model.named_vars_to_dims.get(owner)
+    coords = {dim: labels for dim, labels in model.coords.items() if labels is not None}
+    if dims is None or len(dims) != len(shape):
+        return variable(name, shape)
+    sizes = {dim: len(labels) for dim, labels in coords.items()}
+    kept = [dim if sizes.get(dim, size) == size else None for dim, size in zip(dims, shape)]
+    return variable(name, shape, kept, coords)

@@ -1,0 +1,234 @@
+"""Estimators for scikit-learn: the models of this package in pipelines, searches and cross validation.
+
+>>> import numpy as np
+>>> from provi.sklearn import BayesianLogisticRegression
+>>> X = np.array([[0.5], [-1.5], [2.0], [0.1], [-0.3], [1.0]])
+>>> classifier = BayesianLogisticRegression().fit(X, ["yes", "no", "yes", "no", "no", "yes"])
+>>> classifier.certificate_.proves_gap(1e-9)
+True
+>>> classifier.predict_proba(X).shape
+(6, 2)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+from . import _data, _model, _provi
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("provi.sklearn needs scikit-learn: pip install 'scikit-learn>=1.6'") from error
+
+__all__ = [
+    "BayesianLinearRegression",
+    "BayesianLogisticRegression",
+    "BayesianPoissonRegressor",
+    "BayesianProbitRegression",
+]
+
+
+class _Regression(BaseEstimator):
+    """What the estimators have in common: a model of this package, fitted."""
+
+    def __init__(
+        self,
+        *,
+        prior_scale: Any = None,
+        prior_mean: Any = None,
+        fit_intercept: bool = True,
+        accuracy: Optional[float] = None,
+        random_state: Any = None,
+    ) -> None:
+        self.prior_scale = prior_scale
+        self.prior_mean = prior_mean
+        self.fit_intercept = fit_intercept
+        self.accuracy = accuracy
+        self.random_state = random_state
+
+    def _run(self, make: Callable[..., Any], X: Any, y: np.ndarray, sample_weight: Any, **more: Any) -> None:
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        model = make(
+            X,
+            y,
+            intercept=self.fit_intercept,
+            prior_scale=self.prior_scale,
+            prior_mean=self.prior_mean,
+            weights=sample_weight,
+            names=getattr(self, "feature_names_in_", None),
+            **more,
+        )
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        self.fit_ = model.fit(accuracy=self.accuracy, seed=seed, progress=False)
+        self.certificate_ = self.fit_.certificate
+        self._family, self._noise_sd = model._core.family, model.noise_sd
+        self.intercept_, self.coef_ = self._split(self.fit_.mean)
+
+    def _split(self, coefficients: np.ndarray) -> tuple[Any, np.ndarray]:
+        if self.fit_intercept:
+            return float(coefficients[0]), coefficients[1:]
+        return 0.0, coefficients
+
+    def _predictions(self, X: Any, level: Optional[float] = None) -> dict[str, np.ndarray]:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        rows, _ = _data.design(X)
+        return _provi.predict(
+            self.fit_._core, self._family, self._noise_sd, rows, bool(self.fit_intercept), None, level
+        )
+
+    def predict_interval(self, X: Any, level: Optional[float] = None) -> tuple[np.ndarray, np.ndarray]:
+        """The central interval of the mean response of each row, of that probability: lower and upper ends."""
+        found = self._predictions(X, level)
+        return found["low"], found["high"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    prior_scale : the prior standard deviation of every coefficient, or of each, the intercept's first.
+    prior_mean : the prior mean of each coefficient, the intercept's first.
+    fit_intercept : put a column of ones before the others.
+    accuracy : stop as soon as no Gaussian is proved to be better by more than so many nats.
+    random_state : what makes draws repeatable.{more}
+
+    Attributes
+    ----------
+    coef_, intercept_ : the posterior mean.
+    fit_ : the whole answer, a :class:`provi.Fit`.
+    certificate_ : what is proved about it.
+"""
+
+
+def _documented(more: str = "") -> Callable[[type], type]:
+    def document(kind: type) -> type:
+        kind.__doc__ = (kind.__doc__ or "").rstrip() + "\n" + _PARAMETERS.format(more=more)
+        return kind
+
+    return document
+
+
+class _Regressor(RegressorMixin, _Regression):
+    def predict(self, X: Any) -> np.ndarray:
+        """The mean response of each row, averaged over the answer."""
+        return self._predictions(X)["mean"]
+
+
+@_documented("\n    noise_sd : the noise's standard deviation; without one, that which maximises the ELBO.")
+class BayesianLinearRegression(_Regressor):
+    """Linear regression with a normal prior."""
+
+    def __init__(
+        self,
+        *,
+        prior_scale: Any = None,
+        prior_mean: Any = None,
+        fit_intercept: bool = True,
+        noise_sd: Optional[float] = None,
+        accuracy: Optional[float] = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            prior_scale=prior_scale,
+            prior_mean=prior_mean,
+            fit_intercept=fit_intercept,
+            accuracy=accuracy,
+            random_state=random_state,
+        )
+        self.noise_sd = noise_sd
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLinearRegression:
+        """Fits the model; ``sample_weight`` multiplies each row's log likelihood."""
+        least = 2 if self.noise_sd is None else 1
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=least
+        )
+        self._run(_model.linear, X, y, sample_weight, noise_sd=self.noise_sd)
+        self.noise_sd_ = self._noise_sd
+        return self
+
+
+@_documented()
+class BayesianPoissonRegressor(_Regressor):
+    """Poisson regression with log link and a normal prior.
+
+    The response is a count; or a mean of counts, such as claims a year, with what it is a mean over as ``sample_weight``.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianPoissonRegressor:
+        """Fits the model; ``sample_weight`` multiplies each row's log likelihood."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        self._run(_rates, X, y, sample_weight)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+def _rates(X: Any, y: Any, *, intercept: bool, names: Any, weights: Any, prior_scale: Any, prior_mean: Any) -> Any:
+    data = _model._arguments(X, y, intercept, names, weights, None, prior_scale, prior_mean, None)
+    return _model.Model(_provi.poisson_rates(data))
+
+
+class _Classifier(ClassifierMixin, _Regression):
+    _make: Callable[..., Any]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> _Classifier:
+        """Fits the model; ``sample_weight`` multiplies each row's log likelihood."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}. "
+                "sklearn.multiclass.OneVsRestClassifier makes several of it."
+            )
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"the labels have one class, {self.classes_[0]!r}, and two are needed")
+        self._run(type(self)._make, X, labels.astype(np.float64), sample_weight)
+        self.intercept_, self.coef_ = np.atleast_1d(self.intercept_), self.coef_[None, :]
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, averaged over the answer."""
+        second = self._predictions(X)["mean"]
+        return np.column_stack([1.0 - second, second])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likelier class."""
+        likelier = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likelier]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+@_documented()
+class BayesianLogisticRegression(_Classifier):
+    """Logistic regression of two classes with a normal prior."""
+
+    _make = staticmethod(_model.logistic)
+
+
+@_documented()
+class BayesianProbitRegression(_Classifier):
+    """Probit regression of two classes with a normal prior."""
+
+    _make = staticmethod(_model.probit)

@@ -1,0 +1,29 @@
+//! The library's refusals as Python exceptions: a sensible type, the library's own words.
+
+use provi::Error;
+use provi_analysis::Error as Refusal;
+use pyo3::PyErr;
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyValueError};
+
+/// What was given is wrong: `ValueError`. What was given fails: `RuntimeError`.
+pub(crate) fn raise(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::Index { .. } => PyIndexError::new_err(text),
+        Error::Memory { .. } => PyMemoryError::new_err(text),
+        // A density that is not finite where the search begins was given so.
+        Error::NoMode { iterations: 0, .. } => PyValueError::new_err(text),
+        Error::Target { .. } | Error::Diverged { .. } | Error::NoMode { .. } | Error::Eigen { .. } => {
+            PyRuntimeError::new_err(text)
+        }
+        _ => PyValueError::new_err(text),
+    }
+}
+
+/// The same for what an analysis refuses.
+pub(crate) fn refuse(error: Refusal) -> PyErr {
+    match error {
+        Refusal::Library(error) | Refusal::Option(error) => raise(error),
+        other => PyValueError::new_err(other.to_string()),
+    }
+}

@@ -1,0 +1,187 @@
+//! Fits of formulas, and the files that they share with the command.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+
+use provi::Gaussian;
+use provi::fit::{Snapshot, Watch};
+use provi_analysis::options::ModelOptions;
+use provi_analysis::rows::LEVEL;
+use provi_analysis::{Analysis, Fitted, fit_file};
+use provi_table::{Missing, NewLevels};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::answer::{Answer, bytes, floats};
+use crate::columns::Source;
+use crate::error::{raise, refuse};
+use crate::predict::columns;
+use crate::run::{Options, with_threads};
+use crate::wait::{Shared, Viewer, on_a_thread};
+
+/// What is said about a model; what is `None` is the library's to choose.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ModelArguments {
+    family: Option<String>,
+    noise_sd: Option<f64>,
+    prior: Vec<String>,
+    prior_scale: Option<f64>,
+    prior_covariance: Option<PathBuf>,
+    group_scale: Vec<String>,
+    standardize: bool,
+    weights: Option<String>,
+    offset: Option<String>,
+    exposure: Option<String>,
+    reference: Vec<String>,
+    missing: Option<String>,
+}
+
+impl ModelArguments {
+    fn read(self) -> PyResult<ModelOptions> {
+        Ok(ModelOptions {
+            family: self.family.as_deref().map(word).transpose()?,
+            noise_sd: self.noise_sd,
+            prior: words(&self.prior)?,
+            prior_scale: self.prior_scale,
+            prior_covariance: self.prior_covariance,
+            group_scale: words(&self.group_scale)?,
+            standardize: self.standardize,
+            weights: self.weights,
+            offset: self.offset,
+            exposure: self.exposure,
+            reference: words(&self.reference)?,
+            missing: self.missing.as_deref().map(word).transpose()?,
+        })
+    }
+}
+
+/// A user's word as the library's enum, refused in the library's words.
+fn word<T: std::str::FromStr<Err = String>>(text: &str) -> PyResult<T> {
+    text.parse().map_err(PyValueError::new_err)
+}
+
+fn words<T: std::str::FromStr<Err = String>>(texts: &[String]) -> PyResult<Vec<T>> {
+    texts.iter().map(|text| word(text)).collect()
+}
+
+/// A fit with its record: what a `fit.json` holds.
+#[pyclass(frozen, module = "provi._provi")]
+pub(crate) struct Kept {
+    fitted: Fitted,
+}
+
+/// Fits a formula to a table.
+#[pyfunction]
+pub(crate) fn fit_formula(
+    py: Python<'_>,
+    formula: String,
+    source: Source<'_>,
+    model: ModelArguments,
+    contrasts: Vec<String>,
+    options: Options<'_>,
+    observer: Option<Py<PyAny>>,
+) -> PyResult<Kept> {
+    let (model, mut run) = (model.read()?, options.read()?);
+    run.contrasts = contrasts;
+    run.check().map_err(refuse)?;
+    let (threads, data) = (options.threads, source.data(&formula)?);
+    let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
+    let its = Arc::clone(&shared);
+    let outcome = on_a_thread(py, &shared, &mut viewer, move || {
+        with_threads(threads, || {
+            let mut observer = |at: &Snapshot| {
+                *its.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
+                std::ops::ControlFlow::Continue(())
+            };
+            let mut watch =
+                Watch { observer: Some(&mut observer), stop: Some(&its.stop), ..Watch::default() };
+            Analysis::of(data, &formula, &model)?.fit(&run, &mut watch)
+        })
+    })?;
+    Ok(Kept { fitted: outcome?.map_err(refuse)? })
+}
+
+#[pymethods]
+impl Kept {
+    /// From `fit.json`, or its folder.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Ok(Self { fitted: Fitted::load(&path).map_err(refuse)? })
+    }
+
+    /// Writes `fit.json` into a folder.
+    fn save(&self, dir: PathBuf, force: bool) -> PyResult<PathBuf> {
+        self.fitted.save(&dir, force).map_err(refuse)
+    }
+
+    /// The answer in it.
+    fn answer(&self) -> PyResult<Answer> {
+        Answer::kept(&self.fitted).ok_or_else(|| {
+            PyRuntimeError::new_err("the fit is older than certificates; `provi certify` makes one for it")
+        })
+    }
+
+    /// What was fitted to what, as JSON.
+    fn model(&self) -> String {
+        fit_file::to_json(&self.fitted.file.model)
+    }
+
+    /// What the answer is conditional on, and what would trouble a fit.
+    fn notes(&self) -> Vec<String> {
+        self.fitted.notes()
+    }
+
+    /// The expressions of the contrasts that were asked for.
+    fn contrasts(&self) -> Vec<String> {
+        self.fitted.file.contrasts.iter().map(|contrast| contrast.expression.clone()).collect()
+    }
+
+    /// The report page.
+    fn html(&self, level: Option<f64>, command: &str) -> PyResult<String> {
+        self.fitted.html(level.unwrap_or(LEVEL), command).map_err(refuse)
+    }
+
+    /// Predictions as columns, the row of each, and what the posterior's own probabilities may be off by.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        source: Source<'_>,
+        level: Option<f64>,
+        new_groups: bool,
+        drop_missing: bool,
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<usize>, Option<f64>)> {
+        let formula = &self.fitted.file.model.formula;
+        let data = source.data(formula)?;
+        let table = data.table().map_err(|error| refuse_table(error, formula))?;
+        let groups = if new_groups { NewLevels::Population } else { NewLevels::Refuse };
+        let missing = if drop_missing { Missing::Drop } else { Missing::Error };
+        let new = self.fitted.new_data(&table, groups, missing).map_err(refuse)?;
+        let found = py.detach(|| new.predict(level.unwrap_or(LEVEL))).map_err(refuse)?;
+        Ok((columns(py, &found)?, new.lines.clone(), new.probability_error()))
+    }
+
+    /// For `pickle`.
+    fn state<'py>(&self, py: Python<'py>) -> (String, Bound<'py, PyBytes>) {
+        (self.fitted.file.to_json(), bytes(py, self.fitted.gaussian.parameters()))
+    }
+
+    /// The inverse of `state`.
+    #[staticmethod]
+    fn restore(file: &str, parameters: &[u8]) -> PyResult<Self> {
+        let file: fit_file::FitFile =
+            serde_json::from_str(file).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let parameters = floats(parameters);
+        let (mean, factor) = parameters
+            .split_at_checked(file.names.len())
+            .ok_or_else(|| PyValueError::new_err("this is not the state of a fit"))?;
+        let gaussian = Gaussian::new(mean, factor).map_err(raise)?;
+        Ok(Self { fitted: Fitted { file, gaussian } })
+    }
+}
+
+/// A table's refusal, pointing into the formula.
+pub(crate) fn refuse_table(error: provi_table::Error, formula: &str) -> PyErr {
+    refuse(provi_analysis::Error::table(error, formula))
+}

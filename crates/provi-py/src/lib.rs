@@ -1,0 +1,60 @@
+//! `import provi`: the native half of the Python package.
+//!
+//! A thin shell: arrays in, the library's own types behind handles, arrays and JSON out. No mathematics, no default and no
+//! name of a method lives here or in the Python half (`python/provi`), which turns data frames into arrays and answers into
+//! tables.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `design.rs` | arrays → [`provi::Design`], prior, curvature |
+//! | `model.rs` | the handle of a model, and what makes one |
+//! | `callback.rs` | a Python function as a target |
+//! | `native.rs` | a C function as a target, called without the interpreter's lock |
+//! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
+//! | `answer.rs` | the handle of an answer |
+//! | `predict.rs` | predictions at new rows |
+//! | `columns.rs`, `formula.rs` | data frames and formulas, and fits with their files |
+//! | `words.rs` | numbers as the command prints them |
+//! | `error.rs` | refusals as Python exceptions |
+//!
+//! Python's own lock is released while the library works; it is taken for a Python callback, and now and then to ask for
+//! signals and to show progress.
+
+mod answer;
+mod callback;
+mod columns;
+mod design;
+mod error;
+mod formula;
+mod model;
+mod native;
+mod predict;
+mod run;
+mod wait;
+mod words;
+
+use pyo3::prelude::*;
+
+/// What `provi` (Python) is built on; not meant to be imported by users.
+#[pymodule]
+mod _provi {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::answer::Answer;
+    #[pymodule_export]
+    use super::formula::{Kept, fit_formula};
+    #[pymodule_export]
+    use super::model::Model;
+    #[pymodule_export]
+    use super::predict::{level, poisson_rates, predict};
+    #[pymodule_export]
+    use super::run::{certify, fit, log_density};
+    #[pymodule_export]
+    use super::words::{bound_text, number_text, probability_text};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

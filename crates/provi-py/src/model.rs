@@ -1,0 +1,258 @@
+//! The handle of a model, and what makes one.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use numpy::PyReadonlyArray1;
+use provi::scales::FreeScales;
+use provi::target::{Family, Glm, Prior, Target, hierarchical_logistic_scaled};
+use provi::{Curvature, Design};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::callback::{Callback, Session};
+use crate::design::{PriorArguments, Rows, Side, curvature, numbers};
+use crate::error::raise;
+use crate::native::Native;
+
+/// What a posterior is made of.
+pub(crate) enum Kind {
+    /// A likelihood of a linear predictor.
+    Glm(Box<Glm>),
+    /// A Python function.
+    Callback(Callback),
+    /// A C function.
+    Native(Native),
+}
+
+/// A model, ready to be fitted as often as one likes; nothing in it changes.
+#[pyclass(frozen, module = "provi._provi")]
+pub(crate) struct Model {
+    pub(crate) kind: Arc<Kind>,
+    /// Of a black box: what its owner says.
+    pub(crate) names: Option<Vec<String>>,
+    pub(crate) curvature: Option<Curvature>,
+}
+
+/// What the models of a linear predictor have in common.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Data<'py> {
+    rows: Rows<'py>,
+    response: PyReadonlyArray1<'py, f64>,
+    prior: PriorArguments<'py>,
+    intercept: bool,
+    names: Option<Vec<String>>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    offset: Option<PyReadonlyArray1<'py, f64>>,
+}
+
+impl Data<'_> {
+    fn finish(&self, mut model: Glm) -> PyResult<Model> {
+        if let Some(weights) = &self.weights {
+            model = model.with_weights(&numbers(weights)).map_err(raise)?;
+        }
+        if let Some(offset) = &self.offset {
+            model = model.with_offsets(&numbers(offset)).map_err(raise)?;
+        }
+        let mut names = self.names.clone().unwrap_or_else(|| model.names());
+        if self.intercept {
+            names.truncate(model.dim() - usize::from(self.names.is_none()));
+            names.insert(0, provi_table::INTERCEPT.to_owned());
+        }
+        Ok(model.with_names(names).map_err(raise)?.into())
+    }
+
+    /// The prior they describe.
+    pub(crate) fn prior(&self) -> PyResult<Prior> {
+        self.prior.prior()
+    }
+
+    pub(crate) fn make(&self, make: impl FnOnce(Design, &[f64]) -> provi::Result<Glm>) -> PyResult<Model> {
+        let design = self.rows.design(self.intercept)?;
+        let model = make(design, &numbers(&self.response)).map_err(raise)?;
+        self.finish(model)
+    }
+}
+
+impl From<Glm> for Model {
+    fn from(model: Glm) -> Self {
+        Self { kind: Arc::new(Kind::Glm(Box::new(model))), names: None, curvature: None }
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// Linear regression; without a noise deviation, with the one that maximises the ELBO.
+    #[staticmethod]
+    fn linear(py: Python<'_>, data: Data<'_>, noise_sd: Option<f64>) -> PyResult<Self> {
+        let prior = data.prior.prior()?;
+        let sd = noise_sd.unwrap_or(1.0);
+        let given = data.make(|design, y| Glm::linear(design, y, sd, prior))?;
+        match (&*given.kind, noise_sd) {
+            (Kind::Glm(model), None) => {
+                let found = py.detach(|| FreeScales::noise(model).maximise(model)).map_err(raise)?;
+                Ok(found.model.into())
+            }
+            _ => Ok(given),
+        }
+    }
+
+    #[staticmethod]
+    fn logistic(data: Data<'_>) -> PyResult<Self> {
+        let prior = data.prior.prior()?;
+        data.make(|design, y| Glm::logistic(design, y, prior))
+    }
+
+    #[staticmethod]
+    fn probit(data: Data<'_>) -> PyResult<Self> {
+        let prior = data.prior.prior()?;
+        data.make(|design, y| Glm::probit(design, y, prior))
+    }
+
+    #[staticmethod]
+    fn poisson(data: Data<'_>) -> PyResult<Self> {
+        let prior = data.prior.prior()?;
+        data.make(|design, y| Glm::poisson(design, y, prior))
+    }
+
+    #[staticmethod]
+    fn binomial(data: Data<'_>, trials: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let prior = data.prior.prior()?;
+        data.make(|design, k| Glm::binomial(design, k, &numbers(&trials), prior))
+    }
+
+    /// `groups[i]` is the group of row i, `levels` their names.
+    #[staticmethod]
+    fn hierarchical_logistic(
+        data: Data<'_>,
+        groups: Vec<usize>,
+        levels: Vec<String>,
+        group_scale: Option<f64>,
+    ) -> PyResult<Self> {
+        let deviation = data.prior.deviation()?;
+        let design = data.rows.design(data.intercept)?;
+        let (columns, response) = (design.columns(), numbers(&data.response));
+        let mut names = data.names.clone().unwrap_or_else(|| (0..columns).map(|j| j.to_string()).collect());
+        if data.intercept {
+            names.truncate(columns - usize::from(data.names.is_none()));
+            names.insert(0, provi_table::INTERCEPT.to_owned());
+        }
+        let model = hierarchical_logistic_scaled(&design, &response, &groups, deviation, group_scale)
+            .map_err(raise)?;
+        let of_groups = levels.iter().flat_map(|g| names.iter().map(move |j| format!("z[{g},{j}]")));
+        let all = names.iter().map(|j| format!("theta[{j}]")).chain(of_groups).collect();
+        Data { names: Some(all), intercept: false, ..data }.finish(model)
+    }
+
+    /// A Python function of a batch (n, d), or of a point (d,).
+    #[staticmethod]
+    fn callback(
+        function: Bound<'_, PyAny>,
+        dim: usize,
+        batched: bool,
+        names: Option<Vec<String>>,
+        mu: Option<Side<'_>>,
+        smoothness: Option<Side<'_>>,
+    ) -> PyResult<Self> {
+        if !function.is_callable() {
+            let kind = function.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("{kind} is not callable; give a function of an array")));
+        }
+        let kind = Kind::Callback(Callback::new(function.unbind(), dim, batched));
+        Self::black_box(kind, dim, names, curvature(dim, mu, smoothness)?)
+    }
+
+    /// A C function by its address; `owner` keeps it and its data alive.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments)]
+    fn native(
+        address: usize,
+        user: usize,
+        thread_safe: bool,
+        owner: Py<PyAny>,
+        dim: usize,
+        names: Option<Vec<String>>,
+        mu: Option<Side<'_>>,
+        smoothness: Option<Side<'_>>,
+    ) -> PyResult<Self> {
+        // SAFETY: that the address is one of such a function is what the caller says; nobody could check it.
+        let native = unsafe { Native::new(address, user, dim, thread_safe, owner) }
+            .ok_or_else(|| PyValueError::new_err("the address of the C function is 0"))?;
+        Self::black_box(Kind::Native(native), dim, names, curvature(dim, mu, smoothness)?)
+    }
+
+    /// d.
+    #[getter]
+    pub(crate) fn dim(&self) -> usize {
+        match &*self.kind {
+            Kind::Glm(model) => model.dim(),
+            Kind::Callback(callback) => callback.dim,
+            Kind::Native(native) => native.dim(),
+        }
+    }
+
+    /// A name for each coordinate.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        match (&*self.kind, &self.names) {
+            (_, Some(names)) => names.clone(),
+            (Kind::Glm(model), None) => model.names(),
+            (Kind::Callback(callback), None) => Session::new(callback, &AtomicBool::new(false)).names(),
+            (Kind::Native(native), None) => native.names(),
+        }
+    }
+
+    /// σ of a linear model.
+    #[getter]
+    fn noise_sd(&self) -> Option<f64> {
+        match &*self.kind {
+            Kind::Glm(model) => match model.family() {
+                Family::Gaussian { noise_sd } => Some(noise_sd),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The family's name, or what kind of black box it is.
+    #[getter]
+    fn family(&self) -> &'static str {
+        match &*self.kind {
+            Kind::Glm(model) => model.family().name(),
+            Kind::Callback(_) => "python function",
+            Kind::Native(_) => "C function",
+        }
+    }
+
+    /// Rows of data.
+    #[getter]
+    fn rows(&self) -> Option<usize> {
+        match &*self.kind {
+            Kind::Glm(model) => Some(model.design().rows()),
+            _ => None,
+        }
+    }
+
+    #[getter]
+    fn is_sparse(&self) -> bool {
+        matches!(&*self.kind, Kind::Glm(model) if model.design().is_sparse())
+    }
+}
+
+impl Model {
+    fn black_box(
+        kind: Kind,
+        dim: usize,
+        names: Option<Vec<String>>,
+        curvature: Option<Curvature>,
+    ) -> PyResult<Self> {
+        if dim == 0 {
+            return Err(raise(provi::Error::Empty { what: "target (dimension 0)" }));
+        }
+        if let Some(found) = names.as_ref().map(Vec::len).filter(|&found| found != dim) {
+            return Err(raise(provi::Error::Shape { what: "names", found, expected: dim }));
+        }
+        Ok(Self { kind: Arc::new(kind), names, curvature })
+    }
+}

@@ -1,0 +1,232 @@
+//! A fit, and a certificate for somebody else's Gaussian.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError};
+
+use numpy::{
+    PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
+};
+use provi::estimator::Evaluator;
+use provi::fit::{Snapshot, Watch, measure_neg_elbo};
+use provi::target::{Declared, Scratch, Target};
+use provi::{Curvature, Fit, Gaussian, Seed};
+use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
+use provi_analysis::run::Way;
+use provi_analysis::worth::Worth;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::answer::Answer;
+use crate::callback::Session;
+use crate::design::{matrix, numbers};
+use crate::error::{raise, refuse};
+use crate::model::{Kind, Model};
+use crate::wait::{Shared, Viewer, in_place, observe, on_a_thread};
+
+/// How an answer is found and audited; what is `None` is the library's to choose.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options<'py> {
+    method: Option<String>,
+    accuracy: Option<f64>,
+    evaluations: Option<u64>,
+    distance: Option<f64>,
+    steps: Option<u64>,
+    draws: Option<u32>,
+    coordinates: Option<String>,
+    init: Option<PyReadonlyArray1<'py, f64>>,
+    failure_probability: Option<f64>,
+    audit_draws: Option<u64>,
+    memory: Option<u64>,
+    seed: Option<u64>,
+    time_limit: Option<f64>,
+    pub(crate) threads: Option<usize>,
+}
+
+impl Options<'_> {
+    pub(crate) fn read(&self) -> PyResult<RunOptions> {
+        let method = self.method.as_deref().map(str::parse).transpose().map_err(raise)?;
+        let coordinates = self.coordinates.as_deref().map(str::parse).transpose().map_err(raise)?;
+        Ok(RunOptions {
+            method,
+            distance: self.distance,
+            steps: self.steps,
+            step: StepOptions { draws: self.draws, coordinates },
+            evaluations: self.evaluations,
+            start: self.init.as_ref().map(numbers),
+            memory: self.memory,
+            audit: AuditOptions {
+                accuracy: self.accuracy,
+                failure_probability: self.failure_probability,
+                audit_draws: self.audit_draws,
+            },
+            seed: self.seed,
+            time_limit: self.time_limit,
+            contrasts: Vec::new(),
+            starts: None,
+        })
+    }
+
+    fn seed(&self) -> Seed {
+        self.seed.map_or(Seed::default(), Seed)
+    }
+}
+
+/// Fits a model.
+#[pyfunction]
+pub(crate) fn fit(
+    py: Python<'_>,
+    model: &Model,
+    options: Options<'_>,
+    observer: Option<Py<PyAny>>,
+) -> PyResult<Answer> {
+    let (run, seed) = (options.read()?, options.seed());
+    let limit = run.limit().map_err(refuse)?;
+    run.choice().map_err(refuse)?;
+    let (fit, worth) = under_watch(py, model, options.threads, observer, move |target, watch| {
+        watch.time_limit = limit;
+        let answer = Way::of(&run, target.target())?.run(target, seed, watch)?;
+        Ok((answer.fit, answer.worth))
+    })?;
+    Ok(Answer::new(fit, &worth))
+}
+
+/// What a Gaussian found elsewhere is worth.
+#[pyfunction]
+pub(crate) fn certify(
+    py: Python<'_>,
+    model: &Model,
+    mean: PyReadonlyArray1<'_, f64>,
+    cov: PyReadonlyArray2<'_, f64>,
+    options: Options<'_>,
+) -> PyResult<Answer> {
+    let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
+    let (audit, seed) = (options.read()?.audit.audit().map_err(refuse)?, options.seed());
+    let (fit, worth) = under_watch(py, model, options.threads, None, move |target, _| {
+        let neg_elbo = measure_neg_elbo(target.target(), &q, seed)?;
+        let audited = audit.run(target, &q, seed)?;
+        let worth = Worth::of(&audited, target, &q, seed);
+        Ok((Fit::given(target.target().names(), q, neg_elbo, seed), worth))
+    })?;
+    Ok(Answer::new(fit, &worth))
+}
+
+/// log p and its gradient at points, one a row, into arrays of that size.
+#[pyfunction]
+pub(crate) fn log_density(
+    py: Python<'_>,
+    model: &Model,
+    points: PyReadonlyArray2<'_, f64>,
+    mut values: PyReadwriteArray1<'_, f64>,
+    mut gradients: PyReadwriteArray2<'_, f64>,
+) -> PyResult<()> {
+    let [n, d] = [points.shape()[0], points.shape()[1]];
+    let expected = model.dim();
+    if d != expected {
+        return Err(raise(provi::Error::Shape { what: "point", found: d, expected }));
+    }
+    let by_row = points.is_c_contiguous() && gradients.is_c_contiguous();
+    if !by_row || values.shape() != [n] || gradients.shape() != [n, d] {
+        return Err(PyValueError::new_err(format!(
+            "out must be arrays of shapes ({n},) and ({n}, {d}), row by row"
+        )));
+    }
+    let (z, values, gradients) = (points.as_slice()?, values.as_slice_mut()?, gradients.as_slice_mut()?);
+    let mut scratch = Scratch::default();
+    let scratch = &mut scratch;
+    let outcome = match &*model.kind {
+        Kind::Callback(callback) => {
+            let stop = AtomicBool::new(false);
+            let session = Session::new(callback, &stop);
+            let outcome = session.log_densities(z, values, gradients, scratch);
+            session.raised().map_or(Ok(()), Err)?;
+            outcome
+        }
+        Kind::Glm(model) => in_place(py, || model.log_densities(z, values, gradients, scratch))?,
+        Kind::Native(native) => in_place(py, || native.log_densities(z, values, gradients, scratch))?,
+    };
+    outcome.map_err(raise)
+}
+
+/// Work on a target with its names and its declared curvature, that ends when it should.
+fn under_watch<T: Send + 'static>(
+    py: Python<'_>,
+    model: &Model,
+    threads: Option<usize>,
+    observer: Option<Py<PyAny>>,
+    work: impl FnOnce(Evaluator<'_>, &mut Watch<'_>) -> provi_analysis::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
+    let (names, curvature) = (model.names.clone(), model.curvature.clone());
+    if let Kind::Callback(callback) = &*model.kind {
+        let mut raised = None;
+        let (viewer, shared) = (&mut viewer, &*shared);
+        let raised_here = &mut raised;
+        let (outcome, in_callback) = in_place(py, move || {
+            let session = Session::new(callback, &shared.stop);
+            let outcome = declared(&session, names, curvature).map_err(Into::into).and_then(|target| {
+                let mut observer = observe(shared, viewer, raised_here);
+                let mut watch =
+                    Watch { observer: Some(&mut observer), stop: Some(&shared.stop), ..Watch::default() };
+                work(Evaluator::Serial(&target), &mut watch)
+            });
+            (outcome, session.raised())
+        })?;
+        // What the function raised is what its user wants to see.
+        return match in_callback.or(raised) {
+            Some(error) => Err(error),
+            None => outcome.map_err(refuse),
+        };
+    }
+    let (kind, its) = (Arc::clone(&model.kind), Arc::clone(&shared));
+    let outcome = on_a_thread(py, &shared, &mut viewer, move || {
+        with_threads(threads, || {
+            let mut observer = |at: &Snapshot| {
+                *its.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
+                ControlFlow::Continue(())
+            };
+            let mut watch =
+                Watch { observer: Some(&mut observer), stop: Some(&its.stop), ..Watch::default() };
+            match &*kind {
+                Kind::Glm(model) => work(Evaluator::Parallel(&**model), &mut watch),
+                Kind::Native(native) => {
+                    let target = declared(native, names, curvature)?;
+                    match native.thread_safe {
+                        true => work(Evaluator::Parallel(&target), &mut watch),
+                        false => work(Evaluator::Serial(&target), &mut watch),
+                    }
+                }
+                Kind::Callback(_) => unreachable!("a Python function is called in place"),
+            }
+        })
+    })?;
+    outcome?.map_err(refuse)
+}
+
+fn declared<T: Target>(
+    target: T,
+    names: Option<Vec<String>>,
+    curvature: Option<Curvature>,
+) -> provi::Result<Declared<T>> {
+    let mut target = Declared::new(target);
+    if let Some(names) = names {
+        target = target.with_names(names)?;
+    }
+    if let Some(curvature) = curvature {
+        target = target.with_curvature(curvature)?;
+    }
+    Ok(target)
+}
+
+/// On so many threads, or on those of the process.
+pub(crate) fn with_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    match threads {
+        None => Ok(work()),
+        Some(0) => Err(PyValueError::new_err("threads = 0 is not at least 1")),
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            Ok(pool.map_err(|error| PyValueError::new_err(error.to_string()))?.install(work))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A run that Python can interrupt, and see.
+//!
+//! The library works on a thread of its own while the calling thread waits, asks for signals and shows progress: ctrl-C
+//! works within a tenth of a second whatever the library is doing. A target that calls Python stays on the calling thread,
+//! where its user's context is, and signals are asked for between steps.
+
+use std::any::Any;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use provi::fit::Snapshot;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::prelude::*;
+
+/// Between two looks at signals.
+const LOOK: Duration = Duration::from_millis(50);
+/// Between two looks at progress.
+const SHOW: Duration = Duration::from_millis(100);
+/// Room for the recursions of large factorisations: as much as a main thread has.
+const STACK: usize = 8 << 20;
+
+/// What the run and the one who waits for it share.
+#[derive(Default)]
+pub(crate) struct Shared {
+    /// Asks the run to end with what it has.
+    pub(crate) stop: AtomicBool,
+    /// Where it stands.
+    pub(crate) at: Mutex<Option<Snapshot>>,
+}
+
+/// What a run's user sees of it.
+pub(crate) struct Viewer {
+    observer: Option<Py<PyAny>>,
+    shown: Instant,
+}
+
+impl Viewer {
+    /// `observer(step, steps, elbo, gap)` is called now and then.
+    pub(crate) fn new(observer: Option<Py<PyAny>>) -> Self {
+        Self { observer, shown: Instant::now() }
+    }
+
+    /// Asks for signals and shows progress. The first ctrl-C asks the run to end; the second, and any other exception,
+    /// is an error.
+    pub(crate) fn look(&mut self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+        if let Err(error) = py.check_signals() {
+            let first = !shared.stop.swap(true, Ordering::Relaxed);
+            if !(first && error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+                return Err(error);
+            }
+        }
+        let Some(observer) = self.observer.as_ref().filter(|_| self.shown.elapsed() >= SHOW) else {
+            return Ok(());
+        };
+        self.shown = Instant::now();
+        let at = shared.at.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(at) = at {
+            observer.call1(py, (at.step, at.steps, -at.neg_elbo, at.gap))?;
+        }
+        Ok(())
+    }
+}
+
+/// Does the work on another thread, and waits for it under watch.
+pub(crate) fn on_a_thread<T: Send + 'static>(
+    py: Python<'_>,
+    shared: &Arc<Shared>,
+    viewer: &mut Viewer,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (send, mut receive) = channel();
+    // Whoever does not wait any longer has dropped the receiver: there is nobody to tell.
+    let body = move || drop(send.send(catch_unwind(AssertUnwindSafe(work))));
+    std::thread::Builder::new().name("provi".into()).stack_size(STACK).spawn(body)?;
+    loop {
+        let receive = &mut receive;
+        match py.detach(move || receive.recv_timeout(LOOK)) {
+            Ok(outcome) => return outcome.map_err(|panic| bug(&*panic)),
+            Err(RecvTimeoutError::Disconnected) => return Err(bug(&"the thread is gone")),
+            Err(RecvTimeoutError::Timeout) => viewer.look(py, shared).inspect_err(|_| {
+                shared.stop.store(true, Ordering::Relaxed);
+            })?,
+        }
+    }
+}
+
+/// Does the work here, without the lock.
+pub(crate) fn in_place<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| bug(&*panic))
+}
+
+/// An observer for a run in place: it looks when it is time, and ends the run at an exception, which it keeps.
+pub(crate) fn observe<'a>(
+    shared: &'a Shared,
+    viewer: &'a mut Viewer,
+    raised: &'a mut Option<PyErr>,
+) -> impl FnMut(&Snapshot) -> ControlFlow<()> + 'a {
+    let mut looked = Instant::now();
+    move |at| {
+        *shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            if let Err(error) = Python::attach(|py| viewer.look(py, shared)) {
+                *raised = Some(error);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn bug(panic: &(dyn Any + Send)) -> PyErr {
+    let words =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    PyRuntimeError::new_err(format!("a bug in provi: {}", words.unwrap_or("it panicked")))
+}

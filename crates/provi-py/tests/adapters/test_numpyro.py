@@ -1,0 +1,84 @@
+"""NumPyro models, back on their own scale."""
+
+import numpy as np
+import pytest
+
+import provi
+from constrained import assert_constrained
+
+numpyro = pytest.importorskip("numpyro")
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+
+pytestmark = pytest.mark.filterwarnings("ignore:JAX is set to 32-bit")
+
+
+def logistic(x, y):
+    beta = numpyro.sample("beta", dist.Normal(0.0, 1.0).expand([x.shape[1]]).to_event(1))
+    numpyro.sample("y", dist.Bernoulli(logits=x @ beta), obs=y)
+
+
+def survey_model(answers, value):
+    share = numpyro.sample("share", dist.Dirichlet(jnp.ones(3)))
+    numpyro.sample("answers", dist.Multinomial(100, probs=share), obs=answers)
+    mu, sigma = numpyro.sample("mu", dist.Normal(0.0, 5.0)), numpyro.sample("sigma", dist.HalfNormal(2.0))
+    numpyro.sample("value", dist.Normal(mu, sigma), obs=value)
+    numpyro.deterministic("half", share / 2)
+
+
+def test_the_gold_logistic_regression_is_fitted_from_numpyro(gold):
+    problem, gap = gold
+    fit = provi.from_numpyro(logistic, problem.x, problem.y).fit(seed=1)
+    q = fit.unconstrained
+    assert 0.0 <= gap(q.mean, q.factor) <= 0.01
+    assert fit.names[:2] == ["beta[0]", "beta[1]"] and fit.sample(5)["beta"].shape == (5, problem.d)
+
+
+def test_positive_and_simplex_sites_come_back_constrained(survey):
+    fit = provi.from_numpyro(survey_model, **survey).fit(seed=1)
+    assert_constrained(fit, fit.sample(400, seed=2))
+    assert fit.unconstrained.dim == 4 and "sigma_unconstrained" in fit.unconstrained.names
+    data = fit.to_arviz(draws=10, chains=2)
+    assert data.posterior["share"].shape == (2, 10, 3) and data.posterior["sigma"].min() > 0
+    assert data.posterior.attrs["provi_space"] == "unconstrained"
+    with pytest.raises(TypeError, match="unconstrained"):
+        __import__("pickle").dumps(fit)
+
+
+def test_plates_name_their_axes():
+    def model(y):
+        with numpyro.plate("town", 3):
+            level = numpyro.sample("level", dist.Normal(0.0, 2.0))
+            slope = numpyro.sample("slope", dist.Normal(0.0, 1.0).expand([2]).to_event(1))
+            numpyro.sample("y", dist.Normal(level + slope.sum(-1), 1.0), obs=y)
+
+    fit = provi.from_numpyro(model, np.array([1.0, 0.0, -1.0])).fit()
+    posterior = fit.to_arviz(draws=2, chains=1).posterior
+    assert posterior["level"].dims == ("chain", "draw", "town")
+    assert posterior["slope"].dims == ("chain", "draw", "town", "slope_dim_1")
+    assert fit.plot_marginals(["level[0]"]).shape == (1,)
+
+
+def test_numpyro_s_own_gaussian_is_certified(gold):
+    from numpyro.infer import SVI, Trace_ELBO
+    from numpyro.infer.autoguide import AutoMultivariateNormal
+
+    problem, gap = gold
+    guide = AutoMultivariateNormal(logistic)
+    svi = SVI(logistic, guide, numpyro.optim.Adam(0.01), Trace_ELBO(num_particles=8))
+    params = svi.run(jax.random.key(0), 1000, problem.x, problem.y, progress_bar=False).params
+    mean = np.asarray(params["auto_loc"], dtype=np.float64)
+    factor = np.asarray(params["auto_scale_tril"], dtype=np.float64)
+
+    proved = provi.certify(mean, factor @ factor.T, provi.logistic(problem.x, problem.y, prior_scale=1.0))
+    exact = gap(mean, factor)
+    assert exact <= proved.certificate.gap.bound and proved.certificate.gap.provenance == "proved"
+    boxed = provi.certify(mean, factor @ factor.T, provi.from_numpyro(logistic, problem.x, problem.y))
+    assert boxed.certificate.gap.bound is None
+    assert abs(boxed.elbo - proved.elbo) <= 6 * boxed.elbo_error
+
+
+def test_a_model_without_continuous_sites_is_refused():
+    with pytest.raises(ValueError, match="no continuous latent site"):
+        provi.from_numpyro(lambda: numpyro.sample("y", dist.Normal(0.0, 1.0), obs=1.0))

@@ -1,0 +1,64 @@
+"""PyMC models, back on their own scale."""
+
+import numpy as np
+import pytest
+
+import provi
+from constrained import assert_constrained
+
+pymc = pytest.importorskip("pymc")
+
+
+@pytest.fixture(scope="module")
+def logistic(gold):
+    problem, _ = gold
+    with pymc.Model() as model:
+        beta = pymc.Normal("beta", 0.0, 1.0, shape=problem.d)
+        pymc.Bernoulli("y", logit_p=problem.x @ beta, observed=problem.y)
+    return model
+
+
+def test_the_gold_logistic_regression_is_fitted_from_pymc(gold, logistic):
+    problem, gap = gold
+    fit = provi.from_pymc(logistic).fit(seed=1)
+    q = fit.unconstrained
+    assert 0.0 <= gap(q.mean, q.factor) <= 0.01
+    assert fit.names[0] == "beta[0]" and fit.sample(5)["beta"].shape == (5, problem.d)
+
+
+def test_positive_and_simplex_variables_come_back_constrained(survey):
+    with pymc.Model(coords={"answer": ["0", "1", "2"]}):
+        share = pymc.Dirichlet("share", np.ones(3), dims="answer")
+        pymc.Multinomial("answers", n=100, p=share, observed=survey["answers"])
+        mu, sigma = pymc.Normal("mu", 0.0, 5.0), pymc.HalfNormal("sigma", 2.0)
+        pymc.Normal("value", mu, sigma, observed=survey["value"])
+        pymc.Deterministic("half", share / 2, dims="answer")
+        fit = provi.from_pymc().fit(seed=1)
+    assert_constrained(fit, fit.sample(400, seed=2))
+    assert fit.unconstrained.names == ["share_simplex__[0]", "share_simplex__[1]", "mu", "sigma_log__"]
+    posterior = fit.to_arviz(draws=10, chains=2).posterior
+    assert posterior["share"].dims == ("chain", "draw", "answer") and list(posterior["answer"].values) == ["0", "1", "2"]
+
+
+def test_pymc_s_own_gaussian_is_certified(gold):
+    problem, gap = gold
+    # Bernoulli(logit_p=…) has gradients that are not finite far out, where ADVI begins.
+    with pymc.Model() as written_out:
+        beta = pymc.Normal("beta", 0.0, 1.0, shape=problem.d)
+        t = pymc.math.dot(problem.x, beta)
+        pymc.Potential("likelihood", pymc.math.dot(problem.y, t) - pymc.math.log1pexp(t).sum())
+        fast = pymc.adam(learning_rate=0.02)
+        found = pymc.fit(2000, method="fullrank_advi", obj_optimizer=fast, random_seed=1, progressbar=False)
+    mean, cov = found.mean.eval(), found.cov.eval()
+    proved = provi.certify(mean, cov, provi.logistic(problem.x, problem.y, prior_scale=1.0))
+    exact = gap(mean, np.linalg.cholesky(cov))
+    assert exact <= proved.certificate.gap.bound
+    boxed = provi.certify(mean, cov, provi.from_pymc(written_out))
+    assert abs(boxed.elbo - proved.elbo) <= 6 * boxed.elbo_error
+
+
+def test_discrete_variables_are_refused():
+    with pymc.Model() as model:
+        pymc.Poisson("k", 3.0)
+    with pytest.raises(ValueError, match="k of the PyMC model is discrete"):
+        provi.from_pymc(model)

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def data():
+    """Two predictors, and a response for each family."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(60, 2))
+    eta = X @ [1.0, -0.5] + 0.3
+    return {
+        "X": X,
+        "label": (random.random(60) < 1 / (1 + np.exp(-eta))).astype(float),
+        "count": random.poisson(np.exp(0.5 * eta)).astype(float),
+        "trials": np.full(60, 7.0),
+        "successes": random.binomial(7, 1 / (1 + np.exp(-eta))).astype(float),
+        "value": eta + 0.4 * random.normal(size=60),
+        "weight": random.uniform(0.5, 2.0, size=60),
+        "offset": 0.2 * random.normal(size=60),
+        "group": random.integers(0, 4, size=60),
+    }
+
+
+def correlated(z):
+    """A Gaussian with mean (1, 2), sds 1 and ½, correlation 0.3: batches in, log densities and gradients out."""
+    precision = np.linalg.inv([[1.0, 0.15], [0.15, 0.25]])
+    x = z - np.array([1.0, 2.0])
+    pull = x @ precision
+    return -0.5 * (x * pull).sum(axis=1), -pull
+
+
+@pytest.fixture
+def density():
+    return correlated

@@ -1,0 +1,161 @@
+"""Answers: numbers, tables, pickles, ArviZ, certificates of somebody else's Gaussian."""
+
+import copy
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import provi
+
+
+@pytest.fixture
+def fit(data):
+    return provi.logistic(data["X"], data["label"], names=["a", "b"], intercept=True).fit(seed=2)
+
+
+def test_the_gaussian_is_there_in_all_its_forms(fit):
+    assert fit.dim == 3 and fit.names == ["(Intercept)", "a", "b"]
+    np.testing.assert_allclose(fit.factor @ fit.factor.T, fit.cov, rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(np.diag(fit.cov)), fit.sd, rtol=1e-12)
+    assert (np.triu(fit.factor, 1) == 0).all()
+    x = fit.sample(5)
+    quadratic = np.einsum("ni,ij,nj->n", x - fit.mean, np.linalg.inv(fit.cov), x - fit.mean)
+    expected = -0.5 * (quadratic + np.linalg.slogdet(2 * np.pi * fit.cov)[1])
+    np.testing.assert_allclose(fit.log_density(x), expected, rtol=1e-10)
+
+
+def test_draws_follow_their_seed(fit):
+    draws = fit.sample(20_000, seed=7)
+    np.testing.assert_array_equal(draws, fit.sample(20_000, seed=7))
+    assert not np.array_equal(draws[:5], fit.sample(5, seed=8))
+    # Six standard errors.
+    assert (np.abs(draws.mean(axis=0) - fit.mean) < 6 * fit.sd / np.sqrt(20_000)).all()
+    assert fit.draws(4)["beta"].shape == (4, 3)
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_threads(data):
+    model = provi.logistic(data["X"], data["label"])
+    one, two = (model.fit(method="proj-stl", steps=300, threads=n, seed=9) for n in (1, 2))
+    np.testing.assert_array_equal(one.mean, two.mean)
+    assert one.method == "proj-stl" and one.steps == 300 and one.promise.reason
+
+
+def test_a_planned_distance_is_promised(data):
+    model = provi.linear(data["X"], data["value"], noise_sd=0.5)
+    fit = model.fit(distance=0.01)
+    assert fit.promise.value <= 0.01 and fit.promise.provenance == "proved"
+
+
+def test_the_summary_is_a_table_with_certified_errors(fit):
+    table = fit.summary()
+    np.testing.assert_array_equal(table["mean"], fit.mean)
+    errors = [moment.mean_error.bound for moment in fit.certificate.moments]
+    np.testing.assert_array_equal(table["mean_error"], errors)
+    assert list(table.to_dict()) == fit.names and table.to_dict()["a"]["sd"] == fit.sd[1]
+    text, html = repr(table), table._repr_html_()
+    assert "mean_error" in text and "KL to the posterior" in text and html.count("<tr>") == 4
+    frame = table.to_pandas()
+    assert frame.loc["b", "mean"] == fit.mean[2] and frame.index.name == "name"
+    narrow, wide = fit.summary(level=0.5), fit.summary(level=0.99)
+    assert (wide["upper"] > narrow["upper"]).all()
+    # What is printed of a bound is no less than the bound.
+    for name in ("mean_error", "sd_error"):
+        printed = [float(row[list(table).index(name) + 1]) for row in table._cells()]
+        assert (np.array(printed) >= table[name]).all()
+
+
+def test_functionals_by_expression_by_name_and_by_vector_agree(fit):
+    by_words, by_name, by_vector = (
+        fit.functional(v) for v in ("2*a - b", {"a": 2.0, "b": -1.0}, [0.0, 2.0, -1.0])
+    )
+    assert by_words == by_name == by_vector
+    v = np.array([0.0, 2.0, -1.0])
+    assert by_words.mean == pytest.approx(v @ fit.mean) and by_words.sd == pytest.approx(np.sqrt(v @ fit.cov @ v))
+    assert by_words.mean_error.bound > 0 and 0 <= by_words.positive.lower <= by_words.positive.upper <= 1
+    with pytest.raises(KeyError, match="no coordinate is called 'c'"):
+        fit.functional({"c": 1.0})
+    with pytest.raises(ValueError, match="c"):
+        fit.functional("a - c")
+
+
+def test_the_certificate_is_plain_frozen_data(fit):
+    certificate = fit.certificate
+    assert certificate.gap.bound <= 1e-9 and certificate.proves_gap(1e-9) and not certificate.proves_gap(0.0)
+    assert certificate.gap.provenance == "proved" and certificate.kl.confidence == pytest.approx(1 - 1e-6)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        certificate.gap.bound = 0.0
+    plain = certificate.to_dict()
+    assert json.loads(json.dumps(plain)) == plain and plain["moments"][1]["name"] == "a"
+    lower, upper = fit.log_evidence
+    assert lower <= fit.elbo + 1e-6 <= upper + 1e-6
+    assert fit.estimates.log_evidence == pytest.approx(lower, abs=0.1)
+    assert fit.khat == fit.estimates.pareto_k and fit.estimates.reliability
+    assert "gap" in str(certificate) and "gap≤" in repr(fit)
+
+
+def test_the_trace_shows_the_way(fit):
+    trace = fit.trace
+    assert {name: values.shape for name, values in trace.items()} == dict.fromkeys(trace, trace["step"].shape)
+    assert trace["elbo"][-1] >= trace["elbo"][0] and trace["gap"][-1] <= 1e-6
+
+
+def test_a_pickle_is_the_same_fit(fit):
+    for again in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
+        np.testing.assert_array_equal(again.mean, fit.mean)
+        np.testing.assert_array_equal(again.factor, fit.factor)
+        np.testing.assert_array_equal(again.sample(3, seed=1), fit.sample(3, seed=1))
+        for name, values in fit.trace.items():
+            np.testing.assert_array_equal(again.trace[name], values)
+        assert again.certificate == fit.certificate and again.estimates == fit.estimates
+        assert again.functional("a") == fit.functional("a") and again.variables == fit.variables
+
+
+def test_arviz_gets_draws_and_the_certificate(fit):
+    arviz = pytest.importorskip("arviz")
+    data = fit.to_arviz(draws=250, chains=2, seed=3)
+    beta = data["posterior"]["beta"]
+    assert beta.dims == ("chain", "draw", "coefficient") and beta.shape == (2, 250, 3)
+    np.testing.assert_array_equal(beta.values.reshape(500, 3), fit.sample(500, seed=3))
+    assert list(beta["coefficient"].values) == fit.names
+    attrs = data["posterior"].attrs
+    assert attrs["provi_gap_bound"] == fit.certificate.gap.bound
+    assert json.loads(attrs["provi_certificate"]) == fit.certificate.to_dict()
+    assert data["sample_stats"]["log_q"].shape == (2, 250)
+    np.testing.assert_array_equal(data["moments"]["mean_error"].values, fit.summary()["mean_error"])
+    summary = arviz.summary(data)
+    assert summary.shape[0] == 3
+    usual = fit.to_arviz()["posterior"]["beta"]
+    assert usual.shape == (4, 500, 3)
+
+
+def test_somebody_elses_gaussian_is_certified(data):
+    model = provi.logistic(data["X"], data["label"])
+    best = model.fit()
+    again = provi.certify(best.mean, best.cov, model, seed=11)
+    assert again.certificate.proves_gap(1e-6) and again.method == "given" and again.names == best.names
+    assert again.elbo == pytest.approx(best.elbo, abs=1e-9)
+    worse = provi.certify(best.mean + best.sd, best.cov, model)
+    assert worse.elbo < best.elbo - 0.1 and worse.certificate.gap.bound >= best.elbo - worse.elbo
+    with pytest.raises(ValueError, match="positive definite"):
+        provi.certify(best.mean, -best.cov, model)
+    with pytest.raises(ValueError, match="gaussian has length 3, expected 2"):
+        provi.certify(np.zeros(3), np.eye(3), model)
+
+
+def test_one_name_serves_models_and_functions(data, density):
+    model = provi.logistic(data["X"], data["label"])
+    np.testing.assert_array_equal(provi.fit(model, seed=1).mean, model.fit(seed=1).mean)
+    with pytest.raises(ValueError, match="dimension 2"):
+        provi.fit(model, 5)
+
+
+def test_the_version_is_the_packages():
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        assert version("provi") == provi.__version__
+    except PackageNotFoundError:
+        assert provi.__version__

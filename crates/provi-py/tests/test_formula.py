@@ -1,0 +1,216 @@
+"""Formulas on data frames of every make, and the file they share with the command."""
+
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+
+import numpy as np
+import pytest
+
+import provi
+
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
+
+FORMULA = "label ~ a + size + (1 | town)"
+
+
+@pytest.fixture
+def columns(data):
+    sizes, towns = ["small", "large", "huge"], ["Bern", "Basel", "Chur", "Genf"]
+    random = np.random.default_rng(1)
+    return {
+        "label": data["label"] == 1.0,
+        "a": data["X"][:, 0],
+        "size": [sizes[i] for i in random.integers(0, 3, 60)],
+        "town": [towns[i] for i in data["group"]],
+    }
+
+
+def in_pandas(columns):
+    frame = pandas.DataFrame(columns)
+    frame["size"] = pandas.Categorical(frame["size"], categories=["small", "large", "huge", "unseen"])
+    return frame
+
+
+def in_polars(columns):
+    sizes = polars.Enum(["small", "large", "huge", "unseen"])
+    return polars.DataFrame(columns).with_columns(polars.col("size").cast(sizes))
+
+
+class OnlyArrow:
+    """Speaks Arrow and nothing else."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+class OnlyInterchange:
+    """Has ``__dataframe__`` and nothing else."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        return self.frame.__dataframe__(nan_as_null=nan_as_null, allow_copy=allow_copy)
+
+
+def in_arrow(columns):
+    sizes = ["small", "large", "huge"]
+    codes = pyarrow.array([sizes.index(s) for s in columns["size"]], pyarrow.int32())
+    return pyarrow.table({**columns, "size": pyarrow.DictionaryArray.from_arrays(codes, sizes)})
+
+
+def frames(columns):
+    return {
+        "pandas": in_pandas(columns),
+        "polars": in_polars(columns),
+        "lazy polars": in_polars(columns).lazy(),
+        "pyarrow": in_arrow(columns),
+        "Arrow": OnlyArrow(in_arrow(columns)),
+        "interchange": OnlyInterchange(in_arrow(columns)),
+        "mapping": {**columns, "size": in_pandas(columns)["size"]},
+    }
+
+
+def test_every_make_of_data_frame_gives_the_same_fit(columns):
+    fits = {make: provi.fit_formula(FORMULA, frame, seed=1) for make, frame in frames(columns).items()}
+    first = fits["pandas"]
+    # In the order of the category: `small` is the reference, and a level that no row has is left out.
+    assert first.names[:4] == ["(Intercept)", "a", "size[large]", "size[huge]"]
+    assert first.names[4:] == [f"(1 | town)[{town}]" for town in ["Basel", "Bern", "Chur", "Genf"]]
+    assert first.family == "bernoulli" and first.certificate.proves_gap(1e-6)
+    for make, fit in fits.items():
+        assert fit.names == first.names, make
+        np.testing.assert_array_equal(fit.mean, first.mean, err_msg=make)
+
+
+def test_text_without_an_order_is_sorted(columns):
+    fit = provi.fit_formula("label ~ size", columns)
+    assert fit.names == ["(Intercept)", "size[large]", "size[small]"]
+    fit = provi.fit_formula("label ~ size", columns, reference="size=small")
+    assert fit.names == ["(Intercept)", "size[huge]", "size[large]"]
+
+
+def test_it_is_the_model_of_its_matrix(data):
+    frame = pandas.DataFrame(data["X"], columns=["a", "b"]).assign(y=data["value"])
+    fit = provi.fit_formula("y ~ a + b", frame, family="gaussian", noise_sd=0.4, prior_scale=2.0)
+    same = provi.linear(frame[["a", "b"]], frame["y"], noise_sd=0.4, prior_scale=2.0, intercept=True).fit()
+    np.testing.assert_allclose(fit.mean, same.mean, rtol=1e-12)
+    np.testing.assert_allclose(fit.cov, same.cov, rtol=1e-11)
+
+
+def test_missing_values_are_dropped_counted_or_refused(columns):
+    frame = in_pandas(columns)
+    frame["label"] = frame["label"].astype("boolean")
+    frame["n"] = pandas.array([None, *range(59)], dtype="Int64")
+    frame.loc[1, "a"], frame.loc[2, "size"], frame.loc[3, "label"] = np.nan, None, pandas.NA
+    fit = provi.fit_formula("label ~ a + size + n", frame)
+    assert fit.model["rows"] == 56
+    same = polars.DataFrame(frame.drop(columns="size").to_dict("list"), strict=False)
+    assert provi.fit_formula("label ~ a + n", same).model["rows"] == 57
+    with pytest.raises(ValueError, match="missing"):
+        provi.fit_formula("label ~ a", frame, missing="error")
+
+
+def test_predictions_are_those_of_the_library(columns):
+    fit = provi.fit_formula(FORMULA, in_pandas(columns), group_scale=0.5)
+    found = fit.predict(in_polars(columns).head(5))
+    assert list(found) == ["mean", "low", "high", "predictor", "predictor_sd"] and len(found) == 5
+    row = {"a": [0.0], "size": ["small"], "town": ["Bern"]}
+    one = fit.predict(row, level=0.5)
+    effect = fit.functional("(Intercept) + (1 | town)[Bern]")
+    assert float(one["predictor"][0]) == pytest.approx(effect.mean, rel=1e-12)
+    assert float(one["predictor_sd"][0]) == pytest.approx(effect.sd, rel=1e-12)
+    elsewhere = {**row, "town": ["Zug"]}
+    with pytest.raises(ValueError, match="Zug"):
+        fit.predict(elsewhere)
+    wider = fit.predict(elsewhere, new_groups=True)
+    assert wider["predictor_sd"][0] > 0.5
+    kept = fit.predict({"a": [0.0, np.nan], "size": ["small"] * 2, "town": ["Bern"] * 2}, drop_missing=True)
+    assert kept.index == ["1"]
+
+
+def test_contrasts_and_notes_are_kept(columns):
+    fit = provi.fit_formula(FORMULA, in_pandas(columns), contrasts=["size[large] - size[huge]"])
+    table = fit.contrasts()
+    assert table.index == ["size[large] - size[huge]"]
+    assert table["mean"][0] == pytest.approx(fit.mean[2] - fit.mean[3], rel=1e-12)
+    assert np.isfinite(table["mean_error"][0])
+    assert any("maximise" in note for note in fit.notes)
+    assert fit.notes[0] in repr(fit.summary())
+
+
+def test_saved_fits_come_back(columns, tmp_path):
+    fit = provi.fit_formula(FORMULA, in_pandas(columns), contrasts=["a"], seed=3)
+    path = fit.save(tmp_path / "fit")
+    assert pathlib.Path(path).name == "fit.json"
+    with pytest.raises(ValueError, match="fit"):
+        fit.save(tmp_path / "fit")
+    fit.save(tmp_path / "fit", force=True)
+    for again in (provi.load(path), provi.load(tmp_path / "fit"), pickle.loads(pickle.dumps(fit))):
+        assert again.names == fit.names and again.formula == fit.formula and again.notes == fit.notes
+        np.testing.assert_allclose(again.mean, fit.mean, rtol=1e-15)
+        np.testing.assert_allclose(again.cov, fit.cov, rtol=1e-9)
+        assert again.certificate.to_dict() == fit.certificate.to_dict()
+        assert again.contrasts().to_dict().keys() == fit.contrasts().to_dict().keys()
+        np.testing.assert_allclose(
+            again.predict(in_pandas(columns))["mean"], fit.predict(in_pandas(columns))["mean"], rtol=1e-9
+        )
+    assert "<svg" in fit.report()
+
+
+def command():
+    """The command, where it has been built."""
+    root = pathlib.Path(__file__).resolve().parents[3]
+    found = [os.environ.get("PROVI_COMMAND"), root / "target/release/provi", root / "target/debug/provi"]
+    return next((str(path) for path in found if path and pathlib.Path(path).exists()), None)
+
+
+def test_the_command_reads_what_python_saved_and_the_reverse(columns, tmp_path):
+    provi_command = command()
+    if provi_command is None:
+        pytest.skip("the provi command is not built; cargo build -p provi-cli builds it")
+    run = lambda *words: subprocess.run([provi_command, *words], check=True, capture_output=True, text=True)  # noqa: E731
+    frame = pandas.DataFrame(columns)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+
+    fit = provi.fit_formula(FORMULA, frame)
+    fit.save(tmp_path / "python")
+    rows = json.loads(run("summary", str(tmp_path / "python"), "--json").stdout)["coefficients"]
+    assert [row["name"] for row in rows] == fit.names
+    np.testing.assert_allclose([row["mean"] for row in rows], fit.mean, rtol=1e-12)
+
+    run("fit", str(tmp_path / "data.csv"), FORMULA, "--out", str(tmp_path / "command"))
+    theirs = provi.load(tmp_path / "command")
+    assert theirs.names == fit.names
+    np.testing.assert_allclose(theirs.mean, fit.mean, rtol=1e-12)
+    from_file = provi.fit_formula(FORMULA, tmp_path / "data.csv")
+    np.testing.assert_allclose(from_file.mean, fit.mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ({"formula": "label ~ b"}, ValueError, "`b`"),
+        ({"formula": "label ~ ("}, ValueError, "formula"),
+        ({"family": "normal"}, ValueError, "there are gaussian, bernoulli"),
+        ({"prior": "cauchy(0, 1)"}, ValueError, "only normal ones"),
+        ({"missing": "fill"}, ValueError, "drop or error"),
+        ({"data": [1, 2, 3]}, TypeError, "list"),
+        ({"data": {"label": [[1, 2]]}}, ValueError, "one value for each row"),
+        ({"data": {"label": np.array([1j])}}, TypeError, "complex"),
+        ({"contrasts": ["a - q"]}, ValueError, "q"),
+        ({"data": "no such file.csv"}, ValueError, "no such file"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_in_the_library_s_words(columns, arguments, kind, words):
+    given = {"formula": "label ~ a", "data": columns, **arguments}
+    with pytest.raises(kind, match=words):
+        provi.fit_formula(given.pop("formula"), given.pop("data"), **given)

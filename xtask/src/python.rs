@@ -1,0 +1,59 @@
+//! The Python package: built as a wheel, installed, and tested from Python.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::venv::environment;
+use crate::{Outcome, Run};
+
+/// The package with the libraries everybody has.
+pub(crate) fn check(run: &Run) -> Outcome {
+    let probe = "import maturin, pytest, numpy, scipy, pandas, polars, pyarrow, arviz, sklearn, matplotlib";
+    let tests = ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters"];
+    test(run, "python", "requirements.txt", probe, &tests)
+}
+
+/// The package beside the libraries whose models it takes, which need an environment of their own.
+pub(crate) fn check_adapters(run: &Run) -> Outcome {
+    if !run.root.join("crates/provi-py/tests/adapters").exists() {
+        println!("   nothing to test yet");
+        return Ok(());
+    }
+    let probe = "import maturin, pytest, jax, numpyro, pymc";
+    test(run, "python-all", "requirements-all.txt", probe, &["crates/provi-py/tests/adapters"])
+}
+
+fn test(run: &Run, name: &str, requirements: &str, probe: &str, tests: &[&str]) -> Outcome {
+    let dir = run.binaries.with_file_name(name);
+    let requirements = run.root.join("crates/provi-py").join(requirements);
+    let packages = ["--requirement", &requirements.display().to_string()];
+    let Some(python) = environment(&dir, "python3", probe, &packages) else {
+        println!("   skipped: the packages of {} could not be installed", requirements.display());
+        return Ok(());
+    };
+    let wheels = dir.join("wheels");
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels)?;
+    }
+    // The dev profile and the same target directory: what the tests have compiled is not compiled again.
+    let mut build = Command::new(&python);
+    build.args(["-m", "maturin", "build", "--profile", "dev", "--quiet", "--skip-auditwheel", "--out"]);
+    run.wait(build.arg(&wheels).arg("--interpreter").arg(&python).current_dir(&run.root))?;
+    let wheel = newest(&wheels)?;
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]);
+    run.wait(install.arg("--disable-pip-version-check").arg(wheel))?;
+    run.cargo(&["build", "--package", "provi-cli"])?;
+    let mut pytest = Command::new(&python);
+    pytest.args(["-m", "pytest"]).args(tests).env("PROVI_COMMAND", run.binaries.join("provi"));
+    run.wait(pytest.current_dir(&run.root))
+}
+
+/// The wheel in a folder of one.
+fn newest(dir: &Path) -> Result<std::path::PathBuf, Box<dyn std::error::Error>> {
+    let mut wheels = fs::read_dir(dir)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    wheels
+        .find(|path| path.extension().is_some_and(|x| x == "whl"))
+        .ok_or_else(|| "no wheel was built".into())
+}

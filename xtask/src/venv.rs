@@ -1,0 +1,25 @@
+//! Virtual environments, kept under the target directory from one run to the next.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The interpreter of an environment.
+pub(crate) fn interpreter(dir: &Path) -> PathBuf {
+    dir.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+}
+
+/// An environment in which `probe` (a line of Python) works, made by `python` and filled by pip with `packages`, which
+/// are pip's own arguments. None where packages cannot be had.
+pub(crate) fn environment(dir: &Path, python: &str, probe: &str, packages: &[&str]) -> Option<PathBuf> {
+    let inside = interpreter(dir);
+    let succeeds = |command: &mut Command| command.status().is_ok_and(|status| status.success());
+    let ready = || succeeds(Command::new(&inside).args(["-c", probe]).stderr(Stdio::null()));
+    if inside.exists() && ready() {
+        return Some(inside);
+    }
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let made = succeeds(Command::new(python).args(["-m", "venv"]).arg(dir))
+        && succeeds(Command::new(&inside).args(install).args(packages))
+        && ready();
+    made.then_some(inside)
+}
