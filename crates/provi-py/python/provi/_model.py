@@ -201,6 +201,11 @@ def certify(
     return model._answer(_provi.certify(model._core, mean, cov, _options(locals())))
 
 
+def load(path: Any) -> Fit:
+    """A fit from its folder or its ``fit.json``, whether this package or the command ``provi`` wrote it."""
+    return Fit.load(path)
+
+
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: given.get(name) for name in _OPTIONS}
     if options["init"] is not None:
