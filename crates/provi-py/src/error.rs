@@ -3,7 +3,10 @@
 use provi::Error;
 use provi_analysis::Error as Refusal;
 use pyo3::PyErr;
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileExistsError, PyFileNotFoundError, PyIndexError, PyMemoryError, PyOSError, PyRuntimeError,
+    PyValueError,
+};
 
 /// What was given is wrong: `ValueError`. What was given fails: `RuntimeError`.
 pub(crate) fn raise(error: Error) -> PyErr {
@@ -24,6 +27,9 @@ pub(crate) fn raise(error: Error) -> PyErr {
 pub(crate) fn refuse(error: Refusal) -> PyErr {
     match error {
         Refusal::Library(error) | Refusal::Option(error) => raise(error),
+        Refusal::FitExists { .. } | Refusal::Exists { .. } => PyFileExistsError::new_err(error.to_string()),
+        Refusal::Write { .. } => PyOSError::new_err(error.to_string()),
+        Refusal::NoFit { ref path, .. } if !path.exists() => PyFileNotFoundError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
     }
 }

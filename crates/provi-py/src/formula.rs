@@ -1,21 +1,20 @@
-//! Fits of formulas, and the files that they share with the command.
+//! Fits of formulas, and what they say about other tables.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use provi::Gaussian;
 use provi::fit::{Snapshot, Watch};
+use provi_analysis::Analysis;
 use provi_analysis::options::ModelOptions;
 use provi_analysis::rows::LEVEL;
-use provi_analysis::{Analysis, Fitted, fit_file};
 use provi_table::{Missing, NewLevels};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
-use crate::answer::{Answer, bytes, floats};
+use crate::answer::Answer;
 use crate::columns::Source;
-use crate::error::{raise, refuse};
+use crate::error::refuse;
 use crate::predict::columns;
 use crate::run::{Options, with_threads};
 use crate::wait::{Shared, Viewer, on_a_thread};
@@ -66,12 +65,6 @@ fn words<T: std::str::FromStr<Err = String>>(texts: &[String]) -> PyResult<Vec<T
     texts.iter().map(|text| word(text)).collect()
 }
 
-/// A fit with its record: what a `fit.json` holds.
-#[pyclass(frozen, module = "provi._provi")]
-pub(crate) struct Kept {
-    fitted: Fitted,
-}
-
 /// Fits a formula to a table.
 #[pyfunction]
 pub(crate) fn fit_formula(
@@ -82,7 +75,7 @@ pub(crate) fn fit_formula(
     contrasts: Vec<String>,
     options: Options<'_>,
     observer: Option<Py<PyAny>>,
-) -> PyResult<Kept> {
+) -> PyResult<Answer> {
     let (model, mut run) = (model.read()?, options.read()?);
     run.contrasts = contrasts;
     run.check().map_err(refuse)?;
@@ -100,85 +93,45 @@ pub(crate) fn fit_formula(
             Analysis::of(data, &formula, &model)?.fit(&run, &mut watch)
         })
     })?;
-    Ok(Kept { fitted: outcome?.map_err(refuse)? })
+    outcome?.map(Into::into).map_err(refuse)
 }
 
-#[pymethods]
-impl Kept {
-    /// From `fit.json`, or its folder.
-    #[staticmethod]
-    fn load(path: PathBuf) -> PyResult<Self> {
-        Ok(Self { fitted: Fitted::load(&path).map_err(refuse)? })
-    }
+/// What the answer is conditional on, and what would trouble a fit.
+#[pyfunction]
+pub(crate) fn notes(answer: &Answer) -> Vec<String> {
+    answer.fitted.notes()
+}
 
-    /// Writes `fit.json` into a folder.
-    fn save(&self, dir: PathBuf, force: bool) -> PyResult<PathBuf> {
-        self.fitted.save(&dir, force).map_err(refuse)
-    }
+/// The contrasts that were asked for, as they were written.
+#[pyfunction]
+pub(crate) fn contrasts(answer: &Answer) -> Vec<String> {
+    answer.fitted.file.contrasts.iter().map(|contrast| contrast.expression.clone()).collect()
+}
 
-    /// The answer in it.
-    fn answer(&self) -> PyResult<Answer> {
-        Answer::kept(&self.fitted).ok_or_else(|| {
-            PyRuntimeError::new_err("the fit is older than certificates; `provi certify` makes one for it")
-        })
-    }
+/// The report page.
+#[pyfunction]
+pub(crate) fn report(answer: &Answer, level: Option<f64>) -> PyResult<String> {
+    answer.fitted.html(level.unwrap_or(LEVEL), "").map_err(refuse)
+}
 
-    /// What was fitted to what, as JSON.
-    fn model(&self) -> String {
-        fit_file::to_json(&self.fitted.file.model)
-    }
-
-    /// What the answer is conditional on, and what would trouble a fit.
-    fn notes(&self) -> Vec<String> {
-        self.fitted.notes()
-    }
-
-    /// The expressions of the contrasts that were asked for.
-    fn contrasts(&self) -> Vec<String> {
-        self.fitted.file.contrasts.iter().map(|contrast| contrast.expression.clone()).collect()
-    }
-
-    /// The report page.
-    fn html(&self, level: Option<f64>, command: &str) -> PyResult<String> {
-        self.fitted.html(level.unwrap_or(LEVEL), command).map_err(refuse)
-    }
-
-    /// Predictions as columns, the row of each, and what the posterior's own probabilities may be off by.
-    fn predict<'py>(
-        &self,
-        py: Python<'py>,
-        source: Source<'_>,
-        level: Option<f64>,
-        new_groups: bool,
-        drop_missing: bool,
-    ) -> PyResult<(Bound<'py, PyDict>, Vec<usize>, Option<f64>)> {
-        let formula = &self.fitted.file.model.formula;
-        let data = source.data(formula)?;
-        let table = data.table().map_err(|error| refuse_table(error, formula))?;
-        let groups = if new_groups { NewLevels::Population } else { NewLevels::Refuse };
-        let missing = if drop_missing { Missing::Drop } else { Missing::Error };
-        let new = self.fitted.new_data(&table, groups, missing).map_err(refuse)?;
-        let found = py.detach(|| new.predict(level.unwrap_or(LEVEL))).map_err(refuse)?;
-        Ok((columns(py, &found)?, new.lines.clone(), new.probability_error()))
-    }
-
-    /// For `pickle`.
-    fn state<'py>(&self, py: Python<'py>) -> (String, Bound<'py, PyBytes>) {
-        (self.fitted.file.to_json(), bytes(py, self.fitted.gaussian.parameters()))
-    }
-
-    /// The inverse of `state`.
-    #[staticmethod]
-    fn restore(file: &str, parameters: &[u8]) -> PyResult<Self> {
-        let file: fit_file::FitFile =
-            serde_json::from_str(file).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let parameters = floats(parameters);
-        let (mean, factor) = parameters
-            .split_at_checked(file.names.len())
-            .ok_or_else(|| PyValueError::new_err("this is not the state of a fit"))?;
-        let gaussian = Gaussian::new(mean, factor).map_err(raise)?;
-        Ok(Self { fitted: Fitted { file, gaussian } })
-    }
+/// Predictions as columns, the row of each, and what the posterior's own probabilities may be off by.
+#[pyfunction]
+pub(crate) fn predict_table<'py>(
+    py: Python<'py>,
+    answer: &Answer,
+    source: Source<'_>,
+    level: Option<f64>,
+    new_groups: bool,
+    drop_missing: bool,
+) -> PyResult<(Bound<'py, PyDict>, Vec<usize>, Option<f64>)> {
+    let formula = &answer.fitted.file.model.formula;
+    let data = source.data(formula)?;
+    let table = data.table().map_err(|error| refuse_table(error, formula))?;
+    let groups = if new_groups { NewLevels::Population } else { NewLevels::Refuse };
+    let missing = if drop_missing { Missing::Drop } else { Missing::Error };
+    let new = answer.fitted.new_data(&table, groups, missing).map_err(refuse)?;
+    let found = py.detach(|| new.predict(level.unwrap_or(LEVEL))).map_err(refuse)?;
+    Ok((columns(py, &found)?, new.lines.clone(), new.probability_error()))
 }
 
 /// A table's refusal, pointing into the formula.

@@ -13,7 +13,7 @@
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
 //! | `answer.rs` | the handle of an answer |
 //! | `predict.rs` | predictions at new rows |
-//! | `columns.rs`, `formula.rs` | data frames and formulas, and fits with their files |
+//! | `columns.rs`, `formula.rs` | data frames and formulas |
 //! | `words.rs` | numbers as the command prints them |
 //! | `error.rs` | refusals as Python exceptions |
 //!
@@ -43,7 +43,7 @@ mod _provi {
     #[pymodule_export]
     use super::answer::Answer;
     #[pymodule_export]
-    use super::formula::{Kept, fit_formula};
+    use super::formula::{contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

@@ -7,6 +7,8 @@ use numpy::PyReadonlyArray1;
 use provi::scales::FreeScales;
 use provi::target::{Family, Glm, Prior, Target, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
+use provi_analysis::model::{Origin, Scale};
+use provi_analysis::subject::About;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -32,6 +34,8 @@ pub(crate) struct Model {
     /// Of a black box: what its owner says.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) curvature: Option<Curvature>,
+    /// What its fits say about it.
+    pub(crate) about: About,
 }
 
 /// What the models of a linear predictor have in common.
@@ -77,7 +81,12 @@ impl Data<'_> {
 
 impl From<Glm> for Model {
     fn from(model: Glm) -> Self {
-        Self { kind: Arc::new(Kind::Glm(Box::new(model))), names: None, curvature: None }
+        Self {
+            kind: Arc::new(Kind::Glm(Box::new(model))),
+            names: None,
+            curvature: None,
+            about: About::default(),
+        }
     }
 }
 
@@ -92,7 +101,9 @@ impl Model {
         match (&*given.kind, noise_sd) {
             (Kind::Glm(model), None) => {
                 let found = py.detach(|| FreeScales::noise(model).maximise(model)).map_err(raise)?;
-                Ok(found.model.into())
+                let scales =
+                    found.noise_sd.map(|sd| Scale::noise(sd, Origin::Maximised)).into_iter().collect();
+                Ok(Self { about: About { scales, ..About::default() }, ..found.model.into() })
             }
             _ => Ok(given),
         }
@@ -253,6 +264,6 @@ impl Model {
         if let Some(found) = names.as_ref().map(Vec::len).filter(|&found| found != dim) {
             return Err(raise(provi::Error::Shape { what: "names", found, expected: dim }));
         }
-        Ok(Self { kind: Arc::new(kind), names, curvature })
+        Ok(Self { kind: Arc::new(kind), names, curvature, about: About::default() })
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn predict<'py>(
     let (design, offsets) = (rows.design(intercept)?, offset.as_ref().map(numbers));
     let found = py.detach(|| {
         let rows = NewRows { offsets: offsets.as_deref(), ..NewRows::new(&design) };
-        predictions(family, &answer.gaussian, &rows, level.unwrap_or(LEVEL))
+        predictions(family, &answer.fitted.gaussian, &rows, level.unwrap_or(LEVEL))
     });
     columns(py, &found.map_err(raise)?)
 }

@@ -8,12 +8,11 @@ use numpy::{
     PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
 };
 use provi::estimator::Evaluator;
-use provi::fit::{Snapshot, Watch, measure_neg_elbo};
+use provi::fit::{Snapshot, Watch};
 use provi::target::{Declared, Scratch, Target};
-use provi::{Curvature, Fit, Gaussian, Seed};
+use provi::{Curvature, Gaussian};
 use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
-use provi_analysis::run::Way;
-use provi_analysis::worth::Worth;
+use provi_analysis::{Fitted, Subject};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -67,10 +66,6 @@ impl Options<'_> {
             starts: None,
         })
     }
-
-    fn seed(&self) -> Seed {
-        self.seed.map_or(Seed::default(), Seed)
-    }
 }
 
 /// Fits a model.
@@ -81,15 +76,9 @@ pub(crate) fn fit(
     options: Options<'_>,
     observer: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
-    let (run, seed) = (options.read()?, options.seed());
-    let limit = run.limit().map_err(refuse)?;
-    run.choice().map_err(refuse)?;
-    let (fit, worth) = under_watch(py, model, options.threads, observer, move |target, watch| {
-        watch.time_limit = limit;
-        let answer = Way::of(&run, target.target())?.run(target, seed, watch)?;
-        Ok((answer.fit, answer.worth))
-    })?;
-    Ok(Answer::new(fit, &worth))
+    let run = options.read()?;
+    run.check().map_err(refuse)?;
+    under_watch(py, model, options.threads, observer, move |subject, watch| subject.fit(&run, watch))
 }
 
 /// What a Gaussian found elsewhere is worth.
@@ -102,14 +91,8 @@ pub(crate) fn certify(
     options: Options<'_>,
 ) -> PyResult<Answer> {
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
-    let (audit, seed) = (options.read()?.audit.audit().map_err(refuse)?, options.seed());
-    let (fit, worth) = under_watch(py, model, options.threads, None, move |target, _| {
-        let neg_elbo = measure_neg_elbo(target.target(), &q, seed)?;
-        let audited = audit.run(target, &q, seed)?;
-        let worth = Worth::of(&audited, target, &q, seed);
-        Ok((Fit::given(target.target().names(), q, neg_elbo, seed), worth))
-    })?;
-    Ok(Answer::new(fit, &worth))
+    let run = options.read()?;
+    under_watch(py, model, options.threads, None, move |subject, _| subject.certify(&q, &run))
 }
 
 /// log p and its gradient at points, one a row, into arrays of that size.
@@ -150,15 +133,15 @@ pub(crate) fn log_density(
 }
 
 /// Work on a target with its names and its declared curvature, that ends when it should.
-fn under_watch<T: Send + 'static>(
+fn under_watch(
     py: Python<'_>,
     model: &Model,
     threads: Option<usize>,
     observer: Option<Py<PyAny>>,
-    work: impl FnOnce(Evaluator<'_>, &mut Watch<'_>) -> provi_analysis::Result<T> + Send + 'static,
-) -> PyResult<T> {
+    work: impl FnOnce(Subject<'_>, &mut Watch<'_>) -> provi_analysis::Result<Fitted> + Send + 'static,
+) -> PyResult<Answer> {
     let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
-    let (names, curvature) = (model.names.clone(), model.curvature.clone());
+    let (names, curvature, about) = (model.names.clone(), model.curvature.clone(), model.about.clone());
     if let Kind::Callback(callback) = &*model.kind {
         let mut raised = None;
         let (viewer, shared) = (&mut viewer, &*shared);
@@ -169,14 +152,14 @@ fn under_watch<T: Send + 'static>(
                 let mut observer = observe(shared, viewer, raised_here);
                 let mut watch =
                     Watch { observer: Some(&mut observer), stop: Some(&shared.stop), ..Watch::default() };
-                work(Evaluator::Serial(&target), &mut watch)
+                work(Subject::black_box(Evaluator::Serial(&target), about), &mut watch)
             });
             (outcome, session.raised())
         })?;
         // What the function raised is what its user wants to see.
         return match in_callback.or(raised) {
             Some(error) => Err(error),
-            None => outcome.map_err(refuse),
+            None => outcome.map(Into::into).map_err(refuse),
         };
     }
     let (kind, its) = (Arc::clone(&model.kind), Arc::clone(&shared));
@@ -189,19 +172,20 @@ fn under_watch<T: Send + 'static>(
             let mut watch =
                 Watch { observer: Some(&mut observer), stop: Some(&its.stop), ..Watch::default() };
             match &*kind {
-                Kind::Glm(model) => work(Evaluator::Parallel(&**model), &mut watch),
+                Kind::Glm(model) => work(Subject::matrices(model, about), &mut watch),
                 Kind::Native(native) => {
                     let target = declared(native, names, curvature)?;
-                    match native.thread_safe {
-                        true => work(Evaluator::Parallel(&target), &mut watch),
-                        false => work(Evaluator::Serial(&target), &mut watch),
-                    }
+                    let target = match native.thread_safe {
+                        true => Evaluator::Parallel(&target),
+                        false => Evaluator::Serial(&target),
+                    };
+                    work(Subject::black_box(target, about), &mut watch)
                 }
                 Kind::Callback(_) => unreachable!("a Python function is called in place"),
             }
         })
     })?;
-    outcome?.map_err(refuse)
+    outcome?.map(Into::into).map_err(refuse)
 }
 
 fn declared<T: Target>(

@@ -113,6 +113,24 @@ def test_a_pickle_is_the_same_fit(fit):
         assert again.functional("a") == fit.functional("a") and again.variables == fit.variables
 
 
+def test_a_saved_fit_is_read_back(fit, tmp_path):
+    path = fit.save(tmp_path / "it.fit")
+    again = provi.load(tmp_path / "it.fit")
+    assert path.name == "fit.json" and again.names == fit.names and again.certificate == fit.certificate
+    np.testing.assert_array_equal(again.mean, fit.mean)
+    np.testing.assert_allclose(again.cov, fit.cov, rtol=1e-12)
+    assert again.functional("a - b").mean_error.bound == pytest.approx(fit.functional("a - b").mean_error.bound)
+    with pytest.raises(FileExistsError):
+        fit.save(tmp_path / "it.fit")
+    with pytest.raises(OSError):
+        provi.load(tmp_path / "nothing")
+
+
+def test_a_chosen_noise_is_said_to_be_chosen(data):
+    chosen, given = (provi.linear(data["X"], data["value"], noise_sd=sd).fit() for sd in (None, 0.4))
+    assert "(maximised)" in str(chosen.certificate) and "= 0.4 (fixed)" in str(given.certificate)
+
+
 def test_arviz_gets_draws_and_the_certificate(fit):
     arviz = pytest.importorskip("arviz")
     data = fit.to_arviz(draws=250, chains=2, seed=3)
@@ -141,7 +159,7 @@ def test_somebody_elses_gaussian_is_certified(data):
     assert worse.elbo < best.elbo - 0.1 and worse.certificate.gap.bound >= best.elbo - worse.elbo
     with pytest.raises(ValueError, match="positive definite"):
         provi.certify(best.mean, -best.cov, model)
-    with pytest.raises(ValueError, match="gaussian has length 3, expected 2"):
+    with pytest.raises(ValueError, match="Gaussian has length 3, expected 2"):
         provi.certify(np.zeros(3), np.eye(3), model)
 
 

@@ -122,26 +122,6 @@ pub struct Fit {
     pub trace: Vec<Snapshot>,
 }
 
-impl Fit {
-    /// A q found elsewhere, without steps, trace or promise.
-    pub fn given(names: Vec<String>, gaussian: Gaussian<Triangular>, neg_elbo: NegElbo, seed: Seed) -> Self {
-        Self {
-            names,
-            gaussian,
-            neg_elbo,
-            method: "given".into(),
-            steps: 0,
-            stopped_early: false,
-            draws_per_step: 0,
-            gradient_evaluations: 0,
-            seed,
-            seconds: 0.0,
-            promise: Promise::none("it was found elsewhere".into()),
-            trace: Vec::new(),
-        }
-    }
-}
-
 /// Runs `plan` in its own coordinates and hands the answer back in the user's.
 pub(crate) fn run(
     plan: &Plan,

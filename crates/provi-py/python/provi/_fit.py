@@ -140,6 +140,11 @@ class Fit(Plots):
         return self._record["estimates"]["pareto_k"]
 
     @property
+    def model(self) -> dict[str, Any]:
+        """What was fitted to what, as in a ``fit.json``."""
+        return dict(self._record["model"])
+
+    @property
     def promise(self) -> Promise:
         """What was promised before the first draw, if anything."""
         return Promise(**self._record["promise"])
@@ -239,6 +244,16 @@ class Fit(Plots):
         from ._arviz import to_arviz
 
         return to_arviz(self, draws, chains, seed)
+
+    def save(self, path: Any, force: bool = False) -> Any:
+        """Writes ``fit.json`` into the folder ``path``, where the command ``provi`` reads it too; returns the path of the
+        file. A folder that holds a fit is refused unless ``force``."""
+        return self._core.save(path, force)
+
+    @classmethod
+    def load(cls, path: Any) -> Fit:
+        """A fit from its folder or its ``fit.json``, whoever wrote it."""
+        return cls(_provi.Answer.load(path))
 
     def _points(self, n: int) -> np.ndarray:
         """Draws of what ``names`` name, a column each."""

@@ -1,8 +1,7 @@
-"""Formulas on data frames, and the files that fits share with the command."""
+"""Formulas on data frames."""
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, Optional, Sequence, Union
 
@@ -19,15 +18,9 @@ Words = Union[None, str, float, Sequence[Union[str, float]]]
 
 
 class FormulaFit(Fit):
-    """The fit of a formula. What ``provi fit`` writes, it reads; what it writes, ``provi summary`` and its like read."""
+    """The fit of a formula: a :class:`Fit` that knows its table's columns."""
 
-    __slots__ = ("_kept", "model")
-
-    def __init__(self, kept: Any) -> None:
-        super().__init__(kept.answer())
-        self._kept = kept
-        self.model: dict[str, Any] = json.loads(kept.model())
-        """What was fitted to what: formula, family, rows, prior, scales and the rest, as `fit.json` has it."""
+    __slots__ = ()
 
     @property
     def formula(self) -> str:
@@ -41,11 +34,12 @@ class FormulaFit(Fit):
     @property
     def notes(self) -> list[str]:
         """What the answer is conditional on, and what would trouble a fit, a sentence each."""
-        return self._kept.notes()
+        return _provi.notes(self._core)
 
     def contrasts(self, level: Optional[float] = None) -> Table:
         """A row for each contrast that was asked for, as in :meth:`summary`."""
-        return self._rows([self.functional(text, level) for text in self._kept.contrasts()], self._kept.contrasts())
+        asked = _provi.contrasts(self._core)
+        return self._rows([self.functional(text, level) for text in asked], asked)
 
     def predict(
         self, data: Any, *, level: Optional[float] = None, new_groups: bool = False, drop_missing: bool = False
@@ -54,29 +48,21 @@ class FormulaFit(Fit):
 
         new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
             instead of refused.
-        drop_missing: rows with missing values are left out, instead of refused; the table's index tells which are left.
+        drop_missing: rows with missing values are left out, instead of refused; the table's index tells which are left, the
+            first being 1.
         """
-        columns, rows, error = self._kept.predict(_columns.source(data), level, new_groups, drop_missing)
+        rows = _columns.source(data)
+        columns, index, error = _provi.predict_table(self._core, rows, level, new_groups, drop_missing)
         footer = "" if error is None else f"each probability is within {bound_text(error, 2)} of the posterior's own"
-        return Table([str(row) for row in rows], columns, footer=footer)
-
-    def save(self, path: Union[str, os.PathLike[str]], *, force: bool = False) -> str:
-        """Writes `fit.json` into a folder, for :func:`load` and the command; one that holds a fit only if ``force``."""
-        return os.fspath(self._kept.save(os.fspath(path), force))
+        return Table([str(row) for row in index], columns, footer=footer)
 
     def report(self, level: Optional[float] = None) -> str:
         """The report page, HTML."""
-        return self._kept.html(level, "")
+        return _provi.report(self._core, level)
 
     def _footer(self) -> str:
-        return "\n".join([super()._footer(), *self.notes])
-
-    def __reduce__(self) -> Any:
-        return _restore_formula, self._kept.state()
-
-
-def _restore_formula(file: str, parameters: bytes) -> FormulaFit:
-    return FormulaFit(_provi.Kept.restore(file, parameters))
+        said = super()._footer()
+        return "\n".join([said, *(note for note in self.notes if note not in said)])
 
 
 def fit_formula(
@@ -152,13 +138,15 @@ def fit_formula(
         "missing": missing,
     }
     with Watcher(progress) as observer:
-        kept = _provi.fit_formula(formula, _columns.source(data), model, list(contrasts), options, observer)
-    return FormulaFit(kept)
+        core = _provi.fit_formula(formula, _columns.source(data), model, list(contrasts), options, observer)
+    return FormulaFit(core)
 
 
-def load(path: Union[str, os.PathLike[str]]) -> FormulaFit:
-    """A fit that was saved, by Python or by ``provi fit``: `fit.json`, or its folder."""
-    return FormulaFit(_provi.Kept.load(os.fspath(path)))
+def load(path: Union[str, os.PathLike[str]]) -> Fit:
+    """A fit that was saved, by this package or by the command ``provi``: its folder, or the `fit.json` in it. That of a formula
+    is a :class:`FormulaFit`."""
+    fit = Fit.load(path)
+    return FormulaFit(fit._core) if fit.model["kind"] == "formula" else fit
 
 
 def _words(given: Words) -> list[str]:
