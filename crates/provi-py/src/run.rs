@@ -35,6 +35,7 @@ pub(crate) struct Options<'py> {
     draws: Option<u32>,
     coordinates: Option<String>,
     init: Option<PyReadonlyArray1<'py, f64>>,
+    starts: Option<usize>,
     failure_probability: Option<f64>,
     audit_draws: Option<u64>,
     memory: Option<u64>,
@@ -63,7 +64,7 @@ impl Options<'_> {
             seed: self.seed,
             time_limit: self.time_limit,
             contrasts: Vec::new(),
-            starts: None,
+            starts: self.starts,
         })
     }
 }

@@ -12,8 +12,8 @@ from ._function import CFunction
 from ._progress import Progress, Watcher
 
 _OPTIONS = (
-    "method accuracy evaluations distance steps draws coordinates init failure_probability audit_draws memory seed "
-    "time_limit threads"
+    "method accuracy evaluations distance steps draws coordinates init starts failure_probability audit_draws memory "
+    "seed time_limit threads"
 ).split()
 
 
@@ -61,6 +61,7 @@ class Model:
         method: Optional[str] = None,
         progress: Progress = None,
         init: Any = None,
+        starts: Optional[int] = None,
         evaluations: Optional[int] = None,
         distance: Optional[float] = None,
         steps: Optional[int] = None,
@@ -80,6 +81,7 @@ class Model:
         progress: a bar on standard error or in the notebook; by default where there is one to see it. Or a function
             ``f(step, steps, elbo, gap)``.
         init: where the search begins.
+        starts: searches of a black box from so many starts, compared with each other; the best is kept.
         evaluations: the most evaluations of a black box.
         distance, steps, draws, coordinates: for methods that plan their steps.
         failure_probability, audit_draws: of the certificate.
