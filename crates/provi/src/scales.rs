@@ -8,6 +8,8 @@
 //! below, so this is type-II maximum likelihood of that bound. Everything certified afterwards is conditional on the η
 //! found: no uncertainty about a scale is in the posterior.
 
+mod one;
+
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
@@ -94,10 +96,10 @@ impl FreeScales {
             return Err(Error::OutOfRange { what: "first guess of a scale", value, needed });
         }
         let profile = Profile { free: self, model, start: &start, last: RefCell::default() };
-        let (best, _) = climb(&profile, &start, NATS)?;
-        let model = profile.at(&best.point)?;
+        let (best, evaluations) = profile.maximum()?;
+        let model = profile.at(&best)?;
         let (gaussian, neg_elbo) = profile.solve(&model)?;
-        let scales: Vec<f64> = best.point.iter().map(|x| x.exp()).collect();
+        let scales: Vec<f64> = best.iter().map(|x| x.exp()).collect();
         let vanishing = self.shared.iter().zip(&scales).map(|((coefficients, _), tau)| {
             let left: f64 = coefficients.iter().map(|&i| variance(&gaussian, i) / (tau * tau)).sum();
             left > 0.98 * coefficients.len() as f64
@@ -109,7 +111,7 @@ impl FreeScales {
             model,
             gaussian,
             neg_elbo,
-            evaluations: best.evaluations + 1,
+            evaluations: evaluations + 1,
         })
     }
 }
@@ -134,6 +136,20 @@ impl Profile<'_> {
             model = model.with_noise_sd(log_sd.exp())?;
         }
         Ok(model)
+    }
+
+    /// Where the ELBO is largest, and how many models were solved to find it.
+    fn maximum(&self) -> Result<(Vec<f64>, u64)> {
+        if let &[start] = self.start {
+            let slope = |x: f64| {
+                let mut gradient = [0.0];
+                self.log_density(&[x], &mut gradient).map(|_| gradient[0])
+            };
+            let (found, evaluations) = one::climb(start, &slope)?;
+            return Ok((vec![found], evaluations));
+        }
+        let (best, _) = climb(self, self.start, NATS)?;
+        Ok((best.point, best.evaluations))
     }
 
     fn solve(&self, model: &Glm) -> Result<(Gaussian<Triangular>, f64)> {
