@@ -21,6 +21,32 @@ pub const SPACE: &str =
 /// Draws behind the constrained scale.
 const DRAWS: usize = 4000;
 
+/// The data of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// In a file.
+    File(PathBuf),
+    /// Given as they are.
+    Text(String),
+}
+
+impl Data {
+    fn contents(&self) -> Result<String> {
+        match self {
+            Self::File(path) => read(path),
+            Self::Text(text) => Ok(text.clone()),
+        }
+    }
+
+    /// What they are called in a record: nothing if they have no file.
+    fn called(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Text(_) => String::new(),
+        }
+    }
+}
+
 /// What is opened, and what is said about it.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
@@ -29,7 +55,7 @@ pub struct Source {
     /// Whether it is a Stan model; otherwise it has the functions of `provi.h`.
     pub stan: bool,
     /// Its data.
-    pub data: Option<PathBuf>,
+    pub data: Option<Data>,
     /// Values to start from, in JSON.
     pub init: Option<PathBuf>,
     /// Declared bounds of the curvature of −log p: below, and above.
@@ -66,7 +92,7 @@ impl Compiled {
             true => compile::compile(&source.path, source.bridgestan.as_deref())?,
             false => source.path.clone(),
         };
-        let data = source.data.as_deref().map(read).transpose()?;
+        let data = source.data.as_ref().map(Data::contents).transpose()?;
         let kind = if source.stan { probe::Kind::Stan } else { probe::Kind::Native };
         if let Some(prober) = prober {
             let request = Request { kind, path: path.clone(), data: data.clone(), seed: source.seed };
@@ -80,13 +106,12 @@ impl Compiled {
             Opened::Stan(model) => format!("Stan model {}", model.name()),
             Opened::Native(_) => format!("log density of {}", source.path.display()),
         };
-        let shown = |path: &PathBuf| path.display().to_string();
         let mut out = Self {
             model,
             curvature: None,
             start: None,
             title,
-            data: source.data.as_ref().map(shown).unwrap_or_default(),
+            data: source.data.as_ref().map(Data::called).unwrap_or_default(),
             digest: data.map(|data| sha256(data.as_bytes())).unwrap_or_default(),
         };
         if let Some(convexity) = source.convexity {

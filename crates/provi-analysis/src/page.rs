@@ -3,9 +3,10 @@
 use provi::{Certificate, Gaussian, Provenance};
 use provi_report::{
     CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, Light, ModelFacts,
-    PredictiveBin, StatementFacts, Statistic, TracePoint,
+    PredictiveBin, Quantities, Quantity, StatementFacts, Statistic, TracePoint,
 };
 
+use crate::compiled::ConstrainedRecord;
 use crate::error::Result;
 use crate::fit_file::FitFile;
 use crate::rows;
@@ -21,6 +22,7 @@ pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<F
         model: facts(file),
         certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
         coefficients: coefficients(file, q, level)?,
+        quantities: file.constrained.as_ref().map(quantities).unwrap_or_default(),
         correlation: correlation(q),
         trace: trace(file),
         seconds: Some(file.seconds),
@@ -118,6 +120,18 @@ fn coefficients(file: &FitFile, q: &Gaussian, level: f64) -> Result<Vec<Coeffici
         });
     }
     Ok(out)
+}
+
+fn quantities(found: &ConstrainedRecord) -> Quantities {
+    let columns = found.mean.iter().zip(&found.sd).zip(found.lower.iter().zip(&found.upper));
+    let rows = found.names.iter().zip(columns).map(|(name, ((&mean, &sd), (&low, &high)))| Quantity {
+        name: name.clone(),
+        mean,
+        sd,
+        low,
+        high,
+    });
+    Quantities { rows: rows.collect(), level: found.level, origin: found.origin() }
 }
 
 /// Above this many coefficients no one reads a heat map.

@@ -62,6 +62,10 @@ fn a_stan_model_is_fitted_on_both_scales_and_leaves_its_files() {
     let again = bench.provi(&["summary", "m.fit"]).exits(0).stdout;
     assert!(again.contains("on the constrained scale") && again.contains("free(sigma)"), "{again}");
     bench.provi(&["report", "m.fit"]).exits(0);
+    let page = std::fs::read_to_string(bench.path("m.fit/report.html")).unwrap();
+    for text in ["On the scale of the model", ">y_next</th>", "Unconstrained coordinates"] {
+        assert!(page.contains(text), "{text}");
+    }
 }
 
 #[test]

@@ -71,7 +71,8 @@ fn column<'py>(
     trace.iter().map(|at| pick(at).unwrap_or(f64::NAN)).collect::<Vec<_>>().into_pyarray(py)
 }
 
-fn square<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyArray2<f64>>> {
+/// A matrix as an array.
+pub(crate) fn square<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyArray2<f64>>> {
     PyArray1::from_slice(py, matrix.entries()).reshape([matrix.rows(), matrix.columns()])
 }
 

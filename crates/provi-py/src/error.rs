@@ -2,6 +2,7 @@
 
 use provi::Error;
 use provi_analysis::Error as Refusal;
+use provi_stan::Error as LibraryError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileExistsError, PyFileNotFoundError, PyIndexError, PyMemoryError, PyOSError, PyRuntimeError,
@@ -27,9 +28,26 @@ pub(crate) fn raise(error: Error) -> PyErr {
 pub(crate) fn refuse(error: Refusal) -> PyErr {
     match error {
         Refusal::Library(error) | Refusal::Option(error) => raise(error),
+        Refusal::Compiled(error) => refuse_library(error),
         Refusal::FitExists { .. } | Refusal::Exists { .. } => PyFileExistsError::new_err(error.to_string()),
         Refusal::Write { .. } => PyOSError::new_err(error.to_string()),
         Refusal::NoFit { ref path, .. } if !path.exists() => PyFileNotFoundError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
+    }
+}
+
+/// And for what a compiled library is refused for.
+pub(crate) fn refuse_library(error: LibraryError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        LibraryError::Core(error) => raise(error),
+        LibraryError::NotFound { .. } => PyFileNotFoundError::new_err(text),
+        LibraryError::Unreadable { .. } | LibraryError::Unloadable { .. } => PyOSError::new_err(text),
+        LibraryError::Crashed { .. }
+        | LibraryError::Probe { .. }
+        | LibraryError::NoCompiler { .. }
+        | LibraryError::Compilation { .. }
+        | LibraryError::Constrain { .. } => PyRuntimeError::new_err(text),
+        _ => PyValueError::new_err(text),
     }
 }

@@ -9,6 +9,7 @@
 //! | `design.rs` | arrays → [`provi::Design`], prior, curvature |
 //! | `model.rs` | the handle of a model, and what makes one |
 //! | `callback.rs` | a Python function as a target |
+//! | `compiled.rs` | a density out of a library: Stan's, or any language's |
 //! | `native.rs` | a C function as a target, called without the interpreter's lock |
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
 //! | `answer.rs` | the handle of an answer |
@@ -23,6 +24,7 @@
 mod answer;
 mod callback;
 mod columns;
+mod compiled;
 mod design;
 mod error;
 mod formula;
@@ -42,6 +44,8 @@ mod _provi {
 
     #[pymodule_export]
     use super::answer::Answer;
+    #[pymodule_export]
+    use super::compiled::{constrain, constrained_names, open_library, probe_library};
     #[pymodule_export]
     use super::formula::{contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]

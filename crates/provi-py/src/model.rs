@@ -7,6 +7,7 @@ use numpy::PyReadonlyArray1;
 use provi::scales::FreeScales;
 use provi::target::{Family, Glm, Prior, Target, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
+use provi_analysis::compiled::Compiled;
 use provi_analysis::model::{Origin, Scale};
 use provi_analysis::subject::About;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -25,6 +26,8 @@ pub(crate) enum Kind {
     Callback(Callback),
     /// A C function.
     Native(Native),
+    /// A library.
+    Compiled(Box<Compiled>),
 }
 
 /// A model, ready to be fitted as often as one likes; nothing in it changes.
@@ -200,6 +203,7 @@ impl Model {
             Kind::Glm(model) => model.dim(),
             Kind::Callback(callback) => callback.dim,
             Kind::Native(native) => native.dim(),
+            Kind::Compiled(compiled) => compiled.dim(),
         }
     }
 
@@ -211,6 +215,7 @@ impl Model {
             (Kind::Glm(model), None) => model.names(),
             (Kind::Callback(callback), None) => Session::new(callback, &AtomicBool::new(false)).names(),
             (Kind::Native(native), None) => native.names(),
+            (Kind::Compiled(compiled), None) => compiled.names(),
         }
     }
 
@@ -233,6 +238,8 @@ impl Model {
             Kind::Glm(model) => model.family().name(),
             Kind::Callback(_) => "python function",
             Kind::Native(_) => "C function",
+            Kind::Compiled(compiled) if compiled.stan().is_some() => "stan model",
+            Kind::Compiled(_) => "library",
         }
     }
 
@@ -248,6 +255,14 @@ impl Model {
     #[getter]
     fn is_sparse(&self) -> bool {
         matches!(&*self.kind, Kind::Glm(model) if model.design().is_sparse())
+    }
+}
+
+impl From<Compiled> for Model {
+    fn from(compiled: Compiled) -> Self {
+        // Its record, its names and what was declared of it are its own.
+        let kind = Arc::new(Kind::Compiled(Box::new(compiled)));
+        Self { kind, names: None, curvature: None, about: About::default() }
     }
 }
 

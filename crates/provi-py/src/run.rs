@@ -129,6 +129,7 @@ pub(crate) fn log_density(
         }
         Kind::Glm(model) => in_place(py, || model.log_densities(z, values, gradients, scratch))?,
         Kind::Native(native) => in_place(py, || native.log_densities(z, values, gradients, scratch))?,
+        Kind::Compiled(library) => in_place(py, || library.log_densities(z, values, gradients, scratch))?,
     };
     outcome.map_err(raise)
 }
@@ -182,6 +183,7 @@ fn under_watch(
                     };
                     work(Subject::black_box(target, about), &mut watch)
                 }
+                Kind::Compiled(library) => work(Subject::compiled(library), &mut watch),
                 Kind::Callback(_) => unreachable!("a Python function is called in place"),
             }
         })

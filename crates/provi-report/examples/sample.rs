@@ -94,6 +94,7 @@ fn clinics() -> FitPage {
             further: vec![("method".to_owned(), "auto, exact expectations, no draws".to_owned())],
         },
         certificate: certificate(),
+        quantities: Default::default(),
         correlation: correlations(coefficients.len()),
         coefficients,
         trace: trace(),

@@ -1,5 +1,7 @@
 //! A fit as plain data: everything its report and its plots show.
 
+use crate::quantities::Quantities;
+
 /// A fit, its certificate and its checks. Numbers that are not finite are shown as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FitPage {
@@ -11,6 +13,8 @@ pub struct FitPage {
     pub certificate: CertificateFacts,
     /// The posterior, coefficient by coefficient.
     pub coefficients: Vec<Coefficient>,
+    /// The posterior on the model's own scale, where that is not the one of the coefficients.
+    pub quantities: Quantities,
     /// Correlations: the lower triangle row by row, with its diagonal, d(d+1)/2 numbers; empty if not at hand.
     pub correlation: Vec<f64>,
     /// How the run went.

@@ -29,6 +29,7 @@ mod ink;
 pub mod number;
 mod page;
 mod plot;
+mod quantities;
 #[cfg(feature = "png")]
 mod raster;
 mod report;
@@ -46,6 +47,7 @@ pub use fit::{
 pub use ink::Ink;
 pub use page::{Block, Column, Page, Section, Table};
 pub use plot::Plot;
+pub use quantities::{Quantities, Quantity};
 #[cfg(feature = "png")]
 pub use raster::PngError;
 pub use scene::Scene;

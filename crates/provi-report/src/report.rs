@@ -19,6 +19,7 @@ impl FitPage {
         let sections = [
             self.certificate_section(),
             self.model_section(),
+            self.quantities.section(),
             self.coefficient_section(),
             self.marginal_section(),
             self.correlation_section(),
@@ -121,8 +122,9 @@ impl FitPage {
                 grouped(all as u64)
             ));
         }
+        let own_scale = self.quantities.rows.is_empty();
         section(
-            "Coefficients",
+            if own_scale { "Coefficients" } else { "Unconstrained coordinates" },
             vec![
                 Block::figure(Plot::Forest.scene(self), caption),
                 Block::Table(Table { columns, rows, note }),

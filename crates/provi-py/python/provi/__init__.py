@@ -46,6 +46,7 @@ from ._numpyro import from_numpyro
 from ._provi import __version__
 from ._pymc import from_pymc
 from ._scale import ScaledFit, ScaledModel
+from ._stan import from_library, from_stan
 from ._table import Table
 from ._torch import from_torch
 
@@ -74,8 +75,10 @@ __all__ = [
     "fit",
     "fit_formula",
     "from_jax",
+    "from_library",
     "from_numpyro",
     "from_pymc",
+    "from_stan",
     "from_torch",
     "hierarchical_logistic",
     "linear",

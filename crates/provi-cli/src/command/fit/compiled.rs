@@ -5,7 +5,7 @@ use std::process::Command;
 
 use clap::Args as Group;
 use provi_analysis::Subject;
-use provi_analysis::compiled::{Compiled, Source};
+use provi_analysis::compiled::{Compiled, Data, Source};
 use provi_analysis::options::RunOptions;
 use provi_analysis::rows::LEVEL;
 use provi_analysis::sampled::Sampled;
@@ -67,7 +67,7 @@ impl CompiledArgs {
         Source {
             path: self.stan.clone().or_else(|| self.library.clone()).unwrap_or_default(),
             stan: self.stan.is_some(),
-            data: self.data_file.clone(),
+            data: self.data_file.clone().map(Data::File),
             init: self.init.clone(),
             convexity: self.convexity,
             smoothness: self.smoothness,

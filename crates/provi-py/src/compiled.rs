@@ -1,0 +1,96 @@
+//! A density out of a library: Stan's, or one of any language that can export C functions.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use numpy::{PyArray2, PyReadonlyArray2};
+use provi_analysis::compiled::{Compiled, Data, Source};
+use provi_stan::{Include, StanModel};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::answer::square;
+use crate::design::matrix;
+use crate::error::{refuse, refuse_library};
+use crate::model::{Kind, Model};
+use crate::wait::in_place;
+
+/// What is opened, and what is said about it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Arguments {
+    path: PathBuf,
+    stan: bool,
+    data_file: Option<PathBuf>,
+    data_text: Option<String>,
+    seed: u32,
+    mu: Option<f64>,
+    smoothness: Option<f64>,
+    bridgestan: Option<PathBuf>,
+}
+
+impl From<Arguments> for Source {
+    fn from(given: Arguments) -> Self {
+        Self {
+            path: given.path,
+            stan: given.stan,
+            data: given.data_file.map(Data::File).or(given.data_text.map(Data::Text)),
+            init: None,
+            convexity: given.mu,
+            smoothness: given.smoothness,
+            bridgestan: given.bridgestan,
+            seed: given.seed,
+        }
+    }
+}
+
+/// A program, its arguments, and variables of its environment: together a command that ends in [`probe_library`].
+type Prober = (PathBuf, Vec<String>, Vec<(String, String)>);
+
+/// Opens a library, after a prober has.
+#[pyfunction]
+pub(crate) fn open_library(py: Python<'_>, source: Arguments, prober: Option<Prober>) -> PyResult<Model> {
+    let source = source.into();
+    let prober = prober.map(|(program, words, variables)| {
+        let mut command = Command::new(program);
+        command.args(words).envs(variables);
+        command
+    });
+    let opened = in_place(py, || Compiled::open(&source, prober))?;
+    opened.map(Into::into).map_err(refuse)
+}
+
+/// What the probing process does; it returns only if the library did not crash.
+#[pyfunction]
+pub(crate) fn probe_library(py: Python<'_>, kind: &str, path: PathBuf, seed: &str) -> PyResult<()> {
+    in_place(py, || provi_stan::probe::child(kind, &path, seed))?.map_err(refuse_library)
+}
+
+/// The names of a draw on the constrained scale, in Stan's order.
+#[pyfunction]
+pub(crate) fn constrained_names(model: &Model, transformed: bool, generated: bool) -> PyResult<Vec<String>> {
+    stan(model)?.constrained_names(Include { transformed, generated }).map_err(refuse_library)
+}
+
+/// Unconstrained points, one a row, on the constrained scale; the seed is for random generated quantities.
+#[pyfunction]
+pub(crate) fn constrain<'py>(
+    py: Python<'py>,
+    model: &Model,
+    points: PyReadonlyArray2<'_, f64>,
+    transformed: bool,
+    generated: bool,
+    seed: u32,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (points, model) = (matrix(&points)?, stan(model)?);
+    let found = in_place(py, || model.constrain(&points, Include { transformed, generated }, seed))?;
+    square(py, &found.map_err(refuse_library)?)
+}
+
+fn stan(model: &Model) -> PyResult<&StanModel> {
+    match &*model.kind {
+        Kind::Compiled(compiled) => compiled.stan(),
+        _ => None,
+    }
+    .ok_or_else(|| PyTypeError::new_err("only a Stan model has a constrained scale"))
+}
