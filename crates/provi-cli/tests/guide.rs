@@ -53,9 +53,12 @@ fn same_word(a: &str, b: &str) -> bool {
         let (mean, sd) = word.split_once('/')?;
         Some([mean.parse::<i32>().ok()?, sd.parse::<i32>().ok()?])
     };
-    match (number(a).zip(number(b)), digits(a).zip(digits(b))) {
-        (Some((x, y)), _) => (x - y).abs() <= ROUNDING + 1e-3 * x.abs().max(y.abs()),
-        (_, Some((x, y))) => x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1),
+    // Steps in the billions: the constants behind them are good to rounding.
+    let count = |word: &str| word.contains(',').then(|| number(&word.replace(',', ""))).flatten();
+    match (number(a).zip(number(b)), count(a).zip(count(b)), digits(a).zip(digits(b))) {
+        (Some((x, y)), ..) => (x - y).abs() <= ROUNDING + 1e-3 * x.abs().max(y.abs()),
+        (_, Some((x, y)), _) => (x - y).abs() <= 1e-9 * x.abs(),
+        (.., Some((x, y))) => x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1),
         _ => a == b,
     }
 }

@@ -55,6 +55,9 @@ const NATS: f64 = 1e-9;
 const INNER_GOAL: f64 = 1e-11;
 /// No scale moves further than this factor from its guess.
 const RANGE: f64 = 1e7;
+/// Nor the noise below this share of its guess: rows that are met more closely are met exactly, and then the ELBO has no
+/// maximum to find.
+const NOISE_RANGE: f64 = 1e4;
 
 impl FreeScales {
     /// The noise of a gaussian model alone; its search begins at the deviation of the responses, a row of weight 2 being
@@ -145,7 +148,8 @@ impl Profile<'_> {
                 let mut gradient = [0.0];
                 self.log_density(&[x], &mut gradient).map(|_| gradient[0])
             };
-            let (found, evaluations) = one::climb(start, &slope)?;
+            let range = if self.free.noise_sd.is_some() { NOISE_RANGE } else { RANGE };
+            let (found, evaluations) = one::climb(start, range.ln(), &slope)?;
             return Ok((vec![found], evaluations));
         }
         let (best, _) = climb(self, self.start, NATS)?;

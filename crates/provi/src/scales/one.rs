@@ -4,7 +4,7 @@
 //! above that is what is wanted, so the search walks from its guess in short steps to the first place where the slope
 //! changes sign, and closes in on it: the same data in another form (a row twice, or once with weight 2) give the same scale.
 
-use super::{NATS, RANGE};
+use super::NATS;
 use crate::error::Result;
 
 /// Steps of the walk, in the logarithm of the scale.
@@ -12,10 +12,11 @@ const STEP: f64 = 0.35;
 /// Nothing is gained by a scale known better than this.
 const WIDTH: f64 = 1e-10;
 
-/// The logarithm of the scale, and how many slopes were asked for. `slope` is that of the ELBO.
+/// The logarithm of the scale, at most `reach` from the start, and how many slopes were asked for. `slope` is that of the
+/// ELBO.
 ///
 /// Where the slope keeps its sign as far as it can be had, that end is the answer: a scale on its way to zero or infinity.
-pub(super) fn climb(start: f64, slope: &dyn Fn(f64) -> Result<f64>) -> Result<(f64, u64)> {
+pub(super) fn climb(start: f64, reach: f64, slope: &dyn Fn(f64) -> Result<f64>) -> Result<(f64, u64)> {
     let mut evaluations = 1;
     let mut known = (start, slope(start)?);
     if known.1 == 0.0 || !known.1.is_finite() {
@@ -25,7 +26,7 @@ pub(super) fn climb(start: f64, slope: &dyn Fn(f64) -> Result<f64>) -> Result<(f
     let mut beyond = loop {
         let next = known.0 + direction * STEP;
         // A slope that dies away has nothing more to give.
-        if (next - start).abs() > RANGE.ln() || known.1.abs() * STEP < NATS {
+        if (next - start).abs() > reach || known.1.abs() * STEP < NATS {
             return Ok((known.0, evaluations));
         }
         evaluations += 1;
@@ -61,6 +62,8 @@ pub(super) fn climb(start: f64, slope: &dyn Fn(f64) -> Result<f64>) -> Result<(f
 mod tests {
     use super::*;
 
+    const REACH: f64 = 16.0;
+
     /// Slope zero at the given places, with alternating sign, falling through the first from above.
     fn with_zeros(zeros: &'static [f64]) -> impl Fn(f64) -> Result<f64> {
         move |x| Ok(zeros.iter().fold(-1.0, |product, zero| product * (x - zero)))
@@ -71,19 +74,19 @@ mod tests {
         // Maxima at 0.3 and −4, a minimum between them at −2.
         let slope = with_zeros(&[0.3, -2.0, -4.0]);
         for (start, maximum) in [(2.0, 0.3), (0.0, 0.3), (-1.9, 0.3), (-2.1, -4.0), (-9.0, -4.0)] {
-            let (found, evaluations) = climb(start, &slope).unwrap();
+            let (found, evaluations) = climb(start, REACH, &slope).unwrap();
             assert!((found - maximum).abs() < 1e-9 && evaluations < 60, "{start}: {found} by {evaluations}");
         }
     }
 
     #[test]
     fn a_slope_that_keeps_its_sign_is_followed_to_the_end_of_the_range() {
-        let (found, _) = climb(1.0, &|_| Ok(-3.0)).unwrap();
-        assert!(found < 1.0 - RANGE.ln() + STEP && found >= 1.0 - RANGE.ln());
-        let (found, _) = climb(1.0, &|x| Ok(if x < -2.0 { f64::NAN } else { -1.0 })).unwrap();
+        let (found, _) = climb(1.0, REACH, &|_| Ok(-3.0)).unwrap();
+        assert!(found < 1.0 - REACH + STEP && found >= 1.0 - REACH);
+        let (found, _) = climb(1.0, REACH, &|x| Ok(if x < -2.0 { f64::NAN } else { -1.0 })).unwrap();
         assert!((-2.0..-2.0 + STEP).contains(&found), "{found}");
         // A deviation on its way to zero: the slope is −τ².
-        let (found, _) = climb(1.0, &|x| Ok(-(2.0 * x).exp())).unwrap();
+        let (found, _) = climb(1.0, REACH, &|x| Ok(-(2.0 * x).exp())).unwrap();
         assert!((2.0 * found).exp() < NATS / STEP && (2.0 * (found + STEP)).exp() > NATS / STEP);
     }
 }
