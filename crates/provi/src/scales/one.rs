@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_slope_that_keeps_its_sign_is_followed_to_the_end_of_the_range() {
         let (found, _) = climb(1.0, REACH, &|_| Ok(-3.0)).unwrap();
-        assert!(found < 1.0 - REACH + STEP && found >= 1.0 - REACH);
+        assert!((1.0 - REACH..1.0 - REACH + STEP).contains(&found));
         let (found, _) = climb(1.0, REACH, &|x| Ok(if x < -2.0 { f64::NAN } else { -1.0 })).unwrap();
         assert!((-2.0..-2.0 + STEP).contains(&found), "{found}");
         // A deviation on its way to zero: the slope is −τ².
