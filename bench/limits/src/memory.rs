@@ -10,8 +10,8 @@ use provi::{Audit, Auto, Design, Method, Result, Seed, Target};
 use std::process::{Command, ExitCode};
 
 /// Large enough for d² to hide the program itself, small enough for an eigendecomposition in seconds.
-const DIM: usize = 1500;
-const ROWS: usize = 3000;
+const DIM: usize = 600;
+const ROWS: usize = 1200;
 const STEPS: u64 = 20;
 const DRAWS: usize = 4;
 
