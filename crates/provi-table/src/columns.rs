@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::{
     column::{Column, Data, coded},
-    error::{Error, Result},
+    error::{BadColumns, Error, Result},
     table::Table,
 };
 
@@ -51,33 +51,17 @@ impl Table {
     /// ```
     pub fn from_columns(name: impl Into<String>, columns: Vec<(String, Values)>) -> Result<Self> {
         let name = name.into();
+        let refused = |reason| Error::Columns { table: name.clone(), reason };
         let Some(rows) = columns.first().map(|(_, values)| values.len()) else {
-            return Err(Error::NoColumns { table: name });
+            return Err(refused(BadColumns::None));
         };
         if let Some((column, values)) = columns.iter().find(|(_, values)| values.len() != rows) {
-            let (found, first) = (values.len(), columns[0].0.clone());
-            return Err(Error::ColumnLength {
-                table: name,
-                column: column.clone(),
-                found,
-                first,
-                expected: rows,
-            });
+            let (column, found, first) = (column.clone(), values.len(), columns[0].0.clone());
+            return Err(refused(BadColumns::Length { column, found, first, expected: rows }));
         }
         let (mut names, mut typed) = (Vec::new(), Vec::new());
         for (column, values) in columns {
-            typed.push(values.column().map_err(|problem| match problem {
-                Problem::Code { row, code, levels } => Error::LevelCode {
-                    table: name.clone(),
-                    column: column.clone(),
-                    row: row + 1,
-                    code,
-                    levels,
-                },
-                Problem::Twice { level } => {
-                    Error::RepeatedLevel { table: name.clone(), column: column.clone(), level }
-                }
-            })?);
+            typed.push(values.column(&column).map_err(refused)?);
             names.push(column.trim().to_owned());
         }
         let table = Self::new(name, names, typed, (1..=rows).collect())?;
@@ -116,12 +100,6 @@ impl Table {
     }
 }
 
-/// What is wrong with categories.
-enum Problem {
-    Code { row: usize, code: u32, levels: usize },
-    Twice { level: String },
-}
-
 impl Values {
     /// Rows.
     pub fn len(&self) -> usize {
@@ -139,7 +117,7 @@ impl Values {
         self.len() == 0
     }
 
-    fn column(self) -> std::result::Result<Column, Problem> {
+    fn column(self, name: &str) -> std::result::Result<Column, BadColumns> {
         let rows = self.len();
         let mut column = Column::new(Data::Nothing);
         let data = match self {
@@ -166,7 +144,7 @@ impl Values {
             }
             Self::Text(values) => text(&values, false),
             Self::Dates(values) => text(&values, true),
-            Self::Categories { codes, levels } => categories(codes, &levels)?,
+            Self::Categories { codes, levels } => categories(name, codes, &levels)?,
         };
         column.data = data;
         for row in 0..rows {
@@ -188,12 +166,17 @@ fn text(values: &[Option<String>], dates: bool) -> Data {
 }
 
 /// The levels in use, in their order.
-fn categories(codes: Vec<Option<u32>>, levels: &[String]) -> std::result::Result<Data, Problem> {
+fn categories(
+    column: &str,
+    codes: Vec<Option<u32>>,
+    levels: &[String],
+) -> std::result::Result<Data, BadColumns> {
     let mut used = vec![false; levels.len()];
     for (row, code) in codes.iter().enumerate() {
         let Some(code) = *code else { continue };
         let Some(used) = used.get_mut(code as usize) else {
-            return Err(Problem::Code { row, code, levels: levels.len() });
+            let (column, levels) = (column.to_owned(), levels.len());
+            return Err(BadColumns::Code { column, row: row + 1, code, levels });
         };
         *used = true;
     }
@@ -205,7 +188,7 @@ fn categories(codes: Vec<Option<u32>>, levels: &[String]) -> std::result::Result
             continue;
         }
         if !seen.insert(level) {
-            return Err(Problem::Twice { level: level.to_owned() });
+            return Err(BadColumns::Level { column: column.to_owned(), level: level.to_owned() });
         }
         places[place] = Some(kept.len() as u32);
         kept.push(level.to_owned());
@@ -278,22 +261,25 @@ mod tests {
     fn what_does_not_hold_together_is_refused_with_its_column() {
         let said = |columns| table(columns).unwrap_err().to_string();
         let numbers = |n: usize| Values::Numbers(vec![1.0; n]);
-        assert!(said(vec![]).starts_with("`frame` has no columns"));
+        assert_eq!(said(vec![]), "`frame`: no columns; at least one is needed");
         assert!(said(vec![("x", numbers(0))]).contains("no rows"));
         assert_eq!(
             said(vec![("x", numbers(2)), ("y", numbers(3))]),
-            "column `y` of `frame` has 3 values, where column `x` has 2; columns of one length are needed"
+            "`frame`: column `y` has 3 values, where column `x` has 2; columns of one length are needed"
         );
         assert!(said(vec![("x", numbers(1)), ("x", numbers(1))]).contains("`x`"));
         let stray =
             Values::Categories { codes: vec![Some(0), Some(2)], levels: vec!["a".into(), "b".into()] };
         assert_eq!(
             said(vec![("t", stray)]),
-            "row 2 of column `t` of `frame` has the code 2, where there are 2 levels, counted from 0"
+            "`frame`: row 2 of column `t` has the code 2, where there are 2 levels, counted from 0; give the level a name, or mark the value as missing"
         );
         let twice =
             Values::Categories { codes: vec![Some(0), Some(1)], levels: vec!["a".into(), "a ".into()] };
-        assert!(said(vec![("t", twice)]).contains("level `a` twice"));
+        assert_eq!(
+            said(vec![("t", twice)]),
+            "`frame`: column `t` has the level `a` twice; give each a name of its own"
+        );
     }
 
     #[test]

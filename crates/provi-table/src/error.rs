@@ -1,9 +1,11 @@
 //! What a table or a formula is refused for: where, what was found, and the way out.
 
+mod memory;
 mod place;
 mod reason;
 mod wording;
 
+pub use memory::BadColumns;
 pub use reason::{Format, Misplaced, Purpose};
 pub(crate) use wording::shown;
 use wording::{blank_or, counted, listed, separator_name, shown_to, suggested};
@@ -47,53 +49,13 @@ pub enum Error {
         /// Fields in the header.
         columns: usize,
     },
-    /// A table in memory without columns.
-    #[error("`{table}` has no columns; at least one is needed")]
-    NoColumns {
+    /// Columns in memory that make no table.
+    #[error("`{table}`: {reason}")]
+    Columns {
         /// The table's name.
         table: String,
-    },
-    /// Columns in memory of different lengths.
-    #[error(
-        "column `{column}` of `{table}` has {found} values, where column `{first}` has {expected}; columns of one length are needed"
-    )]
-    ColumnLength {
-        /// The table's name.
-        table: String,
-        /// The column.
-        column: String,
-        /// Its values.
-        found: usize,
-        /// The first column.
-        first: String,
-        /// Its values.
-        expected: usize,
-    },
-    /// A category in memory whose code is no level's.
-    #[error(
-        "row {row} of column `{column}` of `{table}` has the code {code}, where there are {levels} levels, counted from 0"
-    )]
-    LevelCode {
-        /// The table's name.
-        table: String,
-        /// The column.
-        column: String,
-        /// The row, the first being 1.
-        row: usize,
-        /// What stands there.
-        code: u32,
-        /// The number of levels.
-        levels: usize,
-    },
-    /// A category in memory with two levels of one name.
-    #[error("column `{column}` of `{table}` has the level `{level}` twice; give each a name of its own")]
-    RepeatedLevel {
-        /// The table's name.
-        table: String,
-        /// The column.
-        column: String,
-        /// The name.
-        level: String,
+        /// What is wrong with them.
+        reason: BadColumns,
     },
     /// A format that is not read.
     #[error("`{table}` is {format}")]

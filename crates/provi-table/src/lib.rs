@@ -48,7 +48,7 @@ mod table;
 pub use column::ColumnKind;
 pub use columns::Values;
 pub use describe::{ColumnSummary, Contents, TableSummary};
-pub use error::{Error, Format, Misplaced, Purpose, Result};
+pub use error::{BadColumns, Error, Format, Misplaced, Purpose, Result};
 pub use formula::{
     Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term, Trials,
 };
