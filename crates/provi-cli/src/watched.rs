@@ -35,7 +35,8 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
     let begin = summary::announcement(prepared.target().dim(), way.plan());
     log.say(&begin);
     if !how.quiet {
-        eprintln!("{begin}");
+        // Ctrl-C is watched from before the first word: who reads one may press it.
+        eprintln!("memory {}\n{begin}", prepared.memory);
     }
     let mut progress = Progress::new(how.quiet, way.plan().map_or(0, |plan| plan.steps), log);
     let mut observer = |at: &Snapshot| {

@@ -1,5 +1,17 @@
+import os
+import shutil
+
 import numpy as np
 import pytest
+
+
+@pytest.fixture(scope="session")
+def command():
+    """The command built from the same sources; `cargo xtask python` builds it and names it."""
+    found = os.environ.get("PROVI_COMMAND") or shutil.which("provi")
+    if found is None:
+        pytest.skip("needs the provi command: cargo build -p provi-cli, then PROVI_COMMAND=target/debug/provi")
+    return found
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ class User(ctypes.Structure):
 def library(tmp_path_factory):
     compiler = shutil.which("cc")
     if compiler is None or sys.platform == "win32":
-        pytest.skip("no C compiler")
+        pytest.skip("needs cc, which compiles the C function of this test")
     path = tmp_path_factory.mktemp("c")
     (path / "normal.c").write_text(SOURCE)
     subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", path / "normal.so", path / "normal.c"], check=True)

@@ -1,7 +1,6 @@
 """Formulas on data frames of every make, and the file they share with the command."""
 
 import json
-import os
 import pathlib
 import pickle
 import subprocess
@@ -166,18 +165,8 @@ def test_saved_fits_come_back(columns, tmp_path):
     assert "<svg" in fit.report()
 
 
-def command():
-    """The command, where it has been built."""
-    root = pathlib.Path(__file__).resolve().parents[3]
-    found = [os.environ.get("PROVI_COMMAND"), root / "target/release/provi", root / "target/debug/provi"]
-    return next((str(path) for path in found if path and pathlib.Path(path).exists()), None)
-
-
-def test_the_command_reads_what_python_saved_and_the_reverse(columns, tmp_path):
-    provi_command = command()
-    if provi_command is None:
-        pytest.skip("the provi command is not built; cargo build -p provi-cli builds it")
-    run = lambda *words: subprocess.run([provi_command, *words], check=True, capture_output=True, text=True)  # noqa: E731
+def test_the_command_reads_what_python_saved_and_the_reverse(command, columns, tmp_path):
+    run = lambda *words: subprocess.run([command, *words], check=True, capture_output=True, text=True)  # noqa: E731
     frame = pandas.DataFrame(columns)
     frame.to_csv(tmp_path / "data.csv", index=False)
 

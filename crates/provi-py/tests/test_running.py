@@ -155,7 +155,7 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="resident memory is read from /proc, which Linux alone has")
 def test_ten_thousand_small_fits_leave_no_memory_behind(density):
     X = np.array([[0.5], [-1.5], [2.0], [0.1]])
     model = provi.logistic(X, [1, 0, 1, 0])

@@ -22,7 +22,7 @@ def built(tmp_path_factory):
     """Builds the fixture, whole or spoilt, when it is first asked for."""
     rustc, folder = os.environ.get("RUSTC") or shutil.which("rustc"), tmp_path_factory.mktemp("libraries")
     if rustc is None:
-        pytest.skip("rustc, which compiles the library of this test, is not installed")
+        pytest.skip("needs rustc, which compiles the model library of this test")
 
     def build(spoilt=""):
         library = folder / f"{spoilt or 'fixture'}_model.so"
@@ -60,10 +60,7 @@ def test_w2_through_a_library_reaches_the_gold_optimum(library):
     assert fit.certificate.gap.bound is None
 
 
-def test_the_command_finds_the_same_answer(library, tmp_path):
-    command = os.environ.get("PROVI_COMMAND") or shutil.which("provi")
-    if command is None:
-        pytest.skip("PROVI_COMMAND does not name the provi command")
+def test_the_command_finds_the_same_answer(command, library, tmp_path):
     data = tmp_path / "data.json"
     data.write_text(json.dumps({name: values.tolist() for name, values in REGRESSION.items()}))
     out = tmp_path / "m.fit"
@@ -178,7 +175,7 @@ def test_what_a_model_says_while_it_runs_is_passed_on(library):
 def test_a_density_in_c_is_fitted(tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
-        pytest.skip("no C compiler is installed")
+        pytest.skip("needs cc, which compiles the density of this test")
     library = tmp_path / "density.so"
     words = ["-O2", "-shared", "-fPIC", f"-I{STAN / 'include'}", "-o", library, STAN / "examples/density.c", "-lm"]
     subprocess.run([compiler, *words], check=True)

@@ -41,9 +41,6 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
     // A folder that cannot take the answer is found before the work, not after.
     let store = job.store(&analysis.data().sha256)?;
     let way = prepared.way()?;
-    if !args.quiet {
-        eprintln!("memory {}", prepared.memory);
-    }
     let how = Run { quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
     let mut fit = watched::run(&prepared, &way, how)?;
     if let Some(store) = &store {

@@ -92,9 +92,6 @@ pub(super) fn execute(args: &FitArgs) -> Result<Outcome> {
     let prepared = Subject::compiled(&compiled).prepare(&options)?;
     let store = args.out.as_ref().map(|dir| Store::open(dir, args.force)).transpose()?;
     let way = prepared.way()?;
-    if !args.quiet {
-        eprintln!("memory {}", prepared.memory);
-    }
     // A search by draws keeps no checkpoint.
     let how = Run { quiet: args.quiet, store: None, from: None };
     let mut fit = watched::run(&prepared, &way, how)?;
