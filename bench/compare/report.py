@@ -61,8 +61,13 @@ def peer_points(peer):
 
 
 def best_peer(peers, level):
+    """Seconds, the package, and whether it got there in them; where none did, the one that came nearest and its last second."""
     times = [(reach(peer_points(peer), level), peer) for peer in peers]
-    return min(((t, p) for t, p in times if t is not None), key=lambda pair: pair[0], default=(None, None))
+    there = [(t, p) for t, p in times if t is not None]
+    if there:
+        return (*min(there, key=lambda pair: pair[0]), True)
+    nearest = min(peers, key=lambda peer: min(gap for _, gap in peer_points(peer)))
+    return peer_points(nearest)[-1][0], nearest, False
 
 
 def seconds(value):
@@ -71,27 +76,33 @@ def seconds(value):
 
 def headline(workloads):
     lines = [
-        "| | best package to 0.01 nats | s | exact: q | × | exact: proved | × | bar | black box: q | × | bar |",
+        "| | best package to 0.01 nats | s | exact: q | × | bar | exact: proved | × | black box: q | × | bar |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for workload in workloads:
         name, ladders = workload["name"], workload["provi"]
-        theirs, peer = best_peer(workload["peers"], 0.01)
-        who = "none of those run" if peer is None else f"{peer['package']}, {peer['setting']['name']}"
+        theirs, peer, there = best_peer(workload["peers"], 0.01)
+        who = f"{peer['package']}, {peer['setting']['name']}"
+        if not there:
+            who = f"none; nearest {who}, {min(gap for _, gap in peer_points(peer)):.2g} nats"
         solved = statistics.median(ladder["solved"] for ladder in ladders if ladder["mode"] == "exact")
         exact, blind = (median_reach(curves(ladders, mode), 0.01) for mode in MODES)
-        cells = [name, who, seconds(theirs), *against(theirs, exact)]
-        cells += [*against(theirs, solved, GOALS["exact"][name]), *against(theirs, blind, GOALS["black-box"][name])]
+        theirs = theirs, there
+        cells = [name, who, ("" if there else "> ") + seconds(theirs[0]), *against(theirs, exact, GOALS["exact"][name])]
+        cells += [*against(theirs, solved), *against(theirs, blind, GOALS["black-box"][name])]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
 def against(theirs, ours, goal=None):
-    """Our seconds, how many times theirs they go into, and whether that clears the bar."""
-    ratio = theirs / ours if theirs and ours else None
-    cells = [seconds(ours), "–" if ratio is None else f"{ratio:.1f}" if ratio < 100 else f"{ratio:.0f}"]
+    """Our seconds, how many times theirs they go into (more often, if theirs were not enough), and whether that clears the bar."""
+    theirs, there = theirs
+    ratio = theirs / ours if ours else None
+    more = "" if there else "> "
+    cells = [seconds(ours), "–" if ratio is None else more + (f"{ratio:.1f}" if ratio < 100 else f"{ratio:.0f}")]
     if goal is not None:
-        verdict = "not decided" if ratio is None else "met" if ratio >= goal else "**missed**"
+        failed = "**missed**" if there or ratio is None else "not decided"
+        verdict = "met" if ratio is not None and ratio >= goal else failed
         cells.append(f"{goal}, {verdict}")
     return cells
 
@@ -162,10 +173,11 @@ def page(results):
         "finds the update from one symmetric eigendecomposition and draws through a Cholesky factor.",
         *stan_words(workloads),
         "",
-        "*exact: q* is when a q within 0.01 nats exists; where the Laplace approximation is one (W1, W5) that is the mode and its",
-        "curvature alone, which the automatic path does not hand out at that moment. *exact: proved* is when the solver ends, with a",
-        "gap of 1e-10 proved; the bar, the ratio that provi is meant to keep, is held against this one. *black box: q* leaves out the",
-        "check of the gradient and the ELBO that the automatic path adds. Ratios within a factor of 1.5 of a bar decide nothing.",
+        "*exact: q* is when a q within 0.01 nats exists, as for the others, and the bar, the ratio that provi is meant to keep, is held",
+        "against it; where the Laplace approximation is one (W1, W5) that is the mode and its curvature alone, which the automatic path",
+        "does not hand out at that moment. *exact: proved* is when the solver ends, with a gap of 1e-10 proved. *black box: q* leaves out the",
+        "check of the gradient and the ELBO that the automatic path adds. Ratios within a factor of 1.5 of a bar decide nothing. Where",
+        "no package came within 0.01 nats, the one that came nearest counts with all its seconds, and the ratio is larger than that.",
         "",
         *headline(workloads),
         "",
