@@ -147,8 +147,10 @@ impl Forecast {
             }
         }
         if size.audit {
-            add(Phase::Audit, "curvature in the coordinates of q", 5 * square);
-            add(Phase::Audit, "metrics and their constants", 8 * square);
+            // With the sums that two threads hold; each thread more, up to sixteen, holds one square more.
+            add(Phase::Audit, "curvature in the coordinates of q", 8 * square);
+            // Two candidates for the ball at once, each with its factors and one eigendecomposition.
+            add(Phase::Audit, "metrics and their constants", 13 * square);
             add(Phase::Audit, "draws", 8 * d * (4 * 256 + 400) + 72 * rows);
         }
         items.retain(|item| item.bytes > 0);
