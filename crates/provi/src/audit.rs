@@ -18,7 +18,7 @@ use crate::linalg::safe_congruence;
 use crate::matrix::Matrix;
 use crate::norm;
 use crate::scalar::Probability;
-use crate::target::Target;
+use crate::target::{LocalCurvature, Target};
 use crate::theory::certificate::{self as theory, Ball};
 use crate::watchdog::{Violation, Watchdog};
 use ball::Choice;
@@ -188,6 +188,21 @@ struct Measurement {
     choice: Option<Choice>,
     measured: residual::Measured,
     draws: u64,
+}
+
+/// Bounds over all z, for a target that knows of no better ones near an answer.
+struct Everywhere {
+    bounds: (Matrix, Option<Matrix>),
+}
+
+impl LocalCurvature for Everywhere {
+    fn bounds(&self, radii: &[f64]) -> Result<Vec<(Matrix, Option<Matrix>)>> {
+        Ok(vec![self.bounds.clone(); radii.len()])
+    }
+
+    fn lower(&self, radii: &[f64]) -> Result<Vec<Matrix>> {
+        Ok(vec![self.bounds.0.clone(); radii.len()])
+    }
 }
 
 /// One audit under way.
@@ -427,13 +442,10 @@ impl<'a> Session<'a> {
         };
         let (curvature, slack) = (&self.curvature, self.curvature.slack());
         let global = (moved(curvature.lower(), -slack), curvature.upper().map(|h| moved(h, slack)));
-        let bounds = |radius: f64| match &local {
-            Some(local) => local.bounds(radius),
-            None => Ok(global.clone()),
-        };
+        let everywhere = Everywhere { bounds: global };
         ball::choose(
             &self.factor,
-            &bounds,
+            local.as_deref().unwrap_or(&everywhere),
             residuals.gradient_norm(),
             pilot,
             delta,

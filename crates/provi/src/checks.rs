@@ -82,11 +82,12 @@ impl Checks {
         let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();
         let take = |values: &[f64]| -> Vec<f64> { chosen.iter().map(|&n| values[n]).collect() };
         let design = model.design().select(&chosen)?;
-        let (offsets, trials) = (model.offsets.as_deref().map(take), model.trials().map(take));
+        let (offsets, trials) = (model.rows.offsets.as_deref().map(take), model.rows.trials().map(take));
         let rows = Rows { offsets: offsets.as_deref(), trials: trials.as_deref(), ..Rows::new(&design) };
         let family = model.family();
         let of_row = |n: usize| trials.as_ref().map_or(1.0, |t| t[n]);
-        let seen: Vec<f64> = chosen.iter().enumerate().map(|(i, &n)| model.response[n] * of_row(i)).collect();
+        let seen: Vec<f64> =
+            chosen.iter().enumerate().map(|(i, &n)| model.rows.response[n] * of_row(i)).collect();
         let predicted: Vec<f64> = predict(family, q, &rows, 0.95)?.iter().map(|p| p.mean).collect();
         let replicated = responses(family, q, &rows, REPLICATES, seed)?;
         let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
@@ -269,8 +270,13 @@ mod tests {
     fn data_of_another_model_do_not() {
         let (model, q) = fitted(Family::Poisson);
         // Counts twice as spread as Poisson counts are.
-        let wide: Vec<f64> =
-            model.response.iter().enumerate().map(|(n, y)| if n % 2 == 0 { 3.0 * y } else { 0.0 }).collect();
+        let wide: Vec<f64> = model
+            .rows
+            .response
+            .iter()
+            .enumerate()
+            .map(|(n, y)| if n % 2 == 0 { 3.0 * y } else { 0.0 })
+            .collect();
         let model = Glm::poisson(model.design().clone(), &wide, Prior::scale(2.5).unwrap()).unwrap();
         let checks = Checks::new(&model, &q, Seed(1)).unwrap();
         let sd = checks.statistics.iter().find(|s| s.name == "standard deviation").unwrap();

@@ -305,55 +305,57 @@ impl Design {
         }
     }
 
-    /// out ← out + Aᵀ diag(weights) A, exactly symmetric; weights are not negative. Threads each need a matrix of their own.
-    pub(crate) fn add_weighted_gram(&self, weights: &[f64], out: &mut Matrix) {
-        let copy = |rows: Range<usize>, _: &mut [f64], to: &mut [f64]| to.copy_from_slice(&weights[rows]);
-        self.add_gram_and_sums(0, copy, |_| (), out);
-    }
-
-    /// The same in one pass with sums: `weigh(rows, sums, weights)` adds what a block of at most [`BLOCK`] rows gives to `width`
-    /// sums, and fills in the weights of its rows; `take` gets partial sums in order.
-    pub(crate) fn add_gram_and_sums(
+    /// out_k ← out_k + Aᵀ diag(w_k) A, exactly symmetric, for several weights in one pass with sums. `weigh(rows, sums, weights)`
+    /// adds what a block of at most [`BLOCK`] rows gives to `width` sums, and fills in the weights of its rows, none of them
+    /// negative, those of the first matrix first; `take` gets partial sums in order. Threads each need matrices of their own.
+    pub(crate) fn add_grams_and_sums(
         &self,
         width: usize,
         weigh: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
         mut take: impl FnMut(&[f64]),
-        out: &mut Matrix,
+        out: &mut [Matrix],
     ) {
         let d = self.columns;
-        let room = BLOCK + self.scaled_room();
-        let add = |range: Range<usize>, sums: &mut [f64], gram: &mut [f64], room: &mut [f64]| {
-            let (weights, scaled) = room.split_at_mut(BLOCK);
+        let count = out.len();
+        let room = count * BLOCK + self.scaled_room();
+        let add = |range: Range<usize>, sums: &mut [f64], grams: &mut [&mut [f64]], room: &mut [f64]| {
+            let (weights, scaled) = room.split_at_mut(count * BLOCK);
             for first in range.clone().step_by(BLOCK) {
                 let rows = first..(first + BLOCK).min(range.end);
-                let weights = &mut weights[..rows.len()];
+                let weights = &mut weights[..count * rows.len()];
                 weigh(rows.clone(), sums, weights);
-                self.add_gram_of(rows, weights, gram, scaled);
+                for (gram, weights) in grams.iter_mut().zip(weights.chunks_exact(rows.len())) {
+                    self.add_gram_of(rows.clone(), weights, gram, scaled);
+                }
             }
         };
-        let chunks = self.gram_chunks();
+        let chunks = self.gram_chunks(count);
         if chunks.size >= self.rows {
             let mut sums = vec![0.0; width];
-            add(0..self.rows, &mut sums, out.entries_mut(), &mut vec![0.0; room]);
+            let mut grams: Vec<&mut [f64]> = out.iter_mut().map(Matrix::entries_mut).collect();
+            add(0..self.rows, &mut sums, &mut grams, &mut vec![0.0; room]);
             take(&sums);
         } else {
             let part = |range: Range<usize>, part: &mut [f64], room: &mut [f64]| {
-                let (sums, gram) = part.split_at_mut(width);
-                add(range, sums, gram, room);
+                let (sums, grams) = part.split_at_mut(width);
+                add(range, sums, &mut grams.chunks_exact_mut(d * d).collect::<Vec<_>>(), room);
             };
-            chunked::reduce(chunks, (width + d * d, room), &mut Scratch::default(), part, |part| {
-                let (sums, gram) = part.split_at(width);
+            let width_of_part = width + count * d * d;
+            chunked::reduce(chunks, (width_of_part, room), &mut Scratch::default(), part, |part| {
+                let (sums, grams) = part.split_at(width);
                 take(sums);
-                axpy(1.0, gram, out.entries_mut());
+                for (gram, out) in grams.chunks_exact(d * d).zip(out.iter_mut()) {
+                    axpy(1.0, gram, out.entries_mut());
+                }
             });
         }
-        mirror_lower(out);
+        out.iter_mut().for_each(mirror_lower);
     }
 
-    /// The rows of a Gram matrix in at most [`GRAM_PARTS`] chunks, each worth more than adding its matrix up.
-    fn gram_chunks(&self) -> Chunks {
+    /// The rows of some Gram matrices in at most [`GRAM_PARTS`] chunks, each worth more than adding its matrices up.
+    fn gram_chunks(&self, count: usize) -> Chunks {
         let row = self.entries() / self.rows + 1;
-        let work = self.rows.saturating_mul(row).saturating_mul(row);
+        let work = self.rows.saturating_mul(row).saturating_mul(row).saturating_mul(count);
         let least = match &self.storage {
             Storage::Dense(_) => GRAM_ROWS,
             Storage::Sparse(_) => (8 * self.columns * self.columns).div_ceil(row * row).max(GRAM_ROWS),
@@ -398,7 +400,7 @@ impl Design {
         }
     }
 
-    /// The longest chain of additions behind an entry of [`Design::add_weighted_gram`].
+    /// The longest chain of additions behind an entry of [`Design::add_grams_and_sums`].
     pub(crate) fn gram_terms(&self) -> usize {
         match &self.storage {
             Storage::Dense(_) => BLOCK + self.rows.div_ceil(GRAM_BLOCK) + GRAM_PARTS + 8,
@@ -541,16 +543,20 @@ mod tests {
             a.predict(0..2, &points, &mut s);
             let mut g = [0.0; 6];
             a.pull_back(0..2, &s, &mut g);
-            let mut h = Matrix::zeros(3, 3);
-            a.add_weighted_gram(&[2.0, 0.5], &mut h);
+            let mut h = [Matrix::zeros(3, 3), Matrix::zeros(3, 3)];
+            let weigh =
+                |_: Range<usize>, _: &mut [f64], w: &mut [f64]| w.copy_from_slice(&[2.0, 0.5, 4.0, 1.0]);
+            a.add_grams_and_sums(0, weigh, |_| (), &mut h);
             let v = a.all_row_variances(&factor);
             (s, g, h, v, a.weighted_square_norm(&[2.0, 0.5]))
         };
         let (a, b) = (run(&dense), run(&sparse));
         assert_eq!(a.0, [7.0, 3.0, 9.0, 6.0]);
         assert_eq!((a.0, a.1, &a.3), (b.0, b.1, &b.3));
-        for (x, y) in a.2.entries().iter().zip(b.2.entries()) {
-            assert!((x - y).abs() < 1e-14);
+        for (k, scale) in [1.0, 2.0].into_iter().enumerate() {
+            for (x, y) in a.2[k].entries().iter().zip(b.2[0].entries()) {
+                assert!((x - scale * y).abs() < 1e-14);
+            }
         }
         // Cᵀa_1 = 3·(row 2 of C) = (−3, 1.5, 12).
         assert!((a.3[1] - (9.0 + 2.25 + 144.0)).abs() < 1e-12);

@@ -139,6 +139,58 @@ pub enum Error {
         /// The target's words.
         message: String,
     },
+    /// A source of rows failed.
+    #[error("the data could not be read: {message}")]
+    Source {
+        /// The source's words: which file, which part of it, and why.
+        message: String,
+    },
+    /// A block of rows that no model can be made of, or not this one.
+    #[error("block {block} of the data: {error}")]
+    Block {
+        /// The block, from zero, in the order of a pass.
+        block: usize,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
+    /// A block of rows that was checked for another likelihood.
+    #[error(
+        "the rows are those of family {found}, the model's is {expected}; make them with `Rows::new` for that family"
+    )]
+    OtherFamily {
+        /// The family of the rows.
+        found: &'static str,
+        /// The model's.
+        expected: &'static str,
+    },
+    /// The data are not what they were.
+    #[error(
+        "a pass over the data found {found} rows in {found_blocks} blocks, the first one {rows} in {blocks}: leave the data as they are while a run lasts"
+    )]
+    DataChanged {
+        /// Rows found.
+        found: usize,
+        /// Blocks found.
+        found_blocks: usize,
+        /// Rows of the first pass.
+        rows: usize,
+        /// Its blocks.
+        blocks: usize,
+    },
+    /// Another process of a distributed run failed.
+    #[error("rank {rank} of {size} failed; its own message says why")]
+    Rank {
+        /// Which one.
+        rank: usize,
+        /// How many there are.
+        size: usize,
+    },
+    /// The processes of a distributed run cannot be reached.
+    #[error("the processes of this run lost each other: {message}")]
+    Reduce {
+        /// What the transport says.
+        message: String,
+    },
     /// A theorem's hypothesis is missing.
     #[error("{wanted} needs {constant}, which the target does not give; {way_out}")]
     MissingConstant {

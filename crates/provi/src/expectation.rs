@@ -7,18 +7,18 @@
 //! ```
 //! and ∇_C l = proj(E∇²V · C). So f and ∇f cost a few passes over the data and have no noise.
 
+mod pass;
 mod quadrature;
+mod tail;
 
 use crate::curvature::Provenance;
-use crate::design::BLOCK;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::multiply_lower;
 use crate::matrix::{Matrix, pack_lower_into, packed_index};
-use crate::special::chi_square;
-use crate::target::{Family, Glm, Target};
-use provi_kernels::axpy;
-use std::ops::Range;
+use crate::target::{Family, Glm};
+pub(crate) use pass::sums;
+pub(crate) use tail::TAIL_SUMS;
 
 /// A target whose Gaussian expectations are available.
 pub trait Expectations {
@@ -139,128 +139,32 @@ pub(crate) fn mean_slopes(family: Family, means: &[f64], deviations: &[f64]) -> 
 
 impl Expectations for Glm {
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {
-        let d = self.dim();
-        if q.dim() != d {
-            return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: d });
-        }
-        out.product.clear();
-        let rows = self.design.rows();
-        let factor = self.design.factor(q.factor());
-        let unit = (rows + d + 16) as f64 * f64::EPSILON;
-        // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
-        // rows of C, and the expectations by δ_n times their slopes, which θ_max bounds where there is one.
-        let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
-        let row = |i: usize| &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
-        let scales: Vec<f64> = (0..d).map(|i| q.mean()[i].abs() + crate::norm(row(i))).collect();
-        let factor_norm = crate::norm(q.factor());
-        let steepest = self.family.curvature_range().1;
-        let (mut value, mut value_error, mut gradient_error) = (0.0, 0.0, 0.0);
-        out.gradient.fill(0.0);
-        out.hessian = self.prior.quadratic(d).to_matrix(d);
-        // Λ(m−ν) and its quadratic forms are sums of d products that may cancel.
-        let prior_unit = (d as f64 + 16.0) * f64::EPSILON;
-        let precision = out.hessian.frobenius_norm();
-        // One pass: a block of rows is still in cache when its Gram matrix is added.
-        let weigh = |range: Range<usize>, sums: &mut [f64], weights: &mut [f64]| {
-            let mut room = [[0.0; BLOCK]; 5];
-            let [means, deviations, squares, reaches, first] =
-                room.each_mut().map(|buffer| &mut buffer[..range.len()]);
-            self.predictors(range.clone(), q.mean(), means);
-            self.design.row_variances(range.clone(), &factor, deviations);
-            deviations.iter_mut().for_each(|v| *v = v.sqrt());
-            self.design.row_sizes(range.clone(), &scales, squares, reaches);
-            let terms =
-                quadrature::expect_rows(self.family, means, deviations, &self.response[range.clone()]);
-            let (sums, gradient) = sums.split_at_mut(3);
-            for (k, n) in range.clone().enumerate() {
-                let (w, deviation) = (self.weights[n], deviations[k]);
-                let off = predictor_unit * (means[k].abs() + reaches[k]);
-                let sizes = (terms.first[k].abs(), terms.second[k].abs());
-                sums[0] += w * terms.value[k];
-                sums[1] += w
-                    * (terms.value_error[k]
-                        + unit * terms.value[k].abs()
-                        + off * (sizes.0 + deviation * sizes.1));
-                // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
-                let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
-                let slope = steepest.unwrap_or((1.0 + deviation) * sizes.1);
-                sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + off * slope);
-                first[k] = w * terms.first[k];
-                weights[k] = w * terms.second[k];
-            }
-            self.design.pull_back(range, first, gradient);
-        };
-        let gradient = &mut out.gradient;
-        let take = |sums: &[f64]| {
-            value += sums[0];
-            value_error += sums[1];
-            gradient_error += sums[2];
-            axpy(1.0, &sums[3..], gradient);
-        };
-        self.design.add_gram_and_sums(d + 3, weigh, take, &mut out.hessian);
-        let prior = self.prior.energy(q.mean(), &mut out.gradient) + 0.5 * self.prior.trace(d, q.factor());
-        out.value = value + prior + self.constant();
-        let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
-        let forms = precision * (distance * distance + factor_norm * factor_norm);
-        out.value_error = value_error + prior_unit * forms + unit * self.constant().abs();
-        // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
-        let gram = self.design.gram_terms() as f64 * f64::EPSILON * product_size(&out.hessian, q);
-        out.gradient_error =
-            gradient_error + gram + unit * crate::norm(&out.gradient) + prior_unit * precision * distance;
-        out.provenance = quadrature::provenance(self.family);
-        match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
-            true => Ok(()),
-            false => {
-                Err(Error::NotFinite { what: "expectation of the potential", index: 0, value: out.value })
-            }
-        }
+        self.linear.check_dim(q)?;
+        let (mut sums, rows) = (sums(q.dim()), self.rows.len());
+        out.hessian = self.linear.precision();
+        self.rows.add_expectations(self.linear.family, q, rows, &mut sums, &mut out.hessian);
+        self.linear.conclude_moments(q, &sums, (rows, self.rows.gram_terms()), out)
     }
 
     fn has_constant_hessian(&self) -> bool {
-        matches!(self.family, Family::Gaussian { .. })
+        matches!(self.linear.family, Family::Gaussian { .. })
     }
 
     fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
-        match self.family {
-            Family::Poisson => poisson_tail(self, q, radius).map(Some),
-            _ => Ok(None),
+        if self.linear.family != Family::Poisson {
+            return Ok(None);
         }
+        let mut sums = [0.0; TAIL_SUMS];
+        self.rows.add_poisson_tail(q, radius, &mut sums);
+        self.linear.poisson_tail(q, radius, sums).map(Some)
     }
-}
-
-/// J for a Poisson likelihood, exact [local-kl]:
-/// ```text
-/// J = ½[α(m−ν)ᵀΛ(m−ν) + α₂(tr(CᵀΛC) − d)] + Σ_n w_n[e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²) − αy_n s_n]
-///     + α(const of V − (d/2) log 2π − log det C),   s_n = a_nᵀm + o_n
-/// ```
-/// χ' noncentral: under e^{a_nᵀz} the draw u is shifted by Cᵀa_n.
-fn poisson_tail(model: &Glm, q: &Gaussian<Triangular>, radius: f64) -> Result<f64> {
-    let d = q.dim();
-    let square = radius * radius;
-    let (alpha, alpha2) =
-        (chi_square::chi_square_tail(d, square), chi_square::chi_square_tail(d + 2, square));
-    let means = model.predictor_means(q.mean());
-    let variances = model.design.all_row_variances(q.factor());
-    let prior = model.prior.energy(q.mean(), &mut vec![0.0; d]);
-    let mut flat =
-        prior + model.constant() - 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln() - q.log_det()?;
-    let mut rates = 0.0;
-    for (n, &mean) in means.iter().enumerate() {
-        let w = model.weights[n];
-        flat -= w * model.response[n] * mean;
-        let tail = chi_square::ln_noncentral_chi_square_tail_upper(d, variances[n], square);
-        rates += w * (mean + 0.5 * variances[n] + tail).exp();
-    }
-    let spread = 0.5 * alpha2 * (model.prior.trace(d, q.factor()) - d as f64);
-    let slack = 1e-9 * ((alpha * flat).abs() + spread.abs() + rates);
-    Ok(alpha * flat + spread + rates + slack)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::design::Design;
-    use crate::target::Prior;
+    use crate::target::{Prior, Target};
 
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {
         let mut entries = vec![0.0; 60];
@@ -308,7 +212,7 @@ mod tests {
             provi_kernels::normals(8, 0, 0, &mut entries);
             let triplets: Vec<_> = (0..60).map(|e| (e / 3, e % 3, entries[e])).collect();
             let mut sparse = dense.clone();
-            sparse.design = Design::triplets(20, 3, &triplets).unwrap();
+            sparse.rows.design = Design::triplets(20, 3, &triplets).unwrap();
             let (mut a, mut b) = (Moments::new(3), Moments::new(3));
             dense.expect(&q, &mut a).unwrap();
             sparse.expect(&q, &mut b).unwrap();

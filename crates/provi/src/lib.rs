@@ -63,6 +63,7 @@
 //! | [`evidence`] | two models told apart by bounds of their log evidence |
 //! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
 //! | [`predict`] | responses at new rows: mean, interval, draws |
+//! | [`stream`] | models whose rows come in blocks from anywhere, and from several processes |
 //! | [`checks`], [`separation`] | the model held against its data; data that leave it all to the prior |
 //! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
 //! | [`memory`] | what a run will need, said before anything large is allocated |
@@ -117,6 +118,7 @@ pub mod optimize;
 pub mod plan;
 pub mod predict;
 mod report;
+mod rows;
 pub mod scalar;
 pub mod scales;
 pub mod schedule;
@@ -125,6 +127,7 @@ pub mod separation;
 pub mod solve;
 mod special;
 pub mod step;
+pub mod stream;
 pub mod target;
 pub mod theory;
 pub mod watchdog;

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::packed_index;
 use crate::mode::climb;
+use crate::rows::{Row, Rows};
 use crate::solve::Solver;
 use crate::target::{Family, Glm, Target};
 
@@ -63,8 +64,8 @@ impl FreeScales {
     /// The noise of a gaussian model alone; its search begins at the deviation of the responses, a row of weight 2 being
     /// two rows.
     pub fn noise(model: &Glm) -> Self {
-        let rows = || model.response.iter().zip(&model.weights);
-        let total = model.weights.iter().sum::<f64>();
+        let rows = || model.rows.response.iter().zip(&model.rows.weights);
+        let total = model.rows.weights.iter().sum::<f64>();
         let mean = rows().map(|(y, w)| w * y).sum::<f64>() / total;
         let variance = rows().map(|(y, w)| w * (y - mean).powi(2)).sum::<f64>() / total;
         let guess = if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
@@ -199,18 +200,25 @@ fn variance(q: &Gaussian<Triangular>, i: usize) -> f64 {
     provi_kernels::dot(row, row)
 }
 
+impl Rows {
+    /// Adds Σ w_n and Σ w_n E_q(y_n − s_n)².
+    pub(crate) fn add_expected_squares(&self, q: &Gaussian<Triangular>, sums: &mut [f64; 2]) {
+        let square = |row: Row| (row.response - row.mean).powi(2) + row.variance;
+        self.add_over_predictors(q, |row| [row.weight, row.weight * square(row)], sums);
+    }
+}
+
 impl Glm {
     /// Σ w_n, and Σ w_n E_q(y_n − s_n)².
     fn expected_squares(&self, q: &Gaussian<Triangular>) -> (f64, f64) {
-        let means = self.predictor_means(q.mean());
-        let variances = self.design.all_row_variances(q.factor());
-        let row = |n: usize| self.weights[n] * ((self.response[n] - means[n]).powi(2) + variances[n]);
-        (self.weights.iter().sum(), (0..means.len()).map(row).sum())
+        let mut sums = [0.0; 2];
+        self.rows.add_expected_squares(q, &mut sums);
+        (sums[0], sums[1])
     }
 
     /// The same data with another noise deviation.
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
-        match self.family {
+        match self.family() {
             Family::Gaussian { .. } => self.with_family(Family::Gaussian { noise_sd }),
             other => Err(Error::NoNoise { family: other.name() }),
         }

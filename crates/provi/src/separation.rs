@@ -60,18 +60,18 @@ pub fn separation(design: &Design, labels: &[f64]) -> Result<Separation> {
         let model = Glm::logistic(design.clone(), labels, Prior::isotropic(precision)?)?;
         let start = modes.last().cloned().unwrap_or(vec![0.0; columns]);
         let mode = find_mode(&model, &start)?;
-        let predictors = model.predictor_means(&mode.point);
+        let predictors = model.rows.all_predictors(&mode.point);
         let sizes = predictors.iter().map(|s| s.abs());
         let norms = mode.point.iter().map(|x| x.abs()).sum::<f64>();
         // A margin beyond the rounding of a row's sum shows the separation.
         let slack = 4.0 * columns as f64 * f64::EPSILON * norms;
-        if predictors.iter().zip(&model.response).all(|(s, y)| (2.0 * y - 1.0) * s > slack) {
+        if predictors.iter().zip(&model.rows.response).all(|(s, y)| (2.0 * y - 1.0) * s > slack) {
             return Ok(Separation::Complete { columns: largest(&mode.point) });
         }
         let most = sizes.fold(0.0, f64::max);
         modes.push(mode.point);
         if let [first, second] = &modes[..] {
-            let before = model.predictor_means(first).iter().map(|s| s.abs()).fold(0.0, f64::max);
+            let before = model.rows.all_predictors(first).iter().map(|s| s.abs()).fold(0.0, f64::max);
             if most - before > GROWTH {
                 let moved: Vec<f64> = second.iter().zip(first).map(|(b, a)| b - a).collect();
                 return Ok(Separation::Quasi { columns: largest(&moved) });

@@ -7,7 +7,8 @@ mod family;
 mod gaussian;
 mod glm;
 mod hierarchical;
-mod local;
+pub(crate) mod linear;
+pub(crate) mod local;
 mod prior;
 mod rejections;
 

@@ -5,7 +5,7 @@
 use super::posterior::{Line, Truth};
 use crate::space::objective;
 use provi::solve::Solver;
-use provi::target::{Family, Glm, LocalCurvature};
+use provi::target::{Family, Glm};
 use provi::theory::certificate::{Ball, Outside};
 use provi::{Gaussian, Result, Target, Triangular};
 use std::f64::consts::{PI, SQRT_2};
@@ -173,9 +173,7 @@ impl Answer<'_> {
         let scale = self.s * self.s;
         let steps = 40;
         let radii: Vec<f64> = (0..=steps).map(|i| radius * f64::from(i) / f64::from(steps)).collect();
-        let least: Result<Vec<f64>> =
-            radii.iter().map(|&r| Ok(scale * LocalCurvature::bounds(local.as_ref(), r)?.0[(0, 0)])).collect();
-        let least = least?;
+        let least: Vec<f64> = local.lower(&radii)?.iter().map(|h| scale * h[(0, 0)]).collect();
         let low = least[least.len() - 1];
         let Some(outside) = Outside::new(1, &radii, &least, self.residual(0.0).abs()) else {
             return Ok(None);

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::linalg::{eigenvalue_error, eigenvalues, safe_congruence};
 use crate::matrix::Matrix;
 use crate::special::chi_square::chi_square_tail;
+use crate::target::LocalCurvature;
 use crate::theory::certificate::{Ball, Outside};
 
 /// Radii at which the curvature is taken; the last candidates for R among them.
@@ -34,13 +35,10 @@ impl Choice {
     }
 }
 
-/// Bounds of ∇²V on the ellipsoid of radius r, in the user's coordinates.
-type CurvatureAt<'a> = dyn Fn(f64) -> Result<(Matrix, Option<Matrix>)> + 'a;
-
 /// The ball with the smallest predicted bound; `None` where no radius carries a certificate.
 pub(super) fn choose(
     factor: &Matrix,
-    bounds: &CurvatureAt<'_>,
+    local: &dyn LocalCurvature,
     gradient_norm: f64,
     pilot: &Pilot,
     delta: f64,
@@ -51,12 +49,18 @@ pub(super) fn choose(
     let reach = (d as f64).sqrt() + 7.0;
     let radii: Vec<f64> = (0..=GRID).map(|i| reach * i as f64 / GRID as f64).collect();
     let mut least = Vec::with_capacity(GRID + 1);
-    for &radius in &radii {
-        let lower = safe_congruence(&bounds(radius)?.0, factor, 0.0, -1.0);
-        let value = eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower);
-        // H_r does not increase with r; rounding must not pretend otherwise.
-        least.push(value.min(least.last().copied().unwrap_or(f64::INFINITY)));
-        if value <= 0.0 {
+    let at_once = local.at_once().max(1);
+    for radii in radii.chunks(at_once) {
+        for lower in local.lower(radii)? {
+            let lower = safe_congruence(&lower, factor, 0.0, -1.0);
+            let value = eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower);
+            // H_r does not increase with r; rounding must not pretend otherwise.
+            least.push(value.min(least.last().copied().unwrap_or(f64::INFINITY)));
+            if value <= 0.0 {
+                break;
+            }
+        }
+        if least.last().is_some_and(|value| *value <= 0.0) {
             break;
         }
     }
@@ -68,9 +72,16 @@ pub(super) fn choose(
         .collect();
     let stride = feasible.len().div_ceil(CANDIDATES).max(1);
     let mut best: Option<(f64, Choice)> = None;
-    for &(i, outside) in feasible.iter().rev().step_by(stride) {
+    let candidates: Vec<(usize, Outside)> = feasible.into_iter().rev().step_by(stride).collect();
+    let mut bounds = Vec::new();
+    for (place, (i, outside)) in candidates.iter().copied().enumerate() {
         let radius = radii[i];
-        let (lower, upper) = bounds(radius)?;
+        if place.is_multiple_of(at_once) {
+            let next: Vec<f64> = candidates[place..].iter().take(at_once).map(|(i, _)| radii[*i]).collect();
+            bounds = local.bounds(&next)?;
+            bounds.reverse();
+        }
+        let Some((lower, upper)) = bounds.pop() else { continue };
         let lower = safe_congruence(&lower, factor, 0.0, -1.0);
         let Some(upper) = upper.map(|h| safe_congruence(&h, factor, 0.0, 1.0)) else { continue };
         let Ok(metric) = Metric::new(lower, Some(&upper)) else { continue };

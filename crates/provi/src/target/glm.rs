@@ -1,20 +1,15 @@
 //! Models with a linear predictor and a Gaussian prior.
 
-use super::local::GlmCurvature;
+use super::linear::Linear;
+use super::local::{LocalBounds, LocalModel};
 use super::{Family, LocalCurvature, Prior, Scratch, Target};
-use crate::chunked;
-use crate::curvature::{Curvature, Provenance, Quadratic};
-use crate::design::{BLOCK, Design};
-use crate::error::{Error, Result};
+use crate::curvature::Curvature;
+use crate::design::Design;
+use crate::error::Result;
 use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
-use crate::matrix::{Matrix, check_finite};
-use provi_kernels::axpy;
-use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
-use std::ops::Range;
-
-/// Rows whose losses are summed together: whole blocks of any size.
-const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
+use crate::matrix::Matrix;
+use crate::rows::Rows;
 
 /// A linear-predictor model [linear-predictor]:
 /// ```text
@@ -35,45 +30,21 @@ const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Glm {
-    pub(crate) family: Family,
-    pub(crate) design: Design,
-    pub(crate) response: Vec<f64>,
-    /// What each row's φ is multiplied by: the user's weight, times the trials of a binomial row.
-    pub(crate) weights: Vec<f64>,
-    trials: Option<Vec<f64>>,
-    /// All weights are 1.
-    unweighted: bool,
-    pub(crate) offsets: Option<Vec<f64>>,
-    pub(crate) prior: Prior,
-    names: Option<Vec<String>>,
-    constant: f64,
-    known_convexity: f64,
+    pub(crate) linear: Linear,
+    pub(crate) rows: Rows,
 }
 
 impl Glm {
     /// A model of any [`Family`].
     pub fn new(family: Family, design: Design, response: &[f64], prior: Prior) -> Result<Self> {
-        let rows = design.rows();
-        if response.len() != rows {
-            return Err(Error::Shape { what: "response", found: response.len(), expected: rows });
-        }
-        prior.check(design.columns())?;
-        let response = family.checked_response(response)?;
-        let mut model = Self {
-            family,
-            design,
-            response,
-            weights: vec![1.0; rows],
-            trials: None,
-            unweighted: true,
-            offsets: None,
-            prior,
-            names: None,
-            constant: 0.0,
-            known_convexity: 0.0,
-        };
-        model.refresh_constant();
-        Ok(model)
+        Self::of_rows(Rows::new(family, design, response)?, prior)
+    }
+
+    /// A model of rows that were made before.
+    pub fn of_rows(rows: Rows, prior: Prior) -> Result<Self> {
+        let family = rows.family();
+        let linear = Linear::new(family, rows.design().columns(), prior, rows.constant(family))?;
+        Ok(Self { linear, rows })
     }
 
     /// Linear regression with known noise standard deviation: a Gaussian posterior.
@@ -91,26 +62,7 @@ impl Glm {
     /// V(z) = … + Σ_n n_n [log(1+e^{s_n}) − (k_n/n_n) s_n] − Σ_n log C(n_n, k_n)
     /// ```
     pub fn binomial(design: Design, successes: &[f64], trials: &[f64], prior: Prior) -> Result<Self> {
-        if trials.len() != successes.len() {
-            return Err(Error::Shape { what: "trials", found: trials.len(), expected: successes.len() });
-        }
-        let whole = |x: f64| (0.0..=9.0e15).contains(&x) && (x - x.floor()).abs() <= 0.0;
-        let family = Family::Binomial.name();
-        for (row, (&k, &n)) in successes.iter().zip(trials).enumerate() {
-            if !whole(n) || n < 1.0 {
-                let needed = "a whole number of trials, at least 1";
-                return Err(Error::Response { family, row, value: n, needed });
-            }
-            if !whole(k) || k > n {
-                let needed = "a whole number from 0 to the trials of its row";
-                return Err(Error::Response { family, row, value: k, needed });
-            }
-        }
-        let mut model = Self::new(Family::Binomial, design, &vec![0.0; successes.len()], prior)?;
-        model.response = successes.iter().zip(trials).map(|(k, n)| k / n).collect();
-        model.trials = Some(trials.to_vec());
-        let rows = vec![1.0; trials.len()];
-        model.with_weights(&rows)
+        Self::of_rows(Rows::binomial(design, successes, trials)?, prior)
     }
 
     /// Probit regression; labels 0/1 or −1/1.
@@ -130,170 +82,72 @@ impl Glm {
     /// That part is left as [`Glm::poisson`] has it, −w_n log Γ(y_n + 1), so the evidence is that of no density over y; the
     /// posterior, and every bound on the way to it, is the same.
     pub fn poisson_rates(design: Design, means: &[f64], prior: Prior) -> Result<Self> {
-        let family = Family::Poisson.name();
-        if let Some(row) = means.iter().position(|y| !(0.0..=9.0e15).contains(y)) {
-            let needed = "a number of at least 0";
-            return Err(Error::Response { family, row, value: means[row], needed });
-        }
-        let whole: Vec<f64> = means.iter().map(|y| y.floor()).collect();
-        let mut model = Self::poisson(design, &whole, prior)?;
-        model.response = means.to_vec();
-        model.refresh_constant();
-        Ok(model)
+        Self::of_rows(Rows::poisson_rates(design, means)?, prior)
     }
 
     /// Multiplies each observation's log likelihood by a weight of at least 0.
-    pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
-        if weights.len() != self.response.len() {
-            return Err(Error::Shape {
-                what: "weights",
-                found: weights.len(),
-                expected: self.response.len(),
-            });
-        }
-        check_finite("weights", weights)?;
-        if let Some(&value) = weights.iter().find(|&&w| w < 0.0) {
-            return Err(Error::OutOfRange { what: "weight", value, needed: "at least 0" });
-        }
-        self.weights = match &self.trials {
-            Some(trials) => weights.iter().zip(trials).map(|(w, n)| w * n).collect(),
-            None => weights.to_vec(),
-        };
-        self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
-        self.refresh_constant();
-        Ok(self)
+    pub fn with_weights(self, weights: &[f64]) -> Result<Self> {
+        self.with_rows(|rows| rows.with_weights(weights))
     }
 
     /// Adds a known offset to each linear predictor.
-    pub fn with_offsets(mut self, offsets: &[f64]) -> Result<Self> {
-        if offsets.len() != self.response.len() {
-            return Err(Error::Shape {
-                what: "offsets",
-                found: offsets.len(),
-                expected: self.response.len(),
-            });
-        }
-        check_finite("offsets", offsets)?;
-        self.offsets = Some(offsets.to_vec());
-        Ok(self)
+    pub fn with_offsets(self, offsets: &[f64]) -> Result<Self> {
+        self.with_rows(|rows| rows.with_offsets(offsets))
+    }
+
+    /// The same responses under another member of the family.
+    pub(crate) fn with_family(self, family: Family) -> Result<Self> {
+        self.with_rows(|rows| rows.with_family(family))
+    }
+
+    fn with_rows(self, change: impl FnOnce(Rows) -> Result<Rows>) -> Result<Self> {
+        let rows = change(self.rows)?;
+        let family = rows.family();
+        Ok(Self { linear: self.linear.with_likelihood(family, rows.constant(family)), rows })
     }
 
     /// Names the coefficients.
-    pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
-        if names.len() != self.design.columns() {
-            return Err(Error::Shape { what: "names", found: names.len(), expected: self.design.columns() });
-        }
-        self.names = Some(names);
-        Ok(self)
+    pub fn with_names(self, names: Vec<String>) -> Result<Self> {
+        Ok(Self { linear: self.linear.with_names(names)?, rows: self.rows })
     }
 
     /// The likelihood.
     pub fn family(&self) -> Family {
-        self.family
-    }
-
-    /// Trials of each row, for the binomial family.
-    pub(crate) fn trials(&self) -> Option<&[f64]> {
-        self.trials.as_deref()
+        self.linear.family
     }
 
     /// The prior.
     pub fn prior(&self) -> &Prior {
-        &self.prior
+        &self.linear.prior
     }
 
     /// The same data under another prior.
-    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
-        prior.check(self.design.columns())?;
-        self.prior = prior;
-        self.known_convexity = 0.0;
-        self.refresh_constant();
-        Ok(self)
-    }
-
-    /// The same responses under another member of the family.
-    pub(crate) fn with_family(mut self, family: Family) -> Result<Self> {
-        self.response = family.checked_response(&self.response)?;
-        self.family = family;
-        self.refresh_constant();
-        Ok(self)
+    pub fn with_prior(self, prior: Prior) -> Result<Self> {
+        let likelihood = self.rows.constant(self.linear.family);
+        Ok(Self { linear: self.linear.with_prior(prior, likelihood)?, rows: self.rows })
     }
 
     /// The design matrix.
     pub fn design(&self) -> &Design {
-        &self.design
+        self.rows.design()
     }
 
     /// A lower bound of μ known in closed form, where an eigensolver's error would hide it.
-    pub(crate) fn with_known_convexity(mut self, convexity: f64) -> Self {
-        self.known_convexity = convexity;
-        self
+    pub(crate) fn with_known_convexity(self, convexity: f64) -> Self {
+        Self { linear: self.linear.with_known_convexity(convexity), rows: self.rows }
     }
 
     /// Λ + θAᵀWA, and what forming it from n rows may have lost: at most about θnε‖√W A‖_F².
-    fn bound(&self, theta: f64) -> (Quadratic, f64) {
-        let d = self.design.columns();
-        let scaled: Vec<f64> = self.weights.iter().map(|w| theta * w).collect();
-        let mut h = self.prior.quadratic(d).to_matrix(d);
-        self.design.add_weighted_gram(&scaled, &mut h);
-        let size = self.design.weighted_square_norm(&self.weights);
-        (Quadratic::Matrix(h), theta * (self.design.rows() as f64 + 4.0) * f64::EPSILON * size)
+    fn bound(&self, theta: f64) -> (Matrix, f64) {
+        let mut h = self.linear.precision();
+        self.rows.add_gram(theta, &mut h);
+        (h, theta * (self.rows.len() as f64 + 4.0) * f64::EPSILON * self.rows.square_norm())
     }
-
-    /// H_lo; where θ_min = 0 it is the prior's own matrix, which is given and not formed.
-    fn lower_bound(&self) -> (Quadratic, f64) {
-        match self.family.curvature_range().0 {
-            low if low > 0.0 => self.bound(low),
-            _ => (self.prior.quadratic(self.design.columns()), 0.0),
-        }
-    }
-
-    fn refresh_constant(&mut self) {
-        let rows = self.response.iter().zip(&self.weights);
-        let likelihood: f64 = match &self.trials {
-            // −log C(n, k) for each unit of a row's own weight, which is w/n.
-            Some(trials) => {
-                rows.zip(trials).map(|((&y, w), &n)| -w / n * ln_choose(n, (y * n).round())).sum()
-            }
-            None => rows.map(|(&y, w)| w * self.family.constant(y)).sum(),
-        };
-        self.constant = self.prior.constant(self.design.columns()) + likelihood;
-    }
-
-    /// The constant of V.
-    pub(crate) fn constant(&self) -> f64 {
-        self.constant
-    }
-
-    /// Predictors of the rows of `range` at the points, offsets included.
-    pub(crate) fn predictors(&self, range: Range<usize>, points: &[f64], out: &mut [f64]) {
-        let count = points.len() / self.design.columns();
-        self.design.predict(range.clone(), points, out);
-        if let Some(offsets) = &self.offsets {
-            for (offset, out) in offsets[range].iter().zip(out.chunks_exact_mut(count)) {
-                out.iter_mut().for_each(|s| *s += offset);
-            }
-        }
-    }
-
-    /// a_nᵀm + o_n for every row.
-    pub(crate) fn predictor_means(&self, mean: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; self.design.rows()];
-        chunked::fill(&mut out, BLOCK, self.design.entries(), |first, out| {
-            self.predictors(first..first + out.len(), mean, out);
-        });
-        out
-    }
-}
-
-/// log C(n, k).
-fn ln_choose(n: f64, k: f64) -> f64 {
-    libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
 }
 
 impl Target for Glm {
     fn dim(&self) -> usize {
-        self.design.columns()
+        self.linear.dim()
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
@@ -302,7 +156,6 @@ impl Target for Glm {
         Ok(value[0])
     }
 
-    /// Blocks of rows stay in cache between the predictors and the gradient, and chunks of blocks are spread over threads.
     /// Cost: one pass over A.
     fn log_densities(
         &self,
@@ -311,94 +164,30 @@ impl Target for Glm {
         gradients: &mut [f64],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let d = self.dim();
-        let count = values.len();
-        let block = self.design.rows_at_once(count);
         values.fill(0.0);
         gradients.fill(0.0);
-        chunked::reduce(
-            self.design.chunks(count),
-            (count * (d + 1), (block + SPARE) * count),
-            scratch,
-            |range, partial, room| {
-                let (energies, pulls) = partial.split_at_mut(count);
-                let (predictors, room) = room.split_at_mut(block * count);
-                for start in range.clone().step_by(ROWS_A_SLOT) {
-                    let mut slots = Slots::new(count, room);
-                    let end = (start + ROWS_A_SLOT).min(range.end);
-                    for first in (start..end).step_by(block) {
-                        let rows = first..(first + block).min(end);
-                        let predictors = &mut predictors[..rows.len() * count];
-                        self.predictors(rows.clone(), points, predictors);
-                        self.family.energies_and_slopes(
-                            self.unweighted,
-                            &self.response[rows.clone()],
-                            &self.weights[rows.clone()],
-                            predictors,
-                            &mut slots,
-                        );
-                        self.design.pull_back(rows, predictors, pulls);
-                    }
-                    slots.finish(energies);
-                }
-            },
-            |partial| {
-                let (energies, pulls) = partial.split_at(count);
-                axpy(1.0, energies, values);
-                axpy(1.0, pulls, gradients);
-            },
-        );
-        for ((z, value), pull) in points.chunks_exact(d).zip(values).zip(gradients.chunks_exact_mut(d)) {
-            *value = -(*value + self.prior.energy(z, pull) + self.constant);
-            pull.iter_mut().for_each(|x| *x = -*x);
-        }
+        self.rows.add_energies(self.linear.family, points, (values, gradients), scratch);
+        self.linear.conclude_densities(points, values, gradients);
         Ok(())
     }
 
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
-        *out = self.prior.quadratic(self.dim()).to_matrix(self.dim());
-        let weigh = |range: Range<usize>, _: &mut [f64], weights: &mut [f64]| {
-            let mut predictors = [0.0; BLOCK];
-            let predictors = &mut predictors[..range.len()];
-            self.predictors(range.clone(), z, predictors);
-            self.family.second_derivatives(&self.response[range.clone()], predictors, weights);
-            weights.iter_mut().zip(&self.weights[range]).for_each(|(second, w)| *second *= w);
-        };
-        self.design.add_gram_and_sums(0, weigh, |_| (), out);
+        *out = self.linear.precision();
+        self.rows.add_hessian(self.linear.family, z, out);
         out.entries_mut().iter_mut().for_each(|x| *x = -*x);
         Ok(true)
     }
 
     fn curvature(&self) -> Result<Option<Curvature>> {
-        let (low, high) = self.family.curvature_range();
-        let (lower, slack) = self.lower_bound();
-        let upper = match high {
-            Some(high) if high - low <= 0.0 => Some(lower.clone()),
-            Some(high) => {
-                // Where θ_min > 0 both bounds share one slack; here the upper one is moved by its own.
-                let (mut h, lost) = self.bound(high);
-                if slack <= 0.0 {
-                    match &mut h {
-                        Quadratic::Scalar(value) => *value += lost,
-                        Quadratic::Matrix(h) => (0..self.dim()).for_each(|i| h[(i, i)] += lost),
-                    }
-                }
-                Some(h)
-            }
-            None => None,
-        };
-        let curvature = Curvature::with_slack(self.dim(), lower, upper, slack, Provenance::Proved)?;
-        Ok(Some(curvature.with_convexity_at_least(self.known_convexity)))
+        self.linear.curvature(|theta| self.bound(theta)).map(Some)
     }
 
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
-        let (lower, slack) = self.lower_bound();
-        let curvature = Curvature::with_slack(self.dim(), lower, None, slack, Provenance::Proved)?;
-        Ok(Some(curvature.with_convexity_at_least(self.known_convexity)))
+        self.linear.lower_curvature(|theta| self.bound(theta)).map(Some)
     }
 
     fn names(&self) -> Vec<String> {
-        self.names.clone().unwrap_or_else(|| (0..self.dim()).map(|j| format!("x{j}")).collect())
+        self.linear.names()
     }
 
     fn expectations(&self) -> Option<&dyn Expectations> {
@@ -406,17 +195,37 @@ impl Target for Glm {
     }
 
     fn data_size(&self) -> (usize, usize) {
-        let indices = if self.design.is_sparse() { self.design.entries() + self.design.rows() } else { 0 };
-        (self.design.rows(), self.design.entries() + indices)
+        (self.rows.len(), self.rows.stored())
     }
 
     fn local_curvature<'s>(
         &'s self,
         q: &Gaussian<Triangular>,
     ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
-        Ok(Some(Box::new(GlmCurvature::new(self, q))))
+        Ok(Some(Box::new(LocalBounds::new(self, q, GRAMS_AT_ONCE))))
     }
 }
+
+impl LocalModel for Glm {
+    fn gram_terms(&self) -> usize {
+        self.rows.gram_terms()
+    }
+
+    fn local_grams(
+        &self,
+        q: &Gaussian<Triangular>,
+        radii: &[f64],
+        sizes: &mut [f64],
+        grams: &mut [Matrix],
+    ) -> Result<()> {
+        grams.fill(self.linear.precision());
+        self.rows.add_local_grams(self.linear.family, q, radii, sizes, grams);
+        Ok(())
+    }
+}
+
+/// Radii whose bounds are made in one pass: what they share is worth less than one that turns out not to be needed.
+const GRAMS_AT_ONCE: usize = 4;
 
 #[cfg(test)]
 mod tests {

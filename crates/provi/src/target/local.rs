@@ -1,60 +1,95 @@
 //! Curvature where the posterior lives: bounds of ∇²V on an ellipsoid around an answer.
 
-use super::{Family, Glm, Target};
+use super::Family;
 use crate::error::Result;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 
 /// Bounds of ∇²V on {m + Cx, ‖x‖ ≤ r}, for one q and any r.
 pub trait LocalCurvature {
-    /// H_r ⪯ ∇²V on the ellipsoid, and an upper bound where there is one. H_r must not increase with r.
-    fn bounds(&self, radius: f64) -> Result<(Matrix, Option<Matrix>)>;
-}
+    /// For each radius H_r ⪯ ∇²V on the ellipsoid, and an upper bound where there is one. H_r must not increase with r.
+    fn bounds(&self, radii: &[f64]) -> Result<Vec<(Matrix, Option<Matrix>)>>;
 
-/// For a linear-predictor model |a_nᵀ(z − m)| ≤ r‖Cᵀa_n‖, and φ_n'' is bounded over that interval [cert-local].
-pub(super) struct GlmCurvature<'a> {
-    model: &'a Glm,
-    means: Vec<f64>,
-    deviations: Vec<f64>,
-}
-
-impl<'a> GlmCurvature<'a> {
-    pub(super) fn new(model: &'a Glm, q: &Gaussian<Triangular>) -> Self {
-        let means = model.predictor_means(q.mean());
-        let mut deviations = model.design.all_row_variances(q.factor());
-        deviations.iter_mut().for_each(|v| *v = v.sqrt());
-        Self { model, means, deviations }
+    /// The lower bounds alone, which are often cheaper.
+    fn lower(&self, radii: &[f64]) -> Result<Vec<Matrix>> {
+        Ok(self.bounds(radii)?.into_iter().map(|(lower, _)| lower).collect())
     }
 
-    /// Λ + Aᵀ diag(w·θ) A, moved by `sign` times what forming it may have lost.
-    fn matrix(&self, theta: &[f64], sign: f64) -> Matrix {
-        let d = self.model.dim();
-        let mut out = self.model.prior.quadratic(d).to_matrix(d);
-        self.model.design.add_weighted_gram(theta, &mut out);
-        let size = self.model.design.weighted_square_norm(theta) + out.frobenius_norm();
-        let slack = sign * (self.model.design.gram_terms() as f64 + 8.0) * f64::EPSILON * size;
-        (0..d).for_each(|i| out[(i, i)] += slack);
-        out
+    /// How many radii are best asked for together; what they share, they share. No number depends on it.
+    fn at_once(&self) -> usize {
+        1
     }
 }
 
-impl LocalCurvature for GlmCurvature<'_> {
-    fn bounds(&self, radius: f64) -> Result<(Matrix, Option<Matrix>)> {
-        let rows = self.means.len();
-        let (mut low, mut high) = (vec![0.0; rows], vec![0.0; rows]);
-        for n in 0..rows {
-            // A whisker more than the interval: the predictors carry rounding.
-            let reach = radius * self.deviations[n] * (1.0 + 1e-12) + 1e-13 * self.means[n].abs();
-            let range = self.model.family.second_range(
-                self.means[n] - reach,
-                self.means[n] + reach,
-                self.model.response[n],
-            );
-            low[n] = self.model.weights[n] * range[0];
-            high[n] = self.model.weights[n] * range[1];
-        }
-        let finite = high.iter().all(|x| x.is_finite());
-        Ok((self.matrix(&low, -1.0), finite.then(|| self.matrix(&high, 1.0))))
+/// A model that bounds its curvature by Gram matrices of its rows.
+pub(crate) trait LocalModel {
+    /// The longest chain of additions behind an entry of a Gram matrix.
+    fn gram_terms(&self) -> usize;
+
+    /// Λ + Aᵀ diag(w·θ) A into `grams`, and Σ_n w_nθ_n‖a_n‖² added to `sizes`: [`crate::stream::Rows`] says for which θ.
+    fn local_grams(
+        &self,
+        q: &Gaussian<Triangular>,
+        radii: &[f64],
+        sizes: &mut [f64],
+        grams: &mut [Matrix],
+    ) -> Result<()>;
+}
+
+/// The bounds of such a model.
+pub(crate) struct LocalBounds<'a, M> {
+    model: &'a M,
+    q: Gaussian<Triangular>,
+    at_once: usize,
+}
+
+/// Numbers that Gram matrices made together may occupy, unless there is only one: 8 MB.
+const ROOM: usize = 1 << 20;
+
+impl<'a, M: LocalModel> LocalBounds<'a, M> {
+    /// At most `most` radii are asked for together. Memory: that many d × d matrices, or twice as many where upper bounds are
+    /// wanted, as far as they fit into 8 MB.
+    pub(crate) fn new(model: &'a M, q: &Gaussian<Triangular>, most: usize) -> Self {
+        let at_once = (ROOM / (2 * q.dim() * q.dim())).clamp(1, most);
+        Self { model, q: q.clone(), at_once }
+    }
+
+    /// Lower bounds for the radii, then as many upper ones as `count` leaves room for; `None` where there is none.
+    fn matrices(&self, radii: &[f64], count: usize) -> Result<Vec<Option<Matrix>>> {
+        let d = self.q.dim();
+        let mut sizes = vec![0.0; count];
+        let mut grams = vec![Matrix::zeros(d, d); count];
+        self.model.local_grams(&self.q, radii, &mut sizes, &mut grams)?;
+        let terms = (self.model.gram_terms() as f64 + 8.0) * f64::EPSILON;
+        let settled = grams.into_iter().zip(sizes).enumerate().map(|(k, (mut gram, size))| {
+            // Moved outwards by what forming it may have lost.
+            let sign = if k < radii.len() { -1.0 } else { 1.0 };
+            let slack = sign * terms * (size + gram.frobenius_norm());
+            (0..d).for_each(|i| gram[(i, i)] += slack);
+            size.is_finite().then_some(gram)
+        });
+        Ok(settled.collect())
+    }
+
+    /// Nothing is known of a curvature that is not finite, but that it is not negative.
+    fn or_nothing(&self, matrix: Option<Matrix>) -> Matrix {
+        matrix.unwrap_or_else(|| Matrix::zeros(self.q.dim(), self.q.dim()))
+    }
+}
+
+impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
+    fn bounds(&self, radii: &[f64]) -> Result<Vec<(Matrix, Option<Matrix>)>> {
+        let mut low = self.matrices(radii, 2 * radii.len())?;
+        let high = low.split_off(radii.len());
+        Ok(low.into_iter().map(|low| self.or_nothing(low)).zip(high).collect())
+    }
+
+    fn lower(&self, radii: &[f64]) -> Result<Vec<Matrix>> {
+        Ok(self.matrices(radii, radii.len())?.into_iter().map(|low| self.or_nothing(low)).collect())
+    }
+
+    fn at_once(&self) -> usize {
+        self.at_once
     }
 }
 

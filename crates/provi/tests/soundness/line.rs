@@ -236,15 +236,15 @@ impl<'a> Line<'a> {
             if self.reach > radius { both() / held } else { 0.0 }
         });
         let least = |steps: usize| {
-            let at = |i| scale * self.local.bounds(radius * i as f64 / steps as f64).unwrap().0[(0, 0)];
-            (0..=steps).map(at).collect()
+            let radii: Vec<f64> = (0..=steps).map(|i| radius * i as f64 / steps as f64).collect();
+            self.local.lower(&radii).unwrap().iter().map(|h| scale * h[(0, 0)]).collect()
         };
         Cut {
             radius,
             square: inside(&|x| self.residual(x).powi(2)),
             value: inside(&|x| self.log_ratio(x)),
             beyond,
-            high: scale * self.local.bounds(radius).unwrap().1.unwrap()[(0, 0)],
+            high: scale * self.local.bounds(&[radius]).unwrap()[0].1.as_ref().unwrap()[(0, 0)],
             grids: [least(4), least(60)],
         }
     }

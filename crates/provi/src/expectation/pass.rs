@@ -1,0 +1,125 @@
+//! E V, E ∇V and E ∇²V of a linear-predictor model: the rows' share in one pass, then the prior's.
+
+use super::{Moments, product_size, quadrature};
+use crate::design::BLOCK;
+use crate::error::{Error, Result};
+use crate::gaussian::{Gaussian, Triangular};
+use crate::matrix::{Matrix, packed_index};
+use crate::rows::Rows;
+use crate::target::Family;
+use crate::target::linear::Linear;
+use provi_kernels::axpy;
+use std::ops::Range;
+
+/// Sums before the gradient: E V, the error of it, the error of the gradient.
+const SCALARS: usize = 3;
+
+/// Room for the sums of a pass over rows of `dim` columns.
+pub(crate) fn sums(dim: usize) -> Vec<f64> {
+    vec![0.0; SCALARS + dim]
+}
+
+/// What a sum of so many terms may lose, times its absolute value.
+fn unit(rows: usize, dim: usize) -> f64 {
+    (rows + dim + 16) as f64 * f64::EPSILON
+}
+
+impl Rows {
+    /// Adds to the sums of [`sums`], and Aᵀ diag(w·E φ''(s)) A to `hessian`; `rows` counts those of all blocks.
+    ///
+    /// One pass: a block of rows is still in cache when its Gram matrix is added.
+    pub(crate) fn add_expectations(
+        &self,
+        family: Family,
+        q: &Gaussian<Triangular>,
+        rows: usize,
+        sums: &mut [f64],
+        hessian: &mut Matrix,
+    ) {
+        let d = q.dim();
+        let factor = self.design.factor(q.factor());
+        let unit = unit(rows, d);
+        // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
+        // rows of C, and the expectations by δ_n times their slopes, which θ_max bounds where there is one.
+        let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
+        let row = |i: usize| &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
+        let scales: Vec<f64> = (0..d).map(|i| q.mean()[i].abs() + crate::norm(row(i))).collect();
+        let steepest = family.curvature_range().1;
+        let weigh = |range: Range<usize>, sums: &mut [f64], weights: &mut [f64]| {
+            let mut room = [[0.0; BLOCK]; 5];
+            let [means, deviations, squares, reaches, first] =
+                room.each_mut().map(|buffer| &mut buffer[..range.len()]);
+            self.predictors(range.clone(), q.mean(), means);
+            self.design.row_variances(range.clone(), &factor, deviations);
+            deviations.iter_mut().for_each(|v| *v = v.sqrt());
+            self.design.row_sizes(range.clone(), &scales, squares, reaches);
+            let terms = quadrature::expect_rows(family, means, deviations, &self.response[range.clone()]);
+            let (sums, gradient) = sums.split_at_mut(SCALARS);
+            for (k, n) in range.clone().enumerate() {
+                let (w, deviation) = (self.weights[n], deviations[k]);
+                let off = predictor_unit * (means[k].abs() + reaches[k]);
+                let sizes = (terms.first[k].abs(), terms.second[k].abs());
+                sums[0] += w * terms.value[k];
+                sums[1] += w
+                    * (terms.value_error[k]
+                        + unit * terms.value[k].abs()
+                        + off * (sizes.0 + deviation * sizes.1));
+                // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
+                let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
+                let slope = steepest.unwrap_or((1.0 + deviation) * sizes.1);
+                sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + off * slope);
+                first[k] = w * terms.first[k];
+                weights[k] = w * terms.second[k];
+            }
+            self.design.pull_back(range, first, gradient);
+        };
+        let take = |part: &[f64]| axpy(1.0, part, sums);
+        self.design.add_grams_and_sums(d + SCALARS, weigh, take, std::slice::from_mut(hessian));
+    }
+}
+
+impl Linear {
+    /// Refuses a q of another dimension.
+    pub(crate) fn check_dim(&self, q: &Gaussian<Triangular>) -> Result<()> {
+        match q.dim() == self.dim() {
+            true => Ok(()),
+            false => Err(Error::Shape { what: "gaussian", found: q.dim(), expected: self.dim() }),
+        }
+    }
+
+    /// The moments, from the sums over `rows` rows; `out.hessian` holds Λ and the rows' share, whose entries are chains of
+    /// at most `gram_terms` additions.
+    pub(crate) fn conclude_moments(
+        &self,
+        q: &Gaussian<Triangular>,
+        sums: &[f64],
+        (rows, gram_terms): (usize, usize),
+        out: &mut Moments,
+    ) -> Result<()> {
+        let d = self.dim();
+        let (scalars, gradient) = sums.split_at(SCALARS);
+        out.product.clear();
+        out.gradient.copy_from_slice(gradient);
+        let prior = self.prior.energy(q.mean(), &mut out.gradient) + 0.5 * self.prior.trace(d, q.factor());
+        out.value = scalars[0] + prior + self.constant;
+        let unit = unit(rows, d);
+        // Λ(m−ν) and its quadratic forms are sums of d products that may cancel.
+        let prior_unit = (d as f64 + 16.0) * f64::EPSILON;
+        let precision = self.precision().frobenius_norm();
+        let factor_norm = crate::norm(q.factor());
+        let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
+        let forms = precision * (distance * distance + factor_norm * factor_norm);
+        out.value_error = scalars[1] + prior_unit * forms + unit * self.constant.abs();
+        // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
+        let gram = gram_terms as f64 * f64::EPSILON * product_size(&out.hessian, q);
+        out.gradient_error =
+            scalars[2] + gram + unit * crate::norm(&out.gradient) + prior_unit * precision * distance;
+        out.provenance = quadrature::provenance(self.family);
+        match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
+            true => Ok(()),
+            false => {
+                Err(Error::NotFinite { what: "expectation of the potential", index: 0, value: out.value })
+            }
+        }
+    }
+}

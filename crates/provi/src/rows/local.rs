@@ -1,0 +1,52 @@
+//! Bounds of the curvature on an ellipsoid: |a_nᵀ(z − m)| ≤ r‖Cᵀa_n‖, and φ_n'' is bounded over that interval [cert-local].
+
+use super::Rows;
+use crate::design::BLOCK;
+use crate::gaussian::{Gaussian, Triangular};
+use crate::matrix::Matrix;
+use crate::target::Family;
+use provi_kernels::axpy;
+use std::ops::Range;
+
+impl Rows {
+    /// Adds Aᵀ diag(w·θ) A and Σ_n w_nθ_n‖a_n‖² for the least θ_n on each radius, in order, and then, as far as there is
+    /// room in `grams` and `sizes`, for the largest.
+    ///
+    /// Where a largest θ_n is not finite, neither is its size. Cost: one pass, a Gram matrix for each of `grams`.
+    pub(crate) fn add_local_grams(
+        &self,
+        family: Family,
+        q: &Gaussian<Triangular>,
+        radii: &[f64],
+        sizes: &mut [f64],
+        grams: &mut [Matrix],
+    ) {
+        let factor = self.design.factor(q.factor());
+        let nothing = vec![0.0; q.dim()];
+        let count = grams.len();
+        let weigh = |range: Range<usize>, sums: &mut [f64], weights: &mut [f64]| {
+            let mut room = [[0.0; BLOCK]; 4];
+            let [means, deviations, squares, reaches] =
+                room.each_mut().map(|buffer| &mut buffer[..range.len()]);
+            self.predictors(range.clone(), q.mean(), means);
+            self.design.row_variances(range.clone(), &factor, deviations);
+            deviations.iter_mut().for_each(|v| *v = v.sqrt());
+            self.design.row_sizes(range.clone(), &nothing, squares, reaches);
+            let rows = range.len();
+            for (j, &radius) in radii.iter().enumerate() {
+                for (k, n) in range.clone().enumerate() {
+                    // A whisker more than the interval: the predictors carry rounding.
+                    let reach = radius * deviations[k] * (1.0 + 1e-12) + 1e-13 * means[k].abs();
+                    let theta = family.second_range(means[k] - reach, means[k] + reach, self.response[n]);
+                    for (place, theta) in [j, radii.len() + j].into_iter().zip(theta) {
+                        if place < count {
+                            weights[place * rows + k] = self.weights[n] * theta;
+                            sums[place] += self.weights[n] * theta * squares[k];
+                        }
+                    }
+                }
+            }
+        };
+        self.design.add_grams_and_sums(count, weigh, |sums| axpy(1.0, sums, sizes), grams);
+    }
+}

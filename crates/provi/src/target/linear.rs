@@ -1,0 +1,113 @@
+//! A linear-predictor model without its rows: what is done with their sums.
+
+use super::{Family, Prior};
+use crate::curvature::{Curvature, Provenance, Quadratic};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+
+/// Family, prior and constants of a model whose rows are elsewhere: in memory, in blocks, in other processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Linear {
+    pub(crate) family: Family,
+    pub(crate) prior: Prior,
+    dim: usize,
+    names: Option<Vec<String>>,
+    /// The constant of V.
+    pub(crate) constant: f64,
+    known_convexity: f64,
+}
+
+impl Linear {
+    /// `likelihood` is the rows' part of the constant.
+    pub(crate) fn new(family: Family, dim: usize, prior: Prior, likelihood: f64) -> Result<Self> {
+        prior.check(dim)?;
+        let constant = prior.constant(dim) + likelihood;
+        Ok(Self { family, prior, dim, names: None, constant, known_convexity: 0.0 })
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The same under another prior.
+    pub(crate) fn with_prior(self, prior: Prior, likelihood: f64) -> Result<Self> {
+        Ok(Self { names: self.names, ..Self::new(self.family, self.dim, prior, likelihood)? })
+    }
+
+    /// The same with another part of the rows in its constant.
+    pub(crate) fn with_likelihood(mut self, family: Family, likelihood: f64) -> Self {
+        self.family = family;
+        self.constant = self.prior.constant(self.dim) + likelihood;
+        self
+    }
+
+    pub(crate) fn with_names(mut self, names: Vec<String>) -> Result<Self> {
+        if names.len() != self.dim {
+            return Err(Error::Shape { what: "names", found: names.len(), expected: self.dim });
+        }
+        self.names = Some(names);
+        Ok(self)
+    }
+
+    /// A lower bound of μ known in closed form, where an eigensolver's error would hide it.
+    pub(crate) fn with_known_convexity(mut self, convexity: f64) -> Self {
+        self.known_convexity = convexity;
+        self
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.names.clone().unwrap_or_else(|| (0..self.dim).map(|j| format!("x{j}")).collect())
+    }
+
+    /// Λ.
+    pub(crate) fn precision(&self) -> Matrix {
+        self.prior.quadratic(self.dim).to_matrix(self.dim)
+    }
+
+    /// From the rows' energies and their gradients to log densities and theirs.
+    pub(crate) fn conclude_densities(&self, points: &[f64], values: &mut [f64], gradients: &mut [f64]) {
+        let d = self.dim;
+        for ((z, value), pull) in points.chunks_exact(d).zip(values).zip(gradients.chunks_exact_mut(d)) {
+            *value = -(*value + self.prior.energy(z, pull) + self.constant);
+            pull.iter_mut().for_each(|x| *x = -*x);
+        }
+    }
+
+    /// Both bounds of the curvature; `bound(θ)` is Λ + θAᵀWA, and what forming it may have lost.
+    pub(crate) fn curvature(&self, bound: impl Fn(f64) -> (Matrix, f64)) -> Result<Curvature> {
+        let (low, high) = self.family.curvature_range();
+        let (lower, slack) = self.lower_bound(&bound);
+        let upper = match high {
+            Some(high) if high - low <= 0.0 => Some(lower.clone()),
+            Some(high) => {
+                // Where θ_min > 0 both bounds share one slack; here the upper one is moved by its own.
+                let (mut h, lost) = bound(high);
+                if slack <= 0.0 {
+                    (0..self.dim).for_each(|i| h[(i, i)] += lost);
+                }
+                Some(Quadratic::Matrix(h))
+            }
+            None => None,
+        };
+        let curvature = Curvature::with_slack(self.dim, lower, upper, slack, Provenance::Proved)?;
+        Ok(curvature.with_convexity_at_least(self.known_convexity))
+    }
+
+    /// The lower bound alone.
+    pub(crate) fn lower_curvature(&self, bound: impl Fn(f64) -> (Matrix, f64)) -> Result<Curvature> {
+        let (lower, slack) = self.lower_bound(&bound);
+        let curvature = Curvature::with_slack(self.dim, lower, None, slack, Provenance::Proved)?;
+        Ok(curvature.with_convexity_at_least(self.known_convexity))
+    }
+
+    /// H_lo; where θ_min = 0 it is the prior's own matrix, which is given and not formed.
+    fn lower_bound(&self, bound: &impl Fn(f64) -> (Matrix, f64)) -> (Quadratic, f64) {
+        match self.family.curvature_range().0 {
+            low if low > 0.0 => {
+                let (h, slack) = bound(low);
+                (Quadratic::Matrix(h), slack)
+            }
+            _ => (self.prior.quadratic(self.dim), 0.0),
+        }
+    }
+}
