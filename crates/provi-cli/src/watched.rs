@@ -53,7 +53,7 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
     };
     let keeper = how.store.is_some().then_some(Keeper { every: KEEP_EVERY, save: &mut save });
     let mut watch =
-        Watch { observer: Some(&mut observer), time_limit: None, stop: Some(stop), keeper, from: how.from };
+        Watch { observer: Some(&mut observer), stop: Some(stop), keeper, from: how.from, ..Watch::default() };
     let found = prepared.run(way, &mut watch);
     progress.finish(&match &found {
         Ok(fit) if fit.file.stopped_early => format!("stopped early after {} steps", fit.file.steps),

@@ -26,6 +26,7 @@ use crate::solve::{Solver, Stop};
 use crate::target::{Rejections, Target};
 use crate::watchdog::{GRADIENT_CHECK, Watchdog, check_gradient};
 pub use search::{Search, Start, StartFit};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// What the automatic path may be told; the defaults suit most.
@@ -195,6 +196,7 @@ impl Run<'_, '_> {
         let (steps, begin) = (solver.iterations as u64, self.begin);
         let (watch, trace) = (&mut *self.watch, &mut self.trace);
         let (mut keeper, mut kept) = (watch.keeper.take(), begin);
+        let mut lost = None;
         let solution = solver.run_from(target, &start, &mut |look, q| {
             let step = first + look.iteration as u64;
             let gap = look.proved.then_some(look.gap);
@@ -203,7 +205,10 @@ impl Run<'_, '_> {
             if trace.last().is_none_or(|last| last.step < step) {
                 trace.push(snapshot);
             }
-            let told = watch.see(&snapshot, begin);
+            let told = watch.see(&snapshot, begin).unwrap_or_else(|error| {
+                lost = Some(error);
+                ControlFlow::Break(())
+            });
             if let Some(keeper) = &mut keeper
                 && (told.is_break() || kept.elapsed() >= keeper.every)
             {
@@ -214,6 +219,9 @@ impl Run<'_, '_> {
             }
             told
         })?;
+        if let Some(error) = lost {
+            return Err(error);
+        }
         let stopped = solution.stop == Stop::Interrupted;
         let steps = first + solution.iterations as u64;
         let mut fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
@@ -278,7 +286,7 @@ impl Run<'_, '_> {
                 gap: None,
             };
             trace.push(snapshot);
-            stopped = self.watch.see(&snapshot, self.begin).is_break();
+            stopped = self.watch.see(&snapshot, self.begin)?.is_break();
             if ascent.evaluations() <= used {
                 break;
             }

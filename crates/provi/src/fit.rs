@@ -33,6 +33,11 @@ pub struct Watch<'a> {
     pub keeper: Option<Keeper<'a>>,
     /// Take the run up here instead of at its start.
     pub from: Option<Checkpoint>,
+    /// Asked with what this process thinks of stopping, wherever it might: whether to. Processes that share a run must end it
+    /// at the same place, so theirs is a reduction ([`crate::stream::Streamed::agree`]); without one each process thinks for
+    /// itself.
+    #[allow(clippy::type_complexity)]
+    pub agree: Option<&'a dyn Fn(bool) -> Result<bool>>,
 }
 
 impl Watch<'_> {
@@ -46,10 +51,16 @@ impl Watch<'_> {
         self.observer.as_mut().map_or(ControlFlow::Continue(()), |observer| observer(snapshot))
     }
 
+    /// What comes of a wish to stop.
+    fn settle(&self, stop: bool) -> Result<ControlFlow<()>> {
+        let stop = self.agree.map_or(Ok(stop), |agree| agree(stop))?;
+        Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
     /// Passes a snapshot on; breaks if anything says so.
-    pub(crate) fn see(&mut self, snapshot: &Snapshot, begin: Instant) -> ControlFlow<()> {
+    pub(crate) fn see(&mut self, snapshot: &Snapshot, begin: Instant) -> Result<ControlFlow<()>> {
         let shown = self.show(snapshot);
-        if self.wants_stop(begin) { ControlFlow::Break(()) } else { shown }
+        self.settle(shown.is_break() || self.wants_stop(begin))
     }
 }
 
@@ -231,6 +242,9 @@ fn descend<F: StepSpace>(
                 kept.1 = Instant::now();
             }
         }
+        if let Some(error) = recorder.lost.take() {
+            return Err(error);
+        }
         if steps < end {
             break;
         }
@@ -342,13 +356,15 @@ struct Recorder<'w, 'a> {
     sum: f64,
     count: u64,
     trace: Vec<Snapshot>,
+    /// Why the processes of this run could not agree.
+    lost: Option<Error>,
 }
 
 impl<'w, 'a> Recorder<'w, 'a> {
     fn new(steps: u64, watch: &'w mut Watch<'a>, begin: Instant) -> Self {
         let every = steps.div_ceil(TRACE_POINTS).max(1);
         let trace = Vec::with_capacity(TRACE_POINTS as usize + 1);
-        Self { watch, begin, every, steps, sum: 0.0, count: 0, trace }
+        Self { watch, begin, every, steps, sum: 0.0, count: 0, trace, lost: None }
     }
 
     fn see<F: Factor>(&mut self, dim: usize, progress: &Progress<'_>) -> ControlFlow<()> {
@@ -358,7 +374,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         }
         let made = progress.t + 1;
         // Clock and flag are read rarely enough to cost nothing, often enough to be obeyed.
-        if made.is_multiple_of(16) && self.watch.wants_stop(self.begin) {
+        if made.is_multiple_of(16) && self.settle(self.watch.wants_stop(self.begin)).is_break() {
             return ControlFlow::Break(());
         }
         if !made.is_multiple_of(self.every) && made != self.steps {
@@ -369,7 +385,16 @@ impl<'w, 'a> Recorder<'w, 'a> {
         let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo, gap: None };
         (self.sum, self.count) = (0.0, 0);
         self.trace.push(snapshot);
-        self.watch.show(&snapshot)
+        let stop = self.watch.show(&snapshot).is_break();
+        self.settle(stop)
+    }
+
+    /// An error ends the steps here and the run after them.
+    fn settle(&mut self, stop: bool) -> ControlFlow<()> {
+        self.watch.settle(stop).unwrap_or_else(|error| {
+            self.lost = Some(error);
+            ControlFlow::Break(())
+        })
     }
 }
 
