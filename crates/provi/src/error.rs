@@ -53,6 +53,16 @@ pub enum Error {
         /// The offending entry.
         value: f64,
     },
+    /// A NaN or an infinity inside a design.
+    #[error("the design holds {value} at row {row}, column {column} (from zero); every entry must be finite")]
+    DesignEntry {
+        /// Row of the data, from zero.
+        row: usize,
+        /// Column of the design, from zero.
+        column: usize,
+        /// The offending entry.
+        value: f64,
+    },
     /// A response the family cannot have produced.
     #[error("response {value} at row {row} is not {needed} (family {family})")]
     Response {
@@ -297,4 +307,18 @@ pub enum Error {
         /// Its size.
         gamma: f64,
     },
+}
+
+impl Error {
+    /// Whether it says nothing about a model or a point of it: its data, or the processes that share them, are out of reach.
+    pub(crate) fn is_of_the_data(&self) -> bool {
+        matches!(
+            self,
+            Self::Source { .. }
+                | Self::Block { .. }
+                | Self::DataChanged { .. }
+                | Self::Rank { .. }
+                | Self::Reduce { .. }
+        )
+    }
 }
