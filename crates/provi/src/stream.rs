@@ -8,10 +8,14 @@
 //! block by block, as often as it is asked; a [`Reduce`] adds up what several processes found, each in its own shards.
 
 mod memory;
+mod pass;
 mod reduce;
 mod source;
+mod streamed;
+mod survey;
 
 pub use crate::rows::Rows;
 pub use memory::Memory;
 pub use reduce::{Alone, Reduce};
 pub use source::Source;
+pub use streamed::Streamed;

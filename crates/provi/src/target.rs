@@ -37,7 +37,8 @@ use crate::matrix::Matrix;
 ///
 /// Threads: the loops evaluate draws in parallel when the target is `Sync`
 /// ([`crate::Plan::run`]) and one after the other when it is not ([`crate::Plan::run_serial`]). Results
-/// are the same bits either way.
+/// are the same bits either way. A target whose evaluations are passes that use all threads themselves, or that speak to other
+/// processes, is not `Sync` ([`crate::stream::Streamed`]): one call follows the other.
 pub trait Target {
     /// d, the number of coordinates.
     fn dim(&self) -> usize;
@@ -101,7 +102,7 @@ pub trait Target {
         None
     }
 
-    /// Observations, and the numbers held to describe them: what [`crate::memory`] counts as data.
+    /// Observations held in memory, and the numbers that describe them: what [`crate::memory`] counts as data.
     fn data_size(&self) -> (usize, usize) {
         (0, 0)
     }

@@ -13,8 +13,9 @@ use provi_kernels::{axpy, dot};
 /// What is done with u, s̃(u) and D(u).
 type See<'s> = dyn FnMut(&[f64], &mut [f64], f64) + 's;
 
-/// Draws evaluated at once.
+/// Draws evaluated at once; a target that wants more has more, up to a limit.
 const BATCH: usize = 256;
+const LARGEST_BATCH: usize = 512;
 /// Of those, transported and pulled back together.
 const TOGETHER: usize = 16;
 
@@ -75,7 +76,7 @@ impl<'a> Residuals<'a> {
     /// Calls `see(u, s̃(u), D(u))` for each draw, in order; `s̃` may be overwritten.
     fn visit(&self, fill: &mut dyn FnMut(u64, &mut [f64]), count: u64, see: &mut See<'_>) -> Result<()> {
         let d = self.q.dim();
-        let room = BATCH.min(count as usize);
+        let room = self.target.target().batch().clamp(BATCH, LARGEST_BATCH).min(count as usize);
         let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);
         let (mut values, mut pulls) = (vec![0.0; room], vec![0.0; room * d]);
         let mut scratch: Vec<Scratch> = self.target.scratch(room);
