@@ -103,6 +103,7 @@ impl Model {
         let given = data.make(|design, y| Glm::linear(design, y, sd, prior))?;
         match (&*given.kind, noise_sd) {
             (Kind::Glm(model), None) => {
+                let model: &Glm = model;
                 let found = py.detach(|| FreeScales::noise(model).maximise(model)).map_err(raise)?;
                 let scales =
                     found.noise_sd.map(|sd| Scale::noise(sd, Origin::Maximised)).into_iter().collect();
