@@ -149,7 +149,7 @@ impl Forecast {
         if size.audit {
             add(Phase::Audit, "curvature in the coordinates of q", 5 * square);
             add(Phase::Audit, "metrics and their constants", 8 * square);
-            add(Phase::Audit, "draws", 8 * d * (4 * 256 + 400) + 72 * rows);
+            add(Phase::Audit, "draws", 8 * d * (4 * 512 + 400) + 72 * rows);
         }
         items.retain(|item| item.bytes > 0);
         Self { items, choice, size: *size }

@@ -8,6 +8,7 @@
 //! block by block, as often as it is asked; a [`Reduce`] adds up what several processes found, each in its own shards.
 
 mod memory;
+mod moments;
 mod pass;
 mod reduce;
 mod source;

@@ -55,20 +55,24 @@ impl<S: Source, R: Reduce> Shards<S, R> {
     /// This process's own blocks.
     fn walk(&self, family: Family, expected: Option<Length>, add: &mut dyn FnMut(&Rows)) -> Result<Length> {
         let columns = self.source.columns();
-        let mut seen = Length::default();
+        let (mut seen, mut refused) = (Length::default(), None);
         let outcome = self.source.each(&mut |rows| {
             let (found, of_family) = (rows.design().columns(), rows.family().name());
-            if found != columns {
-                return Err(Error::Shape { what: "a row", found, expected: columns });
-            }
-            if of_family != family.name() {
-                return Err(Error::OtherFamily { found: of_family, expected: family.name() });
-            }
-            add(rows);
-            seen.rows += rows.len();
-            seen.blocks += 1;
-            Ok(())
+            let error = if found != columns {
+                Error::Shape { what: "a row", found, expected: columns }
+            } else if of_family != family.name() {
+                Error::OtherFamily { found: of_family, expected: family.name() }
+            } else {
+                add(rows);
+                seen.rows += rows.len();
+                seen.blocks += 1;
+                return Ok(());
+            };
+            refused.get_or_insert_with(|| in_block(error.clone(), seen.blocks));
+            Err(error)
         });
+        // A source that goes on after a refusal must not have its way.
+        refused.map_or(Ok(()), Err)?;
         outcome.map_err(|error| in_block(error, seen.blocks))?;
         match expected {
             Some(first) if first != seen => Err(Error::DataChanged {

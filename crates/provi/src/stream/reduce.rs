@@ -53,3 +53,18 @@ impl<R: Reduce + ?Sized> Reduce for &R {
         (**self).size()
     }
 }
+
+impl<R: Reduce + ?Sized> Reduce for Box<R> {
+    fn sum(&self, values: &mut [f64]) -> Result<()> {
+        (**self).sum(values)
+    }
+    fn largest(&self, values: &mut [f64]) -> Result<()> {
+        (**self).largest(values)
+    }
+    fn rank(&self) -> usize {
+        (**self).rank()
+    }
+    fn size(&self) -> usize {
+        (**self).size()
+    }
+}

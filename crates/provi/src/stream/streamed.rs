@@ -5,12 +5,12 @@ use super::survey::Survey;
 use super::{Alone, Reduce, Source};
 use crate::curvature::Curvature;
 use crate::error::{Error, Result};
-use crate::expectation::{Expectations, Moments, TAIL_SUMS, sums};
+use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::rows::{ResponseSpread, Rows};
 use crate::target::linear::Linear;
-use crate::target::local::{LocalBounds, LocalModel};
+use crate::target::local::LocalBounds;
 use crate::target::{Family, LocalCurvature, Prior, Scratch, Target};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -53,10 +53,17 @@ const RADII: usize = 64;
 /// assert!(answer.audited.certificate.proves_gap(1e-9));
 /// # Ok::<(), provi::Error>(())
 /// ```
+///
+/// Draws in parallel are refused by the compiler:
+/// ```compile_fail,E0277
+/// fn run(model: &provi::stream::Streamed<provi::stream::Memory>) {
+///     let _ = provi::Auto::default().run(model, provi::Seed(0));
+/// }
+/// ```
 pub struct Streamed<S, R = Alone> {
-    linear: Linear,
+    pub(super) linear: Linear,
     shards: Arc<Shards<S, R>>,
-    survey: Arc<Survey>,
+    pub(super) survey: Arc<Survey>,
     /// The constant of Σ_n w_n φ_n.
     likelihood: f64,
     /// One thread at a time.
@@ -131,7 +138,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     }
 
     /// One pass: `add` adds a block's share to numbers, [`OWN`] of them before its own, and to matrices.
-    fn pass(&self, sums: Sums<'_>, add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
+    pub(super) fn pass(&self, sums: Sums<'_>, add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
         self.shards.pass(self.linear.family, Some(self.survey.own), sums, add).map(|_| ())
     }
 
@@ -261,57 +268,5 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         q: &Gaussian<Triangular>,
     ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
         Ok(Some(Box::new(LocalBounds::new(self, q, RADII))))
-    }
-}
-
-impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
-    fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {
-        self.linear.check_dim(q)?;
-        let (d, rows) = (q.dim(), self.survey.rows);
-        let mut numbers = [vec![0.0; OWN], sums(d)].concat();
-        out.hessian = Matrix::zeros(d, d);
-        let total = Sums { numbers: &mut numbers, matrices: std::slice::from_mut(&mut out.hessian) };
-        self.pass(total, |block, total| {
-            let Sums { numbers, matrices } = total;
-            block.add_expectations(self.linear.family, q, rows, &mut numbers[OWN..], &mut matrices[0]);
-        })?;
-        out.hessian.add_scaled(1.0, &self.linear.precision());
-        self.linear.conclude_moments(q, &numbers[OWN..], (rows, self.survey.gram_terms), out)
-    }
-
-    fn has_constant_hessian(&self) -> bool {
-        matches!(self.linear.family, Family::Gaussian { .. })
-    }
-
-    fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
-        if self.linear.family != Family::Poisson {
-            return Ok(None);
-        }
-        let sums: [f64; TAIL_SUMS] = self.over_blocks(|rows, sums| rows.add_poisson_tail(q, radius, sums))?;
-        self.linear.poisson_tail(q, radius, sums).map(Some)
-    }
-}
-
-impl<S: Source, R: Reduce> LocalModel for Streamed<S, R> {
-    fn gram_terms(&self) -> usize {
-        self.survey.gram_terms
-    }
-
-    fn local_grams(
-        &self,
-        q: &Gaussian<Triangular>,
-        radii: &[f64],
-        sizes: &mut [f64],
-        grams: &mut [Matrix],
-    ) -> Result<()> {
-        let mut numbers = vec![0.0; OWN + sizes.len()];
-        self.pass(Sums { numbers: &mut numbers, matrices: grams }, |rows, sums| {
-            let Sums { numbers, matrices } = sums;
-            rows.add_local_grams(self.linear.family, q, radii, &mut numbers[OWN..], matrices);
-        })?;
-        sizes.copy_from_slice(&numbers[OWN..]);
-        let precision = self.linear.precision();
-        grams.iter_mut().for_each(|gram| gram.add_scaled(1.0, &precision));
-        Ok(())
     }
 }

@@ -121,6 +121,30 @@ fn blocks_of_another_family_and_no_rows_at_all_are_refused() {
     assert!(Streamed::new(noiseless, nothing(), prior()).unwrap_err().to_string().contains("noise sd"));
 }
 
+/// Goes on, whatever it is told.
+struct Deaf(Vec<Rows>);
+
+impl Source for Deaf {
+    fn columns(&self) -> usize {
+        COLUMNS
+    }
+    fn each(&self, visit: &mut dyn FnMut(&Rows) -> Result<()>) -> Result<()> {
+        self.0.iter().for_each(|block| _ = visit(block));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_source_that_ignores_a_refusal_is_refused_itself() {
+    let mut blocks = data().blocks(&[100, 200]);
+    blocks[1] = Data::new(Family::Probit, 100).block(0, 100, false).unwrap();
+    let error = model(Deaf(blocks)).unwrap_err();
+    assert!(
+        error.to_string().starts_with("block 1 of the data: the rows are those of family probit"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_rank_that_fails_ends_all_and_is_named() {
     let data = data();
