@@ -167,6 +167,18 @@ pub enum Error {
         /// Line of the opening quote.
         line: usize,
     },
+    /// A record that does not end.
+    #[error(
+        "the record that starts on line {line} of `{table}` is longer than {} MiB; a quote is not closed there, or the lines are no rows", .longest >> 20
+    )]
+    LongRecord {
+        /// The table's name.
+        table: String,
+        /// Line on which it starts.
+        line: usize,
+        /// Bytes a record may have.
+        longest: usize,
+    },
     /// White space between a comma and a quote.
     #[error(
         "line {line} of `{table}` has white space before a quote, in field {field}; a quote counts only right after the comma: delete the space"

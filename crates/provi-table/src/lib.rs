@@ -39,9 +39,11 @@ mod describe;
 mod error;
 mod formula;
 mod frame;
+mod intern;
 mod nearest;
 mod parquet;
 mod read;
+mod records;
 mod sniff;
 mod table;
 
