@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     error::{Error, Purpose, Result},
+    formula::Expression,
     table::Table,
 };
 
@@ -141,6 +142,9 @@ fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
     Ok(values)
 }
 
+/// Rows whose columns are filled in together, so that they stay in the cache.
+const TILE: usize = 256;
+
 impl Block {
     /// The columns, row by row.
     pub(crate) fn values(&self, view: View<'_>) -> Result<Vec<f64>> {
@@ -148,19 +152,27 @@ impl Block {
         if rows.saturating_mul(columns) > MOST_ENTRIES {
             return Err(Error::DesignTooLarge { rows, columns, column: self.widest() });
         }
-        let terms: Vec<Vec<Prepared>> =
+        let terms: Vec<Vec<Prepared<'_>>> =
             self.terms.iter().map(|term| term.prepare(view)).collect::<Result<_>>()?;
-        let mut values = Vec::with_capacity(rows * columns);
-        for row in 0..rows {
-            let start = values.len();
-            values.extend(self.intercept.then_some(1.0));
-            for term in &terms {
-                append(term, row, &mut values);
+        let mut values = vec![1.0; rows * columns];
+        if columns == 0 {
+            return Ok(values);
+        }
+        for (tile, first) in values.chunks_mut(TILE * columns).zip((0..).step_by(TILE)) {
+            let mut place = usize::from(self.intercept);
+            for (term, coded) in terms.iter().zip(&self.terms) {
+                let width = coded.width();
+                if width > 0 {
+                    fill(term, first, tile, columns, place);
+                }
+                place += width;
             }
-            for (value, column) in values[start..].iter_mut().zip(&self.columns) {
-                *value = (*value - column.mean) / column.sd;
+            debug_assert_eq!(place, columns);
+            for (place, column) in self.columns.iter().enumerate().filter(|(_, column)| column.is_scaled()) {
+                for value in tile.iter_mut().skip(place).step_by(columns) {
+                    *value = (*value - column.mean) / column.sd;
+                }
             }
-            debug_assert_eq!(values.len(), start + columns);
         }
         if let Some(place) = values.iter().position(|value| !value.is_finite()) {
             let column = &self.columns[place % columns];
@@ -182,51 +194,81 @@ impl Block {
 }
 
 /// A factor's columns, ready to be read by row.
-enum Prepared {
+enum Prepared<'a> {
+    /// A column as it is, with the rows in use.
+    Column { values: &'a [f64], rows: &'a [usize] },
     /// Numbers, row by row.
     Values { values: Vec<f64>, width: usize },
     /// One of the columns is 1 and the others 0, or all are.
     Indicator { column: Vec<Option<usize>>, width: usize },
 }
 
-impl Prepared {
+impl Prepared<'_> {
     fn width(&self) -> usize {
         match self {
+            Self::Column { .. } => 1,
             Self::Values { width, .. } | Self::Indicator { width, .. } => *width,
         }
     }
 
     fn value(&self, row: usize, column: usize) -> f64 {
         match self {
+            Self::Column { values, rows } => values[rows[row]],
             Self::Values { values, width } => values[row * width + column],
             Self::Indicator { column: one, .. } => f64::from(u8::from(one[row] == Some(column))),
         }
     }
 }
 
-/// The products of a term in one row, the first factor's columns running fastest.
-fn append(factors: &[Prepared], row: usize, values: &mut Vec<f64>) {
-    let start = values.len();
-    values.push(1.0);
-    for factor in factors {
-        let before = values.split_off(start);
-        for column in 0..factor.width() {
-            let own = factor.value(row, column);
-            values.extend(before.iter().map(|value| value * own));
+/// Fill in a term's columns, from `place` on, in the rows of a tile, the first of which is `first`.
+fn fill(factors: &[Prepared<'_>], first: usize, tile: &mut [f64], columns: usize, place: usize) {
+    let rows = tile.chunks_mut(columns).zip(first..);
+    match factors {
+        [Prepared::Column { values, rows: used }] => {
+            rows.for_each(|(row, i)| row[place] = values[used[i]]);
         }
+        [Prepared::Values { values, width: 1 }] => rows.for_each(|(row, i)| row[place] = values[i]),
+        [Prepared::Indicator { column, width }] => {
+            for (row, i) in rows {
+                row[place..place + width].fill(0.0);
+                if let Some(one) = column[i] {
+                    row[place + one] = 1.0;
+                }
+            }
+        }
+        _ => rows.for_each(|(row, i)| multiply(factors, i, &mut row[place..])),
+    }
+}
+
+/// The products of a term in one row, the first factor's columns running fastest.
+fn multiply(factors: &[Prepared<'_>], row: usize, values: &mut [f64]) {
+    let mut filled = 1;
+    values[0] = 1.0;
+    for factor in factors {
+        // From the last column down, since the first ones are still needed.
+        for column in (0..factor.width()).rev() {
+            let own = factor.value(row, column);
+            for i in 0..filled {
+                values[column * filled + i] = values[i] * own;
+            }
+        }
+        filled *= factor.width();
     }
 }
 
 impl CodedTerm {
-    fn prepare(&self, view: View<'_>) -> Result<Vec<Prepared>> {
+    fn prepare<'a>(&self, view: View<'a>) -> Result<Vec<Prepared<'a>>> {
         self.factors.iter().map(|factor| factor.prepare(view)).collect()
     }
 }
 
 impl CodedFactor {
-    fn prepare(&self, view: View<'_>) -> Result<Prepared> {
+    fn prepare<'a>(&self, view: View<'a>) -> Result<Prepared<'a>> {
         let one = |values| Prepared::Values { values, width: 1 };
         Ok(match self {
+            Self::Number { x: Expression::Column(name) } => {
+                Prepared::Column { values: view.table.numbers(view.table.place(name)?)?, rows: view.rows }
+            }
             Self::Number { x } => one(view.evaluate(x)?),
             Self::Scaled { x, mean, sd, .. } => {
                 one(view.evaluate(x)?.into_iter().map(|value| (value - mean) / sd).collect())
@@ -256,46 +298,61 @@ impl CodedFactor {
 
 /// Each row's level by its place among `levels`.
 fn codes(view: View<'_>, column: &str, levels: &[String]) -> Result<Vec<usize>> {
-    let places: HashMap<&str, usize> =
-        levels.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
-    let cells = view.cells(column)?;
-    let place = |(i, cell): (usize, &String)| {
-        places.get(cell.as_str()).copied().ok_or_else(|| Error::UnknownLevel {
-            table: view.table.name().to_owned(),
-            column: column.to_owned(),
-            line: view.line(i),
-            level: cell.clone(),
-            levels: levels.to_vec(),
-            group: false,
-        })
+    let places = view.places(column, levels)?;
+    let unknown = |i: usize| Error::UnknownLevel {
+        table: view.table.name().to_owned(),
+        column: column.to_owned(),
+        line: view.line(i),
+        level: view.table.level(column, view.rows[i]).unwrap_or_default(),
+        levels: levels.to_vec(),
+        group: false,
     };
-    cells.iter().enumerate().map(|(i, cell)| place((i, cell))).collect()
+    places.into_iter().enumerate().map(|(i, place)| place.ok_or_else(|| unknown(i))).collect()
 }
 
 impl GroupRecipe {
     fn rows(&self, view: View<'_>, first: usize, new: NewLevels) -> Result<GroupRows> {
         let values = self.block.values(view)?;
-        let places: HashMap<&[String], usize> =
-            self.levels.iter().zip(0..).map(|(level, place)| (level.as_slice(), place)).collect();
-        let columns: Vec<Vec<String>> =
-            self.factors.iter().map(|name| view.cells(name)).collect::<Result<_>>()?;
-        let mut levels = Vec::with_capacity(view.rows.len());
-        for i in 0..view.rows.len() {
-            let level: Vec<String> = columns.iter().map(|cells| cells[i].clone()).collect();
-            let place = places.get(level.as_slice()).copied();
-            if place.is_none() && new == NewLevels::Refuse {
-                return Err(Error::UnknownLevel {
-                    table: view.table.name().to_owned(),
-                    column: self.factors.join(":"),
-                    line: view.line(i),
-                    level: level.join(":"),
-                    levels: self.levels.iter().map(|level| level.join(":")).collect(),
-                    group: true,
-                });
-            }
-            levels.push(place);
+        let levels = self.places(view)?;
+        if let Some(i) = levels.iter().position(Option::is_none)
+            && new == NewLevels::Refuse
+        {
+            return Err(Error::UnknownLevel {
+                table: view.table.name().to_owned(),
+                column: self.factors.join(":"),
+                line: view.line(i),
+                level: self.level_of(view, i)?.join(":"),
+                levels: self.levels.iter().map(|level| level.join(":")).collect(),
+                group: true,
+            });
         }
         Ok(GroupRows { first, columns: self.block.columns.len(), levels, values })
+    }
+
+    /// Each row's level by its place; `None` for a level that is not among them.
+    fn places(&self, view: View<'_>) -> Result<Vec<Option<usize>>> {
+        if let [factor] = self.factors.as_slice() {
+            let levels: Vec<String> = self.levels.iter().map(|level| level[0].clone()).collect();
+            return view.places(factor, &levels);
+        }
+        let mut combinations: Vec<Vec<usize>> = vec![Vec::new(); self.levels.len()];
+        let mut rows: Vec<Option<Vec<usize>>> = vec![Some(Vec::new()); view.rows.len()];
+        for (k, factor) in self.factors.iter().enumerate() {
+            let mut own: Vec<String> = self.levels.iter().map(|level| level[k].clone()).collect();
+            own.sort_unstable();
+            own.dedup();
+            for (combination, level) in combinations.iter_mut().zip(&self.levels) {
+                combination.extend(own.binary_search(&level[k]).ok());
+            }
+            for (row, place) in rows.iter_mut().zip(view.places(factor, &own)?) {
+                match (row.as_mut(), place) {
+                    (Some(row), Some(place)) => row.push(place),
+                    _ => *row = None,
+                }
+            }
+        }
+        let known: HashMap<Vec<usize>, usize> = combinations.into_iter().zip(0..).collect();
+        Ok(rows.into_iter().map(|row| row.and_then(|row| known.get(&row).copied())).collect())
     }
 
     fn level_of(&self, view: View<'_>, row: usize) -> Result<Vec<String>> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::options::{Dropped, Missing};
 use crate::{
-    column::{Cell, Data, number_level},
+    column::{Cell, Column, Data, number_level},
     error::{Error, Result},
     formula::Expression,
     table::Table,
@@ -36,8 +36,7 @@ pub(crate) fn complete_rows(
             (None, _) => {}
         }
     }
-    let whole = |row: &usize| !gaps.iter().any(|column| column.is_missing(*row));
-    let rows: Vec<usize> = (0..table.rows()).filter(whole).collect();
+    let rows = rows_without_gaps(table.rows(), &gaps);
     let mut counts = Vec::new();
     for column in columns {
         let missing = table.column(table.place(column)?).missing;
@@ -54,6 +53,12 @@ pub(crate) fn complete_rows(
     }
     let dropped = Dropped { rows: table.rows() - rows.len(), columns: counts };
     Ok((rows, dropped))
+}
+
+/// The rows in which every one of `columns` has a value.
+pub(crate) fn rows_without_gaps(rows: usize, columns: &[&Column]) -> Vec<usize> {
+    let whole = |row: &usize| !columns.iter().any(|column| column.is_missing(*row));
+    (0..rows).filter(whole).collect()
 }
 
 impl View<'_> {
@@ -139,6 +144,29 @@ impl View<'_> {
         }
     }
 
+    /// Each row's place among `levels`; `None` where it has another level.
+    pub(crate) fn places(&self, column: &str, levels: &[String]) -> Result<Vec<Option<usize>>> {
+        let known: HashMap<&str, usize> =
+            levels.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
+        let place = self.table.place(column)?;
+        let found = self.table.column(place);
+        let Data::Text { codes, levels: own, .. } = &found.data else {
+            return Ok(self.cells(column)?.iter().map(|cell| known.get(cell.as_str()).copied()).collect());
+        };
+        // A level is looked up once, not once a row.
+        let own: Vec<Option<usize>> = own.iter().map(|level| known.get(level.as_str()).copied()).collect();
+        let of_row = |&row: &usize| match codes[row] {
+            Some(code) => Ok(own[code as usize]),
+            None => Err(self.gap(place, row)),
+        };
+        self.rows.iter().map(of_row).collect()
+    }
+
+    fn gap(&self, place: usize, row: usize) -> Error {
+        let first = Cell { row, text: String::new() };
+        self.table.missing_error(place, &first, self.table.column(place).missing)
+    }
+
     /// The cells of a column as names of categories.
     pub(crate) fn cells(&self, column: &str) -> Result<Vec<String>> {
         let place = self.table.place(column)?;
@@ -147,12 +175,7 @@ impl View<'_> {
         if found.numbers().is_some() {
             self.table.numbers(place)?;
         }
-        let cell = |&row: &usize| {
-            found.level(row).ok_or_else(|| {
-                let first = Cell { row, text: String::new() };
-                self.table.missing_error(place, &first, found.missing)
-            })
-        };
+        let cell = |&row: &usize| found.level(row).ok_or_else(|| self.gap(place, row));
         self.rows.iter().map(cell).collect()
     }
 }
