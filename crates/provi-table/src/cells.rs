@@ -3,7 +3,7 @@
 mod tally;
 mod typed;
 
-pub(crate) use tally::{Spot, Tally};
+pub(crate) use tally::{CellKind, Spot, Tally};
 pub(crate) use typed::TypedCells;
 
 use crate::column::{Cell, Column, ColumnKind};

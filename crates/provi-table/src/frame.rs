@@ -17,6 +17,7 @@ mod view;
 use serde::Serialize;
 
 pub use apply::{NewLevel, NewLevels, NewRows};
+pub(crate) use apply::{offsets, offsets_of};
 pub use basis::{Polynomial, Spline};
 pub(crate) use basis::{mean, standard_deviation};
 pub use collinearity::{Collinearity, Dependence};
@@ -31,11 +32,13 @@ use crate::{
     formula::Formula,
     table::Table,
 };
-use expand::{Header, columns_in_use, written_out};
-use facts::Spread;
-use learn::Learner;
-use response::Reading;
-use view::{View, complete_rows};
+pub(crate) use expand::{Header, columns_in_use, written_out};
+pub(crate) use facts::{Counted, Facts, Inexact, Spread};
+pub(crate) use head::Head;
+pub(crate) use learn::Learner;
+pub(crate) use response::Reading;
+pub(crate) use view::View;
+use view::complete_rows;
 
 /// A group term of a frame.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -189,7 +192,7 @@ impl Block {
         let (values, width) = (self.values(view)?, self.columns.len());
         let spread = |place: usize| {
             let own: Vec<f64> = values.iter().skip(place).step_by(width).copied().collect();
-            let mean = mean(&own);
+            let mean = mean(own.iter().copied());
             Spread { mean, sd: standard_deviation(&own, mean), distinct: 1 }
         };
         Ok((0..width).map(spread).collect())

@@ -44,13 +44,15 @@ mod nearest;
 mod parquet;
 mod read;
 mod records;
+mod scan;
+mod shards;
 mod sniff;
 mod table;
 
 pub use column::ColumnKind;
 pub use columns::Values;
 pub use describe::{ColumnSummary, Contents, TableSummary};
-pub use error::{BadColumns, Error, Format, Misplaced, Purpose, Result};
+pub use error::{BadColumns, Error, Format, Misplaced, Purpose, Result, ShardTrait};
 pub use formula::{
     Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term, Trials,
 };
@@ -60,4 +62,6 @@ pub use frame::{
     NewLevels, NewRows, Offset, OriginalScale, Polynomial, Recipe, Role, Spline, Warning,
 };
 pub use nearest::nearest;
+pub use scan::{Budget, FrameRows, Learned, Learning, Part, ResponseSummary, Scan, Survey};
+pub use shards::Shards;
 pub use table::Table;

@@ -1,7 +1,10 @@
 //! Reading Parquet: flat columns of numbers, booleans, text, decimals and dates.
 
+mod blocks;
 mod calendar;
 mod values;
+
+pub(crate) use blocks::{Footer, blocks};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

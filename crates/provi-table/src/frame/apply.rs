@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use super::{
-    options::{Dropped, Missing},
+    options::{Dropped, FrameOptions, Missing},
     recipe::{Block, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe},
     rows::{DesignRows, GroupRows},
     view::{View, complete_rows},
 };
 use crate::{
     error::{Error, Purpose, Result},
-    formula::Expression,
+    formula::{Expression, Formula},
     table::Table,
 };
 
@@ -109,19 +109,33 @@ impl Recipe {
 
     /// The sum of the offsets, if there are any.
     pub(crate) fn offsets(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
-        let mut total: Option<Vec<f64>> = None;
-        for offset in &self.offsets {
-            let values = match offset {
-                Offset::Number { x } => view.evaluate(x)?,
-                Offset::Exposure { column } => exposure(view, column)?,
-            };
-            match &mut total {
-                Some(total) => total.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
-                None => total = Some(values),
-            }
-        }
-        Ok(total)
+        offsets_of(&self.offsets, view)
     }
+}
+
+/// What a formula and the options add to the linear predictor.
+pub(crate) fn offsets(formula: &Formula, options: &FrameOptions) -> Vec<Offset> {
+    let number = |x: Expression| Offset::Number { x };
+    let written = formula.offsets.iter().map(|offset| number(offset.node.clone()));
+    let column = options.offset.iter().map(|column| number(Expression::Column(column.clone())));
+    let exposure = options.exposure.iter().map(|column| Offset::Exposure { column: column.clone() });
+    written.chain(column).chain(exposure).collect()
+}
+
+/// The sum of some offsets, if there are any.
+pub(crate) fn offsets_of(offsets: &[Offset], view: View<'_>) -> Result<Option<Vec<f64>>> {
+    let mut total: Option<Vec<f64>> = None;
+    for offset in offsets {
+        let values = match offset {
+            Offset::Number { x } => view.evaluate(x)?,
+            Offset::Exposure { column } => exposure(view, column)?,
+        };
+        match &mut total {
+            Some(total) => total.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+            None => total = Some(values),
+        }
+    }
+    Ok(total)
 }
 
 fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {

@@ -104,6 +104,11 @@ impl Facts for View<'_> {
     fn combinations(&self, columns: &[String]) -> Result<Vec<Counted>> {
         let levels: Vec<Vec<String>> =
             columns.iter().map(|column| View::levels(self, column)).collect::<Result<_>>()?;
+        if let ([column], [own]) = (columns, levels.as_slice()) {
+            let mut counts = vec![0; own.len()];
+            self.places(column, own)?.into_iter().flatten().for_each(|place| counts[place] += 1);
+            return Ok(own.iter().map(|level| vec![level.clone()]).zip(counts).collect());
+        }
         let mut rows: Vec<Vec<usize>> = vec![Vec::with_capacity(columns.len()); self.rows.len()];
         for (column, own) in columns.iter().zip(&levels) {
             let places = self.places(column, own)?;
@@ -126,7 +131,7 @@ impl Facts for View<'_> {
 
     fn spread(&self, x: &Expression) -> Result<Spread> {
         let values = self.evaluate(x)?;
-        let mean = mean(&values);
+        let mean = mean(values.iter().copied());
         let sd = standard_deviation(&values, mean);
         Ok(Spread { mean, sd, distinct: if sd > 0.0 { 2 } else { distinct(&values) } })
     }

@@ -15,6 +15,7 @@ use crate::{
 };
 
 /// Names, roles, groups and warnings of a recipe over its data.
+#[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) roles: Vec<Role>,
     pub(crate) terms: Vec<String>,

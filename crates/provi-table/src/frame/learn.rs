@@ -1,10 +1,11 @@
 //! A formula and facts about the data to a recipe: levels, contrasts, and the constants of bases and scales.
 
 use super::{
+    apply::offsets,
     basis::{Polynomial, Spline, distinct},
     facts::{Counted, Facts, Spread},
     options::FrameOptions,
-    recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe},
+    recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Recipe},
 };
 use crate::{
     column::ColumnKind,
@@ -34,14 +35,7 @@ impl Learner<'_> {
         let groups: Vec<(GroupRecipe, Vec<usize>)> =
             self.formula.groups.iter().map(|group| self.group(&group.node)).collect::<Result<_>>()?;
         let (groups, counts): (Vec<GroupRecipe>, _) = groups.into_iter().unzip();
-        let mut offsets: Vec<Offset> =
-            self.formula.offsets.iter().map(|offset| Offset::Number { x: offset.node.clone() }).collect();
-        if let Some(column) = &self.options.offset {
-            offsets.push(Offset::Number { x: Expression::Column(column.clone()) });
-        }
-        if let Some(column) = &self.options.exposure {
-            offsets.push(Offset::Exposure { column: column.clone() });
-        }
+        let offsets = offsets(self.formula, self.options);
         let mut names: Vec<String> = population.columns.iter().map(|column| column.name.clone()).collect();
         groups.iter().for_each(|group| names.extend(group.names()));
         let formula = self.formula.to_string();

@@ -43,6 +43,12 @@ impl Learner<'_> {
 }
 
 impl Reading<'_> {
+    /// Is the response text?
+    pub(crate) fn is_text(&self, view: View<'_>) -> bool {
+        let Response::Value(Expression::Column(name)) = self.formula.response() else { return false };
+        view.table.kind(name) == Some(ColumnKind::Category)
+    }
+
     pub(crate) fn outcomes(&self, view: View<'_>) -> Result<Outcomes> {
         match self.formula.response() {
             Response::Value(x) => {

@@ -55,6 +55,14 @@ pub(crate) fn complete_rows(
     Ok((rows, dropped))
 }
 
+impl Table {
+    /// The rows that have a value in each column.
+    pub(crate) fn complete_rows(&self) -> Vec<usize> {
+        let columns = (0..self.names().len()).map(|place| self.column(place));
+        rows_without_gaps(self.rows(), &columns.filter(|column| column.missing > 0).collect::<Vec<_>>())
+    }
+}
+
 /// The rows in which every one of `columns` has a value.
 pub(crate) fn rows_without_gaps(rows: usize, columns: &[&Column]) -> Vec<usize> {
     let whole = |row: &usize| !columns.iter().any(|column| column.is_missing(*row));
@@ -149,9 +157,16 @@ impl View<'_> {
         let known: HashMap<&str, usize> =
             levels.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
         let place = self.table.place(column)?;
-        let found = self.table.column(place);
-        let Data::Text { codes, levels: own, .. } = &found.data else {
-            return Ok(self.cells(column)?.iter().map(|cell| known.get(cell.as_str()).copied()).collect());
+        let (codes, own) = match &self.table.column(place).data {
+            Data::Text { codes, levels: own, .. } => (codes, own),
+            Data::Numbers(_) => return self.places_of_numbers(column, &known),
+            Data::Booleans(_) | Data::Nothing => {
+                return Ok(self
+                    .cells(column)?
+                    .iter()
+                    .map(|cell| known.get(cell.as_str()).copied())
+                    .collect());
+            }
         };
         // A level is looked up once, not once a row.
         let own: Vec<Option<usize>> = own.iter().map(|level| known.get(level.as_str()).copied()).collect();
@@ -160,6 +175,20 @@ impl View<'_> {
             None => Err(self.gap(place, row)),
         };
         self.rows.iter().map(of_row).collect()
+    }
+
+    /// A level is the name of a number if the number is called so; other levels fit none.
+    fn places_of_numbers(&self, column: &str, known: &HashMap<&str, usize>) -> Result<Vec<Option<usize>>> {
+        let number = |level: &str| level.parse::<f64>().ok().filter(|value| number_level(*value) == level);
+        let known: HashMap<u64, usize> = known
+            .iter()
+            .filter_map(|(level, place)| Some(((number(level)? + 0.0).to_bits(), *place)))
+            .collect();
+        let values = self.numbers(column)?;
+        if let Some(i) = values.iter().position(|value| value.is_nan()) {
+            return Err(self.gap(self.table.place(column)?, self.rows[i]));
+        }
+        Ok(values.iter().map(|value| known.get(&(value + 0.0).to_bits()).copied()).collect())
     }
 
     fn gap(&self, place: usize, row: usize) -> Error {

@@ -10,7 +10,7 @@ use ::parquet::{
 
 use super::calendar::{date, date_time};
 use crate::{
-    column::{Column, Data},
+    column::{Column, ColumnKind, Data},
     intern::Interner,
 };
 
@@ -33,6 +33,16 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// What a table says of such a column.
+    pub(super) fn column(self) -> ColumnKind {
+        match self {
+            Self::Boolean => ColumnKind::Boolean,
+            Self::Number { .. } => ColumnKind::Number,
+            Self::Text => ColumnKind::Category,
+            Self::Date | Self::DateTime { .. } => ColumnKind::Date,
+        }
+    }
+
     /// The kind of a column's type; the type's name, where it is none of ours.
     pub(super) fn of(column: &ColumnDescriptor) -> Result<Self, String> {
         use ConvertedType as C;
@@ -253,6 +263,20 @@ impl Values {
             column.data = Data::Nothing;
         }
         Ok(column)
+    }
+}
+
+/// Pass over rows of a column chunk; how many there were.
+pub(super) fn skip(reader: &mut ColumnReader, rows: usize) -> Result<usize, ParquetError> {
+    match reader {
+        ColumnReader::BoolColumnReader(r) => r.skip_records(rows),
+        ColumnReader::FloatColumnReader(r) => r.skip_records(rows),
+        ColumnReader::DoubleColumnReader(r) => r.skip_records(rows),
+        ColumnReader::Int32ColumnReader(r) => r.skip_records(rows),
+        ColumnReader::Int64ColumnReader(r) => r.skip_records(rows),
+        ColumnReader::Int96ColumnReader(r) => r.skip_records(rows),
+        ColumnReader::ByteArrayColumnReader(r) => r.skip_records(rows),
+        ColumnReader::FixedLenByteArrayColumnReader(r) => r.skip_records(rows),
     }
 }
 
