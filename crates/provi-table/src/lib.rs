@@ -7,6 +7,13 @@
 //!                                           another Table ┘
 //! ```
 //!
+//! Files too large for memory take another way to the same rows:
+//!
+//! ```text
+//! files ──► Shards ──┐  surveys  ┌──► Recipe
+//! text ──► Formula ──┴──► Scan ──┴──► FrameRows, block after block
+//! ```
+//!
 //! A [`Table`] holds typed columns and remembers the file's lines; a [`Formula`] is a parsed model,
 //! with the place of each word in its text; a [`ModelFrame`] is what a model needs; a [`Recipe`] is how it
 //! was made, as data. No value is filled in, and none is dropped or rescaled unless

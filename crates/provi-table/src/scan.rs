@@ -175,6 +175,12 @@ impl Scan {
         &self.source.shards
     }
 
+    /// The most bytes that pages of Parquet columns can take beside the budget: one column is read page by page, and a
+    /// page is never larger than what a row group holds of its column. With the usual pages of 1 MiB it is far less.
+    pub fn page_bytes(&self) -> usize {
+        self.source.page_bytes()
+    }
+
     /// The most rows of a block.
     pub fn block_rows(&self) -> usize {
         self.block_rows

@@ -34,6 +34,8 @@ pub(crate) struct Footer {
     pub(crate) kinds: Vec<std::result::Result<Option<ColumnKind>, String>>,
     /// Rows of each row group.
     pub(crate) groups: Vec<usize>,
+    /// Bytes of the largest chunk of each column, as it is stored and decompressed.
+    pub(crate) chunks: Vec<usize>,
 }
 
 impl Footer {
@@ -50,7 +52,15 @@ impl Footer {
             Some(LogicalType::Unknown) => Ok(None),
             _ => kind(column).map(|kind| Some(kind.column())),
         };
+        let chunk = |place: usize| {
+            let bytes = metadata.row_groups().iter().map(|group| {
+                let column = group.column(place);
+                column.compressed_size().saturating_add(column.uncompressed_size())
+            });
+            bytes.max().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0)
+        };
         Ok(Self {
+            chunks: (0..columns.len()).map(chunk).collect(),
             names: columns.iter().map(|column| column.name().trim().to_owned()).collect(),
             kinds: columns.iter().map(of).collect(),
             groups: metadata

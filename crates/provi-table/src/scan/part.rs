@@ -41,8 +41,8 @@ impl Part {
 /// recipe is learned, blocks hold cells alone, and the levels of each category or grouping may take a quarter
 /// of the budget.
 ///
-/// Not in the budget: one page of each Parquet column in use, as its writer cut it (1 MiB as a rule), up to 1 MiB of
-/// buffers, and the recipe itself.
+/// Not in the budget: one page of each Parquet column in use, as its writer cut it (1 MiB as a rule, with a dictionary of
+/// up to another; [`Scan::page_bytes`](super::Scan::page_bytes) is a bound), some 1 MiB of buffers, and the recipe itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes.

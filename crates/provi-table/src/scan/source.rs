@@ -7,7 +7,7 @@ use crate::{
     column::ColumnKind,
     error::Result,
     parquet,
-    shards::{Contents, Mark, Shards},
+    shards::{Contents, Mark, Shard, Shards},
     table::Table,
 };
 
@@ -32,6 +32,18 @@ impl Source {
     /// Rows of all files.
     pub(super) fn total(&self) -> usize {
         self.rows.iter().sum()
+    }
+
+    /// The most bytes that the pages of the columns in use can take beside the blocks: those of their largest chunks.
+    pub(super) fn page_bytes(&self) -> usize {
+        let of_shard = |shard: &Shard| match &shard.contents {
+            Contents::Parquet(footer) => {
+                let places = self.columns.iter().filter_map(|(name, _)| shard.place(name));
+                places.map(|place| footer.chunks[place]).fold(0, usize::saturating_add)
+            }
+            Contents::Text(_) => 0,
+        };
+        self.shards.files.iter().map(of_shard).max().unwrap_or(0)
     }
 
     pub(super) fn kind(&self, column: &str) -> Option<ColumnKind> {
