@@ -57,10 +57,11 @@ impl<R: Read> Records<R> {
     pub(crate) fn advance(&mut self) -> Result<Option<usize>> {
         loop {
             self.reader.get_mut().forget(self.counted);
+            let past = self.position();
             match self.reader.read_record(&mut self.record) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
-                Err(error) => return Err(self.refusal(error)),
+                Err(error) => return Err(self.refusal(error, past)),
             }
             let window = self.reader.get_ref();
             let mut start = self.record.position().map_or(self.counted, ::csv::Position::byte);
@@ -98,7 +99,8 @@ impl<R: Read> Records<R> {
         Error::UnclosedQuote { table: self.name.clone(), line: last + 1 - below.min(last) }
     }
 
-    fn refusal(&self, error: ::csv::Error) -> Error {
+    /// The refusal of a record that starts at `past` or behind the line breaks there.
+    fn refusal(&self, error: ::csv::Error, past: u64) -> Error {
         let table = self.name.clone();
         let window = self.reader.get_ref();
         match error.into_kind() {
@@ -115,13 +117,12 @@ impl<R: Read> Records<R> {
                 }
             }
             ::csv::ErrorKind::Io(_) if window.is_full() => {
-                let start = window.text_from(self.counted);
-                let blank = start.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
-                Error::LongRecord {
-                    table,
-                    line: self.line + breaks(&start[..blank]),
-                    longest: window.longest(),
+                let mut start = past;
+                while matches!(window.byte(start), Some(b'\n' | b'\r')) {
+                    start += 1;
                 }
+                let line = self.line + breaks(window.between(self.counted, start));
+                Error::LongRecord { table, line, longest: window.longest() }
             }
             ::csv::ErrorKind::Io(error) if self.zipped => Error::Damaged {
                 table,

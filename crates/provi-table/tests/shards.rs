@@ -163,6 +163,16 @@ fn what_is_wrong_with_a_cell_is_said_with_its_file_and_line() {
 }
 
 #[test]
+fn an_open_quote_does_not_swallow_a_file_larger_than_memory() {
+    let text = format!("y,x\n1,2\n0,\"{}", "3\n0,4\n".repeat(3 << 20));
+    assert_eq!(
+        said(&folder(&[("a.csv", &text)]), "y ~ x"),
+        "the record that starts on line 3 of `a.csv` is longer than 16 MiB; a quote is not closed there, or the lines are \
+         no rows"
+    );
+}
+
+#[test]
 fn facts_of_all_files_together_are_refused_as_of_one_table() {
     let expect = |files: &[(&str, &str)], formula: &str, expected: &str| {
         let said = said(&folder(files), formula);
@@ -305,7 +315,8 @@ fn memory_that_holds_no_block_and_levels_that_fill_it_are_refused() {
 #[test]
 fn a_part_of_a_long_text_file_starts_at_its_row() {
     const ROWS: usize = 140_000;
-    let row = |i: usize| if i % 1000 == 0 { format!("1,\"{i}\"\r\n\r\n") } else { format!("0,{i}\r\n") };
+    let row =
+        |i: usize| if i.is_multiple_of(1000) { format!("1,\"{i}\"\r\n\r\n") } else { format!("0,{i}\r\n") };
     let text = format!("\u{feff}y,x\r\n{}", (0..ROWS).map(row).collect::<String>());
     let folder = folder(&[("a.csv", &text)]);
     fs::write(folder.path().join("b.csv.gz"), zipped(&text)).unwrap();

@@ -44,7 +44,7 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Learning {
-    task: Task,
+    task: Box<Task>,
     stage: Stage,
 }
 
@@ -105,7 +105,7 @@ impl Learning {
             shards.check_column(name).map_err(|error| error.at(formula.place_of(name)))?;
         }
         let shards = Arc::new(shards);
-        let task = Task { shards, formula: formula.clone(), options: options.clone(), budget };
+        let task = Box::new(Task { shards, formula: formula.clone(), options: options.clone(), budget });
         let stage = match task.shards.is_text() {
             true => Stage::Kinds { columns: task.columns() },
             false => Stage::Facts(Box::new(task.declared()?)),
@@ -156,8 +156,8 @@ impl Task {
     /// The recipe, but for the standardization of its columns.
     fn draft(&self, asked: Asked, mut notes: Notes) -> Result<Draft> {
         let (source, options) = (&asked.source, &self.options);
-        if notes.rows != source.total() {
-            return Err(incomplete(notes.rows, source.total()));
+        if notes.read != source.total() {
+            return Err(incomplete(notes.read, source.total()));
         }
         notes.digests.sort_unstable();
         notes.digests.dedup_by_key(|(shard, _)| *shard);
@@ -180,7 +180,7 @@ impl Task {
         let mut columns = Vec::new();
         for ((name, _), found) in source.columns.iter().zip(&notes.columns) {
             let Some(first) = &found.first_missing else { continue };
-            if found.missing == notes.rows {
+            if found.missing == notes.read {
                 return Err(self.empty_column(asked, name));
             }
             if self.options.missing == Missing::Error {
@@ -197,9 +197,9 @@ impl Task {
         }
         if notes.kept == 0 {
             let table = source.shards.name().to_owned();
-            return Err(Error::NoRowsLeft { table, rows: notes.rows, columns });
+            return Err(Error::NoRowsLeft { table, rows: notes.read, columns });
         }
-        Ok(Dropped { rows: notes.rows - notes.kept, columns })
+        Ok(Dropped { rows: notes.read - notes.kept, columns })
     }
 
     fn empty_column(&self, asked: &Asked, name: &str) -> Error {

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Notes {
     /// Rows read, and those without gaps.
-    pub(super) rows: usize,
+    pub(super) read: usize,
     pub(super) kept: usize,
     /// The first of the latter.
     pub(super) first: Option<Spot>,
@@ -60,7 +60,7 @@ impl Notes {
     /// Of no rows.
     pub(super) fn new(columns: usize, questions: &Questions) -> Self {
         Self {
-            rows: 0,
+            read: 0,
             kept: 0,
             first: None,
             columns: vec![ColumnNotes::default(); columns],
@@ -91,7 +91,7 @@ impl Notes {
         }
         let rows = table.complete_rows();
         let view = View { table, rows: &rows };
-        self.rows += table.rows();
+        self.read += table.rows();
         self.kept += rows.len();
         if let Some(&row) = rows.first() {
             let line = table.lines()[row];
@@ -149,7 +149,7 @@ impl Notes {
             first_inexact: Spot::earlier(one.first_inexact, other.first_inexact),
         };
         let mut notes = self;
-        notes.rows += other.rows;
+        notes.read += other.read;
         notes.kept += other.kept;
         notes.first = Spot::earlier(notes.first, other.first);
         notes.columns = notes.columns.into_iter().zip(other.columns).map(pair).collect();
