@@ -5,6 +5,7 @@ mod basis;
 mod collinearity;
 mod expand;
 mod facts;
+mod fill;
 mod head;
 mod learn;
 mod options;

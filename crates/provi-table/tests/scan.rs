@@ -332,6 +332,14 @@ fn surveys_that_do_not_belong_together_are_refused() {
 }
 
 #[test]
+fn threads_may_share_a_scan() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Scan>();
+    shared::<Learning>();
+    shared::<Survey>();
+}
+
+#[test]
 fn the_visitor_may_stop_and_its_error_comes_back() {
     #[derive(Debug, PartialEq)]
     enum Mine {
