@@ -139,6 +139,7 @@ impl<'a> Subject<'a> {
             steps: 0,
             stopped_early: false,
             draws_per_step: 0,
+            subsample: None,
             gradient_evaluations: 0,
             seed,
             seconds: begin.elapsed().as_secs_f64(),

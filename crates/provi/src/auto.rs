@@ -345,6 +345,7 @@ impl Run<'_, '_> {
             steps,
             stopped_early,
             draws_per_step,
+            subsample: None,
             gradient_evaluations,
             seed: self.seed,
             seconds: self.begin.elapsed().as_secs_f64(),

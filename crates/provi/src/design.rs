@@ -267,6 +267,26 @@ impl Design {
         }
     }
 
+    /// a_nᵀz.
+    pub(crate) fn row_product(&self, n: usize, z: &[f64]) -> f64 {
+        match &self.storage {
+            Storage::Dense(entries) => {
+                provi_kernels::dot(&entries[n * self.columns..(n + 1) * self.columns], z)
+            }
+            Storage::Sparse(sparse) => sparse.row(n).map(|(j, x)| x * z[j]).sum(),
+        }
+    }
+
+    /// out += scale·a_n.
+    pub(crate) fn add_row(&self, n: usize, scale: f64, out: &mut [f64]) {
+        match &self.storage {
+            Storage::Dense(entries) => {
+                axpy(scale, &entries[n * self.columns..(n + 1) * self.columns], out);
+            }
+            Storage::Sparse(sparse) => sparse.row(n).for_each(|(j, x)| out[j] += scale * x),
+        }
+    }
+
     /// out[(n − first)·S + k] = a_nᵀz_k for the rows of `range` and S points held row by row.
     pub(crate) fn predict(&self, range: Range<usize>, points: &[f64], out: &mut [f64]) {
         let d = self.columns;

@@ -79,6 +79,16 @@ pub enum Error {
         /// Its index.
         coefficient: usize,
     },
+    /// More terms for a draw than there are, or none.
+    #[error(
+        "{terms} of {count} terms for each draw is not between 1 and all of them; the whole target needs no subsample"
+    )]
+    SubsampleSize {
+        /// Terms asked for.
+        terms: usize,
+        /// Terms there are.
+        count: usize,
+    },
     /// A noise deviation is to be chosen where there is none.
     #[error("family {family} has no noise deviation to choose")]
     NoNoise {

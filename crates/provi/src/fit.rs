@@ -4,13 +4,14 @@ use crate::average::Averager;
 use crate::checkpoint::{Checkpoint, Keeper};
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
-use crate::estimator::{Evaluator, Exact, Kind, Sampled};
+use crate::estimator::{Evaluator, Exact, Kind, Sampled, Source, Terms};
 use crate::expectation::Moments;
 use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
 use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
 use crate::plan::{Plan, Promise};
 use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
+use crate::subsample::Subsample;
 use crate::target::{Scratch, Target};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,8 +110,10 @@ pub struct Fit {
     pub stopped_early: bool,
     /// Draws per step.
     pub draws_per_step: usize,
+    /// The terms that a draw looked at, if not all.
+    pub subsample: Option<Subsample>,
     /// Evaluations of log p with its gradient that led to the answer, mode and coordinates included; what measures the
-    /// answer afterwards is not.
+    /// answer afterwards is not. B of N terms count as B/N of one.
     pub gradient_evaluations: u64,
     /// The seed.
     pub seed: Seed,
@@ -155,6 +158,7 @@ pub(crate) fn run(
         steps: outcome.steps,
         stopped_early,
         draws_per_step: plan.draws,
+        subsample: plan.subsample,
         gradient_evaluations: plan.evaluations + outcome.evaluations,
         seed,
         seconds: outcome.seconds,
@@ -239,7 +243,15 @@ fn descend<F: StepSpace>(
     if answer.parameters().iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }
-    let evaluations = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
+    let points = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
+    let evaluations = match &plan.law {
+        // Rounded up, and in 128 bits: a long run looks at more terms than 64 bits may count.
+        Some(law) => {
+            let terms = u128::from(points) * law.subsample().terms as u128;
+            terms.div_ceil(law.count() as u128) as u64
+        }
+        None => points,
+    };
     let seconds = before + begin.elapsed().as_secs_f64();
     Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
 }
@@ -249,10 +261,21 @@ trait StepSpace: Factor {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
 
     /// The steps of the plan's method, from plain numbers.
-    fn start<'a>(plan: &Plan, view: Evaluator<'a>, seed: Seed, dim: usize) -> Result<Box<dyn Problem + 'a>> {
+    fn start<'a>(
+        plan: &'a Plan,
+        view: Evaluator<'a>,
+        seed: Seed,
+        dim: usize,
+    ) -> Result<Box<dyn Problem + 'a>> {
         let operator = Self::operator(plan, dim)?;
         match plan.method.estimator() {
-            Some(kind) => Self::problem(plan, kind, view, seed, operator),
+            Some(kind) => {
+                let source = match &plan.law {
+                    Some(law) => Terms::new(view.target(), law, seed)?.into(),
+                    None => view.into(),
+                };
+                Self::problem(plan, kind, source, seed, operator)
+            }
             None => {
                 let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
                 Ok(Box::new(Composite { estimator: Exact::new(expectations, dim), operator }))
@@ -264,7 +287,7 @@ trait StepSpace: Factor {
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
-        view: Evaluator<'a>,
+        source: Source<'a>,
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>>;
@@ -285,15 +308,15 @@ impl StepSpace for Triangular {
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
-        view: Evaluator<'a>,
+        source: Source<'a>,
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
         let draws = Draws::new(seed, Purpose::Optimise);
         if kind == Kind::Energy {
-            return Ok(Box::new(FusedProx::new(view, draws, plan.draws)?));
+            return Ok(Box::new(FusedProx::new(source, draws, plan.draws)?));
         }
-        let estimator = Sampled::<Self>::new(kind, view, draws, plan.draws)?;
+        let estimator = Sampled::<Self>::new(kind, source, draws, plan.draws)?;
         Ok(Box::new(Composite { estimator, operator }))
     }
 }
@@ -310,19 +333,19 @@ impl StepSpace for Symmetric {
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
-        view: Evaluator<'a>,
+        source: Source<'a>,
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
         let draws = Draws::new(seed, Purpose::Optimise);
         let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
         Ok(match (kind, smoothness) {
-            (Kind::Stl, Some(m)) if ProjStl::pays(view.dim(), plan.draws) => {
-                Box::new(ProjStl::new(view, draws, plan.draws, m)?)
+            (Kind::Stl, Some(m)) if ProjStl::pays(source.dim(), plan.draws) => {
+                Box::new(ProjStl::new(source, draws, plan.draws, m)?)
             }
-            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(view, draws, plan.draws, m)?),
+            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(source, draws, plan.draws, m)?),
             _ => Box::new(Composite {
-                estimator: Sampled::<Self>::new(kind, view, draws, plan.draws)?,
+                estimator: Sampled::<Self>::new(kind, source, draws, plan.draws)?,
                 operator,
             }),
         })

@@ -6,7 +6,7 @@ use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::congruence;
 use crate::matrix::{Matrix, packed_index, unpack_lower};
-use crate::target::{Rejections, Scratch, Target};
+use crate::target::{FiniteSum, Rejections, Scratch, Target, TermSmoothness};
 
 /// A target in the coordinates y of z = c + Py, P lower triangular with positive diagonal:
 /// ```text
@@ -83,6 +83,10 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
         self.inner.curvature()?.map(|c| c.transformed(&self.matrix())).transpose()
     }
 
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
+        self.inner.finite_sum().map(|_| self as &dyn FiniteSum)
+    }
+
     fn data_size(&self) -> (usize, usize) {
         self.inner.data_size()
     }
@@ -117,6 +121,112 @@ impl<T: Target + ?Sized> Expectations for Whitened<'_, T> {
         out.value -= self.log_det;
         out.gradient_error *= p.frobenius_norm();
         Ok(())
+    }
+}
+
+impl<T: Target + ?Sized> Whitened<'_, T> {
+    fn inner_sum(&self) -> Result<&dyn FiniteSum> {
+        self.inner.finite_sum().ok_or(NO_SUM)
+    }
+
+    /// z = c + Py for `evaluate`, and the gradients pulled back.
+    fn through(
+        &self,
+        points: &[f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+        evaluate: impl FnOnce(&[f64], &mut [f64], &mut Scratch) -> Result<()>,
+    ) -> Result<()> {
+        let (own, inner) = scratch.split(2 * points.len());
+        let (z, pulled) = own.split_at_mut(points.len());
+        provi_kernels::triangle::transport(&self.factor, &self.center, points, z);
+        evaluate(z, pulled, inner)?;
+        provi_kernels::triangle::pull_back(&self.factor, pulled, gradients);
+        Ok(())
+    }
+}
+
+const NO_SUM: crate::Error = crate::Error::MissingConstant {
+    wanted: "single terms",
+    constant: "a density that is a sum over data",
+    way_out: "use the whole target",
+};
+
+/// The terms of a target in better coordinates; log det P belongs to the rest.
+impl<T: Target + ?Sized> FiniteSum for Whitened<'_, T> {
+    fn dimension(&self) -> usize {
+        self.center.len()
+    }
+
+    fn terms(&self) -> usize {
+        self.inner.finite_sum().map_or(0, FiniteSum::terms)
+    }
+
+    fn weighted_terms(
+        &self,
+        terms: &[usize],
+        weights: &[f64],
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let sum = self.inner_sum()?;
+        self.through(points, gradients, scratch, |z, pulled, inner| {
+            sum.weighted_terms(terms, weights, z, values, pulled, inner)
+        })
+    }
+
+    fn add_rest(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let sum = self.inner_sum()?;
+        let mut rest = vec![0.0; gradients.len()];
+        values.iter_mut().for_each(|v| *v += self.log_det);
+        self.through(points, &mut rest, scratch, |z, pulled, inner| {
+            pulled.fill(0.0);
+            sum.add_rest(z, values, pulled, inner)
+        })?;
+        provi_kernels::axpy(1.0, &rest, gradients);
+        Ok(())
+    }
+
+    /// One pass through P for both.
+    fn estimate(
+        &self,
+        terms: &[usize],
+        weights: &[f64],
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let sum = self.inner_sum()?;
+        self.through(points, gradients, scratch, |z, pulled, inner| {
+            sum.estimate(terms, weights, z, values, pulled, inner)?;
+            values.iter_mut().for_each(|v| *v += self.log_det);
+            Ok(())
+        })
+    }
+
+    fn term_smoothness(&self) -> Result<Option<TermSmoothness>> {
+        self.inner_sum()?.term_smoothness_through(&self.factor)
+    }
+
+    fn spread_through(
+        &self,
+        factor: Option<&[f64]>,
+        smoothness: &TermSmoothness,
+        probabilities: &[f64],
+    ) -> Result<f64> {
+        match factor {
+            None => self.inner_sum()?.spread_through(Some(&self.factor), smoothness, probabilities),
+            Some(_) => Ok(smoothness.spread(probabilities)),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Models with a linear predictor and a Gaussian prior.
 
 use super::local::GlmCurvature;
-use super::{Family, LocalCurvature, Prior, Scratch, Target};
+use super::{Family, FiniteSum, LocalCurvature, Prior, Scratch, Target};
 use crate::chunked;
 use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::design::{BLOCK, Design};
@@ -402,6 +402,10 @@ impl Target for Glm {
     }
 
     fn expectations(&self) -> Option<&dyn Expectations> {
+        Some(self)
+    }
+
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
         Some(self)
     }
 
