@@ -265,4 +265,31 @@ mod tests {
         let spectrum = crate::linalg::eigenvalues("h", &h).unwrap();
         assert!(-spectrum[1] >= curvature.convexity() && -spectrum[0] <= curvature.smoothness().unwrap());
     }
+
+    #[test]
+    fn the_terms_transform_like_the_whole() {
+        let design = Design::dense(&[1.0, 0.5, -0.3, 2.0, 0.7, -1.1], 3, 2).unwrap();
+        let model = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::diagonal(&[1.0, 3.0]).unwrap()).unwrap();
+        let white = Whitened::new(&model, vec![0.4, -0.2], vec![0.5, 0.3, 2.0]);
+        let (y, terms, ones, scratch) = ([0.2, 0.3], [0, 1, 2], [1.0; 3], &mut Scratch::default());
+        let (mut whole, mut sum, mut parts) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+        let value = white.log_density(&y, &mut whole).unwrap();
+        let (mut estimate, mut pieces) = ([0.0], [0.0]);
+        white.estimate(&terms, &ones, &y, &mut estimate, &mut sum, scratch).unwrap();
+        white.weighted_terms(&terms, &ones, &y, &mut pieces, &mut parts, scratch).unwrap();
+        white.add_rest(&y, &mut pieces, &mut parts, scratch).unwrap();
+        assert!((value - estimate[0]).abs() < 1e-13 && (value - pieces[0]).abs() < 1e-13);
+        for i in 0..2 {
+            assert!((whole[i] - sum[i]).abs() < 1e-13 && (whole[i] - parts[i]).abs() < 1e-13);
+        }
+        // M_n = ¼‖Pᵀa_n‖², which no multiple of ‖a_n‖² gives; X below its trace, the M_n being no better.
+        let smoothness = white.term_smoothness().unwrap().unwrap();
+        let turned: [f64; 2] = [0.5 * -0.3 + 0.3 * 2.0, 2.0 * 2.0];
+        let exact = 0.25 * (turned[0].powi(2) + turned[1].powi(2));
+        assert!((smoothness.each[1] / exact - 1.0).abs() < 1e-12 && smoothness.each[1] >= exact);
+        let thirds = [1.0 / 3.0; 3];
+        let spread = white.spread_through(None, &smoothness, &thirds).unwrap();
+        let most = smoothness.each.iter().fold(0.0f64, |a, m| a.max(m * m));
+        assert!(spread < smoothness.spread(&thirds) && spread >= 3.0 * most);
+    }
 }

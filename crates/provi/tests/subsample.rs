@@ -346,17 +346,23 @@ fn distance(plan: &Plan, target: &(impl Target + Sync), truth: &Glm) -> f64 {
 
 #[test]
 fn a_plan_to_a_distance_holds_in_whitened_coordinates() {
-    let model = regression(Family::Gaussian { noise_sd: 0.8 }, 740, 2, 2.0, false);
+    let model = regression(Family::Bernoulli, 740, 2, 2.0, false);
     for sampling in [Sampling::Uniform, Sampling::Importance] {
-        let plan = Planner::new(Method::ProxEnergy).subsample(4, sampling).to_distance(&model, 0.02).unwrap();
-        let found = distance(&plan, &model, &model);
+        let planner = Planner::new(Method::ProxEnergy).subsample(4, sampling);
+        let start = planner.to_steps(&model, 1).unwrap().constants.unwrap().start;
+        let plan = planner.to_distance(&model, 0.6 * start).unwrap();
         let promise = plan.promise.value.unwrap();
-        assert!(plan.coordinates() == Coordinates::Curvature && promise <= 0.02);
+        assert!(plan.coordinates() == Coordinates::Curvature && promise <= 0.6 * start && plan.steps > 100);
+        let found = distance(&plan, &model, &model);
         assert!(found <= promise, "{sampling}: {found} > {promise}");
-        // Twin: the data counted twice.
-        let twice = Scaled { inner: &model, scale: 2.0 };
-        let twin = Summed::new(twice).unwrap();
-        assert!(distance(&plan, &twin, &model) > promise, "{sampling}: wrong scaling would show");
+        // Twin: the data counted four times.
+        let twin = Summed::new(Scaled { inner: &model, scale: 4.0 }).unwrap();
+        let wrong = distance(&plan, &twin, &model);
+        assert!(
+            wrong > promise,
+            "{sampling}: wrong scaling would show: {wrong} of {promise}, {} steps",
+            plan.steps
+        );
     }
 }
 
