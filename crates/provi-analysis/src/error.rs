@@ -110,6 +110,12 @@ pub enum Error {
         /// The option's name.
         option: &'static str,
     },
+    /// A law for terms, and no number of them.
+    #[error("sampling {sampling} says how rows are drawn, but not how many: give a subsample")]
+    SamplingOfNothing {
+        /// The law.
+        sampling: provi::subsample::Sampling,
+    },
     /// A contrast that cannot be read.
     #[error("{error}")]
     Contrast {
@@ -235,6 +241,7 @@ impl Error {
                 | Self::StrayNoise { .. }
                 | Self::TimeLimit(_)
                 | Self::AutoHasNoPlan { .. }
+                | Self::SamplingOfNothing { .. }
         )
     }
 }

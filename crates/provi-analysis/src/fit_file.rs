@@ -61,6 +61,9 @@ pub struct FitFile {
     pub stopped_early: bool,
     /// None for exact steps.
     pub draws_per_step: usize,
+    /// The terms that a draw looked at, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subsample: Option<provi::subsample::Subsample>,
     /// Of the target.
     pub gradient_evaluations: u64,
     /// What makes the draws repeatable.

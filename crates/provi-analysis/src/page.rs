@@ -252,7 +252,7 @@ fn assumptions(file: &FitFile) -> Vec<String> {
 fn provenance(file: &FitFile) -> Vec<(String, String)> {
     let mut out = vec![
         ("provi".to_owned(), file.provi.clone()),
-        ("method".to_owned(), method(&file.method, file.draws_per_step)),
+        ("method".to_owned(), method(&file.method, file.draws_per_step, file.subsample)),
         ("steps".to_owned(), grouped(file.steps)),
         ("seconds".to_owned(), format!("{:.2}", file.seconds)),
         ("seed".to_owned(), file.seed.to_string()),

@@ -107,7 +107,7 @@ impl<'a> Subject<'a> {
         let target = self.target.target();
         let contrasts = Contrast::read(&options.contrasts, &target.names())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
-        let memory = memory::forecast(target, options.choice()?, draws, true)?;
+        let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
         Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
     }
 

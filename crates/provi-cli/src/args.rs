@@ -166,6 +166,7 @@ Examples:
   provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5
   provi fit --stan schools_model.so --data schools.json --starts 4
   provi fit --library density.so --mu 1 --smoothness 4
+  provi fit big.parquet 'y ~ .' --method prox-energy --subsample 256 --sampling importance
   provi fit --config cases.fit/run.toml --seed 1 --out again.fit
   provi fit --resume cases.fit";
 
@@ -214,7 +215,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,
     /// Go on with a fit that was stopped, with the options in its folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "out", "force", "method", "distance", "steps", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "out", "force", "method", "distance", "steps", "draws", "coordinates", "subsample", "sampling", "seed"])]
     pub(crate) resume: Option<PathBuf>,
     /// Write fit.json, draws.zarr, run.toml and log.txt to this folder
     #[arg(long, value_name = "DIR")]

@@ -34,6 +34,8 @@ pub(crate) struct Options<'py> {
     steps: Option<u64>,
     draws: Option<u32>,
     coordinates: Option<String>,
+    subsample: Option<u32>,
+    sampling: Option<String>,
     init: Option<PyReadonlyArray1<'py, f64>>,
     starts: Option<usize>,
     failure_probability: Option<f64>,
@@ -48,11 +50,12 @@ impl Options<'_> {
     pub(crate) fn read(&self) -> PyResult<RunOptions> {
         let method = self.method.as_deref().map(str::parse).transpose().map_err(raise)?;
         let coordinates = self.coordinates.as_deref().map(str::parse).transpose().map_err(raise)?;
+        let sampling = self.sampling.as_deref().map(str::parse).transpose().map_err(raise)?;
         Ok(RunOptions {
             method,
             distance: self.distance,
             steps: self.steps,
-            step: StepOptions { draws: self.draws, coordinates },
+            step: StepOptions { draws: self.draws, coordinates, subsample: self.subsample, sampling },
             evaluations: self.evaluations,
             start: self.init.as_ref().map(numbers),
             memory: self.memory,

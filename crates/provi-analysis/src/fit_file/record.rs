@@ -39,6 +39,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         steps: fit.steps,
         stopped_early: fit.stopped_early,
         draws_per_step: fit.draws_per_step,
+        subsample: fit.subsample,
         gradient_evaluations: fit.gradient_evaluations,
         seed: fit.seed.0,
         seconds: fit.seconds,
