@@ -27,6 +27,7 @@ mod columns;
 mod compiled;
 mod design;
 mod error;
+mod finite_sum;
 mod formula;
 mod model;
 mod native;

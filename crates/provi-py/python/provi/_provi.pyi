@@ -38,6 +38,17 @@ class Model:
         smoothness: _Side,
     ) -> Model: ...
     @staticmethod
+    def finite_sum(
+        function: Callable[[_Floats, NDArray[np.int64], _Floats], Any],
+        rest: Optional[Callable[[_Floats], Any]],
+        terms: int,
+        dim: int,
+        names: Optional[list[str]],
+        mu: _Side,
+        smoothness: _Side,
+        term_smoothness: Optional[_Floats],
+    ) -> Model: ...
+    @staticmethod
     def native(
         address: int,
         user: int,
