@@ -174,6 +174,10 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::AutoHasNoPlan { .. } => {
             "leave it out and ask for --accuracy EPS, or name a planned --method, such as exact or proj-stl"
         }
+        Refused::SamplingOfNothing { .. } => "add --subsample B, or leave it out",
+        Refused::Library(provi::Error::SubsampleSize { .. }) => {
+            "leave --subsample out, or choose fewer rows; `provi explain subsample` says what it does"
+        }
         Refused::BadFit { problem: BadFit::Unreadable(_), .. } => "FIT comes first, then DATA",
         Refused::BadFit { .. } => "`provi certify --help` shows what a fit looks like",
         Refused::OtherData { .. } => "give what it was made with, or say --force to go on with what is given",
