@@ -171,6 +171,12 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::StrayNoise { .. } => "leave it out, or say --family gaussian",
         Refused::FitExists { .. } => "choose another --out, or replace it with --force",
         Refused::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
+        Refused::AutoHasNoPlan { option: "subsample" } => {
+            "leave it out, or name a method that has a bound for it, such as --method prox-energy"
+        }
+        Refused::Library(provi::Error::NotSubsampled { .. }) => {
+            "`provi explain subsample` says which methods have a bound for it"
+        }
         Refused::AutoHasNoPlan { .. } => {
             "leave it out and ask for --accuracy EPS, or name a planned --method, such as exact or proj-stl"
         }

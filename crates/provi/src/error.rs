@@ -79,6 +79,16 @@ pub enum Error {
         /// Its index.
         coefficient: usize,
     },
+    /// A method that cannot do with some of the terms.
+    #[error("{method} cannot work on a subsample: {why}; use prox-energy or proj-entropy, or {otherwise}")]
+    NotSubsampled {
+        /// Its name.
+        method: &'static str,
+        /// What stands in the way.
+        why: &'static str,
+        /// Another way out.
+        otherwise: &'static str,
+    },
     /// More terms for a draw than there are, or none.
     #[error(
         "{terms} of {count} terms for each draw is not between 1 and all of them; the whole target needs no subsample"

@@ -136,19 +136,19 @@ impl Method {
         if self.guard() == Guard::Prox { StepKind::Prox } else { StepKind::Proj }
     }
 
-    /// Whether a noise bound covers this method when draws see some of the terms only; else the reason why none does.
+    /// Refuses a method that cannot do with some of the terms for each draw, and says why [noise-subsample].
     pub fn check_subsampled(self) -> Result<()> {
         match self {
             Self::ProxEnergy | Self::ProjEntropy | Self::ProjEntropyTriangular | Self::Unproven(_) => Ok(()),
-            Self::ProjStl => Err(Error::MissingConstant {
-                wanted: "proj-stl on a subsample",
-                constant: "a noise bound: −C⁻ᵀu does not cancel against single terms",
-                way_out: "use prox-energy or proj-entropy, or the same steps as an unproven recipe",
+            Self::ProjStl => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "no noise bound is known, for −C⁻ᵀu does not cancel against single terms",
+                otherwise: "the same steps as an unproven recipe",
             }),
-            Self::Exact => Err(Error::MissingConstant {
-                wanted: "exact on a subsample",
-                constant: "draws: its expectations go through all the data",
-                way_out: "use prox-energy or proj-entropy, or leave the subsample out",
+            Self::Exact => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "it makes no draws, and its expectations go through all the data",
+                otherwise: "leave the subsample out",
             }),
         }
     }
