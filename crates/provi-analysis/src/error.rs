@@ -145,6 +145,18 @@ pub enum Error {
         /// That of the data.
         found: String,
     },
+    /// A file of a compiled model with another digest than the one that is meant.
+    #[error("`{}` is not the {what} that is meant: its SHA-256 is {found}, not {stored}", .path.display())]
+    OtherFile {
+        /// What the file is.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The digest that is meant.
+        stored: String,
+        /// That of the file.
+        found: String,
+    },
     /// A model with other coefficients than the fit's.
     #[error("the fit has the coefficients {}, the model {}", listed(.stored), listed(.given))]
     OtherCoefficients {

@@ -168,6 +168,9 @@ pub struct ModelRecord {
     /// SHA-256 of the data file's bytes; `columns:` and that of the contents for a table in memory; empty where nobody
     /// said.
     pub data_sha256: String,
+    /// The library that the density comes out of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<crate::compiled::LibraryRecord>,
     /// Rows in use.
     pub rows: usize,
     /// Rows left out.

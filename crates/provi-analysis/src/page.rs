@@ -260,6 +260,10 @@ fn provenance(file: &FitFile) -> Vec<(String, String)> {
     if !file.model.data_sha256.is_empty() {
         out.push(("data SHA-256".to_owned(), file.model.data_sha256.clone()));
     }
+    if let Some(library) = &file.model.library {
+        out.push(("model".to_owned(), library.path.clone()));
+        out.push(("model SHA-256".to_owned(), library.sha256.clone()));
+    }
     if let Some(c) = &file.certificate {
         let grounds = &c.grounds;
         let mut push = |name: &str, value: Option<f64>| {

@@ -49,7 +49,8 @@ impl Store {
         Ok(store)
     }
 
-    /// A folder in which a fit was begun.
+    /// A folder in which a fit was begun and not finished, with what it can go on from. A run that was killed in its
+    /// first seconds has left no checkpoint, and a search by draws keeps none: such a run begins again.
     pub fn reopen(dir: &Path) -> Result<(Self, Option<Checkpoint>)> {
         let nothing = |reason: String| Error::NothingToResume { path: dir.to_owned(), reason };
         let store = Self { dir: dir.to_owned() };
@@ -58,14 +59,29 @@ impl Store {
         }
         let checkpoint = match fs::read(dir.join(CHECKPOINT)) {
             Ok(bytes) => Some(Checkpoint::from_bytes(&bytes).map_err(|error| nothing(error.to_string()))?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && store.fit_path().exists() => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && store.is_finished() => {
                 return Err(nothing("its fit is finished".to_owned()));
             }
-            // Killed before the first checkpoint: from the beginning, then.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(nothing(format!("{CHECKPOINT}: {error}"))),
         };
         Ok((store, checkpoint))
+    }
+
+    /// Whether it holds a fit that came to its end, rather than what there was when it was stopped.
+    fn is_finished(&self) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Ending {
+            stopped_early: bool,
+        }
+        let Ok(text) = fs::read_to_string(self.fit_path()) else { return false };
+        // What cannot be read is not to be overwritten.
+        serde_json::from_str(&text).map_or(true, |fit: Ending| !fit.stopped_early)
+    }
+
+    /// Whether a stopped run can go on where it was.
+    pub fn has_checkpoint(&self) -> bool {
+        self.dir.join(CHECKPOINT).exists()
     }
 
     /// Its path.

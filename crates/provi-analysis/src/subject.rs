@@ -90,14 +90,24 @@ impl<'a> Subject<'a> {
         Self { target, glm: None, record: ModelRecord { rows, population, ..about.record(Kind::BlackBox) } }
     }
 
-    pub(crate) fn target(&self) -> Evaluator<'a> {
+    /// What is evaluated.
+    pub fn target(&self) -> Evaluator<'a> {
         self.target
+    }
+
+    /// What fit.json says about it.
+    pub fn record(&self) -> &ModelRecord {
+        &self.record
     }
 
     /// A density out of a library.
     pub fn compiled(compiled: &'a crate::compiled::Compiled) -> Self {
         let target = compiled.target();
-        let record = ModelRecord { population: target.dim(), ..compiled.about().record(compiled.kind()) };
+        let record = ModelRecord {
+            population: target.dim(),
+            library: Some(compiled.record().clone()),
+            ..compiled.about().record(compiled.kind())
+        };
         Self { target, glm: None, record }
     }
 

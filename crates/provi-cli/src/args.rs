@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args as Group, Parser, Subcommand};
+use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 use provi::Method;
 use provi::auto::Choice;
 use provi_analysis::model::Model;
@@ -14,6 +14,7 @@ use crate::command::completions::CompletionsArgs;
 use crate::command::explain::ExplainArgs;
 use crate::command::fit::compiled::CompiledArgs;
 use crate::command::inspect::InspectArgs;
+use crate::command::library::LibraryArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
 use crate::command::probe_library::ProbeLibraryArgs;
@@ -170,7 +171,11 @@ Examples:
   provi fit --resume cases.fit";
 
 #[derive(Clone, Debug, Group)]
-#[command(after_help = FIT, group(clap::ArgGroup::new("compiled").args(["stan", "library"])))]
+#[command(
+    after_help = FIT,
+    group(ArgGroup::new("of_library").args(["stan", "library", "config"]).multiple(true)),
+    group(ArgGroup::new("of_stan").args(["stan", "config"]).multiple(true))
+)]
 pub(crate) struct FitArgs {
     /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
     #[arg(required_unless_present_any = ["config", "resume", "stan", "library"])]
@@ -208,13 +213,13 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) contrast: Vec<String>,
     /// Fit again with every prior half and twice as wide, and show what changes
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "stan", "library"])]
     pub(crate) prior_sensitivity: bool,
     /// Read options from a run file; what the command line says goes first
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,
     /// Go on with a fit that was stopped, with the options in its folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "out", "force", "method", "distance", "steps", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "seed"])]
     pub(crate) resume: Option<PathBuf>,
     /// Write fit.json, draws.zarr, run.toml and log.txt to this folder
     #[arg(long, value_name = "DIR")]
@@ -270,20 +275,28 @@ intercept first.
 Examples:
   provi certify wells.fit wells.csv
   provi certify wells.fit wells.csv --accuracy 1e-6 --seed 12
-  provi certify laplace.csv wells.csv 'switch ~ arsenic + dist' --prior-scale 1";
+  provi certify laplace.csv wells.csv 'switch ~ arsenic + dist' --prior-scale 1
+  provi certify pathfinder.json --stan schools_model.so --data schools.json";
 
 #[derive(Debug, Group)]
-#[command(after_help = CERTIFY)]
+#[command(
+    after_help = CERTIFY,
+    group(ArgGroup::new("of_library").args(["stan", "library"])),
+    group(ArgGroup::new("of_stan").args(["stan"]))
+)]
 pub(crate) struct CertifyArgs {
     /// The fit: fit.json or its folder, or a mean and covariance in JSON or CSV
     pub(crate) fit: PathBuf,
     /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
-    pub(crate) data: PathBuf,
+    #[arg(required_unless_present_any = ["stan", "library"])]
+    pub(crate) data: Option<PathBuf>,
     /// The model, such as 'y ~ a + b' or 'y ~ .' [default: the fit's]
     pub(crate) formula: Option<String>,
     /// What is not given is the fit's.
     #[command(flatten)]
     pub(crate) model: ModelOptions,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
     /// What makes the draws repeatable [default: one that is not the fit's]

@@ -8,6 +8,7 @@ mod demo;
 pub(crate) mod explain;
 pub(crate) mod fit;
 pub(crate) mod inspect;
+pub(crate) mod library;
 pub(crate) mod man;
 mod plan;
 pub(crate) mod predict;

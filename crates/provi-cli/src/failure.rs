@@ -24,6 +24,10 @@ pub(crate) enum Failure {
     BadRunFile { path: PathBuf, reason: String },
     #[error("the run file is for other data: its SHA-256 is {stored}, that of `{}` {found}", .path.display())]
     OtherRunData { path: PathBuf, stored: String, found: String },
+    #[error("{option} speaks of a library, and the run file is for a table and a formula")]
+    OfLibrary { option: &'static str },
+    #[error("{option} goes with a table and a formula, and a library is to be fitted")]
+    OfTable { option: String },
     #[error("a covariance of {dim} coefficients is kept in a file of its own, which needs a folder")]
     NoFolder { dim: usize },
     #[error("the fit does not say which model it belongs to, and no formula is given")]
@@ -125,6 +129,10 @@ impl Failure {
             Self::BadRunFile { .. } => {
                 "`provi fit … --out DIR` writes one to start from; its keys are the options of `provi fit`"
             }
+            Self::OfLibrary { .. } => "leave it out, or leave --config out",
+            Self::OfTable { .. } => {
+                "leave it out: what a library is fitted with stands under `Compiled models` in the help"
+            }
             Self::UnknownImage { .. } => "let FILE end in .svg or .png",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
             Self::OtherModel { .. } => {
@@ -162,7 +170,7 @@ fn way_out(error: &Refused) -> Option<&'static str> {
             "a group term reads (1 | group) in the formula, and its scale 'group=SD'"
         }
         Refused::NothingToResume { .. } => {
-            "a fit with --out DIR that was stopped or killed leaves DIR/run.toml and DIR/checkpoint.bin"
+            "a fit with --out DIR that was stopped or killed leaves DIR/run.toml, and mostly DIR/checkpoint.bin"
         }
         Refused::NoRecipe => "fit again with this version of provi, with --out DIR",
         Refused::NotOfFormula { .. } => {
@@ -176,7 +184,9 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         }
         Refused::BadFit { problem: BadFit::Unreadable(_), .. } => "FIT comes first, then DATA",
         Refused::BadFit { .. } => "`provi certify --help` shows what a fit looks like",
-        Refused::OtherData { .. } => "give what it was made with, or say --force to go on with what is given",
+        Refused::OtherData { .. } | Refused::OtherFile { .. } => {
+            "give what it was made with, or say --force to go on with what is given"
+        }
         Refused::NoFit { .. } => "`provi fit DATA FORMULA --out DIR` leaves one in DIR",
         Refused::NoRecord { .. } => "`provi certify` takes such a file, with its data and formula",
         Refused::Exists { .. } => "choose another --out, or replace it with --force",

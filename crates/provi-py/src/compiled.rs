@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use numpy::{PyArray2, PyReadonlyArray2};
-use provi_analysis::compiled::{Compiled, Data, Source};
+use provi_analysis::compiled::{Compiled, Data, Digests, Source};
 use provi_stan::{Include, StanModel};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -40,6 +40,7 @@ impl From<Arguments> for Source {
             smoothness: given.smoothness,
             bridgestan: given.bridgestan,
             seed: given.seed,
+            expected: Digests::default(),
         }
     }
 }

@@ -67,6 +67,7 @@ pub fn model(model: &Model) -> ModelRecord {
         success: model.success.clone(),
         data: model.data_name.clone(),
         data_sha256: model.data_sha256.clone(),
+        library: None,
         rows: model.rows,
         dropped: model.dropped.clone(),
         warnings: model.warnings.clone(),
