@@ -46,6 +46,9 @@ impl ConstrainedRecord {
         let k = self.pareto_k.map_or("∞".to_owned(), |k| format!("{k:.2}"));
         match self.weighted {
             true => format!("{} draws with importance weights, k̂ = {k}; estimates, not bounds", self.draws),
+            false if self.pareto_k.is_some_and(|k| k < 0.7) => {
+                format!("{} draws of the Gaussian itself, k̂ = {k}; estimates, not bounds", self.draws)
+            }
             false => format!(
                 "{} draws of the Gaussian itself, as k̂ = {k} is too large for weights; estimates, not bounds",
                 self.draws
