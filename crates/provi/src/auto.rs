@@ -290,7 +290,7 @@ impl Run<'_, '_> {
                 let found =
                     Audit { look, ..self.auto.audit }.run(self.target, &ascent.current(), self.seed)?;
                 if found.certificate.proves_gap(accuracy) {
-                    audited = Some(found);
+                    audited = Some(found.selected());
                     break;
                 }
             }

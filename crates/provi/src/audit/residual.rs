@@ -4,6 +4,7 @@ use super::metric::Metric;
 use crate::chunked;
 use crate::draws::Draws;
 use crate::error::{Error, Result};
+use crate::estimate::USUAL_DRAWS;
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::norm;
@@ -51,6 +52,8 @@ pub(super) struct Measured {
     pub(super) center_value: f64,
     /// g_0 = ‖s̃(0)‖, rounded up.
     pub(super) gradient_norm: f64,
+    /// −D at the first draws.
+    pub(super) log_ratios: Vec<f64>,
 }
 
 impl<'a> Residuals<'a> {
@@ -148,12 +151,16 @@ impl<'a> Residuals<'a> {
             local_value_mean: 0.0,
             center_value: self.center_value,
             gradient_norm: self.gradient_norm,
+            log_ratios: Vec::with_capacity(USUAL_DRAWS.min(count as usize)),
         };
         let mut copy = vec![0.0; self.q.dim()];
         let mut total = 0u64;
         // Each look has draws of its own.
         self.visit(&mut |k, u| draws.fill(k, look, u), count, &mut |u, s, value| {
             total += 1;
+            if out.log_ratios.len() < USUAL_DRAWS {
+                out.log_ratios.push(-value);
+            }
             if let Some(metric) = global {
                 copy.copy_from_slice(s);
                 out.global_mean += (metric.square(&mut copy) - out.global_mean) / total as f64;
