@@ -32,8 +32,8 @@ impl Worth {
         }
     }
 
-    /// From an audit that was made. Its own draws are behind the estimates where it made enough of them; fresh ones
-    /// otherwise.
+    /// From an audit that was made. Its own draws are behind the estimates where it made enough of them, at no further
+    /// evaluation; fresh ones otherwise.
     pub fn of(audited: &Audited, target: Evaluator<'_>, q: &Gaussian, seed: Seed) -> Self {
         // Numbers too large or too small to be factored bound nothing.
         let moment_bounds = audited.moment_bounds().ok();

@@ -80,8 +80,8 @@ impl Audited {
     }
 
     /// log p(z, x) − log q(z) at the audit's first draws of q: what [`estimate`](crate::estimate::estimate) would evaluate,
-    /// at no further cost. At most [`USUAL_DRAWS`](crate::estimate::USUAL_DRAWS) of them, fewer if the audit made fewer, and
-    /// none if it made none or was selected by its outcome.
+    /// at no further cost. At most 20 000 of them, fewer if the audit made fewer, and none if it made none or was selected by
+    /// its outcome.
     pub fn log_ratios(&self) -> &[f64] {
         &self.log_ratios
     }

@@ -23,8 +23,8 @@ use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 
-/// Draws behind estimates where nobody says how many: the tail that k̂ is fitted to then has 190 weights. So many of its own an
-/// audit keeps ([`Audited::log_ratios`](crate::audit::Audited::log_ratios)), and none need be made for estimates.
+/// Draws behind estimates where nobody says how many: the tail that k̂ is fitted to then has 190 weights. Where an audit has
+/// made at least as many, none need be made for estimates ([`Audited::log_ratios`](crate::audit::Audited::log_ratios)).
 pub const USUAL_DRAWS: usize = 4000;
 
 /// Draws evaluated at a time; it bounds the memory and changes no number.

@@ -4,7 +4,6 @@ use super::metric::Metric;
 use crate::chunked;
 use crate::draws::Draws;
 use crate::error::{Error, Result};
-use crate::estimate::USUAL_DRAWS;
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::norm;
@@ -18,6 +17,8 @@ type See<'s> = dyn FnMut(&[f64], &mut [f64], f64) + 's;
 const BATCH: usize = 256;
 /// Of those, transported and pulled back together.
 const TOGETHER: usize = 16;
+/// The most values of D that are kept, for estimates: those of a usual audit, 160 kB.
+const KEPT: usize = 20_000;
 
 pub(super) struct Residuals<'a> {
     target: Evaluator<'a>,
@@ -151,14 +152,14 @@ impl<'a> Residuals<'a> {
             local_value_mean: 0.0,
             center_value: self.center_value,
             gradient_norm: self.gradient_norm,
-            log_ratios: Vec::with_capacity(USUAL_DRAWS.min(count as usize)),
+            log_ratios: Vec::with_capacity(KEPT.min(count as usize)),
         };
         let mut copy = vec![0.0; self.q.dim()];
         let mut total = 0u64;
         // Each look has draws of its own.
         self.visit(&mut |k, u| draws.fill(k, look, u), count, &mut |u, s, value| {
             total += 1;
-            if out.log_ratios.len() < USUAL_DRAWS {
+            if out.log_ratios.len() < KEPT {
                 out.log_ratios.push(-value);
             }
             if let Some(metric) = global {
