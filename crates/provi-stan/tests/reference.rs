@@ -17,8 +17,11 @@ use provi_stan::{Include, Posterior, StanModel, compile};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Mean and standard deviation of every column.
-fn reference(text: &str) -> HashMap<String, (f64, f64)> {
+/// Mean and standard deviation by name.
+type Reference = HashMap<String, (f64, f64)>;
+
+/// That of every column.
+fn reference(text: &str) -> Reference {
     let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     // theta[1,2] is theta.1.2; the comma inside brackets separates nothing.
     let header = lines.next().expect("a header of names");
@@ -52,7 +55,7 @@ fn reference(text: &str) -> HashMap<String, (f64, f64)> {
 }
 
 /// What both sides name and do not agree on: means within 0.1 sd, sds within 15%. Prints every comparison.
-fn disagreements(found: &Posterior, reference: &HashMap<String, (f64, f64)>) -> Vec<String> {
+fn disagreements(found: &Posterior, reference: &Reference) -> Vec<String> {
     let (mut compared, mut out) = (0, Vec::new());
     for (k, name) in found.names.iter().enumerate() {
         let Some((mean, sd)) = reference.get(name).filter(|(_, sd)| *sd > 0.0) else { continue };
@@ -70,7 +73,7 @@ fn disagreements(found: &Posterior, reference: &HashMap<String, (f64, f64)>) -> 
 }
 
 /// The posterior of the model that the variables name, and its reference.
-fn named() -> Option<(Posterior, HashMap<String, (f64, f64)>)> {
+fn named() -> Option<(Posterior, Reference)> {
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let (Some(library), Some(draws)) = (path("PROVI_STAN_LIBRARY"), path("PROVI_STAN_DRAWS")) else {
         println!("skipped: PROVI_STAN_LIBRARY and PROVI_STAN_DRAWS are not set");
