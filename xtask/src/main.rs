@@ -1,6 +1,7 @@
 //! The project's commands: `cargo xtask test` checks everything, `cargo xtask test --all` a little more.
 
 mod arviz;
+mod mpi;
 mod pages;
 mod python;
 mod stan;
@@ -19,19 +20,21 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels,
-                the Python package
+                the Python package, several processes
   test --all    the same, then the heavy tier
   heavy         the heavy tier alone: benches compile in the bench profile; genuine Stan models; draws open in
                 ArviZ; pages in a browser; the Python package beside the libraries whose models it takes
-  arviz, pages, python, adapters, stan
+  arviz, pages, python, adapters, stan, mpi
                 these steps alone
 
 Python's steps use python3; where no packages can be installed they are skipped. The Stan check compiles its models with
 g++ and the pip package httpstan, some minutes the first time, and keeps them in the user's cache. The ArviZ check
 uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
-PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped.";
+PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped. Several processes
+need an MPI with its headers and libclang; where apt-get may, it installs them, otherwise that step is skipped.";
 
 const PYTHON: &str = "python: package and tests";
+const MPI: &str = "several processes";
 const ADAPTERS: &str = "python: adapters beside their libraries";
 
 /// Examples that print a table of the documentation for minutes: they are compiled, not run.
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         ["heavy"] => heavy(&mut run),
         ["pages"] => run.step("pages in a browser", pages::check),
         ["stan"] => run.step("genuine Stan models", stan::check),
+        ["mpi"] => run.step(MPI, mpi::check),
         ["arviz"] => run.step("draws open in ArviZ", arviz::check),
         ["python"] => run.step(PYTHON, python::check),
         ["adapters"] => run.step(ADAPTERS, python::check_adapters),
@@ -101,7 +105,8 @@ fn test(run: &mut Run) -> Outcome {
         let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
         r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
     })?;
-    run.step(PYTHON, python::check)
+    run.step(PYTHON, python::check)?;
+    run.step(MPI, mpi::check)
 }
 
 fn heavy(run: &mut Run) -> Outcome {

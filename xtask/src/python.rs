@@ -7,11 +7,21 @@ use std::process::Command;
 use crate::venv::environment;
 use crate::{Outcome, Run};
 
+const USUAL: &str =
+    "import maturin, pytest, numpy, scipy, pandas, polars, pyarrow, arviz, sklearn, matplotlib";
+
 /// The package with the libraries everybody has.
 pub(crate) fn check(run: &Run) -> Outcome {
-    let probe = "import maturin, pytest, numpy, scipy, pandas, polars, pyarrow, arviz, sklearn, matplotlib";
-    let tests = ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters"];
-    test(run, "python", "requirements.txt", probe, &tests)
+    let tests = ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters", GENUINE_IGNORED];
+    test(run, "python", "requirements.txt", USUAL, &tests, None)
+}
+
+const GENUINE: &str = "crates/provi-py/tests/genuine";
+const GENUINE_IGNORED: &str = "--ignore=crates/provi-py/tests/genuine";
+
+/// The package on genuine Stan models, in the folder they were compiled to.
+pub(crate) fn check_stan(run: &Run, models: &Path) -> Outcome {
+    test(run, "python", "requirements.txt", USUAL, &[GENUINE], Some(("PROVI_STAN_MODELS", models)))
 }
 
 /// The package beside the libraries whose models it takes, which need an environment of their own.
@@ -21,10 +31,18 @@ pub(crate) fn check_adapters(run: &Run) -> Outcome {
         return Ok(());
     }
     let probe = "import maturin, pytest, jax, numpyro, pymc";
-    test(run, "python-all", "requirements-all.txt", probe, &["crates/provi-py/tests/adapters"])
+    test(run, "python-all", "requirements-all.txt", probe, &["crates/provi-py/tests/adapters"], None)
 }
 
-fn test(run: &Run, name: &str, requirements: &str, probe: &str, tests: &[&str]) -> Outcome {
+/// Builds and installs the package in an environment of that name, and runs tests there, with a variable set for them.
+fn test(
+    run: &Run,
+    name: &str,
+    requirements: &str,
+    probe: &str,
+    tests: &[&str],
+    variable: Option<(&str, &Path)>,
+) -> Outcome {
     let dir = run.binaries.with_file_name(name);
     let requirements = run.root.join("crates/provi-py").join(requirements);
     let packages = ["--requirement", &requirements.display().to_string()];
@@ -47,6 +65,7 @@ fn test(run: &Run, name: &str, requirements: &str, probe: &str, tests: &[&str]) 
     run.cargo(&["build", "--package", "provi-cli"])?;
     let mut pytest = Command::new(&python);
     pytest.args(["-m", "pytest"]).args(tests).env("PROVI_COMMAND", run.binaries.join("provi"));
+    pytest.envs(variable);
     run.wait(pytest.current_dir(&run.root))
 }
 

@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Outcome, Run};
+use crate::{Outcome, Run, python};
 
 const PACKAGE: &str = "httpstan==4.13.0";
 const MODELS: [&str; 5] = ["regression", "logistic", "schools", "poisson", "hierarchical"];
@@ -59,7 +59,30 @@ pub(crate) fn check(run: &Run) -> Outcome {
         fs::copy(&library, folder.join(format!("{name}_model.so")))?;
     }
     let mut tests = run.command(&["test", "--package", "provi-stan", "--test", "genuine", "--", "--ignored"]);
-    run.wait(tests.env("PROVI_STAN_MODELS", &folder))
+    run.wait(tests.env("PROVI_STAN_MODELS", &folder))?;
+    check_reference(run, &cache, &folder)?;
+    python::check_stan(run, &folder)
+}
+
+/// A model whose Gaussian is so near its posterior that the test which users run on their own posteriors must give a verdict.
+const REFERENCE: &str = "poisson";
+
+/// That very test, on reference draws that a script makes without provi.
+fn check_reference(run: &Run, cache: &Path, folder: &Path) -> Outcome {
+    let tests = run.root.join("crates/provi-stan/tests");
+    let (script, data) = (tests.join("reference/draws.py"), tests.join(format!("models/{REFERENCE}.json")));
+    let library = folder.join(format!("{REFERENCE}_model.so"));
+    let key = [fs::read(&script)?, fs::read(&data)?, fs::read(&library)?].concat();
+    let draws = cache.join(format!("{REFERENCE}-{}.csv", digest(&key)));
+    if !draws.exists() {
+        let part = draws.with_extension("part");
+        run.wait(Command::new("python3").arg(script).arg(&library).arg(&data).arg(&part))?;
+        fs::rename(part, &draws)?;
+    }
+    let mut command =
+        run.command(&["test", "--package", "provi-stan", "--test", "reference", "--", "--ignored"]);
+    command.env("PROVI_STAN_LIBRARY", library).env("PROVI_STAN_DATA", data).env("PROVI_STAN_DRAWS", draws);
+    run.wait(command.env("PROVI_STAN_REQUIRED", "1"))
 }
 
 struct Build<'a> {

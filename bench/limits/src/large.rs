@@ -17,7 +17,7 @@ const DIM: usize = 20_000;
 const STEPS: u64 = 20;
 
 pub(crate) fn run() -> Result<()> {
-    let size = Size { dim: DIM, rows: 0, stored: 0, draws: 1, exact: false, audit: false };
+    let size = Size { dim: DIM, rows: 0, stored: 0, draws: 1, exact: false, audit: false, subsample: None };
     let forecast = Forecast::new(Choice::Planned(Method::ProxEnergy), &size);
     println!("a planned run of prox-energy, d = {DIM}: {forecast}");
     let target = Closure::new(DIM, |z: &[f64], gradient: &mut [f64]| {

@@ -6,7 +6,8 @@
 //! a busy machine touches them alike. `provi-limits gradient exact` prints the rows of those names alone: `normals`, `prox`,
 //! `proj`, `gradient`, `exact`, `threads`, `library`,
 //! `process`. `provi-limits large` makes a few steps in 20 000 dimensions and says what memory
-//! they took; `provi-limits memory` holds the forecast of every method against what it took.
+//! they took; `provi-limits memory` holds the forecast of every method against what it took; `provi-limits stream FILE MIB`
+//! times passes over a file that is read block by block.
 
 mod clock;
 mod exact;
@@ -18,6 +19,7 @@ mod memory;
 mod process;
 mod products;
 mod steps;
+mod stream;
 mod table;
 
 use clock::{Work, least};
@@ -27,6 +29,15 @@ use table::Row;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if let ["stream", file, mebibytes] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return match stream::run(file, mebibytes) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::from(2)
+            }
+        };
+    }
     let alone = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["large"] => Some(large::run()),
         ["memory"] => return memory::table(),

@@ -1,6 +1,12 @@
 //! A density out of a library, Stan's or another language's, with what its user says about it.
 
-use std::path::{Path, PathBuf};
+mod record;
+mod source;
+
+pub use record::{ConstrainedRecord, LibraryRecord};
+pub use source::{Data, Digests, Source};
+
+use std::path::Path;
 use std::process::Command;
 
 use provi::estimator::Evaluator;
@@ -8,11 +14,11 @@ use provi::target::{Rejections, Scratch, Target};
 use provi::{Curvature, Gaussian, Matrix, Quadratic, Seed};
 use provi_stan::probe::{self, Request};
 use provi_stan::{Include, NativeModel, Posterior, StanModel, compile};
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::fit_file::{Kind, sha256};
+use crate::fit_file::Kind;
 use crate::subject::About;
+use source::read;
 
 /// What a certificate of a Stan model speaks of.
 pub const SPACE: &str =
@@ -20,53 +26,6 @@ pub const SPACE: &str =
 
 /// Draws behind the constrained scale.
 const DRAWS: usize = 4000;
-
-/// The data of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Data {
-    /// In a file.
-    File(PathBuf),
-    /// Given as they are.
-    Text(String),
-}
-
-impl Data {
-    fn contents(&self) -> Result<String> {
-        match self {
-            Self::File(path) => read(path),
-            Self::Text(text) => Ok(text.clone()),
-        }
-    }
-
-    /// What they are called in a record: nothing if they have no file.
-    fn called(&self) -> String {
-        match self {
-            Self::File(path) => path.display().to_string(),
-            Self::Text(_) => String::new(),
-        }
-    }
-}
-
-/// What is opened, and what is said about it.
-#[derive(Clone, Debug, Default)]
-pub struct Source {
-    /// The library; a `.stan` file is compiled first.
-    pub path: PathBuf,
-    /// Whether it is a Stan model; otherwise it has the functions of `provi.h`.
-    pub stan: bool,
-    /// Its data.
-    pub data: Option<Data>,
-    /// Values to start from, in JSON.
-    pub init: Option<PathBuf>,
-    /// Declared bounds of the curvature of −log p: below, and above.
-    pub convexity: Option<f64>,
-    /// Above.
-    pub smoothness: Option<f64>,
-    /// A BridgeStan to compile with.
-    pub bridgestan: Option<PathBuf>,
-    /// Of random numbers that the model draws when it is made.
-    pub seed: u32,
-}
 
 /// An opened library: a target.
 #[derive(Debug)]
@@ -76,7 +35,8 @@ pub struct Compiled {
     start: Option<Vec<f64>>,
     title: String,
     data: String,
-    digest: String,
+    digests: Digests,
+    record: LibraryRecord,
 }
 
 #[derive(Debug)]
@@ -88,11 +48,12 @@ enum Opened {
 impl Compiled {
     /// Compiles if need be, probes in a process of its own by `prober` (a command that ends in [`probe::child`]), and opens.
     pub fn open(source: &Source, prober: Option<Command>) -> Result<Self> {
+        let data = source.data.as_ref().map(Data::contents).transpose()?;
+        let digests = source.digests(data.as_deref())?;
         let path = match compile::is_source(&source.path) {
             true => compile::compile(&source.path, source.bridgestan.as_deref())?,
             false => source.path.clone(),
         };
-        let data = source.data.as_ref().map(Data::contents).transpose()?;
         let kind = if source.stan { probe::Kind::Stan } else { probe::Kind::Native };
         if let Some(prober) = prober {
             let request = Request { kind, path: path.clone(), data: data.clone(), seed: source.seed };
@@ -112,7 +73,13 @@ impl Compiled {
             start: None,
             title,
             data: source.data.as_ref().map(Data::called).unwrap_or_default(),
-            digest: data.map(|data| sha256(data.as_bytes())).unwrap_or_default(),
+            record: LibraryRecord {
+                path: source.path.display().to_string(),
+                sha256: digests.model.clone().unwrap_or_default(),
+                mu: source.convexity,
+                smoothness: source.smoothness,
+            },
+            digests,
         };
         if let Some(convexity) = source.convexity {
             let upper = source.smoothness.map(Quadratic::Scalar);
@@ -148,7 +115,17 @@ impl Compiled {
 
     pub(crate) fn about(&self) -> About {
         let (title, data) = (Some(self.title.clone()), self.data.clone());
-        About { title, data, data_sha256: self.digest.clone(), scales: Vec::new() }
+        let data_sha256 = self.digests.data.clone().unwrap_or_default();
+        About { title, data, data_sha256, scales: Vec::new() }
+    }
+
+    pub(crate) fn record(&self) -> &LibraryRecord {
+        &self.record
+    }
+
+    /// The SHA-256 of every file it was opened from.
+    pub fn digests(&self) -> &Digests {
+        &self.digests
     }
 
     /// A Stan model's own quantities under a fit; none for other libraries.
@@ -205,53 +182,6 @@ impl Compiled {
                 self.names().join(", ")
             ))
         })
-    }
-}
-
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|error| {
-        let path = path.to_owned();
-        Error::Compiled(match error.kind() {
-            std::io::ErrorKind::NotFound => provi_stan::Error::NotFound { path },
-            _ => provi_stan::Error::Unreadable { path, reason: error.to_string() },
-        })
-    })
-}
-
-/// Quantities of a Stan model on their own scale: estimates from draws.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ConstrainedRecord {
-    /// Of the quantities, `beta.1` for `beta[1]`.
-    pub names: Vec<String>,
-    /// Their means.
-    pub mean: Vec<f64>,
-    /// Their standard deviations.
-    pub sd: Vec<f64>,
-    /// Lower ends of central intervals.
-    pub lower: Vec<f64>,
-    /// Upper ends.
-    pub upper: Vec<f64>,
-    /// The probability of the intervals.
-    pub level: f64,
-    /// k̂ of the importance weights; null where infinite.
-    pub pareto_k: Option<f64>,
-    /// Whether the weights were used: not where k̂ is too large.
-    pub weighted: bool,
-    /// Draws behind them.
-    pub draws: usize,
-}
-
-impl ConstrainedRecord {
-    /// What the numbers are, in a sentence.
-    pub fn origin(&self) -> String {
-        let k = self.pareto_k.map_or("∞".to_owned(), |k| format!("{k:.2}"));
-        match self.weighted {
-            true => format!("{} draws with importance weights, k̂ = {k}; estimates, not bounds", self.draws),
-            false => format!(
-                "{} draws of the Gaussian itself, as k̂ = {k} is too large for weights; estimates, not bounds",
-                self.draws
-            ),
-        }
     }
 }
 

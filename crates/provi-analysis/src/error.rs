@@ -110,6 +110,12 @@ pub enum Error {
         /// The option's name.
         option: &'static str,
     },
+    /// A law for terms, and no number of them.
+    #[error("sampling {sampling} says how rows are drawn, but not how many: give a subsample")]
+    SamplingOfNothing {
+        /// The law.
+        sampling: provi::subsample::Sampling,
+    },
     /// A contrast that cannot be read.
     #[error("{error}")]
     Contrast {
@@ -143,6 +149,18 @@ pub enum Error {
         /// The fit's.
         stored: String,
         /// That of the data.
+        found: String,
+    },
+    /// A file of a compiled model with another digest than the one that is meant.
+    #[error("`{}` is not the {what} that is meant: its SHA-256 is {found}, not {stored}", .path.display())]
+    OtherFile {
+        /// What the file is.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The digest that is meant.
+        stored: String,
+        /// That of the file.
         found: String,
     },
     /// A model with other coefficients than the fit's.
@@ -235,6 +253,7 @@ impl Error {
                 | Self::StrayNoise { .. }
                 | Self::TimeLimit(_)
                 | Self::AutoHasNoPlan { .. }
+                | Self::SamplingOfNothing { .. }
         )
     }
 }

@@ -61,6 +61,9 @@ pub struct FitFile {
     pub stopped_early: bool,
     /// None for exact steps.
     pub draws_per_step: usize,
+    /// The terms that a draw looked at, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subsample: Option<provi::subsample::Subsample>,
     /// Of the target.
     pub gradient_evaluations: u64,
     /// What makes the draws repeatable.
@@ -168,6 +171,9 @@ pub struct ModelRecord {
     /// SHA-256 of the data file's bytes; `columns:` and that of the contents for a table in memory; empty where nobody
     /// said.
     pub data_sha256: String,
+    /// The library that the density comes out of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<crate::compiled::LibraryRecord>,
     /// Rows in use.
     pub rows: usize,
     /// Rows left out.

@@ -159,8 +159,10 @@ fn no_fit(error: Error) -> Error {
 
 /// Data with another digest than the fit's.
 pub fn refuse_other_data(file: &FitFile, data: &Data) -> Result<()> {
-    if data.is_the_data_of(&file.model.data_sha256) {
+    let refuse = |error| Error::table(error, &file.model.formula);
+    if data.is_the_data_of(&file.model.data_sha256).map_err(refuse)? {
         return Ok(());
     }
-    Err(Error::OtherData { stored: file.model.data_sha256.clone(), found: data.sha256.clone() })
+    let found = data.sha256().map_err(refuse)?.to_owned();
+    Err(Error::OtherData { stored: file.model.data_sha256.clone(), found })
 }

@@ -3,12 +3,19 @@
 use provi::Target;
 use provi::auto::Choice;
 use provi::memory::{Forecast, Size};
+use provi::subsample::Subsample;
 
 use crate::error::Result;
 
 /// The forecast in a line for so many draws a step, the same on every machine; refused if it does not fit into this one.
-pub fn forecast(target: &dyn Target, choice: Choice, draws: usize, audit: bool) -> Result<String> {
-    let size = Size { draws, audit, ..Size::of(target) };
+pub fn forecast(
+    target: &dyn Target,
+    choice: Choice,
+    draws: usize,
+    subsample: Option<Subsample>,
+    audit: bool,
+) -> Result<String> {
+    let size = Size { draws, subsample, audit, ..Size::of(target) };
     let forecast = Forecast::new(choice, &size);
     forecast.check(available())?;
     Ok(forecast.to_string())

@@ -1,28 +1,35 @@
 //! Table, formula and options → target.
 
+mod blocks;
 mod data;
+mod files;
+mod held;
+mod opened;
 mod prior;
 mod scales;
 mod warnings;
 
+pub use blocks::Blocks;
 pub use data::Data;
+pub use held::Held;
 pub use scales::{Origin, Scale};
 pub use warnings::warnings;
 
 use std::path::Path;
 
-use provi::target::{Family, Glm};
-use provi::{Design, Gaussian, Target};
-use provi_table::{DesignRows, Dropped, Formula, FrameOptions, GroupTerm, Missing, ModelFrame, Recipe};
+use provi::target::Family;
+use provi::{Design, Gaussian};
+use provi_table::{DesignRows, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
 
 use crate::error::{Error, Result};
 use crate::options::{MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
+use opened::{Facts, Head, Opened};
 
 /// A target, and what a reader needs to know about it.
 #[derive(Debug)]
 pub struct Model {
     /// Conditional on the scales.
-    pub target: Glm,
+    pub target: Held,
     /// With its noise.
     pub family: Family,
     /// Was the family read off the response?
@@ -64,22 +71,19 @@ impl Model {
         Self::build(&data, formula, options, None)
     }
 
-    /// From data in memory; `prior` is the population's, where the options do not say it.
+    /// From data at hand; `prior` is the population's, where the options do not say it.
     pub fn build(data: &Data, text: &str, options: &ModelOptions, prior: Option<&Gaussian>) -> Result<Self> {
-        let refuse = |error| Error::table(error, text);
         let formula = parse(text)?;
-        let table = data.table().map_err(refuse)?;
-        let frame_of = |standardize| {
-            ModelFrame::new(&table, &formula, &frame_options(options, standardize)).map_err(refuse)
-        };
-        let mut frame = frame_of(false)?;
-        let (family, family_chosen) = family(options, &frame, &data.name)?;
-        let scales = scales::asked(options, &frame, family)?;
+        let open = |standardize| Opened::new(data, &formula, text, &frame_options(options, standardize));
+        let opened = open(false)?;
+        let head = opened.head();
+        let (family, family_chosen) = family(options, &head, &data.name)?;
+        let scales = scales::asked(options, &head, family)?;
+        let population = head.population;
         let prior_gaussian = match prior {
             Some(given) => Some(given.clone()),
-            None => prior::given(options, &frame)?,
+            None => prior::given(options, &head)?,
         };
-        let population = frame.design.population_columns;
         if let Some(found) = prior_gaussian.as_ref().map(Gaussian::dim).filter(|found| *found != population) {
             return Err(
                 provi::Error::Shape { what: "the population's prior", found, expected: population }.into()
@@ -87,59 +91,36 @@ impl Model {
         }
         // The design stays as the data have it; only what the priors mean is learned from the standardized one.
         let standard = match options.standardize {
-            true => Some(frame_of(true)?.recipe().population.columns.clone()),
+            true => Some(open(true)?.columns().to_vec()),
             false => None,
         };
-        let prior = prior::assemble(options, &frame, prior_gaussian.as_ref(), standard.as_deref(), &scales)?;
-        let at_line = |error| match error {
-            provi::Error::Response { family, row, value, needed } => Error::Response {
-                column: frame.response_name.clone(),
-                line: frame.line_of_row(row).unwrap_or(row),
-                table: data.name.clone(),
-                value,
-                needed,
-                family,
-            },
-            other => Error::Library(other),
-        };
-        let design = design(&frame.design)?;
-        let target = match &frame.trials {
-            Some(trials) => Glm::binomial(design, &frame.response, trials, prior),
-            None => Glm::new(family, design, &frame.response, prior),
-        };
-        let mut target = target.map_err(at_line)?.with_names(frame.names.clone())?;
-        if let Some(weights) = &frame.weights {
-            target = target.with_weights(weights)?;
-        }
-        if let Some(offsets) = &frame.offsets {
-            target = target.with_offsets(offsets)?;
-        }
+        let prior = prior::assemble(options, &head, prior_gaussian.as_ref(), standard.as_deref(), &scales)?;
+        let Facts { formula, success, rows, dropped, warnings, groups, recipe } = opened.facts()?;
+        let target = opened.target(data, family, prior)?;
         let (target, scales) = scales::choose(target, scales)?;
-        let recipe = frame.recipe().clone();
-        let warnings = warnings(&frame)?;
         Ok(Self {
             family: target.family(),
             family_chosen,
-            success: frame.response_levels.take().map(|[_, success]| success),
             options: scales::fixed(options, family, &scales),
-            formula: frame.formula,
-            rows: frame.rows,
-            dropped: frame.dropped,
+            formula,
+            success,
+            rows,
+            dropped,
             warnings,
-            population: frame.design.population_columns,
-            groups: frame.groups,
+            population,
+            groups,
             scales,
             prior_gaussian,
             recipe,
             data_name: data.name.clone(),
-            data_sha256: data.sha256.clone(),
+            data_sha256: data.sha256().map_err(|error| Error::table(error, text))?.to_owned(),
             target,
         })
     }
 
     /// d, the number of coefficients.
     pub fn dim(&self) -> usize {
-        self.target.dim()
+        self.target.target().dim()
     }
 
     /// The population's prior in words.
@@ -192,40 +173,35 @@ fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
 }
 
 /// Dense, unless there are groups: then a row has a few entries among many columns.
-pub fn design(rows: &DesignRows) -> Result<Design> {
+pub fn design(rows: &DesignRows) -> provi::Result<Design> {
     if rows.groups.is_empty() {
-        return Ok(Design::dense(&rows.population, rows.rows, rows.columns)?);
+        return Design::dense(&rows.population, rows.rows, rows.columns);
     }
     let compressed = rows.compressed();
-    Ok(Design::csr(rows.rows, rows.columns, compressed.starts, compressed.columns, compressed.values)?)
+    Design::csr(rows.rows, rows.columns, compressed.starts, compressed.columns, compressed.values)
 }
 
 /// The named family, or the one the response speaks of; and whether it was named.
-fn family(options: &ModelOptions, frame: &ModelFrame, table: &str) -> Result<(Family, bool)> {
+fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Family, bool)> {
     let noise_sd = options.noise_sd.unwrap_or(1.0);
     let named = options.family.map(|name| name.family(noise_sd));
     let family = match named {
         Some(family) => family,
-        None if frame.trials.is_some() => Family::Binomial,
+        None if head.has_trials => Family::Binomial,
         None if options.noise_sd.is_some() => Family::Gaussian { noise_sd },
-        None if is_binary(&frame.response) => Family::Bernoulli,
+        None if head.is_binary => Family::Bernoulli,
         None => {
-            return Err(Error::NoFamily { table: table.to_owned(), column: frame.response_name.clone() });
+            let column = head.response_name.to_owned();
+            return Err(Error::NoFamily { table: table.to_owned(), column });
         }
     };
     match (family, options.noise_sd) {
         (Family::Gaussian { .. }, _) | (_, None) => {}
         (_, Some(noise_sd)) => return Err(Error::StrayNoise { noise_sd, family: family.name() }),
     }
-    match (family == Family::Binomial, frame.trials.is_some()) {
-        (true, false) => Err(Error::NoTrials { column: frame.response_name.clone() }),
+    match (family == Family::Binomial, head.has_trials) {
+        (true, false) => Err(Error::NoTrials { column: head.response_name.to_owned() }),
         (false, true) => Err(Error::StrayTrials { family: family.name() }),
         _ => Ok((family, named.is_none())),
     }
-}
-
-/// 0 and 1, or −1 and 1, and nothing else.
-fn is_binary(response: &[f64]) -> bool {
-    let all = |low: f64| response.iter().all(|&y| y.total_cmp(&low).is_eq() || y.total_cmp(&1.0).is_eq());
-    all(0.0) || all(-1.0)
 }

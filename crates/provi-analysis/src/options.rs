@@ -10,7 +10,7 @@ mod run;
 pub use names::{FamilyName, MissingName};
 pub use pair::{LevelSpec, ScaleSpec};
 pub use prior::{NormalPrior, PriorSpec};
-pub use run::{AuditOptions, RunOptions, StepOptions, default_plan};
+pub use run::{AuditOptions, RunOptions, StepOptions};
 
 use std::path::PathBuf;
 

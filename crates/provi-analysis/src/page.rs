@@ -252,13 +252,17 @@ fn assumptions(file: &FitFile) -> Vec<String> {
 fn provenance(file: &FitFile) -> Vec<(String, String)> {
     let mut out = vec![
         ("provi".to_owned(), file.provi.clone()),
-        ("method".to_owned(), method(&file.method, file.draws_per_step)),
+        ("method".to_owned(), method(&file.method, file.draws_per_step, file.subsample)),
         ("steps".to_owned(), grouped(file.steps)),
         ("seconds".to_owned(), format!("{:.2}", file.seconds)),
         ("seed".to_owned(), file.seed.to_string()),
     ];
     if !file.model.data_sha256.is_empty() {
         out.push(("data SHA-256".to_owned(), file.model.data_sha256.clone()));
+    }
+    if let Some(library) = &file.model.library {
+        out.push(("model".to_owned(), library.path.clone()));
+        out.push(("model SHA-256".to_owned(), library.sha256.clone()));
     }
     if let Some(c) = &file.certificate {
         let grounds = &c.grounds;

@@ -81,7 +81,7 @@ impl Way {
                 })
             }
             Choice::Planned(method) => {
-                let mut planner = options.step.planner(method);
+                let mut planner = options.step.planner(method)?;
                 if let Some(start) = &options.start {
                     planner = planner.start(start);
                 }

@@ -77,6 +77,12 @@ impl Sampled {
             .or_else(|_| Self::of_gaussian(q, &names, None, count, seed))
     }
 
+    /// The same of a target whose density is a pass over files for every few hundred draws: the draws alone.
+    pub fn of_files(q: &Gaussian, names: &[String], seed: Seed) -> Result<Self> {
+        let [chains, draws] = usual_draws(q.dim());
+        Self::of_gaussian(q, names, None, chains * draws, seed)
+    }
+
     /// Draws in proportion to their Pareto smoothed importance weights, out of more draws of q.
     pub fn resampled(
         q: &Gaussian,

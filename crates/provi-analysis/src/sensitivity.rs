@@ -50,7 +50,7 @@ pub(crate) fn sensitivity(data: &Data, formula: &str, model: &Model, fitted: &Fi
                 Model::build(data, formula, &model.options, Some(&Gaussian::new(prior.mean(), &packed)?))?
             }
         };
-        Ok(Solver::default().run(&wider.target)?)
+        Ok(Solver::default().run(wider.target.target())?)
     };
     let (narrow, wide) = (solve(0.5)?, solve(2.0)?);
     let sd = q.standard_deviations();

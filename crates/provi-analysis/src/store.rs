@@ -25,6 +25,9 @@ const CHECKPOINT: &str = "checkpoint.bin";
 /// What happened when.
 const LOG: &str = "log.txt";
 
+/// How the names of files end that are being written.
+const TEMPORARY: &str = ".tmp";
+
 /// Draws for ArviZ.
 const DRAWS: &str = "draws.zarr";
 
@@ -49,23 +52,40 @@ impl Store {
         Ok(store)
     }
 
-    /// A folder in which a fit was begun.
+    /// A folder in which a fit was begun and not finished, with what it can go on from. A run that was killed in its
+    /// first seconds has left no checkpoint, and a search by draws keeps none: such a run begins again.
     pub fn reopen(dir: &Path) -> Result<(Self, Option<Checkpoint>)> {
         let nothing = |reason: String| Error::NothingToResume { path: dir.to_owned(), reason };
         let store = Self { dir: dir.to_owned() };
         if !store.dir.join(RUN).exists() {
             return Err(nothing(format!("there is no {RUN}")));
         }
+        store.sweep();
         let checkpoint = match fs::read(dir.join(CHECKPOINT)) {
             Ok(bytes) => Some(Checkpoint::from_bytes(&bytes).map_err(|error| nothing(error.to_string()))?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && store.fit_path().exists() => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && store.is_finished() => {
                 return Err(nothing("its fit is finished".to_owned()));
             }
-            // Killed before the first checkpoint: from the beginning, then.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(nothing(format!("{CHECKPOINT}: {error}"))),
         };
         Ok((store, checkpoint))
+    }
+
+    /// Whether it holds a fit that came to its end, rather than what there was when it was stopped.
+    fn is_finished(&self) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Ending {
+            stopped_early: bool,
+        }
+        let Ok(text) = fs::read_to_string(self.fit_path()) else { return false };
+        // What cannot be read is not to be overwritten.
+        serde_json::from_str(&text).map_or(true, |fit: Ending| !fit.stopped_early)
+    }
+
+    /// Whether a stopped run can go on where it was.
+    pub fn has_checkpoint(&self) -> bool {
+        self.dir.join(CHECKPOINT).exists()
     }
 
     /// Its path.
@@ -88,7 +108,20 @@ impl Store {
         for old in [CHECKPOINT, LOG] {
             let _ = fs::remove_file(self.dir.join(old));
         }
+        self.sweep();
         write_file(&self.run_path(), run.as_bytes())
+    }
+
+    /// Removes what a killed process left half-written, under names that nothing reads.
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with('.') && name.ends_with(TEMPORARY) {
+                // Best effort: it is in nobody's way.
+                let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
+            }
+        }
     }
 
     /// What a run can go on from.
@@ -174,5 +207,5 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// A hidden name in the same folder, so that a rename stays on one disk.
 fn temporary(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+    path.with_file_name(format!(".{name}.{}{TEMPORARY}", std::process::id()))
 }

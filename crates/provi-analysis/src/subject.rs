@@ -48,11 +48,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// The model of a table and a formula.
     pub fn model(model: &'a Model) -> Self {
-        Self {
-            target: Evaluator::Parallel(&model.target),
-            glm: Some(&model.target),
-            record: fit_file::model(model),
-        }
+        Self { target: model.target.evaluator(), glm: model.target.glm(), record: fit_file::model(model) }
     }
 
     /// A model of a design and a response.
@@ -90,14 +86,24 @@ impl<'a> Subject<'a> {
         Self { target, glm: None, record: ModelRecord { rows, population, ..about.record(Kind::BlackBox) } }
     }
 
-    pub(crate) fn target(&self) -> Evaluator<'a> {
+    /// What is evaluated.
+    pub fn target(&self) -> Evaluator<'a> {
         self.target
+    }
+
+    /// What fit.json says about it.
+    pub fn record(&self) -> &ModelRecord {
+        &self.record
     }
 
     /// A density out of a library.
     pub fn compiled(compiled: &'a crate::compiled::Compiled) -> Self {
         let target = compiled.target();
-        let record = ModelRecord { population: target.dim(), ..compiled.about().record(compiled.kind()) };
+        let record = ModelRecord {
+            population: target.dim(),
+            library: Some(compiled.record().clone()),
+            ..compiled.about().record(compiled.kind())
+        };
         Self { target, glm: None, record }
     }
 
@@ -107,7 +113,7 @@ impl<'a> Subject<'a> {
         let target = self.target.target();
         let contrasts = Contrast::read(&options.contrasts, &target.names())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
-        let memory = memory::forecast(target, options.choice()?, draws, true)?;
+        let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
         Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
     }
 
@@ -139,6 +145,7 @@ impl<'a> Subject<'a> {
             steps: 0,
             stopped_early: false,
             draws_per_step: 0,
+            subsample: None,
             gradient_evaluations: 0,
             seed,
             seconds: begin.elapsed().as_secs_f64(),

@@ -6,6 +6,7 @@ pub mod number;
 use crate::fit_file::ModelRecord;
 use crate::model::{Origin, Scale};
 use number::{grouped, plain};
+use provi::subsample::Subsample;
 
 /// A scale, and who said it.
 pub fn describe_scale(scale: &Scale) -> String {
@@ -39,11 +40,15 @@ pub fn condition(model: &ModelRecord) -> Option<String> {
     (!all.is_empty()).then(|| format!("conditional on {}", all.join(", ")))
 }
 
-/// The method with its draws.
-pub fn method(method: &str, draws: usize) -> String {
-    match draws {
-        0 => format!("{method}, no draws"),
-        draws => format!("{method}, {} a step", counted(draws as u64, "draw")),
+/// The method with its draws, and the terms they see if not all.
+pub fn method(method: &str, draws: usize, subsample: Option<Subsample>) -> String {
+    match (draws, subsample) {
+        (0, _) => format!("{method}, no draws"),
+        (draws, None) => format!("{method}, {} a step", counted(draws as u64, "draw")),
+        (draws, Some(Subsample { terms, sampling })) => {
+            let (draws, rows) = (counted(draws as u64, "draw"), counted(terms as u64, "row"));
+            format!("{method}, {draws} a step on {rows} each ({sampling})")
+        }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use provi::audit::Audited;
 use provi::certificate::Statement;
-use provi::estimate::{Estimates, estimate};
+use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
 use provi::estimator::Evaluator;
 use provi::functional::MomentBounds;
 use provi::{Audit, Certificate, Gaussian, Seed};
 
-/// Draws behind the estimates.
-const ESTIMATE_DRAWS: usize = 4000;
+/// Draws of an audit that serve the estimates as well. It makes so few only where the weights are nearly equal, and fresh
+/// ones would cost as much again.
+const ENOUGH: usize = 1_000;
 
 /// What is proved and what is estimated about one Gaussian.
 #[derive(Clone, Debug)]
@@ -28,27 +29,30 @@ impl Worth {
             Ok(audited) => Self::of(&audited, target, q, seed),
             Err(error) => {
                 let reason = format!("the audit failed: {error}");
-                let names = target.target().names();
-                Self::with(Certificate::nothing(&names, &reason), None, target, q, seed)
+                let certificate = Certificate::nothing(&target.target().names(), &reason);
+                let estimates = estimate(target, q, seed, USUAL_DRAWS);
+                Self::with(certificate, None, estimates)
             }
         }
     }
 
-    /// From an audit that was made, with estimates from fresh draws.
+    /// From an audit that was made. Its own draws are behind the estimates where it made enough of them, at no further
+    /// evaluation; fresh ones otherwise.
     pub fn of(audited: &Audited, target: Evaluator<'_>, q: &Gaussian, seed: Seed) -> Self {
         // Numbers too large or too small to be factored bound nothing.
         let moment_bounds = audited.moment_bounds().ok();
-        Self::with(audited.certificate.clone(), moment_bounds, target, q, seed)
+        let estimates = match audited.log_ratios() {
+            ratios if ratios.len() >= ENOUGH => Estimates::from_log_ratios(ratios),
+            _ => estimate(target, q, seed, USUAL_DRAWS),
+        };
+        Self::with(audited.certificate.clone(), moment_bounds, estimates)
     }
 
     fn with(
         certificate: Certificate,
         moment_bounds: Option<MomentBounds>,
-        target: Evaluator<'_>,
-        q: &Gaussian,
-        seed: Seed,
+        estimates: provi::Result<Estimates>,
     ) -> Self {
-        let estimates = estimate(target, q, seed, ESTIMATE_DRAWS);
         let estimates = estimates.map_err(|error| error.to_string());
         Self { certificate: finite(certificate), moment_bounds, estimates }
     }

@@ -1,15 +1,18 @@
 //! What a shell relies on: the same fit from a file and from memory, and fits that can be kept whatever they are of.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use provi::estimator::Evaluator;
 use provi::fit::Watch;
-use provi::target::{Closure, Glm, Prior};
-use provi::{Design, Gaussian, Seed};
+use provi::target::{Closure, Declared, Glm, Prior};
+use provi::{Audit, Curvature, Design, Gaussian, Quadratic, Seed};
 use provi_analysis::fit_file::Kind;
 use provi_analysis::model::Data;
 use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions};
 use provi_analysis::subject::About;
+use provi_analysis::worth::Worth;
 use provi_analysis::{Analysis, Error, Fitted, Subject};
 use provi_table::{Missing, NewLevels, Table, Values};
 
@@ -162,6 +165,30 @@ fn a_black_box_claims_no_more_than_is_proved() {
 }
 
 #[test]
+fn estimates_cost_nothing_where_the_audit_has_made_their_draws() {
+    let calls = AtomicU64::new(0);
+    let target = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
+        calls.fetch_add(1, Relaxed);
+        gradient[0] = -z[0] - 0.2 * z[0].tanh();
+        -0.5 * z[0] * z[0] - 0.2 * z[0].cosh().ln()
+    })
+    .unwrap();
+    let curvature = Curvature::declared(1, Quadratic::Scalar(1.0), Some(Quadratic::Scalar(1.2))).unwrap();
+    let (target, q) = (Declared::new(target).with_curvature(curvature).unwrap(), Gaussian::standard(1));
+    let of = |draws: u64| {
+        let audit = Audit { draws, price: 1e-3, ..Audit::default() };
+        let audited = audit.run(Evaluator::Serial(&target), &q, Seed(1)).unwrap();
+        let before = calls.load(Relaxed);
+        let worth = Worth::of(&audited, Evaluator::Serial(&target), &q, Seed(1));
+        (calls.load(Relaxed) - before, worth.estimates.unwrap())
+    };
+    let ((none, own), (all, fresh)) = (of(5_000), of(500));
+    assert_eq!((none, own.draws, all, fresh.draws), (0, 5_000, 4_000, 4_000));
+    let error = own.log_evidence_se.hypot(fresh.log_evidence_se);
+    assert!((own.log_evidence - fresh.log_evidence).abs() < 5.0 * error);
+}
+
+#[test]
 fn new_rows_of_a_table_and_of_its_design_are_predicted_alike() {
     let fit = fit(Data::from(frame()));
     let new = fit.new_data(&frame(), NewLevels::Refuse, Missing::Drop).unwrap();
@@ -241,8 +268,10 @@ fn a_prior_in_memory_is_the_populations() {
 
 #[test]
 fn analyses_and_fits_go_between_threads() {
+    fn goes<T: Send>() {}
     fn check<T: Send + Sync>() {}
-    check::<Analysis>();
+    // One thread after the other: a pass over files is not to be interleaved with another.
+    goes::<Analysis>();
     check::<Fitted>();
     check::<Error>();
 }

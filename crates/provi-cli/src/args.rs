@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args as Group, Parser, Subcommand};
+use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 use provi::Method;
 use provi::auto::Choice;
 use provi_analysis::model::Model;
 use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions, StepOptions};
 
+use crate::amount::{Seconds, Size};
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
 use crate::command::explain::ExplainArgs;
 use crate::command::fit::compiled::CompiledArgs;
 use crate::command::inspect::InspectArgs;
+use crate::command::library::LibraryArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
 use crate::command::probe_library::ProbeLibraryArgs;
@@ -166,13 +168,18 @@ Examples:
   provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5
   provi fit --stan schools_model.so --data schools.json --starts 4
   provi fit --library density.so --mu 1 --smoothness 4
+  provi fit big.parquet 'y ~ .' --method prox-energy --subsample 256 --sampling importance
   provi fit --config cases.fit/run.toml --seed 1 --out again.fit
   provi fit --resume cases.fit";
 
 #[derive(Clone, Debug, Group)]
-#[command(after_help = FIT, group(clap::ArgGroup::new("compiled").args(["stan", "library"])))]
+#[command(
+    after_help = FIT,
+    group(ArgGroup::new("of_library").args(["stan", "library", "config"]).multiple(true)),
+    group(ArgGroup::new("of_stan").args(["stan", "config"]).multiple(true))
+)]
 pub(crate) struct FitArgs {
-    /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
+    /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input; a folder or a pattern for many files
     #[arg(required_unless_present_any = ["config", "resume", "stan", "library"])]
     pub(crate) data: Option<PathBuf>,
     /// The model, such as 'y ~ a + b', 'y ~ .' or 'y ~ x + (1 | group)'
@@ -208,14 +215,23 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) contrast: Vec<String>,
     /// Fit again with every prior half and twice as wide, and show what changes
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "stan", "library"])]
     pub(crate) prior_sensitivity: bool,
     /// Read options from a run file; what the command line says goes first
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,
     /// Go on with a fit that was stopped, with the options in its folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "out", "force", "method", "distance", "steps", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "draws", "coordinates", "subsample", "sampling", "seed"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Read the data block by block, in about so much memory, such as 2GiB or 500MB
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["stan", "library"])]
+    pub(crate) memory: Option<Size>,
+    /// One fit by all the processes that mpirun started, each reading its share of the data
+    #[arg(long, conflicts_with_all = ["stan", "library"])]
+    pub(crate) distributed: bool,
+    /// How often the run is put aside in its folder, for --resume [default: 15]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) checkpoint_every: Option<Seconds>,
     /// Write fit.json, draws.zarr, run.toml and log.txt to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -270,20 +286,28 @@ intercept first.
 Examples:
   provi certify wells.fit wells.csv
   provi certify wells.fit wells.csv --accuracy 1e-6 --seed 12
-  provi certify laplace.csv wells.csv 'switch ~ arsenic + dist' --prior-scale 1";
+  provi certify laplace.csv wells.csv 'switch ~ arsenic + dist' --prior-scale 1
+  provi certify pathfinder.json --stan schools_model.so --data schools.json";
 
 #[derive(Debug, Group)]
-#[command(after_help = CERTIFY)]
+#[command(
+    after_help = CERTIFY,
+    group(ArgGroup::new("of_library").args(["stan", "library"])),
+    group(ArgGroup::new("of_stan").args(["stan"]))
+)]
 pub(crate) struct CertifyArgs {
     /// The fit: fit.json or its folder, or a mean and covariance in JSON or CSV
     pub(crate) fit: PathBuf,
     /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
-    pub(crate) data: PathBuf,
+    #[arg(required_unless_present_any = ["stan", "library"])]
+    pub(crate) data: Option<PathBuf>,
     /// The model, such as 'y ~ a + b' or 'y ~ .' [default: the fit's]
     pub(crate) formula: Option<String>,
     /// What is not given is the fit's.
     #[command(flatten)]
     pub(crate) model: ModelOptions,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
     /// What makes the draws repeatable [default: one that is not the fit's]

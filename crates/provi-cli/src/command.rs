@@ -8,6 +8,7 @@ mod demo;
 pub(crate) mod explain;
 pub(crate) mod fit;
 pub(crate) mod inspect;
+pub(crate) mod library;
 pub(crate) mod man;
 mod plan;
 pub(crate) mod predict;
@@ -19,6 +20,9 @@ pub(crate) mod verify;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+
+use provi::stream::Reduce;
 
 use crate::args::{Args, Command};
 use crate::failure::{Failure, Result};
@@ -35,6 +39,11 @@ impl Outcome {
         Self { text, proved: true }
     }
 
+    /// 1: what was asked for was not proved.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(u8::from(!self.proved))
+    }
+
     /// Prints the text. A reader that has gone away (`| head`) has what it wanted.
     pub(crate) fn finish(self) -> ExitCode {
         let mut stdout = std::io::stdout().lock();
@@ -44,17 +53,20 @@ impl Outcome {
                 failure.print();
                 failure.exit_code()
             }
-            _ => ExitCode::from(u8::from(!self.proved)),
+            _ => self.exit_code(),
         }
     }
 }
 
-pub(crate) fn execute(args: &Args) -> Result<Outcome> {
+/// The command; of several processes only a fit is made by all of them together.
+pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
+    let later = crew.is_some_and(|crew| crew.rank() > 0);
     match &args.command {
+        Command::Fit(args) => fit::execute(args, crew),
+        _ if later => Ok(Outcome::said(String::new())),
         Command::Demo(args) => demo::execute(args),
         Command::Constants(args) => constants::execute(args),
         Command::Plan(args) => plan::execute(args),
-        Command::Fit(args) => fit::execute(args),
         Command::Certify(args) => certify::execute(args),
         Command::Summary(args) => summary::execute(args),
         Command::Report(args) => report::execute(args),

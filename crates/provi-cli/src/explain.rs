@@ -38,6 +38,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "priors",
     "methods",
     "plan",
+    "subsample",
     "seed",
 ];
 
@@ -59,6 +60,9 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("log-evidence", "evidence"),
     ("contrasts", "contrast"),
     ("accuracy", "gap"),
+    ("sampling", "subsample"),
+    ("subsampling", "subsample"),
+    ("minibatch", "subsample"),
 ];
 
 /// Every topic with its first line.

@@ -24,6 +24,10 @@ pub(crate) enum Failure {
     BadRunFile { path: PathBuf, reason: String },
     #[error("the run file is for other data: its SHA-256 is {stored}, that of `{}` {found}", .path.display())]
     OtherRunData { path: PathBuf, stored: String, found: String },
+    #[error("{option} speaks of a library, and the run file is for a table and a formula")]
+    OfLibrary { option: &'static str },
+    #[error("{option} goes with a table and a formula, and a library is to be fitted")]
+    OfTable { option: String },
     #[error("a covariance of {dim} coefficients is kept in a file of its own, which needs a folder")]
     NoFolder { dim: usize },
     #[error("the fit does not say which model it belongs to, and no formula is given")]
@@ -46,6 +50,10 @@ pub(crate) enum Failure {
     Draw(String),
     #[error("the library cannot be probed: {0}")]
     Probe(String),
+    #[error("--distributed needs the program provi-mpi, and it cannot be started: {reason}")]
+    NoProcesses { reason: String },
+    #[error("this is one of {size} processes, and each would fit all of the data")]
+    NotDistributed { size: usize },
     #[error("cannot print the result: {0}")]
     Print(String),
 }
@@ -97,6 +105,11 @@ impl Failure {
         }
     }
 
+    /// The failure of another process, which has words of its own for it.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(self.refused(), Some(Refused::Library(provi::Error::Rank { .. })))
+    }
+
     /// On standard error; in colour on a terminal, plain elsewhere.
     pub(crate) fn print(&self) {
         let terminal = std::io::stderr().is_terminal();
@@ -125,6 +138,10 @@ impl Failure {
             Self::BadRunFile { .. } => {
                 "`provi fit … --out DIR` writes one to start from; its keys are the options of `provi fit`"
             }
+            Self::OfLibrary { .. } => "leave it out, or leave --config out",
+            Self::OfTable { .. } => {
+                "leave it out: what a library is fitted with stands under `Compiled models` in the help"
+            }
             Self::UnknownImage { .. } => "let FILE end in .svg or .png",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
             Self::OtherModel { .. } => {
@@ -139,6 +156,11 @@ impl Failure {
             }
             Self::UnknownTopic { .. } => "`provi explain` lists all topics",
             Self::NoFolder { .. } => "name one with --out DIR",
+            Self::NoProcesses { .. } => {
+                "`cargo install --path crates/provi-mpi --features mpi` puts it beside provi; it needs an MPI with its headers and \
+                 libclang (on Debian: apt-get install libopenmpi-dev openmpi-bin libclang-dev clang)"
+            }
+            Self::NotDistributed { .. } => "say --distributed, or start it without mpirun",
             _ => return None,
         })
     }
@@ -162,7 +184,7 @@ fn way_out(error: &Refused) -> Option<&'static str> {
             "a group term reads (1 | group) in the formula, and its scale 'group=SD'"
         }
         Refused::NothingToResume { .. } => {
-            "a fit with --out DIR that was stopped or killed leaves DIR/run.toml and DIR/checkpoint.bin"
+            "a fit with --out DIR that was stopped or killed leaves DIR/run.toml, and mostly DIR/checkpoint.bin"
         }
         Refused::NoRecipe => "fit again with this version of provi, with --out DIR",
         Refused::NotOfFormula { .. } => {
@@ -171,12 +193,24 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::StrayNoise { .. } => "leave it out, or say --family gaussian",
         Refused::FitExists { .. } => "choose another --out, or replace it with --force",
         Refused::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
+        Refused::AutoHasNoPlan { option: "subsample" } => {
+            "leave it out, or name a method that has a bound for it, such as --method prox-energy"
+        }
+        Refused::Library(provi::Error::NotSubsampled { .. }) => {
+            "`provi explain subsample` says which methods have a bound for it"
+        }
         Refused::AutoHasNoPlan { .. } => {
             "leave it out and ask for --accuracy EPS, or name a planned --method, such as exact or proj-stl"
         }
+        Refused::SamplingOfNothing { .. } => "add --subsample B, or leave it out",
+        Refused::Library(provi::Error::SubsampleSize { .. }) => {
+            "leave --subsample out, or choose fewer rows; `provi explain subsample` says what it does"
+        }
         Refused::BadFit { problem: BadFit::Unreadable(_), .. } => "FIT comes first, then DATA",
         Refused::BadFit { .. } => "`provi certify --help` shows what a fit looks like",
-        Refused::OtherData { .. } => "give what it was made with, or say --force to go on with what is given",
+        Refused::OtherData { .. } | Refused::OtherFile { .. } => {
+            "give what it was made with, or say --force to go on with what is given"
+        }
         Refused::NoFit { .. } => "`provi fit DATA FORMULA --out DIR` leaves one in DIR",
         Refused::NoRecord { .. } => "`provi certify` takes such a file, with its data and formula",
         Refused::Exists { .. } => "choose another --out, or replace it with --force",

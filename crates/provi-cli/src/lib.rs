@@ -7,6 +7,7 @@
 //! Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.
 #![forbid(unsafe_code)]
 
+mod amount;
 mod args;
 mod command;
 mod explain;
@@ -14,17 +15,30 @@ mod failure;
 mod interrupt;
 mod log;
 mod output;
+mod processes;
 mod progress;
 mod run_file;
 mod sensitivity;
 mod watched;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
+use provi::stream::Reduce;
 
 /// The command, with the words this process was started with.
 pub fn main() -> ExitCode {
+    run(None)
+}
+
+/// The command as one of several processes, each of which calls this with the same words. The first of them speaks for all;
+/// another one speaks only of a failure of its own.
+pub fn main_among(crew: Arc<dyn Reduce>) -> ExitCode {
+    run(Some(&crew))
+}
+
+fn run(crew: Option<&Arc<dyn Reduce>>) -> ExitCode {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // The Parquet reader panics on some damaged files; that is caught and said in our own words.
@@ -32,11 +46,24 @@ pub fn main() -> ExitCode {
             usual(panic);
         }
     }));
-    let args = args::Args::parse();
-    match command::execute(&args) {
-        Ok(outcome) => outcome.finish(),
+    let first = crew.is_none_or(|crew| crew.rank() == 0);
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            if first {
+                // Help that nobody reads any more is no failure.
+                let _ = error.print();
+            }
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    match command::execute(&args, crew) {
+        Ok(outcome) if first => outcome.finish(),
+        Ok(outcome) => outcome.exit_code(),
         Err(failure) => {
-            failure.print();
+            if !failure.is_elsewhere() {
+                failure.print();
+            }
             failure.exit_code()
         }
     }

@@ -1,13 +1,18 @@
 //! A whole run as a file: `run.toml`, whose keys are the options of `provi fit`.
 
+mod compiled;
+
 use std::path::{Path, PathBuf};
 
 use provi::auto::Choice;
+use provi_analysis::compiled::Digests;
 use provi_analysis::options::{AuditOptions, ModelOptions, StepOptions};
 use serde::{Deserialize, Serialize};
 
+use crate::amount::{Seconds, Size};
 use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
+use compiled::CompiledRun;
 
 /// Everything that a fit depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,11 +21,15 @@ pub(crate) struct RunFile {
     /// The version of provi that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) provi: Option<String>,
-    pub(crate) data: PathBuf,
+    /// A table, or the data of a compiled model, which may have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<PathBuf>,
     /// Of the data's bytes; data with another one are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) data_sha256: Option<String>,
-    pub(crate) formula: String,
+    /// The model of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) formula: Option<String>,
     #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
     pub(crate) method: Option<Choice>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,36 +42,76 @@ pub(crate) struct RunFile {
     pub(crate) threads: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) time_limit: Option<f64>,
+    /// Memory for the rows of files: how they are cut into blocks moves sums by their rounding.
+    #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
+    pub(crate) memory: Option<Size>,
+    /// Processes that share the fit, which move sums by their rounding too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) processes: Option<usize>,
+    #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
+    pub(crate) checkpoint_every: Option<Seconds>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) contrast: Vec<String>,
     #[serde(default, skip_serializing_if = "StepOptions::is_default")]
     pub(crate) step: StepOptions,
     #[serde(default, skip_serializing_if = "AuditOptions::is_default")]
     pub(crate) audit: AuditOptions,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) model: ModelOptions,
+    /// Or a library.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) compiled: Option<CompiledRun>,
+}
+
+fn is_default(model: &ModelOptions) -> bool {
+    *model == ModelOptions::default()
 }
 
 const HEADING: &str = "# Everything this fit depends on; to make it again: provi fit --config run.toml\n";
 
 impl RunFile {
-    /// What the arguments say, with the data's fingerprint.
-    pub(crate) fn new(args: &FitArgs, data: &Path, formula: &str, sha256: &str) -> Self {
+    /// A run on a table, with the table's fingerprint.
+    pub(crate) fn of_table(args: &FitArgs, sha256: &str, processes: usize) -> Self {
+        Self {
+            processes: args.distributed.then_some(processes),
+            data: args.data.clone(),
+            data_sha256: Some(sha256.to_owned()),
+            formula: args.formula.clone(),
+            model: args.model.clone(),
+            ..Self::of_any(args)
+        }
+    }
+
+    /// A run on a library, with the fingerprints of its files.
+    pub(crate) fn of_library(args: &FitArgs, digests: &Digests) -> Self {
+        Self {
+            data: args.compiled.library.data_file.clone(),
+            data_sha256: digests.data.clone(),
+            compiled: Some(CompiledRun::new(&args.compiled, digests)),
+            ..Self::of_any(args)
+        }
+    }
+
+    fn of_any(args: &FitArgs) -> Self {
         Self {
             provi: Some(env!("CARGO_PKG_VERSION").to_owned()),
-            data: data.to_owned(),
-            data_sha256: Some(sha256.to_owned()),
-            formula: formula.to_owned(),
+            data: None,
+            data_sha256: None,
+            formula: None,
             method: args.method,
             distance: args.distance,
             steps: args.steps,
             seed: Some(args.seed()),
             threads: args.threads,
             time_limit: args.time_limit,
+            memory: args.memory,
+            processes: None,
+            checkpoint_every: args.checkpoint_every,
             contrast: args.contrast.clone(),
             step: args.step.clone(),
             audit: args.audit.clone(),
-            model: args.model.clone(),
+            model: ModelOptions::default(),
+            compiled: None,
         }
     }
 
@@ -70,13 +119,33 @@ impl RunFile {
         let refused = |reason: String| Failure::BadRunFile { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
         let mut file: Self = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
-        // A path is meant from where the command runs, or from beside the file.
-        if let (false, Some(folder)) = (file.data.exists(), path.parent())
-            && folder.join(&file.data).exists()
-        {
-            file.data = folder.join(&file.data);
+        file.check().map_err(|reason| refused(reason.to_owned()))?;
+        let compiled = file.compiled.iter_mut().flat_map(CompiledRun::paths);
+        for named in file.data.iter_mut().chain(compiled) {
+            // A path is meant from where the command runs, or from beside the file.
+            if let (false, Some(folder)) = (named.exists(), path.parent())
+                && folder.join(&*named).exists()
+            {
+                *named = folder.join(&*named);
+            }
         }
         Ok(file)
+    }
+
+    /// Whether it says what is fitted, once.
+    fn check(&self) -> std::result::Result<(), &'static str> {
+        match (&self.formula, &self.compiled) {
+            (Some(_), Some(_)) => {
+                Err("it has a `formula` and a [compiled] model, and only one can be fitted")
+            }
+            (None, None) => Err("it has neither a `formula` nor a [compiled] model"),
+            (Some(_), None) if self.data.is_none() => Err("its `formula` has no `data`"),
+            (Some(_), None) => Ok(()),
+            (None, Some(compiled)) if !is_default(&self.model) || !compiled.names_one() => {
+                Err("[compiled] needs one of `stan` and `library`, and has no [model]")
+            }
+            (None, Some(_)) => Ok(()),
+        }
     }
 
     pub(crate) fn to_toml(&self) -> Result<String> {
@@ -85,25 +154,49 @@ impl RunFile {
         Ok(format!("{HEADING}{text}"))
     }
 
+    /// The fingerprints of its files, where the command line names no others.
+    pub(crate) fn digests(&self, args: &FitArgs) -> Digests {
+        let compiled = self.compiled.as_ref();
+        let named = args.data.is_some() || args.compiled.library.data_file.is_some();
+        Digests {
+            model: compiled.and_then(|c| c.sha256.clone()).filter(|_| !args.compiled.library.is_given()),
+            data: self.data_sha256.clone().filter(|_| !named),
+            init: compiled.and_then(|c| c.init_sha256.clone()).filter(|_| args.compiled.init.is_none()),
+        }
+    }
+
     /// The arguments with the file behind them: what the command line says goes first.
-    pub(crate) fn behind(self, args: &FitArgs) -> FitArgs {
+    pub(crate) fn behind(self, args: &FitArgs) -> Result<FitArgs> {
         let list =
             |first: &Vec<String>, second: Vec<String>| if first.is_empty() { second } else { first.clone() };
-        FitArgs {
-            data: args.data.clone().or(Some(self.data)),
-            formula: args.formula.clone().or(Some(self.formula)),
+        let (data, compiled) = match self.compiled {
+            None => (args.data.clone().or(self.data), args.compiled.clone()),
+            Some(compiled) => (args.data.clone(), compiled.behind(&args.compiled, self.data)),
+        };
+        if self.formula.is_some() {
+            let stray = args.compiled.library.is_given().then_some("--stan or --library");
+            if let Some(option) = stray.or_else(|| args.compiled.first_given()) {
+                return Err(Failure::OfLibrary { option });
+            }
+        }
+        Ok(FitArgs {
+            data,
+            formula: args.formula.clone().or(self.formula),
             method: args.method.or(self.method),
             distance: args.distance.or(self.distance),
             steps: args.steps.or(self.steps),
             seed: args.seed.or(self.seed),
             threads: args.threads.or(self.threads),
             time_limit: args.time_limit.or(self.time_limit),
+            memory: args.memory.or(self.memory),
+            checkpoint_every: args.checkpoint_every.or(self.checkpoint_every),
             contrast: list(&args.contrast, self.contrast),
             step: args.step.over(self.step),
             audit: args.audit.over(self.audit),
             model: args.model.over(self.model),
+            compiled,
             ..args.clone()
-        }
+        })
     }
 }
 

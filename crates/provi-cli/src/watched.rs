@@ -1,6 +1,7 @@
 //! A run under watch: progress on standard error, checkpoints and a log in its folder, ctrl-C.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Duration;
 
 use provi::checkpoint::{Checkpoint, Keeper};
@@ -23,14 +24,38 @@ pub(crate) struct Run<'a> {
     pub(crate) store: Option<&'a Store>,
     /// Where to take the run up.
     pub(crate) from: Option<Checkpoint>,
+    /// Between two checkpoints.
+    pub(crate) keep_every: Duration,
+    /// The folder of the run, whichever process writes to it.
+    pub(crate) folder: Option<&'a Path>,
+    /// Where there are several.
+    pub(crate) processes: Option<Processes<'a>>,
 }
 
-/// Between two checkpoints.
-const KEEP_EVERY: Duration = Duration::from_secs(15);
+/// The processes that share a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Processes<'a> {
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    /// Whether to stop, if one of them would.
+    pub(crate) agree: &'a dyn Fn(bool) -> provi::Result<bool>,
+}
+
+impl Default for Run<'_> {
+    fn default() -> Self {
+        Self { quiet: false, store: None, from: None, keep_every: KEEP_EVERY, folder: None, processes: None }
+    }
+}
+
+/// Between two checkpoints, where nobody says it.
+pub(crate) const KEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
 pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fitted> {
-    let stop = interrupt::watch();
+    let stop = match how.processes {
+        None => interrupt::watch(),
+        Some(processes) => interrupt::watch_among(processes.rank, processes.size, how.folder),
+    };
     let mut log = Log::new(how.store);
     let begin = summary::announcement(prepared.target().dim(), way.plan());
     log.say(&begin);
@@ -51,9 +76,15 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
             eprintln!("no checkpoint is kept from here on: {failure}");
         }
     };
-    let keeper = how.store.is_some().then_some(Keeper { every: KEEP_EVERY, save: &mut save });
-    let mut watch =
-        Watch { observer: Some(&mut observer), time_limit: None, stop: Some(stop), keeper, from: how.from };
+    let keeper = how.store.is_some().then_some(Keeper { every: how.keep_every, save: &mut save });
+    let mut watch = Watch {
+        observer: Some(&mut observer),
+        time_limit: None,
+        stop: Some(stop),
+        keeper,
+        from: how.from,
+        agree: how.processes.map(|processes| processes.agree),
+    };
     let found = prepared.run(way, &mut watch);
     progress.finish(&match &found {
         Ok(fit) if fit.file.stopped_early => format!("stopped early after {} steps", fit.file.steps),

@@ -95,6 +95,17 @@ fn auto_makes_no_planned_steps() {
     refused("error-auto-steps", &["fit", "small.csv", "y ~ age", "--method", "auto", "--steps", "9"]);
 }
 
+#[test]
+fn a_subsample_goes_with_planned_steps_that_have_a_bound_for_it() {
+    let fit = |name: &str, options: &[&str]| {
+        refused(name, &[&["fit", "small.csv", "y ~ age"], options].concat());
+    };
+    fit("error-subsample-auto", &["--method", "auto", "--subsample", "2"]);
+    fit("error-subsample-stl", &["--method", "proj-stl", "--subsample", "2"]);
+    fit("error-subsample-large", &["--method", "prox-energy", "--subsample", "5"]);
+    fit("error-subsample-law", &["--method", "prox-energy", "--sampling", "importance"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_folder_that_cannot_be_written_is_found_before_the_work() {

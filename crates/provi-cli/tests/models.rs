@@ -230,6 +230,31 @@ fn a_run_file_makes_the_same_fit_again_and_refuses_other_data() {
 }
 
 #[test]
+fn a_subsampled_fit_is_recorded_made_again_and_goes_on() {
+    let bench = bench();
+    let model =
+        ["fit", "votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "60000", "--quiet"];
+    let planned = [&model[..], &["--subsample", "3", "--sampling", "importance"]].concat();
+    let said = bench.provi(&[&planned[..], &["--out", "whole.fit"]].concat()).exits(0);
+    assert!(said.stdout.contains("on 3 rows each (importance)"), "{}", said.stdout);
+    let fit = |dir: &str| -> Value {
+        let text = std::fs::read_to_string(bench.path(dir).join("fit.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let whole = fit("whole.fit");
+    assert_eq!(whole["subsample"], serde_json::json!({ "terms": 3, "sampling": "importance" }));
+    let run = std::fs::read_to_string(bench.path("whole.fit/run.toml")).unwrap();
+    assert!(run.contains("subsample = 3") && run.contains("sampling = \"importance\""), "{run}");
+    bench.provi(&["fit", "--config", "whole.fit/run.toml", "--out", "again.fit", "--quiet"]).exits(0);
+    assert_eq!(fit("again.fit")["mean"], whole["mean"]);
+    bench.provi(&[&planned[..], &["--out", "v.fit", "--time-limit", "0.005"]].concat()).exits(0);
+    bench.provi(&["fit", "--resume", "v.fit", "--time-limit", "3600", "--quiet"]).exits(0);
+    assert_eq!(fit("v.fit")["mean"], whole["mean"]);
+    let other = bench.provi(&["fit", "--resume", "v.fit", "--subsample", "4"]).exits(2);
+    assert!(other.stderr.contains("--subsample"), "{}", other.stderr);
+}
+
+#[test]
 fn a_fit_that_was_stopped_goes_on() {
     let bench = bench();
     let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "100000", "--quiet"];
@@ -250,7 +275,7 @@ fn a_fit_that_was_stopped_goes_on() {
     assert!(log.contains("stopped early") && log.contains("finished after 100000 steps"), "{log}");
     refused(&bench, "error-resume-finished", &["fit", "--resume", "v.fit"]);
     refused(&bench, "error-resume-nothing", &["fit", "--resume", "nowhere"]);
-    std::fs::write(bench.path("whole.fit/checkpoint.bin"), b"provi-checkpt/1\nhalf").unwrap();
+    std::fs::write(bench.path("whole.fit/checkpoint.bin"), b"provi-checkpt/2\nhalf").unwrap();
     refused(&bench, "error-resume-damaged", &["fit", "--resume", "whole.fit"]);
 }
 

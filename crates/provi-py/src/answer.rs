@@ -76,7 +76,7 @@ pub(crate) fn square<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'p
     PyArray1::from_slice(py, matrix.entries()).reshape([matrix.rows(), matrix.columns()])
 }
 
-fn json(value: &impl Serialize) -> PyResult<String> {
+pub(crate) fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
@@ -206,9 +206,13 @@ impl Answer {
         lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 
-    /// Writes fit.json into a folder, as the command does.
-    fn save(&self, dir: PathBuf, force: bool) -> PyResult<PathBuf> {
-        self.fitted.save(&dir, force).map_err(refuse)
+    /// Writes fit.json into a folder, as the command does; `constrained` are the parameters on their own scale, as JSON.
+    fn save(&self, dir: PathBuf, force: bool, constrained: Option<&str>) -> PyResult<PathBuf> {
+        let Some(text) = constrained else { return self.fitted.save(&dir, force).map_err(refuse) };
+        let mut fitted = self.fitted.clone();
+        let read = serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()));
+        fitted.file.constrained = Some(read?);
+        fitted.save(&dir, force).map_err(refuse)
     }
 
     /// A fit out of its folder.

@@ -12,7 +12,7 @@ use provi::{Error, Result};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 /// A function of a batch of points, or of one.
 pub(crate) struct Callback {
@@ -50,32 +50,8 @@ impl<'a> Session<'a> {
         self.raised.take()
     }
 
-    /// The function's pair. An interrupt in it ends the run, but not without this value: the call is made again. The
-    /// second is for real.
     fn call<'py>(&self, argument: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let py = argument.py();
-        let function = self.callback.function.bind(py);
-        let result = match function.call1((argument,)) {
-            Err(error)
-                if error.is_instance_of::<PyKeyboardInterrupt>(py)
-                    && !self.stop.swap(true, Ordering::Relaxed) =>
-            {
-                function.call1((argument,))?
-            }
-            result => result?,
-        };
-        // A list of two will do.
-        let pair = match result.cast::<PyList>() {
-            Ok(list) => list.to_tuple().into_any(),
-            Err(_) => result.clone(),
-        };
-        pair.extract().map_err(|_| {
-            let found =
-                result.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!(
-                "the function returned {found}, expected a pair (log density, gradient)"
-            ))
-        })
+        call(self.callback.function.bind(argument.py()), (argument,), self.stop)
     }
 
     /// The points as an array of its own: that of the last call, if nobody has it any more.
@@ -151,6 +127,36 @@ impl Target for Session<'_> {
     }
 }
 
+/// The function's pair. An interrupt in it ends the run, but not without this value: the call is made again. The second is
+/// for real.
+pub(crate) fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+    stop: &AtomicBool,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let py = function.py();
+    let arguments = arguments.into_pyobject(py)?;
+    let result = match function.call1(&arguments) {
+        Err(error)
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) && !stop.swap(true, Ordering::Relaxed) =>
+        {
+            function.call1(&arguments)?
+        }
+        result => result?,
+    };
+    // A list of two will do.
+    let pair = match result.cast::<PyList>() {
+        Ok(list) => list.to_tuple().into_any(),
+        Err(_) => result.clone(),
+    };
+    pair.extract().map_err(|_| {
+        let found = result.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!(
+            "the function returned {found}, expected a pair (log density, gradient)"
+        ))
+    })
+}
+
 fn busy(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("the array handed to the function cannot be written again: {error}"))
 }
@@ -166,7 +172,7 @@ fn number(value: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// Reads an array of 64-bit floats of that shape; names what is wrong with any other.
-fn read(what: &str, value: &Bound<'_, PyAny>, shape: &[usize], out: &mut [f64]) -> PyResult<()> {
+pub(crate) fn read(what: &str, value: &Bound<'_, PyAny>, shape: &[usize], out: &mut [f64]) -> PyResult<()> {
     let converted;
     let array = match value.cast::<PyUntypedArray>() {
         Ok(array) => array,

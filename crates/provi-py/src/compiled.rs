@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use numpy::{PyArray2, PyReadonlyArray2};
-use provi_analysis::compiled::{Compiled, Data, Source};
+use provi::Seed;
+use provi_analysis::compiled::{Compiled, Data, Digests, Source};
+use provi_analysis::rows::LEVEL;
 use provi_stan::{Include, StanModel};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::answer::square;
+use crate::answer::{Answer, json, square};
 use crate::design::matrix;
 use crate::error::{refuse, refuse_library};
 use crate::model::{Kind, Model};
@@ -23,7 +25,8 @@ pub(crate) struct Arguments {
     stan: bool,
     data_file: Option<PathBuf>,
     data_text: Option<String>,
-    seed: u32,
+    /// The library's own if none is given.
+    seed: Option<u32>,
     mu: Option<f64>,
     smoothness: Option<f64>,
     bridgestan: Option<PathBuf>,
@@ -39,7 +42,8 @@ impl From<Arguments> for Source {
             convexity: given.mu,
             smoothness: given.smoothness,
             bridgestan: given.bridgestan,
-            seed: given.seed,
+            seed: given.seed.unwrap_or(Self::default().seed),
+            expected: Digests::default(),
         }
     }
 }
@@ -87,10 +91,30 @@ pub(crate) fn constrain<'py>(
     square(py, &found.map_err(refuse_library)?)
 }
 
-fn stan(model: &Model) -> PyResult<&StanModel> {
+/// The quantities of a Stan model under an answer, as fit.json has them.
+#[pyfunction]
+pub(crate) fn constrained_record(
+    py: Python<'_>,
+    model: &Model,
+    answer: &Answer,
+    transformed: bool,
+    generated: bool,
+) -> PyResult<String> {
+    let (fitted, include) = (&answer.fitted, Include { transformed, generated });
+    let compiled = compiled(model)?;
+    let seed = Seed(fitted.file.seed);
+    let found = in_place(py, || compiled.constrained(&fitted.gaussian, include, LEVEL, seed))?;
+    json(&found.map_err(refuse)?)
+}
+
+fn compiled(model: &Model) -> PyResult<&Compiled> {
     match &*model.kind {
-        Kind::Compiled(compiled) => compiled.stan(),
-        _ => None,
+        Kind::Compiled(compiled) if compiled.stan().is_some() => Ok(compiled),
+        _ => Err(PyTypeError::new_err("only a Stan model has a constrained scale")),
     }
-    .ok_or_else(|| PyTypeError::new_err("only a Stan model has a constrained scale"))
+}
+
+fn stan(model: &Model) -> PyResult<&StanModel> {
+    let found = compiled(model)?.stan();
+    found.ok_or_else(|| PyTypeError::new_err("only a Stan model has a constrained scale"))
 }

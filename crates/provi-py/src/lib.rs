@@ -27,6 +27,7 @@ mod columns;
 mod compiled;
 mod design;
 mod error;
+mod finite_sum;
 mod formula;
 mod model;
 mod native;
@@ -45,7 +46,7 @@ mod _provi {
     #[pymodule_export]
     use super::answer::Answer;
     #[pymodule_export]
-    use super::compiled::{constrain, constrained_names, open_library, probe_library};
+    use super::compiled::{constrain, constrained_names, constrained_record, open_library, probe_library};
     #[pymodule_export]
     use super::formula::{contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use numpy::PyReadonlyArray1;
 use provi::scales::FreeScales;
-use provi::target::{Family, Glm, Prior, Target, hierarchical_logistic_scaled};
+use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
 use provi_analysis::compiled::Compiled;
 use provi_analysis::model::{Origin, Scale};
@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::callback::{Callback, Session};
 use crate::design::{PriorArguments, Rows, Side, curvature, numbers};
 use crate::error::raise;
+use crate::finite_sum::SumCallback;
 use crate::native::Native;
 
 /// What a posterior is made of.
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Glm(Box<Glm>),
     /// A Python function.
     Callback(Callback),
+    /// A Python function of some terms.
+    FiniteSum(SumCallback),
     /// A C function.
     Native(Native),
     /// A library.
@@ -103,6 +106,7 @@ impl Model {
         let given = data.make(|design, y| Glm::linear(design, y, sd, prior))?;
         match (&*given.kind, noise_sd) {
             (Kind::Glm(model), None) => {
+                let model: &Glm = model;
                 let found = py.detach(|| FreeScales::noise(model).maximise(model)).map_err(raise)?;
                 let scales =
                     found.noise_sd.map(|sd| Scale::noise(sd, Origin::Maximised)).into_iter().collect();
@@ -177,6 +181,25 @@ impl Model {
         Self::black_box(kind, dim, names, curvature(dim, mu, smoothness)?)
     }
 
+    /// A Python function of points (n, d), indices (b,) and weights (b,), and one of points for what is no term.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments)]
+    fn finite_sum(
+        function: Bound<'_, PyAny>,
+        rest: Option<Bound<'_, PyAny>>,
+        terms: usize,
+        dim: usize,
+        names: Option<Vec<String>>,
+        mu: Option<Side<'_>>,
+        smoothness: Option<Side<'_>>,
+        term_smoothness: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let declare = |each| TermSmoothness::declared(numbers(&each)).map_err(raise);
+        let each = term_smoothness.map(declare).transpose()?;
+        let kind = Kind::FiniteSum(SumCallback::new(function, rest, dim, terms, each)?);
+        Self::black_box(kind, dim, names, curvature(dim, mu, smoothness)?)
+    }
+
     /// A C function by its address; `owner` keeps it and its data alive.
     #[staticmethod]
     #[allow(clippy::too_many_arguments)]
@@ -202,6 +225,7 @@ impl Model {
         match &*self.kind {
             Kind::Glm(model) => model.dim(),
             Kind::Callback(callback) => callback.dim,
+            Kind::FiniteSum(sum) => sum.dim,
             Kind::Native(native) => native.dim(),
             Kind::Compiled(compiled) => compiled.dim(),
         }
@@ -214,6 +238,7 @@ impl Model {
             (_, Some(names)) => names.clone(),
             (Kind::Glm(model), None) => model.names(),
             (Kind::Callback(callback), None) => Session::new(callback, &AtomicBool::new(false)).names(),
+            (Kind::FiniteSum(sum), None) => (0..sum.dim).map(|i| format!("z{i}")).collect(),
             (Kind::Native(native), None) => native.names(),
             (Kind::Compiled(compiled), None) => compiled.names(),
         }
@@ -236,7 +261,7 @@ impl Model {
     fn family(&self) -> &'static str {
         match &*self.kind {
             Kind::Glm(model) => model.family().name(),
-            Kind::Callback(_) => "python function",
+            Kind::Callback(_) | Kind::FiniteSum(_) => "python function",
             Kind::Native(_) => "C function",
             Kind::Compiled(compiled) if compiled.stan().is_some() => "stan model",
             Kind::Compiled(_) => "library",
@@ -248,6 +273,7 @@ impl Model {
     fn rows(&self) -> Option<usize> {
         match &*self.kind {
             Kind::Glm(model) => Some(model.design().rows()),
+            Kind::FiniteSum(sum) => Some(sum.terms),
             _ => None,
         }
     }

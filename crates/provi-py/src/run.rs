@@ -9,7 +9,7 @@ use numpy::{
 };
 use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
-use provi::target::{Declared, Scratch, Target};
+use provi::target::{Declared, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
 use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
 use provi_analysis::{Fitted, Subject};
@@ -20,6 +20,7 @@ use crate::answer::Answer;
 use crate::callback::Session;
 use crate::design::{matrix, numbers};
 use crate::error::{raise, refuse};
+use crate::finite_sum::SumSession;
 use crate::model::{Kind, Model};
 use crate::wait::{Shared, Viewer, in_place, observe, on_a_thread};
 
@@ -34,6 +35,8 @@ pub(crate) struct Options<'py> {
     steps: Option<u64>,
     draws: Option<u32>,
     coordinates: Option<String>,
+    subsample: Option<u32>,
+    sampling: Option<String>,
     init: Option<PyReadonlyArray1<'py, f64>>,
     starts: Option<usize>,
     failure_probability: Option<f64>,
@@ -48,11 +51,12 @@ impl Options<'_> {
     pub(crate) fn read(&self) -> PyResult<RunOptions> {
         let method = self.method.as_deref().map(str::parse).transpose().map_err(raise)?;
         let coordinates = self.coordinates.as_deref().map(str::parse).transpose().map_err(raise)?;
+        let sampling = self.sampling.as_deref().map(str::parse).transpose().map_err(raise)?;
         Ok(RunOptions {
             method,
             distance: self.distance,
             steps: self.steps,
-            step: StepOptions { draws: self.draws, coordinates },
+            step: StepOptions { draws: self.draws, coordinates, subsample: self.subsample, sampling },
             evaluations: self.evaluations,
             start: self.init.as_ref().map(numbers),
             memory: self.memory,
@@ -127,6 +131,13 @@ pub(crate) fn log_density(
             session.raised().map_or(Ok(()), Err)?;
             outcome
         }
+        Kind::FiniteSum(sum) => {
+            let stop = AtomicBool::new(false);
+            let target = Summed::new(SumSession::new(sum, &stop)).map_err(raise)?;
+            let outcome = target.log_densities(z, values, gradients, scratch);
+            target.sum().raised().map_or(Ok(()), Err)?;
+            outcome
+        }
         Kind::Glm(model) => in_place(py, || model.log_densities(z, values, gradients, scratch))?,
         Kind::Native(native) => in_place(py, || native.log_densities(z, values, gradients, scratch))?,
         Kind::Compiled(library) => in_place(py, || library.log_densities(z, values, gradients, scratch))?,
@@ -144,19 +155,29 @@ fn under_watch(
 ) -> PyResult<Answer> {
     let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
     let (names, curvature, about) = (model.names.clone(), model.curvature.clone(), model.about.clone());
-    if let Kind::Callback(callback) = &*model.kind {
+    if let Kind::Callback(_) | Kind::FiniteSum(_) = &*model.kind {
         let mut raised = None;
-        let (viewer, shared) = (&mut viewer, &*shared);
+        let (viewer, shared, kind) = (&mut viewer, &*shared, &*model.kind);
         let raised_here = &mut raised;
         let (outcome, in_callback) = in_place(py, move || {
-            let session = Session::new(callback, &shared.stop);
-            let outcome = declared(&session, names, curvature).map_err(Into::into).and_then(|target| {
+            let run = |target: &dyn Target| {
+                let target = declared(target, names, curvature)?;
                 let mut observer = observe(shared, viewer, raised_here);
                 let mut watch =
                     Watch { observer: Some(&mut observer), stop: Some(&shared.stop), ..Watch::default() };
                 work(Subject::black_box(Evaluator::Serial(&target), about), &mut watch)
-            });
-            (outcome, session.raised())
+            };
+            match kind {
+                Kind::FiniteSum(sum) => match Summed::new(SumSession::new(sum, &shared.stop)) {
+                    Ok(target) => (run(&target), target.sum().raised()),
+                    Err(error) => (Err(error.into()), None),
+                },
+                Kind::Callback(callback) => {
+                    let session = Session::new(callback, &shared.stop);
+                    (run(&session), session.raised())
+                }
+                _ => unreachable!("others run on a thread"),
+            }
         })?;
         // What the function raised is what its user wants to see.
         return match in_callback.or(raised) {
@@ -184,7 +205,9 @@ fn under_watch(
                     work(Subject::black_box(target, about), &mut watch)
                 }
                 Kind::Compiled(library) => work(Subject::compiled(library), &mut watch),
-                Kind::Callback(_) => unreachable!("a Python function is called in place"),
+                Kind::Callback(_) | Kind::FiniteSum(_) => {
+                    unreachable!("a Python function is called in place")
+                }
             }
         })
     })?;

@@ -1,6 +1,7 @@
 """Log densities of one's own: Python functions, and C functions."""
 
 import ctypes
+import json
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import provi
+from provi._fit import Variable
+from provi._scale import ScaledModel, UserScale
 
 
 def test_a_batched_function_is_fitted(density):
@@ -60,6 +63,17 @@ def np_exp(z):
 
 class Mine(Exception):
     pass
+
+
+def test_a_fit_on_another_scale_is_saved_with_both(density, tmp_path):
+    scale = UserScale(lambda z: {"a": np.exp(z[:, 0]), "b": z[:, 1]}, (Variable("a", (), ()), Variable("b", (), ())), frozenset())
+    fit = ScaledModel(provi.black_box(density, 2), scale).fit(progress=False)
+    found = json.loads(fit.save(tmp_path / "s.fit").read_text())
+    table, kept = fit.summary(), found["constrained"]
+    assert kept["names"] == ["a", "b"] and kept["weighted"] is False and kept["pareto_k"] == fit.khat
+    for column in ("mean", "sd", "lower", "upper"):
+        assert kept[column] == table[column].tolist()
+    assert found["mean"] == fit.unconstrained.mean.tolist()
 
 
 def test_an_exception_of_the_function_is_raised_unchanged(density):

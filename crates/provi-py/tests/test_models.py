@@ -159,7 +159,7 @@ def test_groups_have_coefficients_of_their_own(data):
         (lambda X, y: provi.logistic(X, y[:-1]), ValueError, "response has length 59, expected 60"),
         (lambda X, y: provi.logistic(X[:, 0], y), ValueError, r"reshape\(-1, 1\)"),
         (lambda X, y: provi.logistic(X, y + 0.5), ValueError, "0 or 1"),
-        (lambda X, y: provi.logistic(np.where(X == X[3, 1], np.nan, X), y), ValueError, "NaN at index 7"),
+        (lambda X, y: provi.logistic(np.where(X == X[3, 1], np.nan, X), y), ValueError, "NaN at row 3, column 1"),
         (lambda X, y: provi.logistic(X, y, prior_scale=-1.0), ValueError, "prior sd = -1"),
         (lambda X, y: provi.logistic(X, y, prior_scale=1.0, prior_cov=np.eye(2)), ValueError, "both given"),
         (lambda X, y: provi.logistic(X, y, prior_cov=-np.eye(2)), ValueError, "positive definite"),

@@ -95,6 +95,34 @@ def test_a_positive_scale_comes_back_positive_and_as_draws(library):
     assert "about the unconstrained parameters" in str(fit.certificate)
 
 
+def test_a_saved_fit_has_both_scales_for_the_command(command, library, tmp_path):
+    data = tmp_path / "data.json"
+    data.write_text(json.dumps({name: values.tolist() for name, values in REGRESSION.items()}))
+    fit = provi.from_stan(library, data, transformed=True).fit(seed=7, progress=False)
+    path = fit.save(tmp_path / "p.fit")
+    found = json.loads(path.read_text())
+    assert found["constrained"]["names"] == ["alpha", "beta", "sigma", "variance"]
+    assert found["names"] == fit.unconstrained.names and found["model"]["library"]["path"] == str(library)
+    words = [command, "fit", "--stan", library, "--data", data, "--transformed", "--seed", "7", "--json", "--quiet"]
+    theirs = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+    assert theirs["constrained"] == found["constrained"], "the command's own record, number for number"
+    said = subprocess.run([command, "summary", tmp_path / "p.fit"], check=True, capture_output=True, text=True).stdout
+    assert "on the constrained scale" in said and "free(sigma)" in said
+    check = [command, "certify", tmp_path / "p.fit", "--stan", library, "--data", data]
+    subprocess.run(check, check=True, capture_output=True)
+    assert (provi.Fit.load(path).mean == fit.unconstrained.mean).all()
+    with pytest.raises(FileExistsError, match="holds a fit already"):
+        fit.save(tmp_path / "p.fit")
+
+
+def test_no_seed_is_the_librarys_own(library):
+    models = [provi.from_stan(library, REGRESSION, seed=seed, generated=True) for seed in (None, 0)]
+    draws = [model.fit(progress=False).sample(5, seed=3)["y_next"] for model in models]
+    assert (draws[0] == draws[1]).all()
+    with pytest.raises(ValueError, match="seed = -1"):
+        provi.from_stan(library, REGRESSION, seed=-1)
+
+
 def test_data_are_a_mapping_a_text_or_a_file(library, tmp_path):
     text = '{"x": [-1, 0, 1, 2, 3], "y": [-0.8, 0.3, 0.9, 2.2, 2.9]}'
     (tmp_path / "data.json").write_text(text)

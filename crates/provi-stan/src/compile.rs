@@ -3,6 +3,8 @@
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+#[cfg(unix)]
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What to do where no BridgeStan is found.
 pub const INSTRUCTION: &str = "download a release of https://github.com/roualdes/bridgestan, set BRIDGESTAN to its folder and run this \
@@ -42,14 +44,23 @@ fn version(path: &Path) -> Vec<u64> {
 
 /// The library of a `.stan` file, compiled by BridgeStan's own Makefile for use by several threads: `NAME_model.so` beside
 /// it. A library that is newer than its source is left as it is.
+///
+/// Make takes a space for the end of a name: a folder with one is handed to it under another name. A file with one is
+/// refused.
 pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
     let source = model.canonicalize().map_err(|_| Error::NotFound { path: model.into() })?;
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let library = source.with_file_name(format!("{stem}_model.so"));
-    let folder =
+    if !is_plain(&stem) {
+        return Err(Error::UnfitName { model: model.into() });
+    }
+    let name = format!("{stem}_model.so");
+    let library = source.with_file_name(&name);
+    let installation =
         installation(bridgestan).map_err(|looked| Error::NoCompiler { model: model.into(), looked })?;
+    let alias = Alias::new(source.parent().unwrap_or(&source))
+        .map_err(|error| Error::Unreadable { path: model.into(), reason: error.to_string() })?;
     let mut make = Command::new("make");
-    make.arg("-C").arg(&folder).arg("STAN_THREADS=true").arg(&library);
+    make.arg("-C").arg(&installation).arg("STAN_THREADS=true").arg(alias.path.join(&name));
     let shown = format!("{make:?}").replace('"', "");
     let failed = |output| Error::Compilation { model: model.into(), command: shown.clone(), output };
     let output = make.output().map_err(|reason| failed(reason.to_string()))?;
@@ -60,4 +71,38 @@ pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
         return Err(failed(lines[lines.len().saturating_sub(LINES)..].join("\n")));
     }
     Ok(library)
+}
+
+/// Whether make reads a name as it stands.
+fn is_plain(name: &str) -> bool {
+    !name.chars().any(|c| c.is_whitespace() || "%$#:;=|&*?[]\\'\"()<>".contains(c))
+}
+
+/// A name of a folder that make can read: its own, or that of a link, which goes when it is no longer needed.
+struct Alias {
+    path: PathBuf,
+    is_link: bool,
+}
+
+impl Alias {
+    fn new(folder: &Path) -> std::io::Result<Self> {
+        #[cfg(unix)]
+        if !is_plain(&folder.to_string_lossy()) {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("provi-stan-{}-{count}", std::process::id()));
+            std::os::unix::fs::symlink(folder, &path)?;
+            return Ok(Self { path, is_link: true });
+        }
+        Ok(Self { path: folder.into(), is_link: false })
+    }
+}
+
+impl Drop for Alias {
+    fn drop(&mut self) {
+        if self.is_link {
+            // Left behind, it would do no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }

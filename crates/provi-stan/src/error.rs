@@ -120,6 +120,12 @@ pub enum Error {
         /// Where it was looked for.
         looked: String,
     },
+    /// A `.stan` file with a name that make would take for something else.
+    #[error("`{}` cannot be compiled under this name, as make splits names at spaces and reads signs such as $, % and :; rename it to letters, digits, - and _", .model.display())]
+    UnfitName {
+        /// The model.
+        model: PathBuf,
+    },
     /// The compiler refused a `.stan` file.
     #[error("`{}` does not compile ({command}):\n{output}", .model.display())]
     Compilation {

@@ -1,5 +1,6 @@
 //! A compiled Stan model as a target.
 
+mod hessian;
 mod interface;
 
 use crate::error::{Error, Result};
@@ -297,37 +298,9 @@ impl Target for StanModel {
         Ok(())
     }
 
-    /// Where the library differentiates twice (`BRIDGESTAN_AD_HESSIAN=true`). Others difference gradients one point after
-    /// the other, and that is done better here, in batches.
+    /// Where the library differentiates twice; a Hessian that it refuses is differenced instead.
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
-        let Some(hessian) =
-            self.interface.hessian.filter(|_| self.info.contains("BRIDGESTAN_AD_HESSIAN=true"))
-        else {
-            return Ok(false);
-        };
-        let (rows, columns, d) = (out.rows(), out.columns(), self.dim);
-        assert!(z.len() == d && rows == d && columns == d, "a point and a square matrix of {d}");
-        let (mut value, mut gradient) = (f64::NAN, vec![0.0; d]);
-        let (mut message, _turn) = (std::ptr::null_mut(), self.gate.enter());
-        // SAFETY: room for 1, d and d² numbers, in Stan's column-major order, which is ours for a symmetric matrix.
-        let code = unsafe {
-            hessian(
-                self.model.as_ptr(),
-                false,
-                true,
-                z.as_ptr(),
-                &mut value,
-                gradient.as_mut_ptr(),
-                out.entries_mut().as_mut_ptr(),
-                &mut message,
-            )
-        };
-        let message = self.interface.take(message);
-        if code != 0 {
-            self.rejections.note(&message);
-        }
-        // A Hessian that failed is differenced instead.
-        Ok(code == 0 && out.entries().iter().all(|x| x.is_finite()))
+        Ok(self.second_derivatives(z, out))
     }
 
     /// Stan's names; `free(sigma)` for the unconstrained coordinate of a constrained `sigma`.

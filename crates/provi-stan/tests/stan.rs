@@ -94,6 +94,32 @@ fn w2_through_the_interface_reaches_the_gold_optimum_on_any_threads() {
 }
 
 #[test]
+fn hessians_are_the_librarys_own_whole_or_by_products_and_differenced_elsewhere() {
+    let (json, twin, _) = w2::problem();
+    let twice = json.replacen('{', r#"{"mode": "twice", "#, 1);
+    let point: Vec<f64> = (0..31).map(|i| 0.02 * f64::from(i) - 0.3).collect();
+    let mut expected = Matrix::zeros(31, 31);
+    assert!(twin.hessian(&point, &mut expected).unwrap());
+    for library in ["", "products_only"] {
+        let model = StanModel::open(&bridgestan(library), Some(&twice), 1).unwrap();
+        let mut found = Matrix::zeros(31, 31);
+        assert!(model.hessian(&point, &mut found).unwrap(), "{library}");
+        let off = |(a, b): (&f64, &f64)| (a - b).abs();
+        assert!(found.entries().iter().zip(expected.entries()).map(off).fold(0.0, f64::max) < 1e-10);
+        // Newton's steps with it find the mode that the model's twin has.
+        let mode = provi::mode::find_mode(&model, &[0.0; 31]).unwrap();
+        let theirs = provi::mode::find_mode(&twin, &[0.0; 31]).unwrap();
+        assert!((mode.log_density - theirs.log_density).abs() < 1e-9);
+    }
+    // A library that would difference its gradients is not asked; one that refuses is no failure.
+    let plain = StanModel::open(&bridgestan(""), Some(&json), 1).unwrap();
+    assert!(!plain.hessian(&point, &mut expected).unwrap());
+    let refusing = regression("twice");
+    assert!(!refusing.hessian(&[0.1, 0.2, 0.3], &mut Matrix::zeros(3, 3)).unwrap());
+    assert!(provi::mode::find_mode(&refusing, &[0.0; 3]).is_ok());
+}
+
+#[test]
 fn a_refused_point_has_no_density_and_its_reason_is_kept() {
     for (mode, reason) in [
         ("error", "Exception: location is 2, but must be at most 1"),

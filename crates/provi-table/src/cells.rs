@@ -1,23 +1,18 @@
 //! Text cells to a typed column.
 
-use crate::{
-    column::{Cell, Column, Data, coded},
-    date::is_date,
-};
+mod tally;
+mod typed;
+
+pub(crate) use tally::{CellKind, Spot, Tally};
+pub(crate) use typed::TypedCells;
+
+use crate::column::{Cell, Column, ColumnKind};
 
 /// A column of text while its cells come in.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     text: String,
     ends: Vec<usize>,
-}
-
-/// What one cell reads as.
-enum Reading {
-    Missing,
-    Number,
-    Truth,
-    Text,
 }
 
 impl Cells {
@@ -32,104 +27,20 @@ impl Cells {
         starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
     }
 
-    /// The column's type.
-    ///
-    /// Numbers, if every cell that is not missing is one; else booleans, if every one is; else dates,
-    /// if every one is; else text. With `comma`, numbers may have a decimal comma, where it cannot be a
-    /// thousands separator.
+    /// The column, of the type that [`Tally::kind`] gives.
     pub(crate) fn finish(self, comma: bool) -> Column {
-        let (mut missing, mut numbers, mut truths) = (0, 0, 0);
-        let mut first_text = None;
-        for (row, text) in self.iter().enumerate() {
-            match read(text) {
-                Reading::Missing => missing += 1,
-                Reading::Number => numbers += 1,
-                Reading::Truth => truths += 1,
-                Reading::Text => {
-                    first_text.get_or_insert_with(|| Cell { row, text: text.to_owned() });
-                }
-            }
-        }
-        let present = self.ends.len() - missing;
-        let mut column = if present == 0 {
-            Column::new(Data::Nothing)
-        } else if numbers == present {
-            self.numeric(false)
-        } else if truths == present {
-            Column::new(Data::Booleans(self.iter().map(truth_or_nan).collect()))
-        } else if comma && self.has_decimal_commas() {
-            self.numeric(true)
-        } else {
-            let texts = self.iter().map(|text| (!is_missing(text)).then_some(text));
-            let dates = texts.clone().flatten().all(is_date);
-            let (codes, levels) = coded(texts);
-            let mut column = Column::new(Data::Text { codes, levels, dates });
-            column.numbers = numbers;
-            // Where text and numbers mix, true/false counts as text.
-            let truth = || self.iter().position(|text| truth(text).is_some());
-            let cell = |row: usize| Cell { row, text: self.iter().nth(row).unwrap_or_default().to_owned() };
-            column.first_text = first_text.or_else(|| truth().map(cell));
-            column
-        };
-        for (row, text) in self.iter().enumerate().filter(|(_, text)| is_missing(text)) {
-            column.note_missing(row, text);
+        let mut tally = Tally::default();
+        self.iter().enumerate().for_each(|(row, text)| tally.see(text, 0, row));
+        let kind = tally.kind(comma);
+        let mut typed = TypedCells::new(kind, self.ends.len());
+        self.iter().for_each(|text| typed.push(text));
+        let mut column = typed.finish();
+        if let ColumnKind::Category | ColumnKind::Date = kind.kind {
+            column.numbers = tally.numbers;
+            column.first_text =
+                tally.first_text().map(|spot| Cell { row: spot.line, text: spot.text.clone() });
         }
         column
-    }
-
-    fn numeric(&self, decimal_comma: bool) -> Column {
-        let value = |text: &str| match decimal_comma {
-            true => text.replacen(',', ".", 1).parse::<f64>(),
-            false => text.parse::<f64>(),
-        };
-        let values: Vec<f64> = self
-            .iter()
-            .map(|text| if is_missing(text) { f64::NAN } else { value(text).unwrap_or(f64::NAN) })
-            .collect();
-        let mut column = Column::new(Data::Nothing);
-        for ((row, text), value) in self.iter().enumerate().zip(&values) {
-            if value.is_infinite() {
-                column.note_infinite(row, text);
-            } else if loses_digits(text, *value) {
-                column.note_inexact(row, text);
-            }
-        }
-        column.data = Data::Numbers(values);
-        column.decimal_comma = decimal_comma;
-        column
-    }
-
-    /// Is every cell a number with at most one comma, and some comma no thousands separator?
-    fn has_decimal_commas(&self) -> bool {
-        let mut proof = false;
-        for text in self.iter().filter(|text| !is_missing(text)) {
-            let Some((whole, part)) = text.split_once(',') else {
-                if text.parse::<f64>().is_err() {
-                    return false;
-                }
-                continue;
-            };
-            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-            let unsigned = whole.strip_prefix(['-', '+']).unwrap_or(whole);
-            if !unsigned.chars().all(|c| c.is_ascii_digit())
-                || text.replacen(',', ".", 1).parse::<f64>().is_err()
-            {
-                return false;
-            }
-            proof |= digits != 3 || unsigned.is_empty() || unsigned.starts_with('0') || unsigned.len() > 3;
-        }
-        proof
-    }
-}
-
-fn read(text: &str) -> Reading {
-    if is_missing(text) {
-        return Reading::Missing;
-    }
-    match (text.parse::<f64>(), truth(text)) {
-        (Ok(_), _) => Reading::Number,
-        (_, Some(_)) => Reading::Truth,
-        _ => Reading::Text,
     }
 }
 
@@ -151,25 +62,10 @@ fn truth(text: &str) -> Option<f64> {
     }
 }
 
-fn truth_or_nan(text: &str) -> f64 {
-    truth(text).unwrap_or(f64::NAN)
-}
-
-/// Doubles hold every whole number up to here.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// Is `text` a whole number in digits that its double does not hold?
-fn loses_digits(text: &str, value: f64) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    // No literal with all its digits is as long as this.
-    let whole = !digits.is_empty() && digits.len() < 400 && digits.bytes().all(|b| b.is_ascii_digit());
-    value.abs() >= EXACT && whole && format!("{:.0}", value.abs()) != digits.trim_start_matches('0')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::ColumnKind;
+    use crate::column::{Cell, ColumnKind, Data};
 
     fn column(cells: &[&str]) -> Column {
         let mut reading = Cells::default();

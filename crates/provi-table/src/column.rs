@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::intern::Interner;
+
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -136,14 +138,8 @@ pub(crate) fn number_level(value: f64) -> String {
 }
 
 /// Codes of `texts` among their sorted levels.
-pub(crate) fn coded<'a>(
-    texts: impl Iterator<Item = Option<&'a str>> + Clone,
-) -> (Vec<Option<u32>>, Vec<String>) {
-    let mut levels: Vec<&str> = texts.clone().flatten().collect();
-    levels.sort_unstable();
-    levels.dedup();
-    let place: std::collections::HashMap<&str, u32> =
-        levels.iter().zip(0u32..).map(|(&level, code)| (level, code)).collect();
-    let codes = texts.map(|text| text.map(|text| place[text])).collect();
-    (codes, levels.into_iter().map(str::to_owned).collect())
+pub(crate) fn coded<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> (Vec<Option<u32>>, Vec<String>) {
+    let mut interner = Interner::with_capacity(texts.size_hint().0);
+    texts.for_each(|text| interner.push(text));
+    interner.finish()
 }

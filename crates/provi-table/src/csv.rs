@@ -1,12 +1,9 @@
 //! Reading CSV: a separator, a header, quotes, UTF-8; refusals with the line of the file.
 
-use std::io::{Chain, Read};
-
-use ::csv::{Reader, ReaderBuilder, StringRecord};
-
 use crate::{
     cells::Cells,
     error::{Error, Result},
+    records::Records,
     sniff::Dialect,
     table::{Table, places},
 };
@@ -32,9 +29,9 @@ impl Table {
     /// ```
     pub fn from_csv_bytes(bytes: &[u8], name: impl Into<String>) -> Result<Self> {
         let name = name.into();
-        let text = utf8(bytes, &name)?;
+        let text = bytes.strip_prefix(MARK).unwrap_or(bytes);
         let dialect = Dialect::of(text);
-        let mut records = Records::new(text, &name, dialect);
+        let mut records = Records::new(text, name.clone(), dialect, 1, usize::MAX);
         if records.advance()?.is_none() {
             return Err(Error::EmptyFile { table: name });
         }
@@ -61,124 +58,8 @@ impl Table {
     }
 }
 
-/// The text, without its byte-order mark.
-fn utf8<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str> {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    std::str::from_utf8(bytes).map_err(|error| {
-        let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        let last = valid.rsplit(['\n', '\r']).next().unwrap_or_default();
-        Error::InvalidUtf8 {
-            table: name.to_owned(),
-            line: 1 + breaks(valid.as_bytes()),
-            character: 1 + last.chars().count(),
-            byte: bytes[error.valid_up_to()],
-        }
-    })
-}
-
-/// The records of a file, with their lines.
-///
-/// The `csv` crate takes an open quote at the end of the file for a closed one, and counts the lines
-/// before a record's leading line breaks. So we append [`END`], which only an open quote can
-/// swallow, and count lines ourselves.
-struct Records<'a> {
-    name: &'a str,
-    text: &'a str,
-    reader: Reader<Chain<&'a [u8], &'static [u8]>>,
-    record: StringRecord,
-    counted: usize,
-    line: usize,
-    dialect: Dialect,
-}
-
-const END: &[u8] = b"\nend";
-
-impl<'a> Records<'a> {
-    fn new(text: &'a str, name: &'a str, dialect: Dialect) -> Self {
-        let reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(dialect.separator)
-            .quote(dialect.quote)
-            .buffer_capacity(1 << 16)
-            .from_reader(text.as_bytes().chain(END));
-        Self { name, text, reader, record: StringRecord::new(), counted: 0, line: 1, dialect }
-    }
-
-    /// Read the next record that is not a blank line; the line it starts on, or `None` at the end.
-    fn advance(&mut self) -> Result<Option<usize>> {
-        let bytes = self.text.as_bytes();
-        loop {
-            self.reader.read_record(&mut self.record).map_err(|error| Error::Unreadable {
-                table: self.name.to_owned(),
-                reason: error.to_string(),
-            })?;
-            let mut start = self.record.position().map_or(bytes.len(), |p| offset(p.byte()));
-            while matches!(bytes.get(start), Some(b'\n' | b'\r')) {
-                start += 1;
-            }
-            if start >= bytes.len() {
-                return Ok(None);
-            }
-            self.line += breaks(&bytes[self.counted..start]);
-            self.counted = start;
-            if self.position() == bytes.len() + END.len() {
-                return Err(self.unclosed());
-            }
-            if self.record.len() == 1
-                && self.record[0].trim().is_empty()
-                && bytes[start] != self.dialect.quote
-            {
-                continue;
-            }
-            return Ok(Some(self.line));
-        }
-    }
-
-    /// Where the reader stands: just past the record, and its line break or the first byte of it.
-    fn position(&self) -> usize {
-        offset(self.reader.position().byte())
-    }
-
-    /// The record ends with the file, inside quotes: its last field holds all lines from the quote on.
-    fn unclosed(&self) -> Error {
-        let below = self.record.iter().next_back().map_or(0, |field| breaks(field.as_bytes()));
-        let last = self.line + breaks(&self.text.as_bytes()[self.counted..]);
-        // One of the field's line breaks is END's own.
-        Error::UnclosedQuote { table: self.name.to_owned(), line: last + 1 - below.min(last) }
-    }
-
-    fn check_length(&self, line: usize, expected: usize) -> Result<()> {
-        let (table, found) = (|| self.name.to_owned(), self.record.len());
-        if found == expected {
-            return Ok(());
-        }
-        // A quote after a space is a plain character, so the comma behind it has split the field.
-        let quote = char::from(self.dialect.quote);
-        let spaced = |field: &str| field.starts_with([' ', '\t']) && field.trim_start().starts_with(quote);
-        if let Some(place) = self.record.iter().position(spaced) {
-            return Err(Error::SpaceBeforeQuote { table: table(), line, field: place + 1 });
-        }
-        let rest = self.text.get(self.position()..).unwrap_or_default();
-        if found < expected && rest.trim().is_empty() {
-            return Err(Error::CutOff { table: table(), line, found, expected });
-        }
-        let separator = char::from(self.dialect.separator);
-        Err(Error::RaggedRow { table: table(), line, found, expected, separator })
-    }
-}
-
-/// Line breaks: `\n`, `\r\n`, or `\r` alone.
-fn breaks(bytes: &[u8]) -> usize {
-    let alone = |pair: &&[u8]| pair[0] == b'\r' && pair[1] != b'\n';
-    let feeds = bytes.iter().filter(|&&b| b == b'\n').count();
-    feeds + bytes.windows(2).filter(alone).count() + usize::from(bytes.last() == Some(&b'\r'))
-}
-
-/// An offset into memory fits the machine's word.
-fn offset(byte: u64) -> usize {
-    usize::try_from(byte).unwrap_or(usize::MAX)
-}
+/// The byte-order mark of UTF-8.
+pub(crate) const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 #[cfg(test)]
 mod tests {

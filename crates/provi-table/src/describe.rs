@@ -146,7 +146,7 @@ fn numbers(values: &[f64]) -> Contents {
     if finite.is_empty() {
         return Contents::Nothing;
     }
-    let mean = mean(&finite);
+    let mean = mean(finite.iter().copied());
     Contents::Numbers {
         min: finite.iter().copied().fold(f64::INFINITY, f64::min),
         mean,

@@ -132,6 +132,22 @@ impl Formula {
         named.map(|mention| mention.span.clone()).or_else(|| dot().map(|term| term.span.clone()))
     }
 
+    /// The place of a `.` that takes in a column which the text does not name.
+    pub(crate) fn dot_over(&self, column: &str) -> Option<Span> {
+        let named = self.mentions.0.iter().any(|mention| mention.node == column);
+        self.place_of(column).filter(|_| !named)
+    }
+
+    /// Does a `.` stand for columns?
+    pub(crate) fn has_dot(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.node, Term::Others { .. }))
+    }
+
+    /// Does the response count successes of trials?
+    pub(crate) fn has_trials(&self) -> bool {
+        !matches!(self.response(), Response::Value(_))
+    }
+
     /// What is added to the linear predictor as it is.
     pub fn offsets(&self) -> &[Spanned<Expression>] {
         &self.offsets

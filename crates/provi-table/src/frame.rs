@@ -4,6 +4,9 @@ mod apply;
 mod basis;
 mod collinearity;
 mod expand;
+mod facts;
+mod fill;
+mod head;
 mod learn;
 mod options;
 mod recipe;
@@ -12,11 +15,10 @@ mod rows;
 mod scale;
 mod view;
 
-use std::collections::HashSet;
-
 use serde::Serialize;
 
 pub use apply::{NewLevel, NewLevels, NewRows};
+pub(crate) use apply::{offsets, offsets_of};
 pub use basis::{Polynomial, Spline};
 pub(crate) use basis::{mean, standard_deviation};
 pub use collinearity::{Collinearity, Dependence};
@@ -28,12 +30,16 @@ pub use scale::OriginalScale;
 
 use crate::{
     error::{Error, Result},
-    formula::{Formula, Short},
+    formula::Formula,
     table::Table,
 };
-use expand::{columns_in_use, written_out};
-use learn::Learner;
-use view::{View, complete_rows};
+pub(crate) use expand::{Header, columns_in_use, written_out};
+pub(crate) use facts::{Counted, Facts, Inexact, Spread};
+pub(crate) use head::Head;
+pub(crate) use learn::Learner;
+pub(crate) use response::Reading;
+pub(crate) use view::View;
+use view::complete_rows;
 
 /// A group term of a frame.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,36 +128,38 @@ impl ModelFrame {
         for name in columns_in_use(formula, options) {
             table.place(name).map_err(|error| error.at(formula.place_of(name)))?;
         }
-        let formula = &written_out(table, formula, options)?;
-        let point = |error: Error| match error.column() {
-            Some(column) => {
-                let place = formula.place_of(column);
-                error.at(place)
-            }
-            None => error,
-        };
+        let kind = |name: &str| table.kind(name);
+        let header = Header { table: table.name(), names: table.names(), kind: &kind };
+        let formula = &written_out(&header, formula, options)?;
+        let point = |error: Error| formula.point_column(error);
         let in_use = columns_in_use(formula, options);
         let (kept, dropped) = complete_rows(table, &in_use, options.missing).map_err(point)?;
         let view = View { table, rows: &kept };
-        let learner = Learner { view, formula, options };
-        let outcomes = learner.outcomes()?;
-        let weights = learner.weights()?;
-        let recipe = learner.recipe()?;
-        learner.refuse_stray_references(&recipe)?;
+        let learner = Learner { facts: &view, formula, options };
+        let reading = Reading { formula, options, levels: learner.response_levels()? };
+        let outcomes = reading.outcomes(view)?;
+        let weights = reading.weights(view)?;
+        reading.refuse_no_weight(view, weights.as_deref())?;
+        let (mut recipe, counts) = learner.recipe()?;
+        if options.standardize {
+            let spreads: Vec<Vec<Spread>> =
+                recipe.blocks().map(|block| block.spreads(view)).collect::<Result<_>>()?;
+            learner.standardize(&mut recipe, &spreads);
+        }
+        let head = learner.head(&in_use, &recipe, counts)?;
         let (design, _) = recipe.design(view, NewLevels::Refuse)?;
         let offsets = recipe.offsets(view).map_err(point)?;
-        let groups = groups(&recipe, &design);
-        let frame = Self {
+        Ok(Self {
             names: recipe.names.clone(),
-            roles: roles(&recipe),
-            terms: recipe.population.terms.iter().map(|term| term.text.clone()).collect(),
-            warnings: learner.warnings(&in_use, &recipe, &groups),
-            groups,
+            roles: head.roles,
+            terms: head.terms,
+            warnings: head.warnings,
+            groups: head.groups,
             rows: kept.len(),
             design,
             response: outcomes.values,
             response_name: formula.response_name(),
-            response_levels: outcomes.levels,
+            response_levels: reading.levels,
             trials: outcomes.trials,
             offsets,
             weights,
@@ -160,10 +168,7 @@ impl ModelFrame {
             dropped,
             recipe,
             lines: view.lines(),
-        };
-        frame.refuse_repeated_names()?;
-        frame.refuse_constant(&learner)?;
-        Ok(frame)
+        })
     }
 
     /// Line of the file that a row comes from (the file's first line is 1), if there is such a row.
@@ -180,121 +185,17 @@ impl ModelFrame {
     pub fn original_scale(&self) -> Option<OriginalScale> {
         self.recipe.original_scale()
     }
-
-    fn refuse_repeated_names(&self) -> Result<()> {
-        let mut seen = HashSet::new();
-        match self.names.iter().find(|name| !seen.insert(name.as_str())) {
-            Some(name) => Err(Error::RepeatedName { name: name.clone() }),
-            None => Ok(()),
-        }
-    }
-
-    /// A term of one number that is the same in every row repeats the intercept.
-    fn refuse_constant(&self, learner: &Learner<'_>) -> Result<()> {
-        if !self.intercept {
-            return Ok(());
-        }
-        for (place, column) in self.recipe.population.columns.iter().enumerate() {
-            let Some(term) = column.term.map(|term| &self.recipe.population.terms[term]) else { continue };
-            let [CodedFactor::Number { x }] = term.factors.as_slice() else { continue };
-            let value = |row: usize| self.design.population_row(row)[place];
-            if (1..self.rows).all(|row| value(row).total_cmp(&value(0)).is_eq()) {
-                let error = Error::ConstantColumn {
-                    table: learner.view.table.name().to_owned(),
-                    column: column.name.clone(),
-                    value: Short(learner.view.evaluate(x)?[0]).to_string(),
-                    span: None,
-                };
-                return Err(learner.point(error, x));
-            }
-        }
-        Ok(())
-    }
 }
 
-impl Learner<'_> {
-    fn refuse_stray_references(&self, recipe: &Recipe) -> Result<()> {
-        let mut categories: Vec<String> = Vec::new();
-        let blocks =
-            std::iter::once(&recipe.population).chain(recipe.groups.iter().map(|group| &group.block));
-        for factor in blocks.flat_map(|block| &block.terms).flat_map(|term| &term.factors) {
-            if let CodedFactor::Category { column, .. } = factor
-                && !categories.contains(column)
-            {
-                categories.push(column.clone());
-            }
-        }
-        let response = self.formula.response_name();
-        let stray = |(column, _): &&(String, String)| !categories.contains(column) && *column != response;
-        match self.options.references.iter().find(stray) {
-            Some((column, _)) => Err(Error::StrayReference { column: column.clone(), categories }),
-            None => Ok(()),
-        }
+impl Block {
+    /// Mean and deviation of each column.
+    fn spreads(&self, view: View<'_>) -> Result<Vec<Spread>> {
+        let (values, width) = (self.values(view)?, self.columns.len());
+        let spread = |place: usize| {
+            let own: Vec<f64> = values.iter().skip(place).step_by(width).copied().collect();
+            let mean = mean(own.iter().copied());
+            Spread { mean, sd: standard_deviation(&own, mean), distinct: 1 }
+        };
+        Ok((0..width).map(spread).collect())
     }
-
-    fn warnings(&self, in_use: &[&str], recipe: &Recipe, groups: &[GroupTerm]) -> Vec<Warning> {
-        let (table, rows) = (self.view.table, self.view.rows.len());
-        let mut warnings = Vec::new();
-        for name in in_use {
-            let column = table.place(name).map(|place| table.column(place));
-            if let Ok(column) = column
-                && let Some(first) = &column.first_inexact
-            {
-                let (line, found) = table.found(first);
-                let count = column.inexact;
-                warnings.push(Warning::Inexact { column: (*name).to_owned(), count, line, found });
-            }
-        }
-        for factor in recipe.population.terms.iter().flat_map(|term| &term.factors) {
-            if let CodedFactor::Category { column, levels, .. } = factor
-                && 2 * levels.len() > rows
-                && levels.len() > 10
-            {
-                let warning = Warning::ManyLevels { column: column.clone(), levels: levels.len(), rows };
-                if !warnings.contains(&warning) {
-                    warnings.push(warning);
-                }
-            }
-        }
-        let columns = recipe.population.columns.len();
-        if columns > rows {
-            warnings.push(Warning::MoreColumnsThanRows { columns, rows });
-        }
-        for group in groups {
-            if let [level] = group.levels.as_slice() {
-                warnings.push(Warning::OneGroup { group: group.text.clone(), level: level.clone() });
-            }
-        }
-        warnings
-    }
-}
-
-fn groups(recipe: &Recipe, design: &DesignRows) -> Vec<GroupTerm> {
-    let term = |(group, rows): (&GroupRecipe, &GroupRows)| {
-        let mut counts = vec![0; group.levels.len()];
-        rows.levels.iter().flatten().for_each(|&level| counts[level] += 1);
-        GroupTerm {
-            text: group.text.clone(),
-            factors: group.factors.clone(),
-            levels: group.levels.iter().map(|level| level.join(":")).collect(),
-            counts,
-            columns: group.block.columns.iter().map(|column| column.name.clone()).collect(),
-            correlated: group.correlated,
-            first: rows.first,
-        }
-    };
-    recipe.groups.iter().zip(&design.groups).map(term).collect()
-}
-
-fn roles(recipe: &Recipe) -> Vec<Role> {
-    let population = recipe.population.columns.iter();
-    let mut roles: Vec<Role> = population
-        .map(|column| column.term.map_or(Role::Intercept, |term| Role::Population { term }))
-        .collect();
-    for (term, group) in recipe.groups.iter().enumerate() {
-        for level in 0..group.levels.len() {
-            roles.extend((0..group.block.columns.len()).map(|column| Role::Group { term, level, column }));
-        }
-    }
-    roles
 }

@@ -7,6 +7,13 @@
 //!                                           another Table ┘
 //! ```
 //!
+//! Files too large for memory take another way to the same rows:
+//!
+//! ```text
+//! files ──► Shards ──┐  surveys  ┌──► Recipe
+//! text ──► Formula ──┴──► Scan ──┴──► FrameRows, block after block
+//! ```
+//!
 //! A [`Table`] holds typed columns and remembers the file's lines; a [`Formula`] is a parsed model,
 //! with the place of each word in its text; a [`ModelFrame`] is what a model needs; a [`Recipe`] is how it
 //! was made, as data. No value is filled in, and none is dropped or rescaled unless
@@ -39,16 +46,20 @@ mod describe;
 mod error;
 mod formula;
 mod frame;
+mod intern;
 mod nearest;
 mod parquet;
 mod read;
+mod records;
+mod scan;
+mod shards;
 mod sniff;
 mod table;
 
 pub use column::ColumnKind;
 pub use columns::Values;
 pub use describe::{ColumnSummary, Contents, TableSummary};
-pub use error::{BadColumns, Error, Format, Misplaced, Purpose, Result};
+pub use error::{BadColumns, Error, Format, Misplaced, Purpose, Result, ShardTrait};
 pub use formula::{
     Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term, Trials,
 };
@@ -58,4 +69,6 @@ pub use frame::{
     NewLevels, NewRows, Offset, OriginalScale, Polynomial, Recipe, Role, Spline, Warning,
 };
 pub use nearest::nearest;
+pub use scan::{Budget, FrameRows, Learned, Learning, Part, ResponseSummary, Scan, Survey};
+pub use shards::Shards;
 pub use table::Table;

@@ -1,7 +1,10 @@
 //! Reading Parquet: flat columns of numbers, booleans, text, decimals and dates.
 
+mod blocks;
 mod calendar;
 mod values;
+
+pub(crate) use blocks::{Footer, blocks};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -53,12 +56,13 @@ fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)
             column: column.path().string(),
             kind,
         })?;
-        read.push(Values::new(kind, column.max_def_level()));
+        read.push(Values::new(kind, column.max_def_level(), 0));
     }
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(refuse)?;
         for (place, values) in read.iter_mut().enumerate() {
-            values.read(group.get_column_reader(place).map_err(refuse)?).map_err(refuse)?;
+            let mut column = group.get_column_reader(place).map_err(refuse)?;
+            values.read(&mut column, usize::MAX).map_err(refuse)?;
         }
     }
     let rows = read.first().map_or(0, Values::rows);

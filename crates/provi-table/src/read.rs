@@ -29,14 +29,10 @@ impl Table {
     }
 
     fn read_plain(bytes: &[u8], name: String) -> Result<Self> {
-        let foreign = |format| Err(Error::ForeignFormat { table: name.clone(), format });
-        match bytes {
-            _ if bytes.starts_with(b"PAR1") => parquet::read(bytes, name),
-            _ if bytes.starts_with(GZIP) => foreign(Format::GzipInGzip),
-            _ if bytes.starts_with(b"PK\x03\x04") => foreign(Format::Zip),
-            _ if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") => foreign(Format::Utf16),
-            _ if bytes.starts_with(b"ARROW1") => foreign(Format::Arrow),
-            _ => Self::from_csv_bytes(bytes, name),
+        match foreign(bytes) {
+            Some(format) => Err(Error::ForeignFormat { table: name, format }),
+            None if bytes.starts_with(b"PAR1") => parquet::read(bytes, name),
+            None => Self::from_csv_bytes(bytes, name),
         }
     }
 
@@ -61,7 +57,20 @@ impl Table {
     }
 }
 
-const GZIP: &[u8] = b"\x1F\x8B";
+/// How a gzip file starts.
+pub(crate) const GZIP: &[u8] = b"\x1F\x8B";
+
+/// A format that is not read, told by the first bytes of a file that is no gzip.
+pub(crate) fn foreign(bytes: &[u8]) -> Option<Format> {
+    let starts = |with: &[u8]| bytes.starts_with(with);
+    match () {
+        () if starts(GZIP) => Some(Format::GzipInGzip),
+        () if starts(b"PK\x03\x04") => Some(Format::Zip),
+        () if starts(b"\xFF\xFE") || starts(b"\xFE\xFF") => Some(Format::Utf16),
+        () if starts(b"ARROW1") => Some(Format::Arrow),
+        () => None,
+    }
+}
 
 fn unzipped(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
     let mut plain = Vec::new();

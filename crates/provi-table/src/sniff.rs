@@ -16,7 +16,7 @@ impl Dialect {
     /// The separator that the header has and that most lines have as often as the header; of several, the
     /// one that the header has most often; a comma where there is none. The quote is `"`, unless the header
     /// has none and puts every name in `'`.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &[u8]) -> Self {
         let quote = quote(text);
         let lines = counts(text, quote);
         let Some((header, body)) = lines.split_first() else { return Self { separator: b',', quote } };
@@ -30,10 +30,10 @@ impl Dialect {
 }
 
 /// How often each separator stands outside quotes, in each of the first lines that are not blank.
-fn counts(text: &str, quote: u8) -> Vec<[usize; 4]> {
+fn counts(text: &[u8], quote: u8) -> Vec<[usize; 4]> {
     let (mut lines, mut line) = (Vec::new(), [0; 4]);
     let (mut quoted, mut blank) = (false, true);
-    for byte in text.bytes().chain([b'\n']) {
+    for byte in text.iter().copied().chain([b'\n']) {
         match byte {
             b'\n' | b'\r' if !quoted => {
                 if !blank {
@@ -61,8 +61,18 @@ fn counts(text: &str, quote: u8) -> Vec<[usize; 4]> {
     lines
 }
 
-fn quote(text: &str) -> u8 {
-    let header = text.trim_start().lines().next().unwrap_or_default();
+impl Dialect {
+    /// Are these first bytes of a text enough to tell its dialect?
+    pub(crate) fn is_plain_from(text: &[u8]) -> bool {
+        let whole = text.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
+        counts(&text[..whole], quote(text)).len() == SAMPLE
+    }
+}
+
+fn quote(text: &[u8]) -> u8 {
+    let header = text.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let header = String::from_utf8_lossy(header);
+    let header = header.trim_end();
     let inside = |name: &str| {
         let name = name.trim();
         name.len() >= 2 && name.starts_with('\'') && name.ends_with('\'')
@@ -76,7 +86,7 @@ mod tests {
     use super::*;
 
     fn separator(text: &str) -> char {
-        char::from(Dialect::of(text).separator)
+        char::from(Dialect::of(text.as_bytes()).separator)
     }
 
     #[test]
@@ -99,7 +109,7 @@ mod tests {
 
     #[test]
     fn single_quotes_count_where_every_name_has_them() {
-        assert_eq!(Dialect::of("'x','y'\n'a,b',1\n").quote, b'\'');
-        assert_eq!(Dialect::of("'x',y\n1,2\n").quote, b'"');
+        assert_eq!(Dialect::of(b"'x','y'\n'a,b',1\n").quote, b'\'');
+        assert_eq!(Dialect::of(b"'x',y\n1,2\n").quote, b'"');
     }
 }

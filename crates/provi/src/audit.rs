@@ -1,6 +1,12 @@
 //! Fresh draws at the answer → what is proved about it.
 //!
 //! Nothing here knows how q was found: a fit made elsewhere is audited the same way.
+//!
+//! An audit evaluates log p at independent draws of q. The estimates beside a certificate ([`crate::estimate`]) want just
+//! that, so the first of these values are kept ([`Audited::log_ratios`]). It is sound because nothing has looked at them
+//! before: q is settled before the audit begins, the ball and the number of draws are chosen from the pilot's draws, which
+//! are others, and the values are kept in the order of the draws, whatever they are. An audit that was kept *because* of
+//! what it proved has been looked at, and gives none.
 
 mod ball;
 mod metric;
@@ -61,6 +67,7 @@ pub struct Audited {
     /// The statements.
     pub certificate: Certificate,
     bounds: Bounds,
+    log_ratios: Vec<f64>,
 }
 
 impl Audited {
@@ -69,6 +76,19 @@ impl Audited {
         if let Some(violation) = violation {
             self.revoke(&violation.to_string());
         }
+        self
+    }
+
+    /// log p(z, x) − log q(z) at the audit's first draws of q: what [`estimate`](crate::estimate::estimate) would evaluate,
+    /// at no further cost. At most 20 000 of them, fewer if the audit made fewer, and none if it made none or was selected by
+    /// its outcome.
+    pub fn log_ratios(&self) -> &[f64] {
+        &self.log_ratios
+    }
+
+    /// The same as one that was kept because of what it proved: its draws are no longer like any others.
+    pub(crate) fn selected(mut self) -> Self {
+        self.log_ratios.clear();
         self
     }
 
@@ -171,7 +191,8 @@ impl Audit {
 }
 
 fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
-    Audited { certificate: Certificate::nothing(names, reason), bounds: Bounds::nothing(q, reason) }
+    let (certificate, bounds) = (Certificate::nothing(names, reason), Bounds::nothing(q, reason));
+    Audited { certificate, bounds, log_ratios: Vec::new() }
 }
 
 /// f(w), exact up to a proved error.
@@ -265,7 +286,8 @@ impl<'a> Session<'a> {
         let delta = self.delta / events;
         let confidence = 1.0 - self.options.failure_probability;
 
-        let Measurement { global, choice, measured, draws } = self.measure(delta)?;
+        let Measurement { global, choice, mut measured, draws } = self.measure(delta)?;
+        let log_ratios = std::mem::take(&mut measured.log_ratios);
         let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
         let mut kl = Statement::missing(self.why_no_global_bound());
         let mut tv = kl.clone();
@@ -325,7 +347,7 @@ impl<'a> Session<'a> {
             })
             .collect();
         let certificate = Certificate { gap, kl, tv, evidence, moments, grounds: self.grounds };
-        Ok(Audited { certificate, bounds })
+        Ok(Audited { certificate, bounds, log_ratios })
     }
 
     /// Pilot draws choose the ball and the number of draws; fresh ones measure.

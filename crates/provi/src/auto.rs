@@ -26,6 +26,7 @@ use crate::solve::{Solver, Stop};
 use crate::target::{Rejections, Target};
 use crate::watchdog::{GRADIENT_CHECK, Watchdog, check_gradient};
 pub use search::{Search, Start, StartFit};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// What the automatic path may be told; the defaults suit most.
@@ -176,16 +177,19 @@ impl Run<'_, '_> {
     /// Newton-like steps on the exact objective, from the Laplace approximation.
     fn exact(mut self) -> Result<Certified> {
         let target = self.target.target();
-        let (start, evaluations, before) = match self.watch.from.take() {
+        let other = Error::Checkpoint { what: OTHER };
+        let (start, memory, evaluations, before) = match self.watch.from.take() {
             Some(from) => {
                 self.trace = from.trace;
-                let d = target.dim();
-                let parts = from.parameters.split_at_checked(d).ok_or(Error::Checkpoint { what: OTHER })?;
-                (Gaussian::new(parts.0, parts.1)?, 0, from.seconds)
+                let Some((mean, factor)) = from.parameters.split_at_checked(target.dim()) else {
+                    return Err(other);
+                };
+                let [evaluations, memory @ ..] = &from.memory[..] else { return Err(other) };
+                (Gaussian::new(mean, factor)?, memory.to_vec(), *evaluations as u64, from.seconds)
             }
             None => {
                 let (start, evaluations) = about_laplace(target, &self.auto.start(target.dim())?)?;
-                (start, evaluations, 0.0)
+                (start, Vec::new(), evaluations, 0.0)
             }
         };
         let first = self.trace.last().map_or(0, |last| last.step);
@@ -195,7 +199,8 @@ impl Run<'_, '_> {
         let (steps, begin) = (solver.iterations as u64, self.begin);
         let (watch, trace) = (&mut *self.watch, &mut self.trace);
         let (mut keeper, mut kept) = (watch.keeper.take(), begin);
-        let solution = solver.run_from(target, &start, &mut |look, q| {
+        let mut lost = None;
+        let solution = solver.take_up(target, &start, &memory, &mut |look, state| {
             let step = first + look.iteration as u64;
             let gap = look.proved.then_some(look.gap);
             let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo, gap };
@@ -203,17 +208,28 @@ impl Run<'_, '_> {
             if trace.last().is_none_or(|last| last.step < step) {
                 trace.push(snapshot);
             }
-            let told = watch.see(&snapshot, begin);
+            let told = watch.see(&snapshot, begin).unwrap_or_else(|error| {
+                lost = Some(error);
+                ControlFlow::Break(())
+            });
             if let Some(keeper) = &mut keeper
                 && (told.is_break() || kept.elapsed() >= keeper.every)
             {
                 kept = Instant::now();
-                let (parameters, average) = (q.parameters().to_vec(), AverageState::default());
-                let seconds = before + begin.elapsed().as_secs_f64();
-                (keeper.save)(&Checkpoint { step, parameters, average, trace: trace.clone(), seconds });
+                (keeper.save)(&Checkpoint {
+                    step,
+                    parameters: state.gaussian.parameters().to_vec(),
+                    memory: [&[evaluations as f64], &state.memory()[..]].concat(),
+                    average: AverageState::default(),
+                    trace: trace.clone(),
+                    seconds: before + begin.elapsed().as_secs_f64(),
+                });
             }
             told
         })?;
+        if let Some(error) = lost {
+            return Err(error);
+        }
         let stopped = solution.stop == Stop::Interrupted;
         let steps = first + solution.iterations as u64;
         let mut fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
@@ -278,7 +294,7 @@ impl Run<'_, '_> {
                 gap: None,
             };
             trace.push(snapshot);
-            stopped = self.watch.see(&snapshot, self.begin).is_break();
+            stopped = self.watch.see(&snapshot, self.begin)?.is_break();
             if ascent.evaluations() <= used {
                 break;
             }
@@ -290,7 +306,7 @@ impl Run<'_, '_> {
                 let found =
                     Audit { look, ..self.auto.audit }.run(self.target, &ascent.current(), self.seed)?;
                 if found.certificate.proves_gap(accuracy) {
-                    audited = Some(found);
+                    audited = Some(found.selected());
                     break;
                 }
             }
@@ -345,6 +361,7 @@ impl Run<'_, '_> {
             steps,
             stopped_early,
             draws_per_step,
+            subsample: None,
             gradient_evaluations,
             seed: self.seed,
             seconds: self.begin.elapsed().as_secs_f64(),

@@ -2,7 +2,8 @@
 //!
 //! Draws are a pure function of seed and step, so the state of a run is its iterate, its average and its step. What steps
 //! carry beside that (an inverse, updates not yet applied) is made anew at fixed places of every run, interrupted or not:
-//! a run taken up at such a place goes on exactly as one that was never stopped.
+//! a run taken up at such a place goes on exactly as one that was never stopped. What the exact solver remembers of its
+//! way is kept with it.
 
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub struct Checkpoint {
     pub step: u64,
     /// w, in the coordinates and the factor space of the steps.
     pub parameters: Vec<f64>,
+    /// What the exact solver remembers of its way; nothing of planned steps.
+    pub memory: Vec<f64>,
     /// The average so far.
     pub average: AverageState,
     /// The trace so far.
@@ -59,7 +62,7 @@ pub struct Keeper<'a> {
 }
 
 /// First bytes of the format, with its version.
-const MAGIC: &[u8; 16] = b"provi-checkpt/1\n";
+const MAGIC: &[u8; 16] = b"provi-checkpt/2\n";
 
 impl Checkpoint {
     /// As bytes, little-endian, with a checksum: [`Checkpoint::from_bytes`] gives the same bits back.
@@ -70,7 +73,7 @@ impl Checkpoint {
         word(self.seconds.to_bits());
         word(self.average.count);
         word(self.average.coefficient.to_bits());
-        for list in [&self.parameters, &self.average.mean] {
+        for list in [&self.parameters, &self.memory, &self.average.mean] {
             word(list.len() as u64);
             list.iter().for_each(|x| word(x.to_bits()));
         }
@@ -104,7 +107,7 @@ impl Checkpoint {
             let len = next()?;
             (0..len).map(|_| next().map(f64::from_bits)).collect()
         };
-        let (parameters, mean) = (list()?, list()?);
+        let (parameters, memory, mean) = (list()?, list()?, list()?);
         let len = next()?;
         let trace = (0..len)
             .map(|_| {
@@ -115,7 +118,7 @@ impl Checkpoint {
             })
             .collect::<Result<Vec<_>>>()?;
         let average = AverageState { mean, count, coefficient: f64::from_bits(coefficient) };
-        Ok(Self { step, parameters, average, trace, seconds: f64::from_bits(seconds) })
+        Ok(Self { step, parameters, memory, average, trace, seconds: f64::from_bits(seconds) })
     }
 }
 
@@ -134,6 +137,7 @@ mod tests {
         Checkpoint {
             step: 1 << 40,
             parameters: vec![1.5, -0.0, f64::MIN_POSITIVE],
+            memory: vec![2.0, -7.5],
             average: AverageState { mean: vec![0.1, 0.2, 0.3], count: 7, coefficient: 0.125 },
             trace: vec![Snapshot { step: 3, steps: 9, gamma: 1e-3, neg_elbo: f64::INFINITY, gap: Some(0.5) }],
             seconds: 0.25,

@@ -3,7 +3,7 @@
 use crate::chunked::{self, Chunks};
 use crate::error::{Error, Result};
 use crate::linalg::{add_lower_gram, mirror_lower};
-use crate::matrix::{Matrix, check_finite, packed_index};
+use crate::matrix::{Matrix, packed_index};
 use crate::target::Scratch;
 use provi_kernels::axpy;
 use std::ops::Range;
@@ -67,7 +67,10 @@ impl Design {
                 expected: rows.saturating_mul(columns),
             });
         }
-        check_finite("design", &entries)?;
+        if let Some(place) = entries.iter().position(|x| !x.is_finite()) {
+            let (row, column) = (place / columns, place % columns);
+            return Err(Error::DesignEntry { row, column, value: entries[place] });
+        }
         Ok(Self { rows, columns, storage: Storage::Dense(entries) })
     }
 
@@ -102,7 +105,10 @@ impl Design {
         if let Some(&found) = indices.iter().find(|&&j| j >= columns) {
             return Err(Error::Shape { what: "column index", found, expected: columns });
         }
-        check_finite("design", &values)?;
+        if let Some(place) = values.iter().position(|x| !x.is_finite()) {
+            let row = starts.partition_point(|&start| start <= place) - 1;
+            return Err(Error::DesignEntry { row, column: indices[place], value: values[place] });
+        }
         let triplets = (0..rows)
             .flat_map(|n| (starts[n]..starts[n + 1]).map(move |e| (n, e)))
             .map(|(n, e)| (n, indices[e], values[e]))
@@ -120,7 +126,9 @@ impl Design {
             if j >= columns {
                 return Err(Error::Shape { what: "column index", found: j, expected: columns });
             }
-            check_finite("design", &[value])?;
+            if !value.is_finite() {
+                return Err(Error::DesignEntry { row: n, column: j, value });
+            }
         }
         Self::compress(rows, columns, triplets.to_vec())
     }
@@ -264,6 +272,26 @@ impl Design {
                 row.iter().enumerate().for_each(|(j, &x)| f(j, x));
             }
             Storage::Sparse(sparse) => sparse.row(n).for_each(|(j, x)| f(j, x)),
+        }
+    }
+
+    /// a_nᵀz.
+    pub(crate) fn row_product(&self, n: usize, z: &[f64]) -> f64 {
+        match &self.storage {
+            Storage::Dense(entries) => {
+                provi_kernels::dot(&entries[n * self.columns..(n + 1) * self.columns], z)
+            }
+            Storage::Sparse(sparse) => sparse.row(n).map(|(j, x)| x * z[j]).sum(),
+        }
+    }
+
+    /// out += scale·a_n.
+    pub(crate) fn add_row(&self, n: usize, scale: f64, out: &mut [f64]) {
+        match &self.storage {
+            Storage::Dense(entries) => {
+                axpy(scale, &entries[n * self.columns..(n + 1) * self.columns], out);
+            }
+            Storage::Sparse(sparse) => sparse.row(n).for_each(|(j, x)| out[j] += scale * x),
         }
     }
 
@@ -567,7 +595,11 @@ mod tests {
     fn malformed_designs_are_refused() {
         assert!(Design::dense(&[], 0, 2).is_err());
         assert!(Design::dense(&[1.0], 1, 2).is_err());
-        assert!(Design::dense(&[f64::NAN], 1, 1).is_err());
+        let named = |row, column| Some(Error::DesignEntry { row, column, value: f64::INFINITY });
+        let holed = [1.0, 2.0, 3.0, f64::INFINITY];
+        assert_eq!(Design::dense(&holed, 2, 2).err(), named(1, 1));
+        assert_eq!(Design::csr(3, 9, vec![0, 2, 2, 4], vec![1, 2, 5, 7], holed.to_vec()).err(), named(2, 7));
+        assert_eq!(Design::triplets(3, 9, &[(1, 4, 1.0), (2, 3, f64::INFINITY)]).err(), named(2, 3));
         assert!(Design::triplets(1, 1, &[(1, 0, 1.0)]).is_err());
         assert!(Design::csr(1, 2, vec![0, 2], vec![0, 5], vec![1.0, 1.0]).is_err());
         assert!(Design::csr(2, 2, vec![0, 2, 1], vec![0], vec![1.0]).is_err());

@@ -21,6 +21,8 @@ pub enum Purpose {
     Estimate,
     /// Draws of responses, beside those of the coefficients.
     Response,
+    /// Terms of a finite sum, beside the draws they are evaluated at.
+    Terms,
 }
 
 /// A stream of standard normal vectors.
@@ -42,6 +44,16 @@ impl Draws {
         provi_kernels::normals(self.key, step, draw, out);
     }
 
+    /// Uniforms in (0, 1), from the same bits as the normals of that step and draw: use them instead of those.
+    pub(crate) fn uniforms(&self, step: u64, draw: u32, out: &mut [f64]) {
+        provi_kernels::uniforms(self.key, step, draw, out);
+    }
+
+    /// What tells this stream from others.
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
     /// A uniform in (0, 1), from the same bits as the normals of that step and draw: use it instead of them.
     pub(crate) fn uniform(&self, step: u64, draw: u32) -> f64 {
         let mut out = [0.0];
@@ -51,7 +63,7 @@ impl Draws {
 }
 
 /// A bijective scramble of 64 bits (the finaliser of SplitMix64).
-fn mix(mut x: u64) -> u64 {
+pub(crate) fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -53,6 +53,16 @@ pub enum Error {
         /// The offending entry.
         value: f64,
     },
+    /// A NaN or an infinity inside a design.
+    #[error("the design holds {value} at row {row}, column {column} (from zero); every entry must be finite")]
+    DesignEntry {
+        /// Row of the data, from zero.
+        row: usize,
+        /// Column of the design, from zero.
+        column: usize,
+        /// The offending entry.
+        value: f64,
+    },
     /// A response the family cannot have produced.
     #[error("response {value} at row {row} is not {needed} (family {family})")]
     Response {
@@ -78,6 +88,26 @@ pub enum Error {
     TiedScale {
         /// Its index.
         coefficient: usize,
+    },
+    /// A method that cannot do with some of the terms.
+    #[error("{method} cannot work on a subsample: {why}; use prox-energy or proj-entropy, or {otherwise}")]
+    NotSubsampled {
+        /// Its name.
+        method: &'static str,
+        /// What stands in the way.
+        why: &'static str,
+        /// Another way out.
+        otherwise: &'static str,
+    },
+    /// More terms for a draw than there are, or none.
+    #[error(
+        "{terms} of {count} terms for each draw is not between 1 and all of them; the whole target needs no subsample"
+    )]
+    SubsampleSize {
+        /// Terms asked for.
+        terms: usize,
+        /// Terms there are.
+        count: usize,
     },
     /// A noise deviation is to be chosen where there is none.
     #[error("family {family} has no noise deviation to choose")]
@@ -297,4 +327,18 @@ pub enum Error {
         /// Its size.
         gamma: f64,
     },
+}
+
+impl Error {
+    /// Whether it says nothing about a model or a point of it: its data, or the processes that share them, are out of reach.
+    pub(crate) fn is_of_the_data(&self) -> bool {
+        matches!(
+            self,
+            Self::Source { .. }
+                | Self::Block { .. }
+                | Self::DataChanged { .. }
+                | Self::Rank { .. }
+                | Self::Reduce { .. }
+        )
+    }
 }

@@ -8,13 +8,16 @@
 //! score     g = (ρC⁻ᵀu,       proj(ρ(C⁻ᵀuuᵀ − C⁻ᵀ)))   unbiased for ∇f, ρ = log q − log p; no bound
 //! exact     g = ∇l itself, where expectations are available
 //! ```
-//! A batch of N draws averages them.
+//! A batch of N draws averages them. The target may be whole, or some of its terms for each draw ([`Source`]).
 
 mod evaluate;
 mod exact;
+mod source;
 
 pub use evaluate::Evaluator;
 pub use exact::Exact;
+pub(crate) use source::NO_TERMS;
+pub use source::{Source, Terms};
 
 use crate::draws::Draws;
 use crate::error::{Error, Result};
@@ -46,7 +49,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Sampled<'a, F: Factor> {
     kind: Kind,
-    target: Evaluator<'a>,
+    target: Source<'a>,
     draws: Draws,
     batch: usize,
     u: Vec<f64>,
@@ -60,8 +63,9 @@ pub struct Sampled<'a, F: Factor> {
 }
 
 impl<'a, F: Factor> Sampled<'a, F> {
-    /// An estimator of `batch` ≥ 1 draws a step.
-    pub fn new(kind: Kind, target: Evaluator<'a>, draws: Draws, batch: usize) -> Result<Self> {
+    /// An estimator of `batch` ≥ 1 draws a step, each on the whole target or on terms of its own.
+    pub fn new(kind: Kind, target: impl Into<Source<'a>>, draws: Draws, batch: usize) -> Result<Self> {
+        let target = target.into();
         let d = target.dim();
         check_batch(d, batch)?;
         Ok(Self {
@@ -80,7 +84,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
         })
     }
 
-    /// Evaluations of the target's density with its gradient so far.
+    /// Evaluations of the target's density with its gradient so far, whole or by terms.
     pub fn evaluations(&self) -> u64 {
         self.evaluations
     }
@@ -101,7 +105,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
             self.draws.fill(t, k as u32, u);
         }
         F::transport(factor, mean, &self.u, &mut self.points);
-        self.target.evaluate(&self.points, &mut self.values, &mut self.left, &mut self.scratch)?;
+        self.target.evaluate(t, &self.points, &mut self.values, &mut self.left, &mut self.scratch)?;
         self.evaluations += self.batch as u64;
         check_finite(t, &self.points, &self.values, &self.left)?;
         // The one minus sign: from here on everything is minimised.

@@ -4,13 +4,14 @@ use crate::average::Averager;
 use crate::checkpoint::{Checkpoint, Keeper};
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
-use crate::estimator::{Evaluator, Exact, Kind, Sampled};
+use crate::estimator::{Evaluator, Exact, Kind, Sampled, Source, Terms};
 use crate::expectation::Moments;
 use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
 use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
 use crate::plan::{Plan, Promise};
 use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
+use crate::subsample::Subsample;
 use crate::target::{Scratch, Target};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +34,11 @@ pub struct Watch<'a> {
     pub keeper: Option<Keeper<'a>>,
     /// Take the run up here instead of at its start.
     pub from: Option<Checkpoint>,
+    /// Asked with what this process thinks of stopping, wherever it might: whether to. Processes that share a run must end it
+    /// at the same place, so theirs is a reduction ([`crate::stream::Streamed::agree`]); without one each process thinks for
+    /// itself.
+    #[allow(clippy::type_complexity)]
+    pub agree: Option<&'a dyn Fn(bool) -> Result<bool>>,
 }
 
 impl Watch<'_> {
@@ -46,10 +52,16 @@ impl Watch<'_> {
         self.observer.as_mut().map_or(ControlFlow::Continue(()), |observer| observer(snapshot))
     }
 
+    /// What comes of a wish to stop.
+    fn settle(&self, stop: bool) -> Result<ControlFlow<()>> {
+        let stop = self.agree.map_or(Ok(stop), |agree| agree(stop))?;
+        Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
     /// Passes a snapshot on; breaks if anything says so.
-    pub(crate) fn see(&mut self, snapshot: &Snapshot, begin: Instant) -> ControlFlow<()> {
+    pub(crate) fn see(&mut self, snapshot: &Snapshot, begin: Instant) -> Result<ControlFlow<()>> {
         let shown = self.show(snapshot);
-        if self.wants_stop(begin) { ControlFlow::Break(()) } else { shown }
+        self.settle(shown.is_break() || self.wants_stop(begin))
     }
 }
 
@@ -109,8 +121,10 @@ pub struct Fit {
     pub stopped_early: bool,
     /// Draws per step.
     pub draws_per_step: usize,
+    /// The terms that a draw looked at, if not all.
+    pub subsample: Option<Subsample>,
     /// Evaluations of log p with its gradient that led to the answer, mode and coordinates included; what measures the
-    /// answer afterwards is not.
+    /// answer afterwards is not. B of N terms count as B/N of one.
     pub gradient_evaluations: u64,
     /// The seed.
     pub seed: Seed,
@@ -155,6 +169,7 @@ pub(crate) fn run(
         steps: outcome.steps,
         stopped_early,
         draws_per_step: plan.draws,
+        subsample: plan.subsample,
         gradient_evaluations: plan.evaluations + outcome.evaluations,
         seed,
         seconds: outcome.seconds,
@@ -207,6 +222,7 @@ fn descend<F: StepSpace>(
     let checkpoint = |step, w: &[f64], average: &Averager, trace: &[Snapshot]| Checkpoint {
         step,
         parameters: w.to_vec(),
+        memory: Vec::new(),
         average: average.state(),
         trace: trace.to_vec(),
         seconds: before + begin.elapsed().as_secs_f64(),
@@ -231,6 +247,9 @@ fn descend<F: StepSpace>(
                 kept.1 = Instant::now();
             }
         }
+        if let Some(error) = recorder.lost.take() {
+            return Err(error);
+        }
         if steps < end {
             break;
         }
@@ -239,7 +258,15 @@ fn descend<F: StepSpace>(
     if answer.parameters().iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }
-    let evaluations = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
+    let points = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
+    let evaluations = match &plan.law {
+        // Rounded up, and in 128 bits: a long run looks at more terms than 64 bits may count.
+        Some(law) => {
+            let terms = u128::from(points) * law.subsample().terms as u128;
+            terms.div_ceil(law.count() as u128) as u64
+        }
+        None => points,
+    };
     let seconds = before + begin.elapsed().as_secs_f64();
     Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
 }
@@ -249,10 +276,21 @@ trait StepSpace: Factor {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
 
     /// The steps of the plan's method, from plain numbers.
-    fn start<'a>(plan: &Plan, view: Evaluator<'a>, seed: Seed, dim: usize) -> Result<Box<dyn Problem + 'a>> {
+    fn start<'a>(
+        plan: &'a Plan,
+        view: Evaluator<'a>,
+        seed: Seed,
+        dim: usize,
+    ) -> Result<Box<dyn Problem + 'a>> {
         let operator = Self::operator(plan, dim)?;
         match plan.method.estimator() {
-            Some(kind) => Self::problem(plan, kind, view, seed, operator),
+            Some(kind) => {
+                let source = match &plan.law {
+                    Some(law) => Terms::new(view.target(), law, seed)?.into(),
+                    None => view.into(),
+                };
+                Self::problem(plan, kind, source, seed, operator)
+            }
             None => {
                 let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
                 Ok(Box::new(Composite { estimator: Exact::new(expectations, dim), operator }))
@@ -264,7 +302,7 @@ trait StepSpace: Factor {
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
-        view: Evaluator<'a>,
+        source: Source<'a>,
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>>;
@@ -285,15 +323,15 @@ impl StepSpace for Triangular {
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
-        view: Evaluator<'a>,
+        source: Source<'a>,
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
         let draws = Draws::new(seed, Purpose::Optimise);
         if kind == Kind::Energy {
-            return Ok(Box::new(FusedProx::new(view, draws, plan.draws)?));
+            return Ok(Box::new(FusedProx::new(source, draws, plan.draws)?));
         }
-        let estimator = Sampled::<Self>::new(kind, view, draws, plan.draws)?;
+        let estimator = Sampled::<Self>::new(kind, source, draws, plan.draws)?;
         Ok(Box::new(Composite { estimator, operator }))
     }
 }
@@ -310,19 +348,19 @@ impl StepSpace for Symmetric {
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
-        view: Evaluator<'a>,
+        source: Source<'a>,
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
         let draws = Draws::new(seed, Purpose::Optimise);
         let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
         Ok(match (kind, smoothness) {
-            (Kind::Stl, Some(m)) if ProjStl::pays(view.dim(), plan.draws) => {
-                Box::new(ProjStl::new(view, draws, plan.draws, m)?)
+            (Kind::Stl, Some(m)) if ProjStl::pays(source.dim(), plan.draws) => {
+                Box::new(ProjStl::new(source, draws, plan.draws, m)?)
             }
-            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(view, draws, plan.draws, m)?),
+            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(source, draws, plan.draws, m)?),
             _ => Box::new(Composite {
-                estimator: Sampled::<Self>::new(kind, view, draws, plan.draws)?,
+                estimator: Sampled::<Self>::new(kind, source, draws, plan.draws)?,
                 operator,
             }),
         })
@@ -342,13 +380,15 @@ struct Recorder<'w, 'a> {
     sum: f64,
     count: u64,
     trace: Vec<Snapshot>,
+    /// Why the processes of this run could not agree.
+    lost: Option<Error>,
 }
 
 impl<'w, 'a> Recorder<'w, 'a> {
     fn new(steps: u64, watch: &'w mut Watch<'a>, begin: Instant) -> Self {
         let every = steps.div_ceil(TRACE_POINTS).max(1);
         let trace = Vec::with_capacity(TRACE_POINTS as usize + 1);
-        Self { watch, begin, every, steps, sum: 0.0, count: 0, trace }
+        Self { watch, begin, every, steps, sum: 0.0, count: 0, trace, lost: None }
     }
 
     fn see<F: Factor>(&mut self, dim: usize, progress: &Progress<'_>) -> ControlFlow<()> {
@@ -358,7 +398,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         }
         let made = progress.t + 1;
         // Clock and flag are read rarely enough to cost nothing, often enough to be obeyed.
-        if made.is_multiple_of(16) && self.watch.wants_stop(self.begin) {
+        if made.is_multiple_of(16) && self.settle(self.watch.wants_stop(self.begin)).is_break() {
             return ControlFlow::Break(());
         }
         if !made.is_multiple_of(self.every) && made != self.steps {
@@ -369,7 +409,16 @@ impl<'w, 'a> Recorder<'w, 'a> {
         let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo, gap: None };
         (self.sum, self.count) = (0.0, 0);
         self.trace.push(snapshot);
-        self.watch.show(&snapshot)
+        let stop = self.watch.show(&snapshot).is_break();
+        self.settle(stop)
+    }
+
+    /// An error ends the steps here and the run after them.
+    fn settle(&mut self, stop: bool) -> ControlFlow<()> {
+        self.watch.settle(stop).unwrap_or_else(|error| {
+            self.lost = Some(error);
+            ControlFlow::Break(())
+        })
     }
 }
 

@@ -53,6 +53,7 @@
 //! | [`schedule`], [`average`] | γ_t and what becomes of the iterates, each with its statement |
 //! | [`expectation`] | E_q of V, ∇V, ∇²V by one-dimensional integrals, with error bounds |
 //! | [`mode`], [`whiten`] | where to start, and in which coordinates |
+//! | [`subsample`] | which terms of a finite sum a draw looks at |
 //! | [`estimator`], [`step`] | unbiased gradients; the prox and the projections |
 //! | [`method`] | the pairings that have a theorem, in one table |
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
@@ -128,6 +129,7 @@ pub mod solve;
 mod special;
 pub mod step;
 pub mod stream;
+pub mod subsample;
 pub mod target;
 pub mod theory;
 pub mod watchdog;

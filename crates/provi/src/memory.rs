@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::estimator::Kind;
 use crate::method::{Choice, Method, Space};
+use crate::subsample::{Sampling, Subsample};
 use crate::target::Target;
 use std::fmt;
 
@@ -44,6 +45,8 @@ pub struct Size {
     pub exact: bool,
     /// Whether the answer is audited.
     pub audit: bool,
+    /// The terms that a draw of a planned method looks at, if not all.
+    pub subsample: Option<Subsample>,
 }
 
 impl Size {
@@ -51,7 +54,7 @@ impl Size {
     pub fn of(target: &dyn Target) -> Self {
         let (rows, stored) = target.data_size();
         let (dim, exact) = (target.dim(), target.expectations().is_some());
-        Self { dim, rows, stored, draws: 1, exact, audit: true }
+        Self { dim, rows, stored, draws: 1, exact, audit: true, subsample: None }
     }
 }
 
@@ -84,7 +87,7 @@ pub struct Item {
 /// ```
 /// use provi::{Method, auto::Choice, memory::{Forecast, Size}};
 ///
-/// let size = Size { dim: 20_000, rows: 0, stored: 0, draws: 1, exact: false, audit: false };
+/// let size = Size { dim: 20_000, rows: 0, stored: 0, draws: 1, exact: false, audit: false, subsample: None };
 /// let forecast = Forecast::new(Choice::Planned(Method::ProxEnergy), &size);
 /// assert!(forecast.peak().0 < 24 << 30);
 /// assert!(forecast.check(Some(1 << 30)).unwrap_err().to_string().contains("prox-energy"));
@@ -108,6 +111,7 @@ impl Forecast {
         let (square, packed) = (8 * d * d, 4 * d * (d + 3));
         let (rows, draws) = (size.rows as u64, size.draws.max(1) as u64);
         let mut items = Vec::new();
+        let drawn = size.subsample.filter(|_| choice != Choice::Auto);
         let mut add = |phase, what, bytes: u64| items.push(Item { what, phase, bytes });
         add(Phase::Data, "design and response", 8 * size.stored as u64 + 16 * rows);
         add(Phase::Data, "answer", packed);
@@ -146,12 +150,18 @@ impl Forecast {
                 }
             }
         }
+        if let Some(subsample) = drawn {
+            // M_n and π_n while planning; probabilities and the alias table while stepping.
+            let law = if subsample.sampling == Sampling::Importance { 24 * rows } else { 0 };
+            add(Phase::Preparation, "smoothness of the terms", 24 * rows + law);
+            add(Phase::Steps, "terms drawn", 32 * subsample.terms as u64 + law);
+        }
         if size.audit {
             // With the sums that two threads hold; each thread more, up to sixteen, holds one square more.
             add(Phase::Audit, "curvature in the coordinates of q", 8 * square);
             // Two candidates for the ball at once, each with its factors and one eigendecomposition.
             add(Phase::Audit, "metrics and their constants", 13 * square);
-            add(Phase::Audit, "draws", 8 * d * (4 * 256 + 400) + 72 * rows);
+            add(Phase::Audit, "draws", 8 * d * (4 * 512 + 400) + 72 * rows);
         }
         items.retain(|item| item.bytes > 0);
         Self { items, choice, size: *size }
@@ -218,7 +228,7 @@ mod tests {
     use super::*;
 
     fn size(dim: usize) -> Size {
-        Size { dim, rows: 1000, stored: 1000 * dim, draws: 1, exact: true, audit: true }
+        Size { dim, rows: 1000, stored: 1000 * dim, draws: 1, exact: true, audit: true, subsample: None }
     }
 
     #[test]

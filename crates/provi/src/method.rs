@@ -4,7 +4,7 @@ use crate::curvature::Curvature;
 use crate::error::{Error, Result};
 use crate::estimator::Kind;
 use crate::schedule::StepKind;
-use crate::theory::noise::{self, NoiseBound};
+use crate::theory::noise::{self, NoiseBound, TermNoise};
 
 /// How w is moved. Every variant but the last has a theorem.
 ///
@@ -134,6 +134,43 @@ impl Method {
     /// Which family of theorems the step belongs to.
     pub fn step_kind(self) -> StepKind {
         if self.guard() == Guard::Prox { StepKind::Prox } else { StepKind::Proj }
+    }
+
+    /// Refuses a method that cannot do with some of the terms for each draw, and says why [noise-subsample].
+    pub fn check_subsampled(self) -> Result<()> {
+        match self {
+            Self::ProxEnergy | Self::ProjEntropy | Self::ProjEntropyTriangular | Self::Unproven(_) => Ok(()),
+            Self::ProjStl => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "no noise bound is known, for −C⁻ᵀu does not cancel against single terms",
+                otherwise: "the same steps as an unproven recipe",
+            }),
+            Self::Exact => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "it makes no draws, and its expectations go through all the data",
+                otherwise: "leave the subsample out",
+            }),
+        }
+    }
+
+    /// The constants (a, b) of the recursion for a mean of `draws` draws, each on terms of its own [noise-subsample].
+    pub fn subsampled_noise(
+        self,
+        curvature: &Curvature,
+        draws: usize,
+        terms: &TermNoise,
+    ) -> Result<NoiseBound> {
+        self.check_subsampled()?;
+        let d = curvature.dim();
+        let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
+        let distance2 = noise::optimum_distance2(d, curvature.convexity())?;
+        let v_star = noise::v_star_bound(d, smoothness, distance2)?;
+        match self {
+            Self::ProxEnergy => terms.energy(d, smoothness, draws, v_star),
+            Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(d, smoothness, draws, v_star),
+            // Without a bound of its own it has none with terms either.
+            other => other.noise(curvature, draws),
+        }
     }
 
     /// The constants (a, b) of the recursion for a mean of `draws` draws [noise-centred], [noise-batch].

@@ -78,11 +78,13 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix) -> Result<Mod
     }
     let (mut trial, mut trial_pull) = (vec![0.0; d], vec![0.0; d]);
     for iteration in 0..NEWTON_ITERATIONS {
-        if iteration > 0 {
-            target.hessian(&z, &mut hessian)?;
+        // A target may have no Hessian at one point though it had one at the start.
+        if iteration == 0 || target.hessian(&z, &mut hessian)? {
+            hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
+            evaluations += 1;
+        } else {
+            evaluations += difference_hessian(Differences::Central, target, &z, &mut hessian)?;
         }
-        evaluations += 1;
-        hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
         let model = positive_model(&hessian)?;
         let mut step = pull.clone();
         model.solve(&mut step);
@@ -307,6 +309,32 @@ mod tests {
         for (x, y) in p.factor.iter().zip(&q.factor) {
             assert!((x - y).abs() < 1e-5);
         }
+    }
+
+    #[test]
+    fn a_hessian_that_fails_on_the_way_is_differenced() {
+        struct Once(Glm);
+        impl Target for Once {
+            fn dim(&self) -> usize {
+                self.0.dim()
+            }
+            fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+                self.0.log_density(z, gradient)
+            }
+            fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+                let given = norm(z) <= 0.0 && self.0.hessian(z, out)?;
+                if !given {
+                    out.entries_mut().fill(f64::NAN);
+                }
+                Ok(given)
+            }
+        }
+        let (once, always) = (find_mode(&Once(logistic()), &[0.0; 4]), find_mode(&logistic(), &[0.0; 4]));
+        let (once, always) = (once.unwrap(), always.unwrap());
+        assert!(
+            once.point.iter().zip(&always.point).all(|(a, b)| (a - b).abs() < 1e-7),
+            "{once:?} {always:?}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod comparison;
 mod coordinates;
 mod promise;
+mod terms;
 
 pub use comparison::Needed;
 pub use coordinates::{Coordinates, Frame};
@@ -21,10 +22,14 @@ use crate::method::{Choice, Guard, MISSING_SMOOTHNESS, Method, Space};
 use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
 use crate::schedule::{Schedule, StepKind};
+use crate::subsample::{Law, Sampling, Subsample};
 use crate::target::Target;
+use crate::theory::noise::TermNoise;
 use crate::theory::rate;
 use crate::theory::recursion::{Contraction, Recursion};
 use crate::whiten::Whitened;
+use std::sync::Arc;
+use terms::DrawnTerms;
 
 /// The longest run a plan will hold.
 pub const MOST_STEPS: u64 = 1_000_000_000_000;
@@ -61,17 +66,37 @@ pub struct Planner {
     start: Option<Vec<f64>>,
     radius: Option<f64>,
     memory: Option<u64>,
+    subsample: Option<Subsample>,
 }
 
 impl Planner {
     /// A planner for one method.
     pub fn new(method: Method) -> Self {
-        Self { method, draws: None, coordinates: None, start: None, radius: None, memory: None }
+        Self {
+            method,
+            draws: None,
+            coordinates: None,
+            start: None,
+            radius: None,
+            memory: None,
+            subsample: None,
+        }
     }
 
     /// Draws per step (1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
     pub fn draws(mut self, draws: usize) -> Self {
         self.draws = Some(draws);
+        self
+    }
+
+    /// Lets every draw see `terms` of the target's N terms in place of all, drawn by this law [noise-subsample].
+    ///
+    /// The plan's constants become those of the subsampled estimator, so a promise holds as it stands: with more steps, each
+    /// of which is cheaper by the factor N/`terms`. What it needs beside the curvature is a smoothness M_n of each term; that
+    /// and one pass over the terms, for their gradients at the mode, are what planning costs. `Sampling::Reshuffle` makes the
+    /// steps that `Uniform` would, and no promise. Audits and the ELBO of an answer always use the whole target.
+    pub fn subsample(mut self, terms: usize, sampling: Sampling) -> Self {
+        self.subsample = Some(Subsample { terms, sampling });
         self
     }
 
@@ -174,7 +199,7 @@ impl Planner {
             ),
         };
         let key = if kind == StepKind::Prox { "rate-prox-convex" } else { "rate-proj-convex" };
-        let promise = Promise::gap(value, key, setting.provenance(self.radius));
+        let promise = Promise::gap(value, key, constants.provenance);
         self.assemble(setting, Some(constants), schedule, average, steps, promise)
     }
 
@@ -190,7 +215,12 @@ impl Planner {
             Method::Exact => {
                 1.0 / setting.curvature.as_ref().and_then(Curvature::smoothness).ok_or(MISSING_SMOOTHNESS)?
             }
-            _ => 0.5 / (1.0 + (d + 3.0) / draws),
+            _ => {
+                0.5 / (1.0
+                    + (d + 3.0)
+                        * (1.0 + setting.terms.as_ref().map_or(0.0, |terms| terms.practical_spread(d)))
+                        / draws)
+            }
         };
         let schedule = Schedule::practical(gamma, steps / 10, steps as f64 / 100.0)?;
         let average = Average::Polynomial { power: 3.0 };
@@ -224,7 +254,10 @@ impl Planner {
                 way_out: "use a linear-predictor model, or a method that draws",
             });
         }
-        let size = Size { draws, audit: false, ..Size::of(target) };
+        if self.subsample.is_some() {
+            self.method.check_subsampled()?;
+        }
+        let size = Size { draws, audit: false, subsample: self.subsample, ..Size::of(target) };
         Forecast::new(Choice::Planned(self.method), &size).check(self.memory)?;
         let curvature = target.curvature()?;
         if !matches!(self.method, Method::Unproven(_))
@@ -241,7 +274,11 @@ impl Planner {
         let frame = Frame::new(coordinates, &mode, &local.factor, curvature.as_ref())?;
         let (curvature, start, error) =
             frame.view(target, &mode, &local.factor, curvature, self.method.space())?;
-        Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws })
+        let terms = match self.subsample {
+            Some(subsample) => Some(DrawnTerms::new(target, subsample, &frame)?),
+            None => None,
+        };
+        Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws, terms })
     }
 
     fn finish_distance(
@@ -270,10 +307,20 @@ impl Planner {
             let (value, needed) = (steps as f64, "at most 10¹²");
             return Err(Error::OutOfRange { what: "steps", value, needed });
         }
+        // Given the epoch so far the next terms are not drawn afresh: neither unbiased nor covered by any bound here.
+        let reshuffled = self.subsample.is_some_and(|s| s.sampling == Sampling::Reshuffle);
+        let (constants, promise) = if reshuffled {
+            let reason = "reshuffled epochs: the bounds are for terms drawn independently of each other";
+            (None, Promise::none(reason.into()))
+        } else {
+            (constants, promise)
+        };
         Ok(Plan {
             method: self.method,
             steps,
             draws: setting.draws,
+            subsample: self.subsample,
+            law: setting.terms.as_ref().map(|terms| Arc::clone(&terms.law)),
             schedule,
             average,
             promise,
@@ -305,12 +352,23 @@ struct Setting {
     /// ‖w_0 − w*‖² by [cert-gap], where expectations are exact.
     exact_start: Option<ExactStart>,
     draws: usize,
+    terms: Option<DrawnTerms>,
 }
 
 impl Setting {
     fn provenance(&self, radius: Option<f64>) -> crate::Provenance {
         let given = self.curvature.as_ref().map_or(crate::Provenance::Estimated, Curvature::provenance);
+        let given = self.terms.as_ref().and_then(DrawnTerms::provenance).map_or(given, |p| given.weakest(p));
         if radius.is_some() { given.weakest(crate::Provenance::Declared) } else { given }
+    }
+
+    /// The constants of the terms drawn, if not all are looked at.
+    fn term_noise(&self, curvature: &Curvature) -> Result<Option<TermNoise>> {
+        let Some(terms) = &self.terms else { return Ok(None) };
+        let convexity = curvature.convexity();
+        let through_mode = crate::theory::noise::optimum_distance2(curvature.dim(), convexity)?.sqrt();
+        let shift = self.frame.gradient_norm(&self.mode) / convexity;
+        terms.noise((through_mode + shift) * (1.0 + 1e-12)).map(Some)
     }
 
     fn smooth(&self) -> Result<(&Curvature, f64)> {
@@ -328,7 +386,10 @@ impl Setting {
                 way_out: "use a proper prior, or the convex mode with a declared radius",
             });
         }
-        let noise = planner.method.noise(curvature, self.draws.max(1))?;
+        let noise = match self.term_noise(curvature)? {
+            Some(terms) => planner.method.subsampled_noise(curvature, self.draws.max(1), &terms)?,
+            None => planner.method.noise(curvature, self.draws.max(1))?,
+        };
         let exact = self.exact_start.as_ref().filter(|_| planner.method == Method::Exact);
         Ok(Constants {
             dim: curvature.dim(),
@@ -339,8 +400,7 @@ impl Setting {
             start: self.start_distance2(curvature)?,
             gradient_error: exact.map_or(0.0, |e| 4.0 * e.gradient_error),
             // Steps on expectations that are only checked are no better proved than these.
-            provenance: exact
-                .map_or(curvature.provenance(), |e| curvature.provenance().weakest(e.provenance)),
+            provenance: exact.map_or(self.provenance(None), |e| curvature.provenance().weakest(e.provenance)),
         })
     }
 
@@ -362,11 +422,19 @@ impl Setting {
                 });
             }
         };
+        let terms = match (&self.terms, planner.radius) {
+            (Some(terms), Some(radius)) => Some(terms.noise(radius)?),
+            _ => self.term_noise(curvature)?,
+        };
         let bound = match planner.method {
-            Method::ProxEnergy => noise::energy(d, smoothness, distance2)?,
-            Method::ProjEntropy | Method::ProjEntropyTriangular => {
-                noise::entropy(d, smoothness, smoothness, distance2)?
-            }
+            Method::ProxEnergy => match terms {
+                Some(terms) => terms.energy_single(d, smoothness, distance2)?,
+                None => noise::energy(d, smoothness, distance2)?,
+            },
+            Method::ProjEntropy | Method::ProjEntropyTriangular => match terms {
+                Some(terms) => terms.entropy_single(d, smoothness, smoothness, distance2)?,
+                None => noise::entropy(d, smoothness, smoothness, distance2)?,
+            },
             other => other.noise(curvature, self.draws.max(1))?,
         };
         Ok(Constants {
@@ -409,6 +477,10 @@ pub struct Plan {
     pub steps: u64,
     /// N, draws per step; 0 for a method that does not draw.
     pub draws: usize,
+    /// The terms that a draw looks at, if not all.
+    pub subsample: Option<Subsample>,
+    /// How they are drawn, in the coordinates of the steps.
+    pub(crate) law: Option<Arc<Law>>,
     /// γ_t.
     pub schedule: Schedule,
     /// Which average of the iterates is the answer.

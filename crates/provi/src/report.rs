@@ -19,12 +19,16 @@ impl fmt::Display for Promise {
     }
 }
 
-/// Method, steps, sizes, average, constants and promise: five lines.
+/// Method, terms if not all, steps, sizes, average, constants and promise: five lines or six.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.draws {
             0 => writeln!(f, "{}: {} steps without draws", self.method, self.steps)?,
             draws => writeln!(f, "{}: {} steps of {draws} draws", self.method, self.steps)?,
+        }
+        if let (Some(subsample), Some(law)) = (self.subsample, &self.law) {
+            let (terms, count, sampling) = (subsample.terms, law.count(), subsample.sampling);
+            writeln!(f, "terms      {terms} of {count} for each draw, {sampling} [noise-subsample]")?;
         }
         writeln!(f, "steps      {}", self.schedule)?;
         writeln!(f, "answer     {}", self.average)?;
@@ -54,7 +58,11 @@ impl fmt::Display for Fit {
             f,
             "{}, {} steps, {} gradients, seed {}",
             self.method, self.steps, self.gradient_evaluations, self.seed.0
-        )
+        )?;
+        match self.subsample {
+            Some(subsample) => write!(f, ", {subsample}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 mod curvature;
 mod energy;
 mod local;
+mod response;
 mod spread;
 
 use crate::chunked;
@@ -15,6 +16,7 @@ use crate::design::{BLOCK, Design};
 use crate::error::{Error, Result};
 use crate::matrix::check_finite;
 use crate::target::Family;
+pub(crate) use response::ResponseSpread;
 pub(crate) use spread::Row;
 use std::ops::Range;
 

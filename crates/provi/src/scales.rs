@@ -9,6 +9,7 @@
 //! found: no uncertainty about a scale is in the posterior.
 
 mod one;
+mod predictor;
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -17,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::packed_index;
 use crate::mode::climb;
-use crate::rows::{Row, Rows};
 use crate::solve::Solver;
-use crate::target::{Family, Glm, Target};
+use crate::target::{Glm, Target};
+pub use predictor::LinearPredictor;
 
 /// Which scales of a model are free, and where their search begins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,9 +33,9 @@ pub struct FreeScales {
 
 /// A model at the scales that maximise its ELBO.
 #[derive(Clone, Debug)]
-pub struct ScaledModel {
+pub struct ScaledModel<M = Glm> {
     /// The model, conditional on these scales.
-    pub model: Glm,
+    pub model: M,
     /// τ of each set of coefficients.
     pub shared: Vec<f64>,
     /// Whether the data leave that set no room: less than a fiftieth of the prior's information is theirs, which is
@@ -63,13 +64,8 @@ const NOISE_RANGE: f64 = 1e4;
 impl FreeScales {
     /// The noise of a gaussian model alone; its search begins at the deviation of the responses, a row of weight 2 being
     /// two rows.
-    pub fn noise(model: &Glm) -> Self {
-        let rows = || model.rows.response.iter().zip(&model.rows.weights);
-        let total = model.rows.weights.iter().sum::<f64>();
-        let mean = rows().map(|(y, w)| w * y).sum::<f64>() / total;
-        let variance = rows().map(|(y, w)| w * (y - mean).powi(2)).sum::<f64>() / total;
-        let guess = if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 };
-        Self { shared: Vec::new(), noise_sd: Some(guess) }
+    pub fn noise(model: &impl LinearPredictor) -> Self {
+        Self { shared: Vec::new(), noise_sd: Some(model.response_deviation()) }
     }
 
     /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last.
@@ -92,7 +88,7 @@ impl FreeScales {
     /// assert!((found.noise_sd.unwrap() - 0.02f64.sqrt()).abs() < 1e-4);
     /// # Ok::<(), provi::Error>(())
     /// ```
-    pub fn maximise(&self, model: &Glm) -> Result<ScaledModel> {
+    pub fn maximise<M: LinearPredictor>(&self, model: &M) -> Result<ScaledModel<M>> {
         let start: Vec<f64> =
             self.shared.iter().map(|(_, guess)| *guess).chain(self.noise_sd).map(f64::ln).collect();
         if let Some(&value) = start.iter().find(|x| !x.is_finite()) {
@@ -121,16 +117,16 @@ impl FreeScales {
 }
 
 /// −F as a target in η; the last solution starts the next.
-struct Profile<'a> {
+struct Profile<'a, M> {
     free: &'a FreeScales,
-    model: &'a Glm,
+    model: &'a M,
     start: &'a [f64],
     last: RefCell<Option<Gaussian<Triangular>>>,
 }
 
-impl Profile<'_> {
+impl<M: LinearPredictor> Profile<'_, M> {
     /// The model at η.
-    fn at(&self, eta: &[f64]) -> Result<Glm> {
+    fn at(&self, eta: &[f64]) -> Result<M> {
         let mut prior = self.model.prior().clone();
         for ((coefficients, _), log_scale) in self.free.shared.iter().zip(eta) {
             prior = prior.with_scale(self.model.dim(), coefficients, log_scale.exp())?;
@@ -157,7 +153,7 @@ impl Profile<'_> {
         Ok((best.point, best.evaluations))
     }
 
-    fn solve(&self, model: &Glm) -> Result<(Gaussian<Triangular>, f64)> {
+    fn solve(&self, model: &M) -> Result<(Gaussian<Triangular>, f64)> {
         let solver = Solver { goal: INNER_GOAL, ..Solver::default() };
         let last = self.last.borrow().clone();
         let solution = match last {
@@ -169,7 +165,7 @@ impl Profile<'_> {
     }
 }
 
-impl Target for Profile<'_> {
+impl<M: LinearPredictor> Target for Profile<'_, M> {
     fn dim(&self) -> usize {
         self.start.len()
     }
@@ -187,7 +183,7 @@ impl Target for Profile<'_> {
             gradient[b] = total / (2.0 * eta[b]).exp() - coefficients.len() as f64;
         }
         if let (Some(_), Some(last), Some(log_sd)) = (self.free.noise_sd, gradient.last_mut(), eta.last()) {
-            let (weight, squares) = model.expected_squares(&q);
+            let (weight, squares) = model.expected_squares(&q)?;
             *last = squares / (2.0 * log_sd).exp() - weight;
         }
         Ok(-neg_elbo)
@@ -198,31 +194,6 @@ impl Target for Profile<'_> {
 fn variance(q: &Gaussian<Triangular>, i: usize) -> f64 {
     let row = &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
     provi_kernels::dot(row, row)
-}
-
-impl Rows {
-    /// Adds Σ w_n and Σ w_n E_q(y_n − s_n)².
-    pub(crate) fn add_expected_squares(&self, q: &Gaussian<Triangular>, sums: &mut [f64; 2]) {
-        let square = |row: Row| (row.response - row.mean).powi(2) + row.variance;
-        self.add_over_predictors(q, |row| [row.weight, row.weight * square(row)], sums);
-    }
-}
-
-impl Glm {
-    /// Σ w_n, and Σ w_n E_q(y_n − s_n)².
-    fn expected_squares(&self, q: &Gaussian<Triangular>) -> (f64, f64) {
-        let mut sums = [0.0; 2];
-        self.rows.add_expected_squares(q, &mut sums);
-        (sums[0], sums[1])
-    }
-
-    /// The same data with another noise deviation.
-    fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
-        match self.family() {
-            Family::Gaussian { .. } => self.with_family(Family::Gaussian { noise_sd }),
-            other => Err(Error::NoNoise { family: other.name() }),
-        }
-    }
 }
 
 #[cfg(test)]

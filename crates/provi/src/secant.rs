@@ -36,6 +36,21 @@ impl Secants {
         }
     }
 
+    /// The pairs as plain numbers, s and y in turn.
+    pub(crate) fn write_to(&self, out: &mut Vec<f64>) {
+        for (s, y, _) in &self.pairs {
+            out.extend_from_slice(s);
+            out.extend_from_slice(y);
+        }
+    }
+
+    /// Takes in what [`Secants::write_to`] gave, of vectors of `width` numbers: the same bits.
+    pub(crate) fn read_from(&mut self, width: usize, numbers: &[f64]) {
+        for pair in numbers.chunks_exact(2 * width) {
+            self.push(pair[..width].to_vec(), pair[width..].to_vec());
+        }
+    }
+
     /// sᵀy/yᵀy of the last pair, the usual size of the initial metric.
     pub(crate) fn scale(&self) -> f64 {
         self.pairs.back().map_or(1.0, |(s, y, _)| dot(s, y) / dot(y, y))

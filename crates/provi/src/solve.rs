@@ -9,6 +9,8 @@
 //! always a descent direction, always in the domain, and the answer itself for a Gaussian target. Secant pairs
 //! correct the natural metric (L-BFGS), and a line search on exact f makes it converge from any start.
 
+mod state;
+
 use crate::curvature::Provenance;
 use crate::dual::DualNorm;
 use crate::error::{Error, Result};
@@ -20,6 +22,8 @@ use crate::mode::about_laplace;
 use crate::secant::Secants;
 use crate::target::Target;
 use provi_kernels::{axpy, dot};
+pub use state::State;
+use state::{Remembered, remembered};
 use std::ops::ControlFlow;
 
 const MEMORY: usize = 20;
@@ -90,8 +94,8 @@ pub struct Look {
     pub proved: bool,
 }
 
-/// Sees where a solver stands, with q there, before each iteration; may break.
-pub type Watcher<'a> = dyn FnMut(&Look, &Gaussian<Triangular>) -> ControlFlow<()> + 'a;
+/// Sees where a solver stands, before each iteration; may break.
+pub type Watcher<'a> = dyn FnMut(&Look, &State<'_>) -> ControlFlow<()> + 'a;
 
 /// The answer of a solver.
 #[derive(Clone, Debug)]
@@ -125,7 +129,7 @@ impl Solver {
     /// As [`Solver::run`]; `watch` is called before each iteration and may break.
     pub fn run_watched(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
         let (start, evaluations) = about_laplace(target, &vec![0.0; target.dim()])?;
-        let solution = self.go(target, start, watch)?;
+        let solution = self.go(target, start, &[], watch)?;
         Ok(Solution { gradient_evaluations: evaluations, ..solution })
     }
 
@@ -136,13 +140,25 @@ impl Solver {
         start: &Gaussian<Triangular>,
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
-        self.go(target, start.clone(), watch)
+        self.go(target, start.clone(), &[], watch)
+    }
+
+    /// From where another run stood, with its [`State::memory`]: the iterations that it would have made, to the same bits.
+    pub fn take_up(
+        &self,
+        target: &dyn Target,
+        start: &Gaussian<Triangular>,
+        memory: &[f64],
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
+        self.go(target, start.clone(), memory, watch)
     }
 
     fn go(
         &self,
         target: &dyn Target,
         start: Gaussian<Triangular>,
+        memory: &[f64],
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
         let mut objective = Objective::new(target, self.goal)?;
@@ -157,6 +173,14 @@ impl Solver {
         let mut secants = Secants::new(MEMORY);
         let (mut now, mut best) = (start, None::<Point>);
         let (mut history, mut idle) = (Vec::new(), 0);
+        let mut resumed = false;
+        if let Some(Remembered { looks, best: q, pairs }) = remembered(memory) {
+            if let Some((mean, factor)) = q.split_at_checked(now.q.dim()).filter(|_| !q.is_empty()) {
+                best = Some(objective.at(Gaussian::new(mean, factor)?)?);
+            }
+            secants.read_from(now.q.parameters().len(), pairs);
+            (idle, resumed) = (looks, true);
+        }
         let mut iteration = 0;
         let stop = loop {
             let proved = now.bound.is_some_and(|(_, provenance)| provenance == Provenance::Proved);
@@ -165,8 +189,10 @@ impl Solver {
             if now.gap <= self.goal {
                 break Stop::Reached;
             }
-            // Below the rounding of f only the gradient tells progress; a few idle looks end it.
+            // Below the rounding of f only the gradient tells progress; a few idle looks end it. The look that a run is taken
+            // up at has been counted.
             idle = match &best {
+                _ if std::mem::take(&mut resumed) => idle,
                 Some(best) if now.gap > 0.5 * best.gap && now.decrement2 <= now.moments.value_error => {
                     idle + 1
                 }
@@ -178,7 +204,9 @@ impl Solver {
             if idle >= 4 {
                 break Stop::Stalled;
             }
-            if watch(&look, &now.q).is_break() {
+            let best_q = best.as_ref().map(|best| &best.q);
+            let state = State { gaussian: &now.q, best: best_q, idle, secants: &secants };
+            if watch(&look, &state).is_break() {
                 break Stop::Interrupted;
             }
             if iteration == self.iterations {
@@ -440,7 +468,7 @@ mod tests {
     use crate::matrix::Matrix;
     use crate::target::{Closure, Family, GaussianTarget, Glm, Prior};
 
-    fn go_on(_: &Look, _: &Gaussian<Triangular>) -> ControlFlow<()> {
+    fn go_on(_: &Look, _: &State<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -583,5 +611,27 @@ mod tests {
         }
         let q = Gaussian::<Triangular>::new(&[0.0], &[1.0]).unwrap();
         assert!(convexity_at(&q, 0.9).is_none());
+    }
+
+    #[test]
+    fn a_run_taken_up_anywhere_goes_on_to_the_same_bits() {
+        let target = model(Family::Bernoulli, 40, 4);
+        let mut places = Vec::new();
+        let whole = Solver::default()
+            .run_watched(&target, &mut |look, state| {
+                places.push((look.iteration, state.gaussian.clone(), state.memory()));
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(places.len() > 3);
+        for (made, q, memory) in &places {
+            let rest = Solver::default().take_up(&target, q, memory, &mut go_on).unwrap();
+            assert_eq!(rest.gaussian, whole.gaussian, "from {made}");
+            assert_eq!(made + rest.iterations, whole.iterations);
+        }
+        // Without its memory it goes another way.
+        let (_, q, _) = &places[places.len() - 2];
+        let rest = Solver::default().run_from(&target, q, &mut go_on).unwrap();
+        assert_ne!(rest.gaussian, whole.gaussian);
     }
 }

@@ -4,6 +4,7 @@ mod autodiff;
 mod closure;
 mod declared;
 mod family;
+mod finite_sum;
 mod gaussian;
 mod glm;
 mod hierarchical;
@@ -15,6 +16,7 @@ mod rejections;
 pub use closure::Closure;
 pub use declared::Declared;
 pub use family::Family;
+pub use finite_sum::{FiniteSum, Summed, TermSmoothness};
 pub use gaussian::GaussianTarget;
 pub use glm::Glm;
 pub use hierarchical::{
@@ -37,7 +39,8 @@ use crate::matrix::Matrix;
 ///
 /// Threads: the loops evaluate draws in parallel when the target is `Sync`
 /// ([`crate::Plan::run`]) and one after the other when it is not ([`crate::Plan::run_serial`]). Results
-/// are the same bits either way.
+/// are the same bits either way. A target whose evaluations are passes that use all threads themselves, or that speak to other
+/// processes, is not `Sync` ([`crate::stream::Streamed`]): one call follows the other.
 pub trait Target {
     /// d, the number of coordinates.
     fn dim(&self) -> usize;
@@ -101,7 +104,12 @@ pub trait Target {
         None
     }
 
-    /// Observations, and the numbers held to describe them: what [`crate::memory`] counts as data.
+    /// The same density term by term, where it is a sum over data [noise-subsample].
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
+        None
+    }
+
+    /// Observations held in memory, and the numbers that describe them: what [`crate::memory`] counts as data.
     fn data_size(&self) -> (usize, usize) {
         (0, 0)
     }
@@ -124,6 +132,7 @@ pub trait Target {
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     buffer: Vec<f64>,
+    indices: Vec<usize>,
     inner: Option<Box<Scratch>>,
 }
 
@@ -131,6 +140,15 @@ impl Scratch {
     /// A buffer of `len` numbers with unspecified contents, from the start of a cache line on.
     pub fn floats(&mut self, len: usize) -> &mut [f64] {
         aligned(&mut self.buffer, len)
+    }
+
+    /// Room for indices beside that of [`Scratch::split`].
+    pub(crate) fn terms(&mut self, terms: usize, len: usize) -> (&mut [usize], &mut [f64], &mut Scratch) {
+        if self.indices.len() < terms {
+            self.indices.resize(terms, 0);
+        }
+        let floats = aligned(&mut self.buffer, len);
+        (&mut self.indices[..terms], floats, self.inner.get_or_insert_default())
     }
 
     /// As [`Scratch::floats`], with a second scratch for a target inside this one.
@@ -181,6 +199,9 @@ impl<T: Target + ?Sized> Target for &T {
     }
     fn expectations(&self) -> Option<&dyn Expectations> {
         (**self).expectations()
+    }
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
+        (**self).finite_sum()
     }
     fn data_size(&self) -> (usize, usize) {
         (**self).data_size()

@@ -6,7 +6,7 @@ use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::congruence;
 use crate::matrix::{Matrix, packed_index, unpack_lower};
-use crate::target::{Rejections, Scratch, Target};
+use crate::target::{FiniteSum, Rejections, Scratch, Target, TermSmoothness};
 
 /// A target in the coordinates y of z = c + Py, P lower triangular with positive diagonal:
 /// ```text
@@ -83,6 +83,10 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
         self.inner.curvature()?.map(|c| c.transformed(&self.matrix())).transpose()
     }
 
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
+        self.inner.finite_sum().map(|_| self as &dyn FiniteSum)
+    }
+
     fn data_size(&self) -> (usize, usize) {
         self.inner.data_size()
     }
@@ -120,6 +124,112 @@ impl<T: Target + ?Sized> Expectations for Whitened<'_, T> {
     }
 }
 
+impl<T: Target + ?Sized> Whitened<'_, T> {
+    fn inner_sum(&self) -> Result<&dyn FiniteSum> {
+        self.inner.finite_sum().ok_or(NO_SUM)
+    }
+
+    /// z = c + Py for `evaluate`, and the gradients pulled back.
+    fn through(
+        &self,
+        points: &[f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+        evaluate: impl FnOnce(&[f64], &mut [f64], &mut Scratch) -> Result<()>,
+    ) -> Result<()> {
+        let (own, inner) = scratch.split(2 * points.len());
+        let (z, pulled) = own.split_at_mut(points.len());
+        provi_kernels::triangle::transport(&self.factor, &self.center, points, z);
+        evaluate(z, pulled, inner)?;
+        provi_kernels::triangle::pull_back(&self.factor, pulled, gradients);
+        Ok(())
+    }
+}
+
+const NO_SUM: crate::Error = crate::Error::MissingConstant {
+    wanted: "single terms",
+    constant: "a density that is a sum over data",
+    way_out: "use the whole target",
+};
+
+/// The terms of a target in better coordinates; log det P belongs to the rest.
+impl<T: Target + ?Sized> FiniteSum for Whitened<'_, T> {
+    fn dimension(&self) -> usize {
+        self.center.len()
+    }
+
+    fn terms(&self) -> usize {
+        self.inner.finite_sum().map_or(0, FiniteSum::terms)
+    }
+
+    fn weighted_terms(
+        &self,
+        terms: &[usize],
+        weights: &[f64],
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let sum = self.inner_sum()?;
+        self.through(points, gradients, scratch, |z, pulled, inner| {
+            sum.weighted_terms(terms, weights, z, values, pulled, inner)
+        })
+    }
+
+    fn add_rest(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let sum = self.inner_sum()?;
+        let mut rest = vec![0.0; gradients.len()];
+        values.iter_mut().for_each(|v| *v += self.log_det);
+        self.through(points, &mut rest, scratch, |z, pulled, inner| {
+            pulled.fill(0.0);
+            sum.add_rest(z, values, pulled, inner)
+        })?;
+        provi_kernels::axpy(1.0, &rest, gradients);
+        Ok(())
+    }
+
+    /// One pass through P for both.
+    fn estimate(
+        &self,
+        terms: &[usize],
+        weights: &[f64],
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let sum = self.inner_sum()?;
+        self.through(points, gradients, scratch, |z, pulled, inner| {
+            sum.estimate(terms, weights, z, values, pulled, inner)?;
+            values.iter_mut().for_each(|v| *v += self.log_det);
+            Ok(())
+        })
+    }
+
+    fn term_smoothness(&self) -> Result<Option<TermSmoothness>> {
+        self.inner_sum()?.term_smoothness_through(&self.factor)
+    }
+
+    fn spread_through(
+        &self,
+        factor: Option<&[f64]>,
+        smoothness: &TermSmoothness,
+        probabilities: &[f64],
+    ) -> Result<f64> {
+        match factor {
+            None => self.inner_sum()?.spread_through(Some(&self.factor), smoothness, probabilities),
+            Some(_) => Ok(smoothness.spread(probabilities)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,5 +264,32 @@ mod tests {
         let curvature = white.curvature().unwrap().unwrap();
         let spectrum = crate::linalg::eigenvalues("h", &h).unwrap();
         assert!(-spectrum[1] >= curvature.convexity() && -spectrum[0] <= curvature.smoothness().unwrap());
+    }
+
+    #[test]
+    fn the_terms_transform_like_the_whole() {
+        let design = Design::dense(&[1.0, 0.5, -0.3, 2.0, 0.7, -1.1], 3, 2).unwrap();
+        let model = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::diagonal(&[1.0, 3.0]).unwrap()).unwrap();
+        let white = Whitened::new(&model, vec![0.4, -0.2], vec![0.5, 0.3, 2.0]);
+        let (y, terms, ones, scratch) = ([0.2, 0.3], [0, 1, 2], [1.0; 3], &mut Scratch::default());
+        let (mut whole, mut sum, mut parts) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+        let value = white.log_density(&y, &mut whole).unwrap();
+        let (mut estimate, mut pieces) = ([0.0], [0.0]);
+        white.estimate(&terms, &ones, &y, &mut estimate, &mut sum, scratch).unwrap();
+        white.weighted_terms(&terms, &ones, &y, &mut pieces, &mut parts, scratch).unwrap();
+        white.add_rest(&y, &mut pieces, &mut parts, scratch).unwrap();
+        assert!((value - estimate[0]).abs() < 1e-13 && (value - pieces[0]).abs() < 1e-13);
+        for i in 0..2 {
+            assert!((whole[i] - sum[i]).abs() < 1e-13 && (whole[i] - parts[i]).abs() < 1e-13);
+        }
+        // M_n = ¼‖Pᵀa_n‖², which no multiple of ‖a_n‖² gives; X below its trace, the M_n being no better.
+        let smoothness = white.term_smoothness().unwrap().unwrap();
+        let turned: [f64; 2] = [0.5 * -0.3 + 0.3 * 2.0, 2.0 * 2.0];
+        let exact = 0.25 * (turned[0].powi(2) + turned[1].powi(2));
+        assert!((smoothness.each[1] / exact - 1.0).abs() < 1e-12 && smoothness.each[1] >= exact);
+        let thirds = [1.0 / 3.0; 3];
+        let spread = white.spread_through(None, &smoothness, &thirds).unwrap();
+        let most = smoothness.each.iter().fold(0.0f64, |a, m| a.max(m * m));
+        assert!(spread < smoothness.spread(&thirds) && spread >= 3.0 * most);
     }
 }

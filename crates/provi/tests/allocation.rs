@@ -5,10 +5,11 @@ mod common;
 use common::regression;
 use provi::average::{Average, Averager};
 use provi::draws::{Draws, Purpose};
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Evaluator, Kind, Sampled, Terms};
 use provi::optimize::{Composite, Problem};
 use provi::step::{FusedProx, ProjEntropy, ProjStl, ProjTriangular};
-use provi::target::Family;
+use provi::subsample::{Law, Sampling, Subsample};
+use provi::target::{Family, FiniteSum};
 use provi::{Gaussian, Seed, Symmetric, Target, Triangular};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -79,6 +80,11 @@ fn no_step_allocates_once_it_is_under_way() {
             let mut sampled = Composite { estimator, operator };
             assert_eq!(asked(triangular(), &mut sampled), 0, "{kind:?}, S = {batch}");
         }
+        let law =
+            Law::new(Subsample { terms: 7, sampling: Sampling::Uniform }, target.terms(), None).unwrap();
+        let terms = Terms::new(&target, &law, Seed(1)).unwrap();
+        let mut drawn = FusedProx::new(terms, draws, batch).unwrap();
+        assert_eq!(asked(triangular(), &mut drawn), 0, "prox-energy on terms, S = {batch}");
         // 1/√M is far below every eigenvalue.
         let mut stl = ProjStl::new(view, draws, batch, 1e4).unwrap();
         assert_eq!(asked(symmetric(), &mut stl), 0, "proj-stl, S = {batch}");

@@ -2,7 +2,7 @@
 //! about which nothing can be proved.
 
 use provi::checkpoint::{Checkpoint, Keeper};
-use provi::estimate::estimate;
+use provi::estimate::{Estimates, estimate};
 use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
 use provi::target::{Closure, Declared, GaussianTarget, Glm, Prior};
@@ -93,6 +93,34 @@ fn a_look_among_several_claims_the_whole_failure_probability() {
 }
 
 #[test]
+fn an_audits_own_draws_give_the_estimates_beside_it() {
+    let model = logistic(300, 2);
+    let answer = Auto::default().run(&model, Seed(1)).unwrap();
+    let q = &answer.fit.gaussian;
+    let audit = |draws, target| provi::Audit { draws, ..Default::default() }.run(target, q, Seed(2)).unwrap();
+    let ratios = |draws| audit(draws, Evaluator::Parallel(&model)).log_ratios().to_vec();
+    // All of them, in their order.
+    let kept = ratios(5_000);
+    assert_eq!(kept.len(), 5_000);
+    assert_eq!(ratios(1_500), kept[..1_500]);
+    let (own, exact) = (Estimates::from_log_ratios(&kept).unwrap(), -answer.fit.neg_elbo.value);
+    assert!((own.elbo - exact).abs() < 5.0 * own.elbo_se, "{own} {exact}");
+    // A wrong sign of ½‖u‖², which is d nats on average, would not pass.
+    assert!(own.elbo_se < 0.1);
+    let fresh = estimate(Evaluator::Parallel(&model), q, Seed(3), 5_000).unwrap();
+    let error = own.log_evidence_se.hypot(fresh.log_evidence_se);
+    assert!((own.log_evidence - fresh.log_evidence).abs() < 5.0 * error, "{own} {fresh}");
+
+    // Where q is the posterior every ratio is the evidence, with all constants.
+    let target = GaussianTarget::new(&[1.0, -2.0], Matrix::scaled_identity(2, 4.0)).unwrap();
+    let target = target.constant(-3.0).unwrap();
+    let (optimum, audit) = (target.optimum().unwrap(), provi::Audit::default());
+    let found = audit.run(Evaluator::Parallel(&target), &optimum, Seed(1)).unwrap();
+    assert!(!found.log_ratios().is_empty());
+    assert!(found.log_ratios().iter().all(|r| (r - target.log_evidence()).abs() < 1e-12));
+}
+
+#[test]
 fn what_rests_on_probit_expectations_is_an_estimate_and_its_certificate_comes_from_draws() {
     let x = rows(400, 2, 21);
     let labels: Vec<f64> = (0..400).map(|n| f64::from(x[2 * n] + 0.7 * x[(2 * n + 5) % 800] > 0.0)).collect();
@@ -135,6 +163,9 @@ fn a_black_box_with_declared_curvature_stops_when_its_accuracy_is_proved() {
     assert!(certificate.gap.confidence.unwrap() < 1.0);
     assert!(answer.fit.gradient_evaluations < 20_000, "stopped at the first success");
     assert!(answer.fit.method == "auto" && answer.fit.draws_per_step > 0);
+    // An audit that was kept for what it proved lends its draws to no estimate; one that was not chosen does.
+    assert!(answer.audited.log_ratios().is_empty());
+    assert!(!Auto::default().run(&target, Seed(5)).unwrap().audited.log_ratios().is_empty());
     // Nothing was claimed that the model itself contradicts.
     let truth = Auto::default().run(&model, Seed(5)).unwrap();
     let gap = provi::expectation::neg_elbo(&model, &answer.fit.gaussian).unwrap() - truth.fit.neg_elbo.value;

@@ -239,8 +239,8 @@ fn a_checkpoint_of_another_plan_is_refused() {
     let target = regression(Family::Bernoulli, 609, 3, 2.0, false);
     let plan = Planner::new(Method::ProxEnergy).to_steps(&target, 2500).unwrap();
     let wrong = |step: u64, len: usize| {
-        let (parameters, average) = (vec![1.0; len], Default::default());
-        let from = Checkpoint { step, parameters, average, trace: Vec::new(), seconds: 0.0 };
+        let (parameters, memory, average) = (vec![1.0; len], Vec::new(), Default::default());
+        let from = Checkpoint { step, parameters, memory, average, trace: Vec::new(), seconds: 0.0 };
         let mut watch = Watch { from: Some(from), ..Watch::default() };
         plan.run_watched(&target, Seed(1), &mut watch).unwrap_err().to_string()
     };

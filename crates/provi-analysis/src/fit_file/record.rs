@@ -39,6 +39,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         steps: fit.steps,
         stopped_early: fit.stopped_early,
         draws_per_step: fit.draws_per_step,
+        subsample: fit.subsample,
         gradient_evaluations: fit.gradient_evaluations,
         seed: fit.seed.0,
         seconds: fit.seconds,
@@ -67,6 +68,7 @@ pub fn model(model: &Model) -> ModelRecord {
         success: model.success.clone(),
         data: model.data_name.clone(),
         data_sha256: model.data_sha256.clone(),
+        library: None,
         rows: model.rows,
         dropped: model.dropped.clone(),
         warnings: model.warnings.clone(),
@@ -147,15 +149,14 @@ mod tests {
     use crate::options::{ModelOptions, RunOptions};
     use crate::run::Way;
     use crate::store::Store;
-    use provi::estimator::Evaluator;
     use provi::fit::Watch;
 
     fn fitted() -> (FitFile, Gaussian) {
         let data = Data::new(b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n".to_vec(), "t.csv".to_owned());
         let model = Model::build(&data, "y ~ x", &ModelOptions::default(), None).unwrap();
-        let way = Way::of(&RunOptions { steps: Some(20), ..RunOptions::default() }, &model.target).unwrap();
-        let answer =
-            way.run(Evaluator::Parallel(&model.target), provi::Seed(1), &mut Watch::default()).unwrap();
+        let way =
+            Way::of(&RunOptions { steps: Some(20), ..RunOptions::default() }, model.target.target()).unwrap();
+        let answer = way.run(model.target.evaluator(), provi::Seed(1), &mut Watch::default()).unwrap();
         (fit_file(super::model(&model), way.plan(), &answer), answer.fit.gaussian)
     }
 

@@ -1,12 +1,15 @@
-//! Where the rows come from: a file, standard input or a table in memory.
+//! Where the rows come from: a file, standard input, a table in memory, or files that are read again at each pass.
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use provi_table::Table;
+use provi::stream::{Alone, Reduce};
+use provi_table::{Shards, Table};
 use sha2::{Digest, Sha256};
 
+use super::files::Files;
 use crate::fit_file::{hexadecimal, sha256};
 
 /// Rows, their name in messages and a digest of them.
@@ -14,8 +17,7 @@ use crate::fit_file::{hexadecimal, sha256};
 pub struct Data {
     /// In messages.
     pub name: String,
-    /// Of a file: its SHA-256, in hexadecimal. Of a table in memory: `columns:` and that of its contents.
-    pub sha256: String,
+    sha256: OnceLock<String>,
     content: Content,
 }
 
@@ -26,6 +28,7 @@ const COLUMNS: &str = "columns:";
 enum Content {
     Bytes(Vec<u8>),
     Table(Box<Table>),
+    Files(Files),
 }
 
 impl Data {
@@ -50,29 +53,65 @@ impl Data {
 
     /// The bytes of a file.
     pub fn new(bytes: Vec<u8>, name: String) -> Self {
-        let sha256 = sha256(&bytes);
+        let sha256 = OnceLock::from(sha256(&bytes));
         Self { name, sha256, content: Content::Bytes(bytes) }
     }
 
-    /// The table they hold.
+    /// A file, the files of a folder, or those that a pattern such as `part-*.parquet` stands for, read block by block in
+    /// about so many bytes.
+    pub fn files(path: &Path, memory: u64) -> Self {
+        Self::shared(path, memory, Arc::new(Alone))
+    }
+
+    /// [`Data::files`] of several processes, each of which reads its share: every one makes the same calls.
+    pub fn shared(path: &Path, memory: u64, crew: Arc<dyn Reduce>) -> Self {
+        let files = Files { path: path.to_owned(), memory, crew };
+        Self { name: path.display().to_string(), sha256: OnceLock::new(), content: Content::Files(files) }
+    }
+
+    /// The table they hold. That of files is read whole.
     pub fn table(&self) -> Result<Cow<'_, Table>, provi_table::Error> {
         match &self.content {
             Content::Bytes(bytes) => Table::read(bytes, &self.name).map(Cow::Owned),
             Content::Table(table) => Ok(Cow::Borrowed(table)),
+            Content::Files(files) => Table::open(&files.path).map(Cow::Owned),
         }
+    }
+
+    /// The files, if they are to be read block by block.
+    pub(super) fn as_files(&self) -> Option<&Files> {
+        match &self.content {
+            Content::Files(files) => Some(files),
+            _ => None,
+        }
+    }
+
+    /// Of a file: its SHA-256, in hexadecimal. Of several: `shards:` and that of theirs. Of a table in memory: `columns:` and
+    /// that of its contents. Files whose rows nobody has asked for yet are read for it.
+    pub fn sha256(&self) -> Result<&str, provi_table::Error> {
+        if let (None, Content::Files(files)) = (self.sha256.get(), &self.content) {
+            self.is_digested_as(Shards::find(&files.path)?.sha256()?);
+        }
+        Ok(self.sha256.get().map_or("", String::as_str))
+    }
+
+    /// What a reading of all files has found.
+    pub(super) fn is_digested_as(&self, sha256: String) {
+        // A digest that is there already is the same: files that change are refused.
+        let _ = self.sha256.set(sha256);
     }
 
     /// Whether a stored digest is that of these rows. One of columns is held against the columns of a file, so that what a
     /// data frame was fitted to can be found again in the file it was read from.
-    pub fn is_the_data_of(&self, stored: &str) -> bool {
+    pub fn is_the_data_of(&self, stored: &str) -> Result<bool, provi_table::Error> {
         let columns = || self.table().is_ok_and(|table| digest(&table) == stored);
-        stored == self.sha256 || (stored.starts_with(COLUMNS) && columns())
+        Ok(stored == self.sha256()? || (stored.starts_with(COLUMNS) && columns()))
     }
 }
 
 impl From<Table> for Data {
     fn from(table: Table) -> Self {
-        let (name, sha256) = (table.name().to_owned(), digest(&table));
+        let (name, sha256) = (table.name().to_owned(), OnceLock::from(digest(&table)));
         Self { name, sha256, content: Content::Table(Box::new(table)) }
     }
 }
@@ -97,8 +136,9 @@ mod tests {
             let columns = vec![("x".to_owned(), Values::Numbers(vec![1.0, x])), ("t".to_owned(), text)];
             Data::from(Table::from_columns("frame", columns).unwrap())
         };
-        assert!(file.is_the_data_of(&columns(2.0).sha256));
-        assert!(!file.is_the_data_of(&columns(3.0).sha256));
-        assert!(file.is_the_data_of(&file.sha256) && !columns(2.0).is_the_data_of(&file.sha256));
+        let is = |data: &Data, other: &Data| data.is_the_data_of(other.sha256().unwrap()).unwrap();
+        assert!(is(&file, &columns(2.0)));
+        assert!(!is(&file, &columns(3.0)));
+        assert!(is(&file, &file) && !is(&columns(2.0), &file));
     }
 }

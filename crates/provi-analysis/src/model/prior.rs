@@ -3,18 +3,18 @@
 use provi::scalar::Positive;
 use provi::target::Prior;
 use provi::{Gaussian, Matrix};
-use provi_table::{CodedColumn, ModelFrame};
+use provi_table::CodedColumn;
 
+use super::opened::Head;
 use super::scales::Scale;
 use crate::error::{Error, Result};
 use crate::given::Given;
 use crate::options::{ModelOptions, NormalPrior, PRIOR_SCALE};
 
 /// The population's prior, if a file holds its mean and covariance.
-pub(super) fn given(options: &ModelOptions, frame: &ModelFrame) -> Result<Option<Gaussian>> {
+pub(super) fn given(options: &ModelOptions, head: &Head<'_>) -> Result<Option<Gaussian>> {
     let Some(path) = &options.prior_covariance else { return Ok(None) };
-    let names = &frame.names[..frame.design.population_columns];
-    Given::read(path)?.gaussian(names).map(Some)
+    Given::read(path)?.gaussian(&head.names[..head.population]).map(Some)
 }
 
 /// N(ν, Λ⁻¹) over all coefficients, those of the groups independent with their scales.
@@ -23,17 +23,17 @@ pub(super) fn given(options: &ModelOptions, frame: &ModelFrame) -> Result<Option
 /// b_0 = β_0 + Σ mean_j β_j at the means. So β has the mean Tν and the covariance T diag(s²)Tᵀ.
 pub(super) fn assemble(
     options: &ModelOptions,
-    frame: &ModelFrame,
+    head: &Head<'_>,
     given: Option<&Gaussian>,
     standard: Option<&[CodedColumn]>,
     scales: &[Scale],
 ) -> Result<Prior> {
-    let (dim, population) = (frame.names.len(), frame.design.population_columns);
+    let (dim, population) = (head.names.len(), head.population);
     let mut sd = vec![1.0; dim];
     for scale in scales {
         scale.coefficients.iter().for_each(|&i| sd[i] = scale.sd);
     }
-    let normals = normals(options, &frame.names[..population])?;
+    let normals = normals(options, &head.names[..population])?;
     let mut mean = vec![0.0; dim];
     for (i, normal) in normals.iter().enumerate() {
         (mean[i], sd[i]) = (normal.mean, normal.sd);

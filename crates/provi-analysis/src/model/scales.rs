@@ -1,10 +1,11 @@
 //! The scales a model is conditional on: the noise, and the deviations between groups.
 
 use provi::scales::FreeScales;
-use provi::target::{Family, Glm};
-use provi_table::ModelFrame;
+use provi::target::Family;
 use serde::{Deserialize, Serialize};
 
+use super::held::Held;
+use super::opened::Head;
 use crate::error::{Error, Result};
 use crate::options::{ModelOptions, PRIOR_SCALE, ScaleSpec};
 
@@ -51,9 +52,9 @@ impl Scale {
 }
 
 /// Every scale of the model, at its given value or at a first guess.
-pub(super) fn asked(options: &ModelOptions, frame: &ModelFrame, family: Family) -> Result<Vec<Scale>> {
+pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> Result<Vec<Scale>> {
     let spread = match family {
-        Family::Gaussian { .. } => deviation(&frame.response),
+        Family::Gaussian { .. } => head.deviation,
         _ => 1.0,
     };
     let scale = |name: String, given: Option<f64>, guess: f64, coefficients| Scale {
@@ -68,7 +69,7 @@ pub(super) fn asked(options: &ModelOptions, frame: &ModelFrame, family: Family) 
         scales.push(scale(NOISE.to_owned(), options.noise_sd, spread, Vec::new()));
     }
     let mut used = vec![false; options.group_scale.len()];
-    for group in &frame.groups {
+    for group in head.groups {
         let factor = group.factors.join(":");
         for (j, column) in group.columns.iter().enumerate() {
             let mut given = None;
@@ -92,7 +93,7 @@ pub(super) fn asked(options: &ModelOptions, frame: &ModelFrame, family: Family) 
 }
 
 /// Finds the scales that nobody gave, by maximising the ELBO.
-pub(super) fn choose(target: Glm, mut scales: Vec<Scale>) -> Result<(Glm, Vec<Scale>)> {
+pub(super) fn choose(target: Held, mut scales: Vec<Scale>) -> Result<(Held, Vec<Scale>)> {
     let free = |scale: &&mut Scale| scale.origin == Origin::Maximised;
     let mut search = FreeScales::default();
     for scale in scales.iter_mut().filter(free) {
@@ -105,7 +106,7 @@ pub(super) fn choose(target: Glm, mut scales: Vec<Scale>) -> Result<(Glm, Vec<Sc
     if search == FreeScales::default() {
         return Ok((target, scales));
     }
-    let found = search.maximise(&target)?;
+    let found = target.maximised(&search)?;
     let mut shared = found.shared.iter().zip(&found.vanishing);
     for scale in scales.iter_mut().filter(free) {
         let value = if scale.is_noise() {
@@ -131,11 +132,4 @@ pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale]) ->
         group_scale: scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect(),
         ..options.clone()
     }
-}
-
-/// The standard deviation of some numbers; one where they do not differ.
-fn deviation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64;
-    if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 }
 }

@@ -1,7 +1,7 @@
 //! What would trouble a fit, or make its numbers the prior's: said, not refused.
 
 use provi::separation::{Separation, separation};
-use provi_table::{GroupTerm, INTERCEPT, ModelFrame};
+use provi_table::{GroupTerm, INTERCEPT, ModelFrame, Warning};
 
 use crate::error::Result;
 
@@ -10,13 +10,17 @@ const MOST_ENTRIES: usize = 1 << 21;
 
 /// Everything worth saying about a frame.
 pub fn warnings(frame: &ModelFrame) -> Result<Vec<String>> {
-    let mut out: Vec<String> = frame.warnings.iter().map(ToString::to_string).collect();
-    out.extend(independent_effects(&frame.groups));
+    let mut out = notable(&frame.warnings, &frame.groups);
     if frame.rows.saturating_mul(frame.names.len()) <= MOST_ENTRIES {
         out.extend(collinearity(frame));
         out.extend(separated(frame)?);
     }
     Ok(out)
+}
+
+/// What the reading of the table found, and what is left out of the model.
+pub(super) fn notable(warnings: &[Warning], groups: &[GroupTerm]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).chain(independent_effects(groups)).collect()
 }
 
 /// What is left out of a group term with several columns.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use provi::auto::Choice;
 use provi::plan::Coordinates;
 use provi::scalar::{Positive, Probability};
+use provi::subsample::{Sampling, Subsample};
 use provi::{Audit, Method, Planner};
 use serde::{Deserialize, Serialize};
 
@@ -47,12 +48,13 @@ impl RunOptions {
             ("steps", self.steps.is_some()),
             ("draws", self.step.draws.is_some()),
             ("coordinates", self.step.coordinates.is_some()),
+            ("subsample", self.step.subsample.is_some()),
         ];
         match (self.method, planned.iter().find(|(_, given)| *given)) {
             (Some(Choice::Auto), Some((option, _))) => Err(Error::AutoHasNoPlan { option }),
             (Some(choice), _) => Ok(choice),
             (None, None) => Ok(Choice::default()),
-            (None, Some(_)) => Ok(Choice::Planned(default_plan(self.distance.is_some()))),
+            (None, Some(_)) => Ok(Choice::Planned(self.step.default_plan(self.distance.is_some()))),
         }
     }
 
@@ -60,7 +62,10 @@ impl RunOptions {
     pub fn check(&self) -> Result<()> {
         self.limit()?;
         self.audit.audit()?;
-        self.choice().map(|_| ())
+        match (self.step.subsample()?, self.choice()?) {
+            (Some(_), Choice::Planned(method)) => Ok(method.check_subsampled()?),
+            _ => Ok(()),
+        }
     }
 
     /// The limit as a duration; none for no limit.
@@ -71,12 +76,6 @@ impl RunOptions {
         };
         self.time_limit.map(to_duration).transpose()
     }
-}
-
-/// The method of planned steps where none is named: exact expectations make by far the shortest proved plans; in
-/// practice draws are cheaper.
-pub fn default_plan(proved: bool) -> Method {
-    if proved { Method::Exact } else { Method::ProjStl }
 }
 
 /// What is to be proved, and at which price.
@@ -152,6 +151,14 @@ pub struct StepOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coordinates: Option<Coordinates>,
+    /// Every draw sees so many rows of the data in place of all, for prox-energy and proj-entropy
+    #[cfg_attr(feature = "clap", arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subsample: Option<u32>,
+    /// How these rows are drawn: uniform, importance or reshuffle [default: uniform]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
 }
 
 impl StepOptions {
@@ -162,11 +169,27 @@ impl StepOptions {
 
     /// What is said here, and otherwise there.
     pub fn over(&self, other: Self) -> Self {
-        Self { draws: self.draws.or(other.draws), coordinates: self.coordinates.or(other.coordinates) }
+        Self {
+            draws: self.draws.or(other.draws),
+            coordinates: self.coordinates.or(other.coordinates),
+            subsample: self.subsample.or(other.subsample),
+            sampling: self.sampling.or(other.sampling),
+        }
+    }
+
+    /// The terms that a draw sees, if not all; a law without a number of them is refused.
+    pub fn subsample(&self) -> Result<Option<Subsample>> {
+        match (self.subsample, self.sampling) {
+            (None, Some(sampling)) => Err(Error::SamplingOfNothing { sampling }),
+            (None, None) => Ok(None),
+            (Some(terms), law) => {
+                Ok(Some(Subsample { terms: terms as usize, sampling: law.unwrap_or_default() }))
+            }
+        }
     }
 
     /// A planner with what is said; the library knows the rest.
-    pub fn planner(&self, method: Method) -> Planner {
+    pub fn planner(&self, method: Method) -> Result<Planner> {
         let mut planner = Planner::new(method);
         if let Some(draws) = self.draws {
             planner = planner.draws(draws as usize);
@@ -174,11 +197,52 @@ impl StepOptions {
         if let Some(coordinates) = self.coordinates {
             planner = planner.coordinates(coordinates);
         }
-        planner
+        if let Some(Subsample { terms, sampling }) = self.subsample()? {
+            planner = planner.subsample(terms, sampling);
+        }
+        Ok(planner)
+    }
+
+    /// The method where none is named: exact expectations make by far the shortest proved plans; in practice draws are
+    /// cheaper. On some of the rows neither has a bound.
+    pub fn default_plan(&self, proved: bool) -> Method {
+        match (self.subsample, proved) {
+            (Some(_), _) => Method::ProxEnergy,
+            (None, true) => Method::Exact,
+            (None, false) => Method::ProjStl,
+        }
     }
 
     /// Draws per step: those that are given, or the number of a plan that was told none.
     pub fn draws_or(&self, untold: usize) -> usize {
         self.draws.map_or(untold, |draws| draws as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(method: &str, step: StepOptions) -> String {
+        let options = RunOptions { method: Some(method.parse().unwrap()), step, ..RunOptions::default() };
+        options.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_subsample_goes_with_the_methods_that_have_a_bound_for_it() {
+        let some = StepOptions { subsample: Some(32), ..StepOptions::default() };
+        let alone = StepOptions { sampling: Some(Sampling::Importance), ..StepOptions::default() };
+        assert_eq!(
+            refused("auto", some.clone()),
+            "subsample speaks of planned steps, which the method auto does not make"
+        );
+        assert!(refused("proj-stl", some.clone()).contains("noise bound"));
+        assert!(refused("exact", some.clone()).contains("all the data"));
+        assert!(refused("prox-energy", alone).starts_with("sampling importance"));
+        let options = RunOptions { step: some.clone(), ..RunOptions::default() };
+        assert_eq!(options.choice().unwrap(), Choice::Planned(Method::ProxEnergy));
+        let law = StepOptions { sampling: Some(Sampling::Reshuffle), ..StepOptions::default() };
+        let both = law.over(some).subsample().unwrap();
+        assert_eq!(both, Some(Subsample { terms: 32, sampling: Sampling::Reshuffle }));
     }
 }

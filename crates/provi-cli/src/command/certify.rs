@@ -1,7 +1,11 @@
 //! `provi certify`: what a fit is worth, found out by somebody who did not make it.
 
-use provi::estimator::Evaluator;
-use provi::{Certificate, Seed, Target};
+mod library;
+
+use std::path::Path;
+
+use provi::{Certificate, Seed};
+use provi_analysis::Subject;
 use provi_analysis::claims::{self, Claim, Verdict, terms};
 use provi_analysis::fit_file::{self, EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::fitted::{rebuild, refuse_other_data};
@@ -23,13 +27,21 @@ use crate::output::{certificate, estimates, style, summary, table};
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     args.audit.audit()?;
     let given = Given::read(&args.fit)?;
+    match &args.data {
+        Some(data) => of_table(args, &given, data),
+        None => library::execute(args, &given),
+    }
+}
+
+/// Against the model of a table.
+fn of_table(args: &CertifyArgs, given: &Given, data: &Path) -> Result<Outcome> {
     // A fit of a program's own model is certified for the formula that is given, like that of another tool.
     let record = given.record.as_deref().filter(|record| record.model.kind == Kind::Formula);
     let claimed = record.filter(|_| !args.force);
     let formula =
         args.formula.clone().or(record.map(|r| r.model.formula.clone())).ok_or(Failure::NoFormula)?;
     model::parse(&formula)?;
-    let data = Data::read(&args.data).map_err(|error| Failure::table(error, &formula))?;
+    let data = Data::read(data).map_err(|error| Failure::table(error, &formula))?;
     if let Some(record) = claimed {
         refuse_other_data(record, &data)?;
     }
@@ -40,9 +52,20 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     if let Some(record) = claimed {
         refuse_another_model(record, &model)?;
     }
-    let q = given.gaussian(&model.target.names())?;
+    judge(args, given, record, &Subject::model(&model))
+}
+
+/// Audits the Gaussian anew; `record` is the fit whose claims are held against what comes out.
+fn judge(
+    args: &CertifyArgs,
+    given: &Given,
+    record: Option<&FitFile>,
+    subject: &Subject<'_>,
+) -> Result<Outcome> {
+    let (target, model) = (subject.target(), subject.record());
+    let names = target.target().names();
+    let q = given.gaussian(&names)?;
     let (audit, seed) = terms(&args.audit, args.seed, record)?;
-    let target = Evaluator::Parallel(&model.target);
     let worth = Worth::measure(target, &q, seed, &audit);
 
     let claims = record.map(|r| claims::compare(r, target, &q, &worth.certificate)).unwrap_or_default();
@@ -55,7 +78,7 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
             fit: given.path.display().to_string(),
             data_sha256: &model.data_sha256,
             seed: seed.0,
-            names: model.target.names(),
+            names,
             certificate: &worth.certificate,
             estimates: fit_file::estimates(&worth.estimates),
             stored: record.and_then(|r| r.certificate.as_ref()),
@@ -67,10 +90,10 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     } else {
         let mut text = format!(
             "fit    {}\n{}\n{}\n{}\n{}",
-            origin(&given),
-            summary::model(&model),
+            origin(given),
+            summary::recorded_model(model, names.len()),
             table::posterior(&coefficients(&q, &worth.certificate)?, LEVEL)?,
-            certificate::describe(&worth.certificate, condition(&fit_file::model(&model)).as_deref()),
+            certificate::describe(&worth.certificate, condition(model).as_deref()),
             estimates::describe(&fit_file::estimates(&worth.estimates))
         );
         if !claims.is_empty() {

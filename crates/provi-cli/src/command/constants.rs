@@ -1,6 +1,6 @@
 //! `provi constants`.
 
-use provi::{Curvature, Target};
+use provi::Curvature;
 use provi_analysis::model::Model;
 use provi_analysis::words::number::{grouped, plain};
 
@@ -13,7 +13,7 @@ use crate::output::{style, summary};
 pub(crate) fn execute(args: &ConstantsArgs) -> Result<Outcome> {
     let model = args.model.read()?;
     let mut text = summary::model(&model);
-    let Some(given) = model.target.curvature()? else {
+    let Some(given) = model.target.target().curvature()? else {
         text.push_str("\nthe target states no curvature\n");
         return Ok(Outcome::said(text));
     };

@@ -19,7 +19,7 @@ pub(crate) fn execute(args: &DemoArgs) -> Result<Outcome> {
     let data = Data::new(DATA.to_vec(), "tumours.csv".to_owned());
     let analysis = Analysis::of(data, FORMULA, &options)?;
     let prepared = analysis.subject().prepare(&RunOptions::default())?;
-    let how = Run { quiet: args.quiet, store: None, from: None };
+    let how = Run { quiet: args.quiet, ..Run::default() };
     let fit = watched::run(&prepared, &prepared.way()?, how)?;
     Ok(Outcome::said(format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}\n\

@@ -1,10 +1,13 @@
 //! `provi fit`.
 
 pub(crate) mod compiled;
+mod job;
 
-use provi::checkpoint::Checkpoint;
+use std::sync::Arc;
+
+use provi::stream::{Alone, Reduce, together};
 use provi_analysis::fit_file::LARGEST_COVARIANCE;
-use provi_analysis::model::{self, Data};
+use provi_analysis::model::Held;
 use provi_analysis::options::RunOptions;
 use provi_analysis::rows::LEVEL;
 use provi_analysis::run::Aim;
@@ -18,42 +21,49 @@ use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
 use crate::output::certificate::accuracy_is_proved;
 use crate::output::describe::describe;
+use crate::processes;
 use crate::run_file::RunFile;
 use crate::sensitivity;
-use crate::watched::{self, Run};
+use crate::watched::{self, Processes, Run};
+use job::Job;
 
-pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
-    if args.compiled.is_given() {
-        args.run_options().check()?;
-        args.threads.map_or(Ok(()), start_threads)?;
-        return compiled::execute(args);
+pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
+    match crew {
+        None if args.distributed => match processes::hand_over()? {},
+        Some(crew) if !args.distributed && crew.size() > 1 => {
+            return Err(Failure::NotDistributed { size: crew.size() });
+        }
+        _ => {}
     }
-    let job = Job::new(args)?;
+    let crew = Crew::new(crew);
+    let job = crew.together(Job::new(args, crew.rank))?;
     let args = &job.args;
     let options = args.run_options();
     options.check()?;
     // Before anything uses threads: the model's own scales may be a long search.
     args.threads.map_or(Ok(()), start_threads)?;
-    let (data, formula) = job.data()?;
+    if args.compiled.library.is_given() {
+        return compiled::execute(&job);
+    }
+    job.compare_processes(crew.size);
+    let (data, formula) = crew.together(job.data(&crew.reduce))?;
     let analysis = Analysis::of(data, formula, &args.model)?;
+    job.refuse_other_data(&analysis.model().data_sha256)?;
     refuse_without_folder(args, analysis.model().dim())?;
     let prepared = analysis.subject().prepare(&options)?;
-    // A folder that cannot take the answer is found before the work, not after.
-    let store = job.store(&analysis.data().sha256)?;
+    let store =
+        crew.together(job.store(|| RunFile::of_table(args, &analysis.model().data_sha256, crew.size)))?;
     let way = prepared.way()?;
-    let how = Run { quiet: args.quiet, store: store.as_ref(), from: job.from.clone() };
-    let mut fit = watched::run(&prepared, &way, how)?;
+    let agree = |own| analysis.model().target.agree(own);
+    let processes = crew.several().then_some(Processes { rank: crew.rank, size: crew.size, agree: &agree });
+    let mut fit = watched::run(&prepared, &way, Run { processes, ..job.run(store.as_ref()) })?;
     if let Some(store) = &store {
         prepared.check(&mut fit);
-        let sampled = Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?;
-        store.save_draws(&zarr::files(&sampled, &fit.file, &fit.gaussian)?)?;
-        let path = store.save(&fit.file, &fit.gaussian)?;
-        if !fit.file.stopped_early {
-            store.forget_checkpoint();
-        }
-        if !args.quiet && args.json {
-            eprintln!("written: {}", path.display());
-        }
+        let sampled = match analysis.model().target {
+            Held::Memory(_) => Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?,
+            Held::Files(_) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed())?,
+        };
+        keep(args, store, &fit, &sampled)?;
     }
     let sensitivity = match args.prior_sensitivity && !args.json {
         true => {
@@ -62,7 +72,47 @@ pub(crate) fn execute(args: &FitArgs) -> Result<Outcome> {
         }
         false => None,
     };
-    finish(args, &options, &fit, store.as_ref(), sensitivity)
+    match crew.rank {
+        0 => finish(args, &options, &fit, store.as_ref(), sensitivity),
+        _ => Ok(Outcome::said(String::new())),
+    }
+}
+
+/// The processes of a fit: mostly one.
+struct Crew {
+    reduce: Arc<dyn Reduce>,
+    rank: usize,
+    size: usize,
+}
+
+impl Crew {
+    fn new(crew: Option<&Arc<dyn Reduce>>) -> Self {
+        let reduce = crew.map_or_else(|| Arc::new(Alone) as Arc<dyn Reduce>, Arc::clone);
+        let (rank, size) = (reduce.rank(), reduce.size());
+        Self { reduce, rank, size }
+    }
+
+    fn several(&self) -> bool {
+        self.size > 1
+    }
+
+    /// This process's outcome, unless another one failed.
+    fn together<T>(&self, own: Result<T>) -> Result<T> {
+        together(&*self.reduce, own)
+    }
+}
+
+/// Writes the answer and its draws. A run that came to its end needs no checkpoint.
+fn keep(args: &FitArgs, store: &Store, fit: &Fitted, sampled: &Sampled) -> Result<()> {
+    store.save_draws(&zarr::files(sampled, &fit.file, &fit.gaussian)?)?;
+    let path = store.save(&fit.file, &fit.gaussian)?;
+    if !fit.file.stopped_early {
+        store.forget_checkpoint();
+    }
+    if !args.quiet && args.json {
+        eprintln!("written: {}", path.display());
+    }
+    Ok(())
 }
 
 /// A covariance that is too large for the file needs a folder.
@@ -90,8 +140,10 @@ fn finish(
         }
         if let Some(store) = store {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
-            if fit.file.stopped_early && store.run_path().exists() {
-                text.push_str(&format!("to go on: provi fit --resume {}\n", store.dir().display()));
+            if fit.file.stopped_early {
+                // A search by draws keeps no checkpoint.
+                let what = if store.has_checkpoint() { "to go on" } else { "to begin again" };
+                text.push_str(&format!("{what}: provi fit --resume {}\n", store.dir().display()));
             }
         }
         text
@@ -107,63 +159,6 @@ fn finish(
         proved &= accuracy_is_proved(certificate, accuracy);
     }
     Ok(Outcome { text, proved })
-}
-
-/// What is to be done: the command line, with a run file behind it.
-struct Job {
-    args: FitArgs,
-    /// Of the data, as the run file has it.
-    sha256: Option<String>,
-    /// A folder in which the fit was begun.
-    begun: Option<Store>,
-    from: Option<Checkpoint>,
-}
-
-impl Job {
-    fn new(args: &FitArgs) -> Result<Self> {
-        let (path, begun, from) = match (&args.resume, &args.config) {
-            (Some(dir), _) => {
-                let (store, from) = Store::reopen(dir)?;
-                (store.run_path(), Some(store), from)
-            }
-            (None, Some(path)) => (path.clone(), None, None),
-            (None, None) => return Ok(Self { args: args.clone(), sha256: None, begun: None, from: None }),
-        };
-        let file = RunFile::read(&path)?;
-        // Other data named on the command line are meant.
-        let sha256 = file.data_sha256.clone().filter(|_| args.data.is_none() && !args.force);
-        Ok(Self { args: file.behind(args), sha256, begun, from })
-    }
-
-    /// The data and the formula.
-    fn data(&self) -> Result<(Data, &str)> {
-        let (Some(path), Some(formula)) = (&self.args.data, &self.args.formula) else {
-            return Err(Failure::NoFormula);
-        };
-        // A formula that cannot be read is refused before a large file is.
-        model::parse(formula)?;
-        let data = Data::read(path).map_err(|error| Failure::table(error, formula))?;
-        match &self.sha256 {
-            Some(stored) if *stored != data.sha256 => {
-                Err(Failure::OtherRunData { path: path.clone(), stored: stored.clone(), found: data.sha256 })
-            }
-            _ => Ok((data, formula)),
-        }
-    }
-
-    /// The folder for the answer, with its run file.
-    fn store(&self, sha256: &str) -> Result<Option<Store>> {
-        if let Some(store) = &self.begun {
-            return Ok(Some(store.clone()));
-        }
-        let (Some(dir), Some(path), Some(formula)) = (&self.args.out, &self.args.data, &self.args.formula)
-        else {
-            return Ok(None);
-        };
-        let store = Store::open(dir, self.args.force)?;
-        store.begin(&RunFile::new(&self.args, path, formula, sha256).to_toml()?)?;
-        Ok(Some(store))
-    }
 }
 
 fn start_threads(threads: u16) -> Result<()> {

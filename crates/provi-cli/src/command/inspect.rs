@@ -66,7 +66,12 @@ pub(crate) fn execute(args: &InspectArgs) -> Result<Outcome> {
         None => warnings.extend(unasked(&table, &summary)?),
     }
     let text = if args.json {
-        to_json(&Report { schema: "provi-inspect/1", table: summary, sha256: data.sha256, warnings })
+        to_json(&Report {
+            schema: "provi-inspect/1",
+            table: summary,
+            sha256: data.sha256().map_err(refuse)?.to_owned(),
+            warnings,
+        })
     } else {
         describe(&summary, &warnings)
     };

@@ -5,7 +5,6 @@ use provi::plan::Needed;
 use provi::scalar::Positive;
 use provi::{Error, Plan};
 use provi_analysis::memory;
-use provi_analysis::options::default_plan;
 use provi_analysis::words::method;
 use provi_analysis::words::number::{grouped, plain};
 
@@ -17,15 +16,21 @@ use crate::output::{style, summary};
 
 pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     let model = args.model.read()?;
-    let planned = args.method.unwrap_or_else(|| default_plan(true));
-    let planner = args.steps.planner(planned);
-    let need = memory::forecast(&model.target, Choice::Planned(planned), args.steps.draws_or(1), false)?;
+    let planned = args.method.unwrap_or_else(|| args.steps.default_plan(true));
+    let planner = args.steps.planner(planned)?;
+    let need = memory::forecast(
+        model.target.target(),
+        Choice::Planned(planned),
+        args.steps.draws_or(1),
+        args.steps.subsample()?,
+        false,
+    )?;
     let mut text = format!("{}memory {need}\n", summary::model(&model));
     match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
-            let compared = planner.compare(&model.target, accuracy)?;
+            let compared = planner.compare(model.target.target(), accuracy)?;
             let accuracy = Positive::new("--distance", accuracy)?.get();
-            let plan = match planner.to_distance(&model.target, accuracy) {
+            let plan = match planner.to_distance(model.target.target(), accuracy) {
                 // Another method may reach what this one cannot: say so before giving up.
                 Err(error @ Error::OutOfReach { .. }) => {
                     eprintln!("{}", comparison(&compared));
@@ -39,7 +44,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
             Ok(Outcome { text, proved })
         }
         (None, steps) => {
-            let plan = planner.to_steps(&model.target, steps.unwrap_or(1))?;
+            let plan = planner.to_steps(model.target.target(), steps.unwrap_or(1))?;
             text.push_str(&format!("{}\n{}", details(&plan), summary::promise(&plan.promise)));
             Ok(Outcome::said(text))
         }
@@ -50,7 +55,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
 fn details(plan: &Plan) -> String {
     let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
     let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
-    row("method", method(&plan.method.to_string(), plan.draws));
+    row("method", method(&plan.method.to_string(), plan.draws, plan.subsample));
     row("coordinates", summary::coordinates(plan.coordinates()));
     row("steps", grouped(plan.steps));
     row("schedule", plan.schedule.to_string());

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use provi::Seed;
-use provi::estimator::Evaluator;
 use provi_analysis::Fitted;
 use provi_analysis::fit_file::to_json;
 use provi_analysis::model::Data;
@@ -95,7 +94,7 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
         }
     };
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
-    let target = model.as_ref().map(|model| Evaluator::Parallel(&model.target));
+    let target = model.as_ref().map(|model| model.target.evaluator());
     let sampled = match target {
         Some(target) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
         target => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,

@@ -91,7 +91,7 @@ pub(crate) fn announcement(dim: usize, plan: Option<&Plan>) -> String {
     match plan {
         None => format!("fitting {what} by auto"),
         Some(plan) => {
-            let method = method(&plan.method.to_string(), plan.draws);
+            let method = method(&plan.method.to_string(), plan.draws, plan.subsample);
             format!("fitting {what} by {method}: {}", counted(plan.steps, "step"))
         }
     }
@@ -120,7 +120,7 @@ pub(crate) fn run(fit: &FitFile) -> String {
     let early = if fit.stopped_early { " (stopped early)" } else { "" };
     format!(
         "ELBO   {elbo:.4} ({grounds})\nrun    {}, {}{early}, {:.2} s, seed {}\n{}",
-        method(&fit.method, fit.draws_per_step),
+        method(&fit.method, fit.draws_per_step, fit.subsample),
         counted(fit.steps, "step"),
         fit.seconds,
         fit.seed,

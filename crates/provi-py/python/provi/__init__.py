@@ -31,6 +31,7 @@ from ._formula import FormulaFit, fit_formula, load
 from ._function import CFunction
 from ._jax import from_jax
 from ._model import (
+    FiniteSum,
     Model,
     binomial,
     black_box,
@@ -54,6 +55,7 @@ __all__ = [
     "CFunction",
     "Certificate",
     "Estimates",
+    "FiniteSum",
     "Fit",
     "FormulaFit",
     "Functional",

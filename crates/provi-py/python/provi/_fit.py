@@ -248,7 +248,7 @@ class Fit(Plots):
     def save(self, path: Any, force: bool = False) -> Any:
         """Writes ``fit.json`` into the folder ``path``, where the command ``provi`` reads it too; returns the path of the
         file. A folder that holds a fit is refused unless ``force``."""
-        return self._core.save(path, force)
+        return self._core.save(path, force, None)
 
     @classmethod
     def load(cls, path: Any) -> Fit:

@@ -92,6 +92,8 @@ def fit_formula(
     steps: Optional[int] = None,
     draws: Optional[int] = None,
     coordinates: Optional[str] = None,
+    subsample: Optional[int] = None,
+    sampling: Optional[str] = None,
     failure_probability: Optional[float] = None,
     audit_draws: Optional[int] = None,
     memory: Optional[int] = None,

@@ -6,6 +6,7 @@ its certificate speak of those coordinates; draws are carried back to the parame
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from html import escape
 from itertools import product
@@ -36,6 +37,8 @@ class UserScale:
     """Those parameters, with their axes."""
     unchanged: frozenset[str] = field(default_factory=frozenset)
     """Parameters that are their own coordinates: what is proved of these holds on the user's scale."""
+    record: Optional[Callable[[Any], str]] = None
+    """From an answer to its parameters as ``fit.json`` has them; by draws of the Gaussian otherwise."""
 
 
 class ScaledModel(Model):
@@ -170,6 +173,21 @@ class ScaledFit(Plots):
         errors = [name for name in joined if name.endswith("_error")]
         footer = f"{_SPACE}\n{exact.footer}"
         return Table(self.names, joined, bounds=errors, probabilities=["p_positive"], footer=footer)
+
+    def save(self, path: Any, force: bool = False) -> Any:
+        """Writes ``fit.json`` into the folder ``path``, with the Gaussian in its own coordinates and the parameters on the scale
+        of the model, so that the command ``provi`` shows both; returns the path of the file. A folder that holds a fit is
+        refused unless ``force``. What is read back by ``Fit.load`` is ``unconstrained``: the way back to the model's scale is
+        the model's."""
+        record = self.scale.record(self._core) if self.scale.record is not None else self._record()
+        return self._core.save(path, force, record)
+
+    def _record(self) -> str:
+        chains, usual = self._core.usual_draws()
+        table = self.summary(draws=chains * usual)
+        found = {name: table[name].tolist() for name in ("mean", "sd", "lower", "upper")}
+        rest = {"level": _provi.level(), "pareto_k": self.khat, "weighted": False, "draws": chains * usual}
+        return json.dumps({"names": self.names, **found, **rest})
 
     def to_arviz(
         self, draws: Optional[int] = None, chains: Optional[int] = None, seed: Optional[int] = None

@@ -22,7 +22,7 @@ def from_stan(
     model: _Path,
     data: Any = None,
     *,
-    seed: int = 0,
+    seed: Optional[int] = None,
     transformed: bool = False,
     generated: bool = False,
     mu: Optional[float] = None,
@@ -34,7 +34,7 @@ def from_stan(
     model: a library that BridgeStan compiled, or a ``.stan`` file, which is compiled where BridgeStan is installed:
         ``bridgestan`` is its folder, else the environment variable ``BRIDGESTAN``, else the newest in ``~/.bridgestan``.
     data: a mapping from names to numbers and arrays; or JSON, as a text that begins with ``{`` or as the path of a file.
-    seed: of what the model draws itself, such as random generated quantities.
+    seed: of what the model draws itself, such as random generated quantities; the library's own if none is given.
     transformed, generated: show transformed parameters and generated quantities as well.
     mu, smoothness: declared bounds of the curvature of −log p over the unconstrained space, as in :func:`black_box`.
 
@@ -50,11 +50,16 @@ def from_stan(
     def transform(points: np.ndarray) -> dict[str, np.ndarray]:
         points = np.ascontiguousarray(points, dtype=np.float64)
         # Other draws have other random quantities; the same draws the same.
-        found = _provi.constrain(core, points, *shown, zlib.crc32(points.tobytes(), seed))
+        digest = zlib.crc32(points.tobytes()) if seed is None else zlib.crc32(points.tobytes(), seed)
+        found = _provi.constrain(core, points, *shown, digest)
         shapes = [(len(points), *variable.shape) for variable in variables]
         return {v.name: found[:, at].reshape(shape) for v, at, shape in zip(variables, columns, shapes)}
 
-    return ScaledModel(Model(core, attrs={"model": "Stan"}), UserScale(transform, tuple(variables)))
+    def record(answer: Any) -> str:
+        return _provi.constrained_record(core, answer, *shown)
+
+    scale = UserScale(transform, tuple(variables), record=record)
+    return ScaledModel(Model(core, attrs={"model": "Stan"}), scale)
 
 
 def from_library(
@@ -70,21 +75,21 @@ def from_library(
         text that begins with ``{`` as JSON.
     mu, smoothness: declared bounds of the curvature of −log p, in place of the library's own.
     """
-    return Model(_open(path, data, False, 0, mu, smoothness, None))
+    return Model(_open(path, data, False, None, mu, smoothness, None))
 
 
 def _open(
     path: _Path,
     data: Any,
     stan: bool,
-    seed: int,
+    seed: Optional[int],
     mu: Optional[float],
     smoothness: Optional[float],
     bridgestan: Optional[_Path],
 ) -> Any:
     if mu is None and smoothness is not None:
         raise ValueError("smoothness was declared without mu; declare mu too, 0 if all that is known is that −log p is convex")
-    if not 0 <= seed < 2**32:
+    if seed is not None and not 0 <= seed < 2**32:
         raise ValueError(f"seed = {seed} is not between 0 and 2³² − 1, as Stan needs")
     file, text = _data(data)
     source = {

@@ -30,6 +30,16 @@ type Hessian = unsafe extern "C" fn(
     *mut f64,
     Message,
 ) -> c_int;
+type HessianProduct = unsafe extern "C" fn(
+    *const Model,
+    bool,
+    bool,
+    *const f64,
+    *const f64,
+    *mut f64,
+    *mut f64,
+    Message,
+) -> c_int;
 type Constrain =
     unsafe extern "C" fn(*const Model, bool, bool, *const f64, *mut f64, *mut Rng, Message) -> c_int;
 type UnconstrainJson = unsafe extern "C" fn(*const Model, *const c_char, *mut f64, Message) -> c_int;
@@ -52,6 +62,7 @@ pub(super) struct Interface {
     pub(super) unconstrain_json: UnconstrainJson,
     pub(super) gradient: Gradient,
     pub(super) hessian: Option<Hessian>,
+    pub(super) hessian_product: Option<HessianProduct>,
     rng_construct: unsafe extern "C" fn(c_uint, Message) -> *mut Rng,
     rng_destruct: unsafe extern "C" fn(*mut Rng),
     pub(super) set_print: Option<SetPrint>,
@@ -92,6 +103,7 @@ impl Interface {
                 unconstrain_json: library.need("bs_param_unconstrain_json")?,
                 gradient: library.need("bs_log_density_gradient")?,
                 hessian: library.find("bs_log_density_hessian"),
+                hessian_product: library.find("bs_log_density_hessian_vector_product"),
                 rng_construct: library.need("bs_rng_construct")?,
                 rng_destruct: library.need("bs_rng_destruct")?,
                 set_print: library.find("bs_set_print_callback"),

@@ -24,6 +24,7 @@ impl Error {
             | Self::NotFinite { span, .. }
             | Self::TooFewValues { span, .. }
             | Self::OutOfRange { span, .. }
+            | Self::WholeColumn { span, .. }
             | Self::ResponseLevels { span, .. } => span.clone(),
             Self::NothingUnderDot { span, .. }
             | Self::UselessUnderDot { span, .. }
@@ -72,6 +73,7 @@ impl Error {
         | Self::NotFinite { span, .. }
         | Self::TooFewValues { span, .. }
         | Self::OutOfRange { span, .. }
+        | Self::WholeColumn { span, .. }
         | Self::ResponseLevels { span, .. } = &mut self
         {
             *span = place;

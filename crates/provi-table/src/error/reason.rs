@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use super::shown;
+use crate::column::ColumnKind;
+
 /// A file format that is not read, and what to do instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -14,6 +17,8 @@ pub enum Format {
     Arrow,
     /// A gzip file inside another.
     GzipInGzip,
+    /// A Parquet file inside gzip, where only parts of it are to be read.
+    ParquetInGzip,
 }
 
 impl fmt::Display for Format {
@@ -23,7 +28,52 @@ impl fmt::Display for Format {
             Self::Utf16 => "text in UTF-16; save the file as UTF-8",
             Self::Arrow => "an Arrow file; save the table as Parquet or CSV",
             Self::GzipInGzip => "compressed twice; decompress it once",
+            Self::ParquetInGzip => {
+                "a Parquet file in gzip, which cannot be read in parts; decompress it: Parquet is compressed in itself"
+            }
         })
+    }
+}
+
+/// What one file of a table has and another has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ShardTrait {
+    /// It is a Parquet file.
+    Parquet,
+    /// It is text.
+    Text,
+    /// It has that column.
+    Column(String),
+    /// It lacks that column.
+    NoColumn(String),
+    /// It has another kind of values in that column.
+    Kind {
+        /// The column.
+        column: String,
+        /// Its values.
+        kind: ColumnKind,
+    },
+}
+
+impl fmt::Display for ShardTrait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parquet => f.write_str("is a Parquet file"),
+            Self::Text => f.write_str("is text"),
+            Self::Column(column) => write!(f, "has a column `{}`", shown(column)),
+            Self::NoColumn(column) => write!(f, "has no column `{}`", shown(column)),
+            Self::Kind { column, kind } => {
+                let kind = match kind {
+                    ColumnKind::Number => "numbers",
+                    ColumnKind::Boolean => "true/false",
+                    ColumnKind::Category => "text",
+                    ColumnKind::Date => "dates",
+                    ColumnKind::Missing => "nothing",
+                };
+                write!(f, "has {kind} in column `{}`", shown(column))
+            }
+        }
     }
 }
 

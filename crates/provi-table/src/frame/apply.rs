@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use super::{
-    options::{Dropped, Missing},
-    recipe::{Block, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe},
+    options::{Dropped, FrameOptions, Missing},
+    recipe::{GroupRecipe, Offset, Recipe},
     rows::{DesignRows, GroupRows},
     view::{View, complete_rows},
 };
 use crate::{
     error::{Error, Purpose, Result},
+    formula::{Expression, Formula},
     table::Table,
 };
 
@@ -51,9 +52,6 @@ pub struct NewLevel {
     /// What varies by level: with a spread τ_j of each column, Σ (τ_j·value_j)² is added to the variance.
     pub values: Vec<f64>,
 }
-
-/// Entries of a dense population block that are surely a mistake: 4 GB.
-const MOST_ENTRIES: usize = 1 << 29;
 
 impl Recipe {
     /// The design of the rows of another table, which needs no response. A missing value is refused.
@@ -108,19 +106,33 @@ impl Recipe {
 
     /// The sum of the offsets, if there are any.
     pub(crate) fn offsets(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
-        let mut total: Option<Vec<f64>> = None;
-        for offset in &self.offsets {
-            let values = match offset {
-                Offset::Number { x } => view.evaluate(x)?,
-                Offset::Exposure { column } => exposure(view, column)?,
-            };
-            match &mut total {
-                Some(total) => total.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
-                None => total = Some(values),
-            }
-        }
-        Ok(total)
+        offsets_of(&self.offsets, view)
     }
+}
+
+/// What a formula and the options add to the linear predictor.
+pub(crate) fn offsets(formula: &Formula, options: &FrameOptions) -> Vec<Offset> {
+    let number = |x: Expression| Offset::Number { x };
+    let written = formula.offsets.iter().map(|offset| number(offset.node.clone()));
+    let column = options.offset.iter().map(|column| number(Expression::Column(column.clone())));
+    let exposure = options.exposure.iter().map(|column| Offset::Exposure { column: column.clone() });
+    written.chain(column).chain(exposure).collect()
+}
+
+/// The sum of some offsets, if there are any.
+pub(crate) fn offsets_of(offsets: &[Offset], view: View<'_>) -> Result<Option<Vec<f64>>> {
+    let mut total: Option<Vec<f64>> = None;
+    for offset in offsets {
+        let values = match offset {
+            Offset::Number { x } => view.evaluate(x)?,
+            Offset::Exposure { column } => exposure(view, column)?,
+        };
+        match &mut total {
+            Some(total) => total.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+            None => total = Some(values),
+        }
+    }
+    Ok(total)
 }
 
 fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
@@ -141,161 +153,49 @@ fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
     Ok(values)
 }
 
-impl Block {
-    /// The columns, row by row.
-    pub(crate) fn values(&self, view: View<'_>) -> Result<Vec<f64>> {
-        let (rows, columns) = (view.rows.len(), self.columns.len());
-        if rows.saturating_mul(columns) > MOST_ENTRIES {
-            return Err(Error::DesignTooLarge { rows, columns, column: self.widest() });
-        }
-        let terms: Vec<Vec<Prepared>> =
-            self.terms.iter().map(|term| term.prepare(view)).collect::<Result<_>>()?;
-        let mut values = Vec::with_capacity(rows * columns);
-        for row in 0..rows {
-            let start = values.len();
-            values.extend(self.intercept.then_some(1.0));
-            for term in &terms {
-                append(term, row, &mut values);
-            }
-            for (value, column) in values[start..].iter_mut().zip(&self.columns) {
-                *value = (*value - column.mean) / column.sd;
-            }
-            debug_assert_eq!(values.len(), start + columns);
-        }
-        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-            let column = &self.columns[place % columns];
-            let inputs = "what it is made of is too large".to_owned();
-            return Err(view.not_finite(&column.name, place / columns, values[place], inputs));
-        }
-        Ok(values)
-    }
-
-    /// The category with the most levels.
-    fn widest(&self) -> Option<String> {
-        let factors = self.terms.iter().flat_map(|term| &term.factors);
-        let categories = factors.filter_map(|factor| match factor {
-            CodedFactor::Category { column, levels, .. } => Some((levels.len(), column)),
-            _ => None,
-        });
-        categories.max_by_key(|(levels, _)| *levels).map(|(_, column)| column.clone())
-    }
-}
-
-/// A factor's columns, ready to be read by row.
-enum Prepared {
-    /// Numbers, row by row.
-    Values { values: Vec<f64>, width: usize },
-    /// One of the columns is 1 and the others 0, or all are.
-    Indicator { column: Vec<Option<usize>>, width: usize },
-}
-
-impl Prepared {
-    fn width(&self) -> usize {
-        match self {
-            Self::Values { width, .. } | Self::Indicator { width, .. } => *width,
-        }
-    }
-
-    fn value(&self, row: usize, column: usize) -> f64 {
-        match self {
-            Self::Values { values, width } => values[row * width + column],
-            Self::Indicator { column: one, .. } => f64::from(u8::from(one[row] == Some(column))),
-        }
-    }
-}
-
-/// The products of a term in one row, the first factor's columns running fastest.
-fn append(factors: &[Prepared], row: usize, values: &mut Vec<f64>) {
-    let start = values.len();
-    values.push(1.0);
-    for factor in factors {
-        let before = values.split_off(start);
-        for column in 0..factor.width() {
-            let own = factor.value(row, column);
-            values.extend(before.iter().map(|value| value * own));
-        }
-    }
-}
-
-impl CodedTerm {
-    fn prepare(&self, view: View<'_>) -> Result<Vec<Prepared>> {
-        self.factors.iter().map(|factor| factor.prepare(view)).collect()
-    }
-}
-
-impl CodedFactor {
-    fn prepare(&self, view: View<'_>) -> Result<Prepared> {
-        let one = |values| Prepared::Values { values, width: 1 };
-        Ok(match self {
-            Self::Number { x } => one(view.evaluate(x)?),
-            Self::Scaled { x, mean, sd, .. } => {
-                one(view.evaluate(x)?.into_iter().map(|value| (value - mean) / sd).collect())
-            }
-            Self::Polynomial { x, basis } => {
-                let mut values = Vec::new();
-                view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
-                Prepared::Values { values, width: basis.degree() }
-            }
-            Self::Spline { x, basis } => {
-                let mut values = Vec::new();
-                view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
-                Prepared::Values { values, width: basis.count() }
-            }
-            Self::Category { column, levels, reference } => {
-                let codes = codes(view, column, levels)?;
-                let place = |code: usize| match reference {
-                    Some(reference) if code == *reference => None,
-                    Some(reference) if code > *reference => Some(code - 1),
-                    _ => Some(code),
-                };
-                Prepared::Indicator { column: codes.into_iter().map(place).collect(), width: self.width() }
-            }
-        })
-    }
-}
-
-/// Each row's level by its place among `levels`.
-fn codes(view: View<'_>, column: &str, levels: &[String]) -> Result<Vec<usize>> {
-    let places: HashMap<&str, usize> =
-        levels.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
-    let cells = view.cells(column)?;
-    let place = |(i, cell): (usize, &String)| {
-        places.get(cell.as_str()).copied().ok_or_else(|| Error::UnknownLevel {
-            table: view.table.name().to_owned(),
-            column: column.to_owned(),
-            line: view.line(i),
-            level: cell.clone(),
-            levels: levels.to_vec(),
-            group: false,
-        })
-    };
-    cells.iter().enumerate().map(|(i, cell)| place((i, cell))).collect()
-}
-
 impl GroupRecipe {
     fn rows(&self, view: View<'_>, first: usize, new: NewLevels) -> Result<GroupRows> {
         let values = self.block.values(view)?;
-        let places: HashMap<&[String], usize> =
-            self.levels.iter().zip(0..).map(|(level, place)| (level.as_slice(), place)).collect();
-        let columns: Vec<Vec<String>> =
-            self.factors.iter().map(|name| view.cells(name)).collect::<Result<_>>()?;
-        let mut levels = Vec::with_capacity(view.rows.len());
-        for i in 0..view.rows.len() {
-            let level: Vec<String> = columns.iter().map(|cells| cells[i].clone()).collect();
-            let place = places.get(level.as_slice()).copied();
-            if place.is_none() && new == NewLevels::Refuse {
-                return Err(Error::UnknownLevel {
-                    table: view.table.name().to_owned(),
-                    column: self.factors.join(":"),
-                    line: view.line(i),
-                    level: level.join(":"),
-                    levels: self.levels.iter().map(|level| level.join(":")).collect(),
-                    group: true,
-                });
-            }
-            levels.push(place);
+        let levels = self.places(view)?;
+        if let Some(i) = levels.iter().position(Option::is_none)
+            && new == NewLevels::Refuse
+        {
+            return Err(Error::UnknownLevel {
+                table: view.table.name().to_owned(),
+                column: self.factors.join(":"),
+                line: view.line(i),
+                level: self.level_of(view, i)?.join(":"),
+                levels: self.levels.iter().map(|level| level.join(":")).collect(),
+                group: true,
+            });
         }
         Ok(GroupRows { first, columns: self.block.columns.len(), levels, values })
+    }
+
+    /// Each row's level by its place; `None` for a level that is not among them.
+    fn places(&self, view: View<'_>) -> Result<Vec<Option<usize>>> {
+        if let [factor] = self.factors.as_slice() {
+            let levels: Vec<String> = self.levels.iter().map(|level| level[0].clone()).collect();
+            return view.places(factor, &levels);
+        }
+        let mut combinations: Vec<Vec<usize>> = vec![Vec::new(); self.levels.len()];
+        let mut rows: Vec<Option<Vec<usize>>> = vec![Some(Vec::new()); view.rows.len()];
+        for (k, factor) in self.factors.iter().enumerate() {
+            let mut own: Vec<String> = self.levels.iter().map(|level| level[k].clone()).collect();
+            own.sort_unstable();
+            own.dedup();
+            for (combination, level) in combinations.iter_mut().zip(&self.levels) {
+                combination.extend(own.binary_search(&level[k]).ok());
+            }
+            for (row, place) in rows.iter_mut().zip(view.places(factor, &own)?) {
+                match (row.as_mut(), place) {
+                    (Some(row), Some(place)) => row.push(place),
+                    _ => *row = None,
+                }
+            }
+        }
+        let known: HashMap<Vec<usize>, usize> = combinations.into_iter().zip(0..).collect();
+        Ok(rows.into_iter().map(|row| row.and_then(|row| known.get(&row).copied())).collect())
     }
 
     fn level_of(&self, view: View<'_>, row: usize) -> Result<Vec<String>> {

@@ -28,7 +28,7 @@ impl Polynomial {
         if distinct(points) <= degree {
             return None;
         }
-        let mean = mean(points);
+        let mean = mean(points.iter().copied());
         let scale = points.iter().fold(0.0f64, |most, x| most.max((x - mean).abs()));
         let mut basis = Self { mean, scale, centres: Vec::new(), norms: vec![points.len() as f64] };
         let points: Vec<f64> = points.iter().map(|x| (x - mean) / scale).collect();
@@ -163,11 +163,11 @@ impl Spline {
 }
 
 /// Σx/n, in one more step for the rounding of the sum.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
     let n = values.len() as f64;
     // Divided first, so that large values do not overflow.
-    let first: f64 = values.iter().map(|x| x / n).sum();
-    first + values.iter().map(|x| (x - first) / n).sum::<f64>()
+    let first: f64 = values.clone().map(|x| x / n).sum();
+    first + values.map(|x| (x - first) / n).sum::<f64>()
 }
 
 /// √(Σ(x − mean)²/(n − 1)); 0 for a single value.

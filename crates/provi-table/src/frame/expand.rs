@@ -7,11 +7,20 @@ use crate::{
     column::ColumnKind,
     error::{Error, Result},
     formula::{Factor, Formula, Spanned, Term, columns_of},
-    table::Table,
 };
 
+/// What is known of data by their header.
+pub(crate) struct Header<'a> {
+    /// Their name in messages.
+    pub(crate) table: &'a str,
+    /// The columns, in order.
+    pub(crate) names: &'a [String],
+    /// What a column holds.
+    pub(crate) kind: &'a dyn Fn(&str) -> Option<ColumnKind>,
+}
+
 /// The formula with every column named.
-pub(crate) fn written_out(table: &Table, formula: &Formula, options: &FrameOptions) -> Result<Formula> {
+pub(crate) fn written_out(header: &Header<'_>, formula: &Formula, options: &FrameOptions) -> Result<Formula> {
     let mut taken: HashSet<&str> = HashSet::new();
     formula.response().columns(&mut |name| {
         taken.insert(name);
@@ -39,26 +48,26 @@ pub(crate) fn written_out(table: &Table, formula: &Formula, options: &FrameOptio
             continue;
         };
         let others =
-            table.names().iter().filter(|name| !taken.contains(name.as_str()) && !except.contains(name));
+            header.names.iter().filter(|name| !taken.contains(name.as_str()) && !except.contains(name));
         let before = terms.len();
         for name in others {
-            refuse_useless(table, name, term)?;
+            refuse_useless(header, name, term)?;
             let node = Term::Product(vec![Factor::Column(name.clone())]);
             terms.push(Spanned { node, span: term.span.clone() });
         }
         if terms.len() == before && formula.terms.len() == 1 {
-            return Err(Error::NothingUnderDot { table: table.name().to_owned(), span: term.span.clone() });
+            return Err(Error::NothingUnderDot { table: header.table.to_owned(), span: term.span.clone() });
         }
     }
     Ok(Formula { terms, ..formula.clone() })
 }
 
 /// A column that no model can use comes in by `.` unasked; the way out is to take it out of the `.`.
-fn refuse_useless(table: &Table, name: &str, dot: &Spanned<Term>) -> Result<()> {
-    let kind = table.kind(name);
+fn refuse_useless(header: &Header<'_>, name: &str, dot: &Spanned<Term>) -> Result<()> {
+    let kind = (header.kind)(name);
     match kind {
         Some(ColumnKind::Date | ColumnKind::Missing) => Err(Error::UselessUnderDot {
-            table: table.name().to_owned(),
+            table: header.table.to_owned(),
             column: name.to_owned(),
             dates: kind == Some(ColumnKind::Date),
             span: dot.span.clone(),

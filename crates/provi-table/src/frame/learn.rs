@@ -1,10 +1,11 @@
-//! A formula and a table to a recipe: levels, contrasts, and the constants of bases and scales.
+//! A formula and facts about the data to a recipe: levels, contrasts, and the constants of bases and scales.
 
 use super::{
-    basis::{Polynomial, Spline, distinct, mean, standard_deviation},
+    apply::offsets,
+    basis::{Polynomial, Spline, distinct},
+    facts::{Counted, Facts, Spread},
     options::FrameOptions,
-    recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe},
-    view::View,
+    recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Recipe},
 };
 use crate::{
     column::ColumnKind,
@@ -19,37 +20,26 @@ pub const INTERCEPT: &str = "(Intercept)";
 /// What learning needs at every step.
 #[derive(Clone, Copy)]
 pub(crate) struct Learner<'a> {
-    pub(crate) view: View<'a>,
+    pub(crate) facts: &'a dyn Facts,
     pub(crate) formula: &'a Formula,
     pub(crate) options: &'a FrameOptions,
 }
 
 impl Learner<'_> {
-    /// The recipe of a formula whose `.` is written out.
-    pub(crate) fn recipe(&self) -> Result<Recipe> {
+    /// The recipe of a formula whose `.` is written out, and the rows of each group's levels; no column is
+    /// standardized yet.
+    pub(crate) fn recipe(&self) -> Result<(Recipe, Vec<Vec<usize>>)> {
         let terms: Vec<&[Factor]> =
             self.formula.terms.iter().filter_map(|term| product(&term.node)).collect();
         let population = self.block(&terms, self.formula.intercept)?;
-        let groups: Vec<GroupRecipe> =
+        let groups: Vec<(GroupRecipe, Vec<usize>)> =
             self.formula.groups.iter().map(|group| self.group(&group.node)).collect::<Result<_>>()?;
-        let mut offsets: Vec<Offset> =
-            self.formula.offsets.iter().map(|offset| Offset::Number { x: offset.node.clone() }).collect();
-        if let Some(column) = &self.options.offset {
-            offsets.push(Offset::Number { x: Expression::Column(column.clone()) });
-        }
-        if let Some(column) = &self.options.exposure {
-            offsets.push(Offset::Exposure { column: column.clone() });
-        }
+        let (groups, counts): (Vec<GroupRecipe>, _) = groups.into_iter().unzip();
+        let offsets = offsets(self.formula, self.options);
         let mut names: Vec<String> = population.columns.iter().map(|column| column.name.clone()).collect();
         groups.iter().for_each(|group| names.extend(group.names()));
-        Ok(Recipe {
-            version: Recipe::VERSION,
-            formula: self.formula.to_string(),
-            names,
-            population,
-            groups,
-            offsets,
-        })
+        let formula = self.formula.to_string();
+        Ok((Recipe { version: Recipe::VERSION, formula, names, population, groups, offsets }, counts))
     }
 
     /// The columns of some terms.
@@ -84,70 +74,62 @@ impl Learner<'_> {
                 .flat_map(|(i, term)| term.names().into_iter().map(move |name| (name, Some(i)))),
         );
         let columns = columns.map(|(name, term)| CodedColumn { name, term, mean: 0.0, sd: 1.0 }).collect();
-        let mut block = Block { intercept, terms: coded, columns };
-        if self.options.standardize {
-            self.standardize(&mut block)?;
-        }
-        Ok(block)
+        Ok(Block { intercept, terms: coded, columns })
     }
 
     /// A factor with its constants; a category refers to a level for now.
     fn factor(&self, factor: &Factor) -> Result<CodedFactor> {
-        let evaluate = |x: &Expression| self.view.evaluate(x).map_err(|error| self.point(error, x));
-        let few = |needed: usize, x: &Expression, values: &[f64]| {
-            let error = Error::TooFewValues {
-                term: factor.to_string(),
-                needed,
-                distinct: distinct(values),
-                span: None,
-            };
+        let number = |x: &Expression| {
+            self.facts.check(x).map_err(|error| self.point(error, x))?;
+            Ok(CodedFactor::Number { x: x.clone() })
+        };
+        let spread = |x: &Expression| self.facts.spread(x).map_err(|error| self.point(error, x));
+        let points =
+            |x: &Expression| self.facts.points(x, &factor.to_string()).map_err(|error| self.point(error, x));
+        let few = |needed: usize, x: &Expression, distinct: usize| {
+            let error = Error::TooFewValues { term: factor.to_string(), needed, distinct, span: None };
             self.point(error, x)
         };
-        Ok(match factor {
-            Factor::Column(name) => match self.view.table.kind(name) {
+        match factor {
+            Factor::Column(name) => match self.facts.kind(name) {
                 Some(ColumnKind::Category) => {
-                    self.refuse_mixed(name)?;
-                    self.category(name)?
+                    if let Some(error) = self.facts.mixed(name)? {
+                        return Err(self.point_at(error, name));
+                    }
+                    self.category(name)
                 }
-                _ => {
-                    let x = Expression::Column(name.clone());
-                    evaluate(&x)?;
-                    CodedFactor::Number { x }
-                }
+                _ => number(&Expression::Column(name.clone())),
             },
-            Factor::Category(name) => self.category(name)?,
-            Factor::Number(x) => {
-                evaluate(x)?;
-                CodedFactor::Number { x: x.clone() }
-            }
+            Factor::Category(name) => self.category(name),
+            Factor::Number(x) => number(x),
             Factor::Center(x) => {
-                let mean = mean(&evaluate(x)?);
-                CodedFactor::Scaled { x: x.clone(), mean, sd: 1.0, function: "center".to_owned() }
+                let mean = spread(x)?.mean;
+                Ok(CodedFactor::Scaled { x: x.clone(), mean, sd: 1.0, function: "center".to_owned() })
             }
             Factor::Scale(x) => {
-                let values = evaluate(x)?;
-                let mean = mean(&values);
-                let sd = standard_deviation(&values, mean);
+                let Spread { mean, sd, distinct } = spread(x)?;
                 if sd <= 0.0 {
-                    return Err(few(1, x, &values));
+                    return Err(few(1, x, distinct));
                 }
-                CodedFactor::Scaled { x: x.clone(), mean, sd, function: "scale".to_owned() }
+                Ok(CodedFactor::Scaled { x: x.clone(), mean, sd, function: "scale".to_owned() })
             }
             Factor::Polynomial(x, degree) => {
-                let values = evaluate(x)?;
-                let basis = Polynomial::learn(&values, *degree).ok_or_else(|| few(*degree, x, &values))?;
-                CodedFactor::Polynomial { x: x.clone(), basis }
+                let values = points(x)?;
+                let basis =
+                    Polynomial::learn(&values, *degree).ok_or_else(|| few(*degree, x, distinct(&values)))?;
+                Ok(CodedFactor::Polynomial { x: x.clone(), basis })
             }
             Factor::Spline(x, count) => {
-                let values = evaluate(x)?;
-                let basis = Spline::learn(&values, *count).ok_or_else(|| few(*count, x, &values))?;
-                CodedFactor::Spline { x: x.clone(), basis }
+                let values = points(x)?;
+                let basis =
+                    Spline::learn(&values, *count).ok_or_else(|| few(*count, x, distinct(&values)))?;
+                Ok(CodedFactor::Spline { x: x.clone(), basis })
             }
-        })
+        }
     }
 
     fn category(&self, column: &str) -> Result<CodedFactor> {
-        let levels = self.view.levels(column).map_err(|error| self.point_at(error, column))?;
+        let levels = self.facts.levels(column).map_err(|error| self.point_at(error, column))?;
         let reference = self.reference(column, &levels)?;
         Ok(CodedFactor::Category { column: column.to_owned(), levels, reference: Some(reference) })
     }
@@ -165,60 +147,29 @@ impl Learner<'_> {
         })
     }
 
-    fn group(&self, group: &Group) -> Result<GroupRecipe> {
+    fn group(&self, group: &Group) -> Result<(GroupRecipe, Vec<usize>)> {
         let terms: Vec<&[Factor]> = group.terms.iter().filter_map(product).collect();
         let block = self.block(&terms, group.intercept)?;
-        let levels = self.group_levels(&group.factors)?;
-        Ok(GroupRecipe {
-            text: group.to_string(),
-            factors: group.factors.clone(),
-            levels,
-            correlated: group.correlated,
-            block,
-        })
+        let point = |error| self.formula.point_column(error);
+        let levels: Vec<Counted> = self.facts.combinations(&group.factors).map_err(point)?;
+        let (levels, counts) = levels.into_iter().unzip();
+        let (text, factors, correlated) = (group.to_string(), group.factors.clone(), group.correlated);
+        Ok((GroupRecipe { text, factors, levels, correlated, block }, counts))
     }
 
-    /// The combinations of levels that occur, in the order of the columns' levels.
-    fn group_levels(&self, factors: &[String]) -> Result<Vec<Vec<String>>> {
-        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); self.view.rows.len()];
-        let mut levels = Vec::new();
-        for factor in factors {
-            let point = |error| self.point_at(error, factor);
-            let own = self.view.levels(factor).map_err(point)?;
-            let cells = self.view.cells(factor).map_err(point)?;
-            let places: std::collections::HashMap<&str, usize> =
-                own.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
-            for (row, cell) in rows.iter_mut().zip(&cells) {
-                row.extend(places.get(cell.as_str()));
-            }
-            levels.push(own);
-        }
-        rows.sort_unstable();
-        rows.dedup();
-        let named =
-            |row: Vec<usize>| row.iter().zip(&levels).map(|(&place, own)| own[place].clone()).collect();
-        Ok(rows.into_iter().map(named).collect())
-    }
-
-    /// Mean and deviation of the columns that are not indicators.
-    fn standardize(&self, block: &mut Block) -> Result<()> {
-        let values = block.values(self.view)?;
-        let width = block.columns.len();
-        let indicator: Vec<bool> = block.terms.iter().map(|term| self.is_indicator(term)).collect();
-        for (place, column) in block.columns.iter_mut().enumerate() {
-            let Some(term) = column.term else { continue };
-            if indicator[term] {
-                continue;
-            }
-            let own: Vec<f64> = values.iter().skip(place).step_by(width).copied().collect();
-            let centre = mean(&own);
-            let sd = standard_deviation(&own, centre);
-            if sd > 0.0 {
-                column.sd = sd;
-                column.mean = if block.intercept { centre } else { 0.0 };
+    /// Divide the columns that are not indicators by their deviation, about their mean where there is an
+    /// intercept; `spreads` are those of every column of every block, the population's first.
+    pub(crate) fn standardize(&self, recipe: &mut Recipe, spreads: &[Vec<Spread>]) {
+        for (block, spreads) in recipe.blocks_mut().zip(spreads) {
+            let indicator: Vec<bool> = block.terms.iter().map(|term| self.is_indicator(term)).collect();
+            for (column, spread) in block.columns.iter_mut().zip(spreads) {
+                let Some(term) = column.term else { continue };
+                if !indicator[term] && spread.sd > 0.0 {
+                    column.sd = spread.sd;
+                    column.mean = if block.intercept { spread.mean } else { 0.0 };
+                }
             }
         }
-        Ok(())
     }
 
     /// Is the term made of 0 and 1 alone?
@@ -226,36 +177,15 @@ impl Learner<'_> {
         term.factors.iter().all(|factor| match factor {
             CodedFactor::Category { .. } => true,
             CodedFactor::Number { x: Expression::Column(name) } => {
-                self.view.table.kind(name) == Some(ColumnKind::Boolean)
+                self.facts.kind(name) == Some(ColumnKind::Boolean)
             }
             _ => false,
         })
     }
 
-    /// Text that is mostly numbers is a slip more often than a category.
-    fn refuse_mixed(&self, name: &str) -> Result<()> {
-        let column = self.view.table.column(self.view.table.place(name)?);
-        let present = self.view.table.rows() - column.missing;
-        match &column.first_text {
-            Some(cell) if 2 * column.numbers >= present => {
-                let (line, found) = self.view.table.found(cell);
-                let error = Error::MixedColumn {
-                    table: self.view.table.name().to_owned(),
-                    column: name.to_owned(),
-                    line,
-                    found,
-                    numbers: column.numbers,
-                    span: None,
-                };
-                Err(self.point_at(error, name))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn one_level(&self, column: &str, level: &str) -> Error {
         let error = Error::OneLevel {
-            table: self.view.table.name().to_owned(),
+            table: self.facts.table().to_owned(),
             column: column.to_owned(),
             level: level.to_owned(),
             span: None,
@@ -270,13 +200,28 @@ impl Learner<'_> {
 
     /// The same refusal, with the place of the first column of the expression that it may be about.
     pub(crate) fn point(&self, error: Error, x: &Expression) -> Error {
+        self.formula.point(error, x)
+    }
+}
+
+impl Formula {
+    /// A refusal with the place of its column.
+    pub(crate) fn point_column(&self, error: Error) -> Error {
+        match error.column().map(|column| self.place_of(column)) {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// A refusal with the place of its column, or of the first column of the expression it is about.
+    pub(crate) fn point(&self, error: Error, x: &Expression) -> Error {
         let about = error.column().map(str::to_owned);
         let mut first = None;
         x.columns(&mut |name| {
             first.get_or_insert(name);
         });
         match about.as_deref().or(first) {
-            Some(column) => self.point_at(error, column),
+            Some(column) => error.at(self.place_of(column)),
             None => error,
         }
     }

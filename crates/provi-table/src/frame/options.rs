@@ -56,6 +56,9 @@ pub enum Warning {
         column: String,
         /// How many.
         count: usize,
+        /// File of the first, where the table is in several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
         /// Line of the first.
         line: usize,
         /// How it is written there.
@@ -89,12 +92,13 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Inexact { column, count, line, found } => write!(
+            Self::Inexact { column, count, file, line, found } => write!(
                 f,
                 "column `{}` has {count} whole number(s) with more digits than a double holds, the first \
-                 `{}` on line {line}; they are rounded",
+                 `{}` on line {line}{}; they are rounded",
                 shown(column),
-                shown(found)
+                shown(found),
+                file.as_ref().map(|file| format!(" of `{file}`")).unwrap_or_default()
             ),
             Self::ManyLevels { column, levels, rows } => write!(
                 f,

@@ -141,14 +141,22 @@ impl Recipe {
     /// The version of recipes this crate writes and reads.
     pub const VERSION: u32 = 1;
 
+    /// The population's block, then those of the groups.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        std::iter::once(&self.population).chain(self.groups.iter().map(|group| &group.block))
+    }
+
+    pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        std::iter::once(&mut self.population).chain(self.groups.iter_mut().map(|group| &mut group.block))
+    }
+
     /// Does it hold together? A recipe that was stored may come from anywhere.
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |reason: String| Err(Error::BadRecipe { reason });
         if self.version != Self::VERSION {
             return bad(format!("it has version {}, and {} is read", self.version, Self::VERSION));
         }
-        let blocks = std::iter::once(&self.population).chain(self.groups.iter().map(|group| &group.block));
-        for block in blocks {
+        for block in self.blocks() {
             for factor in block.terms.iter().flat_map(|term| &term.factors) {
                 factor.check()?;
             }
@@ -214,6 +222,13 @@ impl Block {
                 | CodedFactor::Spline { x, .. } => x.columns(see),
             }
         }
+    }
+}
+
+impl CodedColumn {
+    /// Is it anything but the value itself?
+    pub(crate) fn is_scaled(&self) -> bool {
+        self.mean.abs() > 0.0 || (self.sd - 1.0).abs() > 0.0
     }
 }
 

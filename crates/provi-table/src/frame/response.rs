@@ -1,103 +1,138 @@
 //! The response, and the weights beside it.
 
-use super::learn::Learner;
+use super::{learn::Learner, options::FrameOptions, view::View};
 use crate::{
     column::ColumnKind,
     error::{Error, Purpose, Result},
-    formula::{Expression, Response, Trials},
+    formula::{Expression, Formula, Response, Trials},
 };
 
 /// Response values, with the number of trials where they count successes.
 pub(crate) struct Outcomes {
     pub(crate) values: Vec<f64>,
     pub(crate) trials: Option<Vec<f64>>,
+}
+
+/// How response, trials and weights are read off rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading<'a> {
+    pub(crate) formula: &'a Formula,
+    pub(crate) options: &'a FrameOptions,
+    /// Of a response of text: the levels that count as 0 and 1.
     pub(crate) levels: Option<[String; 2]>,
 }
 
 impl Learner<'_> {
-    pub(crate) fn outcomes(&self) -> Result<Outcomes> {
+    /// Of a response of text, which has two levels: the reference, which counts as 0, and the other.
+    pub(crate) fn response_levels(&self) -> Result<Option<[String; 2]>> {
+        let Response::Value(Expression::Column(name)) = self.formula.response() else { return Ok(None) };
+        if self.facts.kind(name) != Some(ColumnKind::Category) {
+            return Ok(None);
+        }
+        let levels = self.facts.levels(name).map_err(|error| self.point_at(error, name))?;
+        let [first, second] = levels.as_slice() else {
+            let table = self.facts.table().to_owned();
+            let error = Error::ResponseLevels { table, column: name.to_owned(), levels, span: None };
+            return Err(self.point_at(error, name));
+        };
+        Ok(Some(match self.reference(name, &levels)? {
+            0 => [first.clone(), second.clone()],
+            _ => [second.clone(), first.clone()],
+        }))
+    }
+}
+
+impl Reading<'_> {
+    /// Is the response text?
+    pub(crate) fn is_text(&self, view: View<'_>) -> bool {
+        let Response::Value(Expression::Column(name)) = self.formula.response() else { return false };
+        view.table.kind(name) == Some(ColumnKind::Category)
+    }
+
+    pub(crate) fn outcomes(&self, view: View<'_>) -> Result<Outcomes> {
         match self.formula.response() {
-            Response::Value(Expression::Column(name))
-                if self.view.table.kind(name) == Some(ColumnKind::Category) =>
-            {
-                self.two_levels(name)
-            }
             Response::Value(x) => {
-                let values = self.view.evaluate(x).map_err(|error| self.point(error, x))?;
-                Ok(Outcomes { values, trials: None, levels: None })
+                let values = match (x, &self.levels) {
+                    (Expression::Column(name), Some(levels)) => self.indicator(view, name, levels)?,
+                    _ => view.evaluate(x).map_err(|error| self.formula.point(error, x))?,
+                };
+                Ok(Outcomes { values, trials: None })
             }
             Response::Counts { successes, failures } => {
-                let values = self.counts(successes, Purpose::Successes)?;
-                let failures = self.counts(failures, Purpose::Failures)?;
+                let values = self.counts(view, successes, Purpose::Successes)?;
+                let failures = self.counts(view, failures, Purpose::Failures)?;
                 let trials = values.iter().zip(failures).map(|(s, f)| s + f).collect();
-                Ok(Outcomes { values, trials: Some(trials), levels: None })
+                Ok(Outcomes { values, trials: Some(trials) })
             }
             Response::Trials { successes, trials } => {
-                let values = self.counts(successes, Purpose::Successes)?;
+                let values = self.counts(view, successes, Purpose::Successes)?;
                 let trials = match trials {
-                    Trials::Column(name) => self.counts(name, Purpose::Trials)?,
+                    Trials::Column(name) => self.counts(view, name, Purpose::Trials)?,
                     Trials::Number(count) => vec![*count; values.len()],
                 };
                 for i in 0..values.len() {
                     if values[i] > trials[i] {
                         let purpose = Purpose::SuccessesOfTrials;
-                        return Err(self.out_of_range(purpose, successes, i, values[i]));
+                        return Err(self.out_of_range(view, purpose, successes, i, values[i]));
                     }
                 }
-                Ok(Outcomes { values, trials: Some(trials), levels: None })
+                Ok(Outcomes { values, trials: Some(trials) })
             }
         }
     }
 
-    /// Text with two levels: the reference is 0, the other 1.
-    fn two_levels(&self, name: &str) -> Result<Outcomes> {
-        let levels = self.view.levels(name).map_err(|error| self.point_at(error, name))?;
-        let [first, second] = levels.as_slice() else {
-            let table = self.view.table.name().to_owned();
-            let error = Error::ResponseLevels { table, column: name.to_owned(), levels, span: None };
-            return Err(self.point_at(error, name));
-        };
-        let levels = match self.reference(name, &levels)? {
-            0 => [first.clone(), second.clone()],
-            _ => [second.clone(), first.clone()],
-        };
-        let cells = self.view.cells(name)?;
-        let values = cells.iter().map(|cell| f64::from(u8::from(*cell == levels[1]))).collect();
-        Ok(Outcomes { values, trials: None, levels: Some(levels) })
+    /// 1 where the second of two levels stands.
+    fn indicator(&self, view: View<'_>, name: &str, levels: &[String; 2]) -> Result<Vec<f64>> {
+        let places = view.places(name, levels)?;
+        Ok(places.into_iter().map(|place| f64::from(u8::from(place == Some(1)))).collect())
     }
 
     /// Whole numbers from 0 up.
-    fn counts(&self, column: &str, purpose: Purpose) -> Result<Vec<f64>> {
-        let values = self.view.numbers(column).map_err(|error| self.point_at(error, column))?;
+    fn counts(&self, view: View<'_>, column: &str, purpose: Purpose) -> Result<Vec<f64>> {
+        let values = view.numbers(column).map_err(|error| error.at(self.formula.place_of(column)))?;
         let wrong = |value: &f64| *value < 0.0 || value.fract().abs() > 0.0;
         match values.iter().position(wrong) {
-            Some(i) => Err(self.out_of_range(purpose, column, i, values[i])),
+            Some(i) => Err(self.out_of_range(view, purpose, column, i, values[i])),
             None => Ok(values),
         }
     }
 
-    /// The weights, if there are any: not negative, and some of them positive.
-    pub(crate) fn weights(&self) -> Result<Option<Vec<f64>>> {
+    /// The weights, if there are any, none of them negative.
+    pub(crate) fn weights(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
         let Some(column) = &self.options.weights else { return Ok(None) };
-        let values = self.view.numbers(column)?;
-        if let Some(i) = values.iter().position(|weight| *weight < 0.0) {
-            return Err(self.out_of_range(Purpose::Weights, column, i, values[i]));
+        let values = view.numbers(column)?;
+        match values.iter().position(|weight| *weight < 0.0) {
+            Some(i) => Err(self.out_of_range(view, Purpose::Weights, column, i, values[i])),
+            None => Ok(Some(values)),
         }
-        if values.iter().all(|weight| *weight <= 0.0) {
-            return Err(self.out_of_range(Purpose::SomeWeight, column, 0, values[0]));
-        }
-        Ok(Some(values))
     }
 
-    fn out_of_range(&self, purpose: Purpose, column: &str, i: usize, value: f64) -> Error {
-        let error = Error::OutOfRange {
-            table: self.view.table.name().to_owned(),
+    /// Weights that are all zero leave no data.
+    pub(crate) fn refuse_no_weight(&self, view: View<'_>, weights: Option<&[f64]>) -> Result<()> {
+        match (&self.options.weights, weights) {
+            (Some(column), Some(weights)) if weights.iter().all(|weight| *weight <= 0.0) => {
+                Err(self.out_of_range(view, Purpose::SomeWeight, column, 0, weights[0]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The refusal of a number in row `i`.
+    pub(crate) fn out_of_range(
+        &self,
+        view: View<'_>,
+        purpose: Purpose,
+        column: &str,
+        i: usize,
+        value: f64,
+    ) -> Error {
+        Error::OutOfRange {
+            table: view.table.name().to_owned(),
             purpose,
             column: column.to_owned(),
-            line: self.view.line(i),
+            line: view.line(i),
             value: value.to_string(),
-            span: None,
-        };
-        self.point_at(error, column)
+            span: self.formula.place_of(column),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::options::{Dropped, Missing};
 use crate::{
-    column::{Cell, Data, number_level},
+    column::{Cell, Column, Data, number_level},
     error::{Error, Result},
     formula::Expression,
     table::Table,
@@ -36,8 +36,7 @@ pub(crate) fn complete_rows(
             (None, _) => {}
         }
     }
-    let whole = |row: &usize| !gaps.iter().any(|column| column.is_missing(*row));
-    let rows: Vec<usize> = (0..table.rows()).filter(whole).collect();
+    let rows = rows_without_gaps(table.rows(), &gaps);
     let mut counts = Vec::new();
     for column in columns {
         let missing = table.column(table.place(column)?).missing;
@@ -54,6 +53,20 @@ pub(crate) fn complete_rows(
     }
     let dropped = Dropped { rows: table.rows() - rows.len(), columns: counts };
     Ok((rows, dropped))
+}
+
+impl Table {
+    /// The rows that have a value in each column.
+    pub(crate) fn complete_rows(&self) -> Vec<usize> {
+        let columns = (0..self.names().len()).map(|place| self.column(place));
+        rows_without_gaps(self.rows(), &columns.filter(|column| column.missing > 0).collect::<Vec<_>>())
+    }
+}
+
+/// The rows in which every one of `columns` has a value.
+pub(crate) fn rows_without_gaps(rows: usize, columns: &[&Column]) -> Vec<usize> {
+    let whole = |row: &usize| !columns.iter().any(|column| column.is_missing(*row));
+    (0..rows).filter(whole).collect()
 }
 
 impl View<'_> {
@@ -139,6 +152,50 @@ impl View<'_> {
         }
     }
 
+    /// Each row's place among `levels`; `None` where it has another level.
+    pub(crate) fn places(&self, column: &str, levels: &[String]) -> Result<Vec<Option<usize>>> {
+        let known: HashMap<&str, usize> =
+            levels.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
+        let place = self.table.place(column)?;
+        let (codes, own) = match &self.table.column(place).data {
+            Data::Text { codes, levels: own, .. } => (codes, own),
+            Data::Numbers(_) => return self.places_of_numbers(column, &known),
+            Data::Booleans(_) | Data::Nothing => {
+                return Ok(self
+                    .cells(column)?
+                    .iter()
+                    .map(|cell| known.get(cell.as_str()).copied())
+                    .collect());
+            }
+        };
+        // A level is looked up once, not once a row.
+        let own: Vec<Option<usize>> = own.iter().map(|level| known.get(level.as_str()).copied()).collect();
+        let of_row = |&row: &usize| match codes[row] {
+            Some(code) => Ok(own[code as usize]),
+            None => Err(self.gap(place, row)),
+        };
+        self.rows.iter().map(of_row).collect()
+    }
+
+    /// A level is the name of a number if the number is called so; other levels fit none.
+    fn places_of_numbers(&self, column: &str, known: &HashMap<&str, usize>) -> Result<Vec<Option<usize>>> {
+        let number = |level: &str| level.parse::<f64>().ok().filter(|value| number_level(*value) == level);
+        let known: HashMap<u64, usize> = known
+            .iter()
+            .filter_map(|(level, place)| Some(((number(level)? + 0.0).to_bits(), *place)))
+            .collect();
+        let values = self.numbers(column)?;
+        if let Some(i) = values.iter().position(|value| value.is_nan()) {
+            return Err(self.gap(self.table.place(column)?, self.rows[i]));
+        }
+        Ok(values.iter().map(|value| known.get(&(value + 0.0).to_bits()).copied()).collect())
+    }
+
+    fn gap(&self, place: usize, row: usize) -> Error {
+        let first = Cell { row, text: String::new() };
+        self.table.missing_error(place, &first, self.table.column(place).missing)
+    }
+
     /// The cells of a column as names of categories.
     pub(crate) fn cells(&self, column: &str) -> Result<Vec<String>> {
         let place = self.table.place(column)?;
@@ -147,12 +204,7 @@ impl View<'_> {
         if found.numbers().is_some() {
             self.table.numbers(place)?;
         }
-        let cell = |&row: &usize| {
-            found.level(row).ok_or_else(|| {
-                let first = Cell { row, text: String::new() };
-                self.table.missing_error(place, &first, found.missing)
-            })
-        };
+        let cell = |&row: &usize| found.level(row).ok_or_else(|| self.gap(place, row));
         self.rows.iter().map(cell).collect()
     }
 }

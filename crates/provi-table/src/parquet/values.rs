@@ -9,7 +9,10 @@ use ::parquet::{
 };
 
 use super::calendar::{date, date_time};
-use crate::column::{Column, Data, coded};
+use crate::{
+    column::{Column, ColumnKind, Data},
+    intern::Interner,
+};
 
 /// What the values mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +33,16 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// What a table says of such a column.
+    pub(super) fn column(self) -> ColumnKind {
+        match self {
+            Self::Boolean => ColumnKind::Boolean,
+            Self::Number { .. } => ColumnKind::Number,
+            Self::Text => ColumnKind::Category,
+            Self::Date | Self::DateTime { .. } => ColumnKind::Date,
+        }
+    }
+
     /// The kind of a column's type; the type's name, where it is none of ours.
     pub(super) fn of(column: &ColumnDescriptor) -> Result<Self, String> {
         use ConvertedType as C;
@@ -86,45 +99,54 @@ pub(super) struct Values {
     kind: Kind,
     max_level: i16,
     numbers: Vec<f64>,
-    texts: Vec<Option<Vec<u8>>>,
+    texts: Interner,
     column: Column,
+    /// The first row whose text is not UTF-8.
+    garbled: Option<usize>,
 }
 
 /// Rows decoded at a time.
 const BATCH: usize = 1 << 14;
 
 impl Values {
-    pub(super) fn new(kind: Kind, max_level: i16) -> Self {
-        Self { kind, max_level, numbers: Vec::new(), texts: Vec::new(), column: Column::new(Data::Nothing) }
+    /// `rows` are expected.
+    pub(super) fn new(kind: Kind, max_level: i16, rows: usize) -> Self {
+        let (numbers, texts) = match kind {
+            Kind::Boolean | Kind::Number { .. } => (Vec::with_capacity(rows), Interner::default()),
+            Kind::Text | Kind::Date | Kind::DateTime { .. } => (Vec::new(), Interner::with_capacity(rows)),
+        };
+        Self { kind, max_level, numbers, texts, column: Column::new(Data::Nothing), garbled: None }
     }
 
     pub(super) fn rows(&self) -> usize {
         self.numbers.len().max(self.texts.len())
     }
 
-    /// Decode one column chunk.
-    pub(super) fn read(&mut self, reader: ColumnReader) -> Result<(), ParquetError> {
+    /// Decode at most so many rows of a column chunk.
+    pub(super) fn read(&mut self, reader: &mut ColumnReader, most: usize) -> Result<(), ParquetError> {
         match reader {
             ColumnReader::BoolColumnReader(r) => {
-                self.each(r, |v, x| v.number(x.map(|&x| f64::from(u8::from(x)))))
+                self.each(r, most, |v, x| v.number(x.map(|&x| f64::from(u8::from(x)))))
             }
-            ColumnReader::FloatColumnReader(r) => self.each(r, |v, x| v.number(x.map(|&x| f64::from(x)))),
-            ColumnReader::DoubleColumnReader(r) => self.each(r, |v, x| v.number(x.copied())),
-            ColumnReader::Int32ColumnReader(r) => self.each(r, |v, x| {
+            ColumnReader::FloatColumnReader(r) => {
+                self.each(r, most, |v, x| v.number(x.map(|&x| f64::from(x))))
+            }
+            ColumnReader::DoubleColumnReader(r) => self.each(r, most, |v, x| v.number(x.copied())),
+            ColumnReader::Int32ColumnReader(r) => self.each(r, most, |v, x| {
                 let unsigned = v.kind == Kind::Number { scale: 0, unsigned: true };
                 // An unsigned number is stored by the same bits.
                 v.integer(x.map(|&x| if unsigned { i128::from(x.cast_unsigned()) } else { i128::from(x) }));
             }),
-            ColumnReader::Int64ColumnReader(r) => self.each(r, |v, x| {
+            ColumnReader::Int64ColumnReader(r) => self.each(r, most, |v, x| {
                 let unsigned = v.kind == Kind::Number { scale: 0, unsigned: true };
                 v.integer(x.map(|&x| if unsigned { i128::from(x.cast_unsigned()) } else { i128::from(x) }));
             }),
             ColumnReader::Int96ColumnReader(r) => {
-                self.each(r, |v, x| v.integer(x.map(|x| i128::from(x.to_seconds()))))
+                self.each(r, most, |v, x| v.integer(x.map(|x| i128::from(x.to_seconds()))))
             }
-            ColumnReader::ByteArrayColumnReader(r) => self.each(r, |v, x| v.bytes(x.map(|x| x.data()))),
+            ColumnReader::ByteArrayColumnReader(r) => self.each(r, most, |v, x| v.bytes(x.map(|x| x.data()))),
             ColumnReader::FixedLenByteArrayColumnReader(r) => {
-                self.each(r, |v, x| v.bytes(x.map(|x| x.data())))
+                self.each(r, most, |v, x| v.bytes(x.map(|x| x.data())))
             }
         }
     }
@@ -132,17 +154,21 @@ impl Values {
     /// Hand every row's value, or `None` for a null, to `take`.
     fn each<T: DataType>(
         &mut self,
-        mut reader: ColumnReaderImpl<T>,
+        reader: &mut ColumnReaderImpl<T>,
+        most: usize,
         take: impl Fn(&mut Self, Option<&T::T>),
     ) -> Result<(), ParquetError> {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
-        loop {
+        let mut left = most;
+        while left > 0 {
             levels.clear();
             values.clear();
-            let (records, _, _) = reader.read_records(BATCH, Some(&mut levels), None, &mut values)?;
+            let (records, _, _) =
+                reader.read_records(BATCH.min(left), Some(&mut levels), None, &mut values)?;
             if records == 0 {
-                return Ok(());
+                break;
             }
+            left -= records;
             let mut present = values.iter();
             for row in 0..records {
                 let null = self.max_level > 0 && levels.get(row).is_none_or(|level| *level < self.max_level);
@@ -153,6 +179,7 @@ impl Values {
                 take(self, value);
             }
         }
+        Ok(())
     }
 
     fn number(&mut self, value: Option<f64>) {
@@ -169,10 +196,10 @@ impl Values {
     fn integer(&mut self, value: Option<i128>) {
         let row = self.rows();
         match self.kind {
-            Kind::Date => self.text(value.map(|days| date(clamped(days)).into_bytes())),
+            Kind::Date => self.text(value.map(|days| date(clamped(days))).as_deref()),
             Kind::DateTime { per_second } => {
                 let seconds = value.map(|parts| clamped(parts.div_euclid(i128::from(per_second))));
-                self.text(seconds.map(|seconds| date_time(seconds).into_bytes()));
+                self.text(seconds.map(date_time).as_deref());
             }
             Kind::Number { scale, .. } => {
                 let number = value.map(|value| value as f64);
@@ -192,39 +219,64 @@ impl Values {
 
     fn bytes(&mut self, value: Option<&[u8]>) {
         match self.kind {
-            Kind::Text => self.text(value.map(<[u8]>::to_vec)),
+            Kind::Text => match value.map(std::str::from_utf8).transpose() {
+                Ok(text) => self.text(text),
+                Err(_) => {
+                    self.garbled.get_or_insert(self.texts.len());
+                    self.text(None);
+                }
+            },
             _ => self.integer(value.map(big_endian)),
         }
     }
 
-    fn text(&mut self, value: Option<Vec<u8>>) {
-        let value = value.filter(|text| !text.trim_ascii().is_empty());
+    fn text(&mut self, value: Option<&str>) {
+        let value = value.map(str::trim).filter(|text| !text.is_empty());
         if value.is_none() {
             self.column.note_missing(self.texts.len(), "null");
         }
         self.texts.push(value);
     }
 
-    /// The column, or the row whose text is not UTF-8.
-    pub(super) fn finish(self) -> Result<Column, usize> {
-        let mut column = self.column;
-        if column.missing == self.numbers.len().max(self.texts.len()) {
-            return Ok(column);
+    /// The column, typed even where not one value is there; or the row whose text is not UTF-8.
+    pub(super) fn typed(self) -> Result<Column, usize> {
+        if let Some(row) = self.garbled {
+            return Err(row);
         }
+        let mut column = self.column;
         column.data = match self.kind {
             Kind::Number { .. } => Data::Numbers(self.numbers),
             Kind::Boolean => Data::Booleans(self.numbers),
             Kind::Text | Kind::Date | Kind::DateTime { .. } => {
-                let mut texts = Vec::with_capacity(self.texts.len());
-                for (row, text) in self.texts.iter().enumerate() {
-                    let text = text.as_deref().map(std::str::from_utf8).transpose().map_err(|_| row)?;
-                    texts.push(text.map(str::trim));
-                }
-                let (codes, levels) = coded(texts.iter().copied());
+                let (codes, levels) = self.texts.finish();
                 Data::Text { codes, levels, dates: self.kind != Kind::Text }
             }
         };
         Ok(column)
+    }
+
+    /// The column, or the row whose text is not UTF-8.
+    pub(super) fn finish(self) -> Result<Column, usize> {
+        let empty = self.column.missing == self.rows();
+        let mut column = self.typed()?;
+        if empty {
+            column.data = Data::Nothing;
+        }
+        Ok(column)
+    }
+}
+
+/// Pass over rows of a column chunk; how many there were.
+pub(super) fn skip(reader: &mut ColumnReader, rows: usize) -> Result<usize, ParquetError> {
+    match reader {
+        ColumnReader::BoolColumnReader(r) => r.skip_records(rows),
+        ColumnReader::FloatColumnReader(r) => r.skip_records(rows),
+        ColumnReader::DoubleColumnReader(r) => r.skip_records(rows),
+        ColumnReader::Int32ColumnReader(r) => r.skip_records(rows),
+        ColumnReader::Int64ColumnReader(r) => r.skip_records(rows),
+        ColumnReader::Int96ColumnReader(r) => r.skip_records(rows),
+        ColumnReader::ByteArrayColumnReader(r) => r.skip_records(rows),
+        ColumnReader::FixedLenByteArrayColumnReader(r) => r.skip_records(rows),
     }
 }
 

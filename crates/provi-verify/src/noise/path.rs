@@ -8,7 +8,8 @@ use crate::space::{Space, distance2};
 use crate::statistics::Mean;
 use crate::trial::Trial;
 use provi::draws::{Draws, Purpose, Seed};
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Evaluator, Kind, Sampled, Source, Terms};
+use provi::subsample::Law;
 use provi::theory::NoiseBound;
 use provi::{Gaussian, Matrix, Result};
 use rayon::prelude::*;
@@ -22,6 +23,8 @@ pub(crate) struct Noise<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) kind: Kind,
     pub(crate) batch: usize,
+    /// Which terms each draw sees, if not all.
+    pub(crate) law: Option<&'a Law>,
 }
 
 /// Squared distances, and E‖g − centre‖² there.
@@ -38,8 +41,11 @@ impl Noise<'_> {
             .into_par_iter()
             .map(|chunk| {
                 let draws = Draws::new(Seed(seed), Purpose::Optimise);
-                let evaluator = Evaluator::Serial(self.problem.target());
-                let mut estimator = Sampled::<F>::new(self.kind, evaluator, draws, self.batch)?;
+                let source = match self.law {
+                    Some(law) => Source::Terms(Terms::new(self.problem.target(), law, Seed(seed))?),
+                    None => Source::Whole(Evaluator::Serial(self.problem.target())),
+                };
+                let mut estimator = Sampled::<F>::new(self.kind, source, draws, self.batch)?;
                 let mut g = vec![0.0; w.len()];
                 (chunk * count / chunks..(chunk + 1) * count / chunks)
                     .map(|t| {

@@ -1,16 +1,20 @@
 //! One datum at a time: V = Σ_n V_n, term n drawn with probability π_n.
 
+use super::path::Noise;
 use crate::algebra::{difference, dot};
 use crate::cubature::{THREE_POINTS, cubature, raw_gradient, size2, trapezoid};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{design_rows, normals};
+use crate::space::gradient;
 use crate::trial::Trial;
 use provi::estimator::Kind;
 use provi::mode::find_mode;
+use provi::plan::Coordinates;
+use provi::subsample::{Law, Sampling, Subsample};
 use provi::target::{GaussianTarget, Glm, Prior};
-use provi::theory::noise;
-use provi::{Design, Gaussian, Matrix, Result, Target, Triangular};
+use provi::theory::{NoiseBound, noise};
+use provi::{Design, Error, Gaussian, Matrix, Method, Planner, Result, Symmetric, Target, Triangular};
 
 struct Term {
     probability: f64,
@@ -68,6 +72,40 @@ fn logistic(rows: usize) -> Result<Vec<Term>> {
         .collect()
 }
 
+/// The library's estimator on terms of a logistic model, beside the constants that a plan would use.
+fn drawn(trial: &Trial, outcome: &mut Outcome) -> Result<Vec<Series>> {
+    let problem = &crate::problems::logistic(4)?;
+    let missing = Error::Empty { what: "finite sum (no terms)" };
+    let sum = problem.target().finite_sum().ok_or(missing)?;
+    let smoothness = sum.term_smoothness()?;
+    let mut series = Vec::new();
+    for (color, sampling) in [Sampling::Uniform, Sampling::Importance].into_iter().enumerate() {
+        for terms in trial.effort(vec![2], vec![1, 8]) {
+            let subsample = Subsample { terms, sampling };
+            let law = Law::new(subsample, sum.terms(), smoothness.as_ref().map(|s| &s.each[..]))?;
+            let bound = |method| -> Result<NoiseBound> {
+                let planner = Planner::new(method).coordinates(Coordinates::Original);
+                let plan = planner.subsample(terms, sampling).to_steps(problem.target(), 1)?;
+                Ok(plan.constants.map_or(NoiseBound { growth: 0.0, floor: 0.0 }, |c| c.noise))
+            };
+            let name = |method: Method| format!("{method}, {terms} of {} terms, {sampling}", sum.terms());
+            let energy = Noise { problem, kind: Kind::Energy, batch: 1, law: Some(&law) };
+            let centre = gradient(problem.target(), &problem.star, false)?;
+            let path = energy.path::<Triangular>(Some(&centre), trial)?;
+            let claimed = bound(Method::ProxEnergy)?;
+            path.check(outcome, &name(Method::ProxEnergy), claimed, trial);
+            let entropy = Noise { kind: Kind::Entropy, ..energy };
+            let other = entropy.path::<Symmetric>(None, trial)?;
+            other.check(outcome, &name(Method::ProjEntropy), bound(Method::ProjEntropy)?, trial);
+            if terms <= 2 {
+                series.push(path.measured(sampling.name(), color));
+                series.push(path.bound(&format!("bound, {sampling}"), color, claimed));
+            }
+        }
+    }
+    Ok(series)
+}
+
 /// [noise-subsample].
 pub(crate) fn subsample(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
@@ -88,11 +126,13 @@ pub(crate) fn subsample(trial: &Trial) -> Result<Outcome> {
         measured.push((rows as f64, found));
         claimed.push((rows as f64, bound));
     }
+    let drawn = drawn(trial, &mut outcome)?;
     outcome.figures.push(Figure {
         name: "noise-subsample".into(),
         caption:
-            "One datum at a time: the second moment of the reweighted energy estimator and its bound, for a \
-                  logistic model of N terms with equal shares of the prior (d = 2, by quadrature)."
+            "One datum at a time. Left: the second moment of the reweighted energy estimator and its bound, for a \
+                  logistic model of N terms with equal shares of the prior (d = 2, by quadrature). Right: the \
+                  library's estimator on few terms of a logistic model, about ∇l(w*), and the bound of its plans."
                 .into(),
         panels: vec![Panel {
             title: "Subsampled terms".into(),
@@ -102,6 +142,12 @@ pub(crate) fn subsample(trial: &Trial) -> Result<Outcome> {
                 Series::new("by quadrature", Mark::Measured, 0, measured),
                 Series::new("bound", Mark::Bound, 0, claimed),
             ],
+        },
+        Panel {
+            title: "Terms drawn by the library".into(),
+            x: Axis::log("‖w − w*‖²"),
+            y: Axis::log("E‖g − ∇l(w*)‖²"),
+            series: drawn,
         }],
     });
     Ok(outcome)

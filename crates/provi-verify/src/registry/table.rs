@@ -105,7 +105,7 @@ pub const ENTRIES: &[Entry] = &[
     entry(
         "noise-subsample",
         Chapter::Noise,
-        "E‖g‖² ≤ Σ_n (M_n²/π_n)[(d+1)‖m−z̄_n‖² + (d+3)‖C‖²] for one datum at a time; attained by quadratics",
+        "E‖g‖² ≤ Σ_n (M_n²/π_n)[(d+1)‖m−z̄_n‖² + (d+3)‖C‖²] for one datum at a time; a plan's bound for B of N terms",
         0.5,
         noise::subsample,
     ),

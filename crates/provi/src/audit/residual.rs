@@ -13,10 +13,13 @@ use provi_kernels::{axpy, dot};
 /// What is done with u, s̃(u) and D(u).
 type See<'s> = dyn FnMut(&[f64], &mut [f64], f64) + 's;
 
-/// Draws evaluated at once.
+/// Draws evaluated at once; a target that wants more has more, up to a limit.
 const BATCH: usize = 256;
+const LARGEST_BATCH: usize = 512;
 /// Of those, transported and pulled back together.
 const TOGETHER: usize = 16;
+/// The most values of D that are kept, for estimates: those of a usual audit, 160 kB.
+const KEPT: usize = 20_000;
 
 pub(super) struct Residuals<'a> {
     target: Evaluator<'a>,
@@ -51,6 +54,8 @@ pub(super) struct Measured {
     pub(super) center_value: f64,
     /// g_0 = ‖s̃(0)‖, rounded up.
     pub(super) gradient_norm: f64,
+    /// −D at the first draws.
+    pub(super) log_ratios: Vec<f64>,
 }
 
 impl<'a> Residuals<'a> {
@@ -75,7 +80,7 @@ impl<'a> Residuals<'a> {
     /// Calls `see(u, s̃(u), D(u))` for each draw, in order; `s̃` may be overwritten.
     fn visit(&self, fill: &mut dyn FnMut(u64, &mut [f64]), count: u64, see: &mut See<'_>) -> Result<()> {
         let d = self.q.dim();
-        let room = BATCH.min(count as usize);
+        let room = self.target.target().batch().clamp(BATCH, LARGEST_BATCH).min(count as usize);
         let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);
         let (mut values, mut pulls) = (vec![0.0; room], vec![0.0; room * d]);
         let mut scratch: Vec<Scratch> = self.target.scratch(room);
@@ -148,12 +153,16 @@ impl<'a> Residuals<'a> {
             local_value_mean: 0.0,
             center_value: self.center_value,
             gradient_norm: self.gradient_norm,
+            log_ratios: Vec::with_capacity(KEPT.min(count as usize)),
         };
         let mut copy = vec![0.0; self.q.dim()];
         let mut total = 0u64;
         // Each look has draws of its own.
         self.visit(&mut |k, u| draws.fill(k, look, u), count, &mut |u, s, value| {
             total += 1;
+            if out.log_ratios.len() < KEPT {
+                out.log_ratios.push(-value);
+            }
             if let Some(metric) = global {
                 copy.copy_from_slice(s);
                 out.global_mean += (metric.square(&mut copy) - out.global_mean) / total as f64;

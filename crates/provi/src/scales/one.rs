@@ -33,6 +33,7 @@ pub(super) fn climb(start: f64, reach: f64, slope: &dyn Fn(f64) -> Result<f64>) 
         match slope(next) {
             Ok(value) if value.is_finite() && value * direction > 0.0 => known = (next, value),
             Ok(value) if value.is_finite() => break (next, value),
+            Err(error) if error.is_of_the_data() => return Err(error),
             // Beyond this the model itself cannot be solved.
             _ => return Ok((known.0, evaluations)),
         }

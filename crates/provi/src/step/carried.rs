@@ -3,7 +3,7 @@
 use super::ProjSymmetric;
 use crate::draws::Draws;
 use crate::error::Result;
-use crate::estimator::{Evaluator, Kind, Sampled};
+use crate::estimator::{Kind, Sampled, Source};
 use crate::matrix::packed_len;
 use crate::norm;
 use crate::optimize::{Moved, Problem};
@@ -60,7 +60,8 @@ impl std::fmt::Debug for ProjStl<'_> {
 
 impl<'a> ProjStl<'a> {
     /// `batch` ≥ 1 draws a step on a target with smoothness M.
-    pub fn new(target: Evaluator<'a>, draws: Draws, batch: usize, smoothness: f64) -> Result<Self> {
+    pub fn new(target: impl Into<Source<'a>>, draws: Draws, batch: usize, smoothness: f64) -> Result<Self> {
+        let target = target.into();
         let d = target.dim();
         let pulls = Sampled::new(Kind::Energy, target, draws, batch)?;
         Ok(Self {

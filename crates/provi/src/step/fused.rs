@@ -3,7 +3,7 @@
 use crate::average::{Averager, blend};
 use crate::draws::Draws;
 use crate::error::{Error, Result};
-use crate::estimator::{Evaluator, check_batch, check_finite};
+use crate::estimator::{Source, check_batch, check_finite};
 use crate::norm;
 use crate::optimize::{Moved, Problem};
 use crate::target::Scratch;
@@ -22,7 +22,7 @@ use provi_kernels::{axpy, dot};
 /// each draw of a block. Nothing is allocated after the first step.
 #[derive(Debug)]
 pub struct FusedProx<'a> {
-    target: Evaluator<'a>,
+    target: Source<'a>,
     source: Draws,
     dim: usize,
     batch: usize,
@@ -53,13 +53,20 @@ struct Debt {
 
 impl<'a> FusedProx<'a> {
     /// `batch` ≥ 1 draws a step from this stream.
-    pub fn new(target: Evaluator<'a>, draws: Draws, batch: usize) -> Result<Self> {
+    pub fn new(target: impl Into<Source<'a>>, draws: Draws, batch: usize) -> Result<Self> {
+        let target = target.into();
         let steps = Deferred::fitting(target.dim(), batch);
         Self::with_block(target, draws, batch, steps)
     }
 
     /// The same with at most `steps` ≥ 1 steps to a block.
-    pub fn with_block(target: Evaluator<'a>, source: Draws, batch: usize, steps: usize) -> Result<Self> {
+    pub fn with_block(
+        target: impl Into<Source<'a>>,
+        source: Draws,
+        batch: usize,
+        steps: usize,
+    ) -> Result<Self> {
+        let target = target.into();
         let dim = target.dim();
         check_batch(dim, batch)?;
         if steps == 0 {
@@ -113,7 +120,7 @@ impl Problem for FusedProx<'_> {
         self.prepare(w, t);
         let (mean, packed) = w.split_at_mut(d);
         self.block.points(mean, &mut self.points);
-        self.target.evaluate(&self.points, &mut self.values, &mut self.pulls, &mut self.scratch)?;
+        self.target.evaluate(t, &self.points, &mut self.values, &mut self.pulls, &mut self.scratch)?;
         self.evaluations += self.batch as u64;
         check_finite(t, &self.points, &self.values, &self.pulls)?;
         // The one minus sign: from here on everything is minimised.

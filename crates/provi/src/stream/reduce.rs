@@ -1,6 +1,7 @@
 //! Sums over processes.
 
 use crate::error::Result;
+use std::sync::Arc;
 
 /// Sums over the processes that share one model's data.
 ///
@@ -39,17 +40,24 @@ impl Reduce for Alone {
     }
 }
 
-impl<R: Reduce + ?Sized> Reduce for &R {
-    fn sum(&self, values: &mut [f64]) -> Result<()> {
-        (**self).sum(values)
-    }
-    fn largest(&self, values: &mut [f64]) -> Result<()> {
-        (**self).largest(values)
-    }
-    fn rank(&self) -> usize {
-        (**self).rank()
-    }
-    fn size(&self) -> usize {
-        (**self).size()
-    }
+/// What points to a reduction is one.
+macro_rules! pointers {
+    ($($pointer:ty),+) => {$(
+        impl<R: Reduce + ?Sized> Reduce for $pointer {
+            fn sum(&self, values: &mut [f64]) -> Result<()> {
+                (**self).sum(values)
+            }
+            fn largest(&self, values: &mut [f64]) -> Result<()> {
+                (**self).largest(values)
+            }
+            fn rank(&self) -> usize {
+                (**self).rank()
+            }
+            fn size(&self) -> usize {
+                (**self).size()
+            }
+        }
+    )+};
 }
+
+pointers!(&R, Box<R>, Arc<R>);

@@ -1,6 +1,6 @@
 //! A target with what its owner knows about it.
 
-use super::{LocalCurvature, Rejections, Scratch, Target};
+use super::{FiniteSum, LocalCurvature, Rejections, Scratch, Target};
 use crate::curvature::Curvature;
 use crate::error::{Error, Result};
 use crate::expectation::Expectations;
@@ -96,6 +96,10 @@ impl<T: Target> Target for Declared<T> {
             Some(curvature) => Ok(Some(curvature.clone())),
             None => self.inner.lower_curvature(),
         }
+    }
+
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
+        self.inner.finite_sum()
     }
 
     fn data_size(&self) -> (usize, usize) {

@@ -2,7 +2,7 @@
 
 use super::linear::Linear;
 use super::local::{LocalBounds, LocalModel};
-use super::{Family, LocalCurvature, Prior, Scratch, Target};
+use super::{Family, FiniteSum, LocalCurvature, Prior, Scratch, Target};
 use crate::curvature::Curvature;
 use crate::design::Design;
 use crate::error::Result;
@@ -191,6 +191,10 @@ impl Target for Glm {
     }
 
     fn expectations(&self) -> Option<&dyn Expectations> {
+        Some(self)
+    }
+
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
         Some(self)
     }
 

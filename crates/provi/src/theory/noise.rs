@@ -6,6 +6,10 @@
 //!
 //! w* is the optimum, w̄ = (z̄, 0) the mode, M the smoothness of the potential and d its dimension.
 
+mod terms;
+
+pub use terms::TermNoise;
+
 use crate::error::{Error, Result};
 use crate::scalar::{NonNegative, Positive};
 

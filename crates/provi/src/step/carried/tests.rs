@@ -3,6 +3,7 @@
 use super::*;
 use crate::Design;
 use crate::draws::{Purpose, Seed};
+use crate::estimator::Evaluator;
 use crate::gaussian::{Factor, Gaussian, Symmetric};
 use crate::linalg::{Cholesky, eigen, spectral_map};
 use crate::matrix::{Matrix, pack_lower, unpack_symmetric};

@@ -3,6 +3,7 @@
 use super::*;
 use crate::average::Average;
 use crate::draws::{Purpose, Seed};
+use crate::estimator::Evaluator;
 use crate::estimator::{Kind, Sampled};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::packed_index;

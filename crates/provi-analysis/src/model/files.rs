@@ -1,0 +1,82 @@
+//! Files under a formula, by one process or several.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use provi::stream::{Reduce, Streamed, gather, together};
+use provi::target::{Family, Prior};
+use provi_table::{Budget, Formula, FrameOptions, Learned, Learning, Part, Scan, Shards, Survey};
+
+use super::blocks::Blocks;
+use super::held::Held;
+use crate::error::{Error, Result};
+
+/// A path to files, the memory they may take, and who reads them.
+#[derive(Clone)]
+pub(super) struct Files {
+    pub(super) path: PathBuf,
+    /// Bytes.
+    pub(super) memory: u64,
+    pub(super) crew: Arc<dyn Reduce>,
+}
+
+impl Files {
+    /// What the formula needs to know of the files: each process surveys its own part. A collective call.
+    pub(super) fn learn(&self, formula: &Formula, text: &str, options: &FrameOptions) -> Result<Scan> {
+        let crew = &*self.crew;
+        let (refuse, part) = (|error| Error::table(error, text), self.part());
+        let begun = Shards::find(&self.path)
+            .and_then(|shards| Learning::new(shards, formula, options, self.budget()))
+            .map_err(refuse);
+        let mut learning = together(crew, begun)?;
+        loop {
+            let own = together(crew, learning.survey(part).map_err(refuse))?;
+            let merged = self.merged(own, text)?;
+            match together(crew, learning.take(merged).map_err(refuse))? {
+                Learned::Further(next) => learning = next,
+                Learned::Done(scan) => return Ok(*scan),
+            }
+        }
+    }
+
+    /// All processes' surveys in one, merged in the order of the ranks so that all have the same.
+    fn merged(&self, own: Survey, text: &str) -> Result<Survey> {
+        if self.crew.size() == 1 {
+            return Ok(own);
+        }
+        let lost =
+            |error: serde_json::Error| Error::from(provi::Error::Reduce { message: error.to_string() });
+        let said = gather(&*self.crew, &serde_json::to_vec(&own).map_err(lost)?)?;
+        let mut surveys = said.iter().map(|bytes| serde_json::from_slice::<Survey>(bytes).map_err(lost));
+        let first = surveys.next().unwrap_or(Ok(own))?;
+        surveys.try_fold(first, |sum, survey| sum.merge(survey?).map_err(|error| Error::table(error, text)))
+    }
+
+    /// The model of what was learned. A collective call, and one pass.
+    pub(super) fn target(&self, scan: Scan, family: Family, prior: Prior) -> Result<Held> {
+        let names = scan.names.clone();
+        let blocks = Blocks::new(scan, self.part(), family, (self.memory / 2) as usize);
+        let streamed = Streamed::distributed(family, blocks, prior, Arc::clone(&self.crew))?;
+        Ok(Held::Files(Box::new(streamed.with_names(names)?)))
+    }
+
+    fn part(&self) -> Part {
+        Part { rank: self.crew.rank(), of: self.crew.size() }
+    }
+
+    /// A quarter for the blocks that are read. The rest is for what stands beside them: a page of each Parquet column, sums, the
+    /// program itself; or for rows that are kept, half of it all.
+    fn budget(&self) -> Budget {
+        Budget { bytes: (self.memory / 4) as usize }
+    }
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Files")
+            .field("path", &self.path)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}

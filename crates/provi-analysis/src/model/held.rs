@@ -1,0 +1,84 @@
+//! The target of a model: rows in memory, or files that are read again at each pass.
+
+use std::sync::Arc;
+
+use provi::Target;
+use provi::estimator::Evaluator;
+use provi::scales::{FreeScales, ScaledModel};
+use provi::stream::{Reduce, Streamed};
+use provi::target::{Family, Glm, Prior};
+
+use super::blocks::Blocks;
+use crate::error::Result;
+
+/// Rows in memory, or files that are read again at each pass.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// Everything at hand.
+    Memory(Box<Glm>),
+    /// A block at a time, by one process or several.
+    Files(Box<Streamed<Blocks, Arc<dyn Reduce>>>),
+}
+
+impl Held {
+    /// The log density.
+    pub fn target(&self) -> &dyn Target {
+        match self {
+            Self::Memory(glm) => &**glm,
+            Self::Files(streamed) => &**streamed,
+        }
+    }
+
+    /// The same, with threads where they are outside of a pass.
+    pub fn evaluator(&self) -> Evaluator<'_> {
+        match self {
+            Self::Memory(glm) => Evaluator::Parallel(&**glm),
+            Self::Files(streamed) => Evaluator::Serial(&**streamed),
+        }
+    }
+
+    /// The model, where its rows are in memory.
+    pub fn glm(&self) -> Option<&Glm> {
+        match self {
+            Self::Memory(glm) => Some(glm),
+            Self::Files(_) => None,
+        }
+    }
+
+    /// The likelihood.
+    pub fn family(&self) -> Family {
+        match self {
+            Self::Memory(glm) => glm.family(),
+            Self::Files(streamed) => streamed.family(),
+        }
+    }
+
+    /// The prior.
+    pub fn prior(&self) -> &Prior {
+        match self {
+            Self::Memory(glm) => glm.prior(),
+            Self::Files(streamed) => streamed.prior(),
+        }
+    }
+
+    /// Whether any of the processes says so, where there are several.
+    pub fn agree(&self, own: bool) -> provi::Result<bool> {
+        match self {
+            Self::Memory(_) => Ok(own),
+            Self::Files(streamed) => streamed.agree(own),
+        }
+    }
+
+    /// At the free scales that maximise its ELBO.
+    pub(super) fn maximised(&self, free: &FreeScales) -> Result<ScaledModel<Self>> {
+        fn held<M>(found: ScaledModel<M>, hold: impl FnOnce(Box<M>) -> Held) -> ScaledModel<Held> {
+            let ScaledModel { model, shared, vanishing, noise_sd, gaussian, neg_elbo, evaluations } = found;
+            let model = hold(Box::new(model));
+            ScaledModel { model, shared, vanishing, noise_sd, gaussian, neg_elbo, evaluations }
+        }
+        Ok(match self {
+            Self::Memory(glm) => held(free.maximise(&**glm)?, Self::Memory),
+            Self::Files(streamed) => held(free.maximise(&**streamed)?, Self::Files),
+        })
+    }
+}

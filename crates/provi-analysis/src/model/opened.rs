@@ -1,0 +1,158 @@
+//! Data that a formula has been laid over: a frame of rows in memory, or a scan of files.
+
+use provi::target::{Family, Glm, Prior};
+use provi_table::{CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan};
+
+use super::data::Data;
+use super::held::Held;
+use super::warnings::{notable, warnings};
+use crate::error::{Error, Result};
+
+/// A frame of rows in memory, or a scan of files.
+pub(super) enum Opened {
+    Frame(Box<ModelFrame>),
+    Scan(Box<Scan>),
+}
+
+/// What a model needs to know of it.
+pub(super) struct Head<'a> {
+    pub(super) names: &'a [String],
+    pub(super) population: usize,
+    pub(super) groups: &'a [GroupTerm],
+    pub(super) response_name: &'a str,
+    pub(super) has_trials: bool,
+    /// 0 and 1, or −1 and 1, and nothing else.
+    pub(super) is_binary: bool,
+    /// The standard deviation of the response; one where it does not differ.
+    pub(super) deviation: f64,
+}
+
+/// What a reader needs to know of it.
+pub(super) struct Facts {
+    pub(super) formula: String,
+    pub(super) success: Option<String>,
+    pub(super) rows: usize,
+    pub(super) dropped: Dropped,
+    pub(super) warnings: Vec<String>,
+    pub(super) groups: Vec<GroupTerm>,
+    pub(super) recipe: Recipe,
+}
+
+impl Opened {
+    /// Lays the formula over the data.
+    pub(super) fn new(data: &Data, formula: &Formula, text: &str, options: &FrameOptions) -> Result<Self> {
+        let refuse = |error| Error::table(error, text);
+        if let Some(files) = data.as_files() {
+            let scan = files.learn(formula, text, options)?;
+            data.is_digested_as(scan.sha256.clone());
+            return Ok(Self::Scan(Box::new(scan)));
+        }
+        let table = data.table().map_err(refuse)?;
+        Ok(Self::Frame(Box::new(ModelFrame::new(&table, formula, options).map_err(refuse)?)))
+    }
+
+    /// The population's columns, with the means and deviations they were standardized by, if they were.
+    pub(super) fn columns(&self) -> &[CodedColumn] {
+        let recipe = match self {
+            Self::Frame(frame) => frame.recipe(),
+            Self::Scan(scan) => scan.recipe(),
+        };
+        &recipe.population.columns
+    }
+
+    pub(super) fn head(&self) -> Head<'_> {
+        match self {
+            Self::Frame(frame) => Head {
+                names: &frame.names,
+                population: frame.design.population_columns,
+                groups: &frame.groups,
+                response_name: &frame.response_name,
+                has_trials: frame.trials.is_some(),
+                is_binary: is_binary(&frame.response),
+                deviation: deviation(&frame.response),
+            },
+            Self::Scan(scan) => Head {
+                names: &scan.names,
+                population: scan.recipe().population.columns.len(),
+                groups: &scan.groups,
+                response_name: &scan.response_name,
+                has_trials: scan.has_trials,
+                is_binary: {
+                    let other = scan.response.zeros.max(scan.response.minus_ones);
+                    other + scan.response.ones == scan.rows
+                },
+                deviation: if scan.response.sd > 0.0 { scan.response.sd } else { 1.0 },
+            },
+        }
+    }
+
+    pub(super) fn facts(&self) -> Result<Facts> {
+        let success = |levels: &Option<[String; 2]>| levels.as_ref().map(|[_, success]| success.clone());
+        Ok(match self {
+            Self::Frame(frame) => Facts {
+                formula: frame.formula.clone(),
+                success: success(&frame.response_levels),
+                rows: frame.rows,
+                dropped: frame.dropped.clone(),
+                warnings: warnings(frame)?,
+                groups: frame.groups.clone(),
+                recipe: frame.recipe().clone(),
+            },
+            Self::Scan(scan) => Facts {
+                formula: scan.formula.clone(),
+                success: success(&scan.response_levels),
+                rows: scan.rows,
+                dropped: scan.dropped.clone(),
+                warnings: notable(&scan.warnings, &scan.groups),
+                groups: scan.groups.clone(),
+                recipe: scan.recipe().clone(),
+            },
+        })
+    }
+
+    /// The model, conditional on the scales in family and prior.
+    pub(super) fn target(self, data: &Data, family: Family, prior: Prior) -> Result<Held> {
+        let frame = match (self, data.as_files()) {
+            (Self::Scan(scan), Some(files)) => return files.target(*scan, family, prior),
+            (Self::Scan(_), None) => return Err(provi::Error::Empty { what: "data (no files)" }.into()),
+            (Self::Frame(frame), _) => frame,
+        };
+        let at_line = |error| match error {
+            provi::Error::Response { family, row, value, needed } => Error::Response {
+                column: frame.response_name.clone(),
+                line: frame.line_of_row(row).unwrap_or(row),
+                table: data.name.clone(),
+                value,
+                needed,
+                family,
+            },
+            other => Error::Library(other),
+        };
+        let design = super::design(&frame.design)?;
+        let target = match &frame.trials {
+            Some(trials) => Glm::binomial(design, &frame.response, trials, prior),
+            None => Glm::new(family, design, &frame.response, prior),
+        };
+        let mut target = target.map_err(at_line)?.with_names(frame.names.clone())?;
+        if let Some(weights) = &frame.weights {
+            target = target.with_weights(weights)?;
+        }
+        if let Some(offsets) = &frame.offsets {
+            target = target.with_offsets(offsets)?;
+        }
+        Ok(Held::Memory(Box::new(target)))
+    }
+}
+
+/// 0 and 1, or −1 and 1, and nothing else.
+fn is_binary(response: &[f64]) -> bool {
+    let all = |low: f64| response.iter().all(|&y| y.total_cmp(&low).is_eq() || y.total_cmp(&1.0).is_eq());
+    all(0.0) || all(-1.0)
+}
+
+/// The standard deviation of some numbers; one where they do not differ.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64;
+    if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 }
+}

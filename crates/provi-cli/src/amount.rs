@@ -1,0 +1,114 @@
+//! Amounts that people write: bytes with a unit, and seconds.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Bytes, such as `2GiB`, `500MB` or `1000000`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+/// A time of at least nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Seconds(pub(crate) Duration);
+
+#[derive(Debug, Error, PartialEq)]
+pub(crate) enum BadAmount {
+    #[error("write a number and a unit: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in 2GiB")]
+    Size,
+    #[error("at least 1 MiB is needed to read anything")]
+    TooSmall,
+    #[error("write a number of seconds, at least 0")]
+    Seconds,
+}
+
+const UNITS: [(&str, u64); 9] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("B", 1),
+];
+
+impl FromStr for Size {
+    type Err = BadAmount;
+
+    fn from_str(text: &str) -> Result<Self, BadAmount> {
+        let text = text.trim();
+        let unit = UNITS.iter().find(|(unit, _)| {
+            text.len() > unit.len()
+                && text.is_char_boundary(text.len() - unit.len())
+                && text[text.len() - unit.len()..].eq_ignore_ascii_case(unit)
+        });
+        let (number, factor) =
+            unit.map_or((text, 1), |(unit, factor)| (&text[..text.len() - unit.len()], *factor));
+        let number: f64 = number.trim().parse().map_err(|_| BadAmount::Size)?;
+        let bytes = number * factor as f64;
+        match bytes {
+            _ if !(0.0..1e18).contains(&bytes) => Err(BadAmount::Size),
+            _ if bytes < (1 << 20) as f64 => Err(BadAmount::TooSmall),
+            _ => Ok(Self(bytes as u64)),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    /// In the largest binary unit that divides it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, factor) =
+            UNITS[..4].iter().find(|(_, factor)| self.0.is_multiple_of(*factor)).unwrap_or(&UNITS[8]);
+        write!(f, "{}{unit}", self.0 / factor)
+    }
+}
+
+impl FromStr for Seconds {
+    type Err = BadAmount;
+
+    fn from_str(text: &str) -> Result<Self, BadAmount> {
+        let seconds = text.trim().parse().map_err(|_| BadAmount::Seconds)?;
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| BadAmount::Seconds)
+    }
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_of_either_kind() {
+        for (text, bytes) in [
+            ("2GiB", 2 << 30),
+            ("1.5 GB", 1_500_000_000),
+            ("64mib", 64 << 20),
+            ("2000000", 2_000_000),
+            ("3000 kB", 3_000_000),
+        ] {
+            assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
+        }
+        for text in ["", "GiB", "2 parsecs", "-1GiB", "nan", "1e30", "é"] {
+            assert_eq!(text.parse::<Size>(), Err(BadAmount::Size), "{text}");
+        }
+        assert_eq!("12".parse::<Size>(), Err(BadAmount::TooSmall));
+    }
+
+    #[test]
+    fn amounts_come_back_from_their_text() {
+        for size in [Size(2 << 30), Size(1_500_000_000), Size(1_234_567)] {
+            assert_eq!(size.to_string().parse(), Ok(size));
+        }
+        assert_eq!("0.25".parse::<Seconds>().unwrap().to_string(), "0.25");
+        assert_eq!("-1".parse::<Seconds>(), Err(BadAmount::Seconds));
+    }
+}

@@ -1,0 +1,79 @@
+//! Runs that are killed, not asked: what is in their folder is whole, and they go on to the same answer.
+#![cfg(unix)]
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::Bench;
+use serde_json::Value;
+
+const KILLS: u64 = 50;
+
+/// 0..1, scattered: the k-th multiple of the golden section.
+fn moment(k: u64) -> f64 {
+    (k as f64 * 0.618_033_988_749_895).fract()
+}
+
+/// Everything but how long it took.
+fn answer(bench: &Bench, folder: &str) -> Value {
+    let text = std::fs::read_to_string(bench.path(folder).join("fit.json")).unwrap();
+    let mut fit: Value = serde_json::from_str(&text).unwrap();
+    fit["seconds"] = Value::Null;
+    fit
+}
+
+/// Kills a fit fifty times, at moments between its start and about its end, and takes it up each time.
+fn survives(words: &[&str]) {
+    let bench = Bench::new();
+    let begin = [&["fit"], words, &["--quiet", "--checkpoint-every", "0.01", "--out"]].concat();
+    let started = std::time::Instant::now();
+    bench.provi(&[&begin[..], &["whole.fit"]].concat()).exits(0);
+    let whole = started.elapsed();
+    let (mut resumed, mut finished) = (0, 0);
+    for kill in 0..KILLS {
+        let begun = bench.path("cut.fit/run.toml").exists() && !bench.path("cut.fit/fit.json").exists();
+        let _ = (!begun).then(|| std::fs::remove_dir_all(bench.path("cut.fit")));
+        let words = if begun {
+            vec!["fit", "--resume", "cut.fit", "--quiet"]
+        } else {
+            [&begin[..], &["cut.fit"]].concat()
+        };
+        resumed += u64::from(begun);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_provi"))
+            .args(&words)
+            .current_dir(bench.dir.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Every other one at any moment, as early as that may be; the rest once the run is on its way.
+        while kill % 2 == 1 && !bench.path("cut.fit/run.toml").exists() && child.try_wait().unwrap().is_none()
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(whole.min(Duration::from_millis(400)).mul_f64(moment(kill)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        finished += u64::from(bench.path("cut.fit/fit.json").exists());
+    }
+    assert!(resumed > KILLS / 5, "only {resumed} of {KILLS} runs were taken up; {finished} finished");
+    if !bench.path("cut.fit/fit.json").exists() {
+        bench.provi(&["fit", "--resume", "cut.fit", "--quiet"]).exits(0);
+    }
+    assert_eq!(answer(&bench, "cut.fit"), answer(&bench, "whole.fit"));
+    let left = std::fs::read_dir(bench.path("cut.fit")).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
+    assert!(left.iter().all(|name| name != "checkpoint.bin" && !name.ends_with(".tmp")), "{left:?}");
+}
+
+#[test]
+fn planned_steps_survive_fifty_kills() {
+    survives(&["W2.csv", "y ~ .", "--method", "prox-energy", "--steps", "20000", "--audit-draws", "200"]);
+}
+
+#[test]
+fn the_exact_solver_survives_fifty_kills() {
+    survives(&["W2.csv", "y ~ .", "--audit-draws", "2000"]);
+}

@@ -1,0 +1,82 @@
+//! Second derivatives, where the library differentiates twice.
+
+use super::StanModel;
+use provi::Matrix;
+
+/// What a library built with it says of itself. Any other differences its gradients one point after the other, which is
+/// done better here, in batches.
+const DIFFERENTIATES_TWICE: &str = "BRIDGESTAN_AD_HESSIAN=true";
+
+impl StanModel {
+    /// ∇² log p at z, by `bs_log_density_hessian`, or by d calls of `bs_log_density_hessian_vector_product` in a library that
+    /// exports those alone. `false`, and nothing in `out` that counts, where the library has neither or refuses the point.
+    pub(super) fn second_derivatives(&self, z: &[f64], out: &mut Matrix) -> bool {
+        let d = self.dim;
+        let square = out.rows() == d && out.columns() == d;
+        assert!(z.len() == d && square, "a point and a square matrix of {d}");
+        if !self.info.contains(DIFFERENTIATES_TWICE) {
+            return false;
+        }
+        let _turn = self.gate.enter();
+        (self.whole_hessian(z, out) || self.hessian_by_products(z, out))
+            && out.entries().iter().all(|x| x.is_finite())
+    }
+
+    fn whole_hessian(&self, z: &[f64], out: &mut Matrix) -> bool {
+        let Some(hessian) = self.interface.hessian else { return false };
+        let (mut value, mut gradient) = (f64::NAN, vec![0.0; self.dim]);
+        let mut message = std::ptr::null_mut();
+        // SAFETY: room for 1, d and d² numbers, in Stan's column-major order, which is ours for a symmetric matrix; the
+        // caller has passed the gate.
+        let code = unsafe {
+            hessian(
+                self.model.as_ptr(),
+                false,
+                true,
+                z.as_ptr(),
+                &mut value,
+                gradient.as_mut_ptr(),
+                out.entries_mut().as_mut_ptr(),
+                &mut message,
+            )
+        };
+        self.interface.take(message);
+        code == 0
+    }
+
+    /// Row i is ∇² log p · e_i; symmetrised, as each row has its own rounding.
+    fn hessian_by_products(&self, z: &[f64], out: &mut Matrix) -> bool {
+        let Some(product) = self.interface.hessian_product else { return false };
+        let d = self.dim;
+        let mut unit = vec![0.0; d];
+        for i in 0..d {
+            unit[i] = 1.0;
+            let (mut value, mut message) = (f64::NAN, std::ptr::null_mut());
+            // SAFETY: point, direction and row hold d numbers each; the caller has passed the gate.
+            let code = unsafe {
+                product(
+                    self.model.as_ptr(),
+                    false,
+                    true,
+                    z.as_ptr(),
+                    unit.as_ptr(),
+                    &mut value,
+                    out.row_mut(i).as_mut_ptr(),
+                    &mut message,
+                )
+            };
+            self.interface.take(message);
+            if code != 0 {
+                return false;
+            }
+            unit[i] = 0.0;
+        }
+        for i in 0..d {
+            for j in 0..i {
+                let mean = 0.5 * (out[(i, j)] + out[(j, i)]);
+                (out[(i, j)], out[(j, i)]) = (mean, mean);
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,183 @@
+//! What the cells of a column read as, one after another.
+
+use serde::{Deserialize, Serialize};
+
+use super::{is_missing, truth};
+use crate::{column::ColumnKind, date::is_date};
+
+/// A cell of one of several files, for a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Spot {
+    /// The file, by its place.
+    pub(crate) shard: usize,
+    /// Its line, or row.
+    pub(crate) line: usize,
+    /// As written there.
+    pub(crate) text: String,
+}
+
+impl Spot {
+    /// The earlier of two, if there is any.
+    pub(crate) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) if (other.shard, other.line) < (one.shard, one.line) => Some(other),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// How often the cells of a column read as what. Tallies of parts of a column merge to that of the whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    cells: usize,
+    missing: usize,
+    pub(crate) numbers: usize,
+    truths: usize,
+    first_text: Option<Spot>,
+    first_truth: Option<Spot>,
+    /// Is every cell a number with at most one comma, and some comma no thousands separator?
+    commas: bool,
+    proof: bool,
+    /// Is every cell a date?
+    dates: bool,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            cells: 0,
+            missing: 0,
+            numbers: 0,
+            truths: 0,
+            first_text: None,
+            first_truth: None,
+            commas: true,
+            proof: false,
+            dates: true,
+        }
+    }
+}
+
+/// What a column of text holds, and how its numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CellKind {
+    pub(crate) kind: ColumnKind,
+    pub(crate) decimal_comma: bool,
+}
+
+impl Tally {
+    /// Take in a cell, already trimmed, and where it stands.
+    pub(crate) fn see(&mut self, text: &str, shard: usize, line: usize) {
+        self.cells += 1;
+        if is_missing(text) {
+            self.missing += 1;
+            return;
+        }
+        self.dates = self.dates && is_date(text);
+        if text.parse::<f64>().is_ok() {
+            self.numbers += 1;
+            return;
+        }
+        let first = match truth(text) {
+            Some(_) => {
+                self.truths += 1;
+                &mut self.first_truth
+            }
+            None => &mut self.first_text,
+        };
+        first.get_or_insert_with(|| Spot { shard, line, text: text.to_owned() });
+        self.commas &= self.has_decimal_comma(text);
+    }
+
+    /// Is a cell that is no plain number one with a decimal comma? Notes what proves that it is no thousands
+    /// separator.
+    fn has_decimal_comma(&mut self, text: &str) -> bool {
+        let Some((whole, part)) = text.split_once(',') else { return false };
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        let unsigned = whole.strip_prefix(['-', '+']).unwrap_or(whole);
+        if !unsigned.chars().all(|c| c.is_ascii_digit()) || text.replacen(',', ".", 1).parse::<f64>().is_err()
+        {
+            return false;
+        }
+        self.proof |= digits != 3 || unsigned.is_empty() || unsigned.starts_with('0') || unsigned.len() > 3;
+        true
+    }
+
+    /// The tally of the cells of both.
+    pub(crate) fn merge(self, other: Self) -> Self {
+        Self {
+            cells: self.cells + other.cells,
+            missing: self.missing + other.missing,
+            numbers: self.numbers + other.numbers,
+            truths: self.truths + other.truths,
+            first_text: Spot::earlier(self.first_text, other.first_text),
+            first_truth: Spot::earlier(self.first_truth, other.first_truth),
+            commas: self.commas && other.commas,
+            proof: self.proof || other.proof,
+            dates: self.dates && other.dates,
+        }
+    }
+
+    /// Cells with a value.
+    pub(crate) fn present(&self) -> usize {
+        self.cells - self.missing
+    }
+
+    /// The column's type.
+    ///
+    /// Numbers, if every cell that is not missing is one; else booleans, if every one is; else dates,
+    /// if every one is; else text. With `comma`, numbers may have a decimal comma, where it cannot be a
+    /// thousands separator.
+    pub(crate) fn kind(&self, comma: bool) -> CellKind {
+        let present = self.present();
+        let decimal_comma = comma
+            && present > 0
+            && self.numbers < present
+            && self.truths < present
+            && self.commas
+            && self.proof;
+        let kind = if present == 0 {
+            ColumnKind::Missing
+        } else if self.numbers == present || decimal_comma {
+            ColumnKind::Number
+        } else if self.truths == present {
+            ColumnKind::Boolean
+        } else if self.dates {
+            ColumnKind::Date
+        } else {
+            ColumnKind::Category
+        };
+        CellKind { kind, decimal_comma }
+    }
+
+    /// In a column of text, the first cell that is no number. Where text and numbers mix, true/false counts as
+    /// text.
+    pub(crate) fn first_text(&self) -> Option<&Spot> {
+        self.first_text.as_ref().or(self.first_truth.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn tallies_of_parts_merge_to_that_of_the_whole(
+            cells in prop::collection::vec(prop::sample::select(vec!["1", "1,5", "1,500", "", "NA", "true", "a", "2024-01-31"]), 0..12),
+            cut in 0usize..12,
+        ) {
+            let cut = cut.min(cells.len());
+            let tally = |range: std::ops::Range<usize>| {
+                let mut tally = Tally::default();
+                range.for_each(|row| tally.see(cells[row], 0, row));
+                tally
+            };
+            let (whole, low, high) = (tally(0..cells.len()), tally(0..cut), tally(cut..cells.len()));
+            prop_assert_eq!(&low.clone().merge(high.clone()), &whole);
+            prop_assert_eq!(&high.merge(low), &whole);
+        }
+    }
+}

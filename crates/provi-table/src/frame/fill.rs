@@ -1,0 +1,181 @@
+//! The columns of a block of terms, filled in for the rows of a view.
+
+use super::{
+    recipe::{Block, CodedFactor, CodedTerm},
+    view::View,
+};
+use crate::{
+    error::{Error, Result},
+    formula::Expression,
+};
+
+/// Entries of a dense population block that are surely a mistake: 4 GB.
+const MOST_ENTRIES: usize = 1 << 29;
+
+/// Rows whose columns are filled in together, so that they stay in the cache.
+const TILE: usize = 256;
+
+impl Block {
+    /// The columns, row by row.
+    pub(crate) fn values(&self, view: View<'_>) -> Result<Vec<f64>> {
+        let (rows, columns) = (view.rows.len(), self.columns.len());
+        if rows.saturating_mul(columns) > MOST_ENTRIES {
+            return Err(Error::DesignTooLarge { rows, columns, column: self.widest() });
+        }
+        let terms: Vec<Vec<Prepared<'_>>> =
+            self.terms.iter().map(|term| term.prepare(view)).collect::<Result<_>>()?;
+        let mut values = vec![1.0; rows * columns];
+        if columns == 0 {
+            return Ok(values);
+        }
+        for (tile, first) in values.chunks_mut(TILE * columns).zip((0..).step_by(TILE)) {
+            let mut place = usize::from(self.intercept);
+            for (term, coded) in terms.iter().zip(&self.terms) {
+                let width = coded.width();
+                if width > 0 {
+                    fill(term, first, tile, columns, place);
+                }
+                place += width;
+            }
+            debug_assert_eq!(place, columns);
+            for (place, column) in self.columns.iter().enumerate().filter(|(_, column)| column.is_scaled()) {
+                for value in tile.iter_mut().skip(place).step_by(columns) {
+                    *value = (*value - column.mean) / column.sd;
+                }
+            }
+        }
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            let column = &self.columns[place % columns];
+            let inputs = "what it is made of is too large".to_owned();
+            return Err(view.not_finite(&column.name, place / columns, values[place], inputs));
+        }
+        Ok(values)
+    }
+
+    /// The category with the most levels.
+    fn widest(&self) -> Option<String> {
+        let factors = self.terms.iter().flat_map(|term| &term.factors);
+        let categories = factors.filter_map(|factor| match factor {
+            CodedFactor::Category { column, levels, .. } => Some((levels.len(), column)),
+            _ => None,
+        });
+        categories.max_by_key(|(levels, _)| *levels).map(|(_, column)| column.clone())
+    }
+}
+
+/// A factor's columns, ready to be read by row.
+enum Prepared<'a> {
+    /// A column as it is, with the rows in use.
+    Column { values: &'a [f64], rows: &'a [usize] },
+    /// Numbers, row by row.
+    Values { values: Vec<f64>, width: usize },
+    /// One of the columns is 1 and the others 0, or all are.
+    Indicator { column: Vec<Option<usize>>, width: usize },
+}
+
+impl Prepared<'_> {
+    fn width(&self) -> usize {
+        match self {
+            Self::Column { .. } => 1,
+            Self::Values { width, .. } | Self::Indicator { width, .. } => *width,
+        }
+    }
+
+    fn value(&self, row: usize, column: usize) -> f64 {
+        match self {
+            Self::Column { values, rows } => values[rows[row]],
+            Self::Values { values, width } => values[row * width + column],
+            Self::Indicator { column: one, .. } => f64::from(u8::from(one[row] == Some(column))),
+        }
+    }
+}
+
+/// Fill in a term's columns, from `place` on, in the rows of a tile, the first of which is `first`.
+fn fill(factors: &[Prepared<'_>], first: usize, tile: &mut [f64], columns: usize, place: usize) {
+    let rows = tile.chunks_mut(columns).zip(first..);
+    match factors {
+        [Prepared::Column { values, rows: used }] => {
+            rows.for_each(|(row, i)| row[place] = values[used[i]]);
+        }
+        [Prepared::Values { values, width: 1 }] => rows.for_each(|(row, i)| row[place] = values[i]),
+        [Prepared::Indicator { column, width }] => {
+            for (row, i) in rows {
+                row[place..place + width].fill(0.0);
+                if let Some(one) = column[i] {
+                    row[place + one] = 1.0;
+                }
+            }
+        }
+        _ => rows.for_each(|(row, i)| multiply(factors, i, &mut row[place..])),
+    }
+}
+
+/// The products of a term in one row, the first factor's columns running fastest.
+fn multiply(factors: &[Prepared<'_>], row: usize, values: &mut [f64]) {
+    let mut filled = 1;
+    values[0] = 1.0;
+    for factor in factors {
+        // From the last column down, since the first ones are still needed.
+        for column in (0..factor.width()).rev() {
+            let own = factor.value(row, column);
+            for i in 0..filled {
+                values[column * filled + i] = values[i] * own;
+            }
+        }
+        filled *= factor.width();
+    }
+}
+
+impl CodedTerm {
+    fn prepare<'a>(&self, view: View<'a>) -> Result<Vec<Prepared<'a>>> {
+        self.factors.iter().map(|factor| factor.prepare(view)).collect()
+    }
+}
+
+impl CodedFactor {
+    fn prepare<'a>(&self, view: View<'a>) -> Result<Prepared<'a>> {
+        let one = |values| Prepared::Values { values, width: 1 };
+        Ok(match self {
+            Self::Number { x: Expression::Column(name) } => {
+                Prepared::Column { values: view.table.numbers(view.table.place(name)?)?, rows: view.rows }
+            }
+            Self::Number { x } => one(view.evaluate(x)?),
+            Self::Scaled { x, mean, sd, .. } => {
+                one(view.evaluate(x)?.into_iter().map(|value| (value - mean) / sd).collect())
+            }
+            Self::Polynomial { x, basis } => {
+                let mut values = Vec::new();
+                view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
+                Prepared::Values { values, width: basis.degree() }
+            }
+            Self::Spline { x, basis } => {
+                let mut values = Vec::new();
+                view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
+                Prepared::Values { values, width: basis.count() }
+            }
+            Self::Category { column, levels, reference } => {
+                let codes = codes(view, column, levels)?;
+                let place = |code: usize| match reference {
+                    Some(reference) if code == *reference => None,
+                    Some(reference) if code > *reference => Some(code - 1),
+                    _ => Some(code),
+                };
+                Prepared::Indicator { column: codes.into_iter().map(place).collect(), width: self.width() }
+            }
+        })
+    }
+}
+
+/// Each row's level by its place among `levels`.
+fn codes(view: View<'_>, column: &str, levels: &[String]) -> Result<Vec<usize>> {
+    let places = view.places(column, levels)?;
+    let unknown = |i: usize| Error::UnknownLevel {
+        table: view.table.name().to_owned(),
+        column: column.to_owned(),
+        line: view.line(i),
+        level: view.table.level(column, view.rows[i]).unwrap_or_default(),
+        levels: levels.to_vec(),
+        group: false,
+    };
+    places.into_iter().enumerate().map(|(i, place)| place.ok_or_else(|| unknown(i))).collect()
+}

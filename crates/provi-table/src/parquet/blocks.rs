@@ -1,0 +1,220 @@
+//! A Parquet file block after block: some of its columns, some of its rows.
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    ops::{ControlFlow, Range},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use ::parquet::{
+    basic::LogicalType,
+    column::reader::ColumnReader,
+    errors::ParquetError,
+    file::reader::{FileReader, RowGroupReader, SerializedFileReader},
+    schema::types::ColumnDescPtr,
+};
+
+use super::{
+    damaged, kind,
+    values::{Kind, Values, skip},
+};
+use crate::{
+    column::{Column, ColumnKind, Data},
+    error::{Error, Result},
+    table::Table,
+};
+
+/// What a file says of itself at its end.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Footer {
+    /// Names of the columns, in the file's order.
+    pub(crate) names: Vec<String>,
+    /// What each holds; the type's name, where it is none of ours; `None` where it is said to hold nothing.
+    pub(crate) kinds: Vec<std::result::Result<Option<ColumnKind>, String>>,
+    /// Rows of each row group.
+    pub(crate) groups: Vec<usize>,
+    /// Bytes of the largest chunk of each column, as it is stored and decompressed.
+    pub(crate) chunks: Vec<usize>,
+}
+
+impl Footer {
+    pub(crate) fn rows(&self) -> usize {
+        self.groups.iter().sum()
+    }
+
+    /// Read the footer of a file.
+    pub(crate) fn read(file: File, name: &str) -> Result<Self> {
+        let reader = open(file, name)?;
+        let metadata = reader.metadata();
+        let columns = metadata.file_metadata().schema_descr().columns();
+        let of = |column: &ColumnDescPtr| match column.logical_type_ref() {
+            Some(LogicalType::Unknown) => Ok(None),
+            _ => kind(column).map(|kind| Some(kind.column())),
+        };
+        let chunk = |place: usize| {
+            let bytes = metadata.row_groups().iter().map(|group| {
+                let column = group.column(place);
+                column.compressed_size().saturating_add(column.uncompressed_size())
+            });
+            bytes.max().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0)
+        };
+        Ok(Self {
+            chunks: (0..columns.len()).map(chunk).collect(),
+            names: columns.iter().map(|column| column.name().trim().to_owned()).collect(),
+            kinds: columns.iter().map(of).collect(),
+            groups: metadata
+                .row_groups()
+                .iter()
+                .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
+                .collect(),
+        })
+    }
+}
+
+fn open(mut file: File, name: &str) -> Result<SerializedFileReader<File>> {
+    let unreadable =
+        |error: std::io::Error| Error::Unreadable { table: name.to_owned(), reason: error.to_string() };
+    // Magic, length of the footer, magic.
+    let mut tail = [0; 4];
+    let whole = file.metadata().map_err(unreadable)?.len() >= 12;
+    if whole {
+        file.seek(SeekFrom::End(-4)).map_err(unreadable)?;
+        file.read_exact(&mut tail).map_err(unreadable)?;
+    }
+    if !whole || tail != *b"PAR1" {
+        return Err(damaged(name, true, "the file does not end in PAR1".to_owned()));
+    }
+    let refuse = |reason: String| damaged(name, false, reason);
+    guarded(|| SerializedFileReader::new(file)).map_err(refuse)
+}
+
+/// The decoder trusts sizes that a damaged file may get wrong, so a panic of its own is taken for damage.
+fn guarded<T>(
+    decode: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> std::result::Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(decode)) {
+        Ok(decoded) => decoded.map_err(|error| error.to_string()),
+        Err(_) => Err("the decoder gave up".to_owned()),
+    }
+}
+
+/// Hand the rows `rows` of a file to `take`, at most `most` at a time, as tables of the columns at `places`,
+/// which are of `kinds` in the data as a whole.
+///
+/// Memory: beside the block, a page of each column as the file's writer cut it.
+pub(crate) fn blocks(
+    file: File,
+    name: &str,
+    expected: &Footer,
+    columns: &[(usize, ColumnKind)],
+    rows: Range<usize>,
+    most: usize,
+    take: &mut dyn FnMut(Table) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
+    let reader = open(file, name)?;
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let same = |(group, rows): (usize, &usize)| {
+        usize::try_from(reader.metadata().row_group(group).num_rows()).is_ok_and(|found| found == *rows)
+    };
+    if reader.num_row_groups() != expected.groups.len()
+        || schema.num_columns() != expected.names.len()
+        || !expected.groups.iter().enumerate().all(same)
+    {
+        return Err(Error::ShardChanged { table: name.to_owned() });
+    }
+    let names: Vec<String> = columns.iter().map(|(place, _)| expected.names[*place].clone()).collect();
+    let mut start = 0;
+    for (index, &length) in expected.groups.iter().enumerate() {
+        let (from, to) = (rows.start.max(start), rows.end.min(start + length));
+        let before = from.saturating_sub(start);
+        start += length;
+        if from >= to {
+            continue;
+        }
+        let refuse = |column: Option<usize>, reason: String| Error::DamagedGroup {
+            table: name.to_owned(),
+            group: index,
+            column: column.map(|place| expected.names[place].clone()),
+            reason,
+        };
+        let group = guarded(|| reader.get_row_group(index)).map_err(|reason| refuse(None, reason))?;
+        let mut open = Vec::with_capacity(columns.len());
+        for &(place, kind) in columns {
+            let column = OpenColumn::new(&*group, place, kind, schema.column(place), before);
+            open.push(column.map_err(|reason| refuse(Some(place), reason))?);
+        }
+        let mut at = from;
+        while at < to {
+            let count = most.min(to - at);
+            let decoded = open
+                .iter_mut()
+                .map(|column| column.take(count).map_err(|reason| refuse(Some(column.place), reason)))
+                .collect::<Result<Vec<Column>>>()?;
+            let lines = (at + 1..=at + count).collect();
+            at += count;
+            if take(Table::new(name.to_owned(), names.clone(), decoded, lines)?)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// A column of a row group while it is read.
+struct OpenColumn {
+    place: usize,
+    /// What the data as a whole hold in it.
+    wanted: ColumnKind,
+    kind: Kind,
+    max_level: i16,
+    reader: ColumnReader,
+}
+
+impl OpenColumn {
+    fn new(
+        group: &dyn RowGroupReader,
+        place: usize,
+        wanted: ColumnKind,
+        column: ColumnDescPtr,
+        before: usize,
+    ) -> std::result::Result<Self, String> {
+        let kind = kind(&column)?;
+        let reader = guarded(|| {
+            let mut reader = group.get_column_reader(place)?;
+            match skip(&mut reader, before)? {
+                skipped if skipped == before => Ok(reader),
+                skipped => {
+                    Err(ParquetError::General(format!("it has {skipped} rows where {before} are passed")))
+                }
+            }
+        })?;
+        Ok(Self { place, wanted, kind, max_level: column.max_def_level(), reader })
+    }
+
+    /// The next `count` rows.
+    fn take(&mut self, count: usize) -> std::result::Result<Column, String> {
+        let mut values = Values::new(self.kind, self.max_level, count);
+        guarded(|| values.read(&mut self.reader, count))?;
+        if values.rows() != count {
+            return Err(format!("it ends {} row(s) too soon", count - values.rows()));
+        }
+        let mut column = values.typed().map_err(|row| format!("it is not UTF-8 in row {row} of a block"))?;
+        if column.kind() != self.wanted && column.missing == count {
+            column.data = nothing(self.wanted, count);
+        }
+        Ok(column)
+    }
+}
+
+/// No value in any row of a column that has some elsewhere.
+fn nothing(kind: ColumnKind, rows: usize) -> Data {
+    match kind {
+        ColumnKind::Number => Data::Numbers(vec![f64::NAN; rows]),
+        ColumnKind::Boolean => Data::Booleans(vec![f64::NAN; rows]),
+        ColumnKind::Category | ColumnKind::Date => {
+            Data::Text { codes: vec![None; rows], levels: Vec::new(), dates: kind == ColumnKind::Date }
+        }
+        ColumnKind::Missing => Data::Nothing,
+    }
+}

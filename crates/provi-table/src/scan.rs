@@ -1,0 +1,188 @@
+//! A formula over tables that do not fit into memory.
+
+pub(crate) mod digest;
+mod frame_rows;
+mod learning;
+mod moments;
+mod notes;
+mod part;
+mod prefetch;
+mod questions;
+mod source;
+mod survey;
+mod surveyed;
+
+use std::ops::ControlFlow;
+
+pub use frame_rows::{FrameRows, ResponseSummary};
+pub use learning::{Learned, Learning};
+pub use part::{Budget, Part};
+pub use survey::Survey;
+
+use crate::{
+    error::{Error, Result},
+    formula::Formula,
+    frame::{Dropped, FrameOptions, GroupTerm, Head, OriginalScale, Recipe, Role, Warning},
+    shards::Shards,
+};
+use notes::Notes;
+use part::BLOCKS;
+use prefetch::{Give, prefetched};
+use questions::{Questions, bytes_of_cells};
+use source::Source;
+
+/// A formula over files that are read block after block: what a [`ModelFrame`](crate::ModelFrame) is, without the
+/// rows.
+///
+/// Its recipe is that of the frame of all files one below the other, with means and deviations up to
+/// rounding; its rows come out of [`each`](Scan::each), as often as they are wanted. Invariant: a file that
+/// changes between two passes is refused by name.
+#[derive(Debug)]
+pub struct Scan {
+    /// Names of all coefficients: the population's, then the groups'.
+    pub names: Vec<String>,
+    /// What each coefficient is.
+    pub roles: Vec<Role>,
+    /// The population terms in canonical text, the intercept aside.
+    pub terms: Vec<String>,
+    /// The group terms.
+    pub groups: Vec<GroupTerm>,
+    /// Rows in use.
+    pub rows: usize,
+    /// The response's name.
+    pub response_name: String,
+    /// Of a response of text: the levels that count as 0 and 1.
+    pub response_levels: Option<[String; 2]>,
+    /// The response in numbers.
+    pub response: ResponseSummary,
+    /// Does the response count successes of trials?
+    pub has_trials: bool,
+    /// Has each row a weight?
+    pub has_weights: bool,
+    /// Is something added to the linear predictor?
+    pub has_offsets: bool,
+    /// Is the first column the intercept?
+    pub intercept: bool,
+    /// The formula in canonical text, `.` written out.
+    pub formula: String,
+    /// Rows left out for their missing values.
+    pub dropped: Dropped,
+    /// What is worth saying and does not stop the fit.
+    pub warnings: Vec<Warning>,
+    /// Of one file: its SHA-256, in hexadecimal. Of several: `shards:` and that of theirs.
+    pub sha256: String,
+    recipe: Recipe,
+    source: Source,
+    parsed: Formula,
+    options: FrameOptions,
+    block_rows: usize,
+}
+
+/// What a scan is put together of.
+struct Parts<'a> {
+    head: Head,
+    recipe: Recipe,
+    levels: Option<[String; 2]>,
+    dropped: Dropped,
+    notes: &'a Notes,
+    questions: &'a Questions,
+    source: Source,
+    formula: Formula,
+    options: FrameOptions,
+    budget: Budget,
+}
+
+impl Scan {
+    /// Learn the recipe of a formula from files, in one process; see [`Learning`] for several.
+    ///
+    /// What a frame in memory is refused for, a scan is refused for, with the file beside the line. The terms
+    /// `poly(..)` and `bs(..)` are refused too: they need all values of a column at once. Cost: one pass over the
+    /// columns in use, one more over text, one more to standardize, and one reading of the files for
+    /// their digest, at the same time.
+    pub fn learn(shards: Shards, formula: &Formula, options: &FrameOptions, budget: Budget) -> Result<Self> {
+        let mut learning = Learning::new(shards, formula, options, budget)?;
+        loop {
+            let survey = learning.survey(Part::WHOLE)?;
+            match learning.take(survey)? {
+                Learned::Further(next) => learning = next,
+                Learned::Done(scan) => return Ok(*scan),
+            }
+        }
+    }
+
+    fn new(parts: Parts<'_>) -> Result<Self> {
+        let Parts { head, recipe, levels, dropped, notes, questions, source, formula, options, budget } =
+            parts;
+        let digests: Vec<String> = notes.digests.iter().map(|(_, digest)| digest.clone()).collect();
+        let response = ResponseSummary::of(notes, questions, levels.as_ref());
+        let bytes = BLOCKS * recipe.bytes_of_rows() + bytes_of_cells(&source) + recipe.bytes_of_work();
+        let block_rows = budget.rows(bytes)?;
+        Ok(Self {
+            names: recipe.names.clone(),
+            roles: head.roles,
+            terms: head.terms,
+            groups: head.groups,
+            rows: notes.kept,
+            response_name: formula.response_name(),
+            response_levels: levels,
+            response,
+            has_trials: formula.has_trials(),
+            has_weights: options.weights.is_some(),
+            has_offsets: !recipe.offsets.is_empty(),
+            intercept: formula.intercept,
+            formula: recipe.formula.clone(),
+            dropped,
+            warnings: head.warnings,
+            sha256: digest::of_all(&digests),
+            recipe,
+            source,
+            parsed: formula,
+            options,
+            block_rows,
+        })
+    }
+
+    /// Visit the rows of a part, block after block, in the order of the files.
+    ///
+    /// A thread of its own reads and makes the next block while the visitor works on the last. It has ended when this
+    /// returns; an error of the visitor ends it early. Memory: see [`Budget`].
+    pub fn each<E: From<Error>>(
+        &self,
+        part: Part,
+        visit: &mut dyn FnMut(FrameRows) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let make = |give: &mut Give<'_, FrameRows>| {
+            self.source.blocks(part, self.block_rows, &mut |_, table| match self.frame_rows(&table)? {
+                Some(rows) => give(rows),
+                None => Ok(ControlFlow::Continue(())),
+            })
+        };
+        prefetched(make, visit)
+    }
+
+    /// How the design is made, for new data.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The way back from standardized columns; `None` where no column was standardized.
+    pub fn original_scale(&self) -> Option<OriginalScale> {
+        self.recipe.original_scale()
+    }
+
+    /// The files.
+    pub fn shards(&self) -> &Shards {
+        &self.source.shards
+    }
+
+    /// The most bytes that pages of Parquet columns can take beside the budget: one column is read page by page, and a
+    /// page is never larger than what a row group holds of its column. With the usual pages of 1 MiB it is far less.
+    pub fn page_bytes(&self) -> usize {
+        self.source.page_bytes()
+    }
+
+    /// The most rows of a block.
+    pub fn block_rows(&self) -> usize {
+        self.block_rows
+    }
+}

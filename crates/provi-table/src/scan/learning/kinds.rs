@@ -1,0 +1,167 @@
+//! The first question: what do the columns hold?
+
+use super::{Asked, Task};
+use crate::{
+    cells::{CellKind, Tally},
+    column::ColumnKind,
+    error::{Error, Result},
+    formula::{Expression, Factor, Formula, Response, Term},
+    frame::{FrameOptions, Header, columns_in_use, written_out},
+    scan::{part::Part, questions::Questions, source::Source, survey::Findings, surveyed::mixed},
+    shards::{Contents, Mark, Shards},
+};
+
+impl Task {
+    /// The columns whose kinds matter: those named, or all where a `.` may stand for any.
+    pub(super) fn columns(&self) -> Vec<String> {
+        match self.formula.has_dot() {
+            true => self.shards.names().to_vec(),
+            false => columns_in_use(&self.formula, &self.options).into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Read the text files that fall to a part, each whole.
+    pub(super) fn kinds(&self, columns: &[String], part: Part) -> Result<Findings> {
+        let mut tallies = vec![Tally::default(); columns.len()];
+        let mut files = vec![None; self.shards.files.len()];
+        let dealt = dealt(&self.shards, part.of);
+        for (index, shard) in self.shards.files.iter().enumerate().filter(|(i, _)| dealt[*i] == part.rank) {
+            let Contents::Text(header) = &shard.contents else { continue };
+            let found = header.tally(shard, index, columns)?;
+            tallies = tallies.into_iter().zip(found.tallies).map(|(one, other)| one.merge(other)).collect();
+            files[index] = Some((found.rows, found.marks));
+        }
+        Ok(Findings::Kinds { tallies, files })
+    }
+
+    /// The formula over text files, whose kinds are now known.
+    pub(super) fn typed(
+        &self,
+        columns: Vec<String>,
+        tallies: Vec<Tally>,
+        files: Vec<Option<(usize, Vec<Mark>)>>,
+    ) -> Result<Asked> {
+        let unread = || Error::ForeignSurvey { reason: "a file was read by nobody".to_owned() };
+        if files.len() != self.shards.files.len() || tallies.len() != columns.len() {
+            return Err(Error::ForeignSurvey { reason: "it is of other files or columns".to_owned() });
+        }
+        let files: Vec<(usize, Vec<Mark>)> =
+            files.into_iter().map(|file| file.ok_or_else(unread)).collect::<Result<_>>()?;
+        let (rows, marks) = files.into_iter().unzip();
+        // Where one file is separated by commas, one inside a cell is no decimal comma.
+        let comma = self.shards.files.iter().all(|shard| match &shard.contents {
+            Contents::Text(header) => header.comma(),
+            Contents::Parquet(_) => false,
+        });
+        let tallies: Vec<(String, Tally)> = columns.into_iter().zip(tallies).collect();
+        let kind = |name: &str| {
+            let tally = tallies.iter().find(|(other, _)| other == name);
+            Ok(tally.map_or(MISSING, |(_, tally)| tally.kind(comma)))
+        };
+        let (formula, source) = self.source(&kind, rows, marks)?;
+        let asked =
+            Asked { questions: Questions::of(&formula, &self.options, &source), formula, source, tallies };
+        self.refuse_empty(&asked)?;
+        asked.refuse_text(&self.options)?;
+        Ok(asked)
+    }
+
+    /// The formula over Parquet files, which declare the kinds of their columns.
+    pub(super) fn declared(&self) -> Result<Asked> {
+        let rows = self.shards.files.iter().map(|shard| match &shard.contents {
+            Contents::Parquet(footer) => footer.rows(),
+            Contents::Text(_) => 0,
+        });
+        let kind = |name: &str| Ok(CellKind { kind: self.shards.declared(name)?, decimal_comma: false });
+        let marks = vec![Vec::new(); self.shards.files.len()];
+        let (formula, source) = self.source(&kind, rows.collect(), marks)?;
+        let questions = Questions::of(&formula, &self.options, &source);
+        let asked = Asked { questions, formula, source, tallies: Vec::new() };
+        self.refuse_empty(&asked)?;
+        Ok(asked)
+    }
+
+    fn source(
+        &self,
+        kind: &dyn Fn(&str) -> Result<CellKind>,
+        rows: Vec<usize>,
+        marks: Vec<Vec<Mark>>,
+    ) -> Result<(Formula, Source)> {
+        let shards = &self.shards;
+        if rows.iter().all(|rows| *rows == 0) {
+            return Err(Error::NoRows { table: shards.name().to_owned(), columns: shards.names().len() });
+        }
+        let known = |name: &str| kind(name).ok().map(|kind| kind.kind);
+        let header = Header { table: shards.name(), names: shards.names(), kind: &known };
+        let formula = written_out(&header, &self.formula, &self.options)?;
+        let columns = columns_in_use(&formula, &self.options)
+            .into_iter()
+            .map(|name| Ok((name.to_owned(), kind(name)?)))
+            .collect::<Result<_>>()?;
+        Ok((formula, Source { shards: shards.clone(), columns, rows, marks }))
+    }
+
+    fn refuse_empty(&self, asked: &Asked) -> Result<()> {
+        let empty = asked.source.columns.iter().find(|(_, kind)| kind.kind == ColumnKind::Missing);
+        empty.map_or(Ok(()), |(name, _)| Err(self.empty_column(asked, name)))
+    }
+}
+
+const MISSING: CellKind = CellKind { kind: ColumnKind::Missing, decimal_comma: false };
+
+impl Asked {
+    /// Text where numbers are needed, and numbers that a slip has made text, are refused with the cell that makes them
+    /// text, before another pass: their levels might fill the memory.
+    fn refuse_text(&self, options: &FrameOptions) -> Result<()> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut see = |name| names.push(name);
+        self.questions.numbers.iter().for_each(|x| x.columns(&mut see));
+        self.formula.offsets.iter().for_each(|offset| offset.node.columns(&mut see));
+        match self.formula.response() {
+            Response::Value(Expression::Column(_)) => {}
+            response => response.columns(&mut see),
+        }
+        [&options.offset, &options.exposure].into_iter().flatten().for_each(|name| see(name));
+        for name in names {
+            self.refuse_text_in(name)?;
+        }
+        let varying = self.formula.groups.iter().flat_map(|group| &group.node.terms);
+        for term in self.formula.terms.iter().map(|term| &term.node).chain(varying) {
+            let Term::Product(factors) = term else { continue };
+            for factor in factors {
+                if let Factor::Column(name) = factor
+                    && self.source.kind(name) == Some(ColumnKind::Category)
+                    && let Some(error) = mixed(&self.source, &self.tallies, name)
+                {
+                    return Err(self.formula.point_column(error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_text_in(&self, name: &str) -> Result<()> {
+        let tally = self.tallies.iter().find(|(other, _)| other == name).map(|(_, tally)| tally);
+        let Some(spot) = tally.and_then(Tally::first_text) else { return Ok(()) };
+        let (table, column) = (self.source.file(spot), name.to_owned());
+        let (line, found) = (spot.line, spot.text.clone());
+        let error = match self.source.kind(name) {
+            Some(ColumnKind::Category) => Error::TextColumn { table, column, line, found, span: None },
+            Some(ColumnKind::Date) => Error::DateColumn { table, column, line, found, span: None },
+            _ => return Ok(()),
+        };
+        Err(self.formula.point_column(error))
+    }
+}
+
+/// The part that reads each file whole: the one with the fewest bytes so far.
+pub(super) fn dealt(shards: &Shards, of: usize) -> Vec<usize> {
+    let mut load = vec![0u64; of.max(1)];
+    let mut deal = |bytes: u64| {
+        let rank = (0..load.len()).min_by_key(|&rank| load[rank]).unwrap_or(0);
+        // A file of no bytes takes its time too.
+        load[rank] += bytes + 1;
+        rank
+    };
+    shards.files.iter().map(|shard| deal(shard.bytes())).collect()
+}

@@ -1,0 +1,195 @@
+//! The answers to a formula's questions, gathered block by block.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{moments::Moments, questions::Questions};
+use crate::{
+    cells::Spot,
+    column::Cell,
+    error::{Error, Result},
+    frame::{Facts, Reading, View, offsets_of},
+    table::Table,
+};
+
+/// What the rows of a part say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Notes {
+    /// Rows read, and those without gaps.
+    pub(super) read: usize,
+    pub(super) kept: usize,
+    /// The first of the latter.
+    pub(super) first: Option<Spot>,
+    /// Of each column in use.
+    pub(super) columns: Vec<ColumnNotes>,
+    /// Of each number.
+    pub(super) numbers: Vec<Option<Moments>>,
+    /// Of each category.
+    pub(super) levels: Vec<BTreeSet<String>>,
+    /// Of each grouping: combinations and their rows.
+    #[serde(with = "pairs")]
+    pub(super) groupings: Vec<BTreeMap<Vec<String>, usize>>,
+    pub(super) response: Option<Moments>,
+    /// Responses that are −1, 0 and 1.
+    pub(super) signs: [usize; 3],
+    /// Digests of files, by their places.
+    pub(super) digests: Vec<(usize, String)>,
+}
+
+/// What is odd about a column.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct ColumnNotes {
+    pub(super) missing: usize,
+    pub(super) first_missing: Option<Spot>,
+    pub(super) inexact: usize,
+    pub(super) first_inexact: Option<Spot>,
+}
+
+/// What it takes to read notes off a block.
+pub(super) struct Reader<'a> {
+    pub(super) questions: &'a Questions,
+    pub(super) reading: Reading<'a>,
+    /// Bytes that the levels of a category may take.
+    pub(super) most: usize,
+    /// Name of the data.
+    pub(super) table: &'a str,
+}
+
+impl Notes {
+    /// Of no rows.
+    pub(super) fn new(columns: usize, questions: &Questions) -> Self {
+        Self {
+            read: 0,
+            kept: 0,
+            first: None,
+            columns: vec![ColumnNotes::default(); columns],
+            numbers: vec![None; questions.numbers.len()],
+            levels: vec![BTreeSet::new(); questions.categories.len()],
+            groupings: vec![BTreeMap::new(); questions.groupings.len()],
+            response: None,
+            signs: [0; 3],
+            digests: Vec::new(),
+        }
+    }
+
+    /// Take in a block of the file at place `shard`, whose columns are those in use.
+    pub(super) fn see(&mut self, shard: usize, table: &Table, reader: &Reader<'_>) -> Result<()> {
+        let (questions, formula) = (reader.questions, reader.reading.formula);
+        let spot = |cell: &Cell| {
+            let (line, text) = table.found(cell);
+            Spot { shard, line, text }
+        };
+        for (place, notes) in self.columns.iter_mut().enumerate() {
+            let column = table.column(place);
+            notes.missing += column.missing;
+            notes.inexact += column.inexact;
+            notes.first_missing =
+                Spot::earlier(notes.first_missing.take(), column.first_missing.as_ref().map(spot));
+            notes.first_inexact =
+                Spot::earlier(notes.first_inexact.take(), column.first_inexact.as_ref().map(spot));
+        }
+        let rows = table.complete_rows();
+        let view = View { table, rows: &rows };
+        self.read += table.rows();
+        self.kept += rows.len();
+        if let Some(&row) = rows.first() {
+            let line = table.lines()[row];
+            self.first = Spot::earlier(self.first.take(), Some(Spot { shard, line, text: String::new() }));
+        }
+        for (moments, x) in self.numbers.iter_mut().zip(&questions.numbers) {
+            let values = view.evaluate(x).map_err(|error| formula.point(error, x))?;
+            *moments = Moments::merge(*moments, Moments::of(values.iter().copied()));
+        }
+        for (levels, column) in self.levels.iter_mut().zip(&questions.categories) {
+            let found = view.levels(column).map_err(|error| formula.point_column(error))?;
+            levels.extend(found);
+            reader.refuse_many(levels.iter().map(|level| level.len() + 48).sum(), column)?;
+        }
+        for (counts, columns) in self.groupings.iter_mut().zip(&questions.groupings) {
+            let found = view.combinations(columns).map_err(|error| formula.point_column(error))?;
+            for (level, rows) in found {
+                *counts.entry(level).or_default() += rows;
+            }
+            let bytes = |level: &Vec<String>| level.iter().map(|name| name.len() + 24).sum::<usize>() + 48;
+            reader.refuse_many(counts.keys().map(bytes).sum(), &columns.join(":"))?;
+        }
+        self.see_rows(view, reader)
+    }
+
+    /// The response, and what is only looked at for what it may be refused for.
+    fn see_rows(&mut self, view: View<'_>, reader: &Reader<'_>) -> Result<()> {
+        let formula = reader.reading.formula;
+        // Of text, the levels are counted among the groupings.
+        if !reader.reading.is_text(view) {
+            let response = reader.reading.outcomes(view)?.values;
+            self.response = Moments::merge(self.response, Moments::of(response.iter().copied()));
+            for (count, sign) in self.signs.iter_mut().zip([-1.0, 0.0, 1.0f64]) {
+                *count += response.iter().filter(|y| (**y - sign).abs() <= 0.0).count();
+            }
+        }
+        reader.reading.weights(view)?;
+        offsets_of(&reader.questions.offsets, view).map_err(|error| formula.point_column(error))?;
+        Ok(())
+    }
+
+    /// The notes of both parts; `None` where they answer other questions.
+    pub(super) fn merge(self, other: Self) -> Option<Self> {
+        let alike = self.columns.len() == other.columns.len()
+            && self.numbers.len() == other.numbers.len()
+            && self.levels.len() == other.levels.len()
+            && self.groupings.len() == other.groupings.len();
+        if !alike {
+            return None;
+        }
+        let pair = |(one, other): (ColumnNotes, ColumnNotes)| ColumnNotes {
+            missing: one.missing + other.missing,
+            first_missing: Spot::earlier(one.first_missing, other.first_missing),
+            inexact: one.inexact + other.inexact,
+            first_inexact: Spot::earlier(one.first_inexact, other.first_inexact),
+        };
+        let mut notes = self;
+        notes.read += other.read;
+        notes.kept += other.kept;
+        notes.first = Spot::earlier(notes.first, other.first);
+        notes.columns = notes.columns.into_iter().zip(other.columns).map(pair).collect();
+        let numbers = notes.numbers.into_iter().zip(other.numbers);
+        notes.numbers = numbers.map(|(one, other)| Moments::merge(one, other)).collect();
+        notes.levels.iter_mut().zip(other.levels).for_each(|(one, other)| one.extend(other));
+        for (one, other) in notes.groupings.iter_mut().zip(other.groupings) {
+            other.into_iter().for_each(|(level, rows)| *one.entry(level).or_default() += rows);
+        }
+        notes.response = Moments::merge(notes.response, other.response);
+        notes.signs.iter_mut().zip(other.signs).for_each(|(one, other)| *one += other);
+        notes.digests.extend(other.digests);
+        Some(notes)
+    }
+}
+
+impl Reader<'_> {
+    fn refuse_many(&self, bytes: usize, column: &str) -> Result<()> {
+        if bytes <= self.most {
+            return Ok(());
+        }
+        let (table, column) = (self.table.to_owned(), column.to_owned());
+        Err(Error::TooManyLevels { table, column, bytes: self.most })
+    }
+}
+
+/// Maps whose keys are lists, as lists of pairs: JSON has no such keys.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    type Counts = BTreeMap<Vec<String>, usize>;
+
+    pub(super) fn serialize<S: Serializer>(counts: &[Counts], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(counts.iter().map(|counts| counts.iter().collect::<Vec<_>>()))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Counts>, D::Error> {
+        let pairs: Vec<Vec<(Vec<String>, usize)>> = Vec::deserialize(deserializer)?;
+        Ok(pairs.into_iter().map(|pairs| pairs.into_iter().collect()).collect())
+    }
+}

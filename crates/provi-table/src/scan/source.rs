@@ -1,0 +1,82 @@
+//! Some columns of some files, block after block.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use crate::{
+    cells::CellKind,
+    column::ColumnKind,
+    error::Result,
+    parquet,
+    shards::{Contents, Mark, Shard, Shards},
+    table::Table,
+};
+
+use super::part::Part;
+
+/// What it takes to read the columns in use, again and again.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) shards: Arc<Shards>,
+    /// The columns in use, and what they hold in the data as a whole.
+    pub(super) columns: Vec<(String, CellKind)>,
+    /// Rows of each file.
+    pub(super) rows: Vec<usize>,
+    /// Of each text file: places to start from.
+    pub(super) marks: Vec<Vec<Mark>>,
+}
+
+/// Takes in a block: the file's place among all, and some of its rows.
+pub(super) type Take<'a> = dyn FnMut(usize, Table) -> Result<ControlFlow<()>> + 'a;
+
+impl Source {
+    /// Rows of all files.
+    pub(super) fn total(&self) -> usize {
+        self.rows.iter().sum()
+    }
+
+    /// The most bytes that the pages of the columns in use can take beside the blocks: those of their largest chunks.
+    pub(super) fn page_bytes(&self) -> usize {
+        let of_shard = |shard: &Shard| match &shard.contents {
+            Contents::Parquet(footer) => {
+                let places = self.columns.iter().filter_map(|(name, _)| shard.place(name));
+                places.map(|place| footer.chunks[place]).fold(0, usize::saturating_add)
+            }
+            Contents::Text(_) => 0,
+        };
+        self.shards.files.iter().map(of_shard).max().unwrap_or(0)
+    }
+
+    pub(super) fn kind(&self, column: &str) -> Option<ColumnKind> {
+        self.columns.iter().find(|(name, _)| name == column).map(|(_, kind)| kind.kind)
+    }
+
+    /// Hand the rows of a part to `take`, in order, at most `most` at a time, until it breaks off.
+    pub(super) fn blocks(&self, part: Part, most: usize, take: &mut Take<'_>) -> Result<()> {
+        let part = part.rows(self.total());
+        let mut first = 0;
+        for (index, shard) in self.shards.files.iter().enumerate() {
+            let rows = self.rows[index];
+            let (from, to) = (part.start.max(first), part.end.min(first + rows));
+            let own = from.saturating_sub(first)..to.saturating_sub(first);
+            first += rows;
+            if from >= to {
+                continue;
+            }
+            let mut take = |table| take(index, table);
+            let flow = match &shard.contents {
+                Contents::Text(header) => {
+                    header.blocks(shard, &self.columns, &self.marks[index], own, most, &mut take)?
+                }
+                Contents::Parquet(footer) => {
+                    let place = |(name, kind): &(String, CellKind)| Some((shard.place(name)?, kind.kind));
+                    let columns: Vec<(usize, ColumnKind)> = self.columns.iter().filter_map(place).collect();
+                    parquet::blocks(shard.reopen()?, shard.name(), footer, &columns, own, most, &mut take)?
+                }
+            };
+            if flow.is_break() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}

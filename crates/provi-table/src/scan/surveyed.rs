@@ -1,0 +1,134 @@
+//! The facts that a survey gives.
+
+use super::{moments::Moments, notes::Notes, questions::Questions, source::Source};
+use crate::{
+    cells::{Spot, Tally},
+    column::ColumnKind,
+    error::{Error, Result},
+    formula::Expression,
+    frame::{Counted, Facts, Inexact, Spread},
+};
+
+/// What learning may ask, answered by a survey of all parts.
+pub(super) struct Surveyed<'a> {
+    pub(super) source: &'a Source,
+    pub(super) questions: &'a Questions,
+    pub(super) notes: &'a Notes,
+    /// Of text files, by column in use.
+    pub(super) tallies: &'a [(String, Tally)],
+}
+
+impl Source {
+    /// What the file of a spot is called.
+    pub(super) fn file(&self, spot: &Spot) -> String {
+        self.shards.files.get(spot.shard).map_or_else(String::new, |shard| shard.name().to_owned())
+    }
+}
+
+impl Surveyed<'_> {
+    /// A question that was not asked is a bug in [`Questions`].
+    fn unasked(&self, what: &str) -> Error {
+        Error::ForeignSurvey { reason: format!("nobody asked for {what}") }
+    }
+
+    fn moments(&self, x: &Expression) -> Result<Moments> {
+        let place = self.questions.numbers.iter().position(|other| other == x);
+        let moments = place.and_then(|place| self.notes.numbers.get(place).copied().flatten());
+        moments.ok_or_else(|| self.unasked(&x.to_string()))
+    }
+}
+
+impl Facts for Surveyed<'_> {
+    fn table(&self) -> &str {
+        self.source.shards.name()
+    }
+
+    fn rows(&self) -> usize {
+        self.notes.kept
+    }
+
+    fn kind(&self, column: &str) -> Option<ColumnKind> {
+        self.source.kind(column)
+    }
+
+    fn mixed(&self, column: &str) -> Result<Option<Error>> {
+        Ok(mixed(self.source, self.tallies, column))
+    }
+
+    fn levels(&self, column: &str) -> Result<Vec<String>> {
+        let place = self.questions.categories.iter().position(|other| other == column);
+        let levels = place.and_then(|place| self.notes.levels.get(place));
+        let mut levels: Vec<String> = levels.ok_or_else(|| self.unasked(column))?.iter().cloned().collect();
+        if self.kind(column) == Some(ColumnKind::Number) {
+            // The name of a number reads back to its bits.
+            levels.sort_by_cached_key(|level| order(level.parse().unwrap_or(f64::NAN)));
+        }
+        Ok(levels)
+    }
+
+    fn combinations(&self, columns: &[String]) -> Result<Vec<Counted>> {
+        let place = self.questions.groupings.iter().position(|other| other == columns);
+        let found = place.and_then(|place| self.notes.groupings.get(place));
+        let found = found.ok_or_else(|| self.unasked(&columns.join(":")))?;
+        let mut places = Vec::new();
+        for column in columns {
+            let levels = self.levels(column)?;
+            let own: std::collections::HashMap<String, usize> = levels.into_iter().zip(0..).collect();
+            places.push(own);
+        }
+        let mut counted: Vec<Counted> = found.iter().map(|(level, rows)| (level.clone(), *rows)).collect();
+        counted.sort_by_cached_key(|(level, _)| -> Vec<usize> {
+            level
+                .iter()
+                .zip(&places)
+                .map(|(name, own)| own.get(name).copied().unwrap_or(usize::MAX))
+                .collect()
+        });
+        Ok(counted)
+    }
+
+    fn check(&self, x: &Expression) -> Result<()> {
+        self.moments(x).map(|_| ())
+    }
+
+    fn constant(&self, x: &Expression) -> Result<Option<f64>> {
+        let moments = self.moments(x)?;
+        Ok(moments.is_constant().then_some(moments.min))
+    }
+
+    fn spread(&self, x: &Expression) -> Result<Spread> {
+        Ok(self.moments(x)?.spread())
+    }
+
+    fn points(&self, _: &Expression, term: &str) -> Result<Vec<f64>> {
+        Err(Error::WholeColumn { term: term.to_owned(), span: None })
+    }
+
+    fn inexact(&self, column: &str) -> Option<Inexact> {
+        let place = self.source.columns.iter().position(|(name, _)| name == column)?;
+        let notes = &self.notes.columns[place];
+        let spot = notes.first_inexact.as_ref()?;
+        let file = (self.source.shards.files.len() > 1).then(|| self.source.file(spot));
+        Some(Inexact { count: notes.inexact, file, line: spot.line, found: spot.text.clone() })
+    }
+}
+
+/// The refusal of a column of text that is mostly numbers; see [`Facts::mixed`].
+pub(super) fn mixed(source: &Source, tallies: &[(String, Tally)], column: &str) -> Option<Error> {
+    let (_, tally) = tallies.iter().find(|(name, _)| name == column)?;
+    let spot = tally.first_text().filter(|_| 2 * tally.numbers >= tally.present())?;
+    Some(Error::MixedColumn {
+        table: source.file(spot),
+        column: column.to_owned(),
+        line: spot.line,
+        found: spot.text.clone(),
+        numbers: tally.numbers,
+        span: None,
+    })
+}
+
+/// A whole number in the order of `total_cmp`.
+fn order(value: f64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    bits ^ (((bits >> 63).cast_unsigned() >> 1).cast_signed())
+}

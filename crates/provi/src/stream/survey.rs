@@ -1,0 +1,94 @@
+//! The first pass: all that a model must know of its data before it is asked for anything.
+
+use super::pass::{Length, OWN, Shards, Sums};
+use super::{Reduce, Source};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::rows::ResponseSpread;
+use crate::target::Family;
+
+/// What one pass over the data says about them. Memory: d² numbers.
+#[derive(Debug)]
+pub(super) struct Survey {
+    /// Rows of all processes.
+    pub(super) rows: usize,
+    /// The pass of this one.
+    pub(super) own: Length,
+    /// The constant of Σ_n w_n φ_n.
+    pub(super) likelihood: f64,
+    /// AᵀWA.
+    pub(super) gram: Matrix,
+    /// ‖√W A‖_F².
+    pub(super) square_norm: f64,
+    /// The longest chain of additions behind an entry of a Gram matrix, at most.
+    pub(super) gram_terms: usize,
+    pub(super) response: ResponseSpread,
+    /// Rows of the largest block of any process, and the numbers that the largest one holds.
+    pub(super) largest: (usize, usize),
+}
+
+impl Survey {
+    /// Makes the pass. `ready` is whether this process found nothing wrong beforehand: no process begins unless all are
+    /// ready and have as many columns.
+    pub(super) fn new<S: Source, R: Reduce>(
+        family: Family,
+        shards: &Shards<S, R>,
+        ready: Result<()>,
+    ) -> Result<Self> {
+        let d = shards.source.columns();
+        shards.agree_on(ready, |failed| {
+            let mut shape = [d as f64, -(d as f64), failed];
+            shards.reduce.largest(&mut shape)?;
+            let (most, least) = (shape[0] as usize, -shape[1] as usize);
+            match most == least {
+                true => Ok(shape[2]),
+                false => {
+                    let found = if most == d { least } else { most };
+                    Err(Error::Shape { what: "a row of another process", found, expected: d })
+                }
+            }
+        })?;
+        let mut numbers = [0.0; OWN + 4];
+        let mut matrices = [Matrix::zeros(d, d)];
+        let (mut response, mut largest) = (ResponseSpread::default(), (0, 0));
+        let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
+        let own = shards.pass(family, None, sums, |rows, sums| {
+            let terms = rows.gram_terms().min(rows.len()) as f64;
+            let shares = [rows.len() as f64, rows.constant(family), rows.square_norm(), terms + 1.0];
+            sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
+            rows.add_gram(1.0, &mut sums.matrices[0]);
+            response = response.merged(rows.response_spread());
+            largest = (largest.0.max(rows.len()), largest.1.max(rows.stored()));
+        })?;
+        if numbers[OWN] < 1.0 {
+            return Err(Error::Empty { what: "data (no rows)" });
+        }
+        let mut sizes = [largest.0 as f64, largest.1 as f64];
+        shards.reduce.largest(&mut sizes)?;
+        let [gram] = matrices;
+        Ok(Self {
+            rows: numbers[OWN] as usize,
+            own,
+            likelihood: numbers[OWN + 1],
+            gram,
+            square_norm: numbers[OWN + 2],
+            gram_terms: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
+            response: everywhere(&shards.reduce, response)?,
+            largest: (sizes[0] as usize, sizes[1] as usize),
+        })
+    }
+}
+
+/// The spread of all responses, from that of each process.
+fn everywhere(reduce: &impl Reduce, own: ResponseSpread) -> Result<ResponseSpread> {
+    if reduce.size() == 1 {
+        return Ok(own);
+    }
+    let mut totals = [own.weight, own.weight * own.mean];
+    reduce.sum(&mut totals)?;
+    let [weight, total] = totals;
+    let mean = if weight > 0.0 { total / weight } else { 0.0 };
+    let mut squares = [own.squares + own.weight * (own.mean - mean).powi(2)];
+    reduce.sum(&mut squares)?;
+    Ok(ResponseSpread { weight, mean, squares: squares[0] })
+}

@@ -1,0 +1,227 @@
+//! Processes played by threads: each has its own blocks, and all get the same bits.
+
+use crate::blocks::{COLUMNS, Data, FAMILIES, prior};
+use crate::equal::{assert_close, numbers};
+use provi::fit::{Snapshot, Watch};
+use provi::scales::FreeScales;
+use provi::stream::{Memory, Reduce, Streamed};
+use provi::target::Family;
+use provi::{Auto, Error, Method, Planner, Result, Seed};
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Condvar, Mutex};
+
+/// What the ranks of one run share.
+pub(crate) struct Meeting {
+    size: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    parts: Vec<Vec<f64>>,
+    arrived: usize,
+    round: usize,
+    /// A rank went home.
+    left: bool,
+}
+
+impl Meeting {
+    /// Waits for all; fails where one of them is not coming any more.
+    fn wait(&self) -> Result<()> {
+        let mut state = self.state.lock().unwrap();
+        state.arrived += 1;
+        let round = state.round;
+        if state.arrived == self.size {
+            (state.arrived, state.round) = (0, round + 1);
+            self.changed.notify_all();
+        }
+        let state = self.changed.wait_while(state, |state| state.round == round && !state.left).unwrap();
+        match state.round == round {
+            true => Err(Error::Reduce { message: "a rank went home".into() }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// One of them.
+pub(crate) struct Rank<'a> {
+    meeting: &'a Meeting,
+    rank: usize,
+    size: usize,
+}
+
+impl Drop for Rank<'_> {
+    fn drop(&mut self) {
+        self.meeting.state.lock().unwrap().left = true;
+        self.meeting.changed.notify_all();
+    }
+}
+
+impl Rank<'_> {
+    /// Combines the parts in the order of the ranks, so that each gets the same bits.
+    fn combine(&self, values: &mut [f64], with: impl Fn(f64, f64) -> f64) -> Result<()> {
+        self.meeting.state.lock().unwrap().parts[self.rank] = values.to_vec();
+        self.meeting.wait()?;
+        let parts = self.meeting.state.lock().unwrap().parts.clone();
+        self.meeting.wait()?;
+        if parts.iter().any(|part| part.len() != values.len()) {
+            return Err(Error::Reduce { message: "the ranks made different calls".into() });
+        }
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = parts[1..].iter().fold(parts[0][i], |sum, part| with(sum, part[i]));
+        }
+        Ok(())
+    }
+}
+
+impl Reduce for Rank<'_> {
+    fn sum(&self, values: &mut [f64]) -> Result<()> {
+        self.combine(values, |a, b| a + b)
+    }
+    fn largest(&self, values: &mut [f64]) -> Result<()> {
+        self.combine(values, f64::max)
+    }
+    fn rank(&self) -> usize {
+        self.rank
+    }
+    fn size(&self) -> usize {
+        self.size
+    }
+}
+
+/// Runs `work` on so many ranks; their answers in order.
+pub(crate) fn on_ranks<T: Send>(size: usize, work: impl Fn(Rank<'_>) -> T + Sync) -> Vec<T> {
+    let state = Mutex::new(State { parts: vec![Vec::new(); size], ..State::default() });
+    let meeting = Meeting { size, state, changed: Condvar::new() };
+    std::thread::scope(|scope| {
+        let (meeting, work) = (&meeting, &work);
+        let threads: Vec<_> =
+            (0..size).map(|rank| scope.spawn(move || work(Rank { meeting, rank, size }))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// The blocks of one of so many ranks: every so-many-th one.
+pub(crate) fn shard(data: &Data, rank: &Rank<'_>) -> Memory {
+    let blocks = data.blocks(&[100, 130, 131, 300]);
+    let own = blocks.into_iter().enumerate().filter(|(k, _)| k % rank.size == rank.rank);
+    Memory::new(COLUMNS, own.map(|(_, block)| block).collect()).unwrap()
+}
+
+fn bits(numbers: &[f64]) -> Vec<u64> {
+    numbers.iter().map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn every_sum_is_that_of_one_process_and_the_same_bits_on_all() {
+    for family in FAMILIES {
+        let data = Data::new(family, 400);
+        let whole = data.in_memory();
+        let expected = numbers(&whole, &whole);
+        // Seven ranks have five blocks: two have none.
+        for size in [1, 2, 3, 7] {
+            let found = on_ranks(size, |rank| {
+                let source = shard(&data, &rank);
+                let model = Streamed::distributed(family, source, prior(), rank).unwrap();
+                assert_eq!(model.rows(), 400);
+                numbers(&model, &model)
+            });
+            assert_close(&format!("{} on {size}", family.name()), &expected, &found[0]);
+            assert!(found.iter().all(|other| bits(other) == bits(&found[0])), "{family:?} on {size}");
+        }
+    }
+}
+
+#[test]
+fn every_rank_walks_to_the_answer_of_one_process() {
+    for family in [Family::Bernoulli, Family::Poisson] {
+        let data = Data::new(family, 400);
+        let whole = Auto::default().run(&data.in_memory(), Seed(4)).unwrap();
+        for size in [2, 3] {
+            let found = on_ranks(size, |rank| {
+                let source = shard(&data, &rank);
+                let model = Streamed::distributed(family, source, prior(), rank).unwrap();
+                let answer = Auto::default().run_serial(&model, Seed(4), &mut Watch::default()).unwrap();
+                let certificate = answer.audited.certificate;
+                let bounds = [certificate.gap.bound, certificate.kl.bound].map(|x| x.unwrap_or(-1.0));
+                (answer.fit.gaussian.parameters().to_vec(), bounds)
+            });
+            assert_close(family.name(), whole.fit.gaussian.parameters(), &found[0].0);
+            assert!(found.iter().all(|x| bits(&x.0) == bits(&found[0].0) && bits(&x.1) == bits(&found[0].1)));
+        }
+    }
+}
+
+#[test]
+fn the_noise_is_that_of_all_responses() {
+    let family = Family::Gaussian { noise_sd: 1.0 };
+    let data = Data::new(family, 400);
+    let expected = FreeScales::noise(&data.in_memory()).noise_sd.unwrap();
+    let found = on_ranks(3, |rank| {
+        let model = Streamed::distributed(family, shard(&data, &rank), prior(), rank).unwrap();
+        FreeScales::noise(&model).noise_sd.unwrap()
+    });
+    assert!(found.iter().all(|x| (x - expected).abs() < 1e-12), "{found:?} {expected}");
+}
+
+#[test]
+fn a_flag_on_one_rank_stops_all_at_the_same_step() {
+    let data = Data::new(Family::Bernoulli, 400);
+    for method in [None, Some(Method::ProxEnergy)] {
+        let found = on_ranks(3, |rank| {
+            let (which, source) = (rank.rank, shard(&data, &rank));
+            let model = Streamed::distributed(Family::Bernoulli, source, prior(), rank).unwrap();
+            let stop = AtomicBool::new(false);
+            let mut looks = 0;
+            let mut observer = |_: &Snapshot| {
+                looks += 1;
+                // Rank 1 alone changes its mind.
+                stop.store(which == 1 && looks >= 2, std::sync::atomic::Ordering::Relaxed);
+                ControlFlow::Continue(())
+            };
+            let agree = |own: bool| model.agree(own);
+            let mut watch = Watch {
+                observer: Some(&mut observer),
+                stop: Some(&stop),
+                agree: Some(&agree),
+                ..Watch::default()
+            };
+            let fit = match method {
+                None => Auto::default().run_serial(&model, Seed(1), &mut watch).unwrap().fit,
+                Some(method) => {
+                    let plan = Planner::new(method).to_steps(&model, 400).unwrap();
+                    plan.run_serial(&model, Seed(1), &mut watch).unwrap()
+                }
+            };
+            assert!(fit.stopped_early, "{method:?}");
+            (fit.steps, bits(fit.gaussian.parameters()))
+        });
+        assert!(found.iter().all(|x| *x == found[0]), "{method:?}");
+    }
+}
+
+#[test]
+fn a_run_whose_ranks_cannot_agree_ends() {
+    let data = Data::new(Family::Bernoulli, 60);
+    let model = Streamed::new(Family::Bernoulli, data.source(&[]), prior()).unwrap();
+    let lost = Error::Reduce { message: "gone".into() };
+    let agree = |_: bool| Err(lost.clone());
+    let mut watch = Watch { agree: Some(&agree), ..Watch::default() };
+    assert_eq!(Auto::default().run_serial(&model, Seed(1), &mut watch).unwrap_err(), lost);
+    let plan = Planner::new(Method::ProxEnergy).to_steps(&model, 100).unwrap();
+    assert_eq!(plan.run_serial(&model, Seed(1), &mut watch).unwrap_err(), lost);
+}
+
+#[test]
+fn ranks_of_different_width_are_refused_by_all() {
+    let data = Data::new(Family::Bernoulli, 400);
+    let found = on_ranks(3, |rank| {
+        let source = if rank.rank == 2 { Memory::new(3, Vec::new()).unwrap() } else { shard(&data, &rank) };
+        let prior = provi::target::Prior::scale(1.0).unwrap();
+        Streamed::distributed(Family::Bernoulli, source, prior, rank).unwrap_err()
+    });
+    let refused = |found, expected| Error::Shape { what: "a row of another process", found, expected };
+    assert_eq!(found, [refused(3, 4), refused(3, 4), refused(4, 3)]);
+}

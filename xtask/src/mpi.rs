@@ -1,0 +1,57 @@
+//! Several processes: lints and tests of `provi-mpi`, where an MPI is installed or can be.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::{Outcome, Run};
+
+/// What Debian and its kin call an MPI with its headers, and what its bindings are made with.
+const PACKAGES: [&str; 4] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev", "clang"];
+
+pub(crate) fn check(run: &Run) -> Outcome {
+    if let Err(missing) = complete() {
+        println!("   {missing} is not there; trying to install {}", PACKAGES.join(", "));
+        install();
+    }
+    if let Err(missing) = complete() {
+        println!(
+            "   skipped: {missing} is missing, and could not be installed. Install an MPI with its headers and libclang \
+             (on Debian: apt-get install {}), and run `cargo xtask mpi`",
+            PACKAGES.join(" ")
+        );
+        return Ok(());
+    }
+    // The whole workspace with one more feature: what `cargo test` has built fits.
+    let feature = ["--workspace", "--features", "provi-mpi/mpi"];
+    let lint = ["--lib", "--bins", "--test", "ranks", "--", "-D", "warnings"];
+    run.cargo(&[&["clippy"], &feature[..], &lint].concat())?;
+    run.cargo(&[&["test"], &feature[..], &["--test", "ranks"]].concat())
+}
+
+/// Everything that building and starting needs, or the first thing that is missing.
+fn complete() -> Result<(), &'static str> {
+    let works = |program: &str| {
+        let quiet =
+            Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        quiet.is_ok_and(|status| status.success())
+    };
+    for program in ["mpicc", "mpirun", "clang"] {
+        if !works(program) {
+            return Err(program);
+        }
+    }
+    Ok(())
+}
+
+fn install() {
+    if !Path::new("/usr/bin/apt-get").exists() {
+        return;
+    }
+    // What comes of it is seen by looking again; without the rights to install it says so itself.
+    let apt = |words: &[&str]| {
+        let mut command = Command::new("apt-get");
+        let _ = command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null()).status();
+    };
+    apt(&["update", "-q"]);
+    apt(&[&["install", "-y", "-q"], &PACKAGES[..]].concat());
+}
