@@ -10,7 +10,7 @@ mod scales;
 mod warnings;
 
 pub use blocks::Blocks;
-pub use data::Data;
+pub use data::{Data, USUAL_MEMORY};
 pub use held::Held;
 pub use scales::{Origin, Scale};
 pub use warnings::warnings;

@@ -298,7 +298,7 @@ Examples:
 pub(crate) struct CertifyArgs {
     /// The fit: fit.json or its folder, or a mean and covariance in JSON or CSV
     pub(crate) fit: PathBuf,
-    /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
+    /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input; a folder or a pattern for many files
     #[arg(required_unless_present_any = ["stan", "library"])]
     pub(crate) data: Option<PathBuf>,
     /// The model, such as 'y ~ a + b' or 'y ~ .' [default: the fit's]
@@ -313,6 +313,9 @@ pub(crate) struct CertifyArgs {
     /// What makes the draws repeatable [default: one that is not the fit's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Read the data block by block, in about so much memory, such as 2GiB or 500MB
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["stan", "library"])]
+    pub(crate) memory: Option<Size>,
     /// Go on with data or a model other than the fit was made with
     #[arg(long)]
     pub(crate) force: bool,

@@ -31,9 +31,16 @@ enum Content {
     Files(Files),
 }
 
+/// Bytes that the rows of files take where nobody says it: 1 GiB.
+pub const USUAL_MEMORY: u64 = 1 << 30;
+
 impl Data {
-    /// A file, or standard input for `-`.
+    /// A file, or standard input for `-`. The files of a folder or a pattern are left where they are, to be read block by
+    /// block: see [`Data::files`].
     pub fn read(path: &Path) -> Result<Self, provi_table::Error> {
+        if path.is_dir() || (!path.exists() && path.to_string_lossy().contains(['*', '?'])) {
+            return Ok(Self::files(path, USUAL_MEMORY));
+        }
         let stdin = path.as_os_str() == "-";
         let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
         let bytes = if stdin {
@@ -76,6 +83,11 @@ impl Data {
             Content::Table(table) => Ok(Cow::Borrowed(table)),
             Content::Files(files) => Table::open(&files.path).map(Cow::Owned),
         }
+    }
+
+    /// Are they read block by block?
+    pub fn stays_in_files(&self) -> bool {
+        self.as_files().is_some()
     }
 
     /// The files, if they are to be read block by block.

@@ -41,7 +41,10 @@ fn of_table(args: &CertifyArgs, given: &Given, data: &Path) -> Result<Outcome> {
     let formula =
         args.formula.clone().or(record.map(|r| r.model.formula.clone())).ok_or(Failure::NoFormula)?;
     model::parse(&formula)?;
-    let data = Data::read(data).map_err(|error| Failure::table(error, &formula))?;
+    let data = match args.memory {
+        Some(memory) => Data::files(data, memory.0),
+        None => Data::read(data).map_err(|error| Failure::table(error, &formula))?,
+    };
     if let Some(record) = claimed {
         refuse_other_data(record, &data)?;
     }

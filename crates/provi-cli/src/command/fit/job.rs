@@ -5,7 +5,7 @@ use std::sync::Arc;
 use provi::checkpoint::Checkpoint;
 use provi::stream::Reduce;
 use provi_analysis::compiled::Digests;
-use provi_analysis::model::{self, Data};
+use provi_analysis::model::{self, Data, USUAL_MEMORY};
 use provi_analysis::options::ModelOptions;
 use provi_analysis::store::{RUN, Store};
 
@@ -26,9 +26,6 @@ pub(super) struct Job {
     /// How many processes began it, if it was several.
     processes: Option<usize>,
 }
-
-/// Bytes that the rows of files take where nobody says it: 1 GiB.
-const MEMORY: u64 = 1 << 30;
 
 impl Job {
     pub(super) fn new(args: &FitArgs, rank: usize) -> Result<Self> {
@@ -62,14 +59,16 @@ impl Job {
         };
         // A formula that cannot be read is refused before a large file is.
         model::parse(formula)?;
-        let several = path.is_dir() || (!path.exists() && path.to_string_lossy().contains(['*', '?']));
-        if several || self.args.distributed || self.args.memory.is_some() {
-            let memory = self.args.memory.map_or(MEMORY, |memory| memory.0);
+        if self.args.distributed || self.args.memory.is_some() {
+            let memory = self.args.memory.map_or(USUAL_MEMORY, |memory| memory.0);
             return Ok((Data::shared(path, memory, Arc::clone(crew)), formula));
         }
         let refuse = |error| Failure::table(error, formula);
         let data = Data::read(path).map_err(refuse)?;
-        self.refuse_other_data(data.sha256().map_err(refuse)?)?;
+        // Files have their digest from the first pass over them.
+        if !data.stays_in_files() {
+            self.refuse_other_data(data.sha256().map_err(refuse)?)?;
+        }
         Ok((data, formula))
     }
 
