@@ -386,27 +386,3 @@ fn a_full_disk_is_said_and_leaves_what_was_there() {
         std::fs::read_dir(bench.path("v.fit")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".tmp")), "{left:?}");
 }
-
-/// Killed, not asked: what is in the folder is whole, and the run goes on.
-#[test]
-fn a_run_that_is_killed_can_go_on() {
-    let bench = bench();
-    let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "100000"];
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_provi"))
-        .args([&["fit"], &planned[..], &["--out", "v.fit", "--quiet"]].concat())
-        .current_dir(bench.dir.path())
-        .spawn()
-        .unwrap();
-    while !bench.path("v.fit/log.txt").exists() && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    if !bench.path("v.fit/fit.json").exists() {
-        bench.provi(&["fit", "--resume", "v.fit", "--quiet"]).exits(0);
-    }
-    let whole = fit(&bench, &planned);
-    let kept: Value =
-        serde_json::from_str(&std::fs::read_to_string(bench.path("v.fit/fit.json")).unwrap()).unwrap();
-    assert_eq!(kept["mean"], whole["mean"]);
-}

@@ -1,7 +1,7 @@
 //! Processes started by `mpirun`: one answer, however many there are.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -214,7 +214,7 @@ fn process_of(rank: usize, dir: &Path) -> Option<String> {
     None
 }
 
-fn wait_for(path: &PathBuf) {
+fn wait_for(path: &Path) {
     let begin = Instant::now();
     while !path.exists() && begin.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(5));
