@@ -58,8 +58,6 @@ const PILOT_DRAWS: u64 = 400;
 /// these are what it is worth.
 const HOPELESS: f64 = 1.0;
 const HOPELESS_DRAWS: f64 = 4_000.0;
-/// A gap beyond this is more than rounding leaves in a model of ordinary size.
-const VISIBLE: f64 = 1e-6;
 /// A global bound this small needs no local one beside it.
 const SMALL: f64 = 1e-7;
 
@@ -189,20 +187,6 @@ impl Audit {
                 Ok(audited.unless(dog.violation()))
             }
         }
-    }
-}
-
-/// f* is the minimum over Gaussians, so KL(q‖p) bounds the gap too, at its own confidence. A gap that is certain goes first,
-/// unless rounding has made it ten times as large and visible, as sums over millions of rows do.
-fn gap_of(certain: Option<Statement>, kl: &Statement) -> Statement {
-    match (certain, kl.bound) {
-        (Some(gap), Some(kl_bound))
-            if gap.bound.is_some_and(|gap| gap > VISIBLE && gap > 10.0 * kl_bound) =>
-        {
-            kl.clone()
-        }
-        (Some(gap), _) => gap,
-        (None, _) => kl.clone(),
     }
 }
 
@@ -350,7 +334,8 @@ impl<'a> Session<'a> {
             bounds.local = Some((choice.metric, local.ball, choice.provenance));
         }
         bounds.reason = kl.reason.clone().unwrap_or_default();
-        let gap = gap_of(deterministic_gap, &kl);
+        // f* is the minimum over Gaussians, so KL(q‖p) bounds the gap too, at its own confidence.
+        let gap = deterministic_gap.unwrap_or_else(|| kl.clone());
         let moments = names
             .iter()
             .enumerate()
@@ -620,23 +605,5 @@ impl Bounds {
             offer(ball.moments(norm(&pulled), metric.inverse_norm(&pulled)), "local-moments", *provenance);
         }
         out
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_certain_gap_goes_first_unless_rounding_has_blown_it_up() {
-        let certain = |bound| Some(Statement::proved(bound, 1.0, "cert-gap", Provenance::Proved));
-        let kl = Statement::proved(1e-5, 0.999, "local-kl", Provenance::Proved);
-        for (gap, key) in [(1e-10, "cert-gap"), (5e-5, "cert-gap"), (15.0, "local-kl")] {
-            assert_eq!(gap_of(certain(gap), &kl).key.as_deref(), Some(key), "{gap}");
-        }
-        let small = Statement::proved(1e-30, 0.999, "cert-kl", Provenance::Proved);
-        assert_eq!(gap_of(certain(1e-9), &small).key.as_deref(), Some("cert-gap"));
-        assert_eq!(gap_of(None, &kl), kl);
-        assert_eq!(gap_of(certain(15.0), &Statement::missing("why")).bound, Some(15.0));
     }
 }

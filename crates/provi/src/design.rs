@@ -428,7 +428,14 @@ impl Design {
         }
     }
 
-    /// The longest chain of additions behind an entry of [`Design::add_grams_and_sums`].
+    /// The longest chains of additions behind the sums of [`Design::add_grams_and_sums`]: inside the chunk with the most rows, in
+    /// whatever order, and of the chunks' partial sums.
+    pub(crate) fn sum_terms(&self) -> (usize, usize) {
+        let size = self.gram_chunks(1).size.min(self.rows);
+        (size, self.rows.div_ceil(size))
+    }
+
+    /// The longest chain of additions behind an entry of a matrix of [`Design::add_grams_and_sums`].
     pub(crate) fn gram_terms(&self) -> usize {
         match &self.storage {
             Storage::Dense(_) => BLOCK + self.rows.div_ceil(GRAM_BLOCK) + GRAM_PARTS + 8,

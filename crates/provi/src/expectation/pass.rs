@@ -19,26 +19,38 @@ pub(crate) fn sums(dim: usize) -> Vec<f64> {
     vec![0.0; SCALARS + dim]
 }
 
-/// What a sum of so many terms may lose, times its absolute value.
-fn unit(rows: usize, dim: usize) -> f64 {
-    (rows + dim + 16) as f64 * f64::EPSILON
+/// The longest chains of additions behind the sums of a pass. A sum loses at most as many units in the last place of Σ|terms| as its
+/// longest chain is long, in whatever order the chains meet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chains {
+    /// Behind the constant: all rows, one after the other.
+    pub(crate) rows: usize,
+    /// Behind E V, its error and the gradient.
+    pub(crate) sums: usize,
+    /// Behind an entry of the Hessian.
+    pub(crate) grams: usize,
+}
+
+/// What a sum with so long a chain may lose, times Σ|terms|; each term is itself of some dim operations.
+fn unit(chain: usize, dim: usize) -> f64 {
+    (chain + dim + 16) as f64 * f64::EPSILON
 }
 
 impl Rows {
-    /// Adds to the sums of [`sums`], and Aᵀ diag(w·E φ''(s)) A to `hessian`; `rows` counts those of all blocks.
+    /// Adds to the sums of [`sums`], and Aᵀ diag(w·E φ''(s)) A to `hessian`; `chains` are those of all blocks.
     ///
     /// One pass: a block of rows is still in cache when its Gram matrix is added.
     pub(crate) fn add_expectations(
         &self,
         family: Family,
         q: &Gaussian<Triangular>,
-        rows: usize,
+        chains: Chains,
         sums: &mut [f64],
         hessian: &mut Matrix,
     ) {
         let d = q.dim();
         let factor = self.design.factor(q.factor());
-        let unit = unit(rows, d);
+        let unit = unit(chains.sums, d);
         // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
         // rows of C, and the expectations by δ_n times their slopes, which θ_max bounds where there is one.
         let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
@@ -87,13 +99,12 @@ impl Linear {
         }
     }
 
-    /// The moments, from the sums over `rows` rows; `out.hessian` holds Λ and the rows' share, whose entries are chains of
-    /// at most `gram_terms` additions.
+    /// The moments, from the sums over the rows; `out.hessian` holds Λ and the rows' share.
     pub(crate) fn conclude_moments(
         &self,
         q: &Gaussian<Triangular>,
         sums: &[f64],
-        (rows, gram_terms): (usize, usize),
+        chains: Chains,
         out: &mut Moments,
     ) -> Result<()> {
         let d = self.dim();
@@ -102,18 +113,19 @@ impl Linear {
         out.gradient.copy_from_slice(gradient);
         let prior = self.prior.energy(q.mean(), &mut out.gradient) + 0.5 * self.prior.trace(d, q.factor());
         out.value = scalars[0] + prior + self.constant;
-        let unit = unit(rows, d);
         // Λ(m−ν) and its quadratic forms are sums of d products that may cancel.
         let prior_unit = (d as f64 + 16.0) * f64::EPSILON;
         let precision = self.precision().frobenius_norm();
         let factor_norm = crate::norm(q.factor());
         let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
         let forms = precision * (distance * distance + factor_norm * factor_norm);
-        out.value_error = scalars[1] + prior_unit * forms + unit * self.constant.abs();
+        out.value_error = scalars[1] + prior_unit * forms + unit(chains.rows, d) * self.constant.abs();
         // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
-        let gram = gram_terms as f64 * f64::EPSILON * product_size(&out.hessian, q);
-        out.gradient_error =
-            scalars[2] + gram + unit * crate::norm(&out.gradient) + prior_unit * precision * distance;
+        let gram = chains.grams as f64 * f64::EPSILON * product_size(&out.hessian, q);
+        out.gradient_error = scalars[2]
+            + gram
+            + unit(chains.sums, d) * crate::norm(&out.gradient)
+            + prior_unit * precision * distance;
         out.provenance = quadrature::provenance(self.family);
         match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
             true => Ok(()),

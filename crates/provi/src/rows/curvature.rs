@@ -2,6 +2,7 @@
 
 use super::Rows;
 use crate::design::BLOCK;
+use crate::expectation::Chains;
 use crate::matrix::Matrix;
 use crate::target::Family;
 use std::ops::Range;
@@ -30,6 +31,12 @@ impl Rows {
     /// ‖√W A‖_F².
     pub(crate) fn square_norm(&self) -> f64 {
         self.design.weighted_square_norm(&self.weights)
+    }
+
+    /// The longest chains of additions behind the sums of a pass over these rows alone.
+    pub(crate) fn chains(&self) -> Chains {
+        let (inside, parts) = self.design.sum_terms();
+        Chains { rows: self.len(), sums: inside + parts, grams: self.gram_terms() }
     }
 
     /// The longest chain of additions behind an entry of a Gram matrix.

@@ -12,16 +12,16 @@ use crate::target::local::LocalModel;
 impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {
         self.linear.check_dim(q)?;
-        let (d, rows) = (q.dim(), self.survey.rows);
+        let (d, chains) = (q.dim(), self.survey.chains);
         let mut numbers = [vec![0.0; OWN], sums(d)].concat();
         out.hessian = Matrix::zeros(d, d);
         let total = Sums { numbers: &mut numbers, matrices: std::slice::from_mut(&mut out.hessian) };
         self.pass(total, |block, total| {
             let Sums { numbers, matrices } = total;
-            block.add_expectations(self.linear.family, q, rows, &mut numbers[OWN..], &mut matrices[0]);
+            block.add_expectations(self.linear.family, q, chains, &mut numbers[OWN..], &mut matrices[0]);
         })?;
         out.hessian.add_scaled(1.0, &self.linear.precision());
-        self.linear.conclude_moments(q, &numbers[OWN..], (rows, self.survey.gram_terms), out)
+        self.linear.conclude_moments(q, &numbers[OWN..], chains, out)
     }
 
     fn has_constant_hessian(&self) -> bool {
@@ -39,7 +39,7 @@ impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
 
 impl<S: Source, R: Reduce> LocalModel for Streamed<S, R> {
     fn gram_terms(&self) -> usize {
-        self.survey.gram_terms
+        self.survey.chains.grams
     }
 
     fn local_grams(

@@ -3,6 +3,7 @@
 use super::pass::{Length, OWN, Shards, Sums};
 use super::{Reduce, Source};
 use crate::error::{Error, Result};
+use crate::expectation::Chains;
 use crate::matrix::Matrix;
 use crate::rows::ResponseSpread;
 use crate::target::Family;
@@ -20,8 +21,8 @@ pub(super) struct Survey {
     pub(super) gram: Matrix,
     /// ‖√W A‖_F².
     pub(super) square_norm: f64,
-    /// The longest chain of additions behind an entry of a Gram matrix, at most.
-    pub(super) gram_terms: usize,
+    /// The longest chains of additions behind the sums of a pass over all blocks of all processes, at most.
+    pub(super) chains: Chains,
     pub(super) response: ResponseSpread,
     /// Rows of the largest block of any process, and the numbers that the largest one holds.
     pub(super) largest: (usize, usize),
@@ -48,22 +49,25 @@ impl Survey {
                 }
             }
         })?;
-        let mut numbers = [0.0; OWN + 4];
+        let mut numbers = [0.0; OWN + 5];
         let mut matrices = [Matrix::zeros(d, d)];
-        let (mut response, mut largest) = (ResponseSpread::default(), (0, 0));
+        let (mut response, mut largest) = (ResponseSpread::default(), [0; 3]);
         let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
         let own = shards.pass(family, None, sums, |rows, sums| {
             let terms = rows.gram_terms().min(rows.len()) as f64;
-            let shares = [rows.len() as f64, rows.constant(family), rows.square_norm(), terms + 1.0];
+            // A block's chunks are summed by themselves, then one after the other into what the blocks before have given.
+            let (inside, parts) = rows.design.sum_terms();
+            let shares =
+                [rows.len() as f64, rows.constant(family), rows.square_norm(), terms + 1.0, parts as f64];
             sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
             rows.add_gram(1.0, &mut sums.matrices[0]);
             response = response.merged(rows.response_spread());
-            largest = (largest.0.max(rows.len()), largest.1.max(rows.stored()));
+            largest = std::array::from_fn(|k| largest[k].max([rows.len(), rows.stored(), inside][k]));
         })?;
         if numbers[OWN] < 1.0 {
             return Err(Error::Empty { what: "data (no rows)" });
         }
-        let mut sizes = [largest.0 as f64, largest.1 as f64];
+        let mut sizes = largest.map(|size| size as f64);
         shards.reduce.largest(&mut sizes)?;
         let [gram] = matrices;
         Ok(Self {
@@ -72,7 +76,11 @@ impl Survey {
             likelihood: numbers[OWN + 1],
             gram,
             square_norm: numbers[OWN + 2],
-            gram_terms: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
+            chains: Chains {
+                rows: numbers[OWN] as usize,
+                sums: sizes[2] as usize + numbers[OWN + 4] as usize + shards.reduce.size() + 8,
+                grams: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
+            },
             response: everywhere(&shards.reduce, response)?,
             largest: (sizes[0] as usize, sizes[1] as usize),
         })
