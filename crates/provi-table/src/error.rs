@@ -3,10 +3,12 @@
 mod memory;
 mod place;
 mod reason;
+mod shards;
 mod wording;
 
 pub use memory::BadColumns;
 pub use reason::{Format, Misplaced, Purpose, ShardTrait};
+pub use shards::BadShards;
 pub(crate) use wording::shown;
 use wording::{blank_or, counted, listed, separator_name, shown_to, suggested};
 
@@ -79,50 +81,9 @@ pub enum Error {
         /// The decoder's words.
         reason: String,
     },
-    /// A row group of a Parquet file that cannot be decoded.
-    #[error(
-        "row group {group} (counted from 0) of `{table}` is damaged{}: {}; fetch or write the file again", column.as_ref().map(|column| format!(" in column `{}`", shown(column))).unwrap_or_default(), shown_to(120, .reason)
-    )]
-    DamagedGroup {
-        /// The file.
-        table: String,
-        /// The row group, the first being 0.
-        group: usize,
-        /// The column, where it is one.
-        column: Option<String>,
-        /// The decoder's words.
-        reason: String,
-    },
-    /// No file where several were looked for.
-    #[error(
-        "no table under `{path}`; {}", if *.directory { "a folder is read by its files that end in .parquet, .csv, .tsv or .txt, with .gz behind or not" } else { "`*` stands for any characters and `?` for one, in the last part of the path" }
-    )]
-    NoShards {
-        /// The path as given.
-        path: String,
-        /// Is it a folder? Otherwise a pattern.
-        directory: bool,
-    },
-    /// Files of one table that differ in their columns.
-    #[error("`{table}` {found}, where `{first}` {expected}; the files of one table have the same columns")]
-    MixedShards {
-        /// The file.
-        table: String,
-        /// What it has, in words that follow its name.
-        found: ShardTrait,
-        /// The file it is held against.
-        first: String,
-        /// What that one has.
-        expected: ShardTrait,
-    },
-    /// A file that is not what it was when it was first looked at.
-    #[error(
-        "`{table}` has changed since it was first read; leave the data alone until the run ends, and start again"
-    )]
-    ShardChanged {
-        /// The file.
-        table: String,
-    },
+    /// Files that are read block after block.
+    #[error(transparent)]
+    Shards(#[from] BadShards),
     /// A term that needs all values of a column at once.
     #[error(
         "`{}` needs all values of its column at once, which a table read block after block does not give; compute its columns beforehand and name them, or fit without a limit on memory", shown(.term)
@@ -132,34 +93,6 @@ pub enum Error {
         term: String,
         /// Its place.
         span: Option<Span>,
-    },
-    /// Memory for less than a few rows.
-    #[error("a memory of {bytes} bytes does not hold blocks of this table; {needed} are needed at least")]
-    BudgetTooSmall {
-        /// What there is.
-        bytes: usize,
-        /// What is needed.
-        needed: usize,
-    },
-    /// More levels than memory may hold.
-    #[error(
-        "the levels of `{}` in `{table}` take more than {bytes} bytes, which is their share of the memory; allow more memory, or use a column with fewer levels", shown(.column)
-    )]
-    TooManyLevels {
-        /// The data.
-        table: String,
-        /// The column, or columns joined by `:`.
-        column: String,
-        /// Bytes that levels may take.
-        bytes: usize,
-    },
-    /// Surveys that do not belong together.
-    #[error(
-        "the surveys do not belong together: {reason}; make one of each part, of the same files and the same formula"
-    )]
-    ForeignSurvey {
-        /// What is wrong.
-        reason: String,
     },
     /// A Parquet column of a type that is no number, text or date.
     #[error(
@@ -248,18 +181,6 @@ pub enum Error {
         table: String,
         /// Line of the opening quote.
         line: usize,
-    },
-    /// A record that does not end.
-    #[error(
-        "the record that starts on line {line} of `{table}` is longer than {} MiB; a quote is not closed there, or the lines are no rows", .longest >> 20
-    )]
-    LongRecord {
-        /// The table's name.
-        table: String,
-        /// Line on which it starts.
-        line: usize,
-        /// Bytes a record may have.
-        longest: usize,
     },
     /// White space between a comma and a quote.
     #[error(

@@ -59,7 +59,7 @@ mod table;
 pub use column::ColumnKind;
 pub use columns::Values;
 pub use describe::{ColumnSummary, Contents, TableSummary};
-pub use error::{BadColumns, Error, Format, Misplaced, Purpose, Result, ShardTrait};
+pub use error::{BadColumns, BadShards, Error, Format, Misplaced, Purpose, Result, ShardTrait};
 pub use formula::{
     Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term, Trials,
 };

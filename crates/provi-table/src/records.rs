@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read};
 use ::csv::{Reader, ReaderBuilder, StringRecord};
 
 use crate::{
-    error::{Error, Result},
+    error::{BadShards, Error, Result},
     sniff::Dialect,
 };
 use window::{END, Window};
@@ -122,7 +122,7 @@ impl<R: Read> Records<R> {
                     start += 1;
                 }
                 let line = self.line + breaks(window.between(self.counted, start));
-                Error::LongRecord { table, line, longest: window.longest() }
+                Error::Shards(BadShards::Record { table, line, longest: window.longest() })
             }
             ::csv::ErrorKind::Io(error) if self.zipped => Error::Damaged {
                 table,

@@ -14,7 +14,7 @@ pub(crate) use text::Mark;
 
 use crate::{
     column::ColumnKind,
-    error::{Error, Result, ShardTrait},
+    error::{BadShards, Error, Result, ShardTrait},
     nearest::nearest,
     scan::digest,
     table::places,
@@ -53,7 +53,7 @@ impl Shards {
         let paths = listed(path)?;
         let files: Vec<Shard> = paths.into_iter().map(Shard::open).collect::<Result<_>>()?;
         let Some(first) = files.first() else {
-            return Err(Error::NoShards { path: name, directory: path.is_dir() });
+            return Err(Error::Shards(BadShards::None { path: name, directory: path.is_dir() }));
         };
         for other in &files[1..] {
             refuse_difference(first, other)?;
@@ -124,12 +124,12 @@ impl Shards {
                 let Ok(Some(kind)) = shard.declared(name) else { continue };
                 let (first, expected) = *seen.entry(name).or_insert((shard, kind));
                 if kind != expected {
-                    return Err(Error::MixedShards {
+                    return Err(Error::Shards(BadShards::Mixed {
                         table: shard.name().to_owned(),
                         found: ShardTrait::Kind { column: name.clone(), kind },
                         first: first.name().to_owned(),
                         expected: ShardTrait::Kind { column: name.clone(), kind: expected },
-                    });
+                    }));
                 }
             }
         }
@@ -184,12 +184,12 @@ fn is_table(name: &str) -> bool {
 
 fn refuse_difference(first: &Shard, other: &Shard) -> Result<()> {
     let refuse = |found, expected| {
-        Err(Error::MixedShards {
+        Err(Error::Shards(BadShards::Mixed {
             table: other.name().to_owned(),
             found,
             first: first.name().to_owned(),
             expected,
-        })
+        }))
     };
     let format = |shard: &Shard| if shard.is_text() { ShardTrait::Text } else { ShardTrait::Parquet };
     if first.is_text() != other.is_text() {

@@ -12,8 +12,8 @@ use std::{
 use parquet_writer::{Values, write};
 use proptest::prelude::*;
 use provi_table::{
-    Budget, DesignRows, Error, Formula, FrameOptions, FrameRows, Learned, Learning, Missing, ModelFrame,
-    Part, Result, Scan, Shards, Survey, Table, Warning,
+    BadShards, Budget, DesignRows, Error, Formula, FrameOptions, FrameRows, Learned, Learning, Missing,
+    ModelFrame, Part, Result, Scan, Shards, Survey, Table, Warning,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -325,7 +325,7 @@ fn surveys_that_do_not_belong_together_are_refused() {
     let half = Part { rank: 0, of: 2 };
     let (one, other) = (learning("y ~ x"), learning("y ~ x + town"));
     let merged = one.survey(half).unwrap().merge(other.survey(half).unwrap());
-    assert!(matches!(merged, Err(Error::ForeignSurvey { .. })));
+    assert!(matches!(merged, Err(Error::Shards(BadShards::Survey { .. }))));
     let survey = one.survey(half).unwrap();
     let said = one.take(survey).unwrap_err().to_string();
     assert!(said.contains("they cover 150 of 301 rows"), "{said}");

@@ -13,8 +13,8 @@ use std::{
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet_writer::{Values, write};
 use provi_table::{
-    Budget, Error, Formula, FrameOptions, Learned, Learning, Missing, ModelFrame, Part, Result, Scan, Shards,
-    Table,
+    BadShards, Budget, Error, Formula, FrameOptions, Learned, Learning, Missing, ModelFrame, Part, Result,
+    Scan, Shards, Table,
 };
 use tempfile::TempDir;
 
@@ -89,8 +89,11 @@ fn a_folder_and_a_pattern_stand_for_their_tables_in_the_order_of_their_names() {
 fn what_is_not_there_is_said() {
     let empty = folder(&[("notes.md", "")]);
     let find = |path: PathBuf| Shards::find(path).unwrap_err();
-    assert!(matches!(find(empty.path().to_owned()), Error::NoShards { directory: true, .. }));
-    assert!(matches!(find(empty.path().join("*.csv")), Error::NoShards { directory: false, .. }));
+    assert!(matches!(find(empty.path().to_owned()), Error::Shards(BadShards::None { directory: true, .. })));
+    assert!(matches!(
+        find(empty.path().join("*.csv")),
+        Error::Shards(BadShards::None { directory: false, .. })
+    ));
     assert!(matches!(find(empty.path().join("a.csv")), Error::NotFound { .. }));
     assert!(matches!(find(empty.path().join("nowhere/*.csv")), Error::NotFound { .. }));
     let three = folder(&[("a.csv", "y,x\n1,2\n")]);
@@ -281,7 +284,7 @@ fn a_file_that_changes_between_two_passes_is_refused_by_name() {
     let scan = learn(&path, "y ~ x", Missing::Error).unwrap();
     fs::write(&path, format!("y,x\n{rows}1,5\n")).unwrap();
     let error = scan.each::<Error>(Part::WHOLE, &mut |_| Ok(())).unwrap_err();
-    assert_eq!(error, Error::ShardChanged { table: path.display().to_string() });
+    assert_eq!(error, Error::Shards(BadShards::Changed { table: path.display().to_string() }));
     // The same size and another time.
     fs::write(&path, format!("y,x\n{rows}")).unwrap();
     let formula = Formula::parse("y ~ x").unwrap();
@@ -291,7 +294,7 @@ fn a_file_that_changes_between_two_passes_is_refused_by_name() {
     let Learned::Further(learning) = learning.take(survey).unwrap() else { panic!() };
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    assert!(matches!(learning.survey(Part::WHOLE), Err(Error::ShardChanged { .. })));
+    assert!(matches!(learning.survey(Part::WHOLE), Err(Error::Shards(BadShards::Changed { .. }))));
 }
 
 #[test]
@@ -307,8 +310,10 @@ fn memory_that_holds_no_block_and_levels_that_fill_it_are_refused() {
             Budget { bytes },
         )
     };
-    assert!(matches!(within(1000), Err(Error::BudgetTooSmall { bytes: 1000, needed }) if needed > 1000));
-    assert!(matches!(within(1 << 17), Err(Error::TooManyLevels { column, .. }) if column == "t"));
+    assert!(
+        matches!(within(1000), Err(Error::Shards(BadShards::Budget { bytes: 1000, needed })) if needed > 1000)
+    );
+    assert!(matches!(within(1 << 17), Err(Error::Shards(BadShards::Levels { column, .. })) if column == "t"));
     assert_eq!(within(1 << 22).unwrap().groups[0].levels.len(), 2000);
 }
 

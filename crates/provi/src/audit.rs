@@ -9,6 +9,7 @@
 //! what it proved has been looked at, and gives none.
 
 mod ball;
+mod bounds;
 mod metric;
 mod residual;
 
@@ -28,6 +29,7 @@ use crate::target::{LocalCurvature, Target};
 use crate::theory::certificate::{self as theory, Ball};
 use crate::watchdog::{Violation, Watchdog};
 use ball::Choice;
+use bounds::Bounds;
 use metric::Metric;
 use residual::Residuals;
 
@@ -137,21 +139,6 @@ impl Audited {
         }
         Ok(MomentBounds { global, local, confidence: bounds.confidence, reason: bounds.reason.clone() })
     }
-}
-
-/// The measured constants that bound every functional.
-#[derive(Debug)]
-struct Bounds {
-    q: Gaussian<Triangular>,
-    reason: String,
-    confidence: f64,
-    /// The H_lo metric.
-    metric: Option<(Metric, Provenance)>,
-    /// F in it, where H_hi is known too.
-    fisher: Option<(f64, Provenance)>,
-    local: Option<(Metric, Ball, Provenance)>,
-    /// A bound of KL(q‖p) by the local route, usable with the H_lo metric.
-    kl: Option<(f64, Provenance)>,
 }
 
 impl Audit {
@@ -568,42 +555,4 @@ fn trace_of_congruence(h: &Matrix, factor: &Matrix) -> f64 {
     let sum = provi_kernels::dot(product.entries(), factor.entries());
     let size = norm(product.entries()) * norm(factor.entries());
     sum + 8.0 * h.rows() as f64 * f64::EPSILON * size
-}
-
-impl Bounds {
-    fn nothing(q: &Gaussian<Triangular>, reason: &str) -> Self {
-        Self {
-            q: q.clone(),
-            reason: reason.into(),
-            confidence: 1.0,
-            metric: None,
-            fisher: None,
-            local: None,
-            kl: None,
-        }
-    }
-
-    fn functional(&self, v: &[f64]) -> [Statement; 2] {
-        let mut pulled = vec![0.0; v.len()];
-        provi_kernels::triangle::multiply_transposed(self.q.factor(), v, &mut pulled);
-        let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
-        let mut offer = |errors: [f64; 2], key: &str, provenance: Provenance| {
-            for (out, error) in out.iter_mut().zip(errors) {
-                let new = Statement::proved(error, self.confidence, key, provenance);
-                *out = std::mem::replace(out, Statement::missing("")).or_better(new);
-            }
-        };
-        if let Some((metric, provenance)) = &self.metric {
-            let scale = metric.inverse_norm(&pulled);
-            let bounds = [self.fisher.map(|(fisher, grounds)| (0.5 * fisher, grounds)), self.kl];
-            for (kl, grounds) in bounds.into_iter().flatten() {
-                let error = theory::moment_error(scale, kl);
-                offer([error; 2], "cert-moments", provenance.weakest(grounds));
-            }
-        }
-        if let Some((metric, ball, provenance)) = &self.local {
-            offer(ball.moments(norm(&pulled), metric.inverse_norm(&pulled)), "local-moments", *provenance);
-        }
-        out
-    }
 }

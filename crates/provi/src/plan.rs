@@ -3,6 +3,7 @@
 mod comparison;
 mod coordinates;
 mod promise;
+mod start;
 mod terms;
 
 pub use comparison::Needed;
@@ -14,11 +15,10 @@ use crate::curvature::Curvature;
 use crate::draws::Seed;
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
-use crate::expectation::Moments;
 use crate::fit::{Fit, Watch};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::memory::{Forecast, Size};
-use crate::method::{Choice, Guard, MISSING_SMOOTHNESS, Method, Space};
+use crate::method::{Choice, Guard, MISSING_SMOOTHNESS, Method};
 use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
 use crate::schedule::{Schedule, StepKind};
@@ -28,6 +28,7 @@ use crate::theory::noise::TermNoise;
 use crate::theory::rate;
 use crate::theory::recursion::{Contraction, Recursion};
 use crate::whiten::Whitened;
+use start::ExactStart;
 use std::sync::Arc;
 use terms::DrawnTerms;
 
@@ -555,54 +556,4 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// What the exact gradient says about w_0.
-struct ExactStart {
-    distance2: f64,
-    gradient_error: f64,
-    provenance: crate::Provenance,
-}
-
-/// ‖G‖²/μ² ≥ ‖w − w*‖², with G = ∇f on the factor's space [cert-gap].
-fn exact_distance2(
-    target: &dyn Target,
-    q: &Gaussian<Triangular>,
-    convexity: f64,
-    space: Space,
-) -> Result<Option<ExactStart>> {
-    let Some(expectations) = target.expectations() else { return Ok(None) };
-    if convexity <= 0.0 {
-        return Ok(None);
-    }
-    let mut moments = Moments::new(q.dim());
-    expectations.expect(q, &mut moments)?;
-    let (gradient_error, provenance) = (moments.neg_elbo_gradient_error(q), moments.provenance);
-    if provenance != crate::Provenance::Proved {
-        return Ok(Some(ExactStart { distance2: f64::INFINITY, gradient_error, provenance }));
-    }
-    let length = match space {
-        Space::Triangular => {
-            let mut gradient = vec![0.0; q.parameters().len()];
-            moments.neg_elbo_gradient(q, &mut gradient);
-            norm(&gradient)
-        }
-        Space::Symmetric => symmetric_gradient_norm(&moments, q)?,
-    };
-    // The two factors differ by a rotation, so the moments' error is the same in both spaces.
-    let size = (length + gradient_error) * (1.0 + 1e-10) / convexity;
-    Ok(Some(ExactStart { distance2: size * size, gradient_error, provenance }))
-}
-
-/// ‖(E∇V, sym(E∇²V·C − C⁻¹))‖_F with C the symmetric factor of q.
-fn symmetric_gradient_norm(moments: &Moments, q: &Gaussian<Triangular>) -> Result<f64> {
-    let c = q.to_symmetric()?.factor_matrix();
-    let mut x = crate::linalg::multiply(&moments.hessian, &c);
-    x.add_scaled(-1.0, &crate::linalg::Cholesky::new("symmetric factor", &c)?.inverse());
-    let d = q.dim();
-    let mut square = provi_kernels::dot(&moments.gradient, &moments.gradient);
-    for i in 0..d {
-        square += (0..d).map(|j| (0.5 * (x[(i, j)] + x[(j, i)])).powi(2)).sum::<f64>();
-    }
-    Ok(square.sqrt())
 }

@@ -587,31 +587,3 @@ fn estimators_refuse_what_they_cannot_draw() {
     assert!(Sampled::<Triangular>::new(Kind::Energy, Evaluator::Serial(&nothing), draws, 1).is_err());
     assert!(provi::mode::find_mode(&nothing, &[]).is_err());
 }
-
-/// Σ w_n[y_n s_n − e^{s_n}] is what counts and rates share; a rate need not be whole, and its posterior is that of its counts.
-#[test]
-fn a_rate_is_its_count_over_its_exposure() {
-    let design = || Design::dense(&[1.0, 0.4, 1.0, -0.7, 1.0, 1.3], 3, 2).unwrap();
-    let prior = || Prior::scale(2.0).unwrap();
-    let (counts, years) = ([3.0, 0.0, 5.0], [2.0, 1.5, 4.0]);
-    let rates: Vec<f64> = counts.iter().zip(&years).map(|(k, t)| k / t).collect();
-    let by_rate = Glm::poisson_rates(design(), &rates, prior()).unwrap().with_weights(&years).unwrap();
-    let offsets: Vec<f64> = years.iter().map(|t: &f64| t.ln()).collect();
-    let by_count = Glm::poisson(design(), &counts, prior()).unwrap().with_offsets(&offsets).unwrap();
-    let at = |model: &Glm, z: [f64; 2]| {
-        let mut gradient = [0.0; 2];
-        (model.log_density(&z, &mut gradient).unwrap(), gradient)
-    };
-    let (here, there) = ([0.3, -0.2], [-0.5, 0.9]);
-    let rise = |model: &Glm| at(model, there).0 - at(model, here).0;
-    assert!((rise(&by_rate) - rise(&by_count)).abs() < 1e-12);
-    let (a, b) = (at(&by_rate, here).1, at(&by_count, here).1);
-    assert!((a[0] - b[0]).abs() < 1e-12 && (a[1] - b[1]).abs() < 1e-12);
-
-    let whole = Glm::poisson_rates(design(), &counts, prior()).unwrap();
-    assert_eq!(at(&whole, here), at(&Glm::poisson(design(), &counts, prior()).unwrap(), here));
-    for bad in [-0.5, f64::NAN, f64::INFINITY] {
-        let refused = Glm::poisson_rates(design(), &[1.0, bad, 2.0], prior()).unwrap_err().to_string();
-        assert!(refused.contains("row 1") && refused.contains("at least 0"), "{refused}");
-    }
-}

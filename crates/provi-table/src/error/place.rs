@@ -3,6 +3,26 @@
 use super::Error;
 use crate::formula::Span;
 
+/// Refusals of the data, which have a place in the formula once it is known who asked for them.
+macro_rules! of_data {
+    ($span:ident) => {
+        Self::UnknownColumn { $span, .. }
+            | Self::TextColumn { $span, .. }
+            | Self::DateColumn { $span, .. }
+            | Self::MixedColumn { $span, .. }
+            | Self::EmptyColumn { $span, .. }
+            | Self::MissingValue { $span, .. }
+            | Self::InfiniteValue { $span, .. }
+            | Self::ConstantColumn { $span, .. }
+            | Self::OneLevel { $span, .. }
+            | Self::NotFinite { $span, .. }
+            | Self::TooFewValues { $span, .. }
+            | Self::OutOfRange { $span, .. }
+            | Self::WholeColumn { $span, .. }
+            | Self::ResponseLevels { $span, .. }
+    };
+}
+
 impl Error {
     /// The bytes of the formula at fault, when the formula is.
     ///
@@ -12,20 +32,7 @@ impl Error {
     /// ```
     pub fn span(&self) -> Option<Span> {
         match self {
-            Self::UnknownColumn { span, .. }
-            | Self::TextColumn { span, .. }
-            | Self::DateColumn { span, .. }
-            | Self::MixedColumn { span, .. }
-            | Self::EmptyColumn { span, .. }
-            | Self::MissingValue { span, .. }
-            | Self::InfiniteValue { span, .. }
-            | Self::ConstantColumn { span, .. }
-            | Self::OneLevel { span, .. }
-            | Self::NotFinite { span, .. }
-            | Self::TooFewValues { span, .. }
-            | Self::OutOfRange { span, .. }
-            | Self::WholeColumn { span, .. }
-            | Self::ResponseLevels { span, .. } => span.clone(),
+            of_data!(span) => span.clone(),
             Self::NothingUnderDot { span, .. }
             | Self::UselessUnderDot { span, .. }
             | Self::ResponseAsPredictor { span, .. }
@@ -61,21 +68,7 @@ impl Error {
 
     /// The same refusal, with its place in the formula, if it has one.
     pub(crate) fn at(mut self, place: Option<Span>) -> Self {
-        if let Self::UnknownColumn { span, .. }
-        | Self::TextColumn { span, .. }
-        | Self::DateColumn { span, .. }
-        | Self::MixedColumn { span, .. }
-        | Self::EmptyColumn { span, .. }
-        | Self::MissingValue { span, .. }
-        | Self::InfiniteValue { span, .. }
-        | Self::ConstantColumn { span, .. }
-        | Self::OneLevel { span, .. }
-        | Self::NotFinite { span, .. }
-        | Self::TooFewValues { span, .. }
-        | Self::OutOfRange { span, .. }
-        | Self::WholeColumn { span, .. }
-        | Self::ResponseLevels { span, .. } = &mut self
-        {
+        if let of_data!(span) = &mut self {
             *span = place;
         }
         self

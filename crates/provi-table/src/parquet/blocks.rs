@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     column::{Column, ColumnKind, Data},
-    error::{Error, Result},
+    error::{BadShards, Error, Result},
     table::Table,
 };
 
@@ -121,7 +121,7 @@ pub(crate) fn blocks(
         || schema.num_columns() != expected.names.len()
         || !expected.groups.iter().enumerate().all(same)
     {
-        return Err(Error::ShardChanged { table: name.to_owned() });
+        return Err(Error::Shards(BadShards::Changed { table: name.to_owned() }));
     }
     let names: Vec<String> = columns.iter().map(|(place, _)| expected.names[*place].clone()).collect();
     let mut start = 0;
@@ -132,11 +132,13 @@ pub(crate) fn blocks(
         if from >= to {
             continue;
         }
-        let refuse = |column: Option<usize>, reason: String| Error::DamagedGroup {
-            table: name.to_owned(),
-            group: index,
-            column: column.map(|place| expected.names[place].clone()),
-            reason,
+        let refuse = |column: Option<usize>, reason: String| {
+            Error::Shards(BadShards::Group {
+                table: name.to_owned(),
+                group: index,
+                column: column.map(|place| expected.names[place].clone()),
+                reason,
+            })
         };
         let group = guarded(|| reader.get_row_group(index)).map_err(|reason| refuse(None, reason))?;
         let mut open = Vec::with_capacity(columns.len());

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     cells::{Spot, Tally},
-    error::{Error, Purpose, Result},
+    error::{BadShards, Error, Purpose, Result},
     formula::{Expression, Formula},
     frame::{Dropped, FrameOptions, Learner, Missing, Recipe, columns_in_use},
     shards::Shards,
@@ -143,13 +143,13 @@ impl Learning {
                 }
                 Ok(Learned::Done(Box::new(task.scan(*draft, &blocks)?)))
             }
-            _ => Err(Error::ForeignSurvey { reason: "it is of another pass".to_owned() }),
+            _ => Err(Error::Shards(BadShards::Survey { reason: "it is of another pass".to_owned() })),
         }
     }
 }
 
 fn incomplete(found: usize, expected: usize) -> Error {
-    Error::ForeignSurvey { reason: format!("they cover {found} of {expected} rows") }
+    Error::Shards(BadShards::Survey { reason: format!("they cover {found} of {expected} rows") })
 }
 
 impl Task {

@@ -8,7 +8,7 @@ use super::{moments::Moments, questions::Questions};
 use crate::{
     cells::Spot,
     column::Cell,
-    error::{Error, Result},
+    error::{BadShards, Error, Result},
     frame::{Facts, Reading, View, offsets_of},
     table::Table,
 };
@@ -172,7 +172,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let (table, column) = (self.table.to_owned(), column.to_owned());
-        Err(Error::TooManyLevels { table, column, bytes: self.most })
+        Err(Error::Shards(BadShards::Levels { table, column, bytes: self.most }))
     }
 }
 

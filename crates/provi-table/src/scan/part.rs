@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{BadShards, Error, Result};
 
 /// One of several parts of the rows, for one of several processes.
 ///
@@ -64,7 +64,7 @@ impl Budget {
         let rows = self.bytes / bytes_of_row.max(1);
         if rows < LEAST_ROWS {
             let needed = bytes_of_row.saturating_mul(LEAST_ROWS);
-            return Err(Error::BudgetTooSmall { bytes: self.bytes, needed });
+            return Err(Error::Shards(BadShards::Budget { bytes: self.bytes, needed }));
         }
         Ok(rows.min(MOST_ROWS))
     }
@@ -96,6 +96,6 @@ mod tests {
     fn a_budget_for_less_than_a_few_rows_is_refused_with_what_is_needed() {
         assert_eq!(Budget { bytes: 1600 }.rows(100), Ok(16));
         let error = Budget { bytes: 1599 }.rows(100).unwrap_err();
-        assert_eq!(error, Error::BudgetTooSmall { bytes: 1599, needed: 1600 });
+        assert_eq!(error, Error::Shards(BadShards::Budget { bytes: 1599, needed: 1600 }));
     }
 }

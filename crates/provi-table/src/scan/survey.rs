@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{moments::Moments, notes::Notes};
 use crate::{
     cells::Tally,
-    error::{Error, Result},
+    error::{BadShards, Error, Result},
     shards::Mark,
 };
 
@@ -35,7 +35,7 @@ pub(super) enum Findings {
 impl Survey {
     /// The survey of both parts; refused where they are of different passes, files or formulas.
     pub fn merge(self, other: Self) -> Result<Self> {
-        let foreign = |reason: &str| Error::ForeignSurvey { reason: reason.to_owned() };
+        let foreign = |reason: &str| Error::Shards(BadShards::Survey { reason: reason.to_owned() });
         Ok(Self(match (self.0, other.0) {
             (
                 Findings::Kinds { tallies, files },

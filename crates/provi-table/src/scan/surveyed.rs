@@ -4,7 +4,7 @@ use super::{moments::Moments, notes::Notes, questions::Questions, source::Source
 use crate::{
     cells::{Spot, Tally},
     column::ColumnKind,
-    error::{Error, Result},
+    error::{BadShards, Error, Result},
     formula::Expression,
     frame::{Counted, Facts, Inexact, Spread},
 };
@@ -28,7 +28,7 @@ impl Source {
 impl Surveyed<'_> {
     /// A question that was not asked is a bug in [`Questions`].
     fn unasked(&self, what: &str) -> Error {
-        Error::ForeignSurvey { reason: format!("nobody asked for {what}") }
+        Error::Shards(BadShards::Survey { reason: format!("nobody asked for {what}") })
     }
 
     fn moments(&self, x: &Expression) -> Result<Moments> {

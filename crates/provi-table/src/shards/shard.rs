@@ -10,7 +10,7 @@ use std::{
 use super::text::TextHeader;
 use crate::{
     column::ColumnKind,
-    error::{Error, Format, Result},
+    error::{BadShards, Error, Format, Result},
     parquet::Footer,
     read::{GZIP, foreign},
     table::places,
@@ -134,6 +134,6 @@ impl Shard {
     }
 
     pub(crate) fn changed(&self) -> Error {
-        Error::ShardChanged { table: self.name.clone() }
+        Error::Shards(BadShards::Changed { table: self.name.clone() })
     }
 }

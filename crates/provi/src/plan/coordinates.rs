@@ -1,6 +1,6 @@
 //! The coordinates of a run: z = c + Py.
 
-use super::{ExactStart, exact_distance2};
+use super::start::{ExactStart, exact_distance2};
 use crate::curvature::Curvature;
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};

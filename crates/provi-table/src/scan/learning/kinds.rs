@@ -4,7 +4,7 @@ use super::{Asked, Task};
 use crate::{
     cells::{CellKind, Tally},
     column::ColumnKind,
-    error::{Error, Result},
+    error::{BadShards, Error, Result},
     formula::{Expression, Factor, Formula, Response, Term},
     frame::{FrameOptions, Header, columns_in_use, written_out},
     scan::{part::Part, questions::Questions, source::Source, survey::Findings, surveyed::mixed},
@@ -41,9 +41,11 @@ impl Task {
         tallies: Vec<Tally>,
         files: Vec<Option<(usize, Vec<Mark>)>>,
     ) -> Result<Asked> {
-        let unread = || Error::ForeignSurvey { reason: "a file was read by nobody".to_owned() };
+        let unread = || Error::Shards(BadShards::Survey { reason: "a file was read by nobody".to_owned() });
         if files.len() != self.shards.files.len() || tallies.len() != columns.len() {
-            return Err(Error::ForeignSurvey { reason: "it is of other files or columns".to_owned() });
+            return Err(Error::Shards(BadShards::Survey {
+                reason: "it is of other files or columns".to_owned(),
+            }));
         }
         let files: Vec<(usize, Vec<Mark>)> =
             files.into_iter().map(|file| file.ok_or_else(unread)).collect::<Result<_>>()?;

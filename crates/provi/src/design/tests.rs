@@ -1,0 +1,62 @@
+#![allow(clippy::float_cmp)] // sums and products of small integers, exact
+
+use super::*;
+
+fn pair() -> (Design, Design) {
+    let dense = Design::dense(&[1.0, 0.0, 2.0, 0.0, 0.0, 3.0], 2, 3).unwrap();
+    let sparse = Design::triplets(2, 3, &[(1, 2, 1.0), (0, 2, 2.0), (0, 0, 1.0), (1, 2, 2.0)]).unwrap();
+    (dense, sparse)
+}
+
+#[test]
+fn an_intercept_is_a_first_column_of_ones() {
+    let (dense, sparse) = pair();
+    let expected = Design::dense(&[1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0, 3.0], 2, 4).unwrap();
+    assert_eq!(dense.with_intercept(), expected);
+    let triplets = [(0, 0, 1.0), (0, 1, 1.0), (0, 3, 2.0), (1, 0, 1.0), (1, 3, 3.0)];
+    assert_eq!(sparse.with_intercept(), Design::triplets(2, 4, &triplets).unwrap());
+}
+
+#[test]
+fn dense_and_sparse_agree_on_every_operation() {
+    let (dense, sparse) = pair();
+    let points = [1.0, 2.0, 3.0, -1.0, 0.5, 2.0];
+    let factor = [2.0, 1.0, 3.0, -1.0, 0.5, 4.0];
+    let run = |a: &Design| {
+        let mut s = [0.0; 4];
+        a.predict(0..2, &points, &mut s);
+        let mut g = [0.0; 6];
+        a.pull_back(0..2, &s, &mut g);
+        let mut h = [Matrix::zeros(3, 3), Matrix::zeros(3, 3)];
+        let weigh = |_: Range<usize>, _: &mut [f64], w: &mut [f64]| w.copy_from_slice(&[2.0, 0.5, 4.0, 1.0]);
+        a.add_grams_and_sums(0, weigh, |_| (), &mut h);
+        let v = a.all_row_variances(&factor);
+        (s, g, h, v, a.weighted_square_norm(&[2.0, 0.5]))
+    };
+    let (a, b) = (run(&dense), run(&sparse));
+    assert_eq!(a.0, [7.0, 3.0, 9.0, 6.0]);
+    assert_eq!((a.0, a.1, &a.3), (b.0, b.1, &b.3));
+    for (k, scale) in [1.0, 2.0].into_iter().enumerate() {
+        for (x, y) in a.2[k].entries().iter().zip(b.2[0].entries()) {
+            assert!((x - scale * y).abs() < 1e-14);
+        }
+    }
+    // Cᵀa_1 = 3·(row 2 of C) = (−3, 1.5, 12).
+    assert!((a.3[1] - (9.0 + 2.25 + 144.0)).abs() < 1e-12);
+    assert!((a.4 - b.4).abs() < 1e-14 && (a.4 - 14.5).abs() < 1e-14);
+}
+
+#[test]
+fn malformed_designs_are_refused() {
+    assert!(Design::dense(&[], 0, 2).is_err());
+    assert!(Design::dense(&[1.0], 1, 2).is_err());
+    let named = |row, column| Some(Error::DesignEntry { row, column, value: f64::INFINITY });
+    let holed = [1.0, 2.0, 3.0, f64::INFINITY];
+    assert_eq!(Design::dense(&holed, 2, 2).err(), named(1, 1));
+    assert_eq!(Design::csr(3, 9, vec![0, 2, 2, 4], vec![1, 2, 5, 7], holed.to_vec()).err(), named(2, 7));
+    assert_eq!(Design::triplets(3, 9, &[(1, 4, 1.0), (2, 3, f64::INFINITY)]).err(), named(2, 3));
+    assert!(Design::triplets(1, 1, &[(1, 0, 1.0)]).is_err());
+    assert!(Design::csr(1, 2, vec![0, 2], vec![0, 5], vec![1.0, 1.0]).is_err());
+    assert!(Design::csr(2, 2, vec![0, 2, 1], vec![0], vec![1.0]).is_err());
+    assert!(Design::dense(&[1.0], usize::MAX, usize::MAX).is_err());
+}
