@@ -6,7 +6,7 @@
 use crate::{
     dispatch::dispatch,
     lanes::Simd,
-    tile::{batch, close_rows, close_vectors, dots, in_batches},
+    tile::{Open, batch, close_rows, close_vectors, dots, in_batches},
 };
 
 /// The linear predictors of S points: `out[n·S + k]` = a_n · z_k.
@@ -67,15 +67,143 @@ fn multiple(of: &[f64], d: usize, what: &str) -> usize {
 #[inline(always)]
 fn predict_lanes<S: Simd>(simd: S, rows: &[f64], d: usize, points: &[f64], out: &mut [f64]) {
     let (count, samples) = (rows.len() / d, points.len() / d);
+    let mut k = 0;
+    if d <= PANEL && count >= PANEL_ROWS {
+        while S::WIDE && k + 16 <= samples {
+            predict_panel::<S, 4, 2>(simd, rows, d, points, k, out);
+            k += 16;
+        }
+        while k + 8 <= samples {
+            predict_panel::<S, 4, 1>(simd, rows, d, points, k, out);
+            k += 8;
+        }
+    }
     let mut n = 0;
     while n + 4 <= count {
-        predict_rows::<S, 4>(simd, n, rows, d, points, &mut out[n * samples..(n + 4) * samples]);
+        predict_rows::<S, 4>(simd, n, rows, d, points, k, &mut out[n * samples..(n + 4) * samples]);
         n += 4;
     }
     while n < count {
-        predict_rows::<S, 1>(simd, n, rows, d, points, &mut out[n * samples..(n + 1) * samples]);
+        predict_rows::<S, 1>(simd, n, rows, d, points, k, &mut out[n * samples..(n + 1) * samples]);
         n += 1;
     }
+}
+
+/// The most columns for which points are laid side by side, a lane each: closing sums over lanes, which costs as much for few
+/// columns as for many, is then a matter of plain additions.
+const PANEL: usize = 64;
+/// The fewest rows that are worth it.
+const PANEL_ROWS: usize = 4;
+
+/// All rows, R at a time, against the 8·P points from k. Sums are made as [`dots`] makes them, so that a point has the same bits
+/// either way.
+#[inline(always)]
+fn predict_panel<S: Simd, const R: usize, const P: usize>(
+    simd: S,
+    rows: &[f64],
+    d: usize,
+    points: &[f64],
+    k: usize,
+    out: &mut [f64],
+) {
+    let samples = points.len() / d;
+    let mut panel = [[[0.0; 8]; P]; PANEL];
+    for (lane, point) in points[k * d..].chunks_exact(d).take(8 * P).enumerate() {
+        for (column, x) in panel.iter_mut().zip(point) {
+            column[lane / 8][lane % 8] = *x;
+        }
+    }
+    let panel = &panel[..d];
+    let mut tiles = rows.chunks_exact(R * d);
+    let mut outs = out.chunks_exact_mut(R * samples);
+    for (tile, out) in tiles.by_ref().zip(outs.by_ref()) {
+        predict_tile::<S, R, P>(simd, batch(tile, d, 0), panel, k, out);
+    }
+    let last = outs.into_remainder().chunks_exact_mut(samples);
+    for (row, out) in tiles.remainder().chunks_exact(d).zip(last) {
+        predict_tile::<S, 1, P>(simd, [row], panel, k, out);
+    }
+}
+
+/// R rows against a panel of points.
+#[inline(always)]
+fn predict_tile<S: Simd, const R: usize, const P: usize>(
+    simd: S,
+    rows: [&[f64]; R],
+    panel: &[[[f64; 8]; P]],
+    k: usize,
+    out: &mut [f64],
+) {
+    let sums = add_each(simd, half::<S, R, P>(simd, rows, panel, 0), half::<S, R, P>(simd, rows, panel, 4));
+    for (sums, out) in sums.iter().zip(out.chunks_exact_mut(out.len() / R)) {
+        for (sum, out) in sums.iter().zip(out[k..].as_chunks_mut().0) {
+            simd.store(*sum, out);
+        }
+    }
+}
+
+/// The sums over columns first, …, first + 3, each with every eighth column after it, added as [`Simd::sums`] adds lanes.
+#[inline(always)]
+fn half<S: Simd, const R: usize, const P: usize>(
+    simd: S,
+    rows: [&[f64]; R],
+    panel: &[[[f64; 8]; P]],
+    first: usize,
+) -> Open<S, R, P> {
+    let pair = add_each(
+        simd,
+        every_eighth::<S, R, P>(simd, rows, panel, first),
+        every_eighth::<S, R, P>(simd, rows, panel, first + 1),
+    );
+    let other = add_each(
+        simd,
+        every_eighth::<S, R, P>(simd, rows, panel, first + 2),
+        every_eighth::<S, R, P>(simd, rows, panel, first + 3),
+    );
+    add_each(simd, pair, other)
+}
+
+#[inline(always)]
+fn every_eighth<S: Simd, const R: usize, const P: usize>(
+    simd: S,
+    rows: [&[f64]; R],
+    panel: &[[[f64; 8]; P]],
+    first: usize,
+) -> Open<S, R, P> {
+    let mut open = [[simd.splat(0.0); P]; R];
+    let mut rows = rows;
+    for row in &mut rows {
+        *row = &row[..panel.len()];
+    }
+    let mut j = first;
+    while j < panel.len() {
+        let mut v = [simd.splat(0.0); P];
+        for p in 0..P {
+            v[p] = simd.load(&panel[j][p]);
+        }
+        for r in 0..R {
+            let x = simd.splat(rows[r][j]);
+            for p in 0..P {
+                open[r][p] = simd.mul_add(x, v[p], open[r][p]);
+            }
+        }
+        j += 8;
+    }
+    open
+}
+
+#[inline(always)]
+fn add_each<S: Simd, const R: usize, const P: usize>(
+    simd: S,
+    mut a: Open<S, R, P>,
+    b: Open<S, R, P>,
+) -> Open<S, R, P> {
+    for r in 0..R {
+        for p in 0..P {
+            a[r][p] = simd.add(a[r][p], b[r][p]);
+        }
+    }
+    a
 }
 
 #[inline(always)]
@@ -85,11 +213,13 @@ fn predict_rows<S: Simd, const R: usize>(
     rows: &[f64],
     d: usize,
     points: &[f64],
+    from: usize,
     out: &mut [f64],
 ) {
     let rows = batch::<R>(rows, d, n);
     let samples = points.len() / d;
-    in_batches!(samples, if S::WIDE { 4 } else { 1 }, |k, P| {
+    in_batches!(samples - from, if S::WIDE { 4 } else { 1 }, |k, P| {
+        let k = from + k;
         let open = dots::<S, R, P>(simd, d / 8, rows, batch::<P>(points, d, k));
         if P == 1 {
             let sums = close_rows(simd, &open, 0);
@@ -308,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_point_does_not_see_its_neighbours_nor_how_rows_are_split() {
-        let (count, d, samples) = (37, 29, 11);
+        let (count, d, samples) = (37, 29, 45);
         let (rows, points, weights) =
             (numbers(1, count * d), numbers(2, samples * d), numbers(3, count * samples));
         each_level(|| {

@@ -48,6 +48,26 @@ pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, 
     out.chunks_mut(chunks.size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
 }
 
+/// Calls `f(k, chunks)` on the k-th chunks of several arrays, each of its own size: as many as the first array has.
+pub(crate) fn fill_together<const N: usize>(
+    outs: [(&mut [f64], usize); N],
+    work: usize,
+    f: impl Fn(usize, [&mut [f64]; N]) + Sync,
+) {
+    let (len, size) = (outs[0].0.len(), outs[0].1);
+    let chunks = Chunks { len, size, work };
+    let mut rest = outs.map(|(out, size)| out.chunks_mut(size));
+    let mut next = || rest.each_mut().map(|chunks| chunks.next().unwrap_or_default());
+    #[cfg(feature = "parallel")]
+    if chunks.pays() {
+        use rayon::prelude::*;
+        let all: Vec<[&mut [f64]; N]> = (0..chunks.count()).map(|_| next()).collect();
+        all.into_par_iter().enumerate().for_each(|(k, chunk)| f(k, chunk));
+        return;
+    }
+    (0..chunks.count()).for_each(|k| f(k, next()));
+}
+
 /// f of the chunks, in order.
 pub(crate) fn map<T: Send>(chunks: Chunks, f: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     #[cfg(feature = "parallel")]

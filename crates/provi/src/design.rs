@@ -240,6 +240,21 @@ impl Design {
         Self { rows: self.rows, columns, storage }
     }
 
+    /// A·diag(scales), stored as it was.
+    pub(crate) fn with_scaled_columns(mut self, scales: &[f64]) -> Self {
+        match &mut self.storage {
+            Storage::Dense(entries) => {
+                for row in entries.chunks_exact_mut(self.columns) {
+                    row.iter_mut().zip(scales).for_each(|(x, scale)| *x *= scale);
+                }
+            }
+            Storage::Sparse(sparse) => {
+                sparse.values.iter_mut().zip(&sparse.columns).for_each(|(x, &j)| *x *= scales[j]);
+            }
+        }
+        self
+    }
+
     /// Stored entries: n·d, or those of the sparse rows.
     pub(crate) fn entries(&self) -> usize {
         match &self.storage {

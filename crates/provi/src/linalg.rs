@@ -242,12 +242,12 @@ impl Cholesky {
         self.solve_upper(b);
     }
 
-    /// b ← L⁻¹b.
-    pub(crate) fn solve_lower(&self, b: &mut [f64]) {
-        let n = b.len();
+    /// b ← L⁻¹b for each of the vectors that lie one after the other in `many`.
+    pub(crate) fn solve_lower(&self, many: &mut [f64]) {
+        let (d, count) = (self.dim(), many.len() / self.dim());
         triangular_solve::solve_lower_triangular_in_place(
             self.lower(),
-            MatMut::from_column_major_slice_mut(b, n, 1),
+            MatMut::from_column_major_slice_mut(many, d, count),
             Par::Seq,
         );
     }

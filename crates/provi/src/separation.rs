@@ -46,15 +46,8 @@ pub fn separation(design: &Design, labels: &[f64]) -> Result<Separation> {
         design.for_each_in_row(n, |j, x| scales[j] = scales[j].max(x.abs()));
     }
     // Columns of size one, so that the weak prior is equally weak for all.
-    let mut triplets = Vec::new();
-    for n in 0..rows {
-        design.for_each_in_row(n, |j, x| {
-            if x.abs() > 0.0 {
-                triplets.push((n, j, x / scales[j]));
-            }
-        });
-    }
-    let design = Design::triplets(rows, columns, &triplets)?;
+    scales.iter_mut().for_each(|scale| *scale = if *scale > 0.0 { 1.0 / *scale } else { 1.0 });
+    let design = design.clone().with_scaled_columns(&scales);
     let mut modes = Vec::new();
     for precision in WEAK {
         let model = Glm::logistic(design.clone(), labels, Prior::isotropic(precision)?)?;

@@ -79,10 +79,10 @@ impl Metric {
         self.deviation
     }
 
-    /// sᵀH⁻¹s; `s` is overwritten.
-    pub(super) fn square(&self, s: &mut [f64]) -> f64 {
+    /// sᵀH⁻¹s of each of the vectors in `s`, which are overwritten.
+    pub(super) fn squares<'s>(&self, s: &'s mut [f64]) -> impl Iterator<Item = f64> + use<'s> {
         self.cholesky.solve_lower(s);
-        provi_kernels::dot(s, s)
+        s.chunks_exact(self.cholesky.dim()).map(|s| provi_kernels::dot(s, s))
     }
 
     /// [`theory::fisher_upper`] for measured residuals: their rounding, below [`ROUNDING`] for each coordinate of
@@ -96,7 +96,7 @@ impl Metric {
     /// √(vᵀH⁻¹v), rounded up.
     pub(super) fn inverse_norm(&self, v: &[f64]) -> f64 {
         let mut copy = v.to_vec();
-        self.square(&mut copy).sqrt() * (1.0 + 1e-10)
+        self.squares(&mut copy).sum::<f64>().sqrt() * (1.0 + 1e-10)
     }
 }
 
@@ -108,7 +108,7 @@ impl Metric {
     pub(super) fn spread(&self, factor: &Matrix) -> Result<Vec<f64>> {
         let d = factor.rows();
         let mut rows = factor.clone();
-        (0..d).for_each(|i| self.cholesky.solve_lower(rows.row_mut(i)));
+        self.cholesky.solve_lower(rows.entries_mut());
         let mut square = Matrix::zeros(d, d);
         for i in 0..d {
             for j in 0..=i {

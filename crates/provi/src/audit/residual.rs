@@ -10,14 +10,25 @@ use crate::norm;
 use crate::target::Scratch;
 use provi_kernels::{axpy, dot};
 
-/// What is done with u, s̃(u) and D(u).
-type See<'s> = dyn FnMut(&[f64], &mut [f64], f64) + 's;
+/// What is known of one draw.
+struct Seen<'d> {
+    u: &'d [f64],
+    /// s̃(u).
+    residual: &'d [f64],
+    /// D(u).
+    value: f64,
+    /// ‖ŝ‖² in the metrics asked for.
+    squares: [f64; 2],
+}
 
-/// Draws evaluated at once; a target that wants more has more, up to a limit.
-const BATCH: usize = 256;
-const LARGEST_BATCH: usize = 512;
-/// Of those, transported and pulled back together.
+type See<'s> = dyn FnMut(Seen<'_>) + 's;
+
+/// Draws evaluated at once.
+const BATCH: usize = 512;
+/// Of those, drawn, transported and pulled back together.
 const TOGETHER: usize = 16;
+/// Multiply-adds that the draw of one coordinate costs.
+const DRAW_WORK: usize = 16;
 /// The most values of D that are kept, for estimates: those of a usual audit, 160 kB.
 const KEPT: usize = 20_000;
 
@@ -64,9 +75,9 @@ impl<'a> Residuals<'a> {
         let constant = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln() + q.log_det()?;
         let mut out = Self { target, q, constant, center_value: 0.0, gradient_norm: 0.0 };
         let (mut center, mut slope) = (0.0, 0.0);
-        out.visit(&mut |_, u| u.fill(0.0), 1, &mut |_, s, value| {
-            center = value;
-            slope = norm(s);
+        out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut |at| {
+            center = at.value;
+            slope = norm(at.residual);
         })?;
         (out.center_value, out.gradient_norm) = (center, slope * (1.0 + 1e-12) + 1e-300);
         Ok(out)
@@ -77,49 +88,73 @@ impl<'a> Residuals<'a> {
         self.gradient_norm
     }
 
-    /// Calls `see(u, s̃(u), D(u))` for each draw, in order; `s̃` may be overwritten.
-    fn visit(&self, fill: &mut dyn FnMut(u64, &mut [f64]), count: u64, see: &mut See<'_>) -> Result<()> {
+    /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are.
+    ///
+    /// Draws, their transport, and what is made of a gradient are spread over threads as the evaluations are.
+    fn visit(
+        &self,
+        fill: &(dyn Fn(u64, &mut [f64]) + Sync),
+        count: u64,
+        metrics: [Option<&Metric>; 2],
+        see: &mut See<'_>,
+    ) -> Result<()> {
         let d = self.q.dim();
-        let room = self.target.target().batch().clamp(BATCH, LARGEST_BATCH).min(count as usize);
+        let room = BATCH.min(count as usize);
         let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);
         let (mut values, mut pulls) = (vec![0.0; room], vec![0.0; room * d]);
+        let mut squares = vec![0.0; 2 * room];
         let mut scratch: Vec<Scratch> = self.target.scratch(room);
         let mut first = 0;
         while first < count {
             let size = room.min((count - first) as usize);
-            for (k, u) in u.chunks_exact_mut(d).take(size).enumerate() {
-                fill(first + k as u64, u);
-            }
-            let (u, z) = (&u[..size * d], &mut z[..size * d]);
-            chunked::fill(z, TOGETHER * d, size.saturating_mul(d * d), |first, z| {
-                self.q.transport(&u[first..first + z.len()], z);
-            });
-            let pulls = &mut pulls[..size * d];
-            self.target.evaluate(z, &mut values[..size], pulls, &mut scratch)?;
-            for k in 0..size {
-                let pull = &mut pulls[k * d..(k + 1) * d];
-                let norm_z = norm(&z[k * d..(k + 1) * d]);
-                if !(values[k].is_finite() && dot(pull, pull).is_finite()) {
+            let work = size.saturating_mul(d * (d + DRAW_WORK));
+            let (u, z) = (&mut u[..size * d], &mut z[..size * d]);
+            chunked::fill_together(
+                [(&mut *u, TOGETHER * d), (&mut *z, TOGETHER * d)],
+                work,
+                |chunk, [u, z]| {
+                    for (k, u) in u.chunks_exact_mut(d).enumerate() {
+                        fill(first + (chunk * TOGETHER + k) as u64, u);
+                    }
+                    self.q.transport(u, z);
+                },
+            );
+            let (values, pulls) = (&mut values[..size], &mut pulls[..size * d]);
+            self.target.evaluate(z, values, pulls, &mut scratch)?;
+            for ((k, value), (pull, z)) in
+                values.iter().enumerate().zip(pulls.chunks_exact_mut(d).zip(z.chunks_exact(d)))
+            {
+                if !(value.is_finite() && dot(pull, pull).is_finite()) {
                     return Err(Error::TargetNotFinite {
-                        quantity: if values[k].is_finite() { "gradient" } else { "log-density" },
-                        value: if values[k].is_finite() { f64::NAN } else { values[k] },
+                        quantity: if value.is_finite() { "gradient" } else { "log-density" },
+                        value: if value.is_finite() { f64::NAN } else { *value },
                         step: first,
                         draw: k,
-                        norm: norm_z,
+                        norm: norm(z),
                     });
                 }
                 pull.iter_mut().for_each(|x| *x = -*x);
             }
-            // The points are spent: their room takes Cᵀπ.
-            let pulls = &*pulls;
-            chunked::fill(z, TOGETHER * d, size.saturating_mul(d * d), |first, z| {
-                provi_kernels::triangle::pull_back(self.q.factor(), &pulls[first..first + z.len()], z);
-            });
-            for k in 0..size {
-                let u = &u[k * d..(k + 1) * d];
-                let s = &mut z[k * d..(k + 1) * d];
-                axpy(-1.0, u, s);
-                see(u, s, -values[k] - 0.5 * dot(u, u) - self.constant);
+            // The points are spent: their room takes Cᵀπ − u. Then so are the pulls: theirs takes what metrics work in.
+            let (squares, drawn) = (&mut squares[..2 * size], &*u);
+            chunked::fill_together(
+                [(&mut *z, TOGETHER * d), (pulls, TOGETHER * d), (&mut *squares, TOGETHER * 2)],
+                work,
+                |chunk, [s, pulls, squares]| {
+                    provi_kernels::triangle::pull_back(self.q.factor(), pulls, s);
+                    axpy(-1.0, &drawn[chunk * TOGETHER * d..][..s.len()], s);
+                    for (which, metric) in metrics.iter().enumerate() {
+                        let Some(metric) = metric else { continue };
+                        pulls.copy_from_slice(s);
+                        let found = metric.squares(pulls);
+                        squares.chunks_exact_mut(2).zip(found).for_each(|(square, x)| square[which] = x);
+                    }
+                },
+            );
+            let draws = u.chunks_exact(d).zip(z.chunks_exact(d)).zip(squares.chunks_exact(2));
+            for (((u, s), squares), value) in draws.zip(&*values) {
+                let value = -value - 0.5 * dot(u, u) - self.constant;
+                see(Seen { u, residual: s, value, squares: [squares[0], squares[1]] });
             }
             first += size as u64;
         }
@@ -129,9 +164,9 @@ impl<'a> Residuals<'a> {
     /// A few draws, kept, to choose how to measure.
     pub(super) fn pilot(&self, draws: Draws, count: u64) -> Result<Pilot> {
         let mut out = Pilot { dim: self.q.dim(), norms: Vec::new(), residuals: Vec::new() };
-        self.visit(&mut |k, u| draws.fill(k, 0, u), count, &mut |u, s, _| {
-            out.norms.push(norm(u));
-            out.residuals.extend_from_slice(s);
+        self.visit(&|k, u| draws.fill(k, 0, u), count, [None; 2], &mut |at| {
+            out.norms.push(norm(at.u));
+            out.residuals.extend_from_slice(at.residual);
         })?;
         Ok(out)
     }
@@ -155,26 +190,25 @@ impl<'a> Residuals<'a> {
             gradient_norm: self.gradient_norm,
             log_ratios: Vec::with_capacity(KEPT.min(count as usize)),
         };
-        let mut copy = vec![0.0; self.q.dim()];
         let mut total = 0u64;
+        let metrics = [global, local.map(|(metric, _)| metric)];
         // Each look has draws of its own.
-        self.visit(&mut |k, u| draws.fill(k, look, u), count, &mut |u, s, value| {
+        self.visit(&|k, u| draws.fill(k, look, u), count, metrics, &mut |at| {
             total += 1;
             if out.log_ratios.len() < KEPT {
-                out.log_ratios.push(-value);
+                out.log_ratios.push(-at.value);
             }
-            if let Some(metric) = global {
-                copy.copy_from_slice(s);
-                out.global_mean += (metric.square(&mut copy) - out.global_mean) / total as f64;
+            if global.is_some() {
+                out.global_mean += (at.squares[0] - out.global_mean) / total as f64;
             }
-            if let Some((metric, radius)) = local
-                && norm(u) <= radius
+            if let Some((_, radius)) = local
+                && norm(at.u) <= radius
             {
                 out.inside += 1;
                 let weight = 1.0 / out.inside as f64;
-                out.square_mean += weight * (dot(s, s) - out.square_mean);
-                out.local_value_mean += weight * (value - out.local_value_mean);
-                out.local_mean += weight * (metric.square(s) - out.local_mean);
+                out.square_mean += weight * (dot(at.residual, at.residual) - out.square_mean);
+                out.local_value_mean += weight * (at.value - out.local_value_mean);
+                out.local_mean += weight * (at.squares[1] - out.local_mean);
             }
         })?;
         Ok(out)
@@ -184,15 +218,13 @@ impl<'a> Residuals<'a> {
 impl Pilot {
     /// The mean of ‖ŝ‖² over the pilot draws with ‖u‖ ≤ radius; NaN if there are none.
     pub(super) fn mean_within(&self, metric: &Metric, radius: f64) -> f64 {
-        let mut copy = vec![0.0; self.dim];
-        let (mut sum, mut count) = (0.0, 0.0);
+        let mut inside: Vec<f64> = Vec::with_capacity(self.residuals.len());
         for (&size, s) in self.norms.iter().zip(self.residuals.chunks_exact(self.dim)) {
             if size <= radius {
-                copy.copy_from_slice(s);
-                sum += metric.square(&mut copy);
-                count += 1.0;
+                inside.extend_from_slice(s);
             }
         }
-        sum / count
+        let count = (inside.len() / self.dim) as f64;
+        metric.squares(&mut inside).sum::<f64>() / count
     }
 }

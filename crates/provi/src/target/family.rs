@@ -115,13 +115,14 @@ impl Family {
             }
             _ => {
                 for ((out, &s), &y) in out.iter_mut().zip(predictors).zip(response) {
-                    *out = self.derivatives(s, y)[2];
+                    *out = self.second_derivative(s, y);
                 }
             }
         }
     }
 
-    /// φ(s) without [`Family::constant`], φ'(s) and φ''(s).
+    /// φ(s) without [`Family::constant`], φ'(s) and φ''(s): what the kernels are held against.
+    #[cfg(test)]
     pub(crate) fn derivatives(self, s: f64, y: f64) -> [f64; 3] {
         match self {
             Self::Gaussian { noise_sd } => {
@@ -147,6 +148,20 @@ impl Family {
                 let e = s.exp();
                 [e - y * s, e - y, e]
             }
+        }
+    }
+
+    /// φ''(s).
+    pub(crate) fn second_derivative(self, s: f64, y: f64) -> f64 {
+        match self {
+            Self::Gaussian { noise_sd } => 1.0 / (noise_sd * noise_sd),
+            Self::Bernoulli | Self::Binomial => {
+                let e = (-s.abs()).exp();
+                let r = 1.0 / (1.0 + e);
+                e * r * r
+            }
+            Self::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
+            Self::Poisson => s.exp(),
         }
     }
 
@@ -188,6 +203,11 @@ mod tests {
                     let s = 0.2 * f64::from(i);
                     let h = 1e-5;
                     let at = |s| family.derivatives(s, y);
+                    assert_eq!(
+                        at(s)[2].to_bits(),
+                        family.second_derivative(s, y).to_bits(),
+                        "{family:?} {s}"
+                    );
                     let scale = 1.0 + at(s)[1].abs() + at(s)[2].abs();
                     assert!(((at(s + h)[0] - at(s - h)[0]) / (2.0 * h) - at(s)[1]).abs() < 1e-8 * scale);
                     assert!(((at(s + h)[1] - at(s - h)[1]) / (2.0 * h) - at(s)[2]).abs() < 1e-8 * scale);

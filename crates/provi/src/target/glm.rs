@@ -150,6 +150,11 @@ impl Target for Glm {
         self.linear.dim()
     }
 
+    /// As many as a pass over the rows takes side by side.
+    fn batch(&self) -> usize {
+        16
+    }
+
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let mut value = [0.0];
         self.log_densities(z, &mut value, gradient, &mut Scratch::default())?;

@@ -98,7 +98,7 @@ impl Family {
     ///
     /// Logistic: even, decreasing in |s|. Probit: decreasing in (2y−1)s. Poisson: eˢ increases.
     pub(crate) fn second_range(self, low: f64, high: f64, y: f64) -> [f64; 2] {
-        let at = |s: f64| self.derivatives(s, y)[2];
+        let at = |s: f64| self.second_derivative(s, y);
         let [least, most] = match self {
             Self::Gaussian { .. } => [at(low), at(high)],
             Self::Bernoulli | Self::Binomial => {
