@@ -104,17 +104,19 @@ pub(crate) fn add_vectors<S: Simd, const R: usize, const P: usize>(
     let coefficients = splats(simd, coefficients);
     let vector_chunks = chunks(full, vectors);
     let longest = rows[R - 1].len();
-    let rows = rows.map(|row| {
+    let mut bodies: [&mut [[f64; 8]]; R] = std::array::from_fn(|_| Default::default());
+    let mut tails: [&mut [f64]; R] = std::array::from_fn(|_| Default::default());
+    for (r, row) in rows.into_iter().enumerate() {
         let (body, tail) = row.split_at_mut(8 * full);
-        (&mut body.as_chunks_mut().0[..full], tail)
-    });
+        (bodies[r], tails[r]) = (&mut body.as_chunks_mut().0[..full], tail);
+    }
     let mut v = [simd.splat(0.0); P];
     for c in 0..full {
         for p in 0..P {
             v[p] = simd.load(&vector_chunks[p][c]);
         }
         for r in 0..R {
-            let row = &mut rows[r].0[c];
+            let row = &mut bodies[r][c];
             let mut t = simd.load(row);
             for p in 0..P {
                 t = simd.mul_add(coefficients[p][r], v[p], t);
@@ -127,7 +129,7 @@ pub(crate) fn add_vectors<S: Simd, const R: usize, const P: usize>(
             v[p] = simd.load_partial(&vectors[p][8 * full..longest]);
         }
         for r in 0..R {
-            let tail = &mut *rows[r].1;
+            let tail = &mut *tails[r];
             let mut t = simd.load_partial(tail);
             for p in 0..P {
                 t = simd.mul_add(coefficients[p][r], v[p], t);
@@ -252,11 +254,11 @@ pub(crate) fn batch<const P: usize>(of: &[f64], d: usize, k: usize) -> [&[f64]; 
 #[inline(always)]
 pub(crate) fn batch_mut<const P: usize>(of: &mut [f64], d: usize, k: usize) -> [&mut [f64]; P] {
     let mut rest = &mut of[k * d..];
-    std::array::from_fn(|_| {
-        let (first, after) = std::mem::take(&mut rest).split_at_mut(d);
-        rest = after;
-        first
-    })
+    let mut out: [&mut [f64]; P] = std::array::from_fn(|_| Default::default());
+    for vector in &mut out {
+        (*vector, rest) = rest.split_at_mut(d);
+    }
+    out
 }
 
 /// Runs `$call` for the vectors k, …, k + P − 1 until all of `$count` are done, with P from 4, 2, 1 and at most `$most`.

@@ -130,11 +130,11 @@ pub(crate) fn rows<const R: usize>(packed: &[f64], i: usize) -> [&[f64]; R] {
 #[inline(always)]
 pub(crate) fn rows_mut<const R: usize>(packed: &mut [f64], i: usize) -> [&mut [f64]; R] {
     let mut rest = &mut packed[i * (i + 1) / 2..];
-    std::array::from_fn(|r| {
-        let (row, after) = std::mem::take(&mut rest).split_at_mut(i + r + 1);
-        rest = after;
-        row
-    })
+    let mut out: [&mut [f64]; R] = std::array::from_fn(|_| Default::default());
+    for r in 0..R {
+        (out[r], rest) = rest.split_at_mut(i + r + 1);
+    }
+    out
 }
 
 /// Entries i, …, i + R − 1 of vector k, times α.
@@ -148,7 +148,7 @@ pub(crate) fn scaled<const R: usize>(alpha: f64, of: &[f64], d: usize, k: usize,
     out
 }
 
-/// Runs `$block` for the rows i, …, i + R − 1 of a triangle, four by four and then one by one.
+/// Runs `$block` for the rows i, …, i + R − 1 of a triangle, four by four, then two, then one.
 macro_rules! in_row_blocks {
     ($d:expr, |$i:ident, $r:ident| $block:expr) => {{
         let d: usize = $d;
@@ -158,10 +158,14 @@ macro_rules! in_row_blocks {
             $block;
             $i += 4;
         }
-        while $i < d {
+        if $i + 2 <= d {
+            const $r: usize = 2;
+            $block;
+            $i += 2;
+        }
+        if $i < d {
             const $r: usize = 1;
             $block;
-            $i += 1;
         }
     }};
 }
