@@ -79,6 +79,10 @@ fn predict_lanes<S: Simd>(simd: S, rows: &[f64], d: usize, points: &[f64], out: 
         }
     }
     let mut n = 0;
+    while S::WIDE && n + 6 <= count {
+        predict_rows::<S, 6>(simd, n, rows, d, points, k, &mut out[n * samples..(n + 6) * samples]);
+        n += 6;
+    }
     while n + 4 <= count {
         predict_rows::<S, 4>(simd, n, rows, d, points, k, &mut out[n * samples..(n + 4) * samples]);
         n += 4;
@@ -221,7 +225,7 @@ fn predict_rows<S: Simd, const R: usize>(
     in_batches!(samples - from, if S::WIDE { 4 } else { 1 }, |k, P| {
         let k = from + k;
         let open = dots::<S, R, P>(simd, d / 8, rows, batch::<P>(points, d, k));
-        if P == 1 {
+        if P == 1 && R <= 4 {
             let sums = close_rows(simd, &open, 0);
             for r in 0..R {
                 out[r * samples + k] = sums[r];

@@ -29,11 +29,31 @@ impl Chunks {
         k * self.size..((k + 1) * self.size).min(self.len)
     }
 
-    /// Whether threads are there and worth waking. This decides who computes, never what.
+    /// Whether threads are there, idle as far as is known, and worth waking. This decides who computes, never what.
     #[cfg(feature = "parallel")]
     fn pays(self) -> bool {
-        self.count() > 1 && self.work >= WORTH && rayon::current_num_threads() > 1
+        self.count() > 1 && self.work >= WORTH && rayon::current_num_threads() > 1 && !BUSY.get()
     }
+}
+
+#[cfg(feature = "parallel")]
+std::thread_local! {
+    /// Whether this thread does its share of work that keeps all threads busy.
+    static BUSY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Runs `f`, a share of work that keeps all threads busy: what it splits further, it does itself, in the memory of one.
+#[cfg(feature = "parallel")]
+pub(crate) fn share<T>(f: impl FnOnce() -> T) -> T {
+    /// Restores what was, even when `f` panics.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            BUSY.set(self.0);
+        }
+    }
+    let _before = Before(BUSY.replace(true));
+    f()
 }
 
 /// Calls `f(first, chunk)` on the chunks of `out`.
@@ -120,6 +140,19 @@ pub(crate) fn reduce(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn a_share_of_work_wakes_no_threads() {
+        let chunks = Chunks { len: 10, size: 4, work: 1 << 30 };
+        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        two.install(|| {
+            assert!(chunks.pays());
+            assert!(!share(|| share(|| chunks.pays()) || chunks.pays()));
+            assert!(std::panic::catch_unwind(|| share(|| panic!("on purpose"))).is_err());
+            assert!(chunks.pays());
+        });
+    }
 
     #[test]
     fn chunks_cover_everything_once_and_in_order() {

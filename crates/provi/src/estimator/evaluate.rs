@@ -1,5 +1,7 @@
 //! Evaluating a batch of draws, on one thread or many, with the same bits.
 
+#[cfg(feature = "parallel")]
+use crate::chunked;
 use crate::error::Result;
 use crate::target::{Scratch, Target};
 
@@ -59,12 +61,16 @@ impl<'a> Evaluator<'a> {
             && rayon::current_num_threads() > 1
         {
             use rayon::prelude::*;
+            let enough = values.len().div_ceil(chunk) >= rayon::current_num_threads();
             return points
                 .par_chunks(numbers)
                 .zip(values.par_chunks_mut(chunk))
                 .zip(gradients.par_chunks_mut(numbers))
                 .zip(scratch.par_iter_mut())
-                .try_for_each(|(((z, v), g), s)| target.log_densities(z, v, g, s));
+                .try_for_each(|(((z, v), g), s)| {
+                    let mut run = || target.log_densities(z, v, g, s);
+                    if enough { chunked::share(run) } else { run() }
+                });
         }
         let target = self.target();
         let chunks = points.chunks(numbers).zip(values.chunks_mut(chunk));
