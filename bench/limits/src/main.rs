@@ -18,6 +18,7 @@ mod machine;
 mod memory;
 mod process;
 mod products;
+mod reflected;
 mod steps;
 mod stream;
 mod table;

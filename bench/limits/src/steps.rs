@@ -4,47 +4,14 @@
 
 use crate::clock::{Work, least};
 use crate::machine;
+use crate::reflected::{Reflected, SMOOTHNESS};
 use crate::table::Row;
 use provi::draws::{Draws, Purpose};
 use provi::estimator::Evaluator;
 use provi::optimize::Problem;
 use provi::step::{FusedProx, ProjEntropy, ProjStl};
-use provi::{Gaussian, Result, Seed, Symmetric, Target, Triangular};
-use provi_kernels::{axpy, dot};
+use provi::{Gaussian, Seed, Symmetric, Triangular};
 use std::hint::black_box;
-
-/// log p = −½ zᵀQDQz, D from 1 to 10, Q a reflection: O(d) to evaluate, with axes like no others.
-struct Reflected {
-    axis: Vec<f64>,
-}
-
-const SMOOTHNESS: f64 = 10.0;
-
-impl Reflected {
-    fn new(d: usize) -> Self {
-        let mut axis = vec![0.0; d];
-        provi_kernels::normals(8, 0, 0, &mut axis);
-        let size = dot(&axis, &axis).sqrt();
-        axis.iter_mut().for_each(|x| *x /= size);
-        Self { axis }
-    }
-}
-
-impl Target for Reflected {
-    fn dim(&self) -> usize {
-        self.axis.len()
-    }
-
-    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let last = (z.len() - 1) as f64;
-        gradient.copy_from_slice(z);
-        axpy(-2.0 * dot(&self.axis, z), &self.axis, gradient);
-        gradient.iter_mut().enumerate().for_each(|(i, x)| *x *= -1.0 - (SMOOTHNESS - 1.0) * i as f64 / last);
-        let along = dot(&self.axis, gradient);
-        axpy(-2.0 * along, &self.axis, gradient);
-        Ok(0.5 * dot(z, gradient))
-    }
-}
 
 /// Steps per timed call: a block of a deferred step.
 const STEPS: u64 = 16;

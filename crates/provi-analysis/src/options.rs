@@ -2,6 +2,26 @@
 //!
 //! Each key of a run file is an option of the command, so there is one list of them: this one.
 
+/// Options that run files hold as the text that the command line reads.
+macro_rules! as_text {
+    ($($spec:ident),+) => {$(
+        impl From<$spec> for String {
+            fn from(spec: $spec) -> Self {
+                spec.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $spec {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+    )+};
+}
+use as_text;
+
 mod names;
 mod pair;
 mod prior;

@@ -102,9 +102,7 @@ impl Target for Session<'_> {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let mut value = [0.0];
-        self.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
-        Ok(value[0])
+        provi::target::alone(self, z, gradient)
     }
 
     fn log_densities(

@@ -156,9 +156,7 @@ impl Target for NativeModel {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> provi::Result<f64> {
-        let mut value = [f64::NAN];
-        self.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
-        Ok(value[0])
+        provi::target::alone(self, z, gradient)
     }
 
     fn log_densities(

@@ -8,7 +8,7 @@ mod packed;
 pub(crate) use packed::PackedCholesky;
 
 use crate::error::{Error, Result};
-use crate::matrix::{Matrix, packed_index, packed_len};
+use crate::matrix::{Matrix, below_diagonal, packed_index, packed_len};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -84,11 +84,7 @@ pub(crate) fn add_lower_gram(a: &[f64], columns: usize, out: &mut [f64]) {
 
 /// Copies the lower half onto the upper one.
 pub(crate) fn mirror_lower(m: &mut Matrix) {
-    for i in 0..m.rows() {
-        for j in 0..i {
-            m[(j, i)] = m[(i, j)];
-        }
-    }
+    below_diagonal(m.rows(), |i, j| m[(j, i)] = m[(i, j)]);
 }
 
 /// AᵀB.

@@ -161,6 +161,18 @@ pub(crate) fn unpack_lower(dim: usize, packed: &[f64]) -> Matrix {
     out
 }
 
+/// Calls `f(i, j)` for all j < i < d, tile by tile, so that entries (i, j) and (j, i) of a large matrix both stay in cache.
+pub(crate) fn below_diagonal(d: usize, mut f: impl FnMut(usize, usize)) {
+    const TILE: usize = 16;
+    for top in (0..d).step_by(TILE) {
+        for left in (0..=top).step_by(TILE) {
+            for i in top..(top + TILE).min(d) {
+                (left..(left + TILE).min(i)).for_each(|j| f(i, j));
+            }
+        }
+    }
+}
+
 /// The full symmetric matrix of its packed lower half, into `out`.
 pub(crate) fn unpack_symmetric_into(packed: &[f64], out: &mut Matrix) {
     for i in 0..out.rows() {
@@ -189,6 +201,15 @@ mod tests {
         assert_eq!(pack_lower(&m), [1.0, 2.0, 3.0]);
         assert_eq!(unpack_lower(2, &[1.0, 2.0, 3.0]).entries(), [1.0, 0.0, 2.0, 3.0]);
         assert_eq!(unpack_symmetric(2, &[1.0, 2.0, 3.0]).entries(), [1.0, 2.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn tiles_below_the_diagonal_cover_it_once() {
+        for d in [0, 1, 2, 16, 17, 40] {
+            let mut seen = vec![0; d * d];
+            below_diagonal(d, |i, j| seen[i * d + j] += 1);
+            assert!((0..d * d).all(|k| seen[k] == i32::from(k % d < k / d)), "{d}");
+        }
     }
 
     #[test]

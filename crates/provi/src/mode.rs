@@ -5,7 +5,7 @@ mod start;
 
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, eigen, inverse_factor, spectral_map};
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, below_diagonal};
 use crate::norm;
 use crate::target::{Scratch, Target};
 pub(crate) use lbfgs::Path;
@@ -248,13 +248,10 @@ fn difference_hessian(
             }
         }
     }
-    for i in 0..d {
-        for j in 0..i {
-            let mean = 0.5 * (out[(i, j)] + out[(j, i)]);
-            out[(i, j)] = mean;
-            out[(j, i)] = mean;
-        }
-    }
+    below_diagonal(d, |i, j| {
+        let mean = 0.5 * (out[(i, j)] + out[(j, i)]);
+        (out[(i, j)], out[(j, i)]) = (mean, mean);
+    });
     Ok(evaluations as u64)
 }
 

@@ -166,6 +166,13 @@ fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
     &mut buffer[if start < 8 { start } else { 0 }..][..len]
 }
 
+/// [`Target::log_density`] of a target that is written for many points: a batch of one.
+pub fn alone(target: &(impl Target + ?Sized), z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+    let mut value = [f64::NAN];
+    target.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
+    Ok(value[0])
+}
+
 impl<T: Target + ?Sized> Target for &T {
     fn dim(&self) -> usize {
         (**self).dim()

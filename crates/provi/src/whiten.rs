@@ -44,9 +44,7 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
     }
 
     fn log_density(&self, y: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let mut value = [0.0];
-        self.log_densities(y, &mut value, gradient, &mut Scratch::default())?;
-        Ok(value[0])
+        crate::target::alone(self, y, gradient)
     }
 
     fn log_densities(

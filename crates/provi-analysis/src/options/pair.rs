@@ -83,33 +83,7 @@ impl fmt::Display for ScaleSpec {
     }
 }
 
-impl From<LevelSpec> for String {
-    fn from(spec: LevelSpec) -> Self {
-        spec.to_string()
-    }
-}
-
-impl TryFrom<String> for LevelSpec {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<ScaleSpec> for String {
-    fn from(spec: ScaleSpec) -> Self {
-        spec.to_string()
-    }
-}
-
-impl TryFrom<String> for ScaleSpec {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+super::as_text!(LevelSpec, ScaleSpec);
 
 #[cfg(test)]
 mod tests {

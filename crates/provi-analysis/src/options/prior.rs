@@ -102,19 +102,7 @@ impl fmt::Display for NormalPrior {
     }
 }
 
-impl From<PriorSpec> for String {
-    fn from(spec: PriorSpec) -> Self {
-        spec.to_string()
-    }
-}
-
-impl TryFrom<String> for PriorSpec {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+super::as_text!(PriorSpec);
 
 #[cfg(test)]
 mod tests {

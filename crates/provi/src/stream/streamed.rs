@@ -202,9 +202,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let mut value = [0.0];
-        self.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
-        Ok(value[0])
+        crate::target::alone(self, z, gradient)
     }
 
     /// Cost: one pass for all the points.

@@ -156,9 +156,7 @@ impl Target for Glm {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let mut value = [0.0];
-        self.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
-        Ok(value[0])
+        super::alone(self, z, gradient)
     }
 
     /// Cost: one pass over A.

@@ -42,9 +42,7 @@ impl<S: FiniteSum> Target for Summed<S> {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let mut value = [0.0];
-        self.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
-        Ok(value[0])
+        crate::target::alone(self, z, gradient)
     }
 
     fn log_densities(
