@@ -42,7 +42,7 @@ pub(crate) fn normals(seconds: f64) -> Row {
 
 /// Prox-SGD with one draw a step, in one pass and deferred, beside c ← ac + b over the packed triangle.
 ///
-/// These are whole steps, draw and gradient included, which `steps` leaves out: it holds the same loops to their bars.
+/// These are whole steps, with draw and gradient. The program `steps` times them without, and has the bars.
 pub(crate) fn prox(d: usize, seconds: f64) -> [Row; 2] {
     let (target, draws) = (Reflected::new(d), Draws::new(Seed(1), Purpose::Optimise));
     let view = Evaluator::Serial(&target);

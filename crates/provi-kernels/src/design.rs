@@ -68,18 +68,16 @@ fn multiple(of: &[f64], d: usize, what: &str) -> usize {
 fn predict_lanes<S: Simd>(simd: S, rows: &[f64], d: usize, points: &[f64], out: &mut [f64]) {
     let (count, samples) = (rows.len() / d, points.len() / d);
     let mut k = 0;
-    if d <= PANEL && count >= PANEL_ROWS {
-        while S::WIDE && k + 16 <= samples {
-            predict_panel::<S, 4, 2>(simd, rows, d, points, k, out);
-            k += 16;
-        }
-        while k + 8 <= samples {
-            predict_panel::<S, 4, 1>(simd, rows, d, points, k, out);
-            k += 8;
-        }
+    while S::WIDE && d <= PANEL && k + 16 <= samples {
+        predict_panel::<S, 4, 2>(simd, rows, d, points, k, out);
+        k += 16;
+    }
+    while d <= NARROW_PANEL && k + 8 <= samples {
+        predict_panel::<S, 4, 1>(simd, rows, d, points, k, out);
+        k += 8;
     }
     let mut n = 0;
-    while S::WIDE && n + 6 <= count {
+    while S::WIDE && k + 4 <= samples && n + 6 <= count {
         predict_rows::<S, 6>(simd, n, rows, d, points, k, &mut out[n * samples..(n + 6) * samples]);
         n += 6;
     }
@@ -94,10 +92,9 @@ fn predict_lanes<S: Simd>(simd: S, rows: &[f64], d: usize, points: &[f64], out: 
 }
 
 /// The most columns for which points are laid side by side, a lane each: closing sums over lanes, which costs as much for few
-/// columns as for many, is then a matter of plain additions.
+/// columns as for many, is then a matter of plain additions. Eight points share a row's entries less well than sixteen.
 const PANEL: usize = 64;
-/// The fewest rows that are worth it.
-const PANEL_ROWS: usize = 4;
+const NARROW_PANEL: usize = 32;
 
 /// All rows, R at a time, against the 8·P points from k. Sums are made as [`dots`] makes them, so that a point has the same bits
 /// either way.
@@ -442,9 +439,15 @@ mod tests {
 
     #[test]
     fn a_point_does_not_see_its_neighbours_nor_how_rows_are_split() {
-        let (count, d, samples) = (37, 29, 45);
+        for (count, d, samples) in [(37, 29, 45), (40, 70, 11), (3, 29, 11), (40, 5, 10), (10, 40, 27)] {
+            alone_and_together(count, d, samples);
+        }
+    }
+
+    fn alone_and_together(count: usize, d: usize, samples: usize) {
         let (rows, points, weights) =
             (numbers(1, count * d), numbers(2, samples * d), numbers(3, count * samples));
+        let first = count / 3;
         each_level(|| {
             let all = predicted(&rows, d, &points);
             let pulls = pulled(&rows, d, &weights, samples);
@@ -453,8 +456,8 @@ mod tests {
                 assert!((0..count).all(|n| alone[n].to_bits() == all[n * samples + k].to_bits()));
                 let mut out = numbers(9, samples * d)[k * d..][..d].to_vec();
                 let own: Vec<f64> = (0..count).map(|n| weights[n * samples + k]).collect();
-                pull_back(&rows[..13 * d], d, &own[..13], &mut out);
-                pull_back(&rows[13 * d..], d, &own[13..], &mut out);
+                pull_back(&rows[..first * d], d, &own[..first], &mut out);
+                pull_back(&rows[first * d..], d, &own[first..], &mut out);
                 assert!((0..d).all(|j| out[j].to_bits() == pulls[k * d + j].to_bits()));
             }
         });

@@ -14,7 +14,7 @@ pub(crate) trait Simd: Copy {
     /// Whether `mul_add` rounds once.
     const FUSED: bool;
 
-    /// Whether eight lanes fill one register of 32, so that 4 × 4 tiles of sums stay in registers.
+    /// Whether eight lanes fill one register of 32, so that tiles of up to 6 × 4 sums stay in registers.
     const WIDE: bool;
 
     fn splat(self, x: f64) -> Self::Vector;

@@ -102,7 +102,7 @@ impl Target for Session<'_> {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        provi::target::alone(self, z, gradient)
+        provi::target::batch_of_one(self, z, gradient)
     }
 
     fn log_densities(

@@ -68,7 +68,7 @@ pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, 
     out.chunks_mut(chunks.size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
 }
 
-/// Calls `f(k, chunks)` on the k-th chunks of several arrays, each of its own size: as many as the first array has.
+/// Calls `f(k, chunks)` on the k-th chunks of several arrays, each with a size of its own; all have as many chunks.
 pub(crate) fn fill_together<const N: usize>(
     outs: [(&mut [f64], usize); N],
     work: usize,
@@ -76,6 +76,10 @@ pub(crate) fn fill_together<const N: usize>(
 ) {
     let (len, size) = (outs[0].0.len(), outs[0].1);
     let chunks = Chunks { len, size, work };
+    assert!(
+        outs.iter().all(|(out, size)| out.len().div_ceil(*size) == chunks.count()),
+        "as many chunks of each"
+    );
     let mut rest = outs.map(|(out, size)| out.chunks_mut(size));
     let mut next = || rest.each_mut().map(|chunks| chunks.next().unwrap_or_default());
     #[cfg(feature = "parallel")]
@@ -162,6 +166,14 @@ mod tests {
                 chunk.iter_mut().enumerate().for_each(|(i, x)| *x += (first + i) as f64);
             });
             assert!(out.iter().enumerate().all(|(i, x)| (x - i as f64).abs() < 1e-15));
+            let (mut a, mut b) = (vec![0.0; 10], vec![0.0; 5]);
+            fill_together([(&mut a, 4), (&mut b, 2)], work, |k, [a, b]| {
+                a.iter_mut().chain(b).for_each(|x| *x += 1.0 + k as f64);
+            });
+            assert_eq!(
+                (&a[..], &b[..]),
+                (&[1., 1., 1., 1., 2., 2., 2., 2., 3., 3.][..], &[1., 1., 2., 2., 3.][..])
+            );
             let chunks = Chunks { len: 10, size: 4, work };
             assert_eq!(map(chunks, |r| (r.start, r.end)), [(0, 4), (4, 8), (8, 10)]);
             let mut seen = Vec::new();

@@ -240,16 +240,16 @@ impl Design {
         Self { rows: self.rows, columns, storage }
     }
 
-    /// A·diag(scales), stored as it was.
-    pub(crate) fn with_scaled_columns(mut self, scales: &[f64]) -> Self {
+    /// A·diag(scales)⁻¹, stored as it was.
+    pub(crate) fn with_columns_over(mut self, scales: &[f64]) -> Self {
         match &mut self.storage {
             Storage::Dense(entries) => {
                 for row in entries.chunks_exact_mut(self.columns) {
-                    row.iter_mut().zip(scales).for_each(|(x, scale)| *x *= scale);
+                    row.iter_mut().zip(scales).for_each(|(x, scale)| *x /= scale);
                 }
             }
             Storage::Sparse(sparse) => {
-                sparse.values.iter_mut().zip(&sparse.columns).for_each(|(x, &j)| *x *= scales[j]);
+                sparse.values.iter_mut().zip(&sparse.columns).for_each(|(x, &j)| *x /= scales[j]);
             }
         }
         self
@@ -360,13 +360,17 @@ impl Design {
     ) {
         let d = self.columns;
         let count = out.len();
-        let room = count * BLOCK + self.scaled_room();
+        let room = count * BLOCK + width + self.scaled_room();
         let add = |range: Range<usize>, sums: &mut [f64], grams: &mut [&mut [f64]], room: &mut [f64]| {
-            let (weights, scaled) = room.split_at_mut(count * BLOCK);
+            let (weights, room) = room.split_at_mut(count * BLOCK);
+            let (of_block, scaled) = room.split_at_mut(width);
             for first in range.clone().step_by(BLOCK) {
                 let rows = first..(first + BLOCK).min(range.end);
                 let weights = &mut weights[..count * rows.len()];
-                weigh(rows.clone(), sums, weights);
+                // Summed apart, so that no chain of additions is as long as the rows.
+                of_block.fill(0.0);
+                weigh(rows.clone(), of_block, weights);
+                axpy(1.0, of_block, sums);
                 for (gram, weights) in grams.iter_mut().zip(weights.chunks_exact(rows.len())) {
                     self.add_gram_of(rows.clone(), weights, gram, scaled);
                 }
@@ -443,19 +447,27 @@ impl Design {
         }
     }
 
-    /// The longest chains of additions behind the sums of [`Design::add_grams_and_sums`]: inside the chunk with the most rows, in
-    /// whatever order, and of the chunks' partial sums.
+    /// The longest chains of additions behind the sums of [`Design::add_grams_and_sums`]: inside the chunk with the most rows, those
+    /// of a block in whatever order and then the blocks, and of the chunks' partial sums.
     pub(crate) fn sum_terms(&self) -> (usize, usize) {
-        let size = self.gram_chunks(1).size.min(self.rows);
-        (size, self.rows.div_ceil(size))
+        let (size, parts) = self.gram_parts();
+        (BLOCK.min(size) + size.div_ceil(BLOCK), parts)
     }
 
     /// The longest chain of additions behind an entry of a matrix of [`Design::add_grams_and_sums`].
     pub(crate) fn gram_terms(&self) -> usize {
-        match &self.storage {
-            Storage::Dense(_) => BLOCK + self.rows.div_ceil(GRAM_BLOCK) + GRAM_PARTS + 8,
-            Storage::Sparse(_) => self.rows + GRAM_PARTS + 8,
-        }
+        let (size, parts) = self.gram_parts();
+        let inside = match &self.storage {
+            Storage::Dense(_) => BLOCK + size.div_ceil(GRAM_BLOCK),
+            Storage::Sparse(_) => size,
+        };
+        inside + parts + 8
+    }
+
+    /// The rows of the largest chunk of a Gram matrix, and the number of chunks.
+    fn gram_parts(&self) -> (usize, usize) {
+        let size = self.gram_chunks(1).size.min(self.rows);
+        (size, self.rows.div_ceil(size))
     }
 
     /// Σ_n w_n ‖a_n‖².

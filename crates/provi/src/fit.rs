@@ -210,7 +210,8 @@ fn descend<F: StepSpace>(
     let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
     let (mut steps, mut before) = (0, 0.0);
     if let Some(from) = from {
-        let whole = from.step <= plan.steps && from.step.is_multiple_of(stretch);
+        // Checkpoints are made between stretches, and after the last step, wherever that is.
+        let whole = from.step < plan.steps && from.step.is_multiple_of(stretch) || from.step == plan.steps;
         if from.parameters.len() != w.len() || !whole {
             return Err(Error::Checkpoint { what: "is that of another plan" });
         }

@@ -46,8 +46,8 @@ pub fn separation(design: &Design, labels: &[f64]) -> Result<Separation> {
         design.for_each_in_row(n, |j, x| scales[j] = scales[j].max(x.abs()));
     }
     // Columns of size one, so that the weak prior is equally weak for all.
-    scales.iter_mut().for_each(|scale| *scale = if *scale > 0.0 { 1.0 / *scale } else { 1.0 });
-    let design = design.clone().with_scaled_columns(&scales);
+    scales.iter_mut().filter(|scale| **scale <= 0.0).for_each(|scale| *scale = 1.0);
+    let design = design.clone().with_columns_over(&scales);
     let mut modes = Vec::new();
     for precision in WEAK {
         let model = Glm::logistic(design.clone(), labels, Prior::isotropic(precision)?)?;

@@ -166,8 +166,9 @@ fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
     &mut buffer[if start < 8 { start } else { 0 }..][..len]
 }
 
-/// [`Target::log_density`] of a target that is written for many points: a batch of one.
-pub fn alone(target: &(impl Target + ?Sized), z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+/// [`Target::log_density`] of a target that has a [`Target::log_densities`] of its own: a batch of one. The default of that
+/// method calls this one in turn, without end.
+pub fn batch_of_one(target: &(impl Target + ?Sized), z: &[f64], gradient: &mut [f64]) -> Result<f64> {
     let mut value = [f64::NAN];
     target.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
     Ok(value[0])

@@ -44,7 +44,7 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
     }
 
     fn log_density(&self, y: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        crate::target::alone(self, y, gradient)
+        crate::target::batch_of_one(self, y, gradient)
     }
 
     fn log_densities(

@@ -74,15 +74,20 @@ fn one_two_and_three_threads_give_the_same_bits_in_every_family_dense_and_sparse
 #[test]
 fn an_audit_gives_the_same_bits_on_one_and_three_threads() {
     let model = model(Family::Bernoulli, false, false);
-    let mut factor = vec![0.0; COLUMNS * (COLUMNS + 1) / 2];
-    (0..COLUMNS).for_each(|i| factor[i * (i + 3) / 2] = 0.05);
-    let q = Gaussian::new(&[0.01; COLUMNS], &factor).unwrap();
+    let q = provi::solve::Solver::default().run(&model).unwrap().gaussian;
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let audit = Audit { draws: 300, ..Audit::default() };
+        // More than two batches, and a price that wants them all.
+        let audit = Audit { draws: 1_100, price: 1e-3, ..Audit::default() };
         let audited = pool.install(|| audit.run(Evaluator::Parallel(&model), &q, Seed(1)).unwrap());
-        let grounds = audited.certificate.grounds;
-        [grounds.global_fisher_mean.unwrap(), grounds.gradient_norm.unwrap()].map(f64::to_bits)
+        let certificate = &audited.certificate;
+        let grounds = &certificate.grounds;
+        assert_eq!(grounds.draws, 1_100);
+        let means = [grounds.global_fisher_mean, grounds.local_fisher_mean, grounds.gradient_norm];
+        let of_moments = certificate.moments.iter().flat_map(|m| [m.mean_error.bound, m.sd_error.bound]);
+        let bounds = [certificate.kl.bound, certificate.tv.bound].into_iter().chain(of_moments);
+        let proved = means.into_iter().chain(bounds).map(|x| x.expect("a ball carries a certificate"));
+        proved.chain(audited.log_ratios().iter().copied()).map(f64::to_bits).collect::<Vec<_>>()
     };
     assert_eq!(run(1), run(3));
 }

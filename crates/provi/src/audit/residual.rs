@@ -90,7 +90,7 @@ impl<'a> Residuals<'a> {
 
     /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are.
     ///
-    /// Draws, their transport, and what is made of a gradient are spread over threads as the evaluations are.
+    /// Draws, their transport, and what is made of a gradient are spread over threads, even where evaluations are not.
     fn visit(
         &self,
         fill: &(dyn Fn(u64, &mut [f64]) + Sync),

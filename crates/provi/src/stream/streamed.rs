@@ -202,7 +202,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        crate::target::alone(self, z, gradient)
+        crate::target::batch_of_one(self, z, gradient)
     }
 
     /// Cost: one pass for all the points.

@@ -150,13 +150,13 @@ impl Target for Glm {
         self.linear.dim()
     }
 
-    /// As many as a pass over the rows takes side by side.
+    /// As many as a pass over few columns takes side by side where lanes are wide.
     fn batch(&self) -> usize {
         16
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        super::alone(self, z, gradient)
+        super::batch_of_one(self, z, gradient)
     }
 
     /// Cost: one pass over A.

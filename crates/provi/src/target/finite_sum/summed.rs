@@ -42,7 +42,7 @@ impl<S: FiniteSum> Target for Summed<S> {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        crate::target::alone(self, z, gradient)
+        crate::target::batch_of_one(self, z, gradient)
     }
 
     fn log_densities(
