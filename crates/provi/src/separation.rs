@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_scale_of_a_column_does_not_matter() {
-        for scale in [1e-6, 1.0, 1e6] {
+        for scale in [1e-310, 1e-6, 1.0, 1e6] {
             let x = [-2.0 * scale, -scale, scale, 2.0 * scale];
             assert!(matches!(look(&x, &[0.0, 0.0, 1.0, 1.0]), Separation::Complete { .. }), "{scale}");
             assert_eq!(look(&x, &[0.0, 1.0, 0.0, 1.0]), Separation::None, "{scale}");

@@ -18,6 +18,15 @@ fn an_intercept_is_a_first_column_of_ones() {
 }
 
 #[test]
+fn columns_are_divided_and_keep_their_storage() {
+    let (dense, sparse) = pair();
+    let expected = Design::dense(&[0.5, 0.0, 8.0, 0.0, 0.0, 12.0], 2, 3).unwrap();
+    assert_eq!(dense.with_columns_over(&[2.0, 1.0, 0.25]), expected);
+    let triplets = [(0, 0, 0.5), (0, 2, 8.0), (1, 2, 12.0)];
+    assert_eq!(sparse.with_columns_over(&[2.0, 1.0, 0.25]), Design::triplets(2, 3, &triplets).unwrap());
+}
+
+#[test]
 fn dense_and_sparse_agree_on_every_operation() {
     let (dense, sparse) = pair();
     let points = [1.0, 2.0, 3.0, -1.0, 0.5, 2.0];
