@@ -56,6 +56,17 @@ fn dense_and_sparse_agree_on_every_operation() {
 }
 
 #[test]
+fn chains_of_a_gram_matrix_are_blocks_of_rows_if_dense_and_chunks_if_sparse() {
+    let rows = 40_000;
+    let dense = Design::from_rows(vec![1.0; rows], rows, 1).unwrap();
+    let triplets: Vec<_> = (0..rows).map(|n| (n, 0, 1.0)).collect();
+    let sparse = Design::triplets(rows, 1, &triplets).unwrap();
+    assert_eq!(dense.gram_terms(), 128 + 40 + 16 + 8);
+    assert_eq!(sparse.gram_terms(), 2500 + 16 + 8);
+    assert_eq!((dense.sum_terms(), sparse.sum_terms()), ((128 + 20, 16), (128 + 20, 16)));
+}
+
+#[test]
 fn malformed_designs_are_refused() {
     assert!(Design::dense(&[], 0, 2).is_err());
     assert!(Design::dense(&[1.0], 1, 2).is_err());

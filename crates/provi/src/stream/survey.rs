@@ -100,3 +100,30 @@ fn everywhere(reduce: &impl Reduce, own: ResponseSpread) -> Result<ResponseSprea
     reduce.sum(&mut squares)?;
     Ok(ResponseSpread { weight, mean, squares: squares[0] })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::design::Design;
+    use crate::rows::Rows;
+    use crate::stream::{Memory, Streamed};
+    use crate::target::{Family, Prior};
+
+    /// Blocks of 40 000, 700 and 30 rows are 16, 2 and 1 chunks; the largest chunk has 2500 rows, 20 blocks of 128.
+    #[test]
+    fn chains_are_those_of_the_largest_chunk_and_of_all_chunks() {
+        let block = |rows: usize| {
+            let mut entries = vec![0.0; 2 * rows];
+            provi_kernels::normals(4, rows as u64, 0, &mut entries);
+            let design = Design::from_rows(entries, rows, 2).unwrap();
+            Rows::new(Family::Poisson, design, &vec![1.0; rows]).unwrap()
+        };
+        let source = Memory::new(2, [40_000, 700, 30].map(block).into()).unwrap();
+        let model = Streamed::new(Family::Poisson, source, Prior::scale(1.0).unwrap()).unwrap();
+        let chains = model.survey.chains;
+        assert_eq!(chains.rows, 40_730);
+        assert_eq!(chains.sums, (128 + 20) + (16 + 2 + 1) + 1 + 8);
+        // In blocks of 64 rows, and never more than the rows themselves.
+        let grams = [128 + 40 + 16 + 8, 128 + 8 + 2 + 8, 30].map(|terms| terms + 1);
+        assert_eq!(chains.grams, grams.iter().sum::<usize>() + 1 + 8);
+    }
+}
