@@ -39,7 +39,7 @@ impl Ladder {
         let target = problem.target();
         let (q, seconds) = timed(|| -> provi::Result<_> {
             let mode = find_mode(target, &vec![0.0; target.dim()])?;
-            Gaussian::new(&mode.point, &laplace(target, &mode)?.factor)
+            Ok(laplace(target, &mode)?.gaussian)
         })?;
         let mut rungs = vec![Rung { effort: 0, seconds, q }];
         let (solution, solved) = timed(|| Solver::default().run(target))?;

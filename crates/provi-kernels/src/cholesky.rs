@@ -12,9 +12,10 @@ mod plain;
 
 use crate::aligned::{Aligned, Chunk};
 use crate::{dispatch::dispatch, triangle::check};
-use lanes::{factor_lanes, invert_lanes};
+use lanes::{factor_lanes, invert_lanes, square_lanes};
 
-/// Room for W with WᵀW = A, and for W⁻¹. Nothing is allocated after construction. Memory: about d(d + 8) numbers.
+/// Room for W with WᵀW = A, about d(d + 8)/2 numbers, and as much again for W⁻¹ from the first inverse on. Nothing else is
+/// allocated after construction.
 ///
 /// ```
 /// let mut cholesky = provi_kernels::cholesky::Cholesky::new(2);
@@ -31,7 +32,7 @@ pub struct Cholesky {
     factor: Aligned,
     /// 1/W_kk.
     reciprocals: Aligned,
-    /// Rows 8b ≤ i < 8b + 8 of W⁻¹ up to column 8b + 7, a chunk for each column, at `rows(b)`.
+    /// Rows 8b ≤ i < 8b + 8 of W⁻¹ up to column 8b + 7, a chunk for each column, at `rows(b)`. Empty until asked for.
     inverse: Aligned,
 }
 
@@ -52,8 +53,7 @@ impl Cholesky {
         let panels = dim.div_ceil(8);
         let mut reciprocals = Aligned::zeros(panels);
         reciprocals.chunks_mut().fill([1.0; 8]);
-        let (factor, inverse) = (Aligned::zeros(rows(panels)), Aligned::zeros(rows(panels)));
-        Self { dim, factor, reciprocals, inverse }
+        Self { dim, factor: Aligned::zeros(rows(panels)), reciprocals, inverse: Aligned::zeros(0) }
     }
 
     /// The size of the matrices.
@@ -71,13 +71,25 @@ impl Cholesky {
     /// When `packed` is not of d(d+1)/2 entries.
     pub fn factor(&mut self, packed: &[f64], shift: f64) -> Result<(), usize> {
         check(packed, self.dim);
+        self.factor_rows((0..self.dim).map(|k| &packed[k * (k + 1) / 2..][..=k]), shift)
+    }
+
+    /// The same for rows of a symmetric matrix, first to last, each as far as the diagonal at least.
+    ///
+    /// # Errors
+    /// As for [`factor`](Self::factor).
+    ///
+    /// # Panics
+    /// When a row is shorter.
+    pub fn factor_rows<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'a [f64]>,
+        shift: f64,
+    ) -> Result<(), usize> {
         let (d, panels) = (self.dim, self.dim.div_ceil(8));
         let factor = self.factor.chunks_mut();
-        let mut row = packed;
-        for k in 0..d {
-            let (own, rest) = row.split_at(k + 1);
-            row = rest;
-            let (whole, tail) = own.as_chunks::<8>();
+        for (k, row) in rows.into_iter().take(d).enumerate() {
+            let (whole, tail) = row[..=k].as_chunks::<8>();
             for (t, chunk) in whole.iter().enumerate() {
                 factor[columns(panels, t) + k - 8 * t] = *chunk;
             }
@@ -126,13 +138,38 @@ impl Cholesky {
     /// When `packed` is not of d(d+1)/2 entries.
     pub fn invert(&mut self, packed: &mut [f64]) {
         check(packed, self.dim);
-        let dim = self.dim;
+        self.invert_factor();
+        let (dim, inverse) = (self.dim, self.inverse.chunks());
+        dispatch!(plain::square, square_lanes(dim: usize, inverse: &[Chunk], packed: &mut [f64]));
+    }
+
+    /// The lower triangular G = W⁻¹ of the last [`factor`](Self::factor), packed row by row: (A − shift·I)⁻¹ = GGᵀ. Cost: d³/3
+    /// flops.
+    ///
+    /// # Panics
+    /// When `packed` is not of d(d+1)/2 entries.
+    pub fn write_inverse(&mut self, packed: &mut [f64]) {
+        check(packed, self.dim);
+        self.invert_factor();
+        let inverse = self.inverse.chunks();
+        let mut row = packed;
+        for i in 0..self.dim {
+            let (own, rest) = row.split_at_mut(i + 1);
+            row = rest;
+            let panel = &inverse[rows(i / 8)..];
+            own.iter_mut().zip(panel).for_each(|(to, column)| *to = column[i % 8]);
+        }
+    }
+
+    fn invert_factor(&mut self) {
         let (factor, reciprocals) = (self.factor.chunks(), self.reciprocals.chunks());
+        if self.inverse.chunks().len() < factor.len() {
+            self.inverse = Aligned::zeros(factor.len());
+        }
         let inverse = self.inverse.chunks_mut();
         dispatch!(
             plain::invert,
-            invert_lanes(dim: usize, factor: &[Chunk], reciprocals: &[Chunk], inverse: &mut [Chunk],
-                packed: &mut [f64])
+            invert_lanes(factor: &[Chunk], reciprocals: &[Chunk], inverse: &mut [Chunk])
         );
     }
 }

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
-use crate::matrix::{Matrix, pack_lower, unpack_lower};
+use crate::matrix::{Matrix, pack_lower, packed_len, unpack_lower};
 use crate::norm;
 use crate::scalar::{NonNegative, Positive};
 use crate::target::Scratch;
@@ -75,8 +75,9 @@ pub struct Ascent<'a> {
     draws: Draws,
     power: f64,
     q: Gaussian<Triangular>,
-    /// The last q whose draws were all finite.
-    safe: Gaussian<Triangular>,
+    /// The last q whose draws were all finite, once there is one.
+    safe: Option<Gaussian<Triangular>>,
+    /// Empty before the first step.
     average: Vec<f64>,
     step: u64,
     halvings: u64,
@@ -111,16 +112,13 @@ impl<'a> Ascent<'a> {
         NonNegative::new("power of the average", options.power)?;
         let start = if options.start.is_empty() { vec![0.0; d] } else { options.start };
         let (q, evaluations) = begin::begin(view, seed, &start, options.mode_accuracy)?;
-        // Should the Laplace approximation reach where p is not finite, the way back is towards the mode.
-        let mut safe = q.clone();
-        safe.parameters_mut()[d..].iter_mut().for_each(|x| *x *= 1e-3);
         Ok(Self {
             view,
             draws: Draws::new(seed, Purpose::Optimise),
             power: options.power,
-            average: q.parameters().to_vec(),
+            average: Vec::new(),
             q,
-            safe,
+            safe: None,
             step: 0,
             halvings: 0,
             rejected: 0,
@@ -155,7 +153,8 @@ impl<'a> Ascent<'a> {
 
     /// The averaged answer.
     pub fn current(&self) -> Gaussian<Triangular> {
-        Gaussian::from_parameters(self.q.dim(), self.average.clone())
+        let average = if self.average.is_empty() { self.q.parameters() } else { &self.average };
+        Gaussian::from_parameters(self.q.dim(), average.to_vec())
     }
 
     /// Steps that spend at most `budget` more evaluations. The same budgets give the same bits.
@@ -171,9 +170,7 @@ impl<'a> Ascent<'a> {
                 Err(Error::TargetNotFinite { .. }) if retreats < HALVINGS => {
                     retreats += 1;
                     self.halvings += 1;
-                    for (w, safe) in self.q.parameters_mut().iter_mut().zip(self.safe.parameters()) {
-                        *w = 0.5 * (*w + safe);
-                    }
+                    self.retreat();
                 }
                 Err(error) => return Err(error),
             }
@@ -182,11 +179,24 @@ impl<'a> Ascent<'a> {
         Ok(())
     }
 
+    /// Half the way back to where draws were finite; to the mode, should the Laplace approximation itself reach too far.
+    fn retreat(&mut self) {
+        let d = self.q.dim();
+        let w = self.q.parameters_mut();
+        match &self.safe {
+            Some(safe) => w.iter_mut().zip(safe.parameters()).for_each(|(w, safe)| *w = 0.5 * (*w + safe)),
+            None => w[d..].iter_mut().for_each(|x| *x *= 0.5),
+        }
+    }
+
     fn make_step(&mut self, pairs: usize) -> Result<()> {
         let d = self.q.dim();
         self.measure(pairs)?;
         let (mean, mut s) = self.residuals(pairs)?;
-        self.safe.clone_from(&self.q);
+        match &mut self.safe {
+            Some(safe) => safe.clone_from(&self.q),
+            none => *none = Some(self.q.clone()),
+        }
         self.count_turns(&mean, &s);
         let mut rate = pairs as f64 / (pairs.max(d) as f64 + 2.0) * self.damping();
         // A step changes no precision by more than a few times √d; only far from the answer does this bind.
@@ -197,7 +207,8 @@ impl<'a> Ascent<'a> {
         precision.entries_mut().iter_mut().for_each(|x| *x *= 0.5);
         precision.add_scaled(1.0, &s);
         (0..d).for_each(|i| precision[(i, i)] += 1.0);
-        let r = inverse_factor("precision of a step", &precision)?;
+        let mut r = vec![0.0; packed_len(d)];
+        inverse_factor("precision of a step", &precision, &mut r)?;
         let (mut pulled, mut shift) = (vec![0.0; d], vec![0.0; d]);
         provi_kernels::triangle::multiply_transposed(&r, &mean, &mut pulled);
         let limit = (d as f64).sqrt() / norm(&pulled);
@@ -221,6 +232,7 @@ impl<'a> Ascent<'a> {
         let spent = self.spent as f64;
         self.spent += 2 * pairs as u64;
         let weight = 1.0 - (spent / self.spent as f64).powf(self.power + 1.0);
+        self.average.resize(self.q.parameters().len(), 0.0);
         for (mean, w) in self.average.iter_mut().zip(self.q.parameters()) {
             *mean += weight * (w - *mean);
         }
@@ -342,7 +354,8 @@ impl Ascent<'_> {
     pub fn neg_elbo_estimate(&self) -> f64 {
         let values = &self.room.values;
         let energy = -values.iter().sum::<f64>() / values.len() as f64;
-        energy + self.safe.neg_entropy().unwrap_or(f64::NAN)
+        let neg_entropy = self.safe.as_ref().and_then(|safe| safe.neg_entropy().ok());
+        energy + neg_entropy.unwrap_or(f64::NAN)
     }
 }
 

@@ -52,13 +52,19 @@ impl<F: Factor> Gaussian<F> {
                 expected: packed_len(dim),
             });
         }
+        Self::checked(dim, [mean, packed_factor].concat())
+    }
+
+    /// From the flat vector (m, packed C), of the right length.
+    pub(crate) fn checked(dim: usize, parameters: Vec<f64>) -> Result<Self> {
+        let (mean, packed_factor) = parameters.split_at(dim);
         check_finite("mean", mean)?;
         check_finite("packed factor", packed_factor)?;
         F::check_domain(dim, packed_factor)?;
-        Ok(Self::from_parameters(dim, [mean, packed_factor].concat()))
+        Ok(Self::from_parameters(dim, parameters))
     }
 
-    /// From the flat vector (m, packed C), trusted.
+    /// The same, trusted.
     pub(crate) fn from_parameters(dim: usize, parameters: Vec<f64>) -> Self {
         debug_assert_eq!(parameters.len(), dim + packed_len(dim));
         Self { dim, parameters, space: PhantomData }

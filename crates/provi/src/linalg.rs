@@ -108,15 +108,13 @@ pub(crate) fn congruence(h: &Matrix, p: &Matrix) -> Matrix {
     out
 }
 
-/// The lower triangular C with positive diagonal and CCᵀ = H⁻¹, packed. No inverse is formed: with J the reversal
-/// of the order and JHJ = LLᵀ, C = JL⁻ᵀJ.
-pub(crate) fn inverse_factor(what: &'static str, h: &Matrix) -> Result<Vec<f64>> {
+/// The lower triangular C with positive diagonal and CCᵀ = H⁻¹, packed into `out`. No inverse is formed: with H = WᵀW, C = W⁻¹.
+pub(crate) fn inverse_factor(what: &'static str, h: &Matrix, out: &mut [f64]) -> Result<()> {
     let d = h.rows();
-    let mut model = Cholesky::with_dim(d);
-    model.factor_reversed(h, 0.0).map_err(|pivot| Error::NotPositiveDefinite { what, dim: d, pivot })?;
-    let mut packed = Vec::with_capacity(packed_len(d));
-    model.push_inverse_factor(&mut Matrix::zeros(d, d), &mut packed);
-    Ok(packed)
+    let mut model = PackedCholesky::with_dim(d);
+    model.factor_square(h).map_err(|pivot| Error::NotPositiveDefinite { what, dim: d, pivot })?;
+    model.write_inverse_factor(out);
+    Ok(())
 }
 
 /// Pᵀ(H + shift·I)P for positive semidefinite H, moved down (`side` −1) or up (1) by more than rounding can have lost, so
@@ -174,28 +172,6 @@ impl Cholesky {
         let d = self.dim();
         self.factor.entries_mut().iter_mut().zip(h.entries().iter().rev()).for_each(|(to, x)| *to = *x);
         self.factor_in_place(shift).map_err(|pivot| d - 1 - pivot.min(d - 1))
-    }
-
-    /// The same for a symmetric matrix whose lower half is packed row by row.
-    pub(crate) fn factor_from_packed(
-        &mut self,
-        packed: &[f64],
-        shift: f64,
-    ) -> std::result::Result<(), usize> {
-        /// Rows read side by side, so that what is written lies side by side too.
-        const SIDE: usize = 8;
-        let d = self.dim();
-        let factor = self.factor.entries_mut();
-        for i in (0..d).step_by(SIDE) {
-            let end = (i + SIDE).min(d);
-            for j in 0..end {
-                let first = i.max(j);
-                for (k, x) in (first..end).zip(&mut factor[j * d + first..j * d + end]) {
-                    *x = packed[packed_index(k, j)];
-                }
-            }
-        }
-        self.factor_in_place(shift)
     }
 
     fn factor_in_place(&mut self, shift: f64) -> std::result::Result<(), usize> {
@@ -258,13 +234,15 @@ impl Cholesky {
         );
     }
 
-    /// The lower half of H⁻¹ into `out`, whose upper half is left alone; `room` is overwritten. No allocation.
-    pub(crate) fn inverse_into(&self, room: &mut Matrix, out: &mut Matrix) {
-        triangular_inverse::invert_lower_triangular(transposed_view_mut(room), self.lower(), Par::Seq);
+    /// H⁻¹.
+    pub(crate) fn inverse(&self) -> Matrix {
+        let d = self.dim();
+        let (mut room, mut out) = (Matrix::zeros(d, d), Matrix::zeros(d, d));
+        triangular_inverse::invert_lower_triangular(transposed_view_mut(&mut room), self.lower(), Par::Seq);
         // H⁻¹ = L⁻ᵀL⁻¹ = GᵀG with G = L⁻¹. The column-major upper half is the row-major lower half.
-        let inverse = transposed_view(room);
+        let inverse = transposed_view(&room);
         triangular::matmul(
-            transposed_view_mut(out),
+            transposed_view_mut(&mut out),
             BlockStructure::TriangularUpper,
             Accum::Replace,
             inverse.transpose(),
@@ -274,29 +252,8 @@ impl Cholesky {
             1.0,
             Par::Seq,
         );
-    }
-
-    /// H⁻¹.
-    pub(crate) fn inverse(&self) -> Matrix {
-        let mut out = Matrix::zeros(self.dim(), self.dim());
-        self.inverse_into(&mut Matrix::zeros(self.dim(), self.dim()), &mut out);
         mirror_lower(&mut out);
         out
-    }
-
-    /// Appends what [`inverse_factor`] gives, after [`Cholesky::factor_reversed`]; `room` is overwritten.
-    pub(crate) fn push_inverse_factor(&self, room: &mut Matrix, packed: &mut Vec<f64>) {
-        triangular_inverse::invert_lower_triangular(transposed_view_mut(room), self.lower(), Par::Seq);
-        let d = self.dim();
-        // C_ij = (L⁻¹)_{d−1−j, d−1−i}: row i of C is a column of L⁻¹ read backwards.
-        (0..d).for_each(|i| packed.extend(room.row(d - 1 - i)[d - 1 - i..].iter().rev()));
-    }
-
-    /// b ← H⁻¹b after [`Cholesky::factor_reversed`].
-    pub(crate) fn solve_reversed(&self, b: &mut [f64]) {
-        b.reverse();
-        self.solve(b);
-        b.reverse();
     }
 
     /// L⁻¹, lower triangular.
@@ -319,16 +276,10 @@ impl Cholesky {
 
     /// L, packed row by row.
     pub(crate) fn packed_lower(&self) -> Vec<f64> {
-        let mut packed = vec![0.0; packed_len(self.dim())];
-        self.copy_packed_lower(&mut packed);
-        packed
-    }
-
-    /// The same, into room that is there.
-    pub(crate) fn copy_packed_lower(&self, packed: &mut [f64]) {
         /// Rows written side by side, so that what is read lies side by side too.
         const SIDE: usize = 8;
         let d = self.dim();
+        let mut packed = vec![0.0; packed_len(d)];
         let factor = self.factor.entries();
         for i in (0..d).step_by(SIDE) {
             let end = (i + SIDE).min(d);
@@ -339,6 +290,7 @@ impl Cholesky {
                 }
             }
         }
+        packed
     }
 }
 
@@ -505,13 +457,6 @@ mod tests {
         let h = spd(7);
         let c = Cholesky::new("h", &h).unwrap();
         assert_near(&multiply(&h, &c.inverse()), &Matrix::scaled_identity(7, 1.0), 1e-12);
-        let mut packed = Cholesky::with_dim(7);
-        for shift in [0.0, 0.2] {
-            packed.factor_from_packed(&crate::matrix::pack_lower(&h), shift).unwrap();
-            let mut square = Cholesky::with_dim(7);
-            square.factor_from(&h, shift).unwrap();
-            assert_eq!(packed.packed_lower(), square.packed_lower());
-        }
         let mut b = h.row(2).to_vec();
         c.solve(&mut b);
         assert!(b.iter().enumerate().all(|(i, x)| (x - f64::from(u8::from(i == 2))).abs() < 1e-12));
@@ -524,7 +469,9 @@ mod tests {
         }
         assert_near(&multiply(&l, &lt), &h, 1e-12);
         assert_near(&multiply(&c.inverse_lower(), &l), &Matrix::scaled_identity(7, 1.0), 1e-12);
-        let f = crate::matrix::unpack_lower(7, &inverse_factor("h", &h).unwrap());
+        let mut packed = vec![f64::NAN; packed_len(7)];
+        inverse_factor("h", &h, &mut packed).unwrap();
+        let f = crate::matrix::unpack_lower(7, &packed);
         assert_near(&multiply_transposed(&f, &multiply(&h, &f)), &Matrix::scaled_identity(7, 1.0), 1e-12);
         let indefinite = Matrix::new(2, 2, vec![1.0, 2.0, 2.0, 1.0]).unwrap();
         assert!(matches!(

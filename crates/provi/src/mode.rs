@@ -4,8 +4,9 @@ mod lbfgs;
 mod start;
 
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, eigen, inverse_factor, spectral_map};
-use crate::matrix::{Matrix, below_diagonal};
+use crate::gaussian::{Gaussian, Triangular};
+use crate::linalg::{Cholesky, PackedCholesky, eigen, spectral_map};
+use crate::matrix::{Matrix, below_diagonal, packed_len};
 use crate::norm;
 use crate::target::{Scratch, Target};
 pub(crate) use lbfgs::Path;
@@ -155,18 +156,18 @@ fn lifted(h: &Matrix) -> Result<Matrix> {
     Ok(spectral_map(&values, &vectors, |x| x.abs().max(1e-8 * top)))
 }
 
-/// The curvature at the mode, as coordinates: P lower triangular with PPᵀ = (∇²V(z̄))⁻¹, packed.
+/// The mode and the curvature there, as a Gaussian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Laplace {
-    /// P, packed row by row.
-    pub factor: Vec<f64>,
+    /// N(z̄, PPᵀ) with P lower triangular and PPᵀ = (∇²V(z̄))⁻¹.
+    pub gaussian: Gaussian<Triangular>,
     /// Evaluations of the density with its gradient.
     pub evaluations: u64,
     /// Whether ∇²V was positive definite; |∇²V| stands in for it otherwise.
     pub convex: bool,
 }
 
-/// The Laplace factor at a mode; the Hessian is differenced from gradients where the target gives none.
+/// The Laplace approximation at a mode; the Hessian is differenced from gradients where the target gives none.
 pub fn laplace(target: &dyn Target, mode: &Mode) -> Result<Laplace> {
     laplace_by(Differences::Central, target, mode)
 }
@@ -185,11 +186,19 @@ fn laplace_by(differences: Differences, target: &dyn Target, mode: &Mode) -> Res
     } else {
         evaluations = difference_hessian(differences, target, &mode.point, &mut hessian)?;
     }
-    let (factor, convex) = match inverse_factor("Hessian", &hessian) {
-        Err(Error::NotPositiveDefinite { .. }) => (inverse_factor("Hessian", &lifted(&hessian)?)?, false),
-        other => (other?, true),
-    };
-    Ok(Laplace { factor, evaluations, convex })
+    let mut model = PackedCholesky::with_dim(d);
+    let convex = model.factor_square(&hessian).is_ok();
+    if !convex {
+        let refused = |pivot| Error::NotPositiveDefinite { what: "Hessian", dim: d, pivot };
+        model.factor_square(&lifted(&hessian)?).map_err(refused)?;
+    }
+    // Its memory serves what follows.
+    drop(hessian);
+    let mut parameters = vec![0.0; d + packed_len(d)];
+    let (mean, factor) = parameters.split_at_mut(d);
+    mean.copy_from_slice(&mode.point);
+    model.write_inverse_factor(factor);
+    Ok(Laplace { gaussian: Gaussian::checked(d, parameters)?, evaluations, convex })
 }
 
 /// How derivatives of the gradient are found.
@@ -202,7 +211,7 @@ enum Differences {
 }
 
 /// Points that are evaluated in one batch: they share the passes over the data.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 64;
 
 /// ∇²V by differences of ∇V, symmetrised.
 fn difference_hessian(
@@ -212,39 +221,37 @@ fn difference_hessian(
     out: &mut Matrix,
 ) -> Result<u64> {
     let d = z.len();
+    let central = differences == Differences::Central;
     let mut scratch = Scratch::default();
-    let (mut points, mut gradients) = (vec![0.0; TOGETHER * d], vec![0.0; TOGETHER * d]);
-    let mut values = [0.0; TOGETHER];
-    let mut here = vec![0.0; d];
-    let (sides, evaluations) = match differences {
-        Differences::Central => (2, 2 * d),
-        Differences::Forward => {
-            target.log_density(z, &mut here)?;
-            (1, d + 1)
-        }
-    };
-    for first in (0..d).step_by(TOGETHER / sides) {
-        let count = (TOGETHER / sides).min(d - first);
-        for (k, at) in points.chunks_exact_mut(sides * d).take(count).enumerate() {
-            let i = first + k;
-            for (side, point) in at.chunks_exact_mut(d).enumerate() {
+    let mut points = vec![0.0; TOGETHER.min(d) * d];
+    // ∇log p behind each point, or at z for all of them.
+    let mut behind = vec![0.0; if central { points.len() } else { d }];
+    let mut values = [[0.0; TOGETHER]; 2];
+    if !central {
+        target.log_density(z, &mut behind)?;
+    }
+    for (batch, rows) in out.entries_mut().chunks_mut((TOGETHER * d).max(1)).enumerate() {
+        let (first, count) = (batch * TOGETHER, rows.len() / d);
+        let points = &mut points[..rows.len()];
+        let mut evaluate = |side: f64, values: &mut [f64], gradients: &mut [f64]| {
+            for (i, point) in (first..).zip(points.chunks_exact_mut(d)) {
                 point.copy_from_slice(z);
-                point[i] += if side == 0 { width(z[i]) } else { -width(z[i]) };
+                point[i] += side * width(z[i]);
             }
+            target.log_densities(points, values, gradients, &mut scratch)
+        };
+        let [ahead_values, behind_values] = &mut values;
+        evaluate(1.0, &mut ahead_values[..count], rows)?;
+        if central {
+            evaluate(-1.0, &mut behind_values[..count], &mut behind[..count * d])?;
         }
-        let (n, values) = (sides * count * d, &mut values[..sides * count]);
-        target.log_densities(&points[..n], values, &mut gradients[..n], &mut scratch)?;
-        for (k, at) in gradients[..n].chunks_exact(sides * d).enumerate() {
-            let i = first + k;
-            let finite = values[sides * k..sides * (k + 1)].iter().all(|x| x.is_finite());
-            if !(finite && at.iter().all(|x| x.is_finite())) {
-                shorter_difference(target, z, i, out.row_mut(i))?;
-                continue;
-            }
-            let (up, down) = (&at[..d], if sides == 2 { &at[d..] } else { &here[..] });
-            let scale = 1.0 / (sides as f64 * width(z[i]));
-            for (out, (down, up)) in out.row_mut(i).iter_mut().zip(down.iter().zip(up)) {
-                *out = (down - up) * scale;
+        for (k, row) in rows.chunks_exact_mut(d).enumerate() {
+            let (i, behind) = (first + k, if central { &behind[k * d..][..d] } else { &behind[..] });
+            let scale = if central { 0.5 } else { 1.0 } / width(z[i]);
+            let finite = ahead_values[k].is_finite() && behind_values[k].is_finite();
+            row.iter_mut().zip(behind).for_each(|(x, behind)| *x = (behind - *x) * scale);
+            if !(finite && row.iter().all(|x| x.is_finite())) {
+                shorter_difference(target, z, i, row)?;
             }
         }
     }
@@ -252,7 +259,7 @@ fn difference_hessian(
         let mean = 0.5 * (out[(i, j)] + out[(j, i)]);
         (out[(i, j)], out[(j, i)]) = (mean, mean);
     });
-    Ok(evaluations as u64)
+    Ok(if central { 2 * d } else { d + 1 } as u64)
 }
 
 /// ε^{1/3} balances rounding against the third derivative.
@@ -303,7 +310,7 @@ mod tests {
         }
         assert!(a.gradient_norm < 1e-8 && b.gradient_norm < 1e-5);
         let (p, q) = (laplace(&model, &a).unwrap(), laplace(&blind, &b).unwrap());
-        for (x, y) in p.factor.iter().zip(&q.factor) {
+        for (x, y) in p.gaussian.factor().iter().zip(q.gaussian.factor()) {
             assert!((x - y).abs() < 1e-5);
         }
     }
@@ -385,12 +392,12 @@ mod tests {
         let found = laplace(&walled, &mode).unwrap();
         assert_eq!(found.evaluations, 2 * d as u64);
         for i in 0..d {
-            let scale = found.factor[crate::matrix::packed_index(i, i)];
+            let scale = found.gaussian.factor()[crate::matrix::packed_index(i, i)];
             assert!((scale * (1.0 + i as f64).sqrt() - 1.0).abs() < 1e-9, "{i}: {scale}");
         }
         let rough = rough_laplace(&walled, &mode).unwrap();
         assert_eq!(rough.evaluations, d as u64 + 1);
-        for (x, y) in rough.factor.iter().zip(&found.factor) {
+        for (x, y) in rough.gaussian.factor().iter().zip(found.gaussian.factor()) {
             assert!((x - y).abs() < 1e-9, "{x} {y}");
         }
     }

@@ -272,9 +272,9 @@ impl Planner {
         let local = laplace(target, &mode)?;
         evaluations += local.evaluations;
         let coordinates = self.coordinates.unwrap_or(default);
-        let frame = Frame::new(coordinates, &mode, &local.factor, curvature.as_ref())?;
+        let frame = Frame::new(coordinates, &mode, local.gaussian.factor(), curvature.as_ref())?;
         let (curvature, start, error) =
-            frame.view(target, &mode, &local.factor, curvature, self.method.space())?;
+            frame.view(target, &mode, local.gaussian.factor(), curvature, self.method.space())?;
         let terms = match self.subsample {
             Some(subsample) => Some(DrawnTerms::new(target, subsample, &frame)?),
             None => None,

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{inverse_factor, multiply, multiply_transposed};
-use crate::matrix::{packed_index, unpack_lower};
+use crate::matrix::{packed_index, packed_len, unpack_lower};
 use crate::mode::about_laplace;
 use crate::secant::Secants;
 use crate::target::Target;
@@ -450,7 +450,8 @@ fn natural(q: &Gaussian<Triangular>, g: &mut [f64]) {
 /// (−H⁻¹E∇V, C' − C) with C'C'ᵀ = H⁻¹ and H = E∇²V.
 fn model_minimiser(now: &Point) -> Result<Vec<f64>> {
     let d = now.q.dim();
-    let factor = inverse_factor("E∇²V", &now.moments.hessian)?;
+    let mut factor = vec![0.0; packed_len(d)];
+    inverse_factor("E∇²V", &now.moments.hessian, &mut factor)?;
     let mut pulled = vec![0.0; d];
     provi_kernels::triangle::multiply_transposed(&factor, &now.moments.gradient, &mut pulled);
     let mut direction = vec![0.0; d];

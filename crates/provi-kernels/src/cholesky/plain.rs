@@ -29,13 +29,7 @@ pub(super) fn factor(panels: usize, factor: &mut [Chunk], reciprocals: &mut [Chu
     None
 }
 
-pub(super) fn invert(
-    dim: usize,
-    factor: &[Chunk],
-    reciprocals: &[Chunk],
-    inverse: &mut [Chunk],
-    packed: &mut [f64],
-) {
+pub(super) fn invert(factor: &[Chunk], reciprocals: &[Chunk], inverse: &mut [Chunk]) {
     let panels = reciprocals.len();
     for i in 0..8 * panels {
         let own = &mut inverse[rows(i / 8)..rows(i / 8 + 1)];
@@ -50,6 +44,9 @@ pub(super) fn invert(
             own[j][i % 8] = reciprocals[j / 8][j % 8] * (one - known);
         }
     }
+}
+
+pub(super) fn square(dim: usize, inverse: &[Chunk], packed: &mut [f64]) {
     let entry = |i: usize, k: usize| inverse[rows(i / 8) + k][i % 8];
     for i in 0..dim {
         for j in 0..=i {

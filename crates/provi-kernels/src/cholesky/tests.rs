@@ -19,22 +19,25 @@ fn positive(seed: u64, d: usize, least: f64) -> Vec<f64> {
     packed
 }
 
-/// ‖CX − I‖ entry by entry at most, and |WᵀW − C| likewise.
-fn residuals(d: usize, c: &[f64], shift: f64) -> [f64; 2] {
+/// ‖CX − I‖ entry by entry at most, |WᵀW − C| likewise, and |GW − I|.
+fn residuals(d: usize, c: &[f64], shift: f64) -> [f64; 3] {
     let mut cholesky = Cholesky::new(d);
     cholesky.factor(c, shift).unwrap();
-    let (mut w, mut x) = (vec![f64::NAN; c.len()], vec![f64::NAN; c.len()]);
+    let [mut w, mut x, mut g] = [(); 3].map(|()| vec![f64::NAN; c.len()]);
     cholesky.write(&mut w);
+    cholesky.write_inverse(&mut g);
     cholesky.invert(&mut x);
     let shifted = |i: usize, j: usize| c[at(i, j)] - if i == j { shift } else { 0.0 };
-    let mut worst = [0.0f64; 2];
+    let mut worst = [0.0f64; 3];
     for i in 0..d {
         for j in 0..d {
             let one = if i == j { 1.0 } else { 0.0 };
             let product: f64 = (0..d).map(|k| shifted(i, k) * x[at(k, j)]).sum();
             let square: f64 = (i.max(j)..d).map(|k| w[at(k, i)] * w[at(k, j)]).sum();
-            let off = [(product - one).abs(), (square - shifted(i, j)).abs()];
-            worst = [0, 1].map(|n| if off[n] <= worst[n] { worst[n] } else { off[n] });
+            let own: f64 = (j..=i).map(|k| g[at(i, k)] * w[at(k, j)]).sum();
+            let own = if j <= i { (own - one).abs() } else { 0.0 };
+            let off = [(product - one).abs(), (square - shifted(i, j)).abs(), own];
+            worst = [0, 1, 2].map(|n| if off[n] <= worst[n] { worst[n] } else { off[n] });
         }
     }
     worst
@@ -48,8 +51,9 @@ fn the_inverse_is_one_up_to_the_condition_number() {
                 let c = positive(d as u64, d, least);
                 let scale = f64::EPSILON * (d as f64).sqrt();
                 for shift in [0.0, 0.9 * if d == 1 { 1.0 } else { least }] {
-                    let [inverse, square] = residuals(d, &c, shift);
+                    let [inverse, square, own] = residuals(d, &c, shift);
                     assert!(square <= 8.0 * scale, "d = {d}: {square:e}");
+                    assert!(own <= 80.0 * scale / least.sqrt(), "d = {d}, λ = {least:e}: {own:e}");
                     assert!(inverse <= 80.0 * scale / least, "d = {d}, λ = {least:e}: {inverse:e}");
                 }
             }
@@ -64,10 +68,11 @@ fn every_level_agrees_with_the_twins() {
         agree(1e-14, || {
             let mut cholesky = Cholesky::new(d);
             cholesky.factor(&c, 0.01).unwrap();
-            let (mut w, mut x) = (c.clone(), c.clone());
+            let [mut w, mut x, mut g] = [(); 3].map(|()| c.clone());
             cholesky.write(&mut w);
             cholesky.invert(&mut x);
-            [w, x].concat()
+            cholesky.write_inverse(&mut g);
+            [w, x, g].concat()
         });
     }
 }
@@ -77,9 +82,10 @@ proptest! {
     #[test]
     fn any_size_is_inverted(seed in 0u64..1000, d in 1usize..90, power in 0i32..10) {
         let least = 10f64.powi(-power);
-        let [inverse, square] = residuals(d, &positive(seed, d, least), 0.0);
+        let [inverse, square, own] = residuals(d, &positive(seed, d, least), 0.0);
         let scale = f64::EPSILON * (d as f64).sqrt();
         prop_assert!(square <= 8.0 * scale && inverse <= 80.0 * scale / least, "{square:e} {inverse:e}");
+        prop_assert!(own <= 80.0 * scale / least.sqrt(), "{own:e}");
     }
 }
 

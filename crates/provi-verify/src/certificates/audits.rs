@@ -134,7 +134,7 @@ fn cell(i: usize, d: usize, family: Family, quick: bool) -> Result<Vec<Audited>>
     let best = Solver::default().run(&hidden.target)?.gaussian;
     let f = objective(&hidden.target, &best)?;
     let mode = find_mode(&hidden.target, &vec![0.0; d])?;
-    let laplace = Gaussian::<Triangular>::new(&mode.point, &laplace(&hidden.target, &mode)?.factor)?;
+    let laplace = laplace(&hidden.target, &mode)?.gaussian;
     let wide: Vec<f64> = best.factor().iter().map(|x| 1.2 * x).collect();
     let wide = Gaussian::<Triangular>::new(best.mean(), &wide)?;
     let answers = [("best", best), ("Laplace", laplace), ("wide", wide)];

@@ -26,13 +26,15 @@ pub(super) fn begin(
     let target = view.target();
     let (mode, path) = climb(target, start, nats)?;
     let mut evaluations = mode.evaluations;
-    let laplace = rough_laplace(target, &mode);
-    if let Ok(laplace) = &laplace {
-        evaluations += laplace.evaluations;
-        let q = Gaussian::new(&mode.point, &laplace.factor);
-        if path.converged && laplace.convex {
-            return Ok((q?, evaluations));
+    let mut failure = None;
+    match rough_laplace(target, &mode) {
+        Ok(laplace) => {
+            evaluations += laplace.evaluations;
+            if path.converged && laplace.convex {
+                return Ok((laplace.gaussian, evaluations));
+            }
         }
+        Err(error) => failure = Some(error),
     }
     let mut race = Race::new(view, seed);
     let last = path.points.len().saturating_sub(1);
@@ -42,10 +44,10 @@ pub(super) fn begin(
     }
     race.enter(mode)?;
     evaluations += race.evaluations;
-    match (race.best, laplace) {
+    match (race.best, failure) {
         (Some((_, q)), _) => Ok((q, evaluations)),
-        (None, Err(error)) => Err(error),
-        (None, Ok(_)) => {
+        (None, Some(error)) => Err(error),
+        (None, None) => {
             let why = "the density is not finite around any point of the way up";
             Err(Error::NoMode { iterations: path.points.len(), gradient_norm: f64::NAN, why })
         }
@@ -78,7 +80,7 @@ impl<'a> Race<'a> {
         };
         self.evaluations += laplace.evaluations;
         for width in WIDTHS {
-            let factor: Vec<f64> = laplace.factor.iter().map(|x| width * x).collect();
+            let factor: Vec<f64> = laplace.gaussian.factor().iter().map(|x| width * x).collect();
             let Ok(q) = Gaussian::new(&place.point, &factor) else { continue };
             let elbo = self.elbo(&q)?;
             if elbo.is_finite() && self.best.as_ref().is_none_or(|(best, _)| elbo > *best) {

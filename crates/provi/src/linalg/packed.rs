@@ -1,97 +1,67 @@
-//! The Cholesky factor of a packed symmetric matrix, from whichever code is faster at its size.
+//! A triangle whose square is a symmetric matrix, packed row by row.
 
-use super::Cholesky;
-use crate::matrix::{Matrix, packed_index, packed_len};
+use crate::matrix::{Matrix, packed_len};
 use provi_kernels::{cholesky, triangle};
 
-/// The dimension from which blocks cut for the caches win. Below, the kernel takes from a seventh of the time (an inverse at
-/// d = 20) to nine tenths of it (d = 700).
-const BLOCKED_FROM: usize = 768;
-
-/// A triangle whose square is A − shift·I, with what is needed to factor again, to solve and to invert without allocation.
+/// W with WᵀW = A − shift·I, with what is needed to factor again, and from the second time on to solve and to invert, without
+/// allocation.
 pub(crate) struct PackedCholesky {
-    route: Route,
-    /// The triangle, packed, once it has been asked for.
+    kernel: cholesky::Cholesky,
+    /// W, packed; empty until handed over.
     lower: Vec<f64>,
-}
-
-enum Route {
-    /// WᵀW.
-    Kernel(cholesky::Cholesky),
-    /// LLᵀ, with room for L⁻¹ and the inverse.
-    Blocked { cholesky: Cholesky, room: Matrix, square: Matrix },
 }
 
 impl PackedCholesky {
     /// Room for factors of size `dim`.
     pub(crate) fn with_dim(dim: usize) -> Self {
-        let route = if dim < BLOCKED_FROM {
-            Route::Kernel(cholesky::Cholesky::new(dim))
-        } else {
-            let (room, square) = (Matrix::zeros(dim, dim), Matrix::zeros(dim, dim));
-            Route::Blocked { cholesky: Cholesky::with_dim(dim), room, square }
-        };
-        Self { route, lower: vec![0.0; packed_len(dim)] }
+        Self { kernel: cholesky::Cholesky::new(dim), lower: Vec::new() }
     }
 
     pub(crate) fn dim(&self) -> usize {
-        match &self.route {
-            Route::Kernel(cholesky) => cholesky.dim(),
-            Route::Blocked { cholesky, .. } => cholesky.dim(),
-        }
+        self.kernel.dim()
     }
 
     /// Factors A − shift·I; the error is a bad pivot. It succeeds for a matrix within O(dε)‖A‖ of the tested one.
     pub(crate) fn factor(&mut self, packed: &[f64], shift: f64) -> std::result::Result<(), usize> {
-        match &mut self.route {
-            Route::Kernel(cholesky) => cholesky.factor(packed, shift),
-            Route::Blocked { cholesky, .. } => cholesky.factor_from_packed(packed, shift),
-        }
+        self.kernel.factor(packed, shift)
+    }
+
+    /// The same for a square, of which the lower half is read.
+    pub(crate) fn factor_square(&mut self, h: &Matrix) -> std::result::Result<(), usize> {
+        self.kernel.factor_rows(h.entries().chunks_exact(h.columns().max(1)), 0.0)
     }
 
     /// Hands what was factored last to [`solve`](Self::solve), which keeps it until the next call. Cost: one pass over it.
     pub(crate) fn hand_over(&mut self) {
-        match &self.route {
-            Route::Kernel(cholesky) => cholesky.write(&mut self.lower),
-            Route::Blocked { cholesky, .. } => cholesky.copy_packed_lower(&mut self.lower),
-        }
+        self.lower.resize(packed_len(self.dim()), 0.0);
+        self.kernel.write(&mut self.lower);
     }
 
     /// b ← (A − shift·I)⁻¹b, for what was handed over.
     pub(crate) fn solve(&self, b: &mut [f64]) {
-        match &self.route {
-            Route::Kernel(_) => {
-                triangle::solve_transposed(&self.lower, b);
-                triangle::solve(&self.lower, b);
-            }
-            Route::Blocked { .. } => {
-                triangle::solve(&self.lower, b);
-                triangle::solve_transposed(&self.lower, b);
-            }
-        }
+        triangle::solve_transposed(&self.lower, b);
+        triangle::solve(&self.lower, b);
     }
 
     /// (A − shift·I)⁻¹ of what was factored last, packed.
     pub(crate) fn invert(&mut self, out: &mut [f64]) {
-        match &mut self.route {
-            Route::Kernel(cholesky) => cholesky.invert(out),
-            Route::Blocked { cholesky, room, square } => {
-                cholesky.inverse_into(room, square);
-                for i in 0..cholesky.dim() {
-                    out[packed_index(i, 0)..packed_index(i, i) + 1].copy_from_slice(&square.row(i)[..=i]);
-                }
-            }
-        }
+        self.kernel.invert(out);
+    }
+
+    /// The lower triangular G with GGᵀ = (A − shift·I)⁻¹ for what was factored last, packed.
+    pub(crate) fn write_inverse_factor(&mut self, out: &mut [f64]) {
+        self.kernel.write_inverse(out);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::{packed_index, unpack_symmetric};
 
     #[test]
-    fn both_routes_solve_invert_and_refuse() {
-        for d in [7, BLOCKED_FROM] {
+    fn it_solves_inverts_and_refuses() {
+        for d in [7, 300] {
             let index = |i: usize, j: usize| packed_index(i.max(j), i.min(j));
             let mut packed = vec![0.0; packed_len(d)];
             provi_kernels::normals(4, 0, 0, &mut packed);
@@ -103,6 +73,18 @@ mod tests {
             let mut inverse = vec![0.0; packed.len()];
             cholesky.invert(&mut inverse);
             cholesky.hand_over();
+            let mut square = unpack_symmetric(d, &packed);
+            (0..d).for_each(|i| square[(i, i)] -= 1.0);
+            let mut factor = vec![0.0; packed.len()];
+            cholesky.factor_square(&square).unwrap();
+            cholesky.write_inverse_factor(&mut factor);
+            for i in [0, d / 2, d - 1] {
+                for j in 0..=i {
+                    let row = |i: usize| &factor[packed_index(i, 0)..][..=j];
+                    let product: f64 = row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum();
+                    assert!((product - inverse[packed_index(i, j)]).abs() < 1e-13, "d = {d}");
+                }
+            }
             for k in [0, d / 2, d - 1] {
                 let mut b: Vec<f64> = (0..d).map(|i| packed[index(i, k)]).collect();
                 b[k] -= 1.0;

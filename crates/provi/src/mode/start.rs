@@ -3,7 +3,7 @@
 use super::{find_mode, laplace, potential};
 use crate::error::Result;
 use crate::gaussian::{Gaussian, Triangular};
-use crate::linalg::Cholesky;
+use crate::linalg::PackedCholesky;
 use crate::matrix::{Matrix, packed_len};
 use crate::secant::Secants;
 use crate::target::Target;
@@ -25,7 +25,7 @@ pub(crate) fn about_laplace(target: &dyn Target, start: &[f64]) -> Result<(Gauss
     // The careful way, which also says what is wrong.
     let mode = find_mode(target, start)?;
     let local = laplace(target, &mode)?;
-    Ok((Gaussian::new(&mode.point, &local.factor)?, mode.evaluations + local.evaluations))
+    Ok((local.gaussian, mode.evaluations + local.evaluations))
 }
 
 /// Quasi-Newton steps in the metric of a Hessian, which is renewed when the steps end or grow many; a last full Newton step
@@ -36,7 +36,7 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
         return Ok(None);
     }
     let mut hessian = Matrix::zeros(d, d);
-    let mut model = Cholesky::with_dim(d);
+    let mut model = PackedCholesky::with_dim(d);
     if !renew(target, start, &mut hessian, &mut model)? {
         return Ok(None);
     }
@@ -48,16 +48,17 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
     // Steps since the Hessian was taken, and whether it still holds: the one step went just where it said.
     let (mut age, mut holds) = (0, true);
     for _ in 0..MOST_STEPS {
-        let step = secants.apply(&pull, |v| model.solve_reversed(v));
+        let step = secants.apply(&pull, |v| model.solve(v));
         let decrement2 = dot(&step, &pull);
         if !(value.is_finite() && decrement2 >= 0.0) {
             return Ok(None);
         }
         let near = decrement2 <= 2.0 * NEAR;
         if near && holds {
-            let mut parameters = Vec::with_capacity(d + packed_len(d));
-            parameters.extend(z.iter().zip(&step).map(|(z, step)| z - step));
-            model.push_inverse_factor(&mut hessian, &mut parameters);
+            let mut parameters = vec![0.0; d + packed_len(d)];
+            let (mean, factor) = parameters.split_at_mut(d);
+            mean.iter_mut().zip(z.iter().zip(&step)).for_each(|(m, (z, step))| *m = z - step);
+            model.write_inverse_factor(factor);
             return Ok(Some((Gaussian::from_parameters(d, parameters), evaluations)));
         }
         if near || age == STEPS {
@@ -87,7 +88,7 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
         };
         if age == 0 {
             let mut rest = trial_pull.clone();
-            model.solve_reversed(&mut rest);
+            model.solve(&mut rest);
             holds = halvings == 0 && dot(&rest, &trial_pull) <= 1e-12 * decrement2;
         } else {
             holds = false;
@@ -103,12 +104,16 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
 }
 
 /// ∇²V at z and its factor; false where there is none.
-fn renew(target: &dyn Target, z: &[f64], hessian: &mut Matrix, model: &mut Cholesky) -> Result<bool> {
+fn renew(target: &dyn Target, z: &[f64], hessian: &mut Matrix, model: &mut PackedCholesky) -> Result<bool> {
     if !target.hessian(z, hessian)? {
         return Ok(false);
     }
     hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
-    Ok(model.factor_reversed(hessian, 0.0).is_ok())
+    if model.factor_square(hessian).is_err() {
+        return Ok(false);
+    }
+    model.hand_over();
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -132,7 +137,7 @@ mod tests {
             for i in 0..3 {
                 assert!((q.mean()[i] - mode.point[i]).abs() < 0.1, "{q:?} {mode:?}");
             }
-            for (x, y) in q.factor().iter().zip(&local.factor) {
+            for (x, y) in q.factor().iter().zip(local.gaussian.factor()) {
                 assert!((x - y).abs() < 0.02, "{q:?} {local:?}");
             }
         }

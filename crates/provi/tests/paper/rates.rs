@@ -181,8 +181,7 @@ fn recursion_starts_from_a_proved_distance_in_its_own_space() {
     for pairing in Pairing::ALL {
         let planner = provi::Planner::new(pairing.method()).coordinates(Coordinates::Original);
         let plan = planner.to_steps(&target, 1).unwrap();
-        let local = provi::mode::laplace(&target, &plan.mode).unwrap();
-        let q = Gaussian::<Triangular>::new(&plan.mode.point, &local.factor).unwrap();
+        let q = provi::mode::laplace(&target, &plan.mode).unwrap().gaussian;
         let start = plan.constants.unwrap().start;
         let truth = pairing.distance2(3, &pairing.flat(&q), &pairing.flat(&star));
         assert!(truth <= start, "{pairing:?}: {truth} is above {start}");
