@@ -177,7 +177,7 @@ impl Run {
     /// Lints `provi` with one feature, or none; a feature that leans on another does not build.
     fn lint_features(&self, feature: Option<&str>) -> Outcome {
         let features = feature.unwrap_or_default();
-        let which = ["--package", "provi", "--no-default-features", "--features", features];
+        let which = ["--package", "provi", "--all-targets", "--no-default-features", "--features", features];
         self.cargo(&[&["clippy"], &which[..], &["--", "-D", "warnings"]].concat())
     }
 
