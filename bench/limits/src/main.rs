@@ -4,13 +4,14 @@
 //! the fastest library, the start of a process), the ratio, and the bar where there is one; exit status 1 if one is
 //! missed. One thread unless a row says otherwise. Times are the least of many short runs, contenders taking turns, so that
 //! a busy machine touches them alike. `provi-limits gradient exact` prints the rows of those names alone: `normals`, `prox`,
-//! `proj`, `gradient`, `exact`, `threads`, `library`, `process`. The programs `steps` and `proj` hold the loops of Prox-SGD and
-//! Proj-SGD to bars of their own.
+//! `proj`, `cholesky`, `gradient`, `exact`, `threads`, `library`, `process`. The programs `steps` and `proj` hold the loops of
+//! Prox-SGD and Proj-SGD to bars of their own.
 //!
 //! `provi-limits large` makes a few steps in 20 000 dimensions and says what memory they took; `provi-limits memory` holds the
 //! forecast of every method against what it took; `provi-limits stream FILE MIB` times passes over a file that is read block
 //! by block.
 
+mod cholesky;
 mod clock;
 mod exact;
 mod gradient;
@@ -78,6 +79,11 @@ fn main() -> ExitCode {
     if wanted("proj") {
         for d in [50, 200] {
             show(one.install(|| steps::proj(d, 2.0)));
+        }
+    }
+    if wanted("cholesky") {
+        for d in [50, 200, 500, 1000] {
+            show(one.install(|| cholesky::rows(d, 1.5)));
         }
     }
     if wanted("gradient") {
