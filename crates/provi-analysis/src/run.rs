@@ -1,5 +1,7 @@
 //! The way to an answer, by the automatic path or by a plan, and what the answer is worth.
 
+use std::time::Instant;
+
 use provi::auto::Choice;
 use provi::estimator::Evaluator;
 use provi::fit::Watch;
@@ -103,6 +105,7 @@ impl Way {
 
     /// Goes that way, under watch.
     pub fn run(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
+        let begin = Instant::now();
         match self {
             Self::Auto(auto) => {
                 let certified = match target {
@@ -117,7 +120,9 @@ impl Way {
                     Evaluator::Parallel(target) => plan.run_watched(&target, seed, watch)?,
                     Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
                 };
-                let worth = Worth::measure(target, &fit.gaussian, seed, audit);
+                let mut between = watch.between_draws(begin);
+                let audited = audit.run_watched(target, &fit.gaussian, seed, &mut between);
+                let worth = Worth::after(audited, target, &fit.gaussian, seed);
                 Ok(Answer { fit, worth, notes: Vec::new() })
             }
         }

@@ -25,7 +25,17 @@ pub struct Worth {
 impl Worth {
     /// Audits q. An audit that fails leaves a certificate that claims nothing: the answer is still one.
     pub fn measure(target: Evaluator<'_>, q: &Gaussian, seed: Seed, audit: &Audit) -> Self {
-        match audit.run(target, q, seed) {
+        Self::after(audit.run(target, q, seed), target, q, seed)
+    }
+
+    /// What came of an audit.
+    pub(crate) fn after(
+        audited: provi::Result<Audited>,
+        target: Evaluator<'_>,
+        q: &Gaussian,
+        seed: Seed,
+    ) -> Self {
+        match audited {
             Ok(audited) => Self::of(&audited, target, q, seed),
             Err(error) => {
                 let reason = format!("the audit failed: {error}");

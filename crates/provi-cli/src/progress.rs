@@ -77,6 +77,28 @@ impl Progress {
         }
     }
 
+    /// Between the draws of the audit.
+    pub(crate) fn show_audit(&mut self, made: u64, wanted: u64) {
+        match &mut self.face {
+            Face::Hidden => {}
+            Face::Bar(bar) => {
+                if let Ok(style) = ProgressStyle::with_template(
+                    "{bar:20} {percent:>3}%  certifying: draw {human_pos} of {human_len}  {eta} left",
+                ) {
+                    bar.set_style(style.progress_chars("━╸ "));
+                }
+                bar.set_length(wanted);
+                bar.set_position(made);
+            }
+            Face::Lines { last } if last.elapsed() >= EVERY => {
+                *last = Instant::now();
+                let seconds = self.begin.elapsed().as_secs_f64();
+                eprintln!("certifying: draw {} of {}, {seconds:.0} s", grouped(made), grouped(wanted));
+            }
+            Face::Lines { .. } => {}
+        }
+    }
+
     pub(crate) fn finish(&mut self, outcome: &str) {
         self.log.say(outcome);
         if let Face::Bar(bar) = &self.face {

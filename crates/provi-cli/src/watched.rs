@@ -1,5 +1,6 @@
 //! A run under watch: progress on standard error, checkpoints and a log in its folder, ctrl-C.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -63,9 +64,13 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
         // Ctrl-C is watched from before the first word: who reads one may press it.
         eprintln!("memory {}\n{begin}", prepared.memory);
     }
-    let mut progress = Progress::new(how.quiet, way.plan().map_or(0, |plan| plan.steps), log);
+    let progress = RefCell::new(Progress::new(how.quiet, way.plan().map_or(0, |plan| plan.steps), log));
     let mut observer = |at: &Snapshot| {
-        progress.show(at);
+        progress.borrow_mut().show(at);
+        ControlFlow::Continue(())
+    };
+    let mut audit = |made, wanted| {
+        progress.borrow_mut().show_audit(made, wanted);
         ControlFlow::Continue(())
     };
     let mut refused = false;
@@ -81,12 +86,13 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
         observer: Some(&mut observer),
         time_limit: None,
         stop: Some(stop),
+        audit: Some(&mut audit),
         keeper,
         from: how.from,
         agree: how.processes.map(|processes| processes.agree),
     };
     let found = prepared.run(way, &mut watch);
-    progress.finish(&match &found {
+    progress.borrow_mut().finish(&match &found {
         Ok(fit) if fit.file.stopped_early => format!("stopped early after {} steps", fit.file.steps),
         Ok(fit) => format!("finished after {} steps", fit.file.steps),
         Err(error) => format!("failed: {error}"),

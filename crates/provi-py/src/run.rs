@@ -1,5 +1,6 @@
 //! A fit, and a certificate for somebody else's Gaussian.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
@@ -22,7 +23,7 @@ use crate::design::{matrix, numbers};
 use crate::error::{raise, refuse};
 use crate::finite_sum::SumSession;
 use crate::model::{Kind, Model};
-use crate::wait::{Shared, Viewer, in_place, observe, on_a_thread};
+use crate::wait::{Lookout, Shared, Viewer, in_place, on_a_thread};
 
 /// How an answer is found and audited; what is `None` is the library's to choose.
 #[derive(FromPyObject)]
@@ -162,9 +163,15 @@ fn under_watch(
         let (outcome, in_callback) = in_place(py, move || {
             let run = |target: &dyn Target| {
                 let target = declared(target, names, curvature)?;
-                let mut observer = observe(shared, viewer, raised_here);
-                let mut watch =
-                    Watch { observer: Some(&mut observer), stop: Some(&shared.stop), ..Watch::default() };
+                let lookout = RefCell::new(Lookout::new(shared, viewer, raised_here));
+                let mut observer = |at: &Snapshot| lookout.borrow_mut().see(at);
+                let mut audit = |_, _| lookout.borrow_mut().look();
+                let mut watch = Watch {
+                    observer: Some(&mut observer),
+                    audit: Some(&mut audit),
+                    stop: Some(&shared.stop),
+                    ..Watch::default()
+                };
                 work(Subject::black_box(Evaluator::Serial(&target), about), &mut watch)
             };
             match kind {

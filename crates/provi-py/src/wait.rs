@@ -93,19 +93,31 @@ pub(crate) fn in_place<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| bug(&*panic))
 }
 
-/// An observer for a run in place: it looks when it is time, and ends the run at an exception, which it keeps.
-pub(crate) fn observe<'a>(
+/// Looks on behalf of a run in place, when it is time; the exception that ends it is kept.
+pub(crate) struct Lookout<'a> {
     shared: &'a Shared,
     viewer: &'a mut Viewer,
     raised: &'a mut Option<PyErr>,
-) -> impl FnMut(&Snapshot) -> ControlFlow<()> + 'a {
-    let mut looked = Instant::now();
-    move |at| {
-        *shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
-        if looked.elapsed() >= LOOK {
-            looked = Instant::now();
-            if let Err(error) = Python::attach(|py| viewer.look(py, shared)) {
-                *raised = Some(error);
+    looked: Instant,
+}
+
+impl<'a> Lookout<'a> {
+    pub(crate) fn new(shared: &'a Shared, viewer: &'a mut Viewer, raised: &'a mut Option<PyErr>) -> Self {
+        Self { shared, viewer, raised, looked: Instant::now() }
+    }
+
+    /// Between two steps.
+    pub(crate) fn see(&mut self, at: &Snapshot) -> ControlFlow<()> {
+        *self.shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
+        self.look()
+    }
+
+    /// Whenever it may be time: breaks at an exception.
+    pub(crate) fn look(&mut self) -> ControlFlow<()> {
+        if self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            if let Err(error) = Python::attach(|py| self.viewer.look(py, self.shared)) {
+                *self.raised = Some(error);
                 return ControlFlow::Break(());
             }
         }

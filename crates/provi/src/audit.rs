@@ -31,7 +31,8 @@ use crate::watchdog::{Violation, Watchdog};
 use ball::Choice;
 use bounds::Bounds;
 use metric::Metric;
-use residual::Residuals;
+use residual::{Residuals, go_on};
+use std::ops::ControlFlow;
 
 /// How an answer is audited.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +54,12 @@ impl Default for Audit {
     }
 }
 
+/// What an audit asks between its draws, with those made and those wanted: go on, or certify by those made.
+///
+/// Whoever answers must not have seen the target's values at these draws, or the stop would be chosen by them: a clock, a
+/// key, another process.
+pub type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
+
 /// The fewest draws of an audit that needs any, and those that choose the ball.
 const LEAST_DRAWS: u64 = 1_000;
 const PILOT_DRAWS: u64 = 400;
@@ -60,6 +67,7 @@ const PILOT_DRAWS: u64 = 400;
 /// these are what it is worth.
 const HOPELESS: f64 = 1.0;
 const HOPELESS_DRAWS: f64 = 4_000.0;
+const STOPPED: &str = "the audit was stopped before its first draws";
 /// A global bound this small needs no local one beside it.
 const SMALL: f64 = 1e-7;
 
@@ -144,6 +152,17 @@ impl Audited {
 impl Audit {
     /// Measures q and proves what it can.
     pub fn run(&self, target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed) -> Result<Audited> {
+        self.run_watched(target, q, seed, &mut go_on)
+    }
+
+    /// The same, asking between draws whether to end. Fewer draws prove less; without any, what needs none is still proved.
+    pub fn run_watched(
+        &self,
+        target: Evaluator<'_>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+        between: &mut Between<'_>,
+    ) -> Result<Audited> {
         Probability::new("failure probability δ", self.failure_probability)?;
         let d = target.dim();
         if q.dim() != d {
@@ -157,20 +176,20 @@ impl Audit {
             return Ok(nothing(&names, q, reason));
         };
         if curvature.provenance() == Provenance::Proved {
-            return Session::new(self, target, q, seed, curvature)?.certify(&names);
+            return Session::new(self, target, q, seed, curvature, between)?.certify(&names);
         }
         // A curvature on somebody's word is watched while the draws pass by.
         match target {
             Evaluator::Serial(inner) => {
                 let dog = Watchdog::new(inner, curvature.clone());
-                let audited =
-                    Session::new(self, Evaluator::Serial(&dog), q, seed, curvature)?.certify(&names)?;
+                let view = Evaluator::Serial(&dog);
+                let audited = Session::new(self, view, q, seed, curvature, between)?.certify(&names)?;
                 Ok(audited.unless(dog.violation()))
             }
             Evaluator::Parallel(inner) => {
                 let dog = Watchdog::new(inner, curvature.clone());
-                let audited =
-                    Session::new(self, Evaluator::Parallel(&dog), q, seed, curvature)?.certify(&names)?;
+                let view = Evaluator::Parallel(&dog);
+                let audited = Session::new(self, view, q, seed, curvature, between)?.certify(&names)?;
                 Ok(audited.unless(dog.violation()))
             }
         }
@@ -225,6 +244,7 @@ struct Session<'a> {
     moments: Option<Moments>,
     exact: Option<ExactValue>,
     grounds: Grounds,
+    between: &'a mut Between<'a>,
 }
 
 impl<'a> Session<'a> {
@@ -234,6 +254,7 @@ impl<'a> Session<'a> {
         q: &'a Gaussian<Triangular>,
         seed: Seed,
         curvature: Curvature,
+        between: &'a mut Between<'a>,
     ) -> Result<Self> {
         let look = f64::from(options.look);
         let share = if options.look == 0 { 1.0 } else { look * (look + 1.0) };
@@ -263,6 +284,7 @@ impl<'a> Session<'a> {
             moments,
             exact,
             grounds,
+            between,
         })
     }
 
@@ -276,9 +298,9 @@ impl<'a> Session<'a> {
         let Measurement { global, choice, mut measured, draws } = self.measure(delta)?;
         let log_ratios = std::mem::take(&mut measured.log_ratios);
         let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
-        let mut kl = Statement::missing(self.why_no_global_bound());
+        let mut kl = Statement::missing(if draws > 0 { self.why_no_global_bound() } else { STOPPED });
         let mut tv = kl.clone();
-        if let Some(metric) = &global {
+        if let Some(metric) = global.as_ref().filter(|_| draws > 0) {
             let fisher = metric.fisher_upper(measured.global_mean, draws, delta)?;
             self.grounds.global_fisher_mean = Some(measured.global_mean);
             self.grounds.global_lipschitz = Some(metric.lipschitz());
@@ -374,7 +396,9 @@ impl<'a> Session<'a> {
             draws,
             global.as_ref(),
             choice.as_ref().map(|c| (&c.metric, c.radius)),
+            self.between,
         )?;
+        let draws = measured.draws;
         self.grounds.draws = draws;
         self.grounds.evaluations += draws;
         Ok(Measurement { global, choice, measured, draws })

@@ -234,7 +234,8 @@ impl Run<'_, '_> {
         let steps = first + solution.iterations as u64;
         let mut fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
         fit.seconds += before;
-        let audited = self.auto.audit.run(self.target, &fit.gaussian, self.seed)?;
+        let mut between = self.watch.between_draws(self.begin);
+        let audited = self.auto.audit.run_watched(self.target, &fit.gaussian, self.seed, &mut between)?;
         Ok(Certified { fit, audited, search: Search::default() })
     }
 
@@ -332,7 +333,13 @@ impl Run<'_, '_> {
             None => {
                 // The last look of several has its own share of δ; an only look has all of it.
                 let look = if found.looks == 0 { 0 } else { found.looks + 1 };
-                Audit { look, ..self.auto.audit }.run(self.target, &found.q, self.seed)?
+                let mut between = self.watch.between_draws(self.begin);
+                Audit { look, ..self.auto.audit }.run_watched(
+                    self.target,
+                    &found.q,
+                    self.seed,
+                    &mut between,
+                )?
             }
         };
         self.trace = found.trace;

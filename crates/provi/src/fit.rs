@@ -30,6 +30,9 @@ pub struct Watch<'a> {
     pub time_limit: Option<Duration>,
     /// Stop soon after this turns true: read every few steps, where `observer` is called rarely.
     pub stop: Option<&'a AtomicBool>,
+    /// Called between the draws of an audit with those made and those wanted; break to certify by those made.
+    #[allow(clippy::type_complexity)]
+    pub audit: Option<&'a mut dyn FnMut(u64, u64) -> ControlFlow<()>>,
     /// Keeps checkpoints.
     pub keeper: Option<Keeper<'a>>,
     /// Take the run up here instead of at its start.
@@ -56,6 +59,17 @@ impl Watch<'_> {
     fn settle(&self, stop: bool) -> Result<ControlFlow<()>> {
         let stop = self.agree.map_or(Ok(stop), |agree| agree(stop))?;
         Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    /// What an audit asks between its draws ([`Audit::run_watched`](crate::Audit::run_watched)), in a run that began at `begin`.
+    /// A run that was told to end before its audit is audited all the same: only what is said from here on ends the audit, and
+    /// not before its first draws, without which hardly anything is proved.
+    pub fn between_draws(&mut self, begin: Instant) -> impl FnMut(u64, u64) -> Result<ControlFlow<()>> {
+        let told = self.wants_stop(begin);
+        move |made, wanted| {
+            let shown = self.audit.as_mut().is_some_and(|show| show(made, wanted).is_break());
+            self.settle(shown || (!told && made > 0 && self.wants_stop(begin)))
+        }
     }
 
     /// Passes a snapshot on; breaks if anything says so.

@@ -6,8 +6,11 @@ use provi::estimate::{Estimates, estimate};
 use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
 use provi::target::{Closure, Declared, GaussianTarget, Glm, Prior};
-use provi::{Auto, Curvature, Design, Error, Matrix, Provenance, Quadratic, Seed, Target};
+use provi::{
+    Audit, Auto, Certificate, Curvature, Design, Error, Matrix, Provenance, Quadratic, Seed, Target,
+};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn rows(count: usize, columns: usize, seed: u64) -> Vec<f64> {
@@ -269,6 +272,55 @@ fn a_run_that_is_stopped_is_a_result_and_the_same_bits_come_from_any_thread_coun
         assert_eq!(parallel.fit.gaussian.parameters(), serial.fit.gaussian.parameters());
     }
     assert!(!serial.fit.stopped_early);
+}
+
+#[test]
+fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
+    let target = logistic(60, 4);
+    let auto = Auto { audit: Audit { price: 0.01, ..Audit::default() }, ..Auto::default() };
+    let run = |most: u64| {
+        let mut seen = Vec::new();
+        let mut audit = |made: u64, wanted: u64| {
+            seen.push(made);
+            assert!(made < wanted);
+            if made < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let mut watch = Watch { audit: Some(&mut audit), ..Watch::default() };
+        let certificate = auto.run_watched(&target, Seed(3), &mut watch).unwrap().audited.certificate;
+        assert!(seen.is_sorted() && seen[0] == 0);
+        certificate
+    };
+    let (whole, part, none) = (run(u64::MAX), run(1), run(0));
+    assert_eq!(whole, auto.run(&target, Seed(3)).unwrap().audited.certificate);
+    let bound = |c: &Certificate| c.kl.bound.unwrap();
+    assert!(0 < part.grounds.draws && part.grounds.draws < whole.grounds.draws);
+    assert!(bound(&whole) < bound(&part) && bound(&part) < 10.0 * bound(&whole), "{part}\n{whole}");
+    // The gap comes from an exact gradient, and the evidence is still bounded from below.
+    assert_eq!(none.grounds.draws, 0);
+    assert_eq!(none.gap, whole.gap);
+    assert!(none.kl.bound.is_none() && none.to_string().contains("stopped before its first draws"), "{none}");
+    assert_eq!(none.evidence.lower, whole.evidence.lower);
+    assert!(none.evidence.upper.is_none() && none.moments.iter().all(|m| m.mean_error.bound.is_none()));
+}
+
+#[test]
+fn a_run_that_was_told_to_end_is_audited_all_the_same() {
+    let (target, flag) = (logistic(60, 4), AtomicBool::new(true));
+    let mut watch = Watch { stop: Some(&flag), ..Watch::default() };
+    let stopped = Auto::default().run_watched(&target, Seed(3), &mut watch).unwrap();
+    assert!(stopped.fit.stopped_early && stopped.audited.certificate.kl.bound.is_some());
+    // A flag that is raised during the audit ends the audit.
+    flag.store(false, Ordering::Relaxed);
+    let mut raise = |made: u64, _| {
+        flag.store(made > 0, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    };
+    let auto = Auto { audit: Audit { price: 0.01, ..Audit::default() }, ..Auto::default() };
+    let mut watch = Watch { stop: Some(&flag), audit: Some(&mut raise), ..Watch::default() };
+    let answer = auto.run_watched(&target, Seed(3), &mut watch).unwrap();
+    assert!(!answer.fit.stopped_early && flag.load(Ordering::Relaxed));
+    let whole = auto.run(&target, Seed(3)).unwrap().audited.certificate.grounds.draws;
+    assert!(answer.audited.certificate.grounds.draws < whole);
 }
 
 #[test]

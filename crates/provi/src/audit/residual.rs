@@ -1,5 +1,6 @@
 //! Draws of the residual s̃(u) = Cᵀ∇V(m + Cu) − u and of D(u) = log(q/p) up to the evidence.
 
+use super::Between;
 use super::metric::Metric;
 use crate::chunked;
 use crate::draws::Draws;
@@ -9,6 +10,7 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::norm;
 use crate::target::Scratch;
 use provi_kernels::{axpy, dot};
+use std::ops::ControlFlow;
 
 /// What is known of one draw.
 struct Seen<'d> {
@@ -22,6 +24,11 @@ struct Seen<'d> {
 }
 
 type See<'s> = dyn FnMut(Seen<'_>) + 's;
+
+/// Where nobody is to be asked.
+pub(super) fn go_on(_: u64, _: u64) -> Result<ControlFlow<()>> {
+    Ok(ControlFlow::Continue(()))
+}
 
 /// Draws evaluated at once.
 const BATCH: usize = 512;
@@ -51,6 +58,8 @@ pub(super) struct Pilot {
 /// Sums over the audit's draws.
 #[derive(Debug)]
 pub(super) struct Measured {
+    /// How many.
+    pub(super) draws: u64,
     /// The mean of ‖ŝ‖² in the global metric, over all draws.
     pub(super) global_mean: f64,
     /// Draws inside the ball.
@@ -75,7 +84,7 @@ impl<'a> Residuals<'a> {
         let constant = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln() + q.log_det()?;
         let mut out = Self { target, q, constant, center_value: 0.0, gradient_norm: 0.0 };
         let (mut center, mut slope) = (0.0, 0.0);
-        out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut |at| {
+        out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut go_on, &mut |at| {
             center = at.value;
             slope = norm(at.residual);
         })?;
@@ -88,7 +97,7 @@ impl<'a> Residuals<'a> {
         self.gradient_norm
     }
 
-    /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are.
+    /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are, until `between` breaks.
     ///
     /// Draws, their transport, and what is made of a gradient are spread over threads, even where evaluations are not.
     fn visit(
@@ -96,6 +105,7 @@ impl<'a> Residuals<'a> {
         fill: &(dyn Fn(u64, &mut [f64]) + Sync),
         count: u64,
         metrics: [Option<&Metric>; 2],
+        between: &mut Between<'_>,
         see: &mut See<'_>,
     ) -> Result<()> {
         let d = self.q.dim();
@@ -105,7 +115,7 @@ impl<'a> Residuals<'a> {
         let mut squares = vec![0.0; 2 * room];
         let mut scratch: Vec<Scratch> = self.target.scratch(room);
         let mut first = 0;
-        while first < count {
+        while first < count && between(first, count)?.is_continue() {
             let size = room.min((count - first) as usize);
             let work = size.saturating_mul(d * (d + DRAW_WORK));
             let (u, z) = (&mut u[..size * d], &mut z[..size * d]);
@@ -164,7 +174,7 @@ impl<'a> Residuals<'a> {
     /// A few draws, kept, to choose how to measure.
     pub(super) fn pilot(&self, draws: Draws, count: u64) -> Result<Pilot> {
         let mut out = Pilot { dim: self.q.dim(), norms: Vec::new(), residuals: Vec::new() };
-        self.visit(&|k, u| draws.fill(k, 0, u), count, [None; 2], &mut |at| {
+        self.visit(&|k, u| draws.fill(k, 0, u), count, [None; 2], &mut go_on, &mut |at| {
             out.norms.push(norm(at.u));
             out.residuals.extend_from_slice(at.residual);
         })?;
@@ -179,8 +189,10 @@ impl<'a> Residuals<'a> {
         count: u64,
         global: Option<&Metric>,
         local: Option<(&Metric, f64)>,
+        between: &mut Between<'_>,
     ) -> Result<Measured> {
         let mut out = Measured {
+            draws: 0,
             global_mean: 0.0,
             inside: 0,
             local_mean: 0.0,
@@ -190,16 +202,15 @@ impl<'a> Residuals<'a> {
             gradient_norm: self.gradient_norm,
             log_ratios: Vec::with_capacity(KEPT.min(count as usize)),
         };
-        let mut total = 0u64;
         let metrics = [global, local.map(|(metric, _)| metric)];
         // Each look has draws of its own.
-        self.visit(&|k, u| draws.fill(k, look, u), count, metrics, &mut |at| {
-            total += 1;
+        self.visit(&|k, u| draws.fill(k, look, u), count, metrics, between, &mut |at| {
+            out.draws += 1;
             if out.log_ratios.len() < KEPT {
                 out.log_ratios.push(-at.value);
             }
             if global.is_some() {
-                out.global_mean += (at.squares[0] - out.global_mean) / total as f64;
+                out.global_mean += (at.squares[0] - out.global_mean) / out.draws as f64;
             }
             if let Some((_, radius)) = local
                 && norm(at.u) <= radius
