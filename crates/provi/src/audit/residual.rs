@@ -1,6 +1,7 @@
 //! Draws of the residual s̃(u) = Cᵀ∇V(m + Cu) − u and of D(u) = log(q/p) up to the evidence.
 
 use super::metric::Metric;
+use super::transport::Ascent;
 use crate::chunked;
 use crate::draws::Draws;
 use crate::error::{Error, Result};
@@ -17,11 +18,13 @@ struct Seen<'d> {
     residual: &'d [f64],
     /// D(u).
     value: f64,
+    /// V(m + Cu).
+    potential: f64,
     /// ‖ŝ‖² in the metrics asked for.
     squares: [f64; 2],
 }
 
-type See<'s> = dyn FnMut(Seen<'_>) + 's;
+type See<'s> = dyn FnMut(Seen<'_>) -> Result<()> + 's;
 
 /// Draws evaluated at once.
 const BATCH: usize = 512;
@@ -78,6 +81,7 @@ impl<'a> Residuals<'a> {
         out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut |at| {
             center = at.value;
             slope = norm(at.residual);
+            Ok(())
         })?;
         (out.center_value, out.gradient_norm) = (center, slope * (1.0 + 1e-12) + 1e-300);
         Ok(out)
@@ -86,6 +90,11 @@ impl<'a> Residuals<'a> {
     /// g_0 = ‖Cᵀ∇V(m)‖.
     pub(super) fn gradient_norm(&self) -> f64 {
         self.gradient_norm
+    }
+
+    /// D(0).
+    pub(super) fn center_value(&self) -> f64 {
+        self.center_value
     }
 
     /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are.
@@ -153,8 +162,9 @@ impl<'a> Residuals<'a> {
             );
             let draws = u.chunks_exact(d).zip(z.chunks_exact(d)).zip(squares.chunks_exact(2));
             for (((u, s), squares), value) in draws.zip(&*values) {
-                let value = -value - 0.5 * dot(u, u) - self.constant;
-                see(Seen { u, residual: s, value, squares: [squares[0], squares[1]] });
+                let potential = -value;
+                let value = potential - 0.5 * dot(u, u) - self.constant;
+                see(Seen { u, residual: s, value, potential, squares: [squares[0], squares[1]] })?;
             }
             first += size as u64;
         }
@@ -167,11 +177,34 @@ impl<'a> Residuals<'a> {
         self.visit(&|k, u| draws.fill(k, 0, u), count, [None; 2], &mut |at| {
             out.norms.push(norm(at.u));
             out.residuals.extend_from_slice(at.residual);
+            Ok(())
         })?;
         Ok(out)
     }
 
-    /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B.
+    /// The mean of Ĝ over a few draws, and the evaluations that it took.
+    pub(super) fn pilot_ascent(
+        &self,
+        draws: Draws,
+        count: u64,
+        metric: &Metric,
+        enough: f64,
+    ) -> Result<(f64, u64)> {
+        let mut ascent = self.ascent(metric, enough);
+        self.visit(&|k, u| draws.fill(k, 0, u), count, [Some(metric), None], &mut |at| {
+            ascent.take(at.u, at.potential, at.residual, at.squares[0])
+        })?;
+        let (mean, evaluations) = ascent.finish()?;
+        Ok((mean, evaluations + count))
+    }
+
+    /// An ascent for draws of q that are seen here.
+    pub(super) fn ascent<'s>(&'s self, metric: &'s Metric, enough: f64) -> Ascent<'s> {
+        Ascent::new(self.target, self.q, metric, enough)
+    }
+
+    /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B. An ascent takes in all of
+    /// them, and needs the global metric.
     pub(super) fn measure(
         &self,
         draws: Draws,
@@ -179,6 +212,7 @@ impl<'a> Residuals<'a> {
         count: u64,
         global: Option<&Metric>,
         local: Option<(&Metric, f64)>,
+        mut ascent: Option<&mut Ascent<'_>>,
     ) -> Result<Measured> {
         let mut out = Measured {
             global_mean: 0.0,
@@ -209,6 +243,10 @@ impl<'a> Residuals<'a> {
                 out.square_mean += weight * (dot(at.residual, at.residual) - out.square_mean);
                 out.local_value_mean += weight * (at.value - out.local_value_mean);
                 out.local_mean += weight * (at.squares[1] - out.local_mean);
+            }
+            match &mut ascent {
+                Some(ascent) => ascent.take(at.u, at.potential, at.residual, at.squares[0]),
+                None => Ok(()),
             }
         })?;
         Ok(out)
