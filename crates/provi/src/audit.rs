@@ -12,6 +12,8 @@ mod ball;
 mod bounds;
 mod metric;
 mod residual;
+mod route;
+mod transport;
 
 use crate::certificate::{Certificate, Grounds, Interval, MomentStatement, Statement};
 use crate::curvature::{Curvature, Provenance, Quadratic};
@@ -32,7 +34,9 @@ use ball::Choice;
 use bounds::Bounds;
 use metric::Metric;
 use residual::{Residuals, go_on};
+use route::Transport;
 use std::ops::ControlFlow;
+pub(crate) use transport::bytes as ascent_bytes;
 
 /// How an answer is audited.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -213,8 +217,11 @@ struct Measurement {
     /// The metric of the global statement, if there is one.
     global: Option<Metric>,
     choice: Option<Choice>,
+    transport: Option<Transport>,
     measured: residual::Measured,
     draws: u64,
+    /// The share of δ that each statement spends.
+    delta: f64,
 }
 
 /// Bounds over all z, for a target that knows of no better ones near an answer.
@@ -290,12 +297,9 @@ impl<'a> Session<'a> {
 
     fn certify(mut self, names: &[String]) -> Result<Audited> {
         let deterministic_gap = self.gap()?;
-        // Together: the global F, the local F, and without an exact f also Γ and the mean of D.
-        let events = if self.exact.is_some() { 2.0 } else { 4.0 };
-        let delta = self.delta / events;
         let confidence = 1.0 - self.options.failure_probability;
 
-        let Measurement { global, choice, mut measured, draws } = self.measure(delta)?;
+        let Measurement { global, choice, transport, mut measured, draws, delta } = self.measure()?;
         let log_ratios = std::mem::take(&mut measured.log_ratios);
         let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
         let mut kl = Statement::missing(if draws > 0 { self.why_no_global_bound() } else { STOPPED });
@@ -309,6 +313,16 @@ impl<'a> Session<'a> {
             kl = Statement::proved(bound, confidence, "cert-kl", provenance);
             tv = Statement::proved(theory::total_variation(bound), confidence, "cert-kl", provenance);
             bounds.fisher = Some((fisher, provenance));
+        }
+        if let Some(Transport { mean, lipschitz, .. }) = transport.filter(|_| draws > 0) {
+            let bound = theory::fisher_upper(mean, lipschitz, draws, delta)?;
+            self.grounds.transport_mean = Some(mean);
+            self.grounds.transport_lipschitz = Some(lipschitz);
+            let provenance = self.curvature.provenance();
+            let proved = |bound| Statement::proved(bound, confidence, "cert-transport", provenance);
+            kl = kl.or_better(proved(bound));
+            tv = tv.or_better(proved(theory::total_variation(bound)));
+            bounds.kl = Some((bound, provenance));
         }
         bounds.metric =
             global.or_else(|| self.lower_metric()).map(|m| (m, self.curvature.lower_provenance()));
@@ -324,7 +338,9 @@ impl<'a> Session<'a> {
                     choice.provenance,
                 ));
                 kl = kl.or_better(statement);
-                bounds.kl = Some((bound, choice.provenance));
+                if bounds.kl.is_none_or(|(known, _)| bound < known) {
+                    bounds.kl = Some((bound, choice.provenance));
+                }
             } else if kl.bound.is_none() {
                 kl = Statement::missing(
                     "the passage from the ball to the whole space needs H_hi or a closed form; TV and moments hold",
@@ -359,8 +375,11 @@ impl<'a> Session<'a> {
         Ok(Audited { certificate, bounds, log_ratios })
     }
 
-    /// Pilot draws choose the ball and the number of draws; fresh ones measure.
-    fn measure(&mut self, delta: f64) -> Result<Measurement> {
+    /// Pilot draws choose the routes, the ball and the number of draws; fresh ones measure.
+    fn measure(&mut self) -> Result<Measurement> {
+        // Together: the global F, the local F, and without an exact f also Γ and the mean of D.
+        let events = if self.exact.is_some() { 2.0 } else { 4.0 };
+        let mut delta = self.delta / events;
         let residuals = Residuals::new(self.target, self.q)?;
         let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
         self.grounds.evaluations += PILOT_DRAWS + 1;
@@ -387,21 +406,47 @@ impl<'a> Session<'a> {
             let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
             wanted = wanted.max(tight.min(most));
         }
+        let mut transport = None;
+        if let (Some(metric), Some(mean), Some(_)) = (&global, global_mean, prospect) {
+            let draws = (wanted as u64).clamp(1, self.options.draws.max(1));
+            let plain = self.expected(
+                &residuals,
+                metric.fisher_upper(mean, draws, delta)?,
+                choice.as_ref(),
+                (draws, delta),
+            )?;
+            if plain > HOPELESS {
+                transport =
+                    self.consider_transport(&residuals, metric, plain, self.delta / (events + 1.0))?;
+            }
+        }
+        if let Some(transport) = &transport {
+            wanted = wanted.max(transport.draws);
+            delta = transport.delta;
+        }
         let draws = if wanted.is_finite() { wanted.ceil() as u64 } else { self.options.draws };
         let draws = draws.clamp(1, self.options.draws.max(1));
-        let audit = Draws::new(self.seed, Purpose::Audit);
+        // Each look has draws of its own.
+        let (audit, look) = (Draws::new(self.seed, Purpose::Audit), self.options.look);
+        let mut ascent =
+            global.as_ref().zip(transport).map(|(metric, t)| residuals.ascent(metric, t.enough()));
         let measured = residuals.measure(
-            audit,
-            self.options.look,
+            &|k, u| audit.fill(k, look, u),
             draws,
             global.as_ref(),
             choice.as_ref().map(|c| (&c.metric, c.radius)),
+            ascent.as_mut(),
             self.between,
         )?;
         let draws = measured.draws;
+        if let (Some(ascent), Some(transport)) = (ascent, &mut transport) {
+            let evaluations;
+            (transport.mean, evaluations) = ascent.finish()?;
+            self.grounds.evaluations += evaluations;
+        }
         self.grounds.draws = draws;
         self.grounds.evaluations += draws;
-        Ok(Measurement { global, choice, measured, draws })
+        Ok(Measurement { global, choice, transport, measured, draws, delta })
     }
 
     fn why_no_global_bound(&self) -> &'static str {
@@ -436,15 +481,19 @@ impl<'a> Session<'a> {
     /// H_lo and H_hi in the coordinates where q is standard.
     fn global_metric(&self) -> Result<Option<Metric>> {
         let (d, curvature) = (self.q.dim(), &self.curvature);
-        let Some(upper) = curvature.upper() else { return Ok(None) };
         if curvature.convexity() <= 0.0 {
             return Ok(None);
         }
-        let slack = curvature.slack();
-        let lower = safe_congruence(&curvature.lower().to_matrix(d), &self.factor, -slack, -1.0);
-        let upper = safe_congruence(&upper.to_matrix(d), &self.factor, slack, 1.0);
+        let Some(upper) = self.upper() else { return Ok(None) };
+        let lower = safe_congruence(&curvature.lower().to_matrix(d), &self.factor, -curvature.slack(), -1.0);
         // Too flat to factor safely: then there is no global statement.
         Ok(Metric::new(lower, Some(&upper)).ok())
+    }
+
+    /// H_hi there, rounded up.
+    fn upper(&self) -> Option<Matrix> {
+        let upper = self.curvature.upper()?.to_matrix(self.q.dim());
+        Some(safe_congruence(&upper, &self.factor, self.curvature.slack(), 1.0))
     }
 
     /// H_lo alone, where there is no H_hi: enough to turn a KL bound into moments.
@@ -489,7 +538,6 @@ impl<'a> Session<'a> {
 
     /// The local statements of the chosen ball.
     fn local(&mut self, choice: &Choice, measured: &residual::Measured, delta: f64) -> Result<Local> {
-        let d = self.q.dim();
         let fisher = choice.metric.fisher_upper(measured.local_mean, measured.inside, delta)?;
         let ball = choice.ball(fisher);
         self.grounds.radius = Some(choice.radius);
@@ -513,15 +561,21 @@ impl<'a> Session<'a> {
             evidence = Some([-(mean + width), -(mean - width) + ball.kl()]);
             floor = Some(-(measured.local_value_mean - width) + log_inside + ball.kl());
         }
-        let excess = match (self.curvature.upper(), floor) {
+        let excess = self.excess(choice, &ball, center, floor)?;
+        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
+    }
+
+    /// J − αf at most, from D(0) and −f ≤ `floor`.
+    fn excess(&self, choice: &Choice, ball: &Ball, center: f64, floor: Option<f64>) -> Result<Option<f64>> {
+        Ok(match (self.curvature.upper(), floor) {
             (Some(upper), Some(floor)) => {
+                let d = self.q.dim();
                 let trace = trace_of_congruence(&upper.to_matrix(d), &self.factor);
                 Some(ball.excess_from_upper_curvature(center + floor, trace, d))
             }
             (None, Some(floor)) => self.tail_integral(choice)?.map(|j| j + ball.weigh_outside(floor)),
             _ => None,
-        };
-        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
+        })
     }
 
     /// J ≥ ∫_{Bᶜ} D dq in closed form, where the target has one.

@@ -116,6 +116,12 @@ pub struct Grounds {
     pub local_convexity: Option<f64>,
     /// T_0: p outside the ball over p inside, at most.
     pub outside: Option<f64>,
+    /// The mean of Ĝ, where the transport route ran.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub transport_mean: Option<f64>,
+    /// L of the transport statement.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub transport_lipschitz: Option<f64>,
 }
 
 /// What holds about an answer, on what grounds.

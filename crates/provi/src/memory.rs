@@ -162,6 +162,7 @@ impl Forecast {
             // Two candidates for the ball at once, each with its factors and one eigendecomposition.
             add(Phase::Audit, "metrics and their constants", 13 * square);
             add(Phase::Audit, "draws", 8 * d * (4 * 512 + 400) + 72 * rows);
+            add(Phase::Audit, "ascents of the transport bound", crate::audit::ascent_bytes(size.dim));
         }
         items.retain(|item| item.bytes > 0);
         Self { items, choice, size: *size }

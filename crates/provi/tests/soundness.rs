@@ -14,6 +14,8 @@ mod line;
 mod problem;
 #[path = "soundness/provenance.rs"]
 mod provenance;
+#[path = "soundness/transport.rs"]
+mod transport;
 #[path = "soundness/truth.rs"]
 mod truth;
 #[path = "soundness/twins.rs"]
@@ -44,9 +46,11 @@ fn every_certified_number_covers_the_truth() {
         ("gap", "local-kl"),
         ("KL", "cert-kl"),
         ("KL", "local-kl"),
+        ("KL", "cert-transport"),
         ("TV", "cert-kl"),
         ("TV", "local-kl"),
         ("TV", "local-tv"),
+        ("TV", "cert-transport"),
         ("evidence above", "cert-evidence"),
         ("evidence above", "local-evidence"),
         ("mean", "cert-moments"),

@@ -1,6 +1,8 @@
 //! A model's passes give the same bits on one, two and three threads, in every family, dense and sparse.
 #![cfg(feature = "parallel")]
 
+mod common;
+
 use provi::estimator::Evaluator;
 use provi::expectation::{Expectations, Moments};
 use provi::target::{Family, Glm, Prior, Scratch};
@@ -90,6 +92,28 @@ fn an_audit_gives_the_same_bits_on_one_and_three_threads() {
         proved.chain(audited.log_ratios().iter().copied()).map(f64::to_bits).collect::<Vec<_>>()
     };
     assert_eq!(run(1), run(3));
+}
+
+/// The ascents of the transport bound, which nearly separable data needs.
+#[test]
+fn a_transport_bound_has_the_same_bits_on_one_two_and_three_threads() {
+    let model = common::gold("W2").target;
+    let q = provi::solve::Solver::default().run(&model).unwrap().gaussian;
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let audit = Audit { draws: 1_500, ..Audit::default() };
+        let audited = pool.install(|| audit.run(Evaluator::Parallel(&model), &q, Seed(1)).unwrap());
+        let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
+        assert_eq!(audited.certificate, serial.certificate);
+        let grounds = &audited.certificate.grounds;
+        assert_eq!(audited.certificate.kl.key.as_deref(), Some("cert-transport"));
+        let of_moments = audited.certificate.moments.iter().map(|m| m.mean_error.bound);
+        let numbers = [grounds.transport_mean, audited.certificate.kl.bound].into_iter().chain(of_moments);
+        (numbers.map(|x| x.unwrap().to_bits()).collect::<Vec<_>>(), grounds.evaluations)
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(3));
 }
 
 /// Draws in parallel outside, rows inside.

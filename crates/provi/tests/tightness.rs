@@ -56,26 +56,35 @@ fn a_gaussian_posterior_is_certified_to_the_last_digits() {
     assert!(c.evidence.upper.unwrap() - c.evidence.lower.unwrap() < 1e-6);
 }
 
-/// Nearly separable data: no ball carries a certificate, and the global bound is loose. It must say so, not hide it.
+/// Nearly separable data: no ball carries a certificate, and log-Sobolev leaves more than ten nats whatever the draws. The
+/// transport bound is within a few times the truth, a quarter of a nat, and confidence adds the rest.
 #[test]
-fn nearly_separable_data_has_only_the_global_certificate() {
-    let (_, audited) = study::audited(&common::gold("W2").target, 2_000);
+fn nearly_separable_data_is_certified_by_transport() {
+    let target = common::gold("W2").target;
+    let (q, audited) = study::audited(&target, 20_000);
     let c = &audited.certificate;
-    assert!(c.grounds.radius.is_none());
-    assert_eq!(c.kl.key.as_deref(), Some("cert-kl"));
-    assert!(c.kl.bound.unwrap() > 10.0 && c.gap.bound.unwrap() < 1e-6);
+    let grounds = &c.grounds;
+    assert!(grounds.radius.is_none() && 0.5 * grounds.global_fisher_mean.unwrap() > 10.0);
+    assert_eq!(c.kl.key.as_deref(), Some("cert-transport"));
+    let (truth, error, shape) = study::sampled_kl(&target, &q, 50_000, 3);
+    assert!(shape < 0.7 && error < 0.05 * truth, "the truth is not known: {truth} ± {error}, k̂ = {shape}");
+    let (mean, bound) = (grounds.transport_mean.unwrap(), c.kl.bound.unwrap());
+    assert!(mean > truth - 6.0 * error && mean < 5.0 * truth, "{mean} {truth}");
+    assert!(bound > mean && bound < 10.0 * truth && c.gap.bound.unwrap() < 1e-6, "{bound} {truth}");
+    assert!(c.tv.bound.unwrap() < 1.0);
 }
 
-/// Fifteen rows a coordinate leave a local bound above a nat whatever the draws; a hundred do not.
+/// Two hundred rows of fifty coordinates leave more than a nat whatever the draws, by every route; a hundred rows a
+/// coordinate do not.
 #[test]
 fn draws_are_spent_only_where_they_can_tighten_the_bound() {
     let most = 20_000;
-    let few = study::audited(&study::logistic(10, 150, 2.5, 7), most).1.certificate;
-    assert_eq!(few.kl.key.as_deref(), Some("local-kl"));
+    let few = study::audited(&study::logistic(50, 200, 1.0, 7), most).1.certificate;
+    assert_eq!(few.kl.key.as_deref(), Some("cert-transport"));
     let grounds = &few.grounds;
-    // What unlimited draws would leave: ½F + log(1 + p's mass outside the ball).
-    let least = 0.5 * grounds.local_fisher_mean.unwrap() + grounds.outside.unwrap().ln_1p();
+    let least = grounds.transport_mean.unwrap();
     assert!(least > 1.0 && grounds.draws <= 4_000, "{least} nats after {} draws", grounds.draws);
     let many = study::audited(&study::logistic(10, 1000, 2.5, 7), most).1.certificate;
     assert!(many.kl.bound.unwrap() < 1.0 && many.grounds.draws > 4_000, "{many}");
+    assert!(many.grounds.transport_mean.is_none(), "the plain routes are enough here");
 }

@@ -88,9 +88,33 @@ impl Metric {
     /// [`theory::fisher_upper`] for measured residuals: their rounding, below [`ROUNDING`] for each coordinate of
     /// a residual in units of u, is added to √Ȳ.
     pub(super) fn fisher_upper(&self, mean: f64, draws: u64, failure_probability: f64) -> Result<f64> {
-        let rounding = ROUNDING * (self.cholesky.dim() as f64 / self.least).sqrt();
-        let root = mean.sqrt() + rounding;
+        let root = mean.sqrt() + self.rounding();
         theory::fisher_upper(root * root, self.lipschitz, draws, failure_probability)
+    }
+
+    /// √r² for a measured r² = sᵀH⁻¹s, with what rounding may hide of s.
+    pub(super) fn residual(&self, square: f64) -> f64 {
+        square.sqrt() * (1.0 + 1e-12) + self.rounding()
+    }
+
+    fn rounding(&self) -> f64 {
+        ROUNDING * (self.cholesky.dim() as f64 / self.least).sqrt()
+    }
+
+    /// λ_max(H̄ + H⁻¹), rounded up.
+    ///
+    /// X = L⁻¹ by substitution is off by at most dε|X||L||X| entry by entry, and XᵀX by as much as ‖X‖_F²·2dε‖X‖_F‖L‖_F and
+    /// the rounding of a product. Cost: a triangular inverse, a product and the eigenvalues.
+    pub(super) fn largest_with_inverse(&self, upper: &Matrix) -> Result<f64> {
+        let d = upper.rows();
+        let inverse = self.cholesky.inverse_lower();
+        let mut sum = crate::linalg::multiply_transposed(&inverse, &inverse);
+        crate::linalg::mirror_lower(&mut sum);
+        sum.add_scaled(1.0, upper);
+        let (size, lower) = (inverse.frobenius_norm(), self.cholesky.packed_lower());
+        let rounding =
+            4.0 * (d as f64 + 8.0) * f64::EPSILON * size * size * (1.0 + size * crate::norm(&lower));
+        Ok((top("H̄ + H⁻¹", &sum)? + rounding) * (1.0 + 1e-12))
     }
 
     /// √(vᵀH⁻¹v), rounded up.
@@ -137,4 +161,27 @@ fn whiten(cholesky: &Cholesky, x: &Matrix) -> Matrix {
 /// λ_max, rounded up.
 fn top(what: &'static str, h: &Matrix) -> Result<f64> {
     Ok(eigenvalues(what, h)?.last().copied().unwrap_or(0.0) + eigenvalue_error(h))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_eigenvalue_with_the_inverse_is_from_above_and_close() {
+        for (lower, upper) in [([0.5, 1.0, 2.0], [3.0, 1.5, 2.0]), ([1e-9, 1e-3, 1.0], [1.0, 1e6, 1.0])] {
+            let metric = Metric::new(Matrix::diagonal(&lower), None).unwrap();
+            let found = metric.largest_with_inverse(&Matrix::diagonal(&upper)).unwrap();
+            let truth = lower.iter().zip(upper).map(|(l, u)| u + 1.0 / l).fold(0.0, f64::max);
+            assert!(found >= truth && found <= truth * (1.0 + 1e-3), "{found} {truth}");
+        }
+    }
+
+    #[test]
+    fn the_sum_is_taken_before_the_eigenvalue() {
+        // H̄ is steep where H⁻¹ is not: the two largest eigenvalues would add to 12.
+        let metric = Metric::new(Matrix::diagonal(&[0.5, 4.0]), None).unwrap();
+        let found = metric.largest_with_inverse(&Matrix::diagonal(&[1.0, 10.0])).unwrap();
+        assert!((found - 10.25).abs() < 1e-9, "{found}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Between;
 use super::metric::Metric;
+use super::transport::Ascent;
 use crate::chunked;
 use crate::draws::Draws;
 use crate::error::{Error, Result};
@@ -19,11 +20,16 @@ struct Seen<'d> {
     residual: &'d [f64],
     /// D(u).
     value: f64,
+    /// V(m + Cu).
+    potential: f64,
     /// ‖ŝ‖² in the metrics asked for.
     squares: [f64; 2],
 }
 
-type See<'s> = dyn FnMut(Seen<'_>) + 's;
+type See<'s> = dyn FnMut(Seen<'_>) -> Result<()> + 's;
+
+/// Writes the draw of a number.
+pub(super) type Fill<'f> = dyn Fn(u64, &mut [f64]) + Sync + 'f;
 
 /// Where nobody is to be asked.
 pub(super) fn go_on(_: u64, _: u64) -> Result<ControlFlow<()>> {
@@ -87,6 +93,7 @@ impl<'a> Residuals<'a> {
         out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut go_on, &mut |at| {
             center = at.value;
             slope = norm(at.residual);
+            Ok(())
         })?;
         (out.center_value, out.gradient_norm) = (center, slope * (1.0 + 1e-12) + 1e-300);
         Ok(out)
@@ -97,12 +104,17 @@ impl<'a> Residuals<'a> {
         self.gradient_norm
     }
 
+    /// D(0).
+    pub(super) fn center_value(&self) -> f64 {
+        self.center_value
+    }
+
     /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are, until `between` breaks.
     ///
     /// Draws, their transport, and what is made of a gradient are spread over threads, even where evaluations are not.
     fn visit(
         &self,
-        fill: &(dyn Fn(u64, &mut [f64]) + Sync),
+        fill: &Fill<'_>,
         count: u64,
         metrics: [Option<&Metric>; 2],
         between: &mut Between<'_>,
@@ -163,8 +175,9 @@ impl<'a> Residuals<'a> {
             );
             let draws = u.chunks_exact(d).zip(z.chunks_exact(d)).zip(squares.chunks_exact(2));
             for (((u, s), squares), value) in draws.zip(&*values) {
-                let value = -value - 0.5 * dot(u, u) - self.constant;
-                see(Seen { u, residual: s, value, squares: [squares[0], squares[1]] });
+                let potential = -value;
+                let value = potential - 0.5 * dot(u, u) - self.constant;
+                see(Seen { u, residual: s, value, potential, squares: [squares[0], squares[1]] })?;
             }
             first += size as u64;
         }
@@ -177,18 +190,41 @@ impl<'a> Residuals<'a> {
         self.visit(&|k, u| draws.fill(k, 0, u), count, [None; 2], &mut go_on, &mut |at| {
             out.norms.push(norm(at.u));
             out.residuals.extend_from_slice(at.residual);
+            Ok(())
         })?;
         Ok(out)
     }
 
-    /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B.
-    pub(super) fn measure(
+    /// The mean of Ĝ over a few draws, and the evaluations that it took.
+    pub(super) fn pilot_ascent(
         &self,
         draws: Draws,
-        look: u32,
+        count: u64,
+        metric: &Metric,
+        enough: f64,
+    ) -> Result<(f64, u64)> {
+        let mut ascent = self.ascent(metric, enough);
+        self.visit(&|k, u| draws.fill(k, 0, u), count, [Some(metric), None], &mut go_on, &mut |at| {
+            ascent.take(at.u, at.potential, at.residual, at.squares[0])
+        })?;
+        let (mean, evaluations) = ascent.finish()?;
+        Ok((mean, evaluations + count))
+    }
+
+    /// An ascent for draws of q that are seen here.
+    pub(super) fn ascent<'s>(&'s self, metric: &'s Metric, enough: f64) -> Ascent<'s> {
+        Ascent::new(self.target, self.q, metric, enough)
+    }
+
+    /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B. An ascent takes in all of
+    /// them, and needs the global metric.
+    pub(super) fn measure(
+        &self,
+        fill: &Fill<'_>,
         count: u64,
         global: Option<&Metric>,
         local: Option<(&Metric, f64)>,
+        mut ascent: Option<&mut Ascent<'_>>,
         between: &mut Between<'_>,
     ) -> Result<Measured> {
         let mut out = Measured {
@@ -203,8 +239,7 @@ impl<'a> Residuals<'a> {
             log_ratios: Vec::with_capacity(KEPT.min(count as usize)),
         };
         let metrics = [global, local.map(|(metric, _)| metric)];
-        // Each look has draws of its own.
-        self.visit(&|k, u| draws.fill(k, look, u), count, metrics, between, &mut |at| {
+        self.visit(fill, count, metrics, between, &mut |at| {
             out.draws += 1;
             if out.log_ratios.len() < KEPT {
                 out.log_ratios.push(-at.value);
@@ -220,6 +255,10 @@ impl<'a> Residuals<'a> {
                 out.square_mean += weight * (dot(at.residual, at.residual) - out.square_mean);
                 out.local_value_mean += weight * (at.value - out.local_value_mean);
                 out.local_mean += weight * (at.squares[1] - out.local_mean);
+            }
+            match &mut ascent {
+                Some(ascent) => ascent.take(at.u, at.potential, at.residual, at.squares[0]),
+                None => Ok(()),
             }
         })?;
         Ok(out)

@@ -18,6 +18,29 @@ pub fn kl(fisher: f64) -> f64 {
     0.5 * fisher
 }
 
+/// An upper bound of G(x) = U(x) + U*(x) − ‖x‖², whose mean under q is at least KL(q‖p), from any one point y:
+/// ```text
+/// Ĝ = V(x) − V(y) + x·(y − x) + ½‖r‖²,   r = x − ∇U(y), in the norm of H_lo⁻¹
+/// ```
+/// [cert-transport]. `here` is V(x), `there` V(y), `along` x·(y − x), `residual` ‖r‖, the last two rounded up. At y = x it is
+/// the log-Sobolev bound of this draw. What rounding leaves in a difference of potentials is covered by 1e-12 of their sizes.
+pub fn transport_gap(here: f64, there: f64, along: f64, residual: f64) -> f64 {
+    let rounding = 1e-12 * (here.abs() + there.abs());
+    let sum = here - there + along + 0.5 * residual * residual + rounding;
+    // G ≥ 0; and a NaN is no bound.
+    if sum <= 0.0 { 0.0 } else { upward(sum) }
+}
+
+/// √G is Lipschitz: G ≥ 0 and ∇²G ⪯ K·I make ‖∇G‖² ≤ 2KG \[confidence\]:
+/// ```text
+/// L = √(K/2),   K = λ_max(H_hi + H_lo⁻¹) − 2
+/// ```
+/// in the coordinates where q is standard, `largest` the eigenvalue, rounded up [cert-transport].
+pub fn transport_lipschitz(largest: f64) -> f64 {
+    let smoothness = largest * (1.0 + 1e-12) - 2.0;
+    if smoothness <= 0.0 { 0.0 } else { upward((0.5 * smoothness).sqrt()) }
+}
+
 /// TV ≤ min{√(KL/2), √(1 − e^{−KL})} (Pinsker; Bretagnolle and Huber).
 pub fn total_variation(kl: f64) -> f64 {
     upward((0.5 * kl).sqrt().min((-(-kl).exp_m1()).sqrt())).min(1.0)

@@ -20,6 +20,12 @@ pub(crate) enum Plant {
     HalfFisher,
     /// H_hi for H_lo in F.
     UpperCurvature,
+    /// ½E_q G for E_q G.
+    HalfConjugate,
+    /// U* at a point on the way to its maximum, as if it were the maximum.
+    NoResidual,
+    /// H_hi for H_lo in what U* may still gain.
+    UpperResidual,
     /// √KL for √(2KL) in the moments.
     HalfTransport,
     /// log p(x) ≤ −f.
@@ -61,10 +67,13 @@ pub(crate) enum Plant {
 }
 
 impl Plant {
-    pub(crate) const EXPOSED: [Self; 21] = [
+    pub(crate) const EXPOSED: [Self; 24] = [
         Self::HalfGap,
         Self::HalfFisher,
         Self::UpperCurvature,
+        Self::HalfConjugate,
+        Self::NoResidual,
+        Self::UpperResidual,
         Self::HalfTransport,
         Self::EvidenceWithoutKl,
         Self::EntropyConstant,
@@ -100,6 +109,8 @@ pub(crate) struct Line<'a> {
     log_evidence: f64,
     posterior: [f64; 2],
     fisher: f64,
+    /// E_q G, and the same with a plain step on the way to U*, without what it may still gain, and what that is.
+    transport: [f64; 3],
     variation: f64,
     center: f64,
     slope: f64,
@@ -165,6 +176,7 @@ impl<'a> Line<'a> {
             log_evidence: truth.log_evidence,
             posterior,
             fisher: 0.0,
+            transport: [0.0; 3],
             variation: 0.0,
             center: 0.0,
             slope: 0.0,
@@ -175,6 +187,7 @@ impl<'a> Line<'a> {
         let direct = simpson(-16.0, 16.0, 400, |x| normal(x) * out.log_ratio(x));
         assert!((direct - f).abs() < 1e-7 * (1.0 + f.abs()), "{}: f {f}, E_q D {direct}", problem.name);
         out.fisher = simpson(-9.0, 9.0, 200, |x| normal(x) * out.residual(x).powi(2));
+        out.transport = [0, 1, 2].map(|i| simpson(-9.0, 9.0, 100, |x| normal(x) * out.conjugate(x)[i]));
         let wide = out.reach.max(9.0);
         out.variation = 0.5 * simpson(-wide, wide, 1500, |x| (out.density(x) - normal(x)).abs());
         out.center = out.log_ratio(0.0);
@@ -187,6 +200,21 @@ impl<'a> Line<'a> {
         let seen = self.mean + self.deviation * x;
         let turn = self.problem.rotation[(0, 0)];
         turn * self.deviation * self.problem.blocks[0].potential(&[turn * seen]).1[0] - x
+    }
+
+    /// G(x) by bisection; at a point on the way, what is found of it and r².
+    fn conjugate(&self, x: f64) -> [f64; 3] {
+        let slope = |y: f64| self.residual(y) + y - x;
+        // U' rises by at least H_lo: the zero is no farther than this.
+        let far = self.residual(x).abs() / self.lower;
+        let (mut low, mut high) = (x - far, x + far);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if slope(middle) > 0.0 { high = middle } else { low = middle }
+        }
+        let found = |y: f64| self.log_ratio(x) - self.log_ratio(y) - 0.5 * (x - y).powi(2);
+        let way = x + 0.7 * (0.5 * (low + high) - x);
+        [found(0.5 * (low + high)), found(way), slope(way).powi(2)]
     }
 
     /// D(x).
@@ -212,6 +240,17 @@ impl<'a> Line<'a> {
         };
         let bound = theory::kl(half(Plant::HalfFisher) * self.fisher / metric);
         out.push(("KL", bound, kl));
+        let [least, found, square] = self.transport;
+        let gain = match (plant, self.upper) {
+            (Plant::NoResidual, _) => 0.0,
+            (Plant::UpperResidual, Some(upper)) => 0.5 * square / upper,
+            _ => 0.5 * square / self.lower,
+        };
+        out.push(("KL by transport", half(Plant::HalfConjugate) * least, kl));
+        out.push(("KL by transport, on the way", found + gain, kl));
+        // Draw by draw, y is above its supremum; and y = x is log-Sobolev's.
+        out.push(("E G on the way", found + gain, least));
+        out.push(("E G", theory::kl(self.fisher / self.lower), least));
         out.push(("TV", theory::total_variation(bound), self.variation));
         let error = theory::moment_error((1.0 / self.lower).sqrt(), half(Plant::HalfTransport) * bound);
         out.push(("mean", error, self.posterior[0].abs()));

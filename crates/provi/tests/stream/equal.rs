@@ -180,10 +180,13 @@ fn construction_is_one_pass_and_an_audit_a_handful() {
         let found = Auto::default().run_serial(&model, Seed(2), &mut Watch::default()).unwrap();
         let all = passes();
         let audit = Audit { draws: 1000, ..Audit::default() };
-        audit.run(Evaluator::Serial(&model), &found.fit.gaussian, Seed(2)).unwrap();
+        let certificate =
+            audit.run(Evaluator::Serial(&model), &found.fit.gaussian, Seed(2)).unwrap().certificate;
         let audited = passes();
-        // E V; the centre; 400 pilot draws; the radii; the candidates; 1000 draws; the Poisson tail.
-        assert!(audited <= 8, "{family:?}: {audited} passes");
+        // E V; the centre; 400 pilot draws; the radii; the candidates; 1000 draws; the Poisson tail. Where those leave more than
+        // a nat, the ascents of the transport bound: most draws need a few evaluations.
+        let most = if certificate.grounds.transport_mean.is_some() { 8 + 16 } else { 8 };
+        assert!(audited <= most, "{family:?}: {audited} passes");
         assert!(all <= 60, "{family:?}: {all} passes");
     }
 }

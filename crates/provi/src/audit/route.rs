@@ -1,0 +1,80 @@
+//! Whether the transport route is worth its draws, on pilot draws that are used for nothing else.
+
+use super::ball::Choice;
+use super::metric::Metric;
+use super::residual::Residuals;
+use super::{HOPELESS, HOPELESS_DRAWS, LEAST_DRAWS, PILOT_DRAWS, Session};
+use crate::draws::{Draws, Purpose};
+use crate::error::Result;
+use crate::theory::certificate as theory;
+
+/// What an ascent of the transport bound need not find, in nats and as a part of the pilot's mean.
+const ENOUGH: f64 = 1e-4;
+const ENOUGH_PART: f64 = 0.02;
+
+/// The transport route, where the others leave next to nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Transport {
+    /// The mean of Ĝ: the pilot's, then the audit's.
+    pub(super) mean: f64,
+    pub(super) lipschitz: f64,
+    /// Draws worth spending.
+    pub(super) draws: f64,
+    pub(super) delta: f64,
+}
+
+impl Transport {
+    /// What an ascent of the audit need not find, in nats.
+    pub(super) fn enough(&self) -> f64 {
+        ENOUGH.max(ENOUGH_PART * self.mean)
+    }
+}
+
+impl Session<'_> {
+    /// The bound of KL(q‖p) that the other routes will prove with so many draws, as far as the pilot can tell: by `fisher`, the
+    /// global F, or on the ball.
+    pub(super) fn expected(
+        &self,
+        residuals: &Residuals<'_>,
+        fisher: f64,
+        choice: Option<&Choice>,
+        (draws, delta): (u64, f64),
+    ) -> Result<f64> {
+        let global = theory::kl(fisher);
+        let Some(choice) = choice else { return Ok(global) };
+        let ball = choice.ball(choice.metric.fisher_upper(choice.mean, draws, delta)?);
+        let center = residuals.center_value();
+        // Without an exact f a guess will do: this only decides whether to look further.
+        let floor = self.exact.map_or(-center, |f| f.error - f.value);
+        let excess = self.excess(choice, &ball, center, Some(floor))?;
+        Ok(excess.map_or(global, |x| global.min(ball.kl_of_whole(x))))
+    }
+
+    /// Whether the transport route will prove less than `plain` nats, as far as the pilot can tell.
+    pub(super) fn consider_transport(
+        &mut self,
+        residuals: &Residuals<'_>,
+        metric: &Metric,
+        plain: f64,
+        delta: f64,
+    ) -> Result<Option<Transport>> {
+        let Some(upper) = self.upper() else { return Ok(None) };
+        let lipschitz = theory::transport_lipschitz(metric.largest_with_inverse(&upper)?);
+        let most = self.options.draws.max(1);
+        // What confidence alone would cost: no ascent is worth more.
+        if !lipschitz.is_finite() || theory::fisher_upper(0.0, lipschitz, most, delta)? >= plain {
+            return Ok(None);
+        }
+        let draws = Draws::new(self.seed, Purpose::Pilot);
+        let (mean, evaluations) = residuals.pilot_ascent(draws, PILOT_DRAWS, metric, ENOUGH)?;
+        self.grounds.evaluations += evaluations;
+        if !mean.is_finite() {
+            return Ok(None);
+        }
+        let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
+        let draws = if mean > HOPELESS { tight.min(HOPELESS_DRAWS) } else { tight };
+        let draws = draws.clamp(LEAST_DRAWS as f64, (most as f64).max(LEAST_DRAWS as f64));
+        let expected = theory::fisher_upper(mean, lipschitz, most.min(draws as u64), delta)?;
+        Ok((expected < plain).then_some(Transport { mean, lipschitz, draws, delta }))
+    }
+}
