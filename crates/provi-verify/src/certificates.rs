@@ -15,7 +15,7 @@ mod practice;
 
 pub(crate) use confidence::confidence;
 pub(crate) use consequences::{event, evidence_difference};
-pub(crate) use global::{evidence, gap, kl, moments};
+pub(crate) use global::{evidence, gap, kl, moments, transport};
 pub(crate) use grid::coverage;
 pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};
 pub(crate) use practice::{auto, estimate};

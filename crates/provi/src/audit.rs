@@ -409,12 +409,7 @@ impl<'a> Session<'a> {
         let mut transport = None;
         if let (Some(metric), Some(mean), Some(_)) = (&global, global_mean, prospect) {
             let draws = (wanted as u64).clamp(1, self.options.draws.max(1));
-            let plain = self.expected(
-                &residuals,
-                metric.fisher_upper(mean, draws, delta)?,
-                choice.as_ref(),
-                (draws, delta),
-            )?;
+            let plain = self.expected(&residuals, (metric, mean), choice.as_ref(), draws, delta)?;
             if plain > HOPELESS {
                 transport =
                     self.consider_transport(&residuals, metric, plain, self.delta / (events + 1.0))?;
@@ -538,6 +533,7 @@ impl<'a> Session<'a> {
 
     /// The local statements of the chosen ball.
     fn local(&mut self, choice: &Choice, measured: &residual::Measured, delta: f64) -> Result<Local> {
+        let d = self.q.dim();
         let fisher = choice.metric.fisher_upper(measured.local_mean, measured.inside, delta)?;
         let ball = choice.ball(fisher);
         self.grounds.radius = Some(choice.radius);
@@ -561,21 +557,15 @@ impl<'a> Session<'a> {
             evidence = Some([-(mean + width), -(mean - width) + ball.kl()]);
             floor = Some(-(measured.local_value_mean - width) + log_inside + ball.kl());
         }
-        let excess = self.excess(choice, &ball, center, floor)?;
-        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
-    }
-
-    /// J − αf at most, from D(0) and −f ≤ `floor`.
-    fn excess(&self, choice: &Choice, ball: &Ball, center: f64, floor: Option<f64>) -> Result<Option<f64>> {
-        Ok(match (self.curvature.upper(), floor) {
+        let excess = match (self.curvature.upper(), floor) {
             (Some(upper), Some(floor)) => {
-                let d = self.q.dim();
                 let trace = trace_of_congruence(&upper.to_matrix(d), &self.factor);
                 Some(ball.excess_from_upper_curvature(center + floor, trace, d))
             }
             (None, Some(floor)) => self.tail_integral(choice)?.map(|j| j + ball.weigh_outside(floor)),
             _ => None,
-        })
+        };
+        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
     }
 
     /// J ≥ ∫_{Bᶜ} D dq in closed form, where the target has one.

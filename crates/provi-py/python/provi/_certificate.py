@@ -72,6 +72,8 @@ class Grounds:
     local_lipschitz: Optional[float] = None
     local_convexity: Optional[float] = None
     outside: Optional[float] = None
+    transport_mean: Optional[float] = None
+    transport_lipschitz: Optional[float] = None
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,58 @@ pub(crate) fn kl(trial: &Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// [cert-transport].
+pub(crate) fn transport(trial: &Trial) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let (mut points, mut shares) = (Vec::new(), Vec::new());
+    on_the_line(trial, |a| {
+        let (bound, plain) = (a.transport(), theory::kl(a.square / a.low));
+        outcome.check(Check::at_most(format!("line: {}", a.name), a.kl(), trial.upper(bound) + 1e-9));
+        outcome.check(Check::at_most(
+            format!("line: {}, E G below ½F", a.name),
+            bound,
+            trial.upper(plain) + 1e-9,
+        ));
+        points.push((a.kl(), bound));
+        shares.push((plain, bound));
+        Ok(())
+    })?;
+    let mut audited = Vec::new();
+    for a in audits(trial.quick)? {
+        hold(&mut outcome, &a.kl, &["cert-transport"], trial);
+        hold(&mut outcome, &a.tv, &["cert-transport"], trial);
+        audited.extend(a.kl.iter().filter(|c| c.key == "cert-transport").map(|c| (c.truth, c.bound)));
+    }
+    outcome.figures.push(Figure {
+        name: "cert-transport".into(),
+        caption: "E_q G by transport against KL(q‖p), on the line by quadrature and from audits, where confidence is added; \
+                  and against the log-Sobolev bound ½F of the same answers, which it never exceeds."
+            .into(),
+        panels: vec![
+            scatter("The transport bound", "KL, nats", points, 0),
+            scatter("Audits from draws", "KL, nats", audited, 1),
+            Panel {
+                title: "Against log-Sobolev".into(),
+                x: Axis::log("½F, nats"),
+                y: Axis::log("E G, nats"),
+                series: against(shares),
+            },
+        ],
+    });
+    Ok(outcome)
+}
+
+/// Points, and the diagonal they stay below.
+fn against(points: Vec<(f64, f64)>) -> Vec<Series> {
+    let points: Vec<(f64, f64)> = points.into_iter().filter(|(x, y)| *x > 1e-12 && *y > 1e-12).collect();
+    let low = points.iter().fold(f64::INFINITY, |a, p| a.min(p.0));
+    let high = points.iter().fold(0.0f64, |a, p| a.max(p.0));
+    vec![
+        Series::new("answers", Mark::Points, 2, points),
+        Series::new("equal", Mark::Reference, 7, vec![(low, low), (high, high)]),
+    ]
+}
+
 /// [cert-moments].
 pub(crate) fn moments(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();

@@ -151,6 +151,20 @@ impl Answer<'_> {
         self.f + self.case.truth.log_evidence
     }
 
+    /// E_q G, G = U + U* − x²: U* at the zero of U' − x, which is no farther from x than |s̃|/H_lo.
+    pub(crate) fn transport(&self) -> f64 {
+        simpson(-9.5, 9.5, 200, |x| {
+            let far = self.residual(x).abs() / self.low;
+            let (mut low, mut high) = (x - far, x + far);
+            for _ in 0..60 {
+                let y = 0.5 * (low + high);
+                if self.residual(y) + y > x { high = y } else { low = y }
+            }
+            let y = 0.5 * (low + high);
+            normal(x) * (self.log_ratio(x) - self.log_ratio(y) - 0.5 * (x - y).powi(2))
+        })
+    }
+
     /// P(x > c) under the posterior and under q.
     pub(crate) fn masses_above(&self, c: f64) -> [f64; 2] {
         let end = self.reach.max(9.5).max(c + 1.0);

@@ -97,7 +97,7 @@ pub(crate) fn local_tv(trial: &Trial) -> Result<Outcome> {
     })?;
     let mut audited = Vec::new();
     for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.tv, &["local-tv", "local-kl", "cert-kl"], trial);
+        hold(&mut outcome, &a.tv, &["local-tv", "local-kl", "cert-kl", "cert-transport"], trial);
         audited.extend(a.tv.iter().map(|c| (c.truth, c.bound)));
     }
     outcome.figures.push(Figure {

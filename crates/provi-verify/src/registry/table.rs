@@ -209,6 +209,13 @@ pub const ENTRIES: &[Entry] = &[
     ),
     entry("cert-kl", Chapter::Certificates, "KL(q‖p) ≤ ½F, F = E_q[sᵀH_lo⁻¹s]", 0.5, certificates::kl),
     entry(
+        "cert-transport",
+        Chapter::Certificates,
+        "KL(q‖p) ≤ E_q G ≤ ½F, G = U + U* − ‖x‖² in the coordinates where q is standard",
+        0.5,
+        certificates::transport,
+    ),
+    entry(
         "cert-moments",
         Chapter::Certificates,
         "mean and sd of any functional are within √(vᵀH_lo⁻¹v)·√F; TV ≤ min{√(KL/2), √(1−e^{−KL})}",

@@ -17,6 +17,8 @@ pub(super) struct Metric {
     deviation: Option<f64>,
     /// λ_min(H), at least.
     least: f64,
+    /// tr H̄, about; infinite where it is not known.
+    upper_trace: f64,
 }
 
 /// What rounding may do to a coordinate of Cᵀ∇V − u, a difference of numbers of size one.
@@ -39,7 +41,8 @@ impl Metric {
             .map_err(|pivot| Error::NotPositiveDefinite { what: "lower curvature", dim, pivot })?;
         let least = (eigenvalues("H", &lower)?[0] - eigenvalue_error(&lower)).max(f64::MIN_POSITIVE);
         let Some(upper) = upper else {
-            return Ok(Self { cholesky, lipschitz: f64::INFINITY, deviation: None, least });
+            let nothing = f64::INFINITY;
+            return Ok(Self { cholesky, lipschitz: nothing, deviation: None, least, upper_trace: nothing });
         };
         let d = lower.rows();
         let (mut half, mut middle) = (upper.clone(), upper.clone());
@@ -66,12 +69,18 @@ impl Metric {
         let deviation =
             spread.max(0.0) + top("H_mid − I", &middle)?.max(top("I − H_mid", &negative)?).max(0.0);
         let up = 1.0 + 1e-10;
-        Ok(Self { cholesky, lipschitz: lipschitz * up, deviation: Some(deviation * up), least })
+        let upper_trace = (0..d).map(|i| upper[(i, i)]).sum();
+        Ok(Self { cholesky, lipschitz: lipschitz * up, deviation: Some(deviation * up), least, upper_trace })
     }
 
     /// L.
     pub(super) fn lipschitz(&self) -> f64 {
         self.lipschitz
+    }
+
+    /// tr H̄, about: for a guess, not for a proof.
+    pub(super) fn upper_trace(&self) -> f64 {
+        self.upper_trace
     }
 
     /// ℓ ≥ sup‖∇²U − I‖, where H̄ is known.

@@ -31,23 +31,23 @@ impl Transport {
 }
 
 impl Session<'_> {
-    /// The bound of KL(q‖p) that the other routes will prove with so many draws, as far as the pilot can tell: by `fisher`, the
-    /// global F, or on the ball.
+    /// The bound of KL(q‖p) that the other routes will prove with so many draws, as far as the pilot can tell: by the global
+    /// metric and its mean, or on the ball.
     pub(super) fn expected(
         &self,
         residuals: &Residuals<'_>,
-        fisher: f64,
+        (metric, mean): (&Metric, f64),
         choice: Option<&Choice>,
-        (draws, delta): (u64, f64),
+        draws: u64,
+        delta: f64,
     ) -> Result<f64> {
-        let global = theory::kl(fisher);
+        let global = theory::kl(metric.fisher_upper(mean, draws, delta)?);
         let Some(choice) = choice else { return Ok(global) };
         let ball = choice.ball(choice.metric.fisher_upper(choice.mean, draws, delta)?);
-        let center = residuals.center_value();
         // Without an exact f a guess will do: this only decides whether to look further.
-        let floor = self.exact.map_or(-center, |f| f.error - f.value);
-        let excess = self.excess(choice, &ball, center, Some(floor))?;
-        Ok(excess.map_or(global, |x| global.min(ball.kl_of_whole(x))))
+        let drop = self.exact.map_or(0.0, |f| residuals.center_value() - f.value);
+        let excess = ball.excess_from_upper_curvature(drop, metric.upper_trace(), self.q.dim());
+        Ok(global.min(ball.kl_of_whole(excess)))
     }
 
     /// Whether the transport route will prove less than `plain` nats, as far as the pilot can tell.
@@ -59,7 +59,9 @@ impl Session<'_> {
         delta: f64,
     ) -> Result<Option<Transport>> {
         let Some(upper) = self.upper() else { return Ok(None) };
-        let lipschitz = theory::transport_lipschitz(metric.largest_with_inverse(&upper)?);
+        // Too flat for its inverse: then there is no such statement.
+        let Ok(largest) = metric.largest_with_inverse(&upper) else { return Ok(None) };
+        let lipschitz = theory::transport_lipschitz(largest);
         let most = self.options.draws.max(1);
         // What confidence alone would cost: no ascent is worth more.
         if !lipschitz.is_finite() || theory::fisher_upper(0.0, lipschitz, most, delta)? >= plain {
