@@ -68,9 +68,9 @@ pub type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
 const LEAST_DRAWS: u64 = 1_000;
 const PILOT_DRAWS: u64 = 400;
 /// A bound of KL in nats that says next to nothing. Where the plain mean of the pilot gives more, no number of draws helps;
-/// these are what it is worth.
+/// this share of the most that may be spent is what it is worth.
 const HOPELESS: f64 = 1.0;
-const HOPELESS_DRAWS: f64 = 4_000.0;
+const HOPELESS_SHARE: f64 = 0.2;
 const STOPPED: &str = "the audit was stopped before its first draws";
 /// A global bound this small needs no local one beside it.
 const SMALL: f64 = 1e-7;
@@ -402,7 +402,7 @@ impl<'a> Session<'a> {
             _ => None,
         };
         if let Some((mean, lipschitz, least)) = prospect {
-            let most = if least > HOPELESS { HOPELESS_DRAWS } else { f64::INFINITY };
+            let most = self.worth_spending(least);
             let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
             wanted = wanted.max(tight.min(most));
         }
@@ -442,6 +442,11 @@ impl<'a> Session<'a> {
         self.grounds.draws = draws;
         self.grounds.evaluations += draws;
         Ok(Measurement { global, choice, transport, measured, draws, delta })
+    }
+
+    /// The most draws for a bound of which unlimited ones would leave `least` nats.
+    fn worth_spending(&self, least: f64) -> f64 {
+        self.options.draws as f64 * if least > HOPELESS { HOPELESS_SHARE } else { 1.0 }
     }
 
     fn why_no_global_bound(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use super::ball::Choice;
 use super::metric::Metric;
 use super::residual::Residuals;
-use super::{HOPELESS, HOPELESS_DRAWS, LEAST_DRAWS, PILOT_DRAWS, Session};
+use super::{LEAST_DRAWS, PILOT_DRAWS, Session};
 use crate::draws::{Draws, Purpose};
 use crate::error::Result;
 use crate::theory::certificate as theory;
@@ -74,8 +74,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
-        let draws = if mean > HOPELESS { tight.min(HOPELESS_DRAWS) } else { tight };
-        let draws = draws.clamp(LEAST_DRAWS as f64, (most as f64).max(LEAST_DRAWS as f64));
+        let draws = tight.min(self.worth_spending(mean)).max(LEAST_DRAWS as f64);
         let expected = theory::fisher_upper(mean, lipschitz, most.min(draws as u64), delta)?;
         Ok((expected < plain).then_some(Transport { mean, lipschitz, draws, delta }))
     }
