@@ -68,7 +68,10 @@ impl Session<'_> {
             return Ok(None);
         }
         let draws = Draws::new(self.seed, Purpose::Pilot);
-        let (mean, evaluations) = residuals.pilot_ascent(draws, PILOT_DRAWS, metric, ENOUGH)?;
+        // A target that refuses a point further out than any draw is audited by the other routes.
+        let Ok((mean, evaluations)) = residuals.pilot_ascent(draws, PILOT_DRAWS, metric, ENOUGH) else {
+            return Ok(None);
+        };
         self.grounds.evaluations += evaluations;
         if !mean.is_finite() {
             return Ok(None);
