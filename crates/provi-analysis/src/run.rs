@@ -120,7 +120,7 @@ impl Way {
                     Evaluator::Parallel(target) => plan.run_watched(&target, seed, watch)?,
                     Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
                 };
-                let mut between = watch.between_draws(begin);
+                let mut between = watch.between_draws(begin)?;
                 let audited = audit.run_watched(target, &fit.gaussian, seed, &mut between);
                 let worth = Worth::after(audited, target, &fit.gaussian, seed);
                 Ok(Answer { fit, worth, notes: Vec::new() })

@@ -127,7 +127,7 @@ impl<'a> Subject<'a> {
 
     /// A Gaussian that somebody else found, audited and put down like an answer of ours. Of the options, seed, audit and
     /// contrasts count. What cannot be proved about it is in the certificate, not an error.
-    pub fn certify(self, q: &Gaussian, options: &RunOptions) -> Result<Fitted> {
+    pub fn certify(self, q: &Gaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
         let prepared = self.prepare(options)?;
         let (target, seed) = (prepared.target(), prepared.seed());
         if q.dim() != target.dim() {
@@ -135,7 +135,9 @@ impl<'a> Subject<'a> {
             return Err(provi::Error::Shape { what: "the given Gaussian", found, expected }.into());
         }
         let begin = Instant::now();
-        let worth = Worth::measure(target, q, seed, &options.audit.audit()?);
+        let mut between = watch.between_draws(begin)?;
+        let audited = options.audit.audit()?.run_watched(target, q, seed, &mut between);
+        let worth = Worth::after(audited, target, q, seed);
         let reason = "the answer was given, not found by planned steps".to_owned();
         let fit = Fit {
             names: target.target().names(),

@@ -236,19 +236,23 @@ fn draws_are_those_of_the_gaussian() {
 fn an_answer_found_elsewhere_is_kept_with_what_is_proved_about_it() {
     let analysis = Analysis::of(csv(), FORMULA, &ModelOptions::default()).unwrap();
     let ours = analysis.fit(&RunOptions::default(), &mut Watch::default()).unwrap();
-    let given = analysis.subject().certify(&ours.gaussian, &RunOptions::default()).unwrap();
+    let given =
+        analysis.subject().certify(&ours.gaussian, &RunOptions::default(), &mut Watch::default()).unwrap();
     assert_eq!(given.certificate().unwrap().gap, ours.certificate().unwrap().gap);
     assert_eq!((given.file.neg_elbo, given.file.method.as_str()), (ours.file.neg_elbo, "given"));
     // A wider one is worse, and said to be.
     let wide: Vec<f64> = ours.gaussian.factor().iter().map(|c| 3.0 * c).collect();
     let wide = Gaussian::new(ours.gaussian.mean(), &wide).unwrap();
-    let given = analysis.subject().certify(&wide, &RunOptions::default()).unwrap();
+    let given = analysis.subject().certify(&wide, &RunOptions::default(), &mut Watch::default()).unwrap();
     assert!(!given.certificate().unwrap().proves_gap(0.1));
     assert!(given.file.neg_elbo > ours.file.neg_elbo + 1.0);
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(saved(&given, dir.path()).file, given.file);
     let other = Gaussian::standard(2);
-    assert!(matches!(analysis.subject().certify(&other, &RunOptions::default()), Err(Error::Library(_))));
+    assert!(matches!(
+        analysis.subject().certify(&other, &RunOptions::default(), &mut Watch::default()),
+        Err(Error::Library(_))
+    ));
 }
 
 #[test]
@@ -261,7 +265,8 @@ fn a_prior_in_memory_is_the_populations() {
     assert!((fit.file.model.prior_mean[1] - 1.0).abs() < 1e-12);
     // The file has it, and makes the same model again.
     let again = fit.model(&csv(), false).unwrap();
-    let given = Subject::model(&again).certify(&fit.gaussian, &RunOptions::default()).unwrap();
+    let given =
+        Subject::model(&again).certify(&fit.gaussian, &RunOptions::default(), &mut Watch::default()).unwrap();
     assert!(given.certificate().unwrap().proves_gap(1e-9));
     assert!(matches!(of(&Gaussian::standard(3)), Err(Error::Library(provi::Error::Shape { found: 3, .. }))));
 }

@@ -80,7 +80,7 @@ impl Cholesky {
     /// As for [`factor`](Self::factor).
     ///
     /// # Panics
-    /// When a row is shorter.
+    /// When a row is shorter, or there are fewer than d.
     pub fn factor_rows<'a>(
         &mut self,
         rows: impl IntoIterator<Item = &'a [f64]>,
@@ -88,7 +88,9 @@ impl Cholesky {
     ) -> Result<(), usize> {
         let (d, panels) = (self.dim, self.dim.div_ceil(8));
         let factor = self.factor.chunks_mut();
+        let mut read = 0;
         for (k, row) in rows.into_iter().take(d).enumerate() {
+            read += 1;
             let (whole, tail) = row[..=k].as_chunks::<8>();
             for (t, chunk) in whole.iter().enumerate() {
                 factor[columns(panels, t) + k - 8 * t] = *chunk;
@@ -100,6 +102,7 @@ impl Cholesky {
             let t = k / 8;
             factor[columns(panels, t) + k - 8 * t][k % 8] -= shift;
         }
+        assert_eq!(read, d, "factor_rows: d rows");
         for k in d..8 * panels {
             for t in 0..panels {
                 factor[columns(panels, t) + k - 8 * t].fill(0.0);

@@ -33,19 +33,48 @@ impl Callback {
     }
 }
 
+/// What functions of a run raised.
+#[derive(Default)]
+pub(crate) struct Raised(RefCell<Option<PyErr>>);
+
+impl Raised {
+    /// Calls into Python, and keeps what comes up. Who was interrupted for real is not called again.
+    pub(crate) fn attached(&self, work: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<()> {
+        Python::attach(|py| {
+            let message = match &*self.0.borrow() {
+                Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Some(error.to_string()),
+                _ => None,
+            };
+            if let Some(message) = message {
+                return Err(Error::Target { message });
+            }
+            work(py).map_err(|error| {
+                let message = error.to_string();
+                *self.0.borrow_mut() = Some(error);
+                Error::Target { message }
+            })
+        })
+    }
+
+    /// The last of it.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.0.take()
+    }
+}
+
 /// One run's view of it: what it raised, and whether it was interrupted.
 pub(crate) struct Session<'a> {
     callback: &'a Callback,
     stop: &'a AtomicBool,
-    raised: RefCell<Option<PyErr>>,
+    raised: Raised,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(callback: &'a Callback, stop: &'a AtomicBool) -> Self {
-        Self { callback, stop, raised: RefCell::default() }
+        Self { callback, stop, raised: Raised::default() }
     }
 
-    /// What the function raised, if that ended the run.
+    /// What the function raised last.
     pub(crate) fn raised(&self) -> Option<PyErr> {
         self.raised.take()
     }
@@ -112,11 +141,7 @@ impl Target for Session<'_> {
         gradients: &mut [f64],
         _scratch: &mut Scratch,
     ) -> Result<()> {
-        Python::attach(|py| self.evaluate(py, points, values, gradients)).map_err(|error| {
-            let message = error.to_string();
-            *self.raised.borrow_mut() = Some(error);
-            Error::Target { message }
-        })
+        self.raised.attached(|py| self.evaluate(py, points, values, gradients))
     }
 
     /// A call costs more than its points.

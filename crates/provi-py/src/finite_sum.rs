@@ -1,15 +1,14 @@
 //! A Python function of some terms as a finite sum.
 
-use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
 use numpy::{PyArray1, PyArrayMethods};
+use provi::Result;
 use provi::target::{FiniteSum, Scratch, TermSmoothness};
-use provi::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::callback::{call, read};
+use crate::callback::{Raised, call, read};
 
 /// `function(z, indices, weights)` for the terms, `rest(z)` for what belongs to none.
 pub(crate) struct SumCallback {
@@ -51,25 +50,21 @@ impl SumCallback {
 pub(crate) struct SumSession<'a> {
     callback: &'a SumCallback,
     stop: &'a AtomicBool,
-    raised: RefCell<Option<PyErr>>,
+    raised: Raised,
 }
 
 impl<'a> SumSession<'a> {
     pub(crate) fn new(callback: &'a SumCallback, stop: &'a AtomicBool) -> Self {
-        Self { callback, stop, raised: RefCell::default() }
+        Self { callback, stop, raised: Raised::default() }
     }
 
-    /// What a function raised, if that ended the run.
+    /// What a function raised last.
     pub(crate) fn raised(&self) -> Option<PyErr> {
         self.raised.take()
     }
 
     fn attached(&self, work: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<()> {
-        Python::attach(work).map_err(|error| {
-            let message = error.to_string();
-            *self.raised.borrow_mut() = Some(error);
-            Error::Target { message }
-        })
+        self.raised.attached(work)
     }
 }
 

@@ -14,7 +14,7 @@ use provi::target::{Declared, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
 use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
 use provi_analysis::{Fitted, Subject};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 
 use crate::answer::Answer;
@@ -98,7 +98,7 @@ pub(crate) fn certify(
 ) -> PyResult<Answer> {
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
     let run = options.read()?;
-    under_watch(py, model, options.threads, None, move |subject, _| subject.certify(&q, &run))
+    under_watch(py, model, options.threads, None, move |subject, watch| subject.certify(&q, &run, watch))
 }
 
 /// log p and its gradient at points, one a row, into arrays of that size.
@@ -186,8 +186,9 @@ fn under_watch(
                 _ => unreachable!("others run on a thread"),
             }
         })?;
-        // What the function raised is what its user wants to see.
-        return match in_callback.or(raised) {
+        // What the function raised is what its user wants to see, if it ended the run.
+        let ended = |error: &PyErr| outcome.is_err() || error.is_instance_of::<PyKeyboardInterrupt>(py);
+        return match in_callback.filter(ended).or(raised) {
             Some(error) => Err(error),
             None => outcome.map(Into::into).map_err(refuse),
         };

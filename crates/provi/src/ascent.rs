@@ -153,7 +153,8 @@ impl<'a> Ascent<'a> {
 
     /// The averaged answer.
     pub fn current(&self) -> Gaussian<Triangular> {
-        let average = if self.average.is_empty() { self.q.parameters() } else { &self.average };
+        let first = self.safe.as_ref().unwrap_or(&self.q).parameters();
+        let average = if self.average.is_empty() { first } else { &self.average };
         Gaussian::from_parameters(self.q.dim(), average.to_vec())
     }
 

@@ -61,7 +61,8 @@ impl Default for Audit {
 /// What an audit asks between its draws, with those made and those wanted: go on, or certify by those made.
 ///
 /// Whoever answers must not have seen the target's values at these draws, or the stop would be chosen by them: a clock, a
-/// key, another process.
+/// key, another process. Where the time of a draw depends on its values, a certificate by fewer draws pays for every place
+/// where it might have ended.
 pub type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
 
 /// The fewest draws of an audit that needs any, and those that choose the ball.
@@ -71,9 +72,10 @@ const PILOT_DRAWS: u64 = 400;
 /// this share of the most that may be spent is what it is worth.
 const HOPELESS: f64 = 1.0;
 const HOPELESS_SHARE: f64 = 0.2;
-const STOPPED: &str = "the audit was stopped before its first draws";
 /// A global bound this small needs no local one beside it.
 const SMALL: f64 = 1e-7;
+/// Why nothing is measured.
+const STOPPED: &str = "the audit was stopped before its first draws";
 
 /// What is proved about one q, able to answer for any linear functional.
 #[derive(Debug)]
@@ -411,16 +413,16 @@ impl<'a> Session<'a> {
             let draws = (wanted as u64).clamp(1, self.options.draws.max(1));
             let plain = self.expected(&residuals, (metric, mean), choice.as_ref(), draws, delta)?;
             if plain > HOPELESS {
+                // One statement more, and one share for ends before the last draw.
                 transport =
-                    self.consider_transport(&residuals, metric, plain, self.delta / (events + 1.0))?;
+                    self.consider_transport(&residuals, metric, plain, self.delta / (events + 2.0))?;
             }
         }
         if let Some(transport) = &transport {
             wanted = wanted.max(transport.draws);
             delta = transport.delta;
         }
-        let draws = if wanted.is_finite() { wanted.ceil() as u64 } else { self.options.draws };
-        let draws = draws.clamp(1, self.options.draws.max(1));
+        let draws = (wanted.ceil() as u64).clamp(1, self.options.draws.max(1));
         // Each look has draws of its own.
         let (audit, look) = (Draws::new(self.seed, Purpose::Audit), self.options.look);
         let mut ascent =
@@ -433,10 +435,14 @@ impl<'a> Session<'a> {
             ascent.as_mut(),
             self.between,
         )?;
+        if transport.is_some() && measured.draws < draws {
+            // How long an ascent takes depends on its draw, so whoever watches the clock may have seen something of it.
+            delta /= (events + 1.0) * residual::ends(draws);
+        }
         let draws = measured.draws;
         if let (Some(ascent), Some(transport)) = (ascent, &mut transport) {
             let evaluations;
-            (transport.mean, evaluations) = ascent.finish()?;
+            (transport.mean, evaluations) = ascent.finish();
             self.grounds.evaluations += evaluations;
         }
         self.grounds.draws = draws;

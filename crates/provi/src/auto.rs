@@ -234,7 +234,7 @@ impl Run<'_, '_> {
         let steps = first + solution.iterations as u64;
         let mut fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
         fit.seconds += before;
-        let mut between = self.watch.between_draws(self.begin);
+        let mut between = self.watch.between_draws(self.begin)?;
         let audited = self.auto.audit.run_watched(self.target, &fit.gaussian, self.seed, &mut between)?;
         Ok(Certified { fit, audited, search: Search::default() })
     }
@@ -301,11 +301,13 @@ impl Run<'_, '_> {
             }
             if let Some(accuracy) = wanted
                 && ascent.evaluations() >= next_look
+                && !stopped
             {
                 look += 1;
                 next_look *= 2;
-                let found =
-                    Audit { look, ..self.auto.audit }.run(self.target, &ascent.current(), self.seed)?;
+                let (audit, q) = (Audit { look, ..self.auto.audit }, ascent.current());
+                let mut between = self.watch.between_draws(self.begin)?;
+                let found = audit.run_watched(self.target, &q, self.seed, &mut between)?;
                 if found.certificate.proves_gap(accuracy) {
                     audited = Some(found.selected());
                     break;
@@ -333,7 +335,7 @@ impl Run<'_, '_> {
             None => {
                 // The last look of several has its own share of δ; an only look has all of it.
                 let look = if found.looks == 0 { 0 } else { found.looks + 1 };
-                let mut between = self.watch.between_draws(self.begin);
+                let mut between = self.watch.between_draws(self.begin)?;
                 Audit { look, ..self.auto.audit }.run_watched(
                     self.target,
                     &found.q,

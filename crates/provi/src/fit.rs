@@ -64,12 +64,15 @@ impl Watch<'_> {
     /// What an audit asks between its draws ([`Audit::run_watched`](crate::Audit::run_watched)), in a run that began at `begin`.
     /// A run that was told to end before its audit is audited all the same: only what is said from here on ends the audit, and
     /// not before its first draws, without which hardly anything is proved.
-    pub fn between_draws(&mut self, begin: Instant) -> impl FnMut(u64, u64) -> Result<ControlFlow<()>> {
-        let told = self.wants_stop(begin);
-        move |made, wanted| {
+    pub fn between_draws(
+        &mut self,
+        begin: Instant,
+    ) -> Result<impl FnMut(u64, u64) -> Result<ControlFlow<()>>> {
+        let told = self.settle(self.wants_stop(begin))?.is_break();
+        Ok(move |made: u64, wanted: u64| {
             let shown = self.audit.as_mut().is_some_and(|show| show(made, wanted).is_break());
             self.settle(shown || (!told && made > 0 && self.wants_stop(begin)))
-        }
+        })
     }
 
     /// Passes a snapshot on; breaks if anything says so.

@@ -18,7 +18,7 @@ pub(super) struct Bounds {
     /// F in it, where H_hi is known too.
     pub(super) fisher: Option<(f64, Provenance)>,
     pub(super) local: Option<(Metric, Ball, Provenance)>,
-    /// A bound of KL(q‖p) by the local route, usable with the H_lo metric.
+    /// A bound of KL(q‖p) by the local route or by transport, usable with the H_lo metric.
     pub(super) kl: Option<(f64, Provenance)>,
 }
 

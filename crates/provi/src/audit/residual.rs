@@ -2,7 +2,7 @@
 
 use super::Between;
 use super::metric::Metric;
-use super::transport::Ascent;
+use super::transport::Ascents;
 use crate::chunked;
 use crate::draws::Draws;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ struct Seen<'d> {
     squares: [f64; 2],
 }
 
-type See<'s> = dyn FnMut(Seen<'_>) -> Result<()> + 's;
+type See<'s> = dyn FnMut(Seen<'_>) + 's;
 
 /// Writes the draw of a number.
 pub(super) type Fill<'f> = dyn Fn(u64, &mut [f64]) + Sync + 'f;
@@ -42,6 +42,11 @@ const BATCH: usize = 512;
 const TOGETHER: usize = 16;
 /// Multiply-adds that the draw of one coordinate costs.
 const DRAW_WORK: usize = 16;
+/// In how many places an audit of so many draws may be told to end.
+pub(super) fn ends(draws: u64) -> f64 {
+    draws.div_ceil(BATCH as u64) as f64
+}
+
 /// The most values of D that are kept, for estimates: those of a usual audit, 160 kB.
 const KEPT: usize = 20_000;
 
@@ -93,7 +98,6 @@ impl<'a> Residuals<'a> {
         out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut go_on, &mut |at| {
             center = at.value;
             slope = norm(at.residual);
-            Ok(())
         })?;
         (out.center_value, out.gradient_norm) = (center, slope * (1.0 + 1e-12) + 1e-300);
         Ok(out)
@@ -177,7 +181,7 @@ impl<'a> Residuals<'a> {
             for (((u, s), squares), value) in draws.zip(&*values) {
                 let potential = -value;
                 let value = potential - 0.5 * dot(u, u) - self.constant;
-                see(Seen { u, residual: s, value, potential, squares: [squares[0], squares[1]] })?;
+                see(Seen { u, residual: s, value, potential, squares: [squares[0], squares[1]] });
             }
             first += size as u64;
         }
@@ -190,7 +194,6 @@ impl<'a> Residuals<'a> {
         self.visit(&|k, u| draws.fill(k, 0, u), count, [None; 2], &mut go_on, &mut |at| {
             out.norms.push(norm(at.u));
             out.residuals.extend_from_slice(at.residual);
-            Ok(())
         })?;
         Ok(out)
     }
@@ -205,15 +208,15 @@ impl<'a> Residuals<'a> {
     ) -> Result<(f64, u64)> {
         let mut ascent = self.ascent(metric, enough);
         self.visit(&|k, u| draws.fill(k, 0, u), count, [Some(metric), None], &mut go_on, &mut |at| {
-            ascent.take(at.u, at.potential, at.residual, at.squares[0])
+            ascent.take(at.u, at.potential, at.residual, at.squares[0]);
         })?;
-        let (mean, evaluations) = ascent.finish()?;
+        let (mean, evaluations) = ascent.finish();
         Ok((mean, evaluations + count))
     }
 
     /// An ascent for draws of q that are seen here.
-    pub(super) fn ascent<'s>(&'s self, metric: &'s Metric, enough: f64) -> Ascent<'s> {
-        Ascent::new(self.target, self.q, metric, enough)
+    pub(super) fn ascent<'s>(&'s self, metric: &'s Metric, enough: f64) -> Ascents<'s> {
+        Ascents::new(self.target, self.q, metric, enough)
     }
 
     /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B. An ascent takes in all of
@@ -224,7 +227,7 @@ impl<'a> Residuals<'a> {
         count: u64,
         global: Option<&Metric>,
         local: Option<(&Metric, f64)>,
-        mut ascent: Option<&mut Ascent<'_>>,
+        mut ascent: Option<&mut Ascents<'_>>,
         between: &mut Between<'_>,
     ) -> Result<Measured> {
         let mut out = Measured {
@@ -256,9 +259,8 @@ impl<'a> Residuals<'a> {
                 out.local_value_mean += weight * (at.value - out.local_value_mean);
                 out.local_mean += weight * (at.squares[1] - out.local_mean);
             }
-            match &mut ascent {
-                Some(ascent) => ascent.take(at.u, at.potential, at.residual, at.squares[0]),
-                None => Ok(()),
+            if let Some(ascent) = &mut ascent {
+                ascent.take(at.u, at.potential, at.residual, at.squares[0]);
             }
         })?;
         Ok(out)

@@ -68,10 +68,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let draws = Draws::new(self.seed, Purpose::Pilot);
-        // A target that refuses a point further out than any draw is audited by the other routes.
-        let Ok((mean, evaluations)) = residuals.pilot_ascent(draws, PILOT_DRAWS, metric, ENOUGH) else {
-            return Ok(None);
-        };
+        let (mean, evaluations) = residuals.pilot_ascent(draws, PILOT_DRAWS, metric, ENOUGH)?;
         self.grounds.evaluations += evaluations;
         if !mean.is_finite() {
             return Ok(None);

@@ -6,7 +6,6 @@
 
 use super::metric::Metric;
 use crate::chunked;
-use crate::error::Result;
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::norm;
@@ -31,7 +30,7 @@ const GAIN: f64 = 1e-4;
 const LEAST_STEP: f64 = 1e-6;
 
 /// Draws that climb.
-pub(super) struct Ascent<'a> {
+pub(super) struct Ascents<'a> {
     target: Evaluator<'a>,
     q: &'a Gaussian<Triangular>,
     /// That of H_lo.
@@ -50,11 +49,13 @@ pub(super) struct Ascent<'a> {
     values: Vec<f64>,
     scratch: Vec<Scratch>,
     evaluations: u64,
+    /// Whether the target refused a trial: what was found until then are the bounds.
+    refused: bool,
     /// Ĝ, in the order of the draws.
     bounds: Vec<f64>,
 }
 
-impl<'a> Ascent<'a> {
+impl<'a> Ascents<'a> {
     pub(super) fn new(
         target: Evaluator<'a>,
         q: &'a Gaussian<Triangular>,
@@ -79,17 +80,18 @@ impl<'a> Ascent<'a> {
             values: vec![0.0; slots],
             scratch: target.scratch(slots),
             evaluations: 0,
+            refused: false,
             bounds: Vec::new(),
         }
     }
 
     /// Takes in a draw x with V(x), ∇U(x) − x and the square of that in the metric.
-    pub(super) fn take(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64) -> Result<()> {
+    pub(super) fn take(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64) {
         let residual = self.metric.residual(square);
         let bound = theory::transport_gap(0.0, 0.0, 0.0, residual);
         self.bounds.push(bound);
-        if 0.5 * square <= self.enough {
-            return Ok(());
+        if 0.5 * square <= self.enough || self.refused {
+            return;
         }
         let (d, k) = (x.len(), self.under_way);
         let row = &mut self.paths[k * Path::width(d)..][..Path::width(d)];
@@ -99,26 +101,26 @@ impl<'a> Ascent<'a> {
         let slots = self.values.len();
         if self.under_way == slots {
             while self.under_way > slots / 2 {
-                self.round()?;
+                self.round();
             }
         }
-        Ok(())
     }
 
     /// Lets all that are under way arrive: the mean of Ĝ, and the evaluations that it took.
-    pub(super) fn finish(mut self) -> Result<(f64, u64)> {
+    pub(super) fn finish(mut self) -> (f64, u64) {
         while self.under_way > 0 {
-            self.round()?;
+            self.round();
         }
         let mut mean = 0.0;
         for (k, bound) in self.bounds.iter().enumerate() {
             mean += (bound - mean) / (k + 1) as f64;
         }
-        Ok((mean, self.evaluations))
+        (mean, self.evaluations)
     }
 
-    /// One evaluation for every draw under way.
-    fn round(&mut self) -> Result<()> {
+    /// One evaluation for every draw under way. A target that errs at points which no draw of q reached ends all ascents where
+    /// they are: that is no reason to lose what the draws prove.
+    fn round(&mut self) {
         let (d, count, width) = (self.q.dim(), self.under_way, Path::width(self.q.dim()));
         let (q, metric, enough, most) = (self.q, self.metric, self.enough, self.most);
         let work = count.saturating_mul(d * (d + 4 * PAIRS));
@@ -129,8 +131,14 @@ impl<'a> Ascent<'a> {
             work,
             |_, [z, y]| q.transport(y, z),
         );
-        self.target.evaluate(points, values, pulls, &mut self.scratch)?;
         self.evaluations += count as u64;
+        if self.target.evaluate(points, values, pulls, &mut self.scratch).is_err() {
+            self.refused = true;
+            for path in self.paths[..count * width].chunks_exact_mut(width) {
+                Path::new(path, d).marks[DONE] = 1.0;
+            }
+            return self.dismiss();
+        }
         let values = &*values;
         chunked::fill_together(
             [
@@ -159,7 +167,6 @@ impl<'a> Ascent<'a> {
             },
         );
         self.dismiss();
-        Ok(())
     }
 
     /// Those that are done leave, and the last ones take their rows.
@@ -380,21 +387,23 @@ impl<'r> Path<'r> {
 mod tests {
     use super::*;
     use crate::draws::{Draws, Purpose, Seed};
+    use crate::error::{Error, Result};
     use crate::matrix::Matrix;
     use crate::target::Target;
 
-    /// V = Σ ½λ_i z_i² + w log(1 + e^{z_i}), with no number beyond a wall.
+    /// V = Σ ½λ_i z_i² + w log(1 + e^{z_i}), with no number beyond a wall, or a refusal.
     struct Bent {
         flat: Vec<f64>,
         weight: f64,
         wall: f64,
         beyond: f64,
+        refuses: bool,
     }
 
     impl Bent {
         fn new(d: usize, weight: f64) -> Self {
             let flat = (0..d).map(|i| 0.02 * 3f64.powi((i % 4) as i32)).collect();
-            Self { flat, weight, wall: f64::INFINITY, beyond: f64::NAN }
+            Self { flat, weight, wall: f64::INFINITY, beyond: f64::NAN, refuses: false }
         }
 
         fn slope(&self, i: usize, z: f64) -> f64 {
@@ -432,6 +441,9 @@ mod tests {
         fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
             gradient.iter_mut().enumerate().for_each(|(i, g)| *g = -self.slope(i, z[i]));
             if z.iter().any(|z| z.abs() > self.wall) {
+                if self.refuses {
+                    return Err(Error::Target { message: "too far out".into() });
+                }
                 gradient.fill(self.beyond);
                 return Ok(self.beyond);
             }
@@ -455,7 +467,7 @@ mod tests {
         let identity: Vec<f64> =
             (0..d).flat_map(|i| (0..=i).map(move |j| f64::from(u8::from(i == j)))).collect();
         let q = Gaussian::new(&vec![0.0; d], &identity).unwrap();
-        let mut ascent = Ascent::new(Evaluator::Parallel(target), &q, &metric, enough);
+        let mut ascent = Ascents::new(Evaluator::Parallel(target), &q, &metric, enough);
         ascent.most = most;
         let xs: Vec<Vec<f64>> =
             draws(d, count).into_iter().filter(|x| x.iter().all(|x| x.abs() <= target.wall)).collect();
@@ -464,14 +476,14 @@ mod tests {
             let value = target.log_density(x, &mut slope).unwrap();
             slope.iter_mut().zip(x).for_each(|(s, x)| *s = -*s - x);
             let square = metric.squares(&mut slope.clone()).sum();
-            ascent.take(x, -value, &slope, square).unwrap();
+            ascent.take(x, -value, &slope, square);
         }
         while ascent.under_way > 0 {
-            ascent.round().unwrap();
+            ascent.round();
         }
         let (bounds, evaluations) = (ascent.bounds.clone(), ascent.evaluations);
         let mean = bounds.iter().sum::<f64>() / bounds.len() as f64;
-        let (found, same) = ascent.finish().unwrap();
+        let (found, same) = ascent.finish();
         assert!((found - mean).abs() <= 1e-12 * mean && same == evaluations);
         (xs, bounds, evaluations)
     }
@@ -525,6 +537,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_target_that_refuses_a_trial_leaves_what_was_found() {
+        let target = Bent { wall: 4.0, refuses: true, ..Bent::new(3, 8.0) };
+        let (xs, bounds, evaluations) = climb(&target, 1_500, 1e-4, EVALUATIONS);
+        let (_, first, _) = climb(&target, 1_500, 1e-4, 1.0);
+        assert!(bounds.len() == xs.len() && evaluations > 0);
+        for ((x, bound), first) in xs.iter().zip(&bounds).zip(&first) {
+            assert!(*bound >= target.gap(x) - 1e-9 && bound <= first, "{bound} {first}");
+        }
+        // Those that came after the refusal have the bound at x.
+        assert_eq!(bounds.last(), first.last());
+    }
+
     #[cfg(feature = "parallel")]
     #[test]
     fn the_paths_have_the_same_bits_on_one_and_three_threads() {
@@ -543,7 +568,7 @@ mod tests {
             let target = Bent::new(d, 1.0);
             let metric = Bent::new(1, 1.0).metric();
             let q = Gaussian::new(&vec![0.0; d], &vec![1.0; d * (d + 1) / 2]).unwrap();
-            let ascent = Ascent::new(Evaluator::Parallel(&target), &q, &metric, 1e-4);
+            let ascent = Ascents::new(Evaluator::Parallel(&target), &q, &metric, 1e-4);
             let arrays = [&ascent.paths, &ascent.trials, &ascent.points, &ascent.pulls, &ascent.slopes];
             let held: usize = arrays.iter().map(|a| 8 * a.len()).sum::<usize>() + 8 * ascent.values.len();
             assert_eq!(bytes(d), held as u64);
