@@ -296,15 +296,15 @@ fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
     let bound = |c: &Certificate| c.kl.bound.unwrap();
     assert!(0 < part.grounds.draws && part.grounds.draws < whole.grounds.draws);
     assert!(bound(&whole) < bound(&part), "{part}\n{whole}");
-    // By transport, whose draws take their time: all of them have a share of δ for each of three statements, and one share is for
-    // the 512s after which the audit may end.
-    for (certificate, delta) in
-        [(&whole, 1e-6 / 4.0), (&part, 1e-6 / 4.0 / (3 * whole.grounds.draws.div_ceil(512)) as f64)]
-    {
+    // Three statements share δ; those of an audit that ended share it over the 512s after which it might have.
+    let places = whole.grounds.draws.div_ceil(512) as f64;
+    for (certificate, delta, claimed) in [(&whole, 1e-6 / 3.0, 1e-6), (&part, 1e-6 / 3.0 / places, 2e-6)] {
         let grounds = &certificate.grounds;
         let (mean, lipschitz) = (grounds.transport_mean.unwrap(), grounds.transport_lipschitz.unwrap());
         let proved = fisher_upper(mean, lipschitz, grounds.draws, delta).unwrap();
         assert_eq!(certificate.kl.bound, Some(proved));
+        assert_eq!((grounds.failure_probability, certificate.kl.confidence), (claimed, Some(1.0 - claimed)));
+        assert_eq!(certificate.moments[0].sd_error.confidence, Some(1.0 - claimed));
     }
     // The gap comes from an exact gradient, and the evidence is still bounded from below.
     assert_eq!(none.grounds.draws, 0);
@@ -315,16 +315,18 @@ fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
 }
 
 #[test]
-fn an_end_that_knows_nothing_of_the_draws_costs_nothing_but_them() {
+fn an_end_pays_for_every_place_where_it_might_have_come() {
     let (target, audit) = (logistic(600, 4), Audit { draws: 2_000, price: 0.01, ..Audit::default() });
     let q = Auto::default().run(&target, Seed(3)).unwrap().fit.gaussian;
     let mut after_two =
         |made: u64, _| Ok(if made < 1_024 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
     let part = audit.run_watched(Evaluator::Parallel(&target), &q, Seed(4), &mut after_two).unwrap();
-    let asked = Audit { draws: 1_024, ..audit };
+    // 2000 draws are four batches: as if so many draws had been asked for with a quarter of δ.
+    let asked = Audit { draws: 1_024, failure_probability: 0.25e-6, ..audit };
     let asked = asked.run(Evaluator::Parallel(&target), &q, Seed(4)).unwrap();
     assert_eq!(part.certificate.grounds.draws, 1_024);
-    assert_eq!(part.certificate.kl, asked.certificate.kl);
+    assert_eq!(part.certificate.kl.bound, asked.certificate.kl.bound);
+    assert_eq!(part.certificate.kl.confidence, Some(1.0 - 2e-6));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Whether the transport route is worth its draws, on pilot draws that are used for nothing else.
 
+use super::Session;
 use super::ball::Choice;
+use super::measure::{LEAST_DRAWS, PILOT_DRAWS};
 use super::metric::Metric;
 use super::residual::Residuals;
-use super::{LEAST_DRAWS, PILOT_DRAWS, Session};
 use crate::draws::{Draws, Purpose};
 use crate::error::Result;
 use crate::theory::certificate as theory;
