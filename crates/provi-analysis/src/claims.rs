@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::fit_file::FitFile;
 use crate::fitted::Fitted;
+use crate::fresh::fresh_seed;
 use crate::options::AuditOptions;
 use crate::subject::Subject;
 use crate::words::number::bound;
@@ -82,7 +83,7 @@ impl Rechecked {
 }
 
 impl Subject<'_> {
-    /// Audits a kept fit of this very model anew, with draws of another seed than the fit's unless one is given.
+    /// Audits a kept fit of this very model anew, with draws of a fresh seed unless one is given.
     pub fn recheck(&self, fitted: &Fitted, audit: &AuditOptions, seed: Option<u64>) -> Result<Rechecked> {
         let (target, names) = (self.target(), self.target().target().names());
         if names != fitted.names() {
@@ -95,10 +96,10 @@ impl Subject<'_> {
     }
 }
 
-/// The audit that can judge a file: with the failure probability and at least the draws of its own, and another seed,
-/// unless somebody says otherwise.
+/// The audit that can judge a file: with the failure probability and at least the draws of its own, and a fresh seed,
+/// unless somebody says otherwise. A seed that the maker of a file could know would let the file be tuned to it.
 pub fn terms(audit: &AuditOptions, seed: Option<u64>, record: Option<&FitFile>) -> Result<(Audit, Seed)> {
-    let seed = Seed(seed.unwrap_or_else(|| record.map_or(0, |record| record.seed).wrapping_add(1)));
+    let seed = seed.map_or_else(fresh_seed, Seed);
     let asked = audit.audit()?;
     let Some(stored) = record.and_then(|record| record.certificate.as_ref()) else {
         return Ok((asked, seed));

@@ -13,6 +13,7 @@ use crate::contrast::Contrast;
 use crate::error::Result;
 use crate::fit_file::{self, Kind, ModelRecord, fit_file};
 use crate::fitted::Fitted;
+use crate::fresh::fresh_seed;
 use crate::memory;
 use crate::model::{Model, Origin, Scale};
 use crate::options::RunOptions;
@@ -126,8 +127,11 @@ impl<'a> Subject<'a> {
     }
 
     /// A Gaussian that somebody else found, audited and put down like an answer of ours. Of the options, seed, audit and
-    /// contrasts count. What cannot be proved about it is in the certificate, not an error.
+    /// contrasts count; without a seed the draws have a fresh one, which the answer records. What cannot be proved about it is
+    /// in the certificate, not an error.
     pub fn certify(self, q: &Gaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
+        let seed = Some(options.seed.unwrap_or_else(|| fresh_seed().0));
+        let options = &RunOptions { seed, ..options.clone() };
         let prepared = self.prepare(options)?;
         let (target, seed) = (prepared.target(), prepared.seed());
         if q.dim() != target.dim() {

@@ -268,9 +268,10 @@ impl FitArgs {
 }
 
 const CERTIFY: &str = "\
-Nothing is fitted. The certificate is computed anew, from the data and draws of
-another seed, and compared with the one in the file if there is one. Exit
-status 1: a stored claim is not reproduced, or --accuracy is not proved. The
+Nothing is fitted. The certificate is computed anew, from the data and fresh
+draws, and compared with the one in the file if there is one. The draws have a
+new seed each time, so that no fit can be tuned to them; it is printed, and
+--seed repeats them. Exit status 1: a stored claim is not reproduced, or --accuracy is not proved. The
 audit has the failure probability and at least the draws of the stored one.
 
 FIT is one of
@@ -310,7 +311,7 @@ pub(crate) struct CertifyArgs {
     pub(crate) library: LibraryArgs,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
-    /// What makes the draws repeatable [default: one that is not the fit's]
+    /// What makes the draws repeatable [default: a fresh one each time, which is printed]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Read the data block by block, in about so much memory, such as 2GiB or 500MB

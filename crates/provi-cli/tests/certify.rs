@@ -18,8 +18,8 @@ fn fitted(bench: &Bench) -> Value {
 fn a_fit_is_reproduced_from_its_file_and_the_data() {
     let bench = Bench::new();
     fitted(&bench);
-    let said = bench.provi(&["certify", "w2", "W2.csv", "--accuracy", "1e-6"]).exits(0);
-    assert!(said.stdout.contains("every stored claim is reproduced, from fresh draws with seed 1"));
+    let said = bench.provi(&["certify", "w2", "W2.csv", "--accuracy", "1e-6", "--seed", "1"]).exits(0);
+    assert!(said.stdout.contains("every stored claim is reproduced, from fresh draws, --seed 1"));
     assert_eq!(said.stderr, "");
     let said = bench.provi(&["certify", "w2/fit.json", "W2.csv", "--seed", "7", "--json"]).exits(0);
     let report: Value = serde_json::from_str(&said.stdout).unwrap();
@@ -27,10 +27,29 @@ fn a_fit_is_reproduced_from_its_file_and_the_data() {
     assert_eq!(report["seed"], 7);
     assert!(report["certificate"]["gap"]["bound"].as_f64().unwrap() <= 1e-8);
     assert!(report["stored"]["gap"]["bound"].is_number() && report["estimates"]["pareto_k"].is_number());
-    let said = bench.provi(&["certify", "w2", "W2.csv", "--accuracy", "1e-20"]).exits(1);
+    let said = bench.provi(&["certify", "w2", "W2.csv", "--accuracy", "1e-20", "--seed", "1"]).exits(1);
     assert!(said.stderr.contains("was not proved; proved is"), "{}", said.stderr);
     // What is given on the command line, if the same, does no harm.
-    bench.provi(&[&["certify", "w2"], W2].concat()).exits(0);
+    bench.provi(&[&["certify", "w2", "--seed", "1"], W2].concat()).exits(0);
+}
+
+#[test]
+fn a_check_draws_afresh_says_its_seed_and_is_repeated_by_it() {
+    let bench = Bench::new();
+    bench.write("small.csv", SMALL);
+    bench.write("q.json", r#"{"m": [0.3, 0.2], "L": [0.9, 0.1, 1.1]}"#);
+    let certify = ["certify", "q.json", "small.csv", "y ~ age"];
+    let run = |more: &[&str]| bench.provi(&[&certify[..], more].concat()).exits(0).stdout;
+    let said = [run(&[]), run(&[])];
+    let seed = |said: &str| {
+        let line = said.lines().find(|line| line.contains("fresh draws")).unwrap().to_owned();
+        line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    let seeds = [seed(&said[0]), seed(&said[1])];
+    assert_ne!(seeds[0], seeds[1]);
+    assert_eq!(run(&["--seed", &seeds[0].to_string()]), said[0]);
+    let report: Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    assert!(!seeds.contains(&report["seed"].as_u64().unwrap()));
 }
 
 #[test]
@@ -41,7 +60,7 @@ fn a_forged_fit_is_found_out() {
         let mut fit = fit.clone();
         change(&mut fit);
         bench.write("forged.json", &fit.to_string());
-        let said = bench.provi(&["certify", "forged.json", "W2.csv"]).exits(1);
+        let said = bench.provi(&["certify", "forged.json", "W2.csv", "--seed", "1"]).exits(1);
         assert!(said.stderr.contains("not reproduced: ") && said.stderr.contains(what), "{}", said.stderr);
         assert!(said.stdout.contains("NOT reproduced"), "{}", said.stdout);
     };
@@ -63,13 +82,13 @@ fn what_was_sampled_cannot_be_called_certain() {
     let bench = Bench::new();
     let model = ["W2.csv", "y ~ mean_texture", "--family", "probit", "--out", "fit", "--quiet"];
     bench.provi(&[&["fit"], &model[..]].concat()).exits(0);
-    bench.provi(&["certify", "fit", "W2.csv"]).exits(0);
+    bench.provi(&["certify", "fit", "W2.csv", "--seed", "1"]).exits(0);
     let path = bench.path("fit/fit.json");
     let mut fit: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     let gap = &mut fit["certificate"]["gap"];
     (gap["bound"], gap["confidence"]) = (json!(1e-9), json!(1));
     bench.write("forged.json", &fit.to_string());
-    bench.provi(&["certify", "forged.json", "W2.csv"]).exits(1);
+    bench.provi(&["certify", "forged.json", "W2.csv", "--seed", "1"]).exits(1);
 }
 
 #[test]
@@ -77,7 +96,7 @@ fn fewer_draws_than_the_file_had_refute_nothing() {
     let bench = Bench::new();
     let model = ["W2.csv", "y ~ mean_texture + mean_symmetry", "--out", "fit", "--quiet"];
     bench.provi(&[&["fit"], &model[..]].concat()).exits(0);
-    let said = bench.provi(&["certify", "fit", "W2.csv", "--audit-draws", "500"]).exits(0);
+    let said = bench.provi(&["certify", "fit", "W2.csv", "--audit-draws", "500", "--seed", "1"]).exits(0);
     assert!(said.stdout.contains("not comparable"), "{}", said.stdout);
 }
 
@@ -86,7 +105,7 @@ fn a_planned_fit_is_reproduced_too() {
     let bench = Bench::new();
     let planned = ["--method", "proj-stl", "--steps", "300", "--out", "w2", "--quiet"];
     bench.provi(&[&["fit"], W2, &planned[..]].concat()).exits(0);
-    bench.provi(&["certify", "w2", "W2.csv"]).exits(0);
+    bench.provi(&["certify", "w2", "W2.csv", "--seed", "1"]).exits(0);
 }
 
 #[test]
@@ -100,7 +119,7 @@ fn another_tools_gaussian_is_certified_in_any_order() {
     let named = json!({"names": backwards(names), "m": backwards(mean), "S": turned});
     let plain = json!({"mean": mean, "cov": rows});
     let gap = |file: &str| {
-        let said = bench.provi(&[&["certify", file], W2, &["--json"]].concat()).exits(0);
+        let said = bench.provi(&[&["certify", file, "--seed", "1"], W2, &["--json"]].concat()).exits(0);
         let report: Value = serde_json::from_str(&said.stdout).unwrap();
         assert!(report["stored"].is_null() && report["reproduced"].is_null());
         report["certificate"]["gap"]["bound"].as_f64().unwrap()
@@ -127,7 +146,8 @@ fn a_factor_may_be_full_packed_or_ragged() {
     bench.write("small.csv", SMALL);
     let gap = |text: &str| {
         bench.write("q.json", text);
-        let said = bench.provi(&["certify", "q.json", "small.csv", "y ~ age", "--json"]).exits(0);
+        let said =
+            bench.provi(&["certify", "q.json", "small.csv", "y ~ age", "--seed", "1", "--json"]).exits(0);
         let report: Value = serde_json::from_str(&said.stdout).unwrap();
         report["certificate"]["gap"]["bound"].as_f64().unwrap()
     };
@@ -151,7 +171,7 @@ fn other_data_and_other_models_need_force() {
     bench.provi(&["fit", "small.csv", "y ~ .", "--out", "fit", "--quiet"]).exits(0);
     let said = bench.provi(&["certify", "fit", "other.csv"]).exits(2);
     assert_snapshot("error-certify-data", &said.stderr);
-    let said = bench.provi(&["certify", "fit", "other.csv", "--force"]).exits(1);
+    let said = bench.provi(&["certify", "fit", "other.csv", "--force", "--seed", "1"]).exits(1);
     assert!(said.stderr.contains("not reproduced"), "{}", said.stderr);
     let said = bench.provi(&["certify", "fit", "small.csv", "--prior-scale", "1"]).exits(2);
     assert_snapshot("error-certify-model", &said.stderr);

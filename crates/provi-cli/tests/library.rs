@@ -156,20 +156,32 @@ fn a_gaussian_is_certified_against_a_library_on_its_owners_word() {
     let bench = bench();
     std::fs::copy(path, bench.path("density.so")).unwrap();
     bench.provi(&["fit", "--library", "density.so", "--out", "c.fit", "--quiet"]).exits(0);
-    let said = bench.provi(&["certify", "c.fit", "--library", "density.so"]).exits(0).stdout;
-    assert!(said.contains("every stored claim is reproduced, from fresh draws with seed 1"), "{said}");
+    let said = bench.provi(&["certify", "c.fit", "--library", "density.so", "--seed", "1"]).exits(0).stdout;
+    assert!(said.contains("every stored claim is reproduced, from fresh draws, --seed 1"), "{said}");
     // Another tool's: names in any order, and a curvature that is declared here.
     let fit = read(&bench, "c.fit");
     let backwards = |list: &Value| list.as_array().unwrap().iter().rev().cloned().collect::<Vec<_>>();
     let rows: Vec<_> = backwards(&fit["covariance"]).iter().map(backwards).collect();
     let given = json!({"names": backwards(&fit["names"]), "mean": backwards(&fit["mean"]), "cov": rows});
     bench.write("q.json", &given.to_string());
-    let args =
-        ["certify", "q.json", "--library", "density.so", "--mu", "0.5", "--smoothness", "60", "--json"];
+    let args = [
+        "certify",
+        "q.json",
+        "--library",
+        "density.so",
+        "--mu",
+        "0.5",
+        "--smoothness",
+        "60",
+        "--seed",
+        "1",
+        "--json",
+    ];
     let report: Value = serde_json::from_str(&bench.provi(&args).exits(0).stdout).unwrap();
     assert_eq!(report["certificate"]["kl"]["provenance"], "declared", "{report}");
     assert!(report["stored"].is_null() && report["reproduced"].is_null());
-    let args = ["certify", "q.json", "--library", "density.so", "--mu", "30", "--smoothness", "60"];
+    let args =
+        ["certify", "q.json", "--library", "density.so", "--mu", "30", "--smoothness", "60", "--seed", "1"];
     let said = bench.provi(&args).exits(0).stdout;
     assert!(said.contains("the declared curvature is wrong"), "{said}");
 }
@@ -178,7 +190,7 @@ fn a_gaussian_is_certified_against_a_library_on_its_owners_word() {
 fn a_stan_fit_is_certified_by_estimates_alone_and_only_against_its_own_files() {
     let bench = bench();
     bench.provi(&[&STAN[..], &["--out", "m.fit", "--quiet"]].concat()).exits(0);
-    let certify = ["certify", "m.fit", "--stan", "model.so", "--data", "data.json"];
+    let certify = ["certify", "m.fit", "--stan", "model.so", "--data", "data.json", "--seed", "1"];
     let said = bench.provi(&certify).exits(0).stdout;
     for text in ["Stan model regression_model", "no curvature is known", "log evidence", "free(sigma)"] {
         assert!(said.contains(text), "{text}: {said}");
@@ -188,7 +200,7 @@ fn a_stan_fit_is_certified_by_estimates_alone_and_only_against_its_own_files() {
         assert!(said.contains(expected), "{args:?}: {said}");
     };
     bench.write("other.json", r#"{"x": [1, 2, 3], "y": [1, 2, 4]}"#);
-    let other = ["certify", "m.fit", "--stan", "model.so", "--data", "other.json"];
+    let other = ["certify", "m.fit", "--stan", "model.so", "--data", "other.json", "--seed", "1"];
     refused(&other, "`other.json` is not the data file that is meant");
     refused(&["certify", "m.fit", "--stan", "model.so"], "the fit was made with --data data.json, not none");
     refused(

@@ -155,8 +155,10 @@ def test_somebody_elses_gaussian_is_certified(data):
     again = provi.certify(best.mean, best.cov, model, seed=11)
     assert again.certificate.proves_gap(1e-6) and again.method == "given" and again.names == best.names
     assert again.elbo == pytest.approx(best.elbo, abs=1e-9)
-    worse = provi.certify(best.mean + best.sd, best.cov, model)
+    worse = provi.certify(best.mean + best.sd, best.cov, model, seed=11)
     assert worse.elbo < best.elbo - 0.1 and worse.certificate.gap.bound >= best.elbo - worse.elbo
+    fresh = [provi.certify(best.mean, best.cov, model) for _ in range(2)]
+    assert again.seed == 11 and fresh[0].seed != fresh[1].seed
     with pytest.raises(ValueError, match="positive definite"):
         provi.certify(best.mean, -best.cov, model)
     with pytest.raises(ValueError, match="Gaussian has length 3, expected 2"):

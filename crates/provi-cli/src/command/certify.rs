@@ -99,8 +99,9 @@ fn judge(
             certificate::describe(&worth.certificate, condition(model).as_deref()),
             estimates::describe(&fit_file::estimates(&worth.estimates))
         );
-        if !claims.is_empty() {
-            text.push_str(&format!("\n{}", comparison(&claims, seed)));
+        match claims.is_empty() {
+            true => text.push_str(&format!("audited with fresh draws, --seed {}\n", seed.0)),
+            false => text.push_str(&format!("\n{}", comparison(&claims, seed))),
         }
         text
     };
@@ -159,7 +160,7 @@ fn comparison(claims: &[Claim], seed: Seed) -> String {
         1 => "1 stored claim is NOT reproduced".to_owned(),
         n => format!("{n} stored claims are NOT reproduced"),
     };
-    format!("{}{verdict}, from fresh draws with seed {}\n", columns.render(), seed.0)
+    format!("{}{verdict}, from fresh draws, --seed {}\n", columns.render(), seed.0)
 }
 
 fn failed(claims: &[Claim]) -> Vec<String> {

@@ -247,6 +247,9 @@ def certify(
 ) -> Fit:
     """What somebody else's Gaussian is worth: the certificate does not depend on how an answer was found.
 
+    The draws have a fresh seed each time, so that no Gaussian can be tuned to them; ``.seed`` of what is returned says which,
+    and ``seed=`` repeats them.
+
     >>> import numpy as np, provi
     >>> model = provi.linear(np.eye(2), [1.0, -1.0], noise_sd=1.0, prior_scale=1.0)
     >>> provi.certify([0.5, -0.5], 0.5 * np.eye(2), model).certificate.proves_gap(1e-9)
