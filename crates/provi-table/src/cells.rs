@@ -2,11 +2,13 @@
 
 mod tally;
 mod typed;
+mod words;
 
 pub(crate) use tally::{CellKind, Spot, Tally};
-pub(crate) use typed::TypedCells;
+pub(crate) use typed::{TypedCells, whole_name};
+pub(crate) use words::{EXACT, MissingWords};
 
-use crate::column::{Cell, Column, ColumnKind};
+use crate::column::{Cell, Column, ColumnKind, TypedBy};
 
 /// A column of text while its cells come in.
 #[derive(Debug, Default)]
@@ -28,13 +30,14 @@ impl Cells {
     }
 
     /// The column, of the type that [`Tally::kind`] gives.
-    pub(crate) fn finish(self, comma: bool) -> Column {
+    pub(crate) fn finish(self, comma: bool, words: &MissingWords) -> Column {
         let mut tally = Tally::default();
-        self.iter().enumerate().for_each(|(row, text)| tally.see(text, 0, row));
+        self.iter().enumerate().for_each(|(row, text)| tally.see(text, words, 0, row));
         let kind = tally.kind(comma);
         let mut typed = TypedCells::new(kind, self.ends.len());
-        self.iter().for_each(|text| typed.push(text));
+        self.iter().for_each(|text| typed.push(text, words));
         let mut column = typed.finish();
+        column.typed_by = TypedBy::Cells { comma };
         if let ColumnKind::Category | ColumnKind::Date = kind.kind {
             column.numbers = tally.numbers;
             column.first_text =
@@ -70,7 +73,7 @@ mod tests {
     fn column(cells: &[&str]) -> Column {
         let mut reading = Cells::default();
         cells.iter().for_each(|text| reading.push(text));
-        reading.finish(true)
+        reading.finish(true, &MissingWords::default())
     }
 
     fn numbers(cells: &[&str]) -> Vec<f64> {

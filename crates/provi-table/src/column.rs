@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::intern::Interner;
+use crate::{formula::Short, intern::Interner};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,62 @@ pub(crate) struct Column {
     pub(crate) first_text: Option<Cell>,
     /// Are its numbers written with a decimal comma?
     pub(crate) decimal_comma: bool,
+    /// Of numbers: the digits of those that no double holds.
+    pub(crate) long: Option<Long>,
+    /// Numbers from 2⁵³ up that are no whole numbers in digits: how many, and the first.
+    pub(crate) coarse: usize,
+    pub(crate) first_coarse: Option<Cell>,
+    /// Of dates that are used as numbers: days since 1970, NaN where missing.
+    pub(crate) days: Option<Vec<f64>>,
+    pub(crate) typed_by: TypedBy,
+}
+
+/// Who says what a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypedBy {
+    /// Its cells, which are text; numbers among them may have a decimal comma, or may not.
+    Cells { comma: bool },
+    /// Its owner, and no cell changes that.
+    Owner,
+}
+
+/// Whole numbers that no double holds, by their digits.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Long {
+    /// One per row; `None` where the double is the number.
+    pub(crate) codes: Vec<Option<u32>>,
+    pub(crate) levels: Vec<String>,
+}
+
+/// The same while cells come in.
+#[derive(Debug, Default)]
+pub(crate) struct LongNames(Option<Interner>);
+
+impl LongNames {
+    /// The digits of the number in a row, which come in the order of the rows.
+    pub(crate) fn note(&mut self, row: usize, digits: &str) {
+        let names = self.0.get_or_insert_default();
+        while names.len() < row {
+            names.push(None);
+        }
+        names.push(Some(digits));
+    }
+
+    pub(crate) fn finish(self, rows: usize) -> Option<Long> {
+        let mut names = self.0?;
+        while names.len() < rows {
+            names.push(None);
+        }
+        let (codes, levels) = names.finish();
+        Some(Long { codes, levels })
+    }
+}
+
+impl Long {
+    /// The digits of the number in a row.
+    pub(crate) fn name(&self, row: usize) -> Option<&str> {
+        self.codes[row].map(|code| self.levels[code as usize].as_str())
+    }
 }
 
 /// The values, one per row.
@@ -75,6 +131,11 @@ impl Column {
             numbers: 0,
             first_text: None,
             decimal_comma: false,
+            long: None,
+            coarse: 0,
+            first_coarse: None,
+            days: None,
+            typed_by: TypedBy::Owner,
         }
     }
 
@@ -88,6 +149,12 @@ impl Column {
     pub(crate) fn note_inexact(&mut self, row: usize, text: &str) {
         self.inexact += 1;
         self.first_inexact.get_or_insert_with(|| Cell { row, text: text.to_owned() });
+    }
+
+    /// Note a number from 2⁵³ up that may have lost digits before.
+    pub(crate) fn note_coarse(&mut self, row: usize, text: &str) {
+        self.coarse += 1;
+        self.first_coarse.get_or_insert_with(|| Cell { row, text: text.to_owned() });
     }
 
     /// Note an infinite number.
@@ -124,7 +191,10 @@ impl Column {
     /// The cell as the name of a category; `None` where missing.
     pub(crate) fn level(&self, row: usize) -> Option<String> {
         match &self.data {
-            Data::Numbers(values) => (!values[row].is_nan()).then(|| number_level(values[row])),
+            Data::Numbers(values) => (!values[row].is_nan()).then(|| {
+                let digits = self.long.as_ref().and_then(|long| long.name(row));
+                digits.map_or_else(|| number_level(values[row]), str::to_owned)
+            }),
             Data::Booleans(values) => (!values[row].is_nan()).then(|| (values[row] > 0.5).to_string()),
             Data::Text { codes, levels, .. } => codes[row].map(|code| levels[code as usize].clone()),
             Data::Nothing => None,
@@ -132,9 +202,26 @@ impl Column {
     }
 }
 
-/// A number as the name of a category: −0 is 0.
+/// A number as the name of a category: −0 is 0, and a whole number has all its digits.
 pub(crate) fn number_level(value: f64) -> String {
-    crate::formula::Short(value + 0.0).to_string()
+    let value = value + 0.0;
+    match value.fract().abs() <= 0.0 && value.abs() < 1e21 {
+        true => format!("{value:.0}"),
+        false => Short(value).to_string(),
+    }
+}
+
+/// How earlier versions named a number from 10¹⁵ up: stored fits may have such names.
+pub(crate) fn former_level(value: f64) -> Option<String> {
+    let former = Short(value + 0.0).to_string();
+    (former != number_level(value)).then_some(former)
+}
+
+/// What sorts the names of numbers by their values, those that share a double by their digits.
+pub(crate) fn number_order(level: &str) -> (i64, i128) {
+    let bits = level.parse::<f64>().unwrap_or(f64::NAN).to_bits().cast_signed();
+    // The order of `total_cmp`, as a whole number.
+    (bits ^ (((bits >> 63).cast_unsigned() >> 1).cast_signed()), level.parse().unwrap_or(0))
 }
 
 /// Codes of `texts` among their sorted levels.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use crate::{
-    column::{Column, Data, coded},
+    cells::{EXACT, whole_name},
+    column::{Column, Data, LongNames, TypedBy, coded, number_level},
     error::{BadColumns, Error, Result},
     table::Table,
 };
@@ -18,6 +19,8 @@ pub enum Values {
     Numbers(Vec<f64>),
     /// Whole numbers. One that a double cannot hold is noted, as in a file.
     Integers(Vec<Option<i64>>),
+    /// Whole numbers of any length, in digits; anything else is missing.
+    Digits(Vec<Option<String>>),
     /// true/false.
     Booleans(Vec<Option<bool>>),
     /// Text: categories, whose levels stand in the order of their bytes.
@@ -87,6 +90,13 @@ impl Table {
                     // Every NaN is the same gap, and −0 the same number as 0.
                     let number = |x: f64| if x.is_nan() { f64::NAN } else { x + 0.0 };
                     values.iter().for_each(|x| take(&number(*x).to_le_bytes()));
+                    // Numbers that share a double differ by their digits.
+                    if let Some(long) = &self.column(place).long {
+                        take(b"l");
+                        (0..self.rows())
+                            .filter_map(|row| long.name(row))
+                            .for_each(|name| text(&mut take, name));
+                    }
                 }
                 Data::Text { codes, levels, dates } => {
                     take(if *dates { b"d" } else { b"t" });
@@ -107,7 +117,7 @@ impl Values {
             Self::Numbers(values) => values.len(),
             Self::Integers(values) => values.len(),
             Self::Booleans(values) => values.len(),
-            Self::Text(values) | Self::Dates(values) => values.len(),
+            Self::Text(values) | Self::Dates(values) | Self::Digits(values) => values.len(),
             Self::Categories { codes, .. } => codes.len(),
         }
     }
@@ -125,24 +135,49 @@ impl Values {
                 for (row, value) in values.iter().enumerate().filter(|(_, value)| value.is_infinite()) {
                     column.note_infinite(row, &value.to_string());
                 }
+                let coarse = |value: &f64| value.is_finite() && value.abs() >= EXACT;
+                for (row, value) in values.iter().enumerate().filter(|(_, value)| coarse(value)) {
+                    column.note_coarse(row, &number_level(*value));
+                }
                 Data::Numbers(values)
             }
             Self::Integers(values) => {
+                let mut long = LongNames::default();
                 for (row, value) in values.iter().enumerate() {
                     // Back and forth: the double holds the number, or it does not.
                     if let Some(value) = value
                         && (*value as f64) as i128 != i128::from(*value)
                     {
                         column.note_inexact(row, &value.to_string());
+                        long.note(row, &value.to_string());
                     }
                 }
+                column.long = long.finish(rows);
                 Data::Numbers(values.iter().map(|x| x.map_or(f64::NAN, |x| x as f64)).collect())
+            }
+            Self::Digits(values) => {
+                let mut long = LongNames::default();
+                let mut numbers = Vec::with_capacity(rows);
+                for (row, value) in values.iter().enumerate() {
+                    let name = value.as_deref().and_then(|text| whole_name(text.trim()));
+                    let number = name.as_deref().and_then(|name| name.parse().ok()).unwrap_or(f64::NAN);
+                    if let Some(name) = name.filter(|name| *name != number_level(number)) {
+                        column.note_inexact(row, &name);
+                        long.note(row, &name);
+                    }
+                    numbers.push(number);
+                }
+                column.long = long.finish(rows);
+                Data::Numbers(numbers)
             }
             Self::Booleans(values) => {
                 let number = |x: &Option<bool>| x.map_or(f64::NAN, |x| f64::from(u8::from(x)));
                 Data::Booleans(values.iter().map(number).collect())
             }
-            Self::Text(values) => text(&values, false),
+            Self::Text(values) => {
+                column.typed_by = TypedBy::Cells { comma: false };
+                text(&values, false)
+            }
             Self::Dates(values) => text(&values, true),
             Self::Categories { codes, levels } => categories(name, codes, &levels)?,
         };

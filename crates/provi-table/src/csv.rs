@@ -1,7 +1,7 @@
 //! Reading CSV: a separator, a header, quotes, UTF-8; refusals with the line of the file.
 
 use crate::{
-    cells::Cells,
+    cells::{Cells, MissingWords},
     error::{Error, Result},
     records::Records,
     sniff::Dialect,
@@ -49,7 +49,8 @@ impl Table {
         }
         let rows = lines.len();
         let comma = dialect.separator != b',';
-        let columns = columns.into_iter().map(|cells| cells.finish(comma)).collect();
+        let columns =
+            columns.into_iter().map(|cells| cells.finish(comma, &MissingWords::default())).collect();
         let table = Self::new(name, names, columns, lines)?;
         match rows {
             0 => Err(Error::NoRows { table: table.name().to_owned(), columns: table.names().len() }),

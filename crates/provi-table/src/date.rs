@@ -1,51 +1,173 @@
-//! Telling dates from other text: `2024-01-31`, `31.01.2024`, `1/31/2024`, each with a time or without.
+//! Dates in text, `2024-01-31`, `31.01.2024`, `1/31/2024`, each with a time or without; and as days since 1970.
 
-/// Does the text read as a date?
-pub(crate) fn is_date(text: &str) -> bool {
-    let (day, time) = match text.split_once(['T', ' ']) {
+use serde::{Deserialize, Serialize};
+
+/// Which of day and month comes first where the year comes last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum DateOrder {
+    /// The year comes first everywhere, and then the month.
+    YearFirst,
+    /// `31.01.2024`
+    DayFirst,
+    /// `1/31/2024`
+    MonthFirst,
+}
+
+/// How the dates of a column are written, as far as seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct DateForms {
+    /// Is there a date with its year last, between points or otherwise?
+    points: bool,
+    others: bool,
+    /// Among those: a first number beyond 12, a second one.
+    first: bool,
+    second: bool,
+}
+
+impl DateForms {
+    /// How a text is written that reads as a date; `None` for any other.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let (day, time) = split(text);
+        if !time.is_none_or(|time| seconds(time).is_some()) {
+            return None;
+        }
+        let Parts { separator, numbers: [x, y, z], year_first } = Parts::of(day)?;
+        let month_and_day = |x: u32, y: u32| (1..=12).contains(&x.min(y)) && (1..=31).contains(&x.max(y));
+        match year_first {
+            true => month_and_day(y, z).then(Self::default),
+            false => month_and_day(x, y).then_some(Self {
+                points: separator == '.',
+                others: separator != '.',
+                first: x > 12,
+                second: y > 12,
+            }),
+        }
+    }
+
+    /// Those of both.
+    pub(crate) fn merge(self, other: Self) -> Self {
+        Self {
+            points: self.points || other.points,
+            others: self.others || other.others,
+            first: self.first || other.first,
+            second: self.second || other.second,
+        }
+    }
+
+    /// The one order that all of them fit; between points the day comes first unless some date says otherwise.
+    pub(crate) fn order(self) -> Option<DateOrder> {
+        match (self.points || self.others, self.first, self.second) {
+            (false, ..) => Some(DateOrder::YearFirst),
+            (true, true, false) => Some(DateOrder::DayFirst),
+            (true, false, true) => Some(DateOrder::MonthFirst),
+            (true, false, false) => (!self.others).then_some(DateOrder::DayFirst),
+            (true, true, true) => None,
+        }
+    }
+}
+
+/// Days since the start of 1970, in the Gregorian calendar, with the time as a fraction; a time with an offset from UTC is
+/// brought to UTC. `None` where the calendar has no such day.
+pub(crate) fn days(text: &str, order: DateOrder) -> Option<f64> {
+    let (day, time) = split(text);
+    let Parts { numbers: [x, y, z], year_first, .. } = Parts::of(day)?;
+    let (year, month, day) = match (year_first, order) {
+        (true, _) => (x, y, z),
+        (false, DateOrder::MonthFirst) => (z, x, y),
+        (false, _) => (z, y, x),
+    };
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let length = match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        _ => return None,
+    };
+    if !(1..=length).contains(&day) {
+        return None;
+    }
+    let seconds = time.map_or(Some(0.0), seconds)?;
+    Some(f64::from(civil(year.cast_signed(), month.cast_signed(), day.cast_signed())) + seconds / 86_400.0)
+}
+
+/// Days since 1970-01-01. Years from 1 March, so that the leap day is a year's last; 400 of them have 146 097 days.
+fn civil(year: i32, month: i32, day: i32) -> i32 {
+    let year = if month > 2 { year } else { year - 1 };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+fn split(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(['T', ' ']) {
         Some((day, time)) => (day, Some(time.trim())),
         None => (text, None),
-    };
-    is_day(day) && time.is_none_or(is_time)
-}
-
-/// Year first or last, the other two within a calendar's range, in one of the orders in use.
-fn is_day(text: &str) -> bool {
-    let Some(separator) = text.chars().find(|c| matches!(c, '-' | '.' | '/')) else { return false };
-    let parts: Vec<&str> = text.split(separator).collect();
-    let number = |part: &str| match part.len() {
-        1 | 2 | 4 if part.bytes().all(|b| b.is_ascii_digit()) => part.parse::<u32>().ok(),
-        _ => None,
-    };
-    let [a, b, c] = parts.as_slice() else { return false };
-    let (Some(x), Some(y), Some(z)) = (number(a), number(b), number(c)) else { return false };
-    let month_and_day = |x: u32, y: u32| (1..=12).contains(&x.min(y)) && (1..=31).contains(&x.max(y));
-    match (a.len(), b.len(), c.len()) {
-        (4, 1 | 2, 1 | 2) => month_and_day(y, z),
-        (1 | 2, 1 | 2, 4) => month_and_day(x, y),
-        _ => false,
     }
 }
 
-/// `13:45`, `13:45:07`, `13:45:07.25`, with `Z` or an offset such as `+01:00` or without.
-fn is_time(text: &str) -> bool {
+/// Three numbers of a date, one of them a year of four digits, first or last.
+struct Parts {
+    separator: char,
+    numbers: [u32; 3],
+    year_first: bool,
+}
+
+impl Parts {
+    fn of(text: &str) -> Option<Self> {
+        let separator = text.chars().find(|c| matches!(c, '-' | '.' | '/'))?;
+        let parts: Vec<&str> = text.split(separator).collect();
+        let [a, b, c] = parts.as_slice() else { return None };
+        let number = |part: &str| match part.len() {
+            1 | 2 | 4 if part.bytes().all(|b| b.is_ascii_digit()) => part.parse::<u32>().ok(),
+            _ => None,
+        };
+        let year_first = match (a.len(), b.len(), c.len()) {
+            (4, 1 | 2, 1 | 2) => true,
+            (1 | 2, 1 | 2, 4) => false,
+            _ => return None,
+        };
+        Some(Self { separator, numbers: [number(a)?, number(b)?, number(c)?], year_first })
+    }
+}
+
+/// The seconds since midnight of `13:45`, `13:45:07`, `13:45:07.25`, with `Z` or an offset such as `+01:00` or without.
+fn seconds(text: &str) -> Option<f64> {
     let clock = text.strip_suffix('Z').unwrap_or(text);
-    let clock = clock.split_once(['+', '-']).map_or(clock, |(clock, _)| clock).trim();
-    let parts: Vec<&str> = clock.split(':').collect();
+    let (clock, offset) = match clock.find(['+', '-']) {
+        Some(at) => (clock[..at].trim(), offset(&clock[at..])?),
+        None => (clock.trim(), 0.0),
+    };
     let below = |part: &str, limit: f64| {
         let digits = part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        digits && part.parse::<f64>().is_ok_and(|value| value < limit)
+        part.parse::<f64>().ok().filter(|value| digits && *value < limit)
     };
-    match parts.as_slice() {
-        [hour, minute] => below(hour, 25.0) && below(minute, 60.0),
-        [hour, minute, second] => below(hour, 25.0) && below(minute, 60.0) && below(second, 61.0),
-        _ => false,
-    }
+    let parts: Vec<&str> = clock.split(':').collect();
+    let (hour, minute, second) = match parts.as_slice() {
+        [hour, minute] => (below(hour, 25.0)?, below(minute, 60.0)?, 0.0),
+        [hour, minute, second] => (below(hour, 25.0)?, below(minute, 60.0)?, below(second, 61.0)?),
+        _ => return None,
+    };
+    Some(3600.0 * hour + 60.0 * minute + second - offset)
+}
+
+/// The seconds of `+01:00`, `-0530` or `+01`.
+fn offset(text: &str) -> Option<f64> {
+    let digits: String = text[1..].trim().chars().filter(|c| *c != ':').collect();
+    let (hours, minutes) = match digits.len() {
+        1 | 2 => (digits.as_str(), "0"),
+        4 => digits.split_at(2),
+        _ => return None,
+    };
+    let whole = |part: &str| part.parse::<u8>().ok().map(f64::from);
+    let size = 3600.0 * whole(hours)? + 60.0 * whole(minutes)?;
+    Some(if text.starts_with('-') { -size } else { size })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_date;
+    use super::*;
 
     #[test]
     fn the_usual_spellings_are_dates() {
@@ -59,7 +181,7 @@ mod tests {
             "2024-01-31T13:45:07Z",
             "2024-01-31T13:45:07+01:00",
         ] {
-            assert!(is_date(text), "{text}");
+            assert!(DateForms::of(text).is_some(), "{text}");
         }
     }
 
@@ -68,7 +190,72 @@ mod tests {
         for text in
             ["", "2024", "1-2-3", "2024-13-32", "1.2.3.4", "2024-01", "a-b-c", "2024-01-31 noon", "10.0.2"]
         {
-            assert!(!is_date(text), "{text}");
+            assert!(DateForms::of(text).is_none(), "{text}");
+        }
+    }
+
+    fn order(texts: &[&str]) -> Option<DateOrder> {
+        texts
+            .iter()
+            .map(|text| DateForms::of(text).unwrap())
+            .fold(DateForms::default(), DateForms::merge)
+            .order()
+    }
+
+    #[test]
+    fn the_order_is_what_all_dates_of_a_column_fit() {
+        use DateOrder::{DayFirst, MonthFirst, YearFirst};
+        for (texts, expected) in [
+            (&["2024-01-31", "2024/02/01"][..], Some(YearFirst)),
+            (&["01/02/2024", "31/01/2024"], Some(DayFirst)),
+            (&["01/02/2024", "1/31/2024"], Some(MonthFirst)),
+            (&["01.02.2024"], Some(DayFirst)),
+            (&["01/02/2024"], None),
+            (&["31/01/2024", "01/31/2024"], None),
+        ] {
+            assert_eq!(order(texts), expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)] // exact: whole and half days
+    fn days_are_counted_from_1970() {
+        let iso = |text| days(text, DateOrder::YearFirst);
+        for (text, expected) in [
+            ("1970-01-01", 0.0),
+            ("1969-12-31", -1.0),
+            ("1970-03-01", 59.0),
+            ("2000-02-29", 11_016.0),
+            ("2024-01-31", 19_753.0),
+            ("0000-03-01", -719_468.0),
+            ("2024-01-31T12:00", 19_753.5),
+            ("2024-01-31 01:00:00+01:00", 19_753.0),
+            ("2024-01-30T18:30-0530", 19_753.0),
+            ("2024-01-31T12:00Z", 19_753.5),
+        ] {
+            assert_eq!(iso(text), Some(expected), "{text}");
+        }
+        assert_eq!(days("31.01.2024", DateOrder::DayFirst), iso("2024-01-31"));
+        assert_eq!(days("1/31/2024", DateOrder::MonthFirst), iso("2024-01-31"));
+        for text in ["2024-02-30", "2023-02-29", "2024-31-01", "1900-02-29", "2024-04-31"] {
+            assert_eq!(iso(text), None, "{text}");
+        }
+        assert!(iso("2000-02-29").is_some());
+    }
+
+    #[test]
+    fn every_day_of_four_centuries_follows_the_one_before() {
+        let mut last = civil(1799, 12, 31);
+        for year in 1800..2200 {
+            for month in 1..=12 {
+                for day in 1..=31 {
+                    let text = format!("{year}-{month:02}-{day:02}");
+                    if let Some(found) = days(&text, DateOrder::YearFirst) {
+                        assert!((found - f64::from(last + 1)).abs() < 1e-9, "{text}");
+                        last += 1;
+                    }
+                }
+            }
         }
     }
 }

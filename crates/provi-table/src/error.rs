@@ -10,7 +10,9 @@ pub use memory::BadColumns;
 pub use reason::{Format, Misplaced, Purpose, ShardTrait};
 pub use shards::BadShards;
 pub(crate) use wording::shown;
-use wording::{blank_or, counted, listed, separator_name, shown_to, suggested};
+use wording::{
+    blank_or, bytes_of, bytes_said, counted, listed, separator_name, shown_to, suggested, too_wide,
+};
 
 use crate::formula::{Quoted, Span};
 
@@ -36,6 +38,28 @@ pub enum Error {
         table: String,
         /// The system's words.
         reason: String,
+    },
+    /// A stream that does not end within what memory holds.
+    #[error(
+        "`{table}` does not end within {}, the most that is read of it; write it to a file, which is read block by block with a limit on memory (--memory 2GiB)", bytes_said(*.most)
+    )]
+    Endless {
+        /// The table's name.
+        table: String,
+        /// Bytes that were read.
+        most: u64,
+    },
+    /// A file that memory does not hold.
+    #[error(
+        "`{table}` has {} of data, and there is room for {}; read it block by block with a limit on memory (--memory 2GiB)", bytes_said(*.bytes), bytes_said(*.most)
+    )]
+    NoRoom {
+        /// The table's name.
+        table: String,
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes that there is room for.
+        most: u64,
     },
     /// Not one field in the file.
     #[error("`{table}` is empty; a header line of column names and at least one row are needed")]
@@ -227,7 +251,7 @@ pub enum Error {
     },
     /// Dates in a column used as numbers.
     #[error(
-        "column `{}` of `{table}` holds dates, `{}` on line {line}; turn it into a number of days, or take it as categories: factor({})",
+        "column `{}` of `{table}` holds dates, `{}` on line {line}, where numbers are needed; give a column of numbers, or take it as categories: factor({})",
         shown(.column), shown(.found), Quoted(.column)
     )]
     DateColumn {
@@ -242,10 +266,105 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
+    /// Dates that may be read in two ways.
+    #[error(
+        "column `{}` of `{table}` holds dates such as `{}` on line {line}, in which day and month cannot be told apart in every row; write them as 2024-01-31, or take the column as categories: factor({})",
+        shown(.column), shown(.found), Quoted(.column)
+    )]
+    AmbiguousDates {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Line of the first one.
+        line: usize,
+        /// How it is written there.
+        found: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// A date that the calendar does not have.
+    #[error(
+        "column `{}` of `{table}` has the date `{}` on line {line}, which the calendar does not have in the order of the column's other dates; correct it, or mark it as missing (NA)",
+        shown(.column), shown(.found)
+    )]
+    BadDate {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its line.
+        line: usize,
+        /// How it is written there.
+        found: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// Numbers where the fitted data had dates.
+    #[error(
+        "column `{}` of `{table}` holds `{}` on line {line}, where the fitted data had dates; write dates as they did, or as 2024-01-31",
+        shown(.column), shown(.found)
+    )]
+    NoDates {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Line of the first value.
+        line: usize,
+        /// How it is written there.
+        found: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// A date column compared with what is no date.
+    #[error(
+        "column `{}` holds dates, and `{}` is none; write it as 2024-01-31", shown(.column), shown(.found)
+    )]
+    NoDateText {
+        /// The column.
+        column: String,
+        /// What it is compared with.
+        found: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// Text that is asked to be larger or smaller.
+    #[error(
+        "column `{}` of `{table}` holds no dates, so it is not larger or smaller than the text `{}`; compare numbers, or ask with == or %in%",
+        shown(.column), shown(.found)
+    )]
+    TextOrder {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// What it is compared with.
+        found: String,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
+    /// A level that is not in the list of levels.
+    #[error(
+        "column `{}` of `{table}` has the level `{}`, which is not listed in factor({}, levels = ..); {}list it, or mark it as missing: --na '{}'",
+        shown(.column), shown(.level), Quoted(.column), suggested(.nearest.as_deref()), shown(.level)
+    )]
+    UnlistedLevel {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// The level.
+        level: String,
+        /// The nearest level of the list, if near enough.
+        nearest: Option<String>,
+        /// Where the formula uses it.
+        span: Option<Span>,
+    },
     /// A column of numbers but for some cells, used without saying as what.
     #[error(
-        "column `{}` of `{table}` is text because of `{}` on line {line}, where {numbers} other value(s) are numbers; correct it, mark it as missing (NA), or take the column as categories: factor({})",
-        shown(.column), shown(.found), Quoted(.column)
+        "column `{}` of `{table}` is text because of `{}` on line {line}, where {numbers} other value(s) are numbers; correct it, mark it as missing (NA, or --na '{}'), or take the column as categories: factor({})",
+        shown(.column), shown(.found), shown(.found), Quoted(.column)
     )]
     MixedColumn {
         /// The table's name.
@@ -334,7 +453,7 @@ pub enum Error {
     },
     /// A column that no model can use, among those that `.` stands for.
     #[error(
-        "`.` takes in column `{}` of `{table}`, which {}; take it out: `. - {}`", shown(.column), if *.dates { "holds dates" } else { "has no value in any row" }, Quoted(.column)
+        "`.` takes in column `{}` of `{table}`, which {}; take it out: `. - {}`{}", shown(.column), if *.dates { "holds dates" } else { "has no value in any row" }, Quoted(.column), if *.dates { format!(", or count it in days: `. + {}`", Quoted(.column)) } else { String::new() }
     )]
     UselessUnderDot {
         /// The table's name.
@@ -380,6 +499,20 @@ pub enum Error {
         /// From the back-quote to the end.
         span: Span,
     },
+    /// A text without its closing quote.
+    #[error("the quote opened here is not closed; text ends with the quote it starts with: \"Bern\"")]
+    UnclosedText {
+        /// From the quote to the end.
+        span: Span,
+    },
+    /// A level that is listed twice.
+    #[error("the level `{}` is listed twice; list each once", shown(.level))]
+    RepeatedLevel {
+        /// The level.
+        level: String,
+        /// The list.
+        span: Span,
+    },
     /// A word that starts like a number and is neither 0 nor 1.
     #[error("`{}` is neither 0 nor 1, the numbers that leave out or keep the intercept; put a column of that name in back-quotes", shown(.found))]
     Number {
@@ -398,7 +531,7 @@ pub enum Error {
     },
     /// A function that is not there.
     #[error(
-        "no function `{}`; {}the functions are log, log1p, exp, sqrt, abs, I, factor, center, scale, poly, bs and offset", shown(.name), suggested(.nearest.as_deref())
+        "no function `{}`; {}the functions are log, log1p, log2, log10, exp, expm1, sqrt, abs, I, factor, center, scale, poly, bs and offset", shown(.name), suggested(.nearest.as_deref())
     )]
     UnknownFunction {
         /// Its name.
@@ -578,15 +711,35 @@ pub enum Error {
     },
     /// A design too large for memory.
     #[error(
-        "the design would have {rows} rows and {columns} population columns; a category with fewer levels, or a group term (1 | {}), is needed", column.as_deref().map_or_else(|| "g".to_owned(), |name| Quoted(name).to_string())
+        "with `{}` the design would have {columns} population columns or more in {rows} rows, which is {} of memory for the design and {} for each matrix of columns by columns, several of which a fit holds; {}",
+        shown(.term), bytes_of(*.rows, *.columns), bytes_of(*.columns, *.columns), too_wide(.column.as_deref(), *.levels)
     )]
     DesignTooLarge {
         /// Rows of the design.
         rows: usize,
-        /// Its columns.
+        /// Its columns, up to the term.
         columns: usize,
+        /// The term at which it grows too large.
+        term: String,
         /// The category with the most levels.
         column: Option<String>,
+        /// Its levels.
+        levels: usize,
+    },
+    /// More coefficients than any fit can hold.
+    #[error(
+        "with `{}` and its {levels} levels the model would have {coefficients} coefficients, where {most} are the most; a fit holds dense matrices of coefficients by coefficients, {} each: group by something with fewer levels, or fit parts of the data",
+        shown(.group), bytes_of(*.coefficients, *.coefficients)
+    )]
+    TooManyGroups {
+        /// The group term.
+        group: String,
+        /// Its levels.
+        levels: usize,
+        /// Coefficients up to it.
+        coefficients: usize,
+        /// The most there may be.
+        most: usize,
     },
     /// A stored recipe that does not hold together.
     #[error("the stored recipe cannot be used: {reason}; fit the model again")]

@@ -5,14 +5,14 @@
 //! response := name | call | `cbind(` name `,` name `)` | name `|` `trials(` name or number `)`
 //! sum      := [`+` | `-`] item { (`+` | `-`) item }
 //! item     := product | `0` | `1` | `.` | `offset(` arithmetic `)` | group
-//! product  := power { (`*` | `/` | `:`) power }       `:` binds first, then `/` and `*`
+//! product  := power { (`*` | `/` | `%in%` | `:`) power }       `:` binds first, then `%in%`, then `/` and `*`
 //! power    := atom [ `^` number ]
 //! atom     := name | call | `(` sum `)`
-//! call     := `I(`..`)` | `log(`..`)` | `scale(`..`)` | `poly(`..`, k)` | `bs(`..`, k)` | `factor(`name`)` | ..
+//! call     := `I(`..`)` | `log(`..`)` | `scale(`..`)` | `poly(`..`, k)` | `bs(`..`, k)` | `factor(`name [`, levels = c(`..`)`] `)` | ..
 //! group    := `(` sum (`|` | `||`) name { (`/` | `:`) name } `)`
 //! ```
 //!
-//! As in R: a * b = a + b + a:b, a / b = a + a:b, (a + b)^2 = a + b + a:b; a term counts once; terms
+//! As in R: a * b = a + b + a:b, a / b = a + a:b, b %in% a = a:b, (a + b)^2 = a + b + a:b; a term counts once; terms
 //! of fewer factors come first. `(1 | a/b)` = `(1 | a) + (1 | a:b)`.
 
 mod call;
@@ -29,7 +29,8 @@ mod tests;
 use std::{ops::Range, str::FromStr};
 
 pub(crate) use expression::Short;
-pub use expression::{Expression, Function, Operation};
+pub(crate) use expression::truth;
+pub use expression::{Comparison, Expression, Function, Operation, TextTest};
 pub(crate) use lexer::Quoted;
 pub(crate) use term::columns_of;
 pub use term::{Factor, Group, Response, Term, Trials};

@@ -29,11 +29,13 @@ pub use rows::{CompressedRows, DesignRows, GroupRows, Role};
 pub use scale::OriginalScale;
 
 use crate::{
+    cells::MissingWords,
     error::{Error, Result},
     formula::Formula,
+    missing::Retype,
     table::Table,
 };
-pub(crate) use expand::{Header, columns_in_use, written_out};
+pub(crate) use expand::{Header, columns_in_use, dates_as_numbers, written_out};
 pub(crate) use facts::{Counted, Facts, Inexact, Spread};
 pub(crate) use head::Head;
 pub(crate) use learn::Learner;
@@ -128,19 +130,22 @@ impl ModelFrame {
         for name in columns_in_use(formula, options) {
             table.place(name).map_err(|error| error.at(formula.place_of(name)))?;
         }
+        let table = &*table.with_missing(&MissingWords::new(&options.na), Retype::Whole);
         let kind = |name: &str| table.kind(name);
         let header = Header { table: table.name(), names: table.names(), kind: &kind };
         let formula = &written_out(&header, formula, options)?;
         let point = |error: Error| formula.point_column(error);
+        let dates = table.date_columns(&dates_as_numbers(formula, &kind)).map_err(point)?;
+        let table = &*table.with_days(&dates).map_err(point)?;
         let in_use = columns_in_use(formula, options);
         let (kept, dropped) = complete_rows(table, &in_use, options.missing).map_err(point)?;
         let view = View { table, rows: &kept };
-        let learner = Learner { facts: &view, formula, options };
+        let learner = Learner { facts: &view, formula, options, whole: true };
         let reading = Reading { formula, options, levels: learner.response_levels()? };
         let outcomes = reading.outcomes(view)?;
         let weights = reading.weights(view)?;
         reading.refuse_no_weight(view, weights.as_deref())?;
-        let (mut recipe, counts) = learner.recipe()?;
+        let (mut recipe, counts) = learner.recipe(dates)?;
         if options.standardize {
             let spreads: Vec<Vec<Spread>> =
                 recipe.blocks().map(|block| block.spreads(view)).collect::<Result<_>>()?;

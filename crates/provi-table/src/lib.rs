@@ -42,15 +42,18 @@ mod column;
 mod columns;
 mod csv;
 mod date;
+mod days;
 mod describe;
 mod error;
 mod formula;
 mod frame;
 mod intern;
+mod missing;
 mod nearest;
 mod parquet;
 mod read;
 mod records;
+mod room;
 mod scan;
 mod shards;
 mod sniff;
@@ -58,10 +61,13 @@ mod table;
 
 pub use column::ColumnKind;
 pub use columns::Values;
+pub use date::DateOrder;
+pub use days::DateColumn;
 pub use describe::{ColumnSummary, Contents, TableSummary};
 pub use error::{BadColumns, BadShards, Error, Format, Misplaced, Purpose, Result, ShardTrait};
 pub use formula::{
-    Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term, Trials,
+    Comparison, Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term,
+    TextTest, Trials,
 };
 pub use frame::{
     Block, CodedColumn, CodedFactor, CodedTerm, Collinearity, CompressedRows, Dependence, DesignRows,
@@ -69,6 +75,7 @@ pub use frame::{
     NewLevels, NewRows, Offset, OriginalScale, Polynomial, Recipe, Role, Spline, Warning,
 };
 pub use nearest::nearest;
+pub use room::{available_memory, read_file, read_stream};
 pub use scan::{Budget, FrameRows, Learned, Learning, Part, ResponseSummary, Scan, Survey};
 pub use shards::Shards;
 pub use table::Table;

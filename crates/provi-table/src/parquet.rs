@@ -18,6 +18,7 @@ use bytes::Bytes;
 use crate::{
     column::Column,
     error::{Error, Result},
+    room::room_for_bytes,
     table::Table,
 };
 use values::{Kind, Values};
@@ -49,6 +50,7 @@ fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)
     let refuse = |error: ParquetError| damaged(name, false, error.to_string());
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(refuse)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    refuse_large(&reader, name)?;
     let mut read: Vec<Values> = Vec::new();
     for column in schema.columns() {
         let kind = kind(column).map_err(|kind| Error::ParquetType {
@@ -60,9 +62,19 @@ fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)
     }
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(refuse)?;
+        // One row more than it says would be damage, and pages may claim any number.
+        let most = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
         for (place, values) in read.iter_mut().enumerate() {
             let mut column = group.get_column_reader(place).map_err(refuse)?;
-            values.read(&mut column, usize::MAX).map_err(refuse)?;
+            let before = values.rows();
+            values.read(&mut column, most.saturating_add(1)).map_err(refuse)?;
+            if values.rows() - before != most {
+                return Err(damaged(
+                    name,
+                    false,
+                    "a row group has more or fewer rows than it says".to_owned(),
+                ));
+            }
         }
     }
     let rows = read.first().map_or(0, Values::rows);
@@ -80,6 +92,16 @@ fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)
         })
         .collect::<Result<_>>()?;
     Ok((names, columns, rows))
+}
+
+/// Numbers take eight bytes each, however few they take in the file.
+fn refuse_large(reader: &impl FileReader, name: &str) -> Result<()> {
+    let metadata = reader.metadata();
+    let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
+    let rows = rows.fold(0, u64::saturating_add);
+    let columns = metadata.file_metadata().schema_descr().num_columns() as u64;
+    let (bytes, most) = (rows.saturating_mul(columns).saturating_mul(8), room_for_bytes());
+    if bytes > most { Err(Error::NoRoom { table: name.to_owned(), bytes, most }) } else { Ok(()) }
 }
 
 fn damaged(table: &str, cut: bool, reason: String) -> Error {

@@ -10,6 +10,7 @@ use flate2::read::MultiGzDecoder;
 use crate::{
     error::{Error, Format, Result},
     parquet,
+    room::{read_file, read_stream, room_for_bytes},
     table::Table,
 };
 
@@ -40,20 +41,13 @@ impl Table {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        match std::fs::read(path) {
-            Ok(bytes) => Self::read(&bytes, name),
-            Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::NotFound { path: name }),
-            Err(error) => Err(Error::Unreadable { table: name, reason: error.to_string() }),
-        }
+        Self::read(&read_file(path, &name)?, name)
     }
 
-    /// Read a stream, such as standard input, to its end; see [`read`](Table::read).
-    pub fn read_from(mut reader: impl Read, name: impl Into<String>) -> Result<Self> {
-        let mut bytes = Vec::new();
-        match reader.read_to_end(&mut bytes) {
-            Ok(_) => Self::read(&bytes, name),
-            Err(error) => Err(Error::Unreadable { table: name.into(), reason: error.to_string() }),
-        }
+    /// Read a stream, such as standard input, to its end; see [`read`](Table::read). One that does not end is refused.
+    pub fn read_from(reader: impl Read, name: impl Into<String>) -> Result<Self> {
+        let name = name.into();
+        Self::read(&read_stream(reader, &name)?, name)
     }
 }
 
@@ -74,7 +68,9 @@ pub(crate) fn foreign(bytes: &[u8]) -> Option<Format> {
 
 fn unzipped(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
     let mut plain = Vec::new();
-    match MultiGzDecoder::new(bytes).read_to_end(&mut plain) {
+    let most = room_for_bytes();
+    match MultiGzDecoder::new(bytes).take(most.saturating_add(1)).read_to_end(&mut plain) {
+        Ok(read) if read as u64 > most => Err(Error::Endless { table: name.to_owned(), most }),
         Ok(_) => Ok(plain),
         Err(error) => Err(Error::Damaged {
             table: name.to_owned(),

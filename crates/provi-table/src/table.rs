@@ -1,10 +1,12 @@
 //! A table: named columns, and the line of the file each row comes from.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use crate::{
+    cells::MissingWords,
     column::{Cell, Column, ColumnKind, Data},
     error::{Error, Result},
+    missing::Retype,
     nearest::nearest,
 };
 
@@ -33,7 +35,7 @@ pub struct Table {
     name: String,
     names: Vec<String>,
     places: HashMap<String, usize>,
-    columns: Vec<Column>,
+    columns: Vec<Arc<Column>>,
     lines: Arc<[usize]>,
 }
 
@@ -46,6 +48,7 @@ impl Table {
         lines: Vec<usize>,
     ) -> Result<Self> {
         let places = places(&names, &name)?;
+        let columns = columns.into_iter().map(Arc::new).collect();
         Ok(Self { name, names, places, columns, lines: lines.into() })
     }
 
@@ -92,12 +95,34 @@ impl Table {
         if row < self.rows() { self.columns[place].level(row) } else { None }
     }
 
+    /// The table in which these words mean "no value" too, beside the usual ones (an empty cell, `NA`, `NaN`, `null`, `n/a`,
+    /// `.`, `?`). A number counts by its value: `-9` takes in `-9.0`.
+    ///
+    /// ```
+    /// use provi_table::{ColumnKind, Table};
+    ///
+    /// let table = Table::read(b"x\n1.5\nnone\n2\n", "t.csv")?;
+    /// assert_eq!(table.kind("x"), Some(ColumnKind::Category));
+    /// assert_eq!(table.with_na(&["none".to_owned()]).kind("x"), Some(ColumnKind::Number));
+    /// # Ok::<(), provi_table::Error>(())
+    /// ```
+    pub fn with_na(&self, words: &[String]) -> Cow<'_, Self> {
+        self.with_missing(&MissingWords::new(words), Retype::Whole)
+    }
+
     pub(crate) fn lines(&self) -> &[usize] {
         &self.lines
     }
 
     pub(crate) fn column(&self, place: usize) -> &Column {
         &self.columns[place]
+    }
+
+    /// The same table with other columns in some places. Cost: that of the columns' names.
+    pub(crate) fn with_columns(&self, changed: Vec<(usize, Column)>) -> Self {
+        let mut table = self.clone();
+        changed.into_iter().for_each(|(place, column)| table.columns[place] = Arc::new(column));
+        table
     }
 
     /// Index of the column of that name.
@@ -121,6 +146,9 @@ impl Table {
         }
         match &column.data {
             Data::Numbers(values) | Data::Booleans(values) => Ok(values),
+            Data::Text { dates: true, .. } if column.days.is_some() => {
+                Ok(column.days.as_deref().unwrap_or_default())
+            }
             Data::Text { dates, .. } => {
                 let first = (0..self.rows()).find_map(|row| column.level(row).map(|text| Cell { row, text }));
                 let cell =

@@ -107,19 +107,21 @@ const CORPUS: &[(&[u8], &str, &str)] = &[
         b"y,x\n1,1\n0,2\n1,3O\n",
         "y ~ x",
         "column `x` of `t.csv` is text because of `3O` on line 4, where 2 other value(s) are numbers; correct it, \
-         mark it as missing (NA), or take the column as categories: factor(x)",
+         mark it as missing (NA, or --na '3O'), or take the column as categories: factor(x)",
     ),
     (b"y,x\n1,1\n0,2\n1,3O\n", "y ~ factor(x)", "fine: y ~ factor(x)"),
+    (b"y,day\n1,31.01.2024\n0,01.02.2024\n", "y ~ day", "fine: y ~ day"),
     (
-        b"y,day\n1,31.01.2024\n0,01.02.2024\n",
-        "y ~ day",
-        "column `day` of `t.csv` holds dates, `31.01.2024` on line 2; turn it into a number of days, or take it as \
-         categories: factor(day)",
+        b"y,day\n1,1/2/2024\n0,2/2/2024\n",
+        "y ~ log(day)",
+        "column `day` of `t.csv` holds dates such as `1/2/2024` on line 2, in which day and month cannot be told apart \
+         in every row; write them as 2024-01-31, or take the column as categories: factor(day)",
     ),
     (
         b"y,x,the day\n1,2,2024-01-31\n0,3,2024-02-01\n",
         "y ~ .",
-        "`.` takes in column `the day` of `t.csv`, which holds dates; take it out: `. - `the day``",
+        "`.` takes in column `the day` of `t.csv`, which holds dates; take it out: `. - `the day``, \
+         or count it in days: `. + `the day``",
     ),
     (
         b"y,town\n1,Bern\n0,Basel\n",
@@ -148,8 +150,13 @@ const CORPUS: &[(&[u8], &str, &str)] = &[
     (
         b"y,x\n1,1\n0,2\n",
         "y ~ x + lgo(x)",
-        "no function `lgo`; did you mean `log`? the functions are log, log1p, exp, sqrt, abs, I, factor, center, \
-         scale, poly, bs and offset",
+        "no function `lgo`; did you mean `log`? the functions are log, log1p, log2, log10, exp, expm1, sqrt, abs, I, \
+         factor, center, scale, poly, bs and offset",
+    ),
+    (
+        b"y,x\n1,1\n0,2\n",
+        "y ~ x > 1",
+        "a comparison stands in `I(..)`, as in `I(x > 3)`; it is 1 where it holds and 0 elsewhere",
     ),
     (
         b"y,x\n1,1\n0,2\n",

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{is_missing, truth};
-use crate::{column::ColumnKind, date::is_date};
+use super::{MissingWords, truth};
+use crate::{column::ColumnKind, date::DateForms};
 
 /// A cell of one of several files, for a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +40,8 @@ pub(crate) struct Tally {
     proof: bool,
     /// Is every cell a date?
     dates: bool,
+    /// How the dates are written.
+    forms: DateForms,
 }
 
 impl Default for Tally {
@@ -54,6 +56,7 @@ impl Default for Tally {
             commas: true,
             proof: false,
             dates: true,
+            forms: DateForms::default(),
         }
     }
 }
@@ -67,13 +70,18 @@ pub(crate) struct CellKind {
 
 impl Tally {
     /// Take in a cell, already trimmed, and where it stands.
-    pub(crate) fn see(&mut self, text: &str, shard: usize, line: usize) {
+    pub(crate) fn see(&mut self, text: &str, words: &MissingWords, shard: usize, line: usize) {
         self.cells += 1;
-        if is_missing(text) {
+        if words.mean_missing(text) {
             self.missing += 1;
             return;
         }
-        self.dates = self.dates && is_date(text);
+        if self.dates {
+            match DateForms::of(text) {
+                Some(forms) => self.forms = self.forms.merge(forms),
+                None => (self.dates, self.forms) = (false, DateForms::default()),
+            }
+        }
         if text.parse::<f64>().is_ok() {
             self.numbers += 1;
             return;
@@ -115,7 +123,18 @@ impl Tally {
             commas: self.commas && other.commas,
             proof: self.proof || other.proof,
             dates: self.dates && other.dates,
+            // Of a column that is none of dates, there is nothing to say.
+            forms: if self.dates && other.dates {
+                self.forms.merge(other.forms)
+            } else {
+                DateForms::default()
+            },
         }
+    }
+
+    /// How its dates are written.
+    pub(crate) fn forms(&self) -> DateForms {
+        self.forms
     }
 
     /// Cells with a value.
@@ -166,13 +185,13 @@ mod tests {
     proptest! {
         #[test]
         fn tallies_of_parts_merge_to_that_of_the_whole(
-            cells in prop::collection::vec(prop::sample::select(vec!["1", "1,5", "1,500", "", "NA", "true", "a", "2024-01-31"]), 0..12),
+            cells in prop::collection::vec(prop::sample::select(vec!["1", "1,5", "1,500", "", "NA", "true", "a", "2024-01-31", "31.01.2024", "1/2/2024"]), 0..12),
             cut in 0usize..12,
         ) {
             let cut = cut.min(cells.len());
             let tally = |range: std::ops::Range<usize>| {
                 let mut tally = Tally::default();
-                range.for_each(|row| tally.see(cells[row], 0, row));
+                range.for_each(|row| tally.see(cells[row], &MissingWords::default(), 0, row));
                 tally
             };
             let (whole, low, high) = (tally(0..cells.len()), tally(0..cut), tally(cut..cells.len()));

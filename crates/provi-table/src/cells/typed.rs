@@ -1,8 +1,8 @@
 //! Cells of a known type to values.
 
-use super::{is_missing, tally::CellKind, truth};
+use super::{EXACT, MissingWords, tally::CellKind, truth};
 use crate::{
-    column::{Cell, Column, ColumnKind, Data},
+    column::{Cell, Column, ColumnKind, Data, LongNames, number_level},
     intern::Interner,
 };
 
@@ -12,6 +12,7 @@ pub(crate) struct TypedCells {
     kind: CellKind,
     values: Vec<f64>,
     texts: Interner,
+    long: LongNames,
     column: Column,
     rows: usize,
     stranger: Option<Cell>,
@@ -26,14 +27,14 @@ impl TypedCells {
             ColumnKind::Missing => (Vec::new(), Interner::default()),
         };
         let column = Column::new(Data::Nothing);
-        Self { kind, values, texts, column, rows: 0, stranger: None }
+        Self { kind, values, texts, long: LongNames::default(), column, rows: 0, stranger: None }
     }
 
     /// Take in the next cell, already trimmed.
-    pub(crate) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str, words: &MissingWords) {
         let row = self.rows;
         self.rows += 1;
-        let missing = is_missing(text);
+        let missing = words.mean_missing(text);
         if missing {
             self.column.note_missing(row, text);
         }
@@ -55,12 +56,24 @@ impl TypedCells {
         if self.kind.kind == ColumnKind::Number {
             if value.is_infinite() {
                 self.column.note_infinite(row, text);
-            } else if loses_digits(text, value) {
-                self.column.note_inexact(row, text);
+            } else if value.abs() >= EXACT {
+                self.note_large(row, text, value);
             }
         }
         if self.kind.kind != ColumnKind::Missing {
             self.values.push(value);
+        }
+    }
+
+    /// A number from 2⁵³ up: a whole one keeps its digits as its name, and any other may have lost some before.
+    fn note_large(&mut self, row: usize, text: &str, value: f64) {
+        match whole_name(text) {
+            Some(name) if name == number_level(value) => {}
+            Some(name) => {
+                self.column.note_inexact(row, text);
+                self.long.note(row, &name);
+            }
+            None => self.column.note_coarse(row, text),
         }
     }
 
@@ -72,6 +85,7 @@ impl TypedCells {
     /// The column, if no cell is a stranger.
     pub(crate) fn finish(self) -> Column {
         let mut column = self.column;
+        column.long = self.long.finish(self.rows);
         column.data = match self.kind.kind {
             ColumnKind::Number => Data::Numbers(self.values),
             ColumnKind::Boolean => Data::Booleans(self.values),
@@ -86,16 +100,28 @@ impl TypedCells {
     }
 }
 
-/// Doubles hold every whole number up to here.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// Is `text` a whole number in digits that its double does not hold?
-fn loses_digits(text: &str, value: f64) -> bool {
-    if value.abs() < EXACT {
-        return false;
-    }
+/// A whole number in digits as the name of a category: no `+`, no leading zeros; `None` for any other text.
+pub(crate) fn whole_name(text: &str) -> Option<String> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    // No literal with all its digits is as long as this.
-    let whole = !digits.is_empty() && digits.len() < 400 && digits.bytes().all(|b| b.is_ascii_digit());
-    whole && format!("{:.0}", value.abs()) != digits.trim_start_matches('0')
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let short = digits.trim_start_matches('0');
+    let sign = if text.starts_with('-') && !short.is_empty() { "-" } else { "" };
+    Some(format!("{sign}{}", if short.is_empty() { "0" } else { short }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_number_is_named_by_its_digits() {
+        for (text, name) in [("007", "7"), ("+12", "12"), ("-0", "0"), ("-40", "-40"), ("000", "0")] {
+            assert_eq!(whole_name(text).as_deref(), Some(name), "{text}");
+        }
+        for text in ["", "-", "1e3", "1.0", "0x1", "١"] {
+            assert_eq!(whole_name(text), None, "{text}");
+        }
+    }
 }

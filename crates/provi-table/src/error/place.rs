@@ -9,6 +9,12 @@ macro_rules! of_data {
         Self::UnknownColumn { $span, .. }
             | Self::TextColumn { $span, .. }
             | Self::DateColumn { $span, .. }
+            | Self::AmbiguousDates { $span, .. }
+            | Self::BadDate { $span, .. }
+            | Self::NoDates { $span, .. }
+            | Self::NoDateText { $span, .. }
+            | Self::TextOrder { $span, .. }
+            | Self::UnlistedLevel { $span, .. }
             | Self::MixedColumn { $span, .. }
             | Self::EmptyColumn { $span, .. }
             | Self::MissingValue { $span, .. }
@@ -39,6 +45,8 @@ impl Error {
             | Self::NoTerms { span, .. }
             | Self::Syntax { span, .. }
             | Self::UnclosedName { span, .. }
+            | Self::UnclosedText { span, .. }
+            | Self::RepeatedLevel { span, .. }
             | Self::Number { span, .. }
             | Self::Misplaced { span, .. }
             | Self::UnknownFunction { span, .. }
@@ -56,6 +64,12 @@ impl Error {
             Self::UnknownColumn { column, .. }
             | Self::TextColumn { column, .. }
             | Self::DateColumn { column, .. }
+            | Self::AmbiguousDates { column, .. }
+            | Self::BadDate { column, .. }
+            | Self::NoDates { column, .. }
+            | Self::NoDateText { column, .. }
+            | Self::TextOrder { column, .. }
+            | Self::UnlistedLevel { column, .. }
             | Self::MixedColumn { column, .. }
             | Self::EmptyColumn { column, .. }
             | Self::MissingValue { column, .. }

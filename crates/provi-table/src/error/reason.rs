@@ -139,6 +139,10 @@ pub enum Misplaced {
     Power,
     /// Arithmetic or a basis as the response.
     Response,
+    /// A comparison outside `I(..)`.
+    Comparison,
+    /// Text that is not compared with a column.
+    Text,
 }
 
 impl fmt::Display for Misplaced {
@@ -151,6 +155,8 @@ impl fmt::Display for Misplaced {
             Self::Bar => "a group term stands in parentheses: `(x | g)`",
             Self::Grouping => "right of the bar stand columns joined by `:` or `/`; write `(1 | a) + (1 | b)` for two groupings",
             Self::Power => "`^` of a column is arithmetic and stands in `I(..)`, as in `I(x^2)`; of terms, it needs parentheses: `(a + b)^2`",
+            Self::Comparison => "a comparison stands in `I(..)`, as in `I(x > 3)`; it is 1 where it holds and 0 elsewhere",
+            Self::Text => "text is compared with a column by itself, as in `I(town == \"Bern\")` or `I(town %in% c(\"Bern\", \"Basel\"))`, or lists levels: `factor(x, levels = c(\"low\", \"high\"))`; a list holds texts or numbers, not both",
             Self::Response => "the response is a column, arithmetic in `I(..)` or a function such as `log(y)`, `cbind(successes, failures)`, or `k | trials(n)`",
         })
     }

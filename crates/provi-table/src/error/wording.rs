@@ -1,5 +1,7 @@
 //! Names, values and lists of others, fit for a line of ours.
 
+use crate::formula::Quoted;
+
 /// Someone else's text, fit for a line of ours: no control characters, not too long.
 pub(crate) fn shown(text: &str) -> String {
     shown_to(40, text)
@@ -38,6 +40,47 @@ pub(super) fn blank_or(text: &str) -> String {
 
 pub(super) fn suggested(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("did you mean `{}`? ", shown(name))).unwrap_or_default()
+}
+
+/// The bytes of a matrix of doubles, for people.
+pub(super) fn bytes_of(rows: usize, columns: usize) -> String {
+    said(8.0 * rows as f64 * columns as f64)
+}
+
+/// A number of bytes for people.
+pub(super) fn bytes_said(bytes: u64) -> String {
+    said(bytes as f64)
+}
+
+fn said(mut value: f64) -> String {
+    let mut units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    while value >= 999.5
+        && let Some(next) = units.next()
+    {
+        (value, unit) = (value / 1000.0, next);
+    }
+    let digits = usize::from(value < 99.95);
+    format!("{value:.digits$} {unit}")
+}
+
+/// Levels up to which a group term in place of a category is a way out.
+const FEW_LEVELS: usize = 5000;
+
+/// The way out of a design that is too wide.
+pub(super) fn too_wide(column: Option<&str>, levels: usize) -> String {
+    match column {
+        Some(name) if levels <= FEW_LEVELS => format!(
+            "leave an interaction out, or take `{}` with its {levels} levels as a group term, (1 | {})",
+            shown(name),
+            Quoted(name)
+        ),
+        Some(name) => format!(
+            "a category with fewer levels than the {levels} of `{}` is needed, as a group term too: merge rare ones, or leave it out",
+            shown(name)
+        ),
+        None => "leave terms out".to_owned(),
+    }
 }
 
 pub(super) fn listed(names: &[String]) -> String {

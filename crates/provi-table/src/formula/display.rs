@@ -2,7 +2,11 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{Expression, Factor, Formula, Group, Response, Term, Trials, expression::Short, lexer::Quoted};
+use super::{
+    Expression, Factor, Formula, Group, Response, Term, Trials,
+    expression::{List, Short},
+    lexer::{Literal, Quoted},
+};
 
 impl Display for Formula {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -63,6 +67,10 @@ impl Display for Factor {
         match self {
             Self::Column(name) => Quoted(name).fmt(f),
             Self::Category(name) => write!(f, "factor({})", Quoted(name)),
+            Self::Levels(name, levels) => {
+                let levels = List(levels.iter().map(|level| Literal(level)));
+                write!(f, "factor({}, levels = {levels})", Quoted(name))
+            }
             Self::Number(x) => number(x, f),
             Self::Center(x) => write!(f, "center({x})"),
             Self::Scale(x) => write!(f, "scale({x})"),

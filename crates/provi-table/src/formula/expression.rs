@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::lexer::Quoted;
+use super::lexer::{Literal, Quoted};
 use crate::error::Error;
 
 /// A function of one number.
@@ -21,10 +21,17 @@ pub enum Function {
     Sqrt,
     /// |x|
     Abs,
+    /// log₂ x
+    Log2,
+    /// log₁₀ x
+    Log10,
+    /// eˣ − 1, accurate near 0
+    Expm1,
 }
 
 impl Function {
-    pub(crate) const ALL: [Self; 5] = [Self::Log, Self::Log1p, Self::Exp, Self::Sqrt, Self::Abs];
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Log, Self::Log1p, Self::Log2, Self::Log10, Self::Exp, Self::Expm1, Self::Sqrt, Self::Abs];
 
     /// The function of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
@@ -39,6 +46,9 @@ impl Function {
             Self::Exp => "exp",
             Self::Sqrt => "sqrt",
             Self::Abs => "abs",
+            Self::Log2 => "log2",
+            Self::Log10 => "log10",
+            Self::Expm1 => "expm1",
         }
     }
 
@@ -49,8 +59,94 @@ impl Function {
             Self::Exp => x.exp(),
             Self::Sqrt => x.sqrt(),
             Self::Abs => x.abs(),
+            Self::Log2 => x.log2(),
+            Self::Log10 => x.log10(),
+            Self::Expm1 => x.exp_m1(),
         }
     }
+}
+
+/// How tightly an operation binds, from the loosest up, as in R.
+const OR: u8 = 1;
+const AND: u8 = 2;
+const NOT: u8 = 3;
+const COMPARISON: u8 = 4;
+const SUM: u8 = 5;
+const PRODUCT: u8 = 6;
+const MEMBER: u8 = 7;
+const SIGN: u8 = 8;
+const POWER: u8 = 9;
+const WHOLE: u8 = 10;
+
+/// How two values compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+impl Comparison {
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+
+    /// The comparison that y has with x where x has this one with y.
+    pub(super) fn turned(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::AtMost => Self::AtLeast,
+            Self::Greater => Self::Less,
+            Self::AtLeast => Self::AtMost,
+            same => same,
+        }
+    }
+
+    /// Does it ask which of the two is larger?
+    pub(crate) fn is_order(self) -> bool {
+        !matches!(self, Self::Equal | Self::Unequal)
+    }
+
+    /// Does it hold? Not a number compares with nothing.
+    pub(crate) fn holds(self, x: f64, y: f64) -> Option<bool> {
+        let order = x.partial_cmp(&y)?;
+        Some(match self {
+            Self::Equal => order.is_eq(),
+            Self::Unequal => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::AtMost => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::AtLeast => order.is_ge(),
+        })
+    }
+}
+
+/// A question about the text of a column's cells: `town == "Bern"`, `town %in% c("Bern", "Basel")`. Of dates, it is one
+/// about their days.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TextTest {
+    /// The column.
+    pub column: String,
+    /// How its cell compares with one of the texts.
+    pub comparison: Comparison,
+    /// The texts; several only where it is asked whether the cell is among them.
+    pub texts: Vec<String>,
+}
+
+/// 1 for true, 0 for false, not a number for neither.
+pub(crate) fn truth(holds: Option<bool>) -> f64 {
+    holds.map_or(f64::NAN, |holds| f64::from(u8::from(holds)))
 }
 
 /// An operation on two numbers.
@@ -77,9 +173,9 @@ impl Operation {
 
     fn binding(self) -> u8 {
         match self {
-            Self::Add | Self::Subtract => 1,
-            Self::Multiply | Self::Divide => 2,
-            Self::Power => 4,
+            Self::Add | Self::Subtract => SUM,
+            Self::Multiply | Self::Divide => PRODUCT,
+            Self::Power => POWER,
         }
     }
 
@@ -103,7 +199,8 @@ fn power(x: f64, y: f64) -> f64 {
     }
 }
 
-/// A number made of columns. `^` binds first and to the right, then the sign, `* /`, `+ -`, as in R.
+/// A number made of columns. `^` binds first and to the right, then the sign, `%in%`, `* /`, `+ -`, comparisons, `!`, `&` and
+/// `|`, as in R. What is true is 1, what is false 0, and every number but 0 counts as true.
 ///
 /// [`Display`](fmt::Display) writes text that parses to an equal expression; serde stores that text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,38 +216,109 @@ pub enum Expression {
     Binary(Operation, Box<Expression>, Box<Expression>),
     /// f(x)
     Call(Function, Box<Expression>),
+    /// x < y and the like
+    Compare(Comparison, Box<Expression>, Box<Expression>),
+    /// x %in% c(1, 2): one of some numbers
+    Among(Box<Expression>, Vec<f64>),
+    /// A question about a column's text.
+    Test(TextTest),
+    /// !x
+    Not(Box<Expression>),
+    /// x & y
+    And(Box<Expression>, Box<Expression>),
+    /// x | y
+    Or(Box<Expression>, Box<Expression>),
 }
 
 impl Expression {
-    /// The value, given each column's value.
-    pub(crate) fn evaluate(&self, column: &impl Fn(&str) -> f64) -> f64 {
+    /// The value, given each column's value and the answer to each question about text, both NaN where there is none.
+    pub(crate) fn evaluate(&self, column: &impl Fn(&str) -> f64, test: &impl Fn(&TextTest) -> f64) -> f64 {
+        let of = |x: &Self| x.evaluate(column, test);
+        let truths = |x: &Self, y: &Self| Some((is_true(of(x))?, is_true(of(y))?));
         match self {
             Self::Number(value) => *value,
             Self::Column(name) => column(name),
-            Self::Negative(x) => -x.evaluate(column),
-            Self::Binary(operation, x, y) => operation.of(x.evaluate(column), y.evaluate(column)),
-            Self::Call(function, x) => function.of(x.evaluate(column)),
+            Self::Negative(x) => -of(x),
+            Self::Binary(operation, x, y) => operation.of(of(x), of(y)),
+            Self::Call(function, x) => function.of(of(x)),
+            Self::Compare(comparison, x, y) => truth(comparison.holds(of(x), of(y))),
+            Self::Among(x, numbers) => {
+                let x = of(x);
+                let one = |number: &f64| Comparison::Equal.holds(x, *number) == Some(true);
+                truth((!x.is_nan()).then(|| numbers.iter().any(one)))
+            }
+            Self::Test(question) => test(question),
+            Self::Not(x) => truth(is_true(of(x)).map(|x| !x)),
+            Self::And(x, y) => truth(truths(x, y).map(|(x, y)| x && y)),
+            Self::Or(x, y) => truth(truths(x, y).map(|(x, y)| x || y)),
+        }
+    }
+
+    /// Is it 0 or 1 in every row?
+    pub(crate) fn is_truth(&self) -> bool {
+        match self {
+            Self::Compare(..)
+            | Self::Among(..)
+            | Self::Test(_)
+            | Self::Not(_)
+            | Self::And(..)
+            | Self::Or(..) => true,
+            Self::Number(_) | Self::Column(_) | Self::Negative(_) | Self::Binary(..) | Self::Call(..) => {
+                false
+            }
+        }
+    }
+
+    /// Call `see` on every question about text.
+    pub(crate) fn tests<'a>(&'a self, see: &mut dyn FnMut(&'a TextTest)) {
+        self.leaves(&mut |leaf| {
+            if let Self::Test(test) = leaf {
+                see(test);
+            }
+        });
+    }
+
+    /// Call `see` on the name of every column whose values are used as numbers.
+    pub(crate) fn numbers<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+        self.leaves(&mut |leaf| {
+            if let Self::Column(name) = leaf {
+                see(name);
+            }
+        });
+    }
+
+    fn leaves<'a>(&'a self, see: &mut dyn FnMut(&'a Self)) {
+        match self {
+            Self::Number(_) => {}
+            Self::Column(_) | Self::Test(_) => see(self),
+            Self::Negative(x) | Self::Call(_, x) | Self::Among(x, _) | Self::Not(x) => x.leaves(see),
+            Self::Binary(_, x, y) | Self::Compare(_, x, y) | Self::And(x, y) | Self::Or(x, y) => {
+                x.leaves(see);
+                y.leaves(see);
+            }
         }
     }
 
     /// Call `see` on the name of every column, in the order written.
     pub(crate) fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
-        match self {
-            Self::Number(_) => {}
+        self.leaves(&mut |leaf| match leaf {
             Self::Column(name) => see(name),
-            Self::Negative(x) | Self::Call(_, x) => x.columns(see),
-            Self::Binary(_, x, y) => {
-                x.columns(see);
-                y.columns(see);
-            }
-        }
+            Self::Test(test) => see(&test.column),
+            _ => {}
+        });
     }
 
     fn binding(&self) -> u8 {
         match self {
             Self::Binary(operation, ..) => operation.binding(),
-            Self::Negative(_) => 3,
-            Self::Number(_) | Self::Column(_) | Self::Call(..) => 5,
+            Self::Negative(_) => SIGN,
+            Self::Number(_) | Self::Column(_) | Self::Call(..) => WHOLE,
+            Self::Test(TextTest { texts, .. }) if texts.len() == 1 => COMPARISON,
+            Self::Compare(..) => COMPARISON,
+            Self::Among(..) | Self::Test(_) => MEMBER,
+            Self::Not(_) => NOT,
+            Self::And(..) => AND,
+            Self::Or(..) => OR,
         }
     }
 
@@ -166,12 +334,12 @@ impl Expression {
             Self::Column(name) => write!(f, "{}", Quoted(name)),
             Self::Negative(x) => {
                 f.write_str("-")?;
-                x.write(f, 3)
+                x.write(f, SIGN)
             }
             Self::Binary(operation, x, y) => {
                 let binding = operation.binding();
                 let (left, right) = match operation {
-                    Operation::Power => (5, 3),
+                    Operation::Power => (WHOLE, SIGN),
                     _ => (binding, binding + 1),
                 };
                 x.write(f, left)?;
@@ -183,7 +351,53 @@ impl Expression {
                 x.write(f, 0)?;
                 f.write_str(")")
             }
+            Self::Compare(comparison, x, y) => {
+                x.write(f, SUM)?;
+                write!(f, " {} ", comparison.symbol())?;
+                y.write(f, SUM)
+            }
+            Self::Among(x, numbers) => {
+                x.write(f, SIGN)?;
+                write!(f, " %in% {}", List(numbers.iter().map(|number| Short(*number))))
+            }
+            Self::Test(TextTest { column, comparison, texts }) => match texts.as_slice() {
+                [text] => write!(f, "{} {} {}", Quoted(column), comparison.symbol(), Literal(text)),
+                texts => {
+                    write!(f, "{} %in% {}", Quoted(column), List(texts.iter().map(|text| Literal(text))))
+                }
+            },
+            Self::Not(x) => {
+                f.write_str("!")?;
+                x.write(f, NOT)
+            }
+            Self::And(x, y) | Self::Or(x, y) => {
+                let (binding, symbol) = match self {
+                    Self::And(..) => (AND, " & "),
+                    _ => (OR, " | "),
+                };
+                x.write(f, binding)?;
+                f.write_str(symbol)?;
+                y.write(f, binding + 1)
+            }
         }
+    }
+}
+
+/// Every number but 0 is true, as in R; what is no number is neither.
+fn is_true(x: f64) -> Option<bool> {
+    (!x.is_nan()).then(|| x.abs() > 0.0)
+}
+
+/// `c(a, b)`
+pub(super) struct List<I>(pub(super) I);
+
+impl<I: Iterator<Item: fmt::Display> + Clone> fmt::Display for List<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("c(")?;
+        for (i, item) in self.0.clone().enumerate() {
+            write!(f, "{}{item}", if i > 0 { ", " } else { "" })?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -226,7 +440,9 @@ mod tests {
     use super::*;
 
     fn value(text: &str) -> f64 {
-        Expression::try_from(text.to_owned()).unwrap().evaluate(&|name| if name == "x" { 3.0 } else { 2.0 })
+        let column = |name: &str| if name == "x" { 3.0 } else { 2.0 };
+        let test = |test: &TextTest| truth(Some(test.texts.iter().any(|text| text == "Bern")));
+        Expression::try_from(text.to_owned()).unwrap().evaluate(&column, &test)
     }
 
     fn canonical(text: &str) -> String {
@@ -248,6 +464,25 @@ mod tests {
             ("-x * y", -6.0),
             ("abs(-x) + sqrt(4) + log(1) + exp(0) + log1p(0)", 6.0),
             ("1e-3 * 1E3 + .5", 1.5),
+            ("log10(100) + log2(8) + expm1(0)", 5.0),
+            ("I(I(x)) + log(I(x / 3))", 3.0),
+            ("x > y", 1.0),
+            ("x > y + 1", 0.0),
+            ("x >= y + 1", 1.0),
+            ("x == 3 & !(y == 3)", 1.0),
+            ("x == 3 & !y == 3", 1.0),
+            ("x < 1 | y <= 2", 1.0),
+            ("x < 1 || y < 2 & x > 1", 0.0),
+            ("!x", 0.0),
+            ("!0 * x", 1.0),
+            ("x %in% c(1, 3)", 1.0),
+            ("-x %in% c(-3)", 1.0),
+            ("x * y %in% 1:2", 3.0),
+            ("x %in% c(5:7, -1)", 0.0),
+            ("town == 'Bern'", 1.0),
+            ("'Basel' == town", 0.0),
+            ("town %in% c('Basel', \"Bern\")", 1.0),
+            ("(x > 1) + (y > 1) + TRUE - FALSE", 3.0),
         ] {
             assert_eq!(value(text), expected, "{text}");
         }
@@ -265,6 +500,17 @@ mod tests {
             ("- - x", "--x"),
             ("-(x * y)", "-(x * y)"),
             ("`my col`/1e-9", "`my col` / 1e-9"),
+            ("log(I(x/4))", "log(x / 4)"),
+            ("(x>3)&(!(y<2))", "x > 3 & !y < 2"),
+            ("!(x & y)", "!(x & y)"),
+            ("(x | y) & x", "(x | y) & x"),
+            ("x | (y | x)", "x | (y | x)"),
+            ("(x > 3) > 1", "(x > 3) > 1"),
+            ("(x + 1) %in% 1:3", "(x + 1) %in% c(1, 2, 3)"),
+            ("'a\"b' != `my col`", "`my col` != \"a\\\"b\""),
+            ("'2024-01-31' < day", "day > \"2024-01-31\""),
+            ("t %in% c('a')", "t == \"a\""),
+            ("`TRUE` + TRUE", "`TRUE` + 1"),
         ] {
             assert_eq!(canonical(text), expected);
             assert_eq!(canonical(expected), expected);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Spanned;
+use super::{Spanned, expression::Comparison};
 use crate::error::{Error, Result, shown};
 
 /// One word.
@@ -11,6 +11,8 @@ pub(super) enum Token {
     Name(String),
     /// A word that starts like a number.
     Number(String),
+    /// Text in quotes.
+    Text(String),
     Tilde,
     Plus,
     Minus,
@@ -22,6 +24,11 @@ pub(super) enum Token {
     DoubleBar,
     Comma,
     Equals,
+    Comparison(Comparison),
+    Not,
+    And,
+    /// `%in%`
+    In,
     Dot,
     Open,
     Close,
@@ -32,6 +39,7 @@ impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(word) | Self::Number(word) => write!(f, "`{}`", shown(word)),
+            Self::Text(text) => write!(f, "the text \"{}\"", shown(text)),
             Self::Tilde => f.write_str("`~`"),
             Self::Plus => f.write_str("`+`"),
             Self::Minus => f.write_str("`-`"),
@@ -43,6 +51,10 @@ impl fmt::Display for Token {
             Self::DoubleBar => f.write_str("`||`"),
             Self::Comma => f.write_str("`,`"),
             Self::Equals => f.write_str("`=`"),
+            Self::Comparison(comparison) => write!(f, "`{}`", comparison.symbol()),
+            Self::Not => f.write_str("`!`"),
+            Self::And => f.write_str("`&`"),
+            Self::In => f.write_str("`%in%`"),
             Self::Dot => f.write_str("`.`"),
             Self::Open => f.write_str("`(`"),
             Self::Close => f.write_str("`)`"),
@@ -73,9 +85,32 @@ pub(super) fn words(text: &str) -> Result<Vec<Spanned<Token>>> {
                 }
                 Token::Name(name)
             }
+            '"' | '\'' => {
+                let (word, end) =
+                    literal(text, at, first).ok_or(Error::UnclosedText { span: start..text.len() })?;
+                at = end;
+                Token::Text(word)
+            }
             '|' if text[at..].starts_with('|') => {
                 at += 1;
                 Token::DoubleBar
+            }
+            '&' if text[at..].starts_with('&') => {
+                at += 1;
+                Token::And
+            }
+            '%' if text[at..].starts_with("in%") => {
+                at += 3;
+                Token::In
+            }
+            '=' | '!' | '<' | '>' if text[at..].starts_with('=') => {
+                at += 1;
+                Token::Comparison(match first {
+                    '=' => Comparison::Equal,
+                    '!' => Comparison::Unequal,
+                    '<' => Comparison::AtMost,
+                    _ => Comparison::AtLeast,
+                })
             }
             other => match symbol(other) {
                 Some(token) => token,
@@ -104,6 +139,10 @@ fn symbol(c: char) -> Option<Token> {
         '|' => Token::Bar,
         ',' => Token::Comma,
         '=' => Token::Equals,
+        '<' => Token::Comparison(Comparison::Less),
+        '>' => Token::Comparison(Comparison::Greater),
+        '!' => Token::Not,
+        '&' => Token::And,
         '(' => Token::Open,
         ')' => Token::Close,
         _ => return None,
@@ -161,12 +200,39 @@ fn quoted(text: &str, mut at: usize) -> Option<(String, usize)> {
     }
 }
 
+/// The text whose opening quote ends at `at`, and the byte past its closing one; a backslash takes the next character as it is.
+fn literal(text: &str, at: usize, quote: char) -> Option<(String, usize)> {
+    let mut word = String::new();
+    let mut chars = text[at..].char_indices();
+    while let Some((offset, c)) = chars.next() {
+        match c {
+            '\\' => word.push(chars.next()?.1),
+            c if c == quote => return Some((word, at + offset + c.len_utf8())),
+            c => word.push(c),
+        }
+    }
+    None
+}
+
+/// Text as a formula writes it, in quotes.
+pub(crate) struct Literal<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Literal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}
+
 /// A name as a formula writes it, in back-quotes where it needs them.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if is_plain(self.0) { f.write_str(self.0) } else { write!(f, "`{}`", self.0.replace('`', "``")) }
+        if is_plain(self.0) && !matches!(self.0, "TRUE" | "FALSE") {
+            f.write_str(self.0)
+        } else {
+            write!(f, "`{}`", self.0.replace('`', "``"))
+        }
     }
 }
 
@@ -207,6 +273,27 @@ mod tests {
     fn back_quotes_hold_any_name() {
         assert_eq!(nodes("`my col`"), [name("my col"), Token::End]);
         assert_eq!(nodes("`a``b`"), [name("a`b"), Token::End]);
+    }
+
+    #[test]
+    fn text_stands_in_quotes_of_either_kind() {
+        let text = |word: &str| Token::Text(word.to_owned());
+        assert_eq!(nodes("'a b' \"it's\""), [text("a b"), text("it's"), Token::End]);
+        assert_eq!(nodes(r#""a \"b\" \\""#), [text(r#"a "b" \"#), Token::End]);
+        assert_eq!(Literal(r#"a "b" \"#).to_string(), r#""a \"b\" \\""#);
+        assert_eq!(words("y ~ I(x == 'a)").unwrap_err(), Error::UnclosedText { span: 11..14 });
+    }
+
+    #[test]
+    fn comparisons_and_logic_have_their_signs() {
+        use Comparison::{AtLeast, AtMost, Equal, Greater, Less, Unequal};
+        let signs = [Equal, Unequal, Less, AtMost, Greater, AtLeast].map(Token::Comparison);
+        assert_eq!(nodes("== != < <= > >=")[..6], signs);
+        assert_eq!(
+            nodes("! & && %in% ="),
+            [Token::Not, Token::And, Token::And, Token::In, Token::Equals, Token::End]
+        );
+        assert_eq!(nodes("x<-3")[1..3], [Token::Comparison(Less), Token::Minus]);
     }
 
     #[test]

@@ -207,6 +207,9 @@ impl Parser {
                 Token::Bar | Token::DoubleBar if context != Context::Group => {
                     return Err(self.misplaced(Misplaced::Bar));
                 }
+                Token::Comparison(_) | Token::Not | Token::And => {
+                    return Err(self.misplaced(Misplaced::Comparison));
+                }
                 _ => break,
             }
         }
@@ -267,22 +270,32 @@ impl Parser {
 
     /// `a * b`, `a / b`, of interactions.
     fn product(&mut self) -> Result<Terms> {
-        let mut left = self.interaction()?;
+        let mut left = self.nesting()?;
         loop {
             let span = self.word(0).span.clone();
             let joined = match self.word(0).node {
                 Token::Star => {
                     self.next();
-                    left.cross(self.interaction()?)
+                    left.cross(self.nesting()?)
                 }
                 Token::Slash => {
                     self.next();
-                    left.nest(&self.interaction()?)
+                    left.nest(&self.nesting()?)
                 }
                 _ => return Ok(left),
             };
             left = joined.ok_or(Error::TooLarge { span })?;
         }
+    }
+
+    /// `a %in% b`, of interactions.
+    fn nesting(&mut self) -> Result<Terms> {
+        let mut left = self.interaction()?;
+        while self.word(0).node == Token::In {
+            let span = self.next().span;
+            left = left.within(&self.interaction()?).ok_or(Error::TooLarge { span })?;
+        }
+        Ok(left)
     }
 
     /// `a:b`, of powers.
@@ -333,6 +346,8 @@ impl Parser {
                 Ok(sum.into_terms())
             }
             Token::Number(word) if word == "0" || word == "1" => Err(self.misplaced(Misplaced::Intercept)),
+            Token::Not => Err(self.misplaced(Misplaced::Comparison)),
+            Token::Text(_) => Err(self.misplaced(Misplaced::Text)),
             _ => Err(self.refuse("a column name, `.`, `0` or `1`")),
         }
     }
@@ -344,7 +359,7 @@ impl Parser {
     /// Refuse an operator of products behind what is no factor.
     fn refuse_product(&self, what: Misplaced) -> Result<()> {
         match self.word(0).node {
-            Token::Star | Token::Slash | Token::Colon | Token::Caret => Err(self.misplaced(what)),
+            Token::Star | Token::Slash | Token::Colon | Token::Caret | Token::In => Err(self.misplaced(what)),
             _ => Ok(()),
         }
     }

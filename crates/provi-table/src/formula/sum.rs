@@ -75,6 +75,19 @@ impl Terms {
         Some(terms)
     }
 
+    /// a %in% b: every term of the one, within the product of all terms of the other; b %in% a = a:b.
+    pub(super) fn within(&self, other: &Self) -> Option<Self> {
+        let mut all = Product::new();
+        for product in &other.list {
+            all = union(&all, product)?;
+        }
+        let mut terms = Self::default();
+        for product in &self.list {
+            terms.push(union(&all, product)?);
+        }
+        Some(terms)
+    }
+
     /// a^k = a * a * .. * a
     pub(super) fn power(self, exponent: usize) -> Option<Self> {
         let mut terms = Self::default();

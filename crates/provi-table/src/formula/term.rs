@@ -55,6 +55,8 @@ pub enum Factor {
     Column(String),
     /// `factor(x)`: a column as categories, whatever it holds.
     Category(String),
+    /// `factor(x, levels = c(..))`: a column as categories, with its levels in that order.
+    Levels(String, Vec<String>),
     /// `I(..)`, `log(..)` and the like: one number.
     Number(Expression),
     /// `center(x)` = x − mean.
@@ -71,7 +73,7 @@ impl Factor {
     /// Call `see` on the name of every column, in the order written.
     pub(crate) fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         match self {
-            Self::Column(name) | Self::Category(name) => see(name),
+            Self::Column(name) | Self::Category(name) | Self::Levels(name, _) => see(name),
             Self::Number(x)
             | Self::Center(x)
             | Self::Scale(x)

@@ -51,6 +51,10 @@ fn products_expand_as_in_r() {
         ("y ~ a:b + b:a + a:a", "y ~ a + a:b"),
         ("y ~ a:b*c", "y ~ c + a:b + a:b:c"),
         ("y ~ ((a))", "y ~ a"),
+        ("y ~ a + b %in% a", "y ~ a + a:b"),
+        ("y ~ x %in% (a + b)", "y ~ a:b:x"),
+        ("y ~ (a + b) %in% c", "y ~ c:a + c:b"),
+        ("y ~ a * b %in% c", "y ~ a + c:b + a:c:b"),
     ] {
         assert_eq!(canonical(text), expected, "{text}");
         assert_eq!(canonical(expected), expected);
@@ -73,6 +77,16 @@ fn calls_keep_their_arithmetic() {
         ("k|trials(n) ~ x", "k | trials(n) ~ x"),
         ("k | trials(10) ~ x", "k | trials(10) ~ x"),
         ("y ~ log + I", "y ~ log + I"),
+        ("y ~ log(I(x/4)) + scale(I(x^2))", "y ~ log(x / 4) + scale(x^2)"),
+        ("y ~ I(x>3&town!='Bern')", "y ~ I(x > 3 & town != \"Bern\")"),
+        ("y ~ I(t %in% c('a',\"b\"))", "y ~ I(t %in% c(\"a\", \"b\"))"),
+        (
+            "y ~ factor(x,levels=c('b','a')) + as.factor(z)",
+            "y ~ factor(x, levels = c(\"b\", \"a\")) + factor(z)",
+        ),
+        ("y ~ factor(x, c(3, 1:2, -1))", "y ~ factor(x, levels = c(\"3\", \"1\", \"2\", \"-1\"))"),
+        ("I(y > 3) ~ x", "I(y > 3) ~ x"),
+        ("y ~ (I(x > 1 | z > 1) | g)", "y ~ (1 + I(x > 1 | z > 1) | g)"),
     ] {
         assert_eq!(canonical(text), expected, "{text}");
         assert_eq!(canonical(expected), expected);
@@ -138,7 +152,7 @@ fn the_response_is_no_predictor() {
 
 #[test]
 fn what_means_nothing_where_it_stands_is_pointed_at() {
-    use Misplaced::{Bar, Dot, Group, Grouping, Intercept, Offset, Power, Response};
+    use Misplaced::{Bar, Comparison, Dot, Group, Grouping, Intercept, Offset, Power, Response, Text};
     for (text, what, at) in [
         ("y ~ .:a", Dot, ":"),
         ("y ~ a:.", Dot, "."),
@@ -158,6 +172,14 @@ fn what_means_nothing_where_it_stands_is_pointed_at() {
         ("y ~ a^2", Power, "^"),
         ("y / n ~ a", Response, "/"),
         ("poly(y, 2) ~ a", Response, "poly(y, 2)"),
+        ("y ~ a > 3", Comparison, ">"),
+        ("y ~ a & b", Comparison, "&"),
+        ("y ~ !a", Comparison, "!"),
+        ("y ~ 'a'", Text, "'a'"),
+        ("y ~ I('a')", Text, "'a'"),
+        ("y ~ I(log(a) == 'a')", Text, "'a'"),
+        ("y ~ I(a %in% c('a', 1))", Text, "c('a', 1)"),
+        ("y ~ I(a + 'b')", Text, "'b'"),
     ] {
         let (error, found) = refused(text);
         assert!(matches!(error, Error::Misplaced { what: is, .. } if is == what), "{text}: {error}");
@@ -179,6 +201,9 @@ fn a_wrong_call_is_pointed_at() {
         assert!(matches!(error, Error::Argument { .. }), "{text}: {error}");
         assert_eq!(found, at, "{text}");
     }
+    assert!(matches!(refused("y ~ factor(x, levels = c('a', 'a'))"), (Error::RepeatedLevel { .. }, _)));
+    assert!(matches!(refused("y ~ factor(x, labels = c('a'))"), (Error::Syntax { .. }, "labels")));
+    assert!(matches!(refused("y ~ I(x %in% 1:1e9)"), (Error::TooLarge { .. }, "1:1e9")));
     assert!(matches!(refused("y ~ I(2^3)"), (Error::NoColumn { .. }, "2^3")));
     assert!(matches!(refused("y ~ log(1e999 + x)"), (Error::Number { .. }, "1e999")));
 }

@@ -9,8 +9,10 @@ use super::{
     view::{View, complete_rows},
 };
 use crate::{
+    cells::MissingWords,
     error::{Error, Purpose, Result},
     formula::{Expression, Formula},
+    missing::Retype,
     table::Table,
 };
 
@@ -79,6 +81,8 @@ impl Recipe {
     /// The same, with a choice of what becomes of rows with missing values.
     pub fn rows_with(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewRows> {
         self.check()?;
+        let table = &*table.with_missing(&MissingWords::new(&self.na), Retype::Whole);
+        let table = &*table.with_days(&self.dates)?;
         let (rows, dropped) = complete_rows(table, &self.columns(), missing)?;
         let view = View { table, rows: &rows };
         let (design, new_levels) = self.design(view, new_levels)?;

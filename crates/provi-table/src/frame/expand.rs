@@ -6,7 +6,7 @@ use super::options::FrameOptions;
 use crate::{
     column::ColumnKind,
     error::{Error, Result},
-    formula::{Factor, Formula, Spanned, Term, columns_of},
+    formula::{Factor, Formula, Response, Spanned, Term, columns_of},
 };
 
 /// What is known of data by their header.
@@ -36,7 +36,8 @@ pub(crate) fn written_out(header: &Header<'_>, formula: &Formula, options: &Fram
     }
     for term in &formula.terms {
         if let Term::Product(factors) = &term.node
-            && let [Factor::Column(name) | Factor::Category(name)] = factors.as_slice()
+            && let [Factor::Column(name) | Factor::Category(name) | Factor::Levels(name, _)] =
+                factors.as_slice()
         {
             taken.insert(name);
         }
@@ -74,6 +75,28 @@ fn refuse_useless(header: &Header<'_>, name: &str, dot: &Spanned<Term>) -> Resul
         }),
         _ => Ok(()),
     }
+}
+
+/// The columns of dates that a formula uses as numbers, or compares with other dates, each once.
+pub(crate) fn dates_as_numbers(formula: &Formula, kind: &dyn Fn(&str) -> Option<ColumnKind>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut see = |name: &str| {
+        if kind(name) == Some(ColumnKind::Date) && !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+        }
+    };
+    if let Response::Value(x) = formula.response() {
+        x.columns(&mut see);
+    }
+    let varying = formula.groups.iter().flat_map(|group| &group.node.terms);
+    for term in formula.terms.iter().map(|term| &term.node).chain(varying) {
+        let Term::Product(factors) = term else { continue };
+        for factor in factors.iter().filter(|f| !matches!(f, Factor::Category(_) | Factor::Levels(..))) {
+            factor.columns(&mut see);
+        }
+    }
+    formula.offsets.iter().for_each(|offset| offset.node.columns(&mut see));
+    names
 }
 
 /// Names of the columns that a formula and the options use, each once.

@@ -57,6 +57,9 @@ pub(crate) trait Facts {
 
     /// Whole numbers of a column that doubles cannot hold: how many, and the first.
     fn inexact(&self, column: &str) -> Option<Inexact>;
+
+    /// Numbers from 2⁵³ up that may have lost digits before they came here: how many, and the first.
+    fn coarse(&self, column: &str) -> Option<Inexact>;
 }
 
 /// Whole numbers that doubles cannot hold.
@@ -144,5 +147,11 @@ impl Facts for View<'_> {
         let column = self.table.place(column).map(|place| self.table.column(place)).ok()?;
         let (line, found) = self.table.found(column.first_inexact.as_ref()?);
         Some(Inexact { count: column.inexact, file: None, line, found })
+    }
+
+    fn coarse(&self, column: &str) -> Option<Inexact> {
+        let column = self.table.place(column).map(|place| self.table.column(place)).ok()?;
+        let (line, found) = self.table.found(column.first_coarse.as_ref()?);
+        Some(Inexact { count: column.coarse, file: None, line, found })
     }
 }

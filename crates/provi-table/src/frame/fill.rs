@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Entries of a dense population block that are surely a mistake: 4 GB.
-const MOST_ENTRIES: usize = 1 << 29;
+pub(super) const MOST_ENTRIES: usize = 1 << 29;
 
 /// Rows whose columns are filled in together, so that they stay in the cache.
 const TILE: usize = 256;
@@ -20,7 +20,12 @@ impl Block {
     pub(crate) fn values(&self, view: View<'_>) -> Result<Vec<f64>> {
         let (rows, columns) = (view.rows.len(), self.columns.len());
         if rows.saturating_mul(columns) > MOST_ENTRIES {
-            return Err(Error::DesignTooLarge { rows, columns, column: self.widest() });
+            let widest = self.terms.iter().filter_map(|term| Some((term.widest()?, term)));
+            let widest = widest.max_by_key(|((levels, _), _)| *levels);
+            let (levels, column) =
+                widest.as_ref().map_or((0, None), |((n, name), _)| (*n, Some(name.clone())));
+            let term = widest.map_or_else(String::new, |(_, term)| term.text.clone());
+            return Err(Error::DesignTooLarge { rows, columns, term, column, levels });
         }
         let terms: Vec<Vec<Prepared<'_>>> =
             self.terms.iter().map(|term| term.prepare(view)).collect::<Result<_>>()?;
@@ -51,15 +56,16 @@ impl Block {
         }
         Ok(values)
     }
+}
 
+impl CodedTerm {
     /// The category with the most levels.
-    fn widest(&self) -> Option<String> {
-        let factors = self.terms.iter().flat_map(|term| &term.factors);
-        let categories = factors.filter_map(|factor| match factor {
+    pub(super) fn widest(&self) -> Option<(usize, String)> {
+        let categories = self.factors.iter().filter_map(|factor| match factor {
             CodedFactor::Category { column, levels, .. } => Some((levels.len(), column)),
             _ => None,
         });
-        categories.max_by_key(|(levels, _)| *levels).map(|(_, column)| column.clone())
+        categories.max_by_key(|(levels, _)| *levels).map(|(levels, column)| (levels, column.clone()))
     }
 }
 

@@ -6,12 +6,13 @@ use super::{
     GroupTerm,
     learn::Learner,
     options::Warning,
-    recipe::{CodedFactor, GroupRecipe, Recipe},
+    recipe::{CodedFactor, GroupRecipe, Offset, Recipe},
     rows::Role,
 };
 use crate::{
+    column::ColumnKind,
     error::{Error, Result},
-    formula::Short,
+    formula::{Expression, Factor, Response, Short, Term},
 };
 
 /// Names, roles, groups and warnings of a recipe over its data.
@@ -33,7 +34,7 @@ impl Learner<'_> {
         Ok(Head {
             roles: roles(recipe),
             terms: recipe.population.terms.iter().map(|term| term.text.clone()).collect(),
-            warnings: self.warnings(in_use, recipe, &groups),
+            warnings: self.warnings(in_use, recipe, &groups)?,
             groups,
         })
     }
@@ -76,11 +77,12 @@ impl Learner<'_> {
         Ok(())
     }
 
-    fn warnings(&self, in_use: &[&str], recipe: &Recipe, groups: &[GroupTerm]) -> Vec<Warning> {
+    fn warnings(&self, in_use: &[&str], recipe: &Recipe, groups: &[GroupTerm]) -> Result<Vec<Warning>> {
         let rows = self.facts.rows();
         let mut warnings = Vec::new();
+        let numbers = self.used_as_numbers(recipe);
         for name in in_use {
-            if let Some(inexact) = self.facts.inexact(name) {
+            if let Some(inexact) = self.facts.inexact(name).filter(|_| numbers.contains(name)) {
                 warnings.push(Warning::Inexact {
                     column: (*name).to_owned(),
                     count: inexact.count,
@@ -89,6 +91,10 @@ impl Learner<'_> {
                     found: inexact.found,
                 });
             }
+        }
+        self.warn_of_names(recipe, &mut warnings)?;
+        for date in recipe.dates.iter().filter(|date| numbers.contains(date.column.as_str())) {
+            warnings.push(Warning::DaysSince1970 { column: date.column.clone() });
         }
         for factor in recipe.population.terms.iter().flat_map(|term| &term.factors) {
             if let CodedFactor::Category { column, levels, .. } = factor
@@ -110,8 +116,109 @@ impl Learner<'_> {
                 warnings.push(Warning::OneGroup { group: group.text.clone(), level: level.clone() });
             }
         }
-        warnings
+        Ok(warnings)
     }
+
+    /// The columns whose values enter as numbers, rather than as names.
+    fn used_as_numbers<'a>(&'a self, recipe: &'a Recipe) -> HashSet<&'a str> {
+        let mut names = HashSet::new();
+        let mut see = |name: &'a str| {
+            names.insert(name);
+        };
+        match self.formula.response() {
+            Response::Value(x) => x.numbers(&mut see),
+            other => other.columns(&mut see),
+        }
+        for factor in recipe.blocks().flat_map(|block| &block.terms).flat_map(|term| &term.factors) {
+            match factor {
+                CodedFactor::Category { .. } => {}
+                CodedFactor::Number { x }
+                | CodedFactor::Scaled { x, .. }
+                | CodedFactor::Polynomial { x, .. }
+                | CodedFactor::Spline { x, .. } => x.numbers(&mut see),
+            }
+        }
+        for offset in &recipe.offsets {
+            match offset {
+                Offset::Number { x } => x.numbers(&mut see),
+                Offset::Exposure { column } => see(column),
+            }
+        }
+        self.options.weights.iter().for_each(|name| see(name));
+        names
+    }
+
+    /// What is odd about names of categories and groups.
+    fn warn_of_names(&self, recipe: &Recipe, warnings: &mut Vec<Warning>) -> Result<()> {
+        let mut names: Vec<&str> = Vec::new();
+        for factor in recipe.blocks().flat_map(|block| &block.terms).flat_map(|term| &term.factors) {
+            if let CodedFactor::Category { column, .. } = factor {
+                names.push(column);
+            }
+        }
+        names.extend(recipe.groups.iter().flat_map(|group| &group.factors).map(String::as_str));
+        let mut seen = HashSet::new();
+        for name in names.into_iter().filter(|name| seen.insert(*name)) {
+            if let Some(coarse) = self.facts.coarse(name) {
+                warnings.push(Warning::CoarseNames {
+                    column: name.to_owned(),
+                    count: coarse.count,
+                    file: coarse.file,
+                    line: coarse.line,
+                    found: coarse.found,
+                });
+            }
+        }
+        let mut plain: Vec<&str> = Vec::new();
+        if let Response::Value(Expression::Column(name)) = self.formula.response() {
+            plain.push(name);
+        }
+        let varying = self.formula.groups.iter().flat_map(|group| &group.node.terms);
+        for term in self.formula.terms.iter().map(|term| &term.node).chain(varying) {
+            let Term::Product(factors) = term else { continue };
+            for factor in factors {
+                match factor {
+                    Factor::Column(name) => plain.push(name),
+                    Factor::Levels(name, listed) => self.warn_of_unused(name, listed, warnings)?,
+                    _ => {}
+                }
+            }
+        }
+        let mut seen = HashSet::new();
+        for name in plain.into_iter().filter(|name| seen.insert(*name)) {
+            if self.facts.kind(name) == Some(ColumnKind::Category) {
+                warnings.extend(words_among_numbers(name, &self.facts.levels(name)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn warn_of_unused(&self, column: &str, listed: &[String], warnings: &mut Vec<Warning>) -> Result<()> {
+        let found = self.facts.levels(column)?;
+        for level in listed.iter().filter(|level| !found.contains(level)) {
+            let warning = Warning::UnusedLevel { column: column.to_owned(), level: level.clone() };
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Words that are named in a warning.
+const MOST_WORDS: usize = 5;
+
+/// Levels that are numbers beside others that are none: a slip, or a word for "no value", more often than categories.
+fn words_among_numbers(column: &str, levels: &[String]) -> Option<Warning> {
+    let is_number =
+        |level: &&String| level.contains(|c: char| c.is_ascii_digit()) && level.parse::<f64>().is_ok();
+    let numbers = levels.iter().filter(is_number).count();
+    let others = levels.len() - numbers;
+    if numbers == 0 || others == 0 {
+        return None;
+    }
+    let words = levels.iter().filter(|level| !is_number(level)).take(MOST_WORDS).cloned().collect();
+    Some(Warning::WordsAmongNumbers { column: column.to_owned(), numbers, words, others })
 }
 
 fn refuse_repeated_names(names: &[String]) -> Result<()> {

@@ -4,15 +4,24 @@ use super::{
     apply::offsets,
     basis::{Polynomial, Spline, distinct},
     facts::{Counted, Facts, Spread},
+    fill::MOST_ENTRIES,
     options::FrameOptions,
     recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Recipe},
 };
 use crate::{
     column::ColumnKind,
+    days::DateColumn,
     error::{Error, Result},
     formula::{Expression, Factor, Formula, Group, Term},
     nearest::nearest,
+    room::available_memory,
 };
+
+/// Coefficients beyond which no fit is tried: the answer alone has a number for every pair of them.
+const MOST_COEFFICIENTS: usize = 1 << 20;
+
+/// Bytes that nobody asks the system for.
+const SMALL: u64 = 64 << 20;
 
 /// The intercept's name, as R writes it.
 pub const INTERCEPT: &str = "(Intercept)";
@@ -23,29 +32,36 @@ pub(crate) struct Learner<'a> {
     pub(crate) facts: &'a dyn Facts,
     pub(crate) formula: &'a Formula,
     pub(crate) options: &'a FrameOptions,
+    /// Are all rows of the design made at once?
+    pub(crate) whole: bool,
 }
 
 impl Learner<'_> {
     /// The recipe of a formula whose `.` is written out, and the rows of each group's levels; no column is
     /// standardized yet.
-    pub(crate) fn recipe(&self) -> Result<(Recipe, Vec<Vec<usize>>)> {
+    pub(crate) fn recipe(&self, dates: Vec<DateColumn>) -> Result<(Recipe, Vec<Vec<usize>>)> {
         let terms: Vec<&[Factor]> =
             self.formula.terms.iter().filter_map(|term| product(&term.node)).collect();
         let population = self.block(&terms, self.formula.intercept)?;
-        let groups: Vec<(GroupRecipe, Vec<usize>)> =
-            self.formula.groups.iter().map(|group| self.group(&group.node)).collect::<Result<_>>()?;
+        let mut coefficients = population.columns.len();
+        let mut groups: Vec<(GroupRecipe, Vec<usize>)> = Vec::new();
+        for group in &self.formula.groups {
+            groups.push(self.group(&group.node, &mut coefficients)?);
+        }
         let (groups, counts): (Vec<GroupRecipe>, _) = groups.into_iter().unzip();
         let offsets = offsets(self.formula, self.options);
         let mut names: Vec<String> = population.columns.iter().map(|column| column.name.clone()).collect();
         groups.iter().for_each(|group| names.extend(group.names()));
         let formula = self.formula.to_string();
-        Ok((Recipe { version: Recipe::VERSION, formula, names, population, groups, offsets }, counts))
+        let (version, na) = (Recipe::VERSION, self.options.na.clone());
+        Ok((Recipe { version, formula, names, population, groups, offsets, na, dates }, counts))
     }
 
     /// The columns of some terms.
     fn block(&self, terms: &[&[Factor]], intercept: bool) -> Result<Block> {
         let mut coded = Vec::with_capacity(terms.len());
         let mut full_given = intercept;
+        let mut width = usize::from(intercept);
         for (place, factors) in terms.iter().enumerate() {
             let mut term = Vec::with_capacity(factors.len());
             for factor in *factors {
@@ -65,7 +81,11 @@ impl Learner<'_> {
                 }
                 term.push(one);
             }
-            coded.push(CodedTerm { text: text(factors), factors: term });
+            let term = CodedTerm { text: text(factors), factors: term };
+            // Before its columns have so much as a name.
+            width = width.saturating_add(term.width());
+            self.refuse_wide(width, &term)?;
+            coded.push(term);
         }
         let columns = intercept.then(|| (INTERCEPT.to_owned(), None)).into_iter().chain(
             coded
@@ -101,6 +121,7 @@ impl Learner<'_> {
                 _ => number(&Expression::Column(name.clone())),
             },
             Factor::Category(name) => self.category(name),
+            Factor::Levels(name, listed) => self.listed(name, listed),
             Factor::Number(x) => number(x),
             Factor::Center(x) => {
                 let mean = spread(x)?.mean;
@@ -134,6 +155,38 @@ impl Learner<'_> {
         Ok(CodedFactor::Category { column: column.to_owned(), levels, reference: Some(reference) })
     }
 
+    /// A category whose levels stand in the order of a list; those that no row has are left out.
+    fn listed(&self, column: &str, listed: &[String]) -> Result<CodedFactor> {
+        let found = self.facts.levels(column).map_err(|error| self.point_at(error, column))?;
+        if let Some(level) = found.iter().find(|level| !listed.contains(level)) {
+            let error = Error::UnlistedLevel {
+                table: self.facts.table().to_owned(),
+                column: column.to_owned(),
+                level: level.clone(),
+                nearest: nearest(level, listed.iter().map(String::as_str)).map(str::to_owned),
+                span: None,
+            };
+            return Err(self.point_at(error, column));
+        }
+        let levels: Vec<String> = listed.iter().filter(|level| found.contains(level)).cloned().collect();
+        let reference = self.reference(column, &levels)?;
+        Ok(CodedFactor::Category { column: column.to_owned(), levels, reference: Some(reference) })
+    }
+
+    /// Refuse a block that grows beyond what can be held, with the term at which it does.
+    fn refuse_wide(&self, columns: usize, term: &CodedTerm) -> Result<()> {
+        let rows = self.facts.rows();
+        // The design is made here and copied once, row by row, into the model.
+        let bytes = (rows as u64).saturating_mul(columns as u64).saturating_mul(16);
+        let fits = rows.saturating_mul(columns) <= MOST_ENTRIES
+            && (bytes < SMALL || available_memory().is_none_or(|room| bytes <= room));
+        if columns <= MOST_COEFFICIENTS && (fits || !self.whole) {
+            return Ok(());
+        }
+        let (column, levels) = term.widest().map_or((None, 0), |(levels, column)| (Some(column), levels));
+        Err(Error::DesignTooLarge { rows, columns, term: term.text.clone(), column, levels })
+    }
+
     /// Index of the level asked for, or the first.
     pub(crate) fn reference(&self, column: &str, levels: &[String]) -> Result<usize> {
         let Some((_, level)) = self.options.references.iter().find(|(name, _)| name == column) else {
@@ -147,11 +200,22 @@ impl Learner<'_> {
         })
     }
 
-    fn group(&self, group: &Group) -> Result<(GroupRecipe, Vec<usize>)> {
+    /// A group term; `coefficients` counts those of all terms so far.
+    fn group(&self, group: &Group, coefficients: &mut usize) -> Result<(GroupRecipe, Vec<usize>)> {
         let terms: Vec<&[Factor]> = group.terms.iter().filter_map(product).collect();
         let block = self.block(&terms, group.intercept)?;
         let point = |error| self.formula.point_column(error);
         let levels: Vec<Counted> = self.facts.combinations(&group.factors).map_err(point)?;
+        let own = levels.len().saturating_mul(block.columns.len());
+        *coefficients = coefficients.saturating_add(own);
+        if *coefficients > MOST_COEFFICIENTS {
+            return Err(Error::TooManyGroups {
+                group: group.to_string(),
+                levels: levels.len(),
+                coefficients: *coefficients,
+                most: MOST_COEFFICIENTS,
+            });
+        }
         let (levels, counts) = levels.into_iter().unzip();
         let (text, factors, correlated) = (group.to_string(), group.factors.clone(), group.correlated);
         Ok((GroupRecipe { text, factors, levels, correlated, block }, counts))
@@ -179,6 +243,7 @@ impl Learner<'_> {
             CodedFactor::Number { x: Expression::Column(name) } => {
                 self.facts.kind(name) == Some(ColumnKind::Boolean)
             }
+            CodedFactor::Number { x } => x.is_truth(),
             _ => false,
         })
     }

@@ -34,6 +34,8 @@ pub struct FrameOptions {
     /// Centre the numeric columns of the design, where there is an intercept to take up the shift, and
     /// divide them by their standard deviation. Indicators and true/false stay 0 and 1.
     pub standardize: bool,
+    /// Cell texts that mean "no value", beside the usual ones (an empty cell, `NA`, `NaN`, `null`, `n/a`, `.`, `?`).
+    pub na: Vec<String>,
 }
 
 /// Rows left out for their missing values.
@@ -63,6 +65,43 @@ pub enum Warning {
         line: usize,
         /// How it is written there.
         found: String,
+    },
+    /// Numbers from 2⁵³ up, not written as whole numbers, as names of categories: some may share a double.
+    CoarseNames {
+        /// The column.
+        column: String,
+        /// How many.
+        count: usize,
+        /// File of the first, where the table is in several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// Line of the first.
+        line: usize,
+        /// How it is written there.
+        found: String,
+    },
+    /// A column of numbers and other words that is taken as categories.
+    WordsAmongNumbers {
+        /// The column.
+        column: String,
+        /// Its levels that are numbers.
+        numbers: usize,
+        /// The others, or the first of them.
+        words: Vec<String>,
+        /// How many others there are.
+        others: usize,
+    },
+    /// A column of dates that counts as days since 1970-01-01.
+    DaysSince1970 {
+        /// The column.
+        column: String,
+    },
+    /// A level that `factor(.., levels = ..)` lists and no row has.
+    UnusedLevel {
+        /// The column.
+        column: String,
+        /// The level.
+        level: String,
     },
     /// A population category with a level for every other row or more.
     ManyLevels {
@@ -99,6 +138,43 @@ impl fmt::Display for Warning {
                 shown(column),
                 shown(found),
                 file.as_ref().map(|file| format!(" of `{file}`")).unwrap_or_default()
+            ),
+            Self::CoarseNames { column, count, file, line, found } => write!(
+                f,
+                "column `{}` names groups or categories by {count} number(s) from 2^53 up in floating point, the first \
+                 `{}` on line {line}{}; different ones may have become the same: give them as whole numbers in digits, or \
+                 as text",
+                shown(column),
+                shown(found),
+                file.as_ref().map(|file| format!(" of `{file}`")).unwrap_or_default()
+            ),
+            Self::WordsAmongNumbers { column, numbers, words, others } => {
+                let named: Vec<String> = words.iter().map(|word| format!("`{}`", shown(word))).collect();
+                let more = others.saturating_sub(words.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(
+                    f,
+                    "column `{}` is taken as categories: {}{more} {} no number{}, where {numbers} other value(s) are; if \
+                     missing values are meant, say --na '{}' (in Python na=[..]), and if categories are, factor({})",
+                    shown(column),
+                    named.join(", "),
+                    if *others == 1 { "is" } else { "are" },
+                    if *others == 1 { "" } else { "s" },
+                    words.join(","),
+                    crate::formula::Quoted(column)
+                )
+            }
+            Self::DaysSince1970 { column } => write!(
+                f,
+                "column `{}` holds dates, which count as days since 1970-01-01; factor({}) takes them as categories",
+                shown(column),
+                crate::formula::Quoted(column)
+            ),
+            Self::UnusedLevel { column, level } => write!(
+                f,
+                "no row has the level `{}` that is listed for `{}`; it is left out",
+                shown(level),
+                shown(column)
             ),
             Self::ManyLevels { column, levels, rows } => write!(
                 f,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::basis::{Polynomial, Spline};
 use crate::{
+    days::DateColumn,
     error::{Error, Result},
     formula::{Expression, Quoted},
 };
@@ -26,6 +27,12 @@ pub struct Recipe {
     pub groups: Vec<GroupRecipe>,
     /// What is added to the linear predictor.
     pub offsets: Vec<Offset>,
+    /// Cell texts that mean "no value", beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub na: Vec<String>,
+    /// The columns of dates that count as days.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dates: Vec<DateColumn>,
 }
 
 /// Columns made of terms.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::options::{Dropped, Missing};
 use crate::{
-    column::{Cell, Column, Data, number_level},
+    column::{Cell, Column, ColumnKind, Data, former_level, number_level, number_order},
+    date::{DateForms, DateOrder, days},
     error::{Error, Result},
-    formula::Expression,
+    formula::{Comparison, Expression, TextTest, truth},
     table::Table,
 };
 
@@ -92,17 +93,24 @@ impl View<'_> {
             return self.numbers(column);
         }
         let mut names = Vec::new();
-        x.columns(&mut |name| names.push(name));
+        x.numbers(&mut |name| names.push(name));
+        let mut questions = Vec::new();
+        x.tests(&mut |test| questions.push(test));
+        let mut answers: HashMap<&TextTest, Vec<f64>> = HashMap::new();
+        for test in questions {
+            answers.insert(test, self.answers(test)?);
+        }
         let mut columns: HashMap<&str, &[f64]> = HashMap::new();
         for name in names {
             columns.insert(name, self.table.numbers(self.table.place(name)?)?);
         }
         let mut values = Vec::with_capacity(self.rows.len());
         for (i, &row) in self.rows.iter().enumerate() {
-            let value = x.evaluate(&|name| columns.get(name).map_or(f64::NAN, |column| column[row]));
+            let number = |name: &str| columns.get(name).map_or(f64::NAN, |column| column[row]);
+            let value = x.evaluate(&number, &|test| answers.get(test).map_or(f64::NAN, |rows| rows[i]));
             if !value.is_finite() {
                 let mut inputs: Vec<String> = Vec::new();
-                x.columns(&mut |name| {
+                x.numbers(&mut |name| {
                     let input = format!("{name} is {}", number_level(columns[name][row]));
                     if !inputs.contains(&input) {
                         inputs.push(input);
@@ -113,6 +121,48 @@ impl View<'_> {
             values.push(value);
         }
         Ok(values)
+    }
+
+    /// 1 in the rows where the answer is yes, 0 where it is no, and NaN where there is no value.
+    fn answers(&self, test: &TextTest) -> Result<Vec<f64>> {
+        let TextTest { column, comparison, texts } = test;
+        let place = self.table.place(column)?;
+        let found = self.table.column(place);
+        if found.kind() == ColumnKind::Date {
+            return self.answers_about_dates(test);
+        }
+        if let (true, Some(text)) = (comparison.is_order(), texts.first()) {
+            return Err(Error::TextOrder {
+                table: self.table.name().to_owned(),
+                column: column.clone(),
+                found: text.clone(),
+                span: None,
+            });
+        }
+        let is_one = |level: &str| texts.iter().any(|text| text == level);
+        let answer = |level: &str| is_one(level) == (*comparison == Comparison::Equal);
+        let of_row = |row: &usize| truth(found.level(*row).map(|level| answer(&level)));
+        let Data::Text { codes, levels, .. } = &found.data else {
+            return Ok(self.rows.iter().map(of_row).collect());
+        };
+        // A level is asked once, not once a row.
+        let own: Vec<bool> = levels.iter().map(|level| answer(level)).collect();
+        Ok(self.rows.iter().map(|&row| truth(codes[row].map(|code| own[code as usize]))).collect())
+    }
+
+    fn answers_about_dates(&self, test: &TextTest) -> Result<Vec<f64>> {
+        let TextTest { column, comparison, texts } = test;
+        let day = |text: &String| {
+            let first = DateForms::of(text).and_then(DateForms::order) == Some(DateOrder::YearFirst);
+            let none = || Error::NoDateText { column: column.clone(), found: text.clone(), span: None };
+            days(text, DateOrder::YearFirst).filter(|_| first).ok_or_else(none)
+        };
+        let dates: Vec<f64> = texts.iter().map(day).collect::<Result<_>>()?;
+        let answer = |x: &f64| {
+            let holds = dates.iter().map(|date| comparison.holds(*x, *date));
+            truth(holds.reduce(|one, other| Some(one? || other?)).flatten())
+        };
+        Ok(self.numbers(column)?.iter().map(answer).collect())
     }
 
     /// The refusal of a value that is not finite, in row `i`.
@@ -132,10 +182,24 @@ impl View<'_> {
         let place = self.table.place(column)?;
         match &self.table.column(place).data {
             Data::Numbers(_) => {
-                let mut values: Vec<f64> = self.numbers(column)?.iter().map(|value| value + 0.0).collect();
+                let long = self.table.column(place).long.as_ref();
+                let (mut values, mut names) = (Vec::new(), Vec::new());
+                for (value, &row) in self.numbers(column)?.iter().zip(self.rows) {
+                    match long.and_then(|long| long.codes[row]) {
+                        Some(code) => names.push(code),
+                        None => values.push(value + 0.0),
+                    }
+                }
                 values.sort_unstable_by(f64::total_cmp);
                 values.dedup_by(|a, b| a.total_cmp(b).is_eq());
-                Ok(values.into_iter().map(number_level).collect())
+                let mut levels: Vec<String> = values.into_iter().map(number_level).collect();
+                if let Some(long) = long {
+                    names.sort_unstable();
+                    names.dedup();
+                    levels.extend(names.into_iter().map(|code| long.levels[code as usize].clone()));
+                    levels.sort_by_cached_key(|level| number_order(level));
+                }
+                Ok(levels)
             }
             Data::Text { codes, levels, .. } => {
                 let mut used = vec![false; levels.len()];
@@ -177,18 +241,31 @@ impl View<'_> {
         self.rows.iter().map(of_row).collect()
     }
 
-    /// A level is the name of a number if the number is called so; other levels fit none.
+    /// A level is the name of a number if the number is called so, or was once; other levels fit none. A number that no
+    /// double holds goes by its digits; levels of former fits, which had none, take in all that share the double.
     fn places_of_numbers(&self, column: &str, known: &HashMap<&str, usize>) -> Result<Vec<Option<usize>>> {
-        let number = |level: &str| level.parse::<f64>().ok().filter(|value| number_level(*value) == level);
-        let known: HashMap<u64, usize> = known
-            .iter()
-            .filter_map(|(level, place)| Some(((number(level)? + 0.0).to_bits(), *place)))
-            .collect();
+        let by = |named: &dyn Fn(f64, &str) -> bool| -> HashMap<u64, usize> {
+            let number = |level: &str| level.parse::<f64>().ok().filter(|value| named(*value, level));
+            let one = |(level, place): (&&str, &usize)| Some(((number(level)? + 0.0).to_bits(), *place));
+            known.iter().filter_map(one).collect()
+        };
+        let former = by(&|value, level| former_level(value).as_deref() == Some(level));
+        let now = by(&|value, level| number_level(value) == level);
         let values = self.numbers(column)?;
+        let place = self.table.place(column)?;
         if let Some(i) = values.iter().position(|value| value.is_nan()) {
-            return Err(self.gap(self.table.place(column)?, self.rows[i]));
+            return Err(self.gap(place, self.rows[i]));
         }
-        Ok(values.iter().map(|value| known.get(&(value + 0.0).to_bits()).copied()).collect())
+        let long = self.table.column(place).long.as_ref();
+        let of = |(value, &row): (&f64, &usize)| {
+            let bits = (value + 0.0).to_bits();
+            let own = match long.and_then(|long| long.name(row)) {
+                Some(digits) => known.get(digits),
+                None => now.get(&bits),
+            };
+            own.or_else(|| former.get(&bits)).copied()
+        };
+        Ok(values.iter().zip(self.rows).map(of).collect())
     }
 
     fn gap(&self, place: usize, row: usize) -> Error {

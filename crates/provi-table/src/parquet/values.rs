@@ -10,7 +10,8 @@ use ::parquet::{
 
 use super::calendar::{date, date_time};
 use crate::{
-    column::{Column, ColumnKind, Data},
+    cells::EXACT,
+    column::{Column, ColumnKind, Data, LongNames, number_level},
     intern::Interner,
 };
 
@@ -100,6 +101,7 @@ pub(super) struct Values {
     max_level: i16,
     numbers: Vec<f64>,
     texts: Interner,
+    long: LongNames,
     column: Column,
     /// The first row whose text is not UTF-8.
     garbled: Option<usize>,
@@ -115,7 +117,15 @@ impl Values {
             Kind::Boolean | Kind::Number { .. } => (Vec::with_capacity(rows), Interner::default()),
             Kind::Text | Kind::Date | Kind::DateTime { .. } => (Vec::new(), Interner::with_capacity(rows)),
         };
-        Self { kind, max_level, numbers, texts, column: Column::new(Data::Nothing), garbled: None }
+        Self {
+            kind,
+            max_level,
+            numbers,
+            texts,
+            long: LongNames::default(),
+            column: Column::new(Data::Nothing),
+            garbled: None,
+        }
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -126,12 +136,12 @@ impl Values {
     pub(super) fn read(&mut self, reader: &mut ColumnReader, most: usize) -> Result<(), ParquetError> {
         match reader {
             ColumnReader::BoolColumnReader(r) => {
-                self.each(r, most, |v, x| v.number(x.map(|&x| f64::from(u8::from(x)))))
+                self.each(r, most, |v, x| v.number(x.map(|&x| f64::from(u8::from(x))), true))
             }
             ColumnReader::FloatColumnReader(r) => {
-                self.each(r, most, |v, x| v.number(x.map(|&x| f64::from(x))))
+                self.each(r, most, |v, x| v.number(x.map(|&x| f64::from(x)), false))
             }
-            ColumnReader::DoubleColumnReader(r) => self.each(r, most, |v, x| v.number(x.copied())),
+            ColumnReader::DoubleColumnReader(r) => self.each(r, most, |v, x| v.number(x.copied(), false)),
             ColumnReader::Int32ColumnReader(r) => self.each(r, most, |v, x| {
                 let unsigned = v.kind == Kind::Number { scale: 0, unsigned: true };
                 // An unsigned number is stored by the same bits.
@@ -182,13 +192,16 @@ impl Values {
         Ok(())
     }
 
-    fn number(&mut self, value: Option<f64>) {
+    /// A number, which comes of a whole one or may have lost digits before.
+    fn number(&mut self, value: Option<f64>, whole: bool) {
         let row = self.numbers.len();
         let value = value.unwrap_or(f64::NAN);
         if value.is_nan() {
             self.column.note_missing(row, "null");
         } else if value.is_infinite() {
             self.column.note_infinite(row, &value.to_string());
+        } else if value.abs() >= EXACT && !whole {
+            self.column.note_coarse(row, &number_level(value));
         }
         self.numbers.push(value);
     }
@@ -208,12 +221,14 @@ impl Values {
                     && number as i128 != value
                 {
                     self.column.note_inexact(row, &value.to_string());
+                    if scale == 0 {
+                        self.long.note(row, &value.to_string());
+                    }
                 }
-                self.number(
-                    number.map(|number| if scale == 0 { number } else { number / 10f64.powi(scale) }),
-                );
+                let scaled = |number: f64| if scale == 0 { number } else { number / 10f64.powi(scale) };
+                self.number(number.map(scaled), scale == 0);
             }
-            Kind::Boolean | Kind::Text => self.number(value.map(|value| value as f64)),
+            Kind::Boolean | Kind::Text => self.number(value.map(|value| value as f64), true),
         }
     }
 
@@ -243,7 +258,9 @@ impl Values {
         if let Some(row) = self.garbled {
             return Err(row);
         }
+        let rows = self.rows();
         let mut column = self.column;
+        column.long = self.long.finish(rows);
         column.data = match self.kind {
             Kind::Number { .. } => Data::Numbers(self.numbers),
             Kind::Boolean => Data::Booleans(self.numbers),

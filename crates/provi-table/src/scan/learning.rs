@@ -166,10 +166,10 @@ impl Task {
         }
         let dropped = self.dropped(&asked, &notes)?;
         let facts = asked.facts(&notes);
-        let learner = Learner { facts: &facts, formula: &asked.formula, options };
+        let learner = Learner { facts: &facts, formula: &asked.formula, options, whole: false };
         let levels = learner.response_levels()?;
         self.refuse_no_weight(&asked, &notes)?;
-        let (recipe, counts) = learner.recipe()?;
+        let (recipe, counts) = learner.recipe(asked.source.dates.clone())?;
         Ok(Draft { asked, notes, recipe, counts, levels, dropped })
     }
 
@@ -232,7 +232,8 @@ impl Task {
     fn scan(&self, draft: Draft, spreads: &[Vec<Option<Moments>>]) -> Result<Scan> {
         let Draft { asked, notes, mut recipe, counts, levels, dropped } = draft;
         let facts = asked.facts(&notes);
-        let learner = Learner { facts: &facts, formula: &asked.formula, options: &self.options };
+        let (formula, options) = (&asked.formula, &self.options);
+        let learner = Learner { facts: &facts, formula, options, whole: false };
         let spreads: Vec<Vec<_>> =
             spreads.iter().map(|block| block.iter().flatten().map(Moments::spread).collect()).collect();
         learner.standardize(&mut recipe, &spreads);

@@ -44,6 +44,8 @@ pub(super) struct ColumnNotes {
     pub(super) first_missing: Option<Spot>,
     pub(super) inexact: usize,
     pub(super) first_inexact: Option<Spot>,
+    pub(super) coarse: usize,
+    pub(super) first_coarse: Option<Spot>,
 }
 
 /// What it takes to read notes off a block.
@@ -88,6 +90,9 @@ impl Notes {
                 Spot::earlier(notes.first_missing.take(), column.first_missing.as_ref().map(spot));
             notes.first_inexact =
                 Spot::earlier(notes.first_inexact.take(), column.first_inexact.as_ref().map(spot));
+            notes.coarse += column.coarse;
+            notes.first_coarse =
+                Spot::earlier(notes.first_coarse.take(), column.first_coarse.as_ref().map(spot));
         }
         let rows = table.complete_rows();
         let view = View { table, rows: &rows };
@@ -147,6 +152,8 @@ impl Notes {
             first_missing: Spot::earlier(one.first_missing, other.first_missing),
             inexact: one.inexact + other.inexact,
             first_inexact: Spot::earlier(one.first_inexact, other.first_inexact),
+            coarse: one.coarse + other.coarse,
+            first_coarse: Spot::earlier(one.first_coarse, other.first_coarse),
         };
         let mut notes = self;
         notes.read += other.read;

@@ -45,7 +45,7 @@ impl Questions {
             for factor in factors {
                 match factor {
                     Factor::Column(name) if is_text(name) => questions.category(name),
-                    Factor::Category(name) => questions.category(name),
+                    Factor::Category(name) | Factor::Levels(name, _) => questions.category(name),
                     Factor::Column(name) => questions.number(Expression::Column(name.clone())),
                     Factor::Number(x)
                     | Factor::Center(x)

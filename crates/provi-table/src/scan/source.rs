@@ -3,9 +3,11 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use crate::{
-    cells::CellKind,
+    cells::{CellKind, MissingWords},
     column::ColumnKind,
+    days::DateColumn,
     error::Result,
+    missing::Retype,
     parquet,
     shards::{Contents, Mark, Shard, Shards},
     table::Table,
@@ -23,6 +25,10 @@ pub(super) struct Source {
     pub(super) rows: Vec<usize>,
     /// Of each text file: places to start from.
     pub(super) marks: Vec<Vec<Mark>>,
+    /// What means "no value" beside the usual words.
+    pub(super) words: MissingWords,
+    /// The columns of dates that count as numbers.
+    pub(super) dates: Vec<DateColumn>,
 }
 
 /// Takes in a block: the file's place among all, and some of its rows.
@@ -50,6 +56,15 @@ impl Source {
         self.columns.iter().find(|(name, _)| name == column).map(|(_, kind)| kind.kind)
     }
 
+    /// A block as the formula needs it. Gaps of text files are known by their reader already.
+    fn prepared(&self, table: Table) -> Result<Table> {
+        let table = match self.shards.is_text() {
+            true => table,
+            false => table.with_missing(&self.words, Retype::Block).into_owned(),
+        };
+        Ok(table.with_days(&self.dates)?.into_owned())
+    }
+
     /// Hand the rows of a part to `take`, in order, at most `most` at a time, until it breaks off.
     pub(super) fn blocks(&self, part: Part, most: usize, take: &mut Take<'_>) -> Result<()> {
         let part = part.rows(self.total());
@@ -62,10 +77,11 @@ impl Source {
             if from >= to {
                 continue;
             }
-            let mut take = |table| take(index, table);
+            let mut take = |table: Table| take(index, self.prepared(table)?);
             let flow = match &shard.contents {
                 Contents::Text(header) => {
-                    header.blocks(shard, &self.columns, &self.marks[index], own, most, &mut take)?
+                    let marks = &self.marks[index];
+                    header.blocks(shard, &self.columns, marks, &self.words, own, most, &mut take)?
                 }
                 Contents::Parquet(footer) => {
                     let place = |(name, kind): &(String, CellKind)| Some((shard.place(name)?, kind.kind));

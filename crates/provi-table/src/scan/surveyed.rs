@@ -1,9 +1,14 @@
 //! The facts that a survey gives.
 
-use super::{moments::Moments, notes::Notes, questions::Questions, source::Source};
+use super::{
+    moments::Moments,
+    notes::{ColumnNotes, Notes},
+    questions::Questions,
+    source::Source,
+};
 use crate::{
     cells::{Spot, Tally},
-    column::ColumnKind,
+    column::{ColumnKind, number_order},
     error::{BadShards, Error, Result},
     formula::Expression,
     frame::{Counted, Facts, Inexact, Spread},
@@ -29,6 +34,16 @@ impl Surveyed<'_> {
     /// A question that was not asked is a bug in [`Questions`].
     fn unasked(&self, what: &str) -> Error {
         Error::Shards(BadShards::Survey { reason: format!("nobody asked for {what}") })
+    }
+
+    fn notes_of(&self, column: &str) -> Option<&ColumnNotes> {
+        let place = self.source.columns.iter().position(|(name, _)| name == column)?;
+        self.notes.columns.get(place)
+    }
+
+    fn found(&self, count: usize, spot: &Spot) -> Option<Inexact> {
+        let file = (self.source.shards.files.len() > 1).then(|| self.source.file(spot));
+        Some(Inexact { count, file, line: spot.line, found: spot.text.clone() })
     }
 
     fn moments(&self, x: &Expression) -> Result<Moments> {
@@ -60,8 +75,7 @@ impl Facts for Surveyed<'_> {
         let levels = place.and_then(|place| self.notes.levels.get(place));
         let mut levels: Vec<String> = levels.ok_or_else(|| self.unasked(column))?.iter().cloned().collect();
         if self.kind(column) == Some(ColumnKind::Number) {
-            // The name of a number reads back to its bits.
-            levels.sort_by_cached_key(|level| order(level.parse().unwrap_or(f64::NAN)));
+            levels.sort_by_cached_key(|level| number_order(level));
         }
         Ok(levels)
     }
@@ -105,11 +119,13 @@ impl Facts for Surveyed<'_> {
     }
 
     fn inexact(&self, column: &str) -> Option<Inexact> {
-        let place = self.source.columns.iter().position(|(name, _)| name == column)?;
-        let notes = &self.notes.columns[place];
-        let spot = notes.first_inexact.as_ref()?;
-        let file = (self.source.shards.files.len() > 1).then(|| self.source.file(spot));
-        Some(Inexact { count: notes.inexact, file, line: spot.line, found: spot.text.clone() })
+        let notes = self.notes_of(column)?;
+        self.found(notes.inexact, notes.first_inexact.as_ref()?)
+    }
+
+    fn coarse(&self, column: &str) -> Option<Inexact> {
+        let notes = self.notes_of(column)?;
+        self.found(notes.coarse, notes.first_coarse.as_ref()?)
     }
 }
 
@@ -125,10 +141,4 @@ pub(super) fn mixed(source: &Source, tallies: &[(String, Tally)], column: &str) 
         numbers: tally.numbers,
         span: None,
     })
-}
-
-/// A whole number in the order of `total_cmp`.
-fn order(value: f64) -> i64 {
-    let bits = value.to_bits().cast_signed();
-    bits ^ (((bits >> 63).cast_unsigned() >> 1).cast_signed())
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Shard;
 use crate::{
-    cells::{CellKind, Tally, TypedCells},
+    cells::{CellKind, MissingWords, Tally, TypedCells},
     csv::MARK as BYTE_ORDER_MARK,
     error::{Error, Format, Result},
     read::foreign,
@@ -118,7 +118,13 @@ impl TextHeader {
     }
 
     /// Read all rows for what the cells of some columns are; `index` is the file's place among all.
-    pub(crate) fn tally(&self, shard: &Shard, index: usize, columns: &[String]) -> Result<Tallied> {
+    pub(crate) fn tally(
+        &self,
+        shard: &Shard,
+        index: usize,
+        columns: &[String],
+        words: &MissingWords,
+    ) -> Result<Tallied> {
         let mut records = self.records(shard, None)?;
         let places: Vec<usize> = columns.iter().filter_map(|column| shard.place(column)).collect();
         let mut tallied =
@@ -129,7 +135,7 @@ impl TextHeader {
                 tallied.marks.push(Mark { row: tallied.rows, byte: records.offset(), line });
             }
             for (tally, &place) in tallied.tallies.iter_mut().zip(&places) {
-                tally.see(records.record[place].trim(), index, line);
+                tally.see(records.record[place].trim(), words, index, line);
             }
             tallied.rows += 1;
         }
@@ -139,11 +145,13 @@ impl TextHeader {
     /// Hand the rows `rows` to `take`, at most `most` at a time, as tables of some columns, which are of known kinds.
     ///
     /// Memory: beside the block, some buffers of 64 KiB, and a record of at most 16 MiB.
+    #[allow(clippy::too_many_arguments)] // what a reader needs, once
     pub(crate) fn blocks(
         &self,
         shard: &Shard,
         columns: &[(String, CellKind)],
         marks: &[Mark],
+        words: &MissingWords,
         rows: Range<usize>,
         most: usize,
         take: &mut dyn FnMut(Table) -> Result<ControlFlow<()>>,
@@ -167,7 +175,7 @@ impl TextHeader {
                 let line = records.advance()?.ok_or_else(|| shard.changed())?;
                 records.check_length(line, self.names.len())?;
                 for (cells, &place) in cells.iter_mut().zip(&places) {
-                    cells.push(records.record[place].trim());
+                    cells.push(records.record[place].trim(), words);
                 }
                 lines.push(line);
             }

@@ -2,11 +2,13 @@
 
 use super::{Asked, Task};
 use crate::{
-    cells::{CellKind, Tally},
+    cells::{CellKind, MissingWords, Tally},
     column::ColumnKind,
+    date::DateOrder,
+    days::{DateColumn, ambiguous},
     error::{BadShards, Error, Result},
     formula::{Expression, Factor, Formula, Response, Term},
-    frame::{FrameOptions, Header, columns_in_use, written_out},
+    frame::{FrameOptions, Header, columns_in_use, dates_as_numbers, written_out},
     scan::{part::Part, questions::Questions, source::Source, survey::Findings, surveyed::mixed},
     shards::{Contents, Mark, Shards},
 };
@@ -22,12 +24,13 @@ impl Task {
 
     /// Read the text files that fall to a part, each whole.
     pub(super) fn kinds(&self, columns: &[String], part: Part) -> Result<Findings> {
+        let words = MissingWords::new(&self.options.na);
         let mut tallies = vec![Tally::default(); columns.len()];
         let mut files = vec![None; self.shards.files.len()];
         let dealt = dealt(&self.shards, part.of);
         for (index, shard) in self.shards.files.iter().enumerate().filter(|(i, _)| dealt[*i] == part.rank) {
             let Contents::Text(header) = &shard.contents else { continue };
-            let found = header.tally(shard, index, columns)?;
+            let found = header.tally(shard, index, columns, &words)?;
             tallies = tallies.into_iter().zip(found.tallies).map(|(one, other)| one.merge(other)).collect();
             files[index] = Some((found.rows, found.marks));
         }
@@ -60,7 +63,8 @@ impl Task {
             let tally = tallies.iter().find(|(other, _)| other == name);
             Ok(tally.map_or(MISSING, |(_, tally)| tally.kind(comma)))
         };
-        let (formula, source) = self.source(&kind, rows, marks)?;
+        let (formula, mut source) = self.source(&kind, rows, marks)?;
+        source.dates = self.dates(&formula, &source, &tallies)?;
         let asked =
             Asked { questions: Questions::of(&formula, &self.options, &source), formula, source, tallies };
         self.refuse_empty(&asked)?;
@@ -76,7 +80,8 @@ impl Task {
         });
         let kind = |name: &str| Ok(CellKind { kind: self.shards.declared(name)?, decimal_comma: false });
         let marks = vec![Vec::new(); self.shards.files.len()];
-        let (formula, source) = self.source(&kind, rows.collect(), marks)?;
+        let (formula, mut source) = self.source(&kind, rows.collect(), marks)?;
+        source.dates = self.dates(&formula, &source, &[])?;
         let questions = Questions::of(&formula, &self.options, &source);
         let asked = Asked { questions, formula, source, tallies: Vec::new() };
         self.refuse_empty(&asked)?;
@@ -100,7 +105,30 @@ impl Task {
             .into_iter()
             .map(|name| Ok((name.to_owned(), kind(name)?)))
             .collect::<Result<_>>()?;
-        Ok((formula, Source { shards: shards.clone(), columns, rows, marks }))
+        let (words, dates) = (MissingWords::new(&self.options.na), Vec::new());
+        Ok((formula, Source { shards: shards.clone(), columns, rows, marks, words, dates }))
+    }
+
+    /// The dates that count as numbers. Those of Parquet files are written with the year first.
+    fn dates(
+        &self,
+        formula: &Formula,
+        source: &Source,
+        tallies: &[(String, Tally)],
+    ) -> Result<Vec<DateColumn>> {
+        let of = |column: String| {
+            let tally = tallies.iter().find(|(name, _)| *name == column).map(|(_, tally)| tally);
+            match tally.map_or(Some(DateOrder::YearFirst), |tally| tally.forms().order()) {
+                Some(order) => Ok(DateColumn { column, order }),
+                None => {
+                    let spot = tally.and_then(Tally::first_text);
+                    let (table, line, found) = spot
+                        .map_or((String::new(), 1, ""), |spot| (source.file(spot), spot.line, &spot.text));
+                    Err(formula.point_column(ambiguous(&table, &column, line, found)))
+                }
+            }
+        };
+        dates_as_numbers(formula, &|name| source.kind(name)).into_iter().map(of).collect()
     }
 
     fn refuse_empty(&self, asked: &Asked) -> Result<()> {
@@ -117,10 +145,11 @@ impl Asked {
     fn refuse_text(&self, options: &FrameOptions) -> Result<()> {
         let mut names: Vec<&str> = Vec::new();
         let mut see = |name| names.push(name);
-        self.questions.numbers.iter().for_each(|x| x.columns(&mut see));
-        self.formula.offsets.iter().for_each(|offset| offset.node.columns(&mut see));
+        self.questions.numbers.iter().for_each(|x| x.numbers(&mut see));
+        self.formula.offsets.iter().for_each(|offset| offset.node.numbers(&mut see));
         match self.formula.response() {
             Response::Value(Expression::Column(_)) => {}
+            Response::Value(x) => x.numbers(&mut see),
             response => response.columns(&mut see),
         }
         [&options.offset, &options.exposure].into_iter().flatten().for_each(|name| see(name));
@@ -149,7 +178,9 @@ impl Asked {
         let (line, found) = (spot.line, spot.text.clone());
         let error = match self.source.kind(name) {
             Some(ColumnKind::Category) => Error::TextColumn { table, column, line, found, span: None },
-            Some(ColumnKind::Date) => Error::DateColumn { table, column, line, found, span: None },
+            Some(ColumnKind::Date) if !self.source.dates.iter().any(|date| date.column == name) => {
+                Error::DateColumn { table, column, line, found, span: None }
+            }
             _ => return Ok(()),
         };
         Err(self.formula.point_column(error))
