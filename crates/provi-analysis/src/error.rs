@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::words::number::grouped;
+
 pub use crate::contrast::BadContrast;
 pub use crate::given::BadFit;
 
@@ -53,6 +55,22 @@ pub enum Error {
         needed: &'static str,
         /// The family's name.
         family: &'static str,
+    },
+    /// More coefficients than this machine has memory for.
+    #[error(
+        "the model has {} coefficients{}, and a fit holds dense matrices of coefficients by coefficients, {matrix} each: it needs about {needed} of memory, and {available} are to be had; {}", grouped(*.coefficients as u64), most_of(.group.as_ref()), if .group.is_some() { "group by something with fewer levels, merge rare ones, or fit a part of the data" } else { "leave terms out, or merge rare levels" }
+    )]
+    TooManyCoefficients {
+        /// d.
+        coefficients: usize,
+        /// The group term with the most of them, and its levels.
+        group: Option<(String, usize)>,
+        /// A matrix of coefficients by coefficients.
+        matrix: provi::memory::Bytes,
+        /// What the automatic path needs.
+        needed: provi::memory::Bytes,
+        /// What there is.
+        available: provi::memory::Bytes,
     },
     /// A response that does not speak of its family.
     #[error("no family is given, and the response `{column}` of `{table}` is not binary")]
@@ -279,4 +297,10 @@ fn scales(known: &[String]) -> String {
     } else {
         format!(", which are {}", listed(known))
     }
+}
+
+fn most_of(group: Option<&(String, usize)>) -> String {
+    group.map_or_else(String::new, |(text, levels)| {
+        format!(", most of them for the {} levels of `{text}`", grouped(*levels as u64))
+    })
 }

@@ -1,11 +1,13 @@
 //! What a run will need beside what the machine has.
 
-use provi::Target;
 use provi::auto::Choice;
-use provi::memory::{Forecast, Size};
+use provi::memory::{Bytes, Forecast, Size};
 use provi::subsample::Subsample;
+use provi::{Method, Target};
 
-use crate::error::Result;
+use provi_table::available_memory;
+
+use crate::error::{Error, Result};
 
 /// The forecast in a line for so many draws a step, the same on every machine; refused if it does not fit into this one.
 pub fn forecast(
@@ -17,27 +19,94 @@ pub fn forecast(
 ) -> Result<String> {
     let size = Size { draws, subsample, audit, ..Size::of(target) };
     let forecast = Forecast::new(choice, &size);
-    forecast.check(available())?;
+    forecast.check(available_memory())?;
     Ok(forecast.to_string())
 }
 
-/// Bytes that could be allocated without swapping, where the system says so.
-fn available() -> Option<u64> {
-    parse(&std::fs::read_to_string("/proc/meminfo").ok()?)
+/// What a model makes a fit hold.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelSize<'a> {
+    /// d.
+    pub coefficients: usize,
+    /// Observations.
+    pub rows: usize,
+    /// Numbers that the design holds.
+    pub stored: usize,
+    /// The group term with the most coefficients, and its levels.
+    pub group: Option<(&'a str, usize)>,
 }
 
-fn parse(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+/// Refuses a model whose coefficients are too many for this machine, before anything of their number squared is allocated.
+///
+/// With scales to be found, they are found by the automatic path; otherwise some method has to fit.
+pub fn refuse_large(model: &ModelSize<'_>, search: bool) -> Result<()> {
+    refuse_beyond(model, search, available_memory())
+}
+
+fn refuse_beyond(model: &ModelSize<'_>, search: bool, available: Option<u64>) -> Result<()> {
+    let size = Size {
+        dim: model.coefficients,
+        rows: model.rows,
+        stored: model.stored,
+        draws: 1,
+        exact: true,
+        audit: false,
+        subsample: None,
+    };
+    let planned = Method::named().map(|(_, method)| Choice::Planned(method)).filter(|_| !search);
+    let fits = |choice| Forecast::new(choice, &size).check(available).is_ok();
+    let Some(available) = available.filter(|_| !std::iter::once(Choice::Auto).chain(planned).any(fits))
+    else {
+        return Ok(());
+    };
+    let d = model.coefficients as u64;
+    Err(Error::TooManyCoefficients {
+        coefficients: model.coefficients,
+        group: model.group.map(|(text, levels)| (text.to_owned(), levels)),
+        matrix: Bytes(8 * d * d),
+        needed: Forecast::new(Choice::Auto, &size).to_come(),
+        available: Bytes(available),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
-    fn available_memory_is_read_from_its_line_or_unknown() {
-        let text = "MemTotal:       24576 kB\nMemAvailable:    2048 kB\nBuffers:  1 kB\n";
-        assert_eq!(super::parse(text), Some(2048 * 1024));
-        assert_eq!(super::parse("MemTotal: 1 kB"), None);
-        assert_eq!(super::parse("MemAvailable: much kB"), None);
+    fn a_hundred_thousand_levels_are_refused_with_the_numbers_and_the_way_out() {
+        let model = ModelSize {
+            coefficients: 100_001,
+            rows: 200_000,
+            stored: 600_000,
+            group: Some(("(1 | g)", 100_000)),
+        };
+        let said = refuse_beyond(&model, true, Some(16_000_000_000)).unwrap_err().to_string();
+        assert!(said.contains("100,001 coefficients") && said.contains("80.0 GB"), "{said}");
+        assert!(said.contains("the 100,000 levels of `(1 | g)`"), "{said}");
+        assert!(refuse_beyond(&model, true, None).is_ok());
+        let small = ModelSize { coefficients: 100, ..model };
+        assert!(refuse_beyond(&small, true, Some(1 << 30)).is_ok());
+    }
+
+    #[test]
+    fn without_a_search_for_scales_the_least_of_the_methods_has_to_fit() {
+        let model = ModelSize { coefficients: 10_000, rows: 100, stored: 100, group: None };
+        let auto = Forecast::new(
+            Choice::Auto,
+            &Size {
+                dim: 10_000,
+                rows: 100,
+                stored: 100,
+                draws: 1,
+                exact: true,
+                audit: false,
+                subsample: None,
+            },
+        );
+        let less = Some(auto.to_come().0 - 1);
+        assert!(refuse_beyond(&model, true, less).is_err());
+        assert!(refuse_beyond(&model, false, less).is_ok());
+        assert!(refuse_beyond(&model, false, Some(1 << 20)).is_err());
     }
 }

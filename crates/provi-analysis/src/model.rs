@@ -22,6 +22,7 @@ use provi::{Design, Gaussian};
 use provi_table::{DesignRows, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::options::{MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
 use opened::{Facts, Head, Opened};
 
@@ -79,6 +80,7 @@ impl Model {
         let head = opened.head();
         let (family, family_chosen) = family(options, &head, &data.name)?;
         let scales = scales::asked(options, &head, family)?;
+        memory::refuse_large(&head.size(), scales.iter().any(|scale| scale.origin == Origin::Maximised))?;
         let population = head.population;
         let prior_gaussian = match prior {
             Some(given) => Some(given.clone()),
@@ -169,6 +171,7 @@ fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
         offset: options.offset.clone(),
         exposure: options.exposure.clone(),
         standardize,
+        na: options.na.clone(),
     }
 }
 

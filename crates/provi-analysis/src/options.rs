@@ -99,6 +99,19 @@ pub struct ModelOptions {
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Data"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingName>,
+    /// Cell texts that mean a missing value, 'none,-9', beside an empty cell, NA, NaN, null, n/a, . and ?
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "WORDS",
+            value_delimiter = ',',
+            allow_hyphen_values = true,
+            help_heading = "Data"
+        )
+    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub na: Vec<String>,
 }
 
 impl ModelOptions {
@@ -120,6 +133,7 @@ impl ModelOptions {
             exposure: self.exposure.clone().or(other.exposure),
             reference: list(&self.reference, other.reference),
             missing: self.missing.or(other.missing),
+            na: list(&self.na, other.na),
         }
     }
 

@@ -54,6 +54,7 @@ fn typed((name, kind, values, missing, levels): Column<'_>) -> PyResult<(String,
         }
         "integers" => Values::Integers(optional(array::<i64>(&values)?, is_missing)),
         "booleans" => Values::Booleans(optional(array::<bool>(&values)?, is_missing)),
+        "digits" => Values::Digits(values.extract()?),
         "text" => Values::Text(values.extract()?),
         "dates" => Values::Dates(values.extract()?),
         "categories" => Values::Categories {

@@ -35,6 +35,7 @@ pub(crate) struct ModelArguments {
     exposure: Option<String>,
     reference: Vec<String>,
     missing: Option<String>,
+    na: Vec<String>,
 }
 
 impl ModelArguments {
@@ -52,6 +53,7 @@ impl ModelArguments {
             exposure: self.exposure,
             reference: words(&self.reference)?,
             missing: self.missing.as_deref().map(word).transpose()?,
+            na: self.na,
         })
     }
 }

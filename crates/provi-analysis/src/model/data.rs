@@ -1,12 +1,11 @@
 //! Where the rows come from: a file, standard input, a table in memory, or files that are read again at each pass.
 
 use std::borrow::Cow;
-use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use provi::stream::{Alone, Reduce};
-use provi_table::{Shards, Table};
+use provi_table::{Shards, Table, read_file, read_stream};
 use sha2::{Digest, Sha256};
 
 use super::files::Files;
@@ -43,19 +42,11 @@ impl Data {
         }
         let stdin = path.as_os_str() == "-";
         let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
-        let bytes = if stdin {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        } else {
-            std::fs::read(path)
+        let bytes = match stdin {
+            true => read_stream(std::io::stdin().lock(), &name)?,
+            false => read_file(path, &name)?,
         };
-        match bytes {
-            Ok(bytes) => Ok(Self::new(bytes, name)),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                Err(provi_table::Error::NotFound { path: name })
-            }
-            Err(error) => Err(provi_table::Error::Unreadable { table: name, reason: error.to_string() }),
-        }
+        Ok(Self::new(bytes, name))
     }
 
     /// The bytes of a file.

@@ -7,6 +7,7 @@ use super::data::Data;
 use super::held::Held;
 use super::warnings::{notable, warnings};
 use crate::error::{Error, Result};
+use crate::memory::ModelSize;
 
 /// A frame of rows in memory, or a scan of files.
 pub(super) enum Opened {
@@ -25,6 +26,22 @@ pub(super) struct Head<'a> {
     pub(super) is_binary: bool,
     /// The standard deviation of the response; one where it does not differ.
     pub(super) deviation: f64,
+    pub(super) rows: usize,
+    /// Numbers that the design holds.
+    pub(super) stored: usize,
+}
+
+impl Head<'_> {
+    /// What a fit of it has to hold.
+    pub(super) fn size(&self) -> ModelSize<'_> {
+        let largest = self.groups.iter().max_by_key(|group| group.levels.len() * group.columns.len());
+        ModelSize {
+            coefficients: self.names.len(),
+            rows: self.rows,
+            stored: self.stored,
+            group: largest.map(|group| (group.text.as_str(), group.levels.len())),
+        }
+    }
 }
 
 /// What a reader needs to know of it.
@@ -70,6 +87,9 @@ impl Opened {
                 has_trials: frame.trials.is_some(),
                 is_binary: is_binary(&frame.response),
                 deviation: deviation(&frame.response),
+                rows: frame.rows,
+                stored: frame.design.population.len()
+                    + frame.design.groups.iter().map(|group| 2 * group.values.len()).sum::<usize>(),
             },
             Self::Scan(scan) => Head {
                 names: &scan.names,
@@ -82,6 +102,9 @@ impl Opened {
                     other + scan.response.ones == scan.rows
                 },
                 deviation: if scan.response.sd > 0.0 { scan.response.sd } else { 1.0 },
+                rows: scan.rows,
+                // Its rows are read again at each pass.
+                stored: 0,
             },
         }
     }

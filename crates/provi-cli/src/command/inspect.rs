@@ -33,6 +33,9 @@ pub(crate) struct InspectArgs {
     data: PathBuf,
     /// A model to look at, such as 'y ~ a + b'
     formula: Option<String>,
+    /// Cell texts that mean a missing value, 'none,-9', beside an empty cell, NA, NaN, null, n/a, . and ?
+    #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true)]
+    na: Vec<String>,
     /// Print the result as JSON, and nothing else, on standard output
     #[arg(long)]
     json: bool,
@@ -59,6 +62,7 @@ pub(crate) fn execute(args: &InspectArgs) -> Result<Outcome> {
     let formula = args.formula.as_deref().map(model::parse).transpose()?;
     let data = Data::read(&args.data).map_err(refuse)?;
     let table = data.table().map_err(refuse)?;
+    let table = table.with_na(&args.na);
     let summary = table.describe();
     let mut warnings: Vec<String> = summary.columns.iter().flat_map(column_warnings).collect();
     match &formula {
@@ -102,14 +106,16 @@ fn column_warnings(column: &ColumnSummary) -> Vec<String> {
     say(
         column.numbers_among_text > 0,
         format!(
-            "`{name}` is text, but {} of its cells are numbers: look for a stray word",
+            "`{name}` is text, but {} of its cells are numbers: look for a stray word, or name the words for missing values: --na",
             column.numbers_among_text
         ),
     );
     say(column.decimal_comma, format!("the numbers of `{name}` are written with a decimal comma"));
     say(
         column.kind == ColumnKind::Date,
-        format!("`{name}` holds dates: turn them into numbers of days, or into categories, to use them"),
+        format!(
+            "`{name}` holds dates: they count as days since 1970-01-01; factor({name}) takes them as categories"
+        ),
     );
     out
 }

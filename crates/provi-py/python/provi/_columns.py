@@ -54,7 +54,8 @@ def _numpy(name: str, array: np.ndarray, missing: Optional[np.ndarray]) -> Colum
         return name, "booleans", np.ascontiguousarray(array), missing, None
     if kind in "iu":
         if kind == "u" and array.dtype.itemsize == 8 and len(array) and array.max() > np.iinfo(np.int64).max:
-            return name, "numbers", array.astype(np.float64), missing, None
+            gaps = np.zeros(len(array), dtype=bool) if missing is None else missing
+            return name, "digits", [None if gap else str(x) for x, gap in zip(array.tolist(), gaps)], None, None
         return name, "integers", np.ascontiguousarray(array, dtype=np.int64), missing, None
     if kind == "M":
         return _dates(name, array, missing)
@@ -81,6 +82,8 @@ def _objects(name: str, values: np.ndarray, missing: Optional[np.ndarray]) -> Co
     fill = lambda nothing: [nothing if gap else x for x, gap in zip(values, gaps)]  # noqa: E731
     if of(bool, np.bool_):
         return name, "booleans", np.array(fill(False), dtype=bool), gaps, None
+    if of(int, np.integer) and any(abs(int(x)) > np.iinfo(np.int64).max for x in kept):
+        return name, "digits", [None if gap else str(int(x)) for x, gap in zip(values, gaps)], None, None
     if of(int, np.integer):
         return name, "integers", np.array(fill(0), dtype=np.int64), gaps, None
     if of(int, float, np.integer, np.floating) or not kept:

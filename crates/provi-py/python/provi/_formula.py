@@ -81,6 +81,7 @@ def fit_formula(
     exposure: Optional[str] = None,
     reference: Words = None,
     missing: Optional[str] = None,
+    na: Words = None,
     contrasts: Sequence[str] = (),
     accuracy: Optional[float] = None,
     seed: Optional[int] = None,
@@ -112,6 +113,7 @@ def fit_formula(
     weights, offset, exposure: columns with these.
     reference: the reference level of a category, ``"town=Bern"``; one or several.
     missing: what becomes of rows with a missing value, ``"drop"`` or ``"error"``.
+    na: cell texts that mean a missing value, such as ``["none", -9]``, beside the usual ones (``"NA"``, ``"."``, …); one or several.
     contrasts: linear combinations of coefficients, such as ``"a - b"``, to be kept with the fit.
 
     The other options are those of :meth:`Model.fit`.
@@ -138,6 +140,7 @@ def fit_formula(
         "exposure": exposure,
         "reference": _words(reference),
         "missing": missing,
+        "na": _words(na),
     }
     with Watcher(progress) as observer:
         core = _provi.fit_formula(formula, _columns.source(data), model, list(contrasts), options, observer)
