@@ -55,7 +55,8 @@ impl Fitted {
 
     /// The certificate in the words that every shell says.
     pub fn certificate_words(&self) -> Option<CertificateWords> {
-        self.certificate().map(|c| CertificateWords::new(c, condition(&self.file.model)))
+        self.certificate()
+            .map(|c| CertificateWords::new(c, self.file.estimates.as_ref(), condition(&self.file.model)))
     }
 
     /// How the run went.

@@ -65,6 +65,7 @@ const MEANINGS: [&str; 5] = [
 
 fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
     let proved = [c.gap.provenance, c.kl.provenance].iter().all(|p| *p == Some(Provenance::Proved));
+    let estimates = file.estimates.as_ref();
     let (light, meaning) = match (certificate::worth(c), proved && c.gap.bound.is_some()) {
         (Worth::Tight, true) => {
             (Light::Green, "The numbers below are the posterior's, up to the errors shown.")
@@ -77,10 +78,15 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
             Light::Amber,
             "The proof is loose: the fit may be better than it can be shown to be. Compare the estimates, or run MCMC.",
         ),
-        (Worth::Nothing, _) => (
+        (Worth::Nothing, _) if certificate::is_trouble(c, estimates) => (
             Light::Red,
-            "Nothing useful is proved about the distance to the posterior. Look at the estimates, and check with MCMC \
-             before leaning on tails or standard deviations.",
+            "Nothing useful is proved about the distance to the posterior, and the estimates do not vouch for it. \
+             Check with MCMC before using these numbers.",
+        ),
+        (Worth::Nothing, _) => (
+            Light::Amber,
+            "The distance to the posterior is estimated, not proved. Check with MCMC before leaning on tails or \
+             standard deviations.",
         ),
     };
     let statements = certificate::rows(c).into_iter().zip(MEANINGS).map(|((what, row), meaning)| {
@@ -90,14 +96,13 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
         };
         StatementFacts { what: what.to_owned(), value, proved, meaning: meaning.to_owned(), grounds }
     });
-    let footnote = certificate::probability(c).unwrap_or_default();
-    let condition = condition(&file.model).map_or(String::new(), |c| format!(". All of it is {c}."));
+    let footnote = [certificate::probability(c), condition(&file.model)];
     CertificateFacts {
         light,
-        headline: certificate::headline(c),
+        headline: certificate::headline(c, estimates),
         meaning: meaning.to_owned(),
         statements: statements.collect(),
-        footnote: format!("{footnote}{condition}"),
+        footnote: footnote.into_iter().flatten().collect::<Vec<_>>().join("; "),
     }
 }
 

@@ -15,8 +15,8 @@ pub fn describe_scale(scale: &Scale) -> String {
         false => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
     };
     match (scale.origin, scale.vanishing) {
-        (Origin::Given, _) => format!("{what}, fixed"),
-        (Origin::Maximised, false) => format!("{what}, which maximises the ELBO"),
+        (Origin::Given, _) => format!("{what}, as given"),
+        (Origin::Maximised, false) => format!("{what}, estimated: it maximises the ELBO"),
         (Origin::Maximised, true) => {
             format!("{what}, on its way to 0 as the ELBO grows: these groups do not differ visibly")
         }
@@ -25,19 +25,26 @@ pub fn describe_scale(scale: &Scale) -> String {
 
 /// The scales in one line, for statements that are conditional on them.
 pub fn condition(model: &ModelRecord) -> Option<String> {
-    let one = |scale: &Scale| {
-        let name = if scale.is_noise() { "noise" } else { &scale.name };
-        let how = match scale.origin {
-            Origin::Given => "fixed",
-            Origin::Maximised => "maximised",
-        };
-        format!("{name} sd = {} ({how})", plain(scale.sd))
-    };
     if model.kind == crate::fit_file::Kind::Stan {
         return Some(crate::compiled::SPACE.to_owned());
     }
-    let all: Vec<String> = model.scales.iter().map(one).collect();
-    (!all.is_empty()).then(|| format!("conditional on {}", all.join(", ")))
+    let of = |origin: Origin| {
+        let scales = model.scales.iter().filter(|scale| scale.origin == origin);
+        scales.map(|scale| format!("{} sd = {}", scale.name, plain(scale.sd))).collect::<Vec<_>>()
+    };
+    let (given, estimated) = (of(Origin::Given), of(Origin::Maximised));
+    let mut parts = Vec::new();
+    if !given.is_empty() {
+        parts.push(format!("for {} as given", given.join(", ")));
+    }
+    if !estimated.is_empty() {
+        let whose = if estimated.len() == 1 { "its" } else { "their" };
+        parts.push(format!(
+            "empirical Bayes: {} estimated, {whose} uncertainty ignored",
+            estimated.join(", ")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// The method with its draws, and the terms they see if not all.

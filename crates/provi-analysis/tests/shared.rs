@@ -149,7 +149,7 @@ fn the_noise_of_matrices_is_a_condition() {
     let glm = Glm::linear(design, &[0.5, 1.5, 1.0], 0.5, Prior::scale(2.5).unwrap()).unwrap();
     let fit =
         Subject::matrices(&glm, About::default()).fit(&RunOptions::default(), &mut Watch::default()).unwrap();
-    assert_eq!(fit.notes(), ["conditional on noise sd = 0.5 (fixed)"]);
+    assert_eq!(fit.notes(), ["for noise sd = 0.5 as given"]);
 }
 
 #[test]

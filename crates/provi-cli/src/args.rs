@@ -69,12 +69,10 @@ pub(crate) enum Command {
     /// What a word of the output means
     Explain(ExplainArgs),
     /// Completions for a shell
-    #[command(hide = true)]
     Completions(CompletionsArgs),
     /// The manual pages
-    #[command(hide = true)]
     Man(ManArgs),
-    /// Try a library in a process of its own
+    /// Try a library in a process of its own; provi calls this itself
     #[command(hide = true)]
     ProbeLibrary(ProbeLibraryArgs),
 }

@@ -53,9 +53,9 @@ fn a_scale_that_is_chosen_beats_every_given_one_and_is_said() {
     let text = bench.provi(&[&["fit"], &WEATHER[..], &["--quiet"]].concat()).exits(0).stdout;
     assert!(
         text.contains("given  sd between groups month:(Intercept)")
-            && text.contains("which maximises the ELBO")
+            && text.contains("it maximises the ELBO")
     );
-    assert!(text.contains("conditional on month:(Intercept) sd = "));
+    assert!(text.contains("empirical Bayes: month:(Intercept) sd = "));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_fit_with_groups_is_certified_from_its_folder() {
     bench.provi(&[&["fit"], &WEATHER[..], &["--out", "w.fit", "--quiet"]].concat()).exits(0);
     let text = bench.provi(&["certify", "w.fit", "weather.csv", "--seed", "1"]).exits(0).stdout;
     assert!(
-        text.contains("every stored claim is reproduced") && text.contains("which maximises the ELBO"),
+        text.contains("every stored claim is reproduced") && text.contains("it maximises the ELBO"),
         "{text}"
     );
     let groups = bench.provi(&["summary", "w.fit", "--groups"]).exits(0).stdout;

@@ -1,20 +1,24 @@
 //! The certificate in words: a headline, five statements, and the probability they share.
 
 use provi::certificate::{Certificate, MomentStatement, Statement};
+use provi::estimate::Reliability;
 use provi::{Provenance, certificate::Interval};
 
 use serde::Serialize;
 
 use super::number::{bound, decimals, grouped, outward_pair};
+use crate::fit_file::EstimatesRecord;
 
 /// A KL bound above this one says little: TV can be nearly ¼; above the next, nothing.
 const LITTLE: f64 = 0.1;
 const NOTHING: f64 = 1.0;
+/// A gap at most this large is no reason to go on searching.
+const OPTIMUM: f64 = 1e-3;
 
 /// A certificate for shells that only render.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CertificateWords {
-    /// Both distances in a sentence.
+    /// Whether the optimum was found, and how near the posterior it is proved to be.
     pub headline: String,
     /// How much the bound of the KL says.
     pub worth: Worth,
@@ -39,13 +43,13 @@ pub struct StatementWords {
 
 impl CertificateWords {
     /// `condition` says what all of it is conditional on.
-    pub fn new(c: &Certificate, condition: Option<String>) -> Self {
+    pub fn new(c: &Certificate, estimates: Option<&EstimatesRecord>, condition: Option<String>) -> Self {
         let words = |(what, row): (&'static str, Row)| match row {
             Ok((value, grounds)) => StatementWords { what, value: Some(value), grounds },
             Err(reason) => StatementWords { what, value: None, grounds: reason },
         };
         Self {
-            headline: headline(c),
+            headline: headline(c, estimates),
             worth: worth(c),
             condition,
             statements: rows(c).into_iter().map(words).collect(),
@@ -86,23 +90,52 @@ pub fn worth(c: &Certificate) -> Worth {
     }
 }
 
-/// Both distances, so that a tiny gap does not pass for a good posterior.
-pub fn headline(c: &Certificate) -> String {
+/// Whether the optimum was found, how near the posterior the answer is proved to be, and where that is not near, what the
+/// estimates say instead.
+pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String {
     let gap = match c.gap.bound {
-        Some(gap) => format!("within {} nats of the best Gaussian", bound(gap, 3)),
-        None => "not shown to be near the best Gaussian".to_owned(),
+        Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
+        Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),
+        None => "Not proved to be the best Gaussian.".to_owned(),
     };
+    let estimate = estimates.and_then(estimated).map_or(String::new(), |kl| format!("; estimated {kl}"));
     let kl = match c.kl.bound {
-        Some(kl) if kl <= LITTLE => format!("within {} nats of the posterior", bound(kl, 3)),
+        Some(kl) if kl <= LITTLE => format!("Within {} nats of the posterior.", bound(kl, 3)),
         Some(kl) if kl <= NOTHING => {
-            format!("within {} nats of the posterior, which is loose", bound(kl, 3))
+            format!("Within {} nats of the posterior, a loose bound{estimate}.", bound(kl, 3))
         }
-        Some(kl) => {
-            format!("NOT shown to be near the posterior: KL ≤ {} nats says next to nothing", bound(kl, 3))
-        }
-        None => "NOT shown to be near the posterior: no KL bound".to_owned(),
+        Some(kl) => format!("Accuracy not proved (KL ≤ {}){estimate}.", bound(kl, 3)),
+        None => format!("Accuracy not proved (no bound of the KL){estimate}."),
     };
-    format!("{gap}; {kl}")
+    format!("{gap} {kl}")
+}
+
+/// The estimated KL to two digits, with a word where its weights say that it can be far off.
+fn estimated(e: &EstimatesRecord) -> Option<String> {
+    // Noise around zero has either sign.
+    let kl = e.kl?.max(0.0);
+    let shown = match kl {
+        kl if kl >= 1e-3 => format!("{kl:.*}", decimals(kl).saturating_sub(1)),
+        kl => format!("{kl:.1e}"),
+    };
+    Some(format!("KL {shown}{}", if is_unreliable(e) { ", unreliable" } else { "" }))
+}
+
+/// Whether the importance weights are too uneven, or too few, for the estimates to be believed.
+pub fn is_unreliable(e: &EstimatesRecord) -> bool {
+    // Equal weights have no tail to fit, and so no k̂.
+    let exact = e.reliability.as_deref() == Some(&Reliability::Exact.to_string());
+    let verdict = e.pareto_k.map_or(Reliability::Unknown, |k| Reliability::new(k, e.draws));
+    !exact && matches!(verdict, Reliability::Unreliable | Reliability::Unknown)
+}
+
+/// An estimated KL above this many nats is a poor Gaussian, proved or not.
+const POOR: f64 = 1.0;
+
+/// Whether a reader should be alarmed: nothing is proved, and the estimates are bad, unreliable or missing.
+pub fn is_trouble(c: &Certificate, estimates: Option<&EstimatesRecord>) -> bool {
+    let fine = |e: &EstimatesRecord| !is_unreliable(e) && e.kl.is_some_and(|kl| kl <= POOR);
+    worth(c) == Worth::Nothing && !estimates.is_some_and(fine)
 }
 
 /// A value with its grounds, or the reason why there is none.

@@ -75,6 +75,28 @@ pub fn probability(p: f64) -> String {
     }
 }
 
+/// Decimals up to which a number is written out; one that needs more gets an exponent.
+const MOST_DECIMALS: usize = 6;
+
+/// A number down to the third digit of its spread: `8.590e-8` for one of spread 1.2e-9, `0.0859` for one of spread 0.012.
+pub fn to_spread(value: f64, spread: f64) -> String {
+    let places = decimals(spread);
+    if places <= MOST_DECIMALS {
+        return format!("{value:.places$}");
+    }
+    let last = spread.log10().floor() - 2.0;
+    let first = if value.abs() > 0.0 { value.abs().log10().floor() } else { last };
+    format!("{value:.*e}", (first - last).clamp(0.0, 15.0) as usize)
+}
+
+/// Whether numbers of these spreads can share their decimals without a row of zeros.
+pub fn share_decimals(spreads: impl Iterator<Item = f64> + Clone) -> Option<usize> {
+    let (least, most) =
+        (spreads.clone().fold(f64::INFINITY, f64::min), spreads.fold(f64::NEG_INFINITY, f64::max));
+    let places = decimals(least);
+    (places <= MOST_DECIMALS && most <= 1e4 * least).then_some(places)
+}
+
 /// Decimals that show three digits of a positive number, within reason.
 pub fn decimals(value: f64) -> usize {
     if value > 0.0 && value.is_finite() { (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize } else { 3 }
@@ -129,6 +151,17 @@ mod tests {
     #[test]
     fn nearly_sure_is_not_sure() {
         assert_eq!([0.0, 1.0, 0.5, 0.9994].map(probability), ["<0.001", ">0.999", "0.500", "0.999"]);
+    }
+
+    #[test]
+    fn small_numbers_have_an_exponent_and_large_ones_no_row_of_zeros() {
+        assert_eq!(to_spread(8.59e-8, 1.2e-9), "8.590e-8");
+        assert_eq!(to_spread(0.0, 1.2e-9), "0e0");
+        assert_eq!(to_spread(0.0859, 0.0123), "0.0859");
+        assert_eq!(to_spread(-137.26, 1.7), "-137.26");
+        assert_eq!(share_decimals([0.11, 0.137].into_iter()), Some(3));
+        assert_eq!(share_decimals([1.2e-9, 3.1].into_iter()), None);
+        assert_eq!(share_decimals([1.2e-9, 1.3e-9].into_iter()), None);
     }
 
     #[test]

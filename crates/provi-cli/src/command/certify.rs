@@ -74,6 +74,7 @@ fn judge(
     let claims = record.map(|r| claims::compare(r, target, &q, &worth.certificate)).unwrap_or_default();
     let reproduced = claims.iter().all(|claim| claim.verdict != Verdict::NotReproduced);
     let accuracy = args.audit.accuracy;
+    let estimated = fit_file::estimates(&worth.estimates);
     let text = if args.json {
         to_json(&Report {
             schema: "provi-certificate/1",
@@ -83,7 +84,7 @@ fn judge(
             seed: seed.0,
             names,
             certificate: &worth.certificate,
-            estimates: fit_file::estimates(&worth.estimates),
+            estimates: estimated,
             stored: record.and_then(|r| r.certificate.as_ref()),
             reproduced: (!claims.is_empty()).then_some(reproduced),
             not_reproduced: failed(&claims),
@@ -96,8 +97,8 @@ fn judge(
             origin(given),
             summary::recorded_model(model, names.len()),
             table::posterior(&coefficients(&q, &worth.certificate)?, LEVEL)?,
-            certificate::describe(&worth.certificate, condition(model).as_deref()),
-            estimates::describe(&fit_file::estimates(&worth.estimates))
+            certificate::describe(&worth.certificate, Some(&estimated), condition(model).as_deref()),
+            estimates::describe(&estimated)
         );
         match claims.is_empty() {
             true => text.push_str(&format!("audited with fresh draws, --seed {}\n", seed.0)),

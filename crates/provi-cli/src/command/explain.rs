@@ -10,19 +10,20 @@ const HELP: &str = "\
 Examples:
   provi explain
   provi explain certificate
-  provi explain khat";
+  provi explain khat
+  provi explain cert-gap";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ExplainArgs {
-    /// A word of the output; all of them are listed without one
+    /// A word or a [key] of the output; topics are listed without one
     topic: Option<String>,
 }
 
 pub(crate) fn execute(args: &ExplainArgs) -> Result<Outcome> {
     let text = match &args.topic {
         None => explain::list(),
-        Some(word) => explain::find(word)?.to_owned(),
+        Some(word) => explain::find(word)?,
     };
     Ok(Outcome::said(text))
 }

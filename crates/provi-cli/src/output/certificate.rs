@@ -1,6 +1,7 @@
 //! The certificate on the screen: a headline, five lines, and the probability they share.
 
 use provi::Certificate;
+use provi_analysis::fit_file::EstimatesRecord;
 use provi_analysis::words::certificate::{headline, probability, reason, rows};
 use provi_analysis::words::number::bound;
 
@@ -9,12 +10,16 @@ use super::wrap::wrapped;
 /// Where the values begin.
 const INDENT: usize = 24;
 
-/// `condition` says what all of it is conditional on.
-pub(crate) fn describe(c: &Certificate, condition: Option<&str>) -> String {
+/// `condition` says what all of it is conditional on; the estimates stand in the headline where little is proved.
+pub(crate) fn describe(
+    c: &Certificate,
+    estimates: Option<&EstimatesRecord>,
+    condition: Option<&str>,
+) -> String {
     let rows = rows(c);
     let width = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).map(|(v, _)| v.chars().count()).max();
     let width = width.unwrap_or(0);
-    let mut text = wrapped("certificate  ", 13, &headline(c));
+    let mut text = wrapped("certificate  ", 13, &headline(c, estimates));
     if let Some(condition) = condition {
         text.push_str(&wrapped("             ", 13, condition));
     }

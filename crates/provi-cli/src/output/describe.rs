@@ -33,7 +33,8 @@ pub(crate) fn describe(fit: &Fitted, level: f64, groups: bool) -> Result<String>
     }
     parts.push(summary::run(file));
     let condition = condition(&file.model);
-    parts.extend(file.certificate.as_ref().map(|c| certificate::describe(c, condition.as_deref())));
+    let (condition, estimates) = (condition.as_deref(), file.estimates.as_ref());
+    parts.extend(file.certificate.as_ref().map(|c| certificate::describe(c, estimates, condition)));
     parts.extend(file.estimates.as_ref().map(estimates::describe));
     parts.retain(|part| !part.is_empty());
     Ok(parts.join("\n"))

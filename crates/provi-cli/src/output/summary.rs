@@ -4,7 +4,7 @@ use provi::Plan;
 use provi::auto::Choice;
 use provi::plan::{Coordinates, Promise};
 use provi_analysis::fit_file::{self, BoundRecord, FitFile, Kind, ModelRecord};
-use provi_analysis::model::Model;
+use provi_analysis::model::{Model, Origin};
 use provi_analysis::words::number::{above, grouped};
 use provi_analysis::words::{counted, describe_scale, method};
 
@@ -55,10 +55,11 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
         text.push_str(&wrapped(if i == 0 { "prior  " } else { "       " }, 9, prior));
     }
     for (i, scale) in model.scales.iter().enumerate() {
-        text.push_str(&wrapped(if i == 0 { "given  " } else { "       " }, 9, &describe_scale(scale)));
+        text.push_str(&wrapped(if i == 0 { "scale  " } else { "       " }, 9, &describe_scale(scale)));
     }
-    if !model.scales.is_empty() {
-        let note = "what follows is conditional on that: the posterior has no uncertainty about it";
+    if model.scales.iter().any(|scale| scale.origin == Origin::Maximised) {
+        let note =
+            "empirical Bayes: what is estimated here counts as known below, its uncertainty is ignored";
         text.push_str(&wrapped("       ", 9, note));
     }
     for warning in &model.warnings {

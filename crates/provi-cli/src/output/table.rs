@@ -3,7 +3,7 @@
 use provi::certificate::Statement;
 use provi_analysis::compiled::ConstrainedRecord;
 use provi_analysis::rows::Row;
-use provi_analysis::words::number::{bound, decimals, probability};
+use provi_analysis::words::number::{bound, probability, share_decimals, to_spread};
 
 use super::columns::{Columns, Side};
 use super::style;
@@ -24,9 +24,9 @@ pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
     let shown = rows.len().min(MOST_ROWS);
-    let places = rows[..shown].iter().map(|(_, f)| f.sd).reduce(f64::min).map_or(3, decimals);
+    let shared = share_decimals(rows[..shown].iter().map(|(_, f)| f.sd));
     for (name, f) in &rows[..shown] {
-        let number = |x: f64| format!("{x:.places$}");
+        let number = |x: f64| shared.map_or_else(|| to_spread(x, f.sd), |places| format!("{x:.places$}"));
         let error = |s: &Statement| s.bound.map_or("–".to_owned(), |x| bound(x, 2));
         let [low, high] = f.interval(level)?;
         let digits = f.digits().map(|d| d.map_or("–".to_owned(), |d| d.to_string()));
@@ -60,9 +60,8 @@ pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
     columns.bold_heading(style::bold());
     let shown = record.names.len().min(MOST_ROWS);
     for k in 0..shown {
-        let places = decimals(record.sd[k]);
         let numbers = [record.mean[k], record.sd[k], record.lower[k], record.upper[k]];
-        let numbers = numbers.map(|x| format!("{x:.places$}"));
+        let numbers = numbers.map(|x| to_spread(x, record.sd[k]));
         columns.push(std::iter::once(record.names[k].clone()).chain(numbers).collect());
     }
     let mut text = format!("on the constrained scale\n{}", columns.render());
