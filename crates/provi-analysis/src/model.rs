@@ -43,6 +43,8 @@ pub struct Model {
     pub rows: usize,
     /// Rows left out.
     pub dropped: Dropped,
+    /// Which rows are in use, where some were left out of a table in memory; empty otherwise.
+    pub rows_sha256: String,
     /// What would trouble a fit, in words.
     pub warnings: Vec<String>,
     /// Population coefficients; those of the groups follow.
@@ -97,7 +99,8 @@ impl Model {
             false => None,
         };
         let prior = prior::assemble(options, &head, prior_gaussian.as_ref(), standard.as_deref(), &scales)?;
-        let Facts { formula, success, rows, dropped, warnings, groups, recipe } = opened.facts()?;
+        let Facts { formula, success, rows, dropped, rows_sha256, warnings, groups, recipe } =
+            opened.facts()?;
         let target = opened.target(data, family, prior)?;
         let (target, scales) = scales::choose(target, scales)?;
         Ok(Self {
@@ -108,6 +111,7 @@ impl Model {
             success,
             rows,
             dropped,
+            rows_sha256,
             warnings,
             population,
             groups,
