@@ -37,7 +37,6 @@ use crate::subject::Subject;
 #[derive(Debug)]
 pub struct Analysis {
     data: Data,
-    formula: String,
     model: Model,
 }
 
@@ -58,13 +57,13 @@ impl Analysis {
     /// Of data at hand. Scales that nobody gives are chosen here.
     pub fn of(data: Data, formula: &str, options: &ModelOptions) -> Result<Self> {
         let model = Model::build(&data, formula, options, None)?;
-        Ok(Self { data, formula: formula.to_owned(), model })
+        Ok(Self { data, model })
     }
 
     /// [`Analysis::of`] with a prior of the population's coefficients, in their order, in place of the options'.
     pub fn with_prior(data: Data, formula: &str, options: &ModelOptions, prior: &Gaussian) -> Result<Self> {
         let model = Model::build(&data, formula, options, Some(prior))?;
-        Ok(Self { data, formula: formula.to_owned(), model })
+        Ok(Self { data, model })
     }
 
     /// The target, and what a reader needs to know about it.
@@ -89,6 +88,6 @@ impl Analysis {
 
     /// What an answer owes to the prior.
     pub fn sensitivity(&self, fitted: &Fitted) -> Result<Sensitivity> {
-        sensitivity(&self.data, &self.formula, &self.model, fitted)
+        sensitivity(&self.model, fitted)
     }
 }

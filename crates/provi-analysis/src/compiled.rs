@@ -116,7 +116,7 @@ impl Compiled {
     pub(crate) fn about(&self) -> About {
         let (title, data) = (Some(self.title.clone()), self.data.clone());
         let data_sha256 = self.digests.data.clone().unwrap_or_default();
-        About { title, data, data_sha256, scales: Vec::new() }
+        About { title, data, data_sha256, ..About::default() }
     }
 
     pub(crate) fn record(&self) -> &LibraryRecord {

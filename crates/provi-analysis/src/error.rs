@@ -103,6 +103,14 @@ pub enum Error {
         /// The population's coefficients.
         known: Vec<String>,
     },
+    /// Two priors for the same coefficients.
+    #[error(
+        "prior-covariance says the prior of every population coefficient, which leaves nothing for {other}"
+    )]
+    TwoPriors {
+        /// The other option.
+        other: &'static str,
+    },
     /// A scale for nothing.
     #[error("group-scale '{spec}' fits no group term{}", scales(.known))]
     StrayScale {
@@ -239,11 +247,6 @@ pub enum Error {
         /// What is missing.
         reason: String,
     },
-    /// Draws of successes, and nobody said of how many trials.
-    #[error(
-        "draws of a binomial response need the trials of each row, and these rows have none; read them with their trials"
-    )]
-    DrawsWithoutTrials,
     /// Importance weights that cannot be trusted.
     #[error("{} of the importance weights: draws resampled by them are not to be believed ({draws} draws of q)", heavy(*.pareto_k))]
     HeavyTail {
@@ -273,6 +276,7 @@ impl Error {
             Self::Option(_)
                 | Self::StrayPrior { .. }
                 | Self::StrayScale { .. }
+                | Self::TwoPriors { .. }
                 | Self::StrayNoise { .. }
                 | Self::TimeLimit(_)
                 | Self::AutoHasNoPlan { .. }

@@ -179,18 +179,6 @@ pub struct ModelRecord {
     /// Rows left out.
     #[serde(default)]
     pub dropped: Dropped,
-    /// A digest of which rows are in use, where some were left out of a table in memory.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub rows_sha256: String,
-    /// The column of weights; of matrices `sha256:` and that of the weights. Files older than this key say it in `options`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weights: Option<String>,
-    /// The column added to the linear predictor, beside the formula's own offsets; of matrices as for weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<String>,
-    /// The column whose logarithm is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exposure: Option<String>,
     /// What would trouble a fit, in words.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -206,6 +194,10 @@ pub struct ModelRecord {
     /// The sd of each.
     #[serde(default)]
     pub prior_sd: Vec<f64>,
+    /// The prior of the intercept where it is stated at the means of the columns; its own mean and sd are among those of
+    /// all coefficients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_at_means: Option<PriorAtMeans>,
     /// The population's prior covariance, if it came from a file.
     #[serde(default)]
     pub prior_covariance: Option<Vec<Vec<f64>>>,
@@ -220,6 +212,29 @@ pub struct ModelRecord {
     /// How the design is made of a table.
     #[serde(default)]
     pub recipe: Option<Recipe>,
+}
+
+/// Σ_j at_j β_j ~ N(mean, sd²), independent of the coefficients other than the intercept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PriorAtMeans {
+    /// Which coefficient is the intercept, from 0.
+    pub intercept: usize,
+    /// Its mean.
+    pub mean: f64,
+    /// Its standard deviation.
+    pub sd: f64,
+    /// The means of the columns of the population, 1 at the intercept.
+    pub at: Vec<f64>,
+}
+
+impl PriorAtMeans {
+    /// Of a prior over a population of so many coefficients, if it is stated so.
+    pub fn of(prior: &provi::target::Prior, population: usize) -> Option<Self> {
+        let found = prior.as_centered()?;
+        let intercept = found.intercept?;
+        let &(mean, sd) = found.laws.get(intercept)?;
+        Some(Self { intercept, mean, sd, at: found.at.get(..population)?.to_vec() })
+    }
 }
 
 /// Estimates, not bounds; null where infinite, or where there are none.
@@ -307,23 +322,6 @@ impl ModelRecord {
             (Kind::Stan, None) => "a Stan model",
             (Kind::BlackBox | Kind::Library, None) => "a log density",
         }
-    }
-}
-
-impl ModelRecord {
-    /// The column of weights, or the digest of weights that a program gave.
-    pub fn weights(&self) -> Option<&str> {
-        self.weights.as_deref().or(self.options.weights.as_deref())
-    }
-
-    /// The column added to the linear predictor beside the formula, or the digest of a program's.
-    pub fn offset(&self) -> Option<&str> {
-        self.offset.as_deref().or(self.options.offset.as_deref())
-    }
-
-    /// The column whose logarithm is added.
-    pub fn exposure(&self) -> Option<&str> {
-        self.exposure.as_deref().or(self.options.exposure.as_deref())
     }
 }
 

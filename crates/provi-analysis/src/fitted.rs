@@ -17,7 +17,7 @@ use crate::sampled::Sampled;
 use crate::store::Store;
 use crate::summary::{Summary, SummaryRow};
 use crate::words::certificate::CertificateWords;
-use crate::words::{beside_the_formula, condition};
+use crate::words::condition;
 use crate::zarr;
 
 /// A fit of provi, whatever it is a fit of.
@@ -64,10 +64,9 @@ impl Fitted {
         &self.file.trace
     }
 
-    /// What the answer is conditional on, what stands beside the formula, and what would trouble a fit, a sentence each.
+    /// What the answer is conditional on, and what would trouble a fit, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let said = [condition(&self.file.model), beside_the_formula(&self.file.model)];
-        said.into_iter().flatten().chain(self.file.model.warnings.iter().cloned()).collect()
+        condition(&self.file.model).into_iter().chain(self.file.model.warnings.iter().cloned()).collect()
     }
 
     /// A row for each coefficient and each contrast, with intervals of that probability, and what is proved of them.
@@ -85,7 +84,7 @@ impl Fitted {
                 &nothing
             }
         };
-        let contrast = Contrast::read_one(expression, self.names(), self.file.model.recipe.as_ref())?;
+        let contrast = Contrast::read_one(expression, self.names())?;
         let found = contrast.measure(&self.gaussian, certificate, self.file.moment_bounds.as_ref())?;
         SummaryRow::new(found.expression, found.functional, level)
     }
@@ -117,7 +116,7 @@ impl Fitted {
         if !force {
             refuse_other_data(&self.file, data)?;
         }
-        rebuild(&self.file, data, &self.file.model.formula, &self.file.model.options)
+        rebuild(&self.file, data, &self.file.model.formula, &self.file.model.options.clone().as_recorded())
     }
 
     /// Refuses a fit of something else than a formula.
@@ -129,7 +128,7 @@ impl Fitted {
     }
 }
 
-/// The model of a file, with perhaps other options, from its data.
+/// The model of a file, with perhaps other options ([`ModelOptions::as_recorded`]), from its data.
 pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOptions) -> Result<Model> {
     let record = &file.model;
     let prior = match &record.prior_covariance {

@@ -39,6 +39,10 @@ enum Spread {
 impl Given {
     /// From a file, or from fit.json in a folder.
     pub fn read(path: &Path) -> Result<Self> {
+        Self::read_as(path, csv::Means::Needed)
+    }
+
+    fn read_as(path: &Path, means: csv::Means) -> Result<Self> {
         let path = if path.is_dir() { path.join("fit.json") } else { path.to_owned() };
         let refused = |problem| Error::BadFit { path: path.clone(), problem };
         let text = std::fs::read_to_string(&path).map_err(|error| refused(BadFit::unreadable(&error)))?;
@@ -47,8 +51,13 @@ impl Given {
         if text.trim_start().starts_with(['{', '[']) {
             json::read(text, &path).map_err(refused)
         } else {
-            csv::read(text, &path).map_err(refused)
+            csv::read(text, &path, means).map_err(refused)
         }
+    }
+
+    /// [`Given::read`] of a prior: in a CSV the column `mean` may be missing, and the means are 0 then.
+    pub fn read_covariance(path: &Path) -> Result<Self> {
+        Self::read_as(path, csv::Means::Zero)
     }
 
     /// The Gaussian in the order of the model's coefficients.
@@ -123,14 +132,14 @@ mod tests {
         fn no_text_is_too_much(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let text = String::from_utf8_lossy(&bytes);
             let _ = json::read(&text, Path::new("x"));
-            let _ = csv::read(&text, Path::new("x"));
+            let _ = csv::read(&text, Path::new("x"), csv::Means::Zero);
         }
 
         /// Pieces of real files in any order reach further in.
         #[test]
         fn no_shuffled_file_is_too_much(pieces in proptest::collection::vec(0usize..PIECES.len(), 0..30)) {
             let text: String = pieces.iter().map(|&i| PIECES[i]).collect();
-            for read in [json::read(&text, Path::new("x")).ok(), csv::read(&text, Path::new("x")).ok()] {
+            for read in [json::read(&text, Path::new("x")).ok(), csv::read(&text, Path::new("x"), csv::Means::Needed).ok()] {
                 let _ = read.map(|given| given.gaussian(&["a".to_owned(), "b".to_owned()]));
             }
         }

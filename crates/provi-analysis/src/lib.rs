@@ -13,6 +13,7 @@
 mod analysis;
 pub mod claims;
 pub mod compiled;
+pub mod conflict;
 pub mod contrast;
 pub mod error;
 pub mod fit_file;

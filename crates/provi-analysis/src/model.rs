@@ -17,13 +17,15 @@ pub use warnings::warnings;
 
 use std::path::Path;
 
-use provi::target::Family;
+use provi::target::{Family, Prior};
 use provi::{Design, Gaussian};
 use provi_table::{DesignRows, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
 
+use crate::conflict;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::options::{MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
+use crate::words;
 use opened::{Facts, Head, Opened};
 
 /// A target, and what a reader needs to know about it.
@@ -43,8 +45,6 @@ pub struct Model {
     pub rows: usize,
     /// Rows left out.
     pub dropped: Dropped,
-    /// Which rows are in use, where some were left out of a table in memory; empty otherwise.
-    pub rows_sha256: String,
     /// What would trouble a fit, in words.
     pub warnings: Vec<String>,
     /// Population coefficients; those of the groups follow.
@@ -98,20 +98,30 @@ impl Model {
             true => Some(open(true)?.columns().to_vec()),
             false => None,
         };
-        let prior = prior::assemble(options, &head, prior_gaussian.as_ref(), standard.as_deref(), &scales)?;
-        let Facts { formula, success, rows, dropped, rows_sha256, warnings, groups, recipe } =
-            opened.facts()?;
-        let target = opened.target(data, family, prior)?;
+        let names = head.names.to_vec();
+        let Facts { formula, success, rows, dropped, mut warnings, groups, recipe } = opened.facts()?;
+        // The prior's scales may be the data's: it takes the place of another once these are summed up.
+        let target = opened.target(data, family, Prior::default())?;
+        let summary = target.summary().into_owned();
+        let prior = prior::Parts {
+            options,
+            names: &names,
+            population,
+            given: prior_gaussian.as_ref(),
+            standard: standard.as_deref(),
+            scales: &scales,
+        };
+        let target = target.with_prior(prior.assemble(family, &summary)?)?;
         let (target, scales) = scales::choose(target, scales)?;
+        warnings.extend(conflict::of_scales(&scales, family, &summary));
         Ok(Self {
             family: target.family(),
             family_chosen,
-            options: scales::fixed(options, family, &scales),
+            options: scales::fixed(options, family, &scales, prior_gaussian.is_some()),
             formula,
             success,
             rows,
             dropped,
-            rows_sha256,
             warnings,
             population,
             groups,
@@ -136,6 +146,19 @@ impl Model {
         }
         if self.prior_gaussian.is_some() {
             return vec!["normal, with a given mean and covariance".to_owned()];
+        }
+        if self.options.leaves_prior_open() {
+            let names = self.target.target().names();
+            let mut lines =
+                words::prior::describe(self.target.prior(), &names[..self.population], names.len());
+            let scale = match self.family {
+                Family::Gaussian { .. } => {
+                    "2.5 sd(response)/sd(column) for a slope, 2.5 sd(response) for the intercept"
+                }
+                _ => "2.5/sd(column) for a slope, 2.5 for the intercept",
+            };
+            lines.push(format!("where none was given, scaled by the data: {scale}"));
+            return lines;
         }
         let (whom, standard) = (
             if self.groups.is_empty() { "every coefficient" } else { "every population coefficient" },

@@ -29,14 +29,14 @@ mod run;
 
 pub use names::{FamilyName, MissingName};
 pub use pair::{LevelSpec, ScaleSpec};
-pub use prior::{NormalPrior, PriorSpec};
+pub use prior::{DefaultPrior, NormalPrior, PriorSpec};
 pub use run::{AuditOptions, RunOptions, StepOptions};
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The prior's standard deviation where none is given.
+/// The prior's standard deviation where files older than [`DefaultPrior`] give none.
 pub const PRIOR_SCALE: f64 = provi::target::Prior::SCALE;
 
 /// How the response depends on the predictors, and what is believed beforehand.
@@ -57,25 +57,38 @@ pub struct ModelOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_sd: Option<f64>,
     /// Prior of the coefficients, 'normal(0, 2.5)', or of some, 'dose=normal(1, 0.5)', 'age*=normal(0, 1)'; repeatable
+    /// [default: scaled by the data, see `provi explain priors`]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SPEC", help_heading = "Model"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prior: Vec<PriorSpec>,
     /// Short for the prior `normal(0, SD)` of every coefficient
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SD", allow_negative_numbers = true, help_heading = "Model", help = format!(
-        "Short for --prior 'normal(0, SD)' [default: {PRIOR_SCALE}]"
-    )))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "SD",
+            allow_negative_numbers = true,
+            help_heading = "Model",
+            help = "Short for --prior 'normal(0, SD)', on the scale of the data as they are, intercept included"
+        )
+    )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior_scale: Option<f64>,
-    /// Prior covariance of the population coefficients: CSV with the header `name,<name1>,<name2>,…` and a row each
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", conflicts_with_all = ["prior_scale", "standardize"], help_heading = "Model"))]
+    /// Prior mean and covariance of the population coefficients: CSV with the header `name,mean,<name1>,<name2>,…` and a
+    /// row each; without the column `mean` the means are 0
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", conflicts_with_all = ["prior", "prior_scale", "standardize"], help_heading = "Model"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior_covariance: Option<PathBuf>,
+    /// Which prior stands where none is given; only files say it.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_prior: Option<DefaultPrior>,
     /// Standard deviation between groups, '0.5', 'clinic=0.5' or 'clinic:age=0.1'; repeatable [default: those that
     /// maximise the ELBO]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SPEC", help_heading = "Model"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub group_scale: Vec<ScaleSpec>,
-    /// Priors speak of standardized predictors (mean 0, sd 1); coefficients stay on the scale of the data
+    /// Priors that are given speak of standardized predictors (mean 0, sd 1); coefficients stay on the scale of the data
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub standardize: bool,
@@ -120,12 +133,18 @@ impl ModelOptions {
         fn list<T: Clone>(first: &[T], second: Vec<T>) -> Vec<T> {
             if first.is_empty() { second } else { first.to_vec() }
         }
+        // A covariance says the whole prior: nothing of the other's is left.
+        let other = match &self.prior_covariance {
+            Some(_) => Self { prior: Vec::new(), prior_scale: None, standardize: false, ..other },
+            None => other,
+        };
         Self {
             family: self.family.or(other.family),
             noise_sd: self.noise_sd.or(other.noise_sd),
             prior: list(&self.prior, other.prior),
             prior_scale: self.prior_scale.or(other.prior_scale),
             prior_covariance: self.prior_covariance.clone().or(other.prior_covariance),
+            default_prior: self.default_prior.or(other.default_prior),
             group_scale: list(&self.group_scale, other.group_scale),
             standardize: self.standardize || other.standardize,
             weights: self.weights.clone().or(other.weights),
@@ -137,17 +156,28 @@ impl ModelOptions {
         }
     }
 
-    /// The same with every prior of the population that many times as wide.
-    pub fn with_wider_priors(&self, factor: f64) -> Self {
-        let wider = |spec: &PriorSpec| PriorSpec {
-            normal: NormalPrior { sd: factor * spec.normal.sd, ..spec.normal },
-            ..spec.clone()
-        };
-        Self {
-            prior: self.prior.iter().map(wider).collect(),
-            prior_scale: Some(factor * self.prior_scale.unwrap_or(PRIOR_SCALE)),
-            ..self.clone()
+    /// Does no option speak of the prior of every coefficient? Then the default stands for those that none speaks of.
+    pub fn leaves_prior_open(&self) -> bool {
+        let all = self.prior.iter().any(|spec| spec.pattern.is_none());
+        self.prior_scale.is_none() && self.prior_covariance.is_none() && !all
+    }
+
+    /// The options of a file that provi wrote, with the prior it was made with: a file that does not name its default is
+    /// older than [`DefaultPrior`] and means normal(0, 2.5), and a covariance beside priors was all that counted.
+    pub fn as_recorded(mut self) -> Self {
+        if self.leaves_prior_open() && self.default_prior.is_none() {
+            self.prior_scale = Some(PRIOR_SCALE);
         }
+        if self.prior_covariance.is_some() {
+            self.prior.clear();
+        }
+        self
+    }
+
+    /// Names the default, where it counts.
+    pub fn with_default_named(mut self) -> Self {
+        self.default_prior = self.leaves_prior_open().then_some(DefaultPrior::Data);
+        self
     }
 
     /// The first option that the other says differently, by its key in a run file, with both values.

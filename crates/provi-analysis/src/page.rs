@@ -12,7 +12,7 @@ use crate::fit_file::FitFile;
 use crate::rows;
 use crate::words::certificate::{self, Worth};
 use crate::words::number::{grouped, plain};
-use crate::words::{beside_the_formula, condition, counted, describe_scale, method};
+use crate::words::{condition, counted, describe_scale, method};
 
 /// Everything the page shows; `command` makes the fit again.
 pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<FitPage> {
@@ -25,7 +25,6 @@ pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<F
         quantities: file.constrained.as_ref().map(quantities).unwrap_or_default(),
         correlation: correlation(q),
         trace: trace(file),
-        steps: Some(file.steps),
         seconds: Some(file.seconds),
         evidence: evidence(file),
         checks: checks(file),
@@ -41,7 +40,6 @@ fn facts(file: &FitFile) -> ModelFacts {
     if let Some(level) = &model.success {
         further.push(("counts as 1".to_owned(), level.clone()));
     }
-    further.extend(beside_the_formula(model).map(|said| ("beside the formula".to_owned(), said)));
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
     ModelFacts {
         formula: model.formula.clone(),
@@ -55,6 +53,9 @@ fn facts(file: &FitFile) -> ModelFacts {
         further,
     }
 }
+
+/// What the verdict is about, lest it pass for praise of the model.
+const SCOPE: &str = "This is about the computation, given this model and this prior; it does not say that they suit the data.";
 
 /// What each statement means, in the certificate's order.
 const MEANINGS: [&str; 5] = [
@@ -102,7 +103,7 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
     CertificateFacts {
         light,
         headline: certificate::headline(c, estimates),
-        meaning: meaning.to_owned(),
+        meaning: format!("{meaning} {SCOPE}"),
         statements: statements.collect(),
         footnote: footnote.into_iter().flatten().collect::<Vec<_>>().join("; "),
     }

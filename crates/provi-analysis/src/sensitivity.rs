@@ -1,12 +1,11 @@
 //! What the answer owes to the prior: the same model with every prior half and twice as wide.
 
-use provi::Gaussian;
 use provi::solve::{Solution, Solver};
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::fitted::{Fitted, rebuild};
-use crate::model::{Data, Model};
+use crate::fitted::Fitted;
+use crate::model::Model;
 
 /// A coefficient that moves by more of its sd than this leans on the prior.
 pub const VISIBLE: f64 = 0.5;
@@ -39,18 +38,11 @@ impl SensitivityRow {
 }
 
 /// Fits the model again under narrower and wider priors.
-pub(crate) fn sensitivity(data: &Data, formula: &str, model: &Model, fitted: &Fitted) -> Result<Sensitivity> {
+pub(crate) fn sensitivity(model: &Model, fitted: &Fitted) -> Result<Sensitivity> {
     let Fitted { file, gaussian: q } = fitted;
     let solve = |factor: f64| -> Result<Solution> {
-        let options = model.options.with_wider_priors(factor);
-        let wider = match &model.prior_gaussian {
-            None => rebuild(file, data, formula, &options)?,
-            Some(prior) => {
-                let packed: Vec<f64> = prior.factor().iter().map(|c| factor * c).collect();
-                Model::build(data, formula, &model.options, Some(&Gaussian::new(prior.mean(), &packed)?))?
-            }
-        };
-        Ok(Solver::default().run(wider.target.target())?)
+        let prior = model.target.prior().widened(model.dim(), model.population, factor)?;
+        Ok(Solver::default().run(model.target.clone().with_prior(prior)?.target())?)
     };
     let (narrow, wide) = (solve(0.5)?, solve(2.0)?);
     let sd = q.standard_deviations();

@@ -9,6 +9,7 @@ use provi::plan::Promise;
 use provi::target::Glm;
 use provi::{Fit, Gaussian, Plan, Seed, Target};
 
+use crate::conflict;
 use crate::contrast::Contrast;
 use crate::error::Result;
 use crate::fit_file::{self, Kind, ModelRecord, fit_file};
@@ -18,7 +19,7 @@ use crate::memory;
 use crate::model::{Model, Origin, Scale};
 use crate::options::RunOptions;
 use crate::run::{Aim, Answer, Way};
-use crate::words::number::plain;
+use crate::words;
 use crate::worth::Worth;
 
 /// What a program says about a model that has no formula. Nothing of it changes a number.
@@ -30,12 +31,11 @@ pub struct About {
     pub data: String,
     /// A digest of them, such as [`fit_file::sha256`] of their bytes: fits are compared only if theirs are the same.
     pub data_sha256: String,
+    /// What would trouble a fit, in words.
+    pub warnings: Vec<String>,
     /// The scales it is conditional on; none of a gaussian family means that its noise was given.
     pub scales: Vec<Scale>,
 }
-
-/// What stands before the digest of numbers that a program gave.
-pub(crate) const DIGEST: &str = "sha256:";
 
 /// The method of an answer that was not found here.
 const GIVEN: &str = "given";
@@ -59,7 +59,7 @@ impl<'a> Subject<'a> {
     pub fn matrices(glm: &'a Glm, about: About) -> Self {
         // A prior whose marginals cannot be computed has been refused before.
         let marginals = glm.prior().marginals(glm.dim()).unwrap_or_default();
-        let prior = prior_line(&marginals).into_iter().collect();
+        let prior = words::prior::describe(glm.prior(), &glm.names(), glm.dim());
         let (prior_mean, prior_sd) = marginals.into_iter().unzip();
         let noise_sd = match glm.family() {
             provi::target::Family::Gaussian { noise_sd } => Some(noise_sd),
@@ -72,12 +72,11 @@ impl<'a> Subject<'a> {
             record: ModelRecord {
                 family: glm.family().name().to_owned(),
                 rows: glm.design().rows(),
-                weights: glm.weights().as_deref().map(digest),
-                offset: glm.offsets().map(digest),
                 population: glm.dim(),
                 prior,
                 prior_mean,
                 prior_sd,
+                prior_at_means: fit_file::PriorAtMeans::of(glm.prior(), glm.dim()),
                 noise_sd,
                 scales: if about.scales.is_empty() { given() } else { about.scales.clone() },
                 ..about.record(Kind::Matrix)
@@ -95,11 +94,6 @@ impl<'a> Subject<'a> {
     /// What is evaluated.
     pub fn target(&self) -> Evaluator<'a> {
         self.target
-    }
-
-    /// The model of a linear predictor, if it is one with its rows at hand.
-    pub(crate) fn glm(&self) -> Option<&'a Glm> {
-        self.glm
     }
 
     /// What fit.json says about it.
@@ -122,7 +116,7 @@ impl<'a> Subject<'a> {
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;
         let target = self.target.target();
-        let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
+        let contrasts = Contrast::read(&options.contrasts, &target.names())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
         let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
         Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
@@ -204,6 +198,7 @@ impl<'a> Prepared<'a> {
         let mut file = fit_file(self.subject.record.clone(), plan, &answer);
         file.model.warnings.extend(answer.notes);
         let (q, worth) = (answer.fit.gaussian, answer.worth);
+        file.model.warnings.extend(conflict::of_coefficients(&file.model, &file.names, &q));
         for contrast in &self.contrasts {
             file.contrasts.push(contrast.measure(&q, &worth.certificate, worth.moment_bounds.as_ref())?);
         }
@@ -229,23 +224,7 @@ impl<'a> Prepared<'a> {
 
 impl About {
     fn record(self, kind: Kind) -> ModelRecord {
-        let Self { title, data, data_sha256, scales } = self;
-        ModelRecord { kind, title, data, data_sha256, scales, ..ModelRecord::default() }
+        let Self { title, data, data_sha256, warnings, scales } = self;
+        ModelRecord { kind, title, data, data_sha256, warnings, scales, ..ModelRecord::default() }
     }
-}
-
-/// Numbers that a program gave, by their digest.
-fn digest(values: &[f64]) -> String {
-    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-    format!("{DIGEST}{}", fit_file::sha256(&bytes))
-}
-
-/// The prior of matrices in words; its correlations stay unsaid.
-fn prior_line(marginals: &[(f64, f64)]) -> Option<String> {
-    let (mean, sd) = *marginals.first()?;
-    let same = |x: &(f64, f64)| x.0.total_cmp(&mean).is_eq() && x.1.total_cmp(&sd).is_eq();
-    Some(match marginals.iter().all(same) {
-        true => format!("normal, mean {} and sd {} for every coefficient", plain(mean), plain(sd)),
-        false => "normal, a mean and an sd for each coefficient".to_owned(),
-    })
 }

@@ -135,7 +135,7 @@ fn matrices_are_certified_and_say_what_they_are() {
     let fit = matrices();
     assert!(fit.certificate().unwrap().proves_gap(1e-9));
     assert_eq!(fit.file.model.title(), "dose and answer");
-    assert_eq!(fit.file.model.prior, ["normal, mean 0 and sd 2.5 for every coefficient"]);
+    assert_eq!(fit.file.model.prior, ["normal(0, 2.5) on every coefficient"]);
     assert!(fit.file.checks.is_some() && fit.notes().is_empty());
     let words = fit.certificate_words().unwrap();
     assert!(words.statements.len() == 5 && words.statements[0].value.is_some(), "{words:?}");

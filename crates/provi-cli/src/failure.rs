@@ -100,9 +100,7 @@ impl Failure {
     /// 1: the accuracy asked for cannot be proved. 2: anything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.refused() {
-            Some(Refused::Library(provi::Error::OutOfReach { .. } | provi::Error::BelowRounding { .. })) => {
-                ExitCode::from(1)
-            }
+            Some(Refused::Library(provi::Error::OutOfReach { .. })) => ExitCode::from(1),
             _ => ExitCode::from(2),
         }
     }
@@ -182,6 +180,7 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::StrayPrior { .. } => {
             "names are matched whole, `*` stands for anything; effects of groups have a --group-scale instead"
         }
+        Refused::TwoPriors { .. } => "put every prior into the file, or leave it out",
         Refused::StrayScale { .. } => {
             "a group term reads (1 | group) in the formula, and its scale 'group=SD'"
         }

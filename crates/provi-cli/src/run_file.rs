@@ -77,7 +77,7 @@ impl RunFile {
             data: args.data.clone(),
             data_sha256: Some(sha256.to_owned()),
             formula: args.formula.clone(),
-            model: args.model.clone(),
+            model: args.model.clone().with_default_named(),
             ..Self::of_any(args)
         }
     }
@@ -120,6 +120,10 @@ impl RunFile {
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
         let mut file: Self = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
         file.check().map_err(|reason| refused(reason.to_owned()))?;
+        // One that provi wrote means the prior it was made with; one written by hand, the default of today.
+        if file.provi.is_some() && file.formula.is_some() {
+            file.model = file.model.as_recorded();
+        }
         let compiled = file.compiled.iter_mut().flat_map(CompiledRun::paths);
         for named in file.data.iter_mut().chain(compiled) {
             // A path is meant from where the command runs, or from beside the file.

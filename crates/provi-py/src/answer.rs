@@ -183,9 +183,7 @@ impl Answer {
 
     /// The weights of an expression in the names, such as `a - b`.
     fn weights<'py>(&self, py: Python<'py>, expression: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let found =
-            Contrast::read_one(expression, self.fitted.names(), self.fitted.file.model.recipe.as_ref())
-                .map_err(refuse)?;
+        let found = Contrast::read_one(expression, self.fitted.names()).map_err(refuse)?;
         Ok(PyArray1::from_slice(py, found.weights()))
     }
 
@@ -201,10 +199,11 @@ impl Answer {
         usual_draws(self.fitted.gaussian.dim())
     }
 
-    /// The certificate in five lines, and in another what it is conditional on.
+    /// The certificate in five lines, and in others what it is about and what it is conditional on.
     fn describe(&self) -> String {
         let condition = words::condition(&self.fitted.file.model);
-        let lines = [Some(self.certificate.to_string()), condition];
+        let lines =
+            [Some(self.certificate.to_string()), Some(words::certificate::SCOPE.to_owned()), condition];
         lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 

@@ -1,7 +1,7 @@
 //! Arrays as the library's matrices, priors and curvatures.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use provi::target::Prior;
+use provi::target::{DataPrior, Glm, Prior, Target};
 use provi::{Curvature, Design, Matrix, Quadratic};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -83,7 +83,7 @@ pub(crate) enum Spread<'py> {
 }
 
 impl PriorArguments<'_> {
-    /// The prior they describe.
+    /// The prior they describe; one that [`PriorArguments::settle`] replaces where no scale is given.
     pub(crate) fn prior(&self) -> PyResult<Prior> {
         let prior = match (&self.scale, &self.cov) {
             (Some(_), Some(_)) => {
@@ -100,6 +100,18 @@ impl PriorArguments<'_> {
             Some(mean) => prior.with_mean(&numbers(mean)).map_err(raise),
             None => Ok(prior),
         }
+    }
+
+    /// The model under the prior on the scale of the data, where no scale is given; around the means, if those are.
+    pub(crate) fn settle(&self, model: Glm) -> PyResult<Glm> {
+        if self.scale.is_some() || self.cov.is_some() {
+            return Ok(model);
+        }
+        let mut laws = DataPrior::new(&model.summary(), model.family(), model.dim());
+        for (j, mean) in self.mean.as_ref().map(numbers).unwrap_or_default().into_iter().enumerate() {
+            laws.set(j, (mean, laws.laws[j].1));
+        }
+        model.with_prior(laws.prior().map_err(raise)?).map_err(raise)
     }
 
     /// A single deviation, for a model that knows no other prior.

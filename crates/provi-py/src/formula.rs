@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use numpy::IntoPyArray;
 use provi::fit::{Snapshot, Watch};
 use provi_analysis::Analysis;
 use provi_analysis::options::ModelOptions;
@@ -47,6 +46,7 @@ impl ModelArguments {
             prior: words(&self.prior)?,
             prior_scale: self.prior_scale,
             prior_covariance: self.prior_covariance,
+            default_prior: None,
             group_scale: words(&self.group_scale)?,
             standardize: self.standardize,
             weights: self.weights,
@@ -105,6 +105,12 @@ pub(crate) fn notes(answer: &Answer) -> Vec<String> {
     answer.fitted.notes()
 }
 
+/// Where prior and data disagree.
+#[pyfunction]
+pub(crate) fn conflicts(answer: &Answer) -> Vec<String> {
+    answer.fitted.file.conflicts().cloned().collect()
+}
+
 /// The contrasts that were asked for, as they were written.
 #[pyfunction]
 pub(crate) fn contrasts(answer: &Answer) -> Vec<String> {
@@ -134,11 +140,7 @@ pub(crate) fn predict_table<'py>(
     let missing = if drop_missing { Missing::Drop } else { Missing::Error };
     let new = answer.fitted.new_data(&table, groups, missing).map_err(refuse)?;
     let found = py.detach(|| new.predict(level.unwrap_or(LEVEL))).map_err(refuse)?;
-    let columns = columns(py, &found)?;
-    if let Some(errors) = new.mean_errors().map_err(refuse)? {
-        columns.set_item("mean_error", errors.into_pyarray(py))?;
-    }
-    Ok((columns, new.lines.clone(), new.probability_error()))
+    Ok((columns(py, &found)?, new.lines.clone(), new.probability_error()))
 }
 
 /// A table's refusal, pointing into the formula.

@@ -48,7 +48,7 @@ mod _provi {
     #[pymodule_export]
     use super::compiled::{constrain, constrained_names, constrained_record, open_library, probe_library};
     #[pymodule_export]
-    use super::formula::{contrasts, fit_formula, notes, predict_table, report};
+    use super::formula::{conflicts, contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

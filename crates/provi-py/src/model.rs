@@ -8,6 +8,7 @@ use provi::scales::FreeScales;
 use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
 use provi_analysis::compiled::Compiled;
+use provi_analysis::conflict;
 use provi_analysis::model::{Origin, Scale};
 use provi_analysis::subject::About;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -58,19 +59,26 @@ pub(crate) struct Data<'py> {
 }
 
 impl Data<'_> {
-    fn finish(&self, mut model: Glm) -> PyResult<Model> {
+    /// The model with weights and offsets.
+    fn weigh(&self, mut model: Glm) -> PyResult<Glm> {
         if let Some(weights) = &self.weights {
             model = model.with_weights(&numbers(weights)).map_err(raise)?;
         }
         if let Some(offset) = &self.offset {
             model = model.with_offsets(&numbers(offset)).map_err(raise)?;
         }
+        Ok(model)
+    }
+
+    /// The model with weights, offsets and names.
+    fn dress(&self, model: Glm) -> PyResult<Glm> {
+        let model = self.weigh(model)?;
         let mut names = self.names.clone().unwrap_or_else(|| model.names());
         if self.intercept {
             names.truncate(model.dim() - usize::from(self.names.is_none()));
             names.insert(0, provi_table::INTERCEPT.to_owned());
         }
-        Ok(model.with_names(names).map_err(raise)?.into())
+        model.with_names(names).map_err(raise)
     }
 
     /// The prior they describe.
@@ -81,7 +89,7 @@ impl Data<'_> {
     pub(crate) fn make(&self, make: impl FnOnce(Design, &[f64]) -> provi::Result<Glm>) -> PyResult<Model> {
         let design = self.rows.design(self.intercept)?;
         let model = make(design, &numbers(&self.response)).map_err(raise)?;
-        self.finish(model)
+        Ok(self.prior.settle(self.dress(model)?)?.into())
     }
 }
 
@@ -108,9 +116,10 @@ impl Model {
             (Kind::Glm(model), None) => {
                 let model: &Glm = model;
                 let found = py.detach(|| FreeScales::noise(model).maximise(model)).map_err(raise)?;
-                let scales =
+                let scales: Vec<Scale> =
                     found.noise_sd.map(|sd| Scale::noise(sd, Origin::Maximised)).into_iter().collect();
-                Ok(Self { about: About { scales, ..About::default() }, ..found.model.into() })
+                let warnings = conflict::of_scales(&scales, model.family(), &model.summary());
+                Ok(Self { about: About { scales, warnings, ..About::default() }, ..found.model.into() })
             }
             _ => Ok(given),
         }
@@ -156,11 +165,19 @@ impl Model {
             names.truncate(columns - usize::from(data.names.is_none()));
             names.insert(0, provi_table::INTERCEPT.to_owned());
         }
-        let model = hierarchical_logistic_scaled(&design, &response, &groups, deviation, group_scale)
-            .map_err(raise)?;
+        let top = match deviation {
+            Some(sd) => Prior::scale(sd).map_err(raise)?,
+            // That of the rows without their groups.
+            None => {
+                let flat = Glm::logistic(design.clone(), &response, Prior::default()).map_err(raise)?;
+                data.prior.settle(data.weigh(flat)?)?.prior().clone()
+            }
+        };
+        let model =
+            hierarchical_logistic_scaled(&design, &response, &groups, &top, group_scale).map_err(raise)?;
         let of_groups = levels.iter().flat_map(|g| names.iter().map(move |j| format!("z[{g},{j}]")));
         let all = names.iter().map(|j| format!("theta[{j}]")).chain(of_groups).collect();
-        Data { names: Some(all), intercept: false, ..data }.finish(model)
+        Ok(Data { names: Some(all), intercept: false, ..data }.dress(model)?.into())
     }
 
     /// A Python function of a batch (n, d), or of a point (d,).

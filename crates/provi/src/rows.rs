@@ -10,15 +10,17 @@ mod energy;
 mod local;
 mod response;
 mod spread;
+mod summary;
 
 use crate::chunked;
 use crate::design::{BLOCK, Design};
 use crate::error::{Error, Result};
 use crate::matrix::check_finite;
 use crate::target::Family;
-pub(crate) use response::ResponseSpread;
+pub(crate) use response::Spread;
 pub(crate) use spread::Row;
 use std::ops::Range;
+pub use summary::{ColumnSummary, DataSummary};
 
 /// A block of rows: design, response, weights, trials and offsets, checked for a family when made.
 ///

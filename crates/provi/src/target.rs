@@ -13,6 +13,7 @@ pub(crate) mod local;
 mod prior;
 mod rejections;
 
+pub use crate::rows::{ColumnSummary, DataSummary};
 pub use closure::Closure;
 pub use declared::Declared;
 pub use family::Family;
@@ -23,7 +24,7 @@ pub use hierarchical::{
     GROUP_SCALE, hierarchical_convexity, hierarchical_logistic, hierarchical_logistic_scaled,
 };
 pub use local::LocalCurvature;
-pub use prior::Prior;
+pub use prior::{DataPrior, Prior};
 pub use rejections::{RejectionLog, Rejections};
 
 use crate::curvature::Curvature;

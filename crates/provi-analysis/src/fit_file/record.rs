@@ -71,15 +71,12 @@ pub fn model(model: &Model) -> ModelRecord {
         library: None,
         rows: model.rows,
         dropped: model.dropped.clone(),
-        rows_sha256: model.rows_sha256.clone(),
-        weights: model.options.weights.clone(),
-        offset: model.options.offset.clone(),
-        exposure: model.options.exposure.clone(),
         warnings: model.warnings.clone(),
         population: model.population,
         prior: model.prior_lines(),
         prior_mean,
         prior_sd,
+        prior_at_means: super::PriorAtMeans::of(model.target.prior(), model.population),
         prior_covariance: model.prior_gaussian.as_ref().map(|prior| {
             let covariance = prior.covariance();
             (0..model.population).map(|i| covariance.row(i).to_vec()).collect()

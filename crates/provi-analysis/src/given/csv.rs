@@ -1,21 +1,35 @@
-//! A Gaussian in CSV: the header `name,mean,<name1>,<name2>,…`, then a row for each coefficient.
+//! A Gaussian in CSV: the header `name,mean,<name1>,<name2>,…`, then a row for each coefficient. That of a prior may do
+//! without `mean`.
 
 use std::path::Path;
 
 use super::{BadFit, Given, Spread, checked};
 
-pub(super) fn read(text: &str, path: &Path) -> Result<Given, BadFit> {
+/// What a CSV without the column `mean` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Means {
+    /// Nothing: it is refused.
+    Needed,
+    /// Means of 0.
+    Zero,
+}
+
+pub(super) fn read(text: &str, path: &Path, means: Means) -> Result<Given, BadFit> {
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let unreadable = |error: csv::Error| BadFit::Unreadable(error.to_string());
     let header: Vec<String> = reader.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
-    if header.len() < 3 || header[0] != "name" || header[1] != "mean" {
+    let records: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().map_err(unreadable)?;
+    // As many rows as columns after the name: `mean` is a coefficient like the others.
+    let named_mean = means == Means::Zero && records.len() + 1 == header.len();
+    let has_means = header.get(1).is_some_and(|second| second == "mean") && !named_mean;
+    let first = if has_means { 2 } else { 1 };
+    if header[0] != "name" || header.len() <= first || !(has_means || means == Means::Zero) {
         return Err(BadFit::Header(header.iter().take(6).cloned().collect::<Vec<_>>().join(",")));
     }
-    let columns = &header[2..];
+    let columns = &header[first..];
     let (mut names, mut mean, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-    for record in reader.records() {
-        let record = record.map_err(unreadable)?;
+    for record in &records {
         let name = record.get(0).unwrap_or_default().to_owned();
         if record.len() != header.len() {
             let place = format!("the row of `{name}`");
@@ -28,8 +42,8 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Given, BadFit> {
                 found: format!("`{found}`"),
             })
         };
-        mean.push(number(1)?);
-        rows.push((2..header.len()).map(number).collect::<Result<Vec<f64>, _>>()?);
+        mean.push(if has_means { number(1)? } else { 0.0 });
+        rows.push((first..header.len()).map(number).collect::<Result<Vec<f64>, _>>()?);
         names.push(name);
     }
     // Columns may stand in another order than rows.

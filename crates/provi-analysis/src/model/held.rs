@@ -1,12 +1,13 @@
 //! The target of a model: rows in memory, or files that are read again at each pass.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use provi::Target;
 use provi::estimator::Evaluator;
 use provi::scales::{FreeScales, ScaledModel};
 use provi::stream::{Reduce, Streamed};
-use provi::target::{Family, Glm, Prior};
+use provi::target::{DataSummary, Family, Glm, Prior};
 
 use super::blocks::Blocks;
 use crate::error::Result;
@@ -59,6 +60,22 @@ impl Held {
             Self::Memory(glm) => glm.prior(),
             Self::Files(streamed) => streamed.prior(),
         }
+    }
+
+    /// Columns and responses in numbers.
+    pub fn summary(&self) -> Cow<'_, DataSummary> {
+        match self {
+            Self::Memory(glm) => Cow::Owned(glm.summary()),
+            Self::Files(streamed) => Cow::Borrowed(streamed.summary()),
+        }
+    }
+
+    /// The same data under another prior.
+    pub fn with_prior(self, prior: Prior) -> Result<Self> {
+        Ok(match self {
+            Self::Memory(glm) => Self::Memory(Box::new(glm.with_prior(prior)?)),
+            Self::Files(streamed) => Self::Files(Box::new(streamed.with_prior(prior)?)),
+        })
     }
 
     /// Whether any of the processes says so, where there are several.

@@ -1,7 +1,7 @@
 //! The prior: what the options say about each coefficient, on the scale of the data.
 
 use provi::scalar::Positive;
-use provi::target::Prior;
+use provi::target::{DataPrior, DataSummary, Family, Prior};
 use provi::{Gaussian, Matrix};
 use provi_table::CodedColumn;
 
@@ -9,86 +9,111 @@ use super::opened::Head;
 use super::scales::Scale;
 use crate::error::{Error, Result};
 use crate::given::Given;
-use crate::options::{ModelOptions, NormalPrior, PRIOR_SCALE};
+use crate::options::{ModelOptions, PRIOR_SCALE};
 
-/// The population's prior, if a file holds its mean and covariance.
+/// The population's prior, if a file holds its covariance.
 pub(super) fn given(options: &ModelOptions, head: &Head<'_>) -> Result<Option<Gaussian>> {
     let Some(path) = &options.prior_covariance else { return Ok(None) };
-    Given::read(path)?.gaussian(&head.names[..head.population]).map(Some)
+    let others = [
+        (!options.prior.is_empty(), "prior"),
+        (options.prior_scale.is_some(), "prior-scale"),
+        (options.standardize, "standardize"),
+    ];
+    if let Some((_, other)) = others.into_iter().find(|(said, _)| *said) {
+        return Err(Error::TwoPriors { other });
+    }
+    Given::read_covariance(path)?.gaussian(&head.names[..head.population]).map(Some)
 }
 
-/// N(ν, Λ⁻¹) over all coefficients, those of the groups independent with their scales.
-///
-/// With `standard`, the priors speak of b in β = Tb: b_j = sd_j β_j of a centred and scaled column, and the intercept
-/// b_0 = β_0 + Σ mean_j β_j at the means. So β has the mean Tν and the covariance T diag(s²)Tᵀ.
-pub(super) fn assemble(
-    options: &ModelOptions,
-    head: &Head<'_>,
-    given: Option<&Gaussian>,
-    standard: Option<&[CodedColumn]>,
-    scales: &[Scale],
-) -> Result<Prior> {
-    let (dim, population) = (head.names.len(), head.population);
-    let mut sd = vec![1.0; dim];
-    for scale in scales {
-        scale.coefficients.iter().for_each(|&i| sd[i] = scale.sd);
+/// What a prior is made of.
+pub(super) struct Parts<'a> {
+    pub(super) options: &'a ModelOptions,
+    pub(super) names: &'a [String],
+    pub(super) population: usize,
+    /// A mean and a covariance of the population.
+    pub(super) given: Option<&'a Gaussian>,
+    /// Columns with the means and deviations that priors speak of, where predictors are standardized.
+    pub(super) standard: Option<&'a [CodedColumn]>,
+    pub(super) scales: &'a [Scale],
+}
+
+impl Parts<'_> {
+    /// N(ν, Λ⁻¹) over all coefficients, those of the groups independent with their scales.
+    ///
+    /// Coefficients of which no option speaks have the default, whose scales are the data's.
+    pub(super) fn assemble(&self, family: Family, data: &DataSummary) -> Result<Prior> {
+        let mut group_sds = vec![1.0; self.names.len() - self.population];
+        for scale in self.scales {
+            scale.coefficients.iter().for_each(|&i| group_sds[i - self.population] = scale.sd);
+        }
+        if let Some(given) = self.given {
+            return self.around(given, &group_sds);
+        }
+        let mut laws = self.population_laws(family, data)?;
+        group_sds.into_iter().for_each(|sd| laws.push((0.0, sd)));
+        Ok(laws.prior()?)
     }
-    let normals = normals(options, &head.names[..population])?;
-    let mut mean = vec![0.0; dim];
-    for (i, normal) in normals.iter().enumerate() {
-        (mean[i], sd[i]) = (normal.mean, normal.sd);
+
+    /// The laws of the population: the last option that fits a coefficient, or the default.
+    ///
+    /// With standardized predictors a law N(ν, s²) is that of b_j = sd_j β_j, and of the intercept
+    /// b_0 = β_0 + Σ mean_j β_j at the means.
+    fn population_laws(&self, family: Family, data: &DataSummary) -> Result<DataPrior> {
+        let names = &self.names[..self.population];
+        let mut laws = match self.options.leaves_prior_open() {
+            true => DataPrior::new(data, family, self.population),
+            false => {
+                let laws = DataPrior {
+                    laws: vec![(0.0, 1.0); names.len()],
+                    intercept: None,
+                    at: vec![0.0; names.len()],
+                };
+                let sd = Positive::new("prior-scale", self.options.prior_scale.unwrap_or(PRIOR_SCALE))
+                    .map_err(Error::Option)?
+                    .get();
+                (0..names.len()).fold(laws, |laws, j| self.with_law(laws, j, (0.0, sd)))
+            }
+        };
+        for spec in &self.options.prior {
+            let fitting: Vec<usize> = (0..names.len()).filter(|&j| spec.fits(&names[j])).collect();
+            if fitting.is_empty() {
+                return Err(Error::StrayPrior { spec: spec.to_string(), known: names.to_vec() });
+            }
+            let law = (spec.normal.mean, spec.normal.sd);
+            laws = fitting.into_iter().fold(laws, |laws, j| self.with_law(laws, j, law));
+        }
+        Ok(laws)
     }
-    if given.is_none() && standard.is_none() {
-        let precisions: Vec<f64> = sd.iter().map(|sd| 1.0 / (sd * sd)).collect();
-        return Ok(Prior::diagonal(&precisions)?.with_mean(&mean)?);
+
+    /// Gives a coefficient the law that an option says.
+    fn with_law(&self, mut laws: DataPrior, j: usize, (mean, sd): (f64, f64)) -> DataPrior {
+        match self.standard.map(|columns| (columns, &columns[j])) {
+            None => laws.set(j, (mean, sd)),
+            Some((_, column)) if column.term.is_some() => laws.set(j, (mean / column.sd, sd / column.sd)),
+            Some((columns, _)) => {
+                laws.laws[j] = (mean, sd);
+                laws.intercept = Some(j);
+                let own = |(i, column): (usize, &CodedColumn)| if i == j { 1.0 } else { column.mean };
+                laws.at = columns.iter().enumerate().map(own).collect();
+            }
+        }
+        laws
     }
-    let mut covariance = Matrix::diagonal(&sd.iter().map(|sd| sd * sd).collect::<Vec<_>>());
-    if let Some(given) = given {
-        mean[..population].copy_from_slice(given.mean());
+
+    /// A given Gaussian of the population, and the groups beside it.
+    fn around(&self, given: &Gaussian, group_sds: &[f64]) -> Result<Prior> {
+        let (dim, population) = (self.names.len(), self.population);
+        let mut mean = given.mean().to_vec();
+        mean.resize(dim, 0.0);
+        let ones = vec![1.0; population];
+        let squares: Vec<f64> = ones.iter().chain(group_sds).map(|sd| sd * sd).collect();
+        let mut covariance = Matrix::diagonal(&squares);
         let block = given.covariance();
         for i in 0..population {
             for j in 0..population {
                 covariance[(i, j)] = block[(i, j)];
             }
         }
-    } else if let Some(columns) = standard {
-        let map = unstandardize(columns);
-        let old = mean[..population].to_vec();
-        for i in 0..population {
-            mean[i] = (0..population).map(|k| map[(i, k)] * old[k]).sum();
-            for j in 0..population {
-                covariance[(i, j)] = (0..population).map(|k| map[(i, k)] * sd[k] * sd[k] * map[(j, k)]).sum();
-            }
-        }
+        Ok(Prior::covariance(covariance)?.with_mean(&mean)?)
     }
-    Ok(Prior::covariance(covariance)?.with_mean(&mean)?)
-}
-
-/// T: from coefficients of standardized columns to those of the columns as they are.
-fn unstandardize(columns: &[CodedColumn]) -> Matrix {
-    let mut map = Matrix::diagonal(&columns.iter().map(|c| 1.0 / c.sd).collect::<Vec<_>>());
-    if let Some(intercept) = columns.iter().position(|c| c.term.is_none()) {
-        for (j, column) in columns.iter().enumerate().filter(|(j, _)| *j != intercept) {
-            map[(intercept, j)] = -column.mean / column.sd;
-        }
-    }
-    map
-}
-
-/// The normal prior of each population coefficient: the last that fits.
-fn normals(options: &ModelOptions, names: &[String]) -> Result<Vec<NormalPrior>> {
-    let sd = Positive::new("prior-scale", options.prior_scale.unwrap_or(PRIOR_SCALE))
-        .map_err(Error::Option)?
-        .get();
-    let mut normals = vec![NormalPrior { mean: 0.0, sd }; names.len()];
-    for spec in &options.prior {
-        let mut fitting = false;
-        for (_, normal) in names.iter().zip(&mut normals).filter(|(name, _)| spec.fits(name)) {
-            (*normal, fitting) = (spec.normal, true);
-        }
-        if !fitting {
-            return Err(Error::StrayPrior { spec: spec.to_string(), known: names.to_vec() });
-        }
-    }
-    Ok(normals)
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::held::Held;
 use super::opened::Head;
 use crate::error::{Error, Result};
-use crate::options::{ModelOptions, PRIOR_SCALE, ScaleSpec};
+use crate::options::{ModelOptions, ScaleSpec};
 
 /// A standard deviation that the posterior is conditional on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,15 +121,17 @@ pub(super) fn choose(target: Held, mut scales: Vec<Scale>) -> Result<(Held, Vec<
     Ok((found.model, scales))
 }
 
-/// The options with everything that was left open at its value.
-pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale]) -> ModelOptions {
+/// The options with everything that was left open at its value, and the default prior by its name. `given` is a prior
+/// that they do not say.
+pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale], given: bool) -> ModelOptions {
     let noise = scales.iter().find(|scale| scale.is_noise()).map(|scale| scale.sd);
     let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
-    ModelOptions {
+    let options = ModelOptions {
         family: family.name().parse().ok(),
-        prior_scale: options.prior_covariance.is_none().then(|| options.prior_scale.unwrap_or(PRIOR_SCALE)),
         noise_sd: noise,
         group_scale: scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect(),
         ..options.clone()
-    }
+    };
+    // A prior that is given as a mean and a covariance leaves nothing to a default.
+    if given { options } else { options.with_default_named() }
 }

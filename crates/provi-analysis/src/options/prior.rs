@@ -24,6 +24,14 @@ pub struct NormalPrior {
     pub sd: f64,
 }
 
+/// The prior of coefficients of which no option speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DefaultPrior {
+    /// Scaled by the data: [`provi::target::DataPrior`].
+    Data,
+}
+
 impl PriorSpec {
     /// Does the pattern fit that coefficient?
     pub fn fits(&self, name: &str) -> bool {

@@ -15,6 +15,10 @@ const NOTHING: f64 = 1.0;
 /// A gap at most this large is no reason to go on searching.
 const OPTIMUM: f64 = 1e-3;
 
+/// What a certificate is about, lest it pass for praise of the model.
+pub const SCOPE: &str =
+    "about the computation, given this model and prior: it does not say that they suit the data";
+
 /// A certificate for shells that only render.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CertificateWords {
@@ -22,6 +26,8 @@ pub struct CertificateWords {
     pub headline: String,
     /// How much the bound of the KL says.
     pub worth: Worth,
+    /// What it is about, and what it is not.
+    pub scope: &'static str,
     /// What all of it is conditional on.
     pub condition: Option<String>,
     /// Five of them.
@@ -51,6 +57,7 @@ impl CertificateWords {
         Self {
             headline: headline(c, estimates),
             worth: worth(c),
+            scope: SCOPE,
             condition,
             statements: rows(c).into_iter().map(words).collect(),
             probability: probability(c),
@@ -61,7 +68,7 @@ impl CertificateWords {
 /// The five statements, in their order.
 pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
     [
-        ("gap to best Gaussian", value(c.smallest_gap(), " nats")),
+        ("gap to best Gaussian", value(&c.gap, " nats")),
         ("KL to posterior", value(&c.kl, " nats")),
         ("total variation", value(&c.tv, "")),
         ("moments", moments(&c.moments)),
@@ -93,7 +100,7 @@ pub fn worth(c: &Certificate) -> Worth {
 /// Whether the optimum was found, how near the posterior the answer is proved to be, and where that is not near, what the
 /// estimates say instead.
 pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String {
-    let gap = match c.smallest_gap().bound {
+    let gap = match c.gap.bound {
         Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
         Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),
         None => "Not proved to be the best Gaussian.".to_owned(),
@@ -198,7 +205,7 @@ fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
 
 /// What the sampled statements share; none where all are certain.
 pub fn probability(c: &Certificate) -> Option<String> {
-    let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
+    let sampled = [&c.gap, &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
     sampled.then(|| {
         format!(
             "holds as a whole with probability 1 − {:e}, over the {} draws of the audit",

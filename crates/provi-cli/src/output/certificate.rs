@@ -2,7 +2,7 @@
 
 use provi::Certificate;
 use provi_analysis::fit_file::EstimatesRecord;
-use provi_analysis::words::certificate::{headline, probability, reason, rows};
+use provi_analysis::words::certificate::{SCOPE, headline, probability, reason, rows};
 use provi_analysis::words::number::bound;
 
 use super::wrap::wrapped;
@@ -20,6 +20,7 @@ pub(crate) fn describe(
     let width = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).map(|(v, _)| v.chars().count()).max();
     let width = width.unwrap_or(0);
     let mut text = wrapped("certificate  ", 13, &headline(c, estimates));
+    text.push_str(&wrapped("             ", 13, SCOPE));
     if let Some(condition) = condition {
         text.push_str(&wrapped("             ", 13, condition));
     }
@@ -38,8 +39,7 @@ pub(crate) fn describe(
 pub(crate) fn accuracy_is_proved(c: &Certificate, accuracy: f64) -> bool {
     let proved = c.proves_gap(accuracy);
     if !proved {
-        let best = c.smallest_gap();
-        let instead = match (best.bound, &best.reason) {
+        let instead = match (c.gap.bound, &c.gap.reason) {
             (Some(gap), _) => format!("proved is {} nats", bound(gap, 3)),
             (None, why) => format!("nothing is: {}", reason(why)),
         };

@@ -145,6 +145,16 @@ class Fit(Plots):
         return dict(self._record["model"])
 
     @property
+    def prior(self) -> list[str]:
+        """The prior in words, on the scale of the data; empty for a model that has its own."""
+        return list(self._record["model"].get("prior", []))
+
+    @property
+    def conflicts(self) -> list[str]:
+        """Where prior and data disagree strongly, a sentence each; above the table of :meth:`summary`."""
+        return list(_provi.conflicts(self._core))
+
+    @property
     def promise(self) -> Promise:
         """What was promised before the first draw, if anything."""
         return Promise(**self._record["promise"])
@@ -219,9 +229,9 @@ class Fit(Plots):
     def summary(self, level: Optional[float] = None) -> Table:
         """A row for each coordinate: mean, sd, interval, sign, and how far the posterior's are proved to be from them."""
         rows = [Functional._from(json.loads(f), i, d) for f, i, d in self._core.coordinates(level)]
-        return self._rows(rows, self.names, self._footer())
+        return self._rows(rows, self.names, self._footer(), "\n".join(self.conflicts))
 
-    def _rows(self, rows: Sequence[Functional], names: Sequence[str], footer: str = "") -> Table:
+    def _rows(self, rows: Sequence[Functional], names: Sequence[str], footer: str = "", header: str = "") -> Table:
         pick = lambda get: np.array([_or_nan(get(row)) for row in rows])  # noqa: E731
         columns = {
             "mean": pick(lambda r: r.mean),
@@ -234,7 +244,7 @@ class Fit(Plots):
             "p_error": pick(lambda r: r.positive.error.bound),
         }
         errors = [name for name in columns if name.endswith("_error")]
-        return Table(names, columns, bounds=errors, probabilities=["p_positive"], footer=footer)
+        return Table(names, columns, bounds=errors, probabilities=["p_positive"], footer=footer, header=header)
 
     def to_arviz(
         self, draws: Optional[int] = None, chains: Optional[int] = None, seed: Optional[int] = None

@@ -46,8 +46,6 @@ class FormulaFit(Fit):
     ) -> Table:
         """The mean response of each row of new data, averaged over the answer, with the interval of that mean.
 
-        Of a gaussian model the column ``mean_error`` bounds what each mean may be off by.
-
         new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
             instead of refused.
         drop_missing: rows with missing values are left out, instead of refused; the table's index tells which are left, the
@@ -56,8 +54,6 @@ class FormulaFit(Fit):
         rows = _columns.source(data)
         columns, index, error = _provi.predict_table(self._core, rows, level, new_groups, drop_missing)
         footer = "" if error is None else f"each probability is within {bound_text(error, 2)} of the posterior's own"
-        if "mean_error" in columns:
-            footer = "each mean is within its mean_error of the posterior's own"
         return Table([str(row) for row in index], columns, footer=footer)
 
     def report(self, level: Optional[float] = None) -> str:
@@ -66,7 +62,8 @@ class FormulaFit(Fit):
 
     def _footer(self) -> str:
         said = super()._footer()
-        return "\n".join([said, *(note for note in self.notes if note not in said)])
+        above = self.conflicts
+        return "\n".join([said, *(note for note in self.notes if note not in said and note not in above)])
 
 
 def fit_formula(
@@ -109,9 +106,11 @@ def fit_formula(
         of a CSV or Parquet file. Categories with an order keep it.
     family: how the response depends on the predictors; read off a binary response if it is not given.
     noise_sd: the noise of the gaussian family; without one, that which maximises the ELBO.
-    prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several.
-    prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient.
-    prior_covariance: a CSV file with the prior covariance of the population's coefficients.
+    prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several. Coefficients of which nothing
+        is said have a prior scaled by the data: 2.5 sd(y)/sd(x) for a slope (2.5/sd(x) unless gaussian), around the mean response
+        for the intercept at the column means. ``fit.prior`` says it in full.
+    prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient, on the scale of the data as they are.
+    prior_covariance: a CSV file with the prior mean and covariance of the population's coefficients; it says the whole prior.
     group_scale: the standard deviation between groups, ``0.5``, ``"clinic=0.5"`` or ``"clinic:age=0.1"``; one or several.
     standardize: priors speak of standardized predictors.
     weights, offset, exposure: columns with these.

@@ -292,8 +292,11 @@ _SHARED = """
     X: the design, one row an observation: a numpy array, a scipy.sparse matrix (which stays sparse), or a data frame
         (pandas, polars, pyarrow, anything with ``__dataframe__``), whose column names are carried through.
     intercept: put a column of ones before the others.
-    prior_scale: the prior standard deviation of every coefficient, or of each.
-    prior_mean, prior_cov: the prior's mean and covariance; ``prior_cov`` replaces ``prior_scale``.
+    prior_scale: the prior standard deviation of every coefficient, or of each, on the scale of the data as they are. Without one the
+        prior is scaled by the data: 2.5 s/sd(x) for a slope and 2.5 s for the intercept at the column means, around the link of the
+        mean response, with s = sd(y) for a linear model and 1 for the others. A column that does not vary is the intercept.
+    prior_mean, prior_cov: the prior's mean and covariance; ``prior_cov`` replaces ``prior_scale``. A mean without a scale has the
+        deviations above, and no coefficient is centred.
     weights: what each row's log likelihood is multiplied by.
     offset: a known part of each row's linear predictor.
     names: of the columns.

@@ -18,7 +18,7 @@ class Table:
     column, ``table.row("age")`` a row.
     """
 
-    __slots__ = ("_bounds", "_probabilities", "columns", "footer", "index")
+    __slots__ = ("_bounds", "_probabilities", "columns", "footer", "header", "index")
 
     def __init__(
         self,
@@ -28,10 +28,12 @@ class Table:
         bounds: Sequence[str] = (),
         probabilities: Sequence[str] = (),
         footer: str = "",
+        header: str = "",
     ) -> None:
         self.index = list(index)
         self.columns = columns
         self.footer = footer
+        self.header = header
         self._bounds = frozenset(bounds)
         self._probabilities = frozenset(probabilities)
 
@@ -81,7 +83,7 @@ class Table:
         for row in [heads, *rows]:
             first = row[0].ljust(widths[0])
             lines.append("  ".join([first, *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip())
-        return "\n".join([*lines, *([self.footer] if self.footer else [])])
+        return "\n".join([*([self.header] if self.header else []), *lines, *([self.footer] if self.footer else [])])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in ["", *self.columns])
@@ -90,4 +92,5 @@ class Table:
             for row in self._cells()
         )
         footer = f"<pre>{escape(self.footer)}</pre>" if self.footer else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{footer}"
+        header = f"<pre>{escape(self.header)}</pre>" if self.header else ""
+        return f"{header}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{footer}"

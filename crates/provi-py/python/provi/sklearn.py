@@ -98,7 +98,9 @@ class _Regression(BaseEstimator):
 _PARAMETERS = """
     Parameters
     ----------
-    prior_scale : the prior standard deviation of every coefficient, or of each, the intercept's first.
+    prior_scale : the prior standard deviation of every coefficient, or of each, the intercept's first, on the scale of the data as
+        they are. Without one the prior is scaled by the data, and units do not matter: 2.5 s/sd(x) for a slope and 2.5 s for the
+        intercept at the column means, with s = sd(y) for a linear model and 1 for the others.
     prior_mean : the prior mean of each coefficient, the intercept's first.
     fit_intercept : put a column of ones before the others.
     accuracy : stop as soon as no Gaussian is proved to be better by more than so many nats.

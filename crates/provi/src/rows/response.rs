@@ -4,13 +4,13 @@ use super::Rows;
 
 /// Σ w_n, the weighted mean of the responses, and Σ w_n (y_n − mean)².
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct ResponseSpread {
+pub(crate) struct Spread {
     pub(crate) weight: f64,
     pub(crate) mean: f64,
     pub(crate) squares: f64,
 }
 
-impl ResponseSpread {
+impl Spread {
     /// Of two parts together.
     pub(crate) fn merged(self, other: Self) -> Self {
         let weight = self.weight + other.weight;
@@ -35,15 +35,15 @@ impl ResponseSpread {
 
 impl Rows {
     /// Of these responses, a row of weight 2 being two rows.
-    pub(crate) fn response_spread(&self) -> ResponseSpread {
+    pub(crate) fn response_spread(&self) -> Spread {
         let rows = || self.response.iter().zip(&self.weights);
         let weight = self.weights.iter().sum::<f64>();
         if weight <= 0.0 {
-            return ResponseSpread::default();
+            return Spread::default();
         }
         let mean = rows().map(|(y, w)| w * y).sum::<f64>() / weight;
         let squares = rows().map(|(y, w)| w * (y - mean).powi(2)).sum::<f64>();
-        ResponseSpread { weight, mean, squares }
+        Spread { weight, mean, squares }
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
             rows.with_weights(&weights[range]).unwrap().response_spread()
         };
         let parts = [of(0..2), of(2..3), of(3..4), of(4..5)];
-        let merged = parts.into_iter().fold(ResponseSpread::default(), ResponseSpread::merged);
+        let merged = parts.into_iter().fold(Spread::default(), Spread::merged);
         let whole = of(0..5);
         for (a, b) in [
             (merged.weight, whole.weight),

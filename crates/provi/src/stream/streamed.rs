@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
-use crate::rows::{ResponseSpread, Rows};
+use crate::rows::{DataSummary, Rows, Spread};
 use crate::target::linear::Linear;
 use crate::target::local::LocalBounds;
 use crate::target::{Family, LocalCurvature, Prior, Scratch, Target};
@@ -105,6 +105,11 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         Ok(Self { linear, ..self })
     }
 
+    /// Columns and responses of all processes in numbers. Cost: no pass.
+    pub fn summary(&self) -> &DataSummary {
+        &self.survey.data
+    }
+
     /// N, the rows of all processes.
     pub fn rows(&self) -> usize {
         self.survey.rows
@@ -155,7 +160,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     }
 
     /// Mean and spread of the responses of all processes.
-    pub(crate) fn response_spread(&self) -> ResponseSpread {
+    pub(crate) fn response_spread(&self) -> Spread {
         self.survey.response
     }
 

@@ -5,7 +5,7 @@ use super::{Reduce, Source};
 use crate::error::{Error, Result};
 use crate::expectation::Chains;
 use crate::matrix::Matrix;
-use crate::rows::ResponseSpread;
+use crate::rows::{DataSummary, Spread};
 use crate::target::Family;
 
 /// What one pass over the data says about them. Memory: d² numbers.
@@ -23,7 +23,9 @@ pub(super) struct Survey {
     pub(super) square_norm: f64,
     /// The longest chains of additions behind the sums of a pass over all blocks of all processes, at most.
     pub(super) chains: Chains,
-    pub(super) response: ResponseSpread,
+    pub(super) response: Spread,
+    /// Columns and responses of all processes.
+    pub(super) data: DataSummary,
     /// Rows of the largest block of any process, and the numbers that the largest one holds.
     pub(super) largest: (usize, usize),
 }
@@ -51,7 +53,8 @@ impl Survey {
         })?;
         let mut numbers = [0.0; OWN + 5];
         let mut matrices = [Matrix::zeros(d, d)];
-        let (mut response, mut largest) = (ResponseSpread::default(), [0; 3]);
+        let (mut response, mut largest) = (Spread::default(), [0; 3]);
+        let mut data = DataSummary::empty(d);
         let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
         let own = shards.pass(family, None, sums, |rows, sums| {
             let terms = rows.gram_terms().min(rows.len()) as f64;
@@ -62,6 +65,7 @@ impl Survey {
             sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
             rows.add_gram(1.0, &mut sums.matrices[0]);
             response = response.merged(rows.response_spread());
+            data.merge(&rows.summary());
             largest = std::array::from_fn(|k| largest[k].max([rows.len(), rows.stored(), inside][k]));
         })?;
         if numbers[OWN] < 1.0 {
@@ -82,13 +86,14 @@ impl Survey {
                 grams: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
             },
             response: everywhere(&shards.reduce, response)?,
+            data: data.everywhere(&shards.reduce)?,
             largest: (sizes[0] as usize, sizes[1] as usize),
         })
     }
 }
 
 /// The spread of all responses, from that of each process.
-fn everywhere(reduce: &impl Reduce, own: ResponseSpread) -> Result<ResponseSpread> {
+fn everywhere(reduce: &impl Reduce, own: Spread) -> Result<Spread> {
     if reduce.size() == 1 {
         return Ok(own);
     }
@@ -98,7 +103,7 @@ fn everywhere(reduce: &impl Reduce, own: ResponseSpread) -> Result<ResponseSprea
     let mean = if weight > 0.0 { total / weight } else { 0.0 };
     let mut squares = [own.squares + own.weight * (own.mean - mean).powi(2)];
     reduce.sum(&mut squares)?;
-    Ok(ResponseSpread { weight, mean, squares: squares[0] })
+    Ok(Spread { weight, mean, squares: squares[0] })
 }
 
 #[cfg(test)]

@@ -96,19 +96,25 @@ pub fn hierarchical_logistic(
 /// The deviation of a group's coefficients around those of the population where none is given.
 pub const GROUP_SCALE: f64 = 1.0;
 
-/// [`hierarchical_logistic`] with Σ = σ²I and Δ = τ²I; without a σ [`Prior::SCALE`], without a τ [`GROUP_SCALE`].
+/// [`hierarchical_logistic`] with any prior of θ, its mean included, and Δ = τ²I; without a τ [`GROUP_SCALE`].
 pub fn hierarchical_logistic_scaled(
     features: &Design,
     labels: &[f64],
     groups: &[usize],
-    prior_sd: Option<f64>,
+    population: &Prior,
     group_sd: Option<f64>,
 ) -> Result<Glm> {
-    let precision = |what, sd: f64| Positive::new(what, sd).map(|sd| 1.0 / (sd.get() * sd.get()));
-    let top = precision("prior sd", prior_sd.unwrap_or(Prior::SCALE))?;
-    let within = precision("sd between groups", group_sd.unwrap_or(GROUP_SCALE))?;
-    let identity = |value| Matrix::scaled_identity(features.columns(), value);
-    hierarchical_logistic(features, labels, groups, &identity(top), &identity(within))
+    let k = features.columns();
+    population.check(k)?;
+    let sd = Positive::new("sd between groups", group_sd.unwrap_or(GROUP_SCALE))?.get();
+    let (top, within) = (population.quadratic(k).to_matrix(k), Matrix::scaled_identity(k, 1.0 / (sd * sd)));
+    let model = hierarchical_logistic(features, labels, groups, &top, &within)?;
+    let mean: Vec<f64> = (0..model.design().columns()).map(|i| population.center(i % k)).collect();
+    if mean.iter().all(|x| x.abs() <= 0.0) {
+        return Ok(model);
+    }
+    let prior = model.prior().clone().with_mean(&mean)?;
+    model.with_prior(prior)
 }
 
 /// The value of a multiple of the identity.
@@ -163,10 +169,28 @@ mod tests {
             let identity = |x| Matrix::scaled_identity(2, x);
             hierarchical_logistic(&features, &[1.0, 0.0], &[0, 1], &identity(top), &identity(within)).unwrap()
         };
-        let scaled = |a, b| hierarchical_logistic_scaled(&features, &[1.0, 0.0], &[0, 1], a, b);
-        assert_eq!(scaled(Some(0.5), Some(2.0)).unwrap().prior(), of(4.0, 0.25).prior());
-        assert_eq!(scaled(None, None).unwrap().prior(), of(1.0 / 6.25, 1.0).prior());
-        assert!(scaled(Some(-1.0), None).is_err() && scaled(None, Some(0.0)).is_err());
+        let scaled = |a: Prior, b| hierarchical_logistic_scaled(&features, &[1.0, 0.0], &[0, 1], &a, b);
+        assert_eq!(scaled(Prior::scale(0.5).unwrap(), Some(2.0)).unwrap().prior(), of(4.0, 0.25).prior());
+        assert_eq!(scaled(Prior::default(), None).unwrap().prior(), of(1.0 / 6.25, 1.0).prior());
+        assert!(scaled(Prior::default(), Some(0.0)).is_err());
+        assert!(scaled(Prior::scales(&[1.0]).unwrap(), None).is_err());
+    }
+
+    #[test]
+    fn a_mean_of_the_population_is_that_of_every_group() {
+        let features = Design::dense(&[1.0, 2.0, 1.0, 0.5], 2, 2).unwrap();
+        let top = Prior::centered(&[(2.0, 2.5), (0.0, 3.0)], 0, &[1.0, 1.25])
+            .unwrap()
+            .with_mean(&[2.0, 0.5])
+            .unwrap();
+        let model = hierarchical_logistic_scaled(&features, &[1.0, 0.0], &[0, 1], &top, Some(0.5)).unwrap();
+        let marginals = model.prior().marginals(6).unwrap();
+        let own = top.marginals(2).unwrap();
+        for i in 0..6 {
+            assert!((marginals[i].0 - own[i % 2].0).abs() < 1e-15);
+            let spread = if i < 2 { 0.0 } else { 0.25 };
+            assert!((marginals[i].1 - (own[i % 2].1.powi(2) + spread).sqrt()).abs() < 1e-12);
+        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Linear {
             Some(high) => {
                 // Where θ_min > 0 both bounds share one slack; here the upper one is moved by its own.
                 let (mut h, lost) = bound(high);
-                if slack <= 0.0 {
+                if low <= 0.0 {
                     (0..self.dim).for_each(|i| h[(i, i)] += lost);
                 }
                 Some(Quadratic::Matrix(h))
@@ -100,14 +100,14 @@ impl Linear {
         Ok(curvature.with_convexity_at_least(self.known_convexity))
     }
 
-    /// H_lo; where θ_min = 0 it is the prior's own matrix, which is given and not formed.
+    /// H_lo; where θ_min = 0 it is the prior's own matrix, which is given and not formed, unless the prior is centred.
     fn lower_bound(&self, bound: &impl Fn(f64) -> (Matrix, f64)) -> (Quadratic, f64) {
         match self.family.curvature_range().0 {
             low if low > 0.0 => {
                 let (h, slack) = bound(low);
-                (Quadratic::Matrix(h), slack)
+                (Quadratic::Matrix(h), slack + self.prior.rounding())
             }
-            _ => (self.prior.quadratic(self.dim), 0.0),
+            _ => (self.prior.quadratic(self.dim), self.prior.rounding()),
         }
     }
 }

@@ -1,5 +1,11 @@
 //! Gaussian priors of any mean and precision.
 
+mod centered;
+mod data;
+
+use centered::Centered;
+pub use data::DataPrior;
+
 use crate::curvature::Quadratic;
 use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
@@ -28,6 +34,7 @@ enum Precision {
         rows: Vec<Vec<(usize, f64)>>,
         log_det: f64,
     },
+    Centered(Box<Centered>),
 }
 
 /// Independent coefficients of the deviation [`Prior::SCALE`]: for a logit or a log link and predictors of unit spread,
@@ -83,6 +90,17 @@ impl Prior {
         Self::precision(Cholesky::new("prior covariance", &matrix)?.inverse())
     }
 
+    /// Independent laws N(mean, sd²) of every coefficient but one, the anchor a, whose law is that of a combination:
+    /// ```text
+    /// z_j ~ N(mean_j, sd_j²) for j ≠ a,   Σ_j at_j z_j ~ N(mean_a, sd_a²)
+    /// ```
+    /// as of an intercept at the means of the columns. at_a is not 0. Cost of its energy: O(d).
+    pub fn centered(laws: &[(f64, f64)], anchor: usize, at: &[f64]) -> Result<Self> {
+        let (precision, mean) = Centered::new(laws, anchor, at)?;
+        let precision = Precision::Centered(Box::new(precision));
+        Self { mean: None, precision }.with_mean(&mean)
+    }
+
     pub(crate) fn sparse(rows: Vec<Vec<(usize, f64)>>, log_det: f64) -> Self {
         Self { mean: None, precision: Precision::Sparse { rows, log_det } }
     }
@@ -118,9 +136,82 @@ impl Prior {
                     matrix[(i, i)] = value;
                 }
                 Precision::Sparse { .. } => return Err(Error::TiedScale { coefficient: i }),
+                Precision::Centered(centered) => {
+                    if !centered.set(i, value) {
+                        return Err(Error::TiedScale { coefficient: i });
+                    }
+                }
             }
         }
         Ok(prior)
+    }
+
+    /// The same mean, with the first of `dim` coefficients that many times as wide; they must be independent of the others.
+    pub fn widened(&self, dim: usize, first: usize, factor: f64) -> Result<Self> {
+        let factor = Positive::new("factor of a prior's width", factor)?.get();
+        let square = Positive::new("factor of a prior's precision", 1.0 / (factor * factor))?.get();
+        self.check(dim)?;
+        if first > dim {
+            return Err(Error::Index { what: "prior", index: first, length: dim });
+        }
+        let mut prior = self.clone();
+        if let (Precision::Scalar(all), true) = (&prior.precision, first < dim) {
+            prior.precision = Precision::Diagonal(vec![*all; dim]);
+        }
+        let tied = |j: usize, i: usize, x: f64| (j < first) != (i < first) && x.abs() > 0.0;
+        match &mut prior.precision {
+            Precision::Scalar(all) => *all *= square,
+            Precision::Diagonal(values) => values[..first].iter_mut().for_each(|x| *x *= square),
+            Precision::Dense { matrix, log_det } => {
+                for i in 0..first {
+                    for j in 0..dim {
+                        if tied(j, i, matrix[(i, j)]) {
+                            return Err(Error::TiedScale { coefficient: i });
+                        }
+                        matrix[(i, j)] *= square;
+                    }
+                }
+                *log_det += first as f64 * square.ln();
+            }
+            Precision::Sparse { rows, log_det } => {
+                for (i, row) in rows[..first].iter_mut().enumerate() {
+                    if row.iter().any(|&(j, x)| tied(j, i, x)) {
+                        return Err(Error::TiedScale { coefficient: i });
+                    }
+                    row.iter_mut().for_each(|(_, x)| *x *= square);
+                }
+                *log_det += first as f64 * square.ln();
+            }
+            Precision::Centered(centered) => {
+                if !centered.scale_first(first, square) {
+                    return Err(Error::TiedScale { coefficient: first });
+                }
+            }
+        }
+        Ok(prior)
+    }
+
+    /// The laws of [`Prior::centered`], where it was made so.
+    pub fn as_centered(&self) -> Option<DataPrior> {
+        match &self.precision {
+            Precision::Centered(centered) => Some(centered.laws(|i| self.center(i))),
+            _ => None,
+        }
+    }
+
+    /// Does any coefficient depend on another a priori?
+    pub fn is_correlated(&self) -> bool {
+        let off = |i: usize, j: usize, x: f64| i != j && x.abs() > 0.0;
+        match &self.precision {
+            Precision::Scalar(_) | Precision::Diagonal(_) => false,
+            Precision::Centered(_) => true,
+            Precision::Dense { matrix, .. } => {
+                (0..matrix.rows()).any(|i| matrix.row(i).iter().enumerate().any(|(j, &x)| off(i, j, x)))
+            }
+            Precision::Sparse { rows, .. } => {
+                rows.iter().enumerate().any(|(i, row)| row.iter().any(|&(j, x)| off(i, j, x)))
+            }
+        }
     }
 
     /// Mean and standard deviation of each of `dim` coefficients. Cost: an inverse for a full precision matrix.
@@ -129,6 +220,7 @@ impl Prior {
         let deviations: Vec<f64> = match &self.precision {
             Precision::Scalar(value) => vec![value.powf(-0.5); dim],
             Precision::Diagonal(values) => values.iter().map(|x| x.powf(-0.5)).collect(),
+            Precision::Centered(centered) => centered.deviations(),
             Precision::Dense { .. } | Precision::Sparse { .. } => {
                 let matrix = self.quadratic(dim).to_matrix(dim);
                 let covariance = Cholesky::new("prior precision", &matrix)?.inverse();
@@ -145,6 +237,7 @@ impl Prior {
             Precision::Diagonal(values) => values.len(),
             Precision::Dense { matrix, .. } => matrix.rows(),
             Precision::Sparse { rows, .. } => rows.len(),
+            Precision::Centered(centered) => centered.dim(),
         };
         if found != dim {
             return Err(Error::Shape { what: "prior precision", found, expected: dim });
@@ -197,6 +290,7 @@ impl Prior {
                     twice += slope * (z[i] - self.center(i));
                 }
             }
+            Precision::Centered(centered) => twice = centered.twice_energy(|i| z[i] - self.center(i), pull),
         }
         0.5 * twice
     }
@@ -207,6 +301,7 @@ impl Prior {
             Precision::Scalar(value) => dim as f64 * value.ln(),
             Precision::Diagonal(values) => values.iter().map(|x| x.ln()).sum(),
             Precision::Dense { log_det, .. } | Precision::Sparse { log_det, .. } => *log_det,
+            Precision::Centered(centered) => centered.log_det(),
         };
         0.5 * (dim as f64 * LOG_2PI - log_det)
     }
@@ -226,6 +321,15 @@ impl Prior {
                 }
                 Quadratic::Matrix(out)
             }
+            Precision::Centered(centered) => Quadratic::Matrix(centered.matrix()),
+        }
+    }
+
+    /// What the matrix of [`Prior::quadratic`] may be off by in spectral norm: nothing where it is stored.
+    pub(crate) fn rounding(&self) -> f64 {
+        match &self.precision {
+            Precision::Centered(centered) => centered.rounding(),
+            _ => 0.0,
         }
     }
 
@@ -251,6 +355,7 @@ impl Prior {
                 .enumerate()
                 .map(|(i, row)| row.iter().map(|&(j, a)| a * covariance(i, j)).sum::<f64>())
                 .sum(),
+            Precision::Centered(centered) => centered.trace(row),
         }
     }
 }
@@ -298,6 +403,28 @@ mod tests {
             assert!((prior.constant(2) - LOG_2PI).abs() < 1e-14);
             assert!(prior.with_scale(2, &[2], 1.0).is_err());
         }
+    }
+
+    #[test]
+    fn some_coefficients_can_be_made_wider() {
+        for prior in [
+            Prior::isotropic(4.0).unwrap(),
+            Prior::diagonal(&[4.0, 4.0]).unwrap(),
+            Prior::precision(Matrix::diagonal(&[4.0, 4.0])).unwrap(),
+            Prior::sparse(vec![vec![(0, 4.0)], vec![(1, 4.0)]], 16f64.ln()),
+        ] {
+            let wide = prior.widened(2, 1, 2.0).unwrap();
+            let marginals = wide.marginals(2).unwrap();
+            assert!((marginals[0].1 - 1.0).abs() < 1e-15 && (marginals[1].1 - 0.5).abs() < 1e-15);
+            assert!((wide.constant(2) - prior.constant(2) - 2f64.ln()).abs() < 1e-14);
+            assert!(prior.widened(2, 3, 2.0).is_err() && prior.widened(2, 1, 0.0).is_err());
+        }
+        let tied = Prior::precision(Matrix::new(2, 2, vec![2.0, 1.0, 1.0, 2.0]).unwrap()).unwrap();
+        assert!(tied.widened(2, 1, 2.0).is_err());
+        assert!(
+            (tied.widened(2, 2, 2.0).unwrap().marginals(2).unwrap()[0].1 - 2.0 * (2f64 / 3.0).sqrt()).abs()
+                < 1e-14
+        );
     }
 
     #[test]
