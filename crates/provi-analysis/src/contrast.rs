@@ -1,6 +1,7 @@
 //! Contrasts: linear expressions in the coefficients' names, such as `0.5*a - b`.
 
 mod parse;
+mod reference;
 
 pub use parse::BadContrast;
 
@@ -8,6 +9,7 @@ use parse::parse;
 
 use provi::functional::{Functional, MomentBounds};
 use provi::{Certificate, Gaussian};
+use provi_table::Recipe;
 
 use crate::error::{Error, Result};
 use crate::fit_file::{ContrastRecord, LARGEST_METRIC};
@@ -20,14 +22,15 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// Every expression, in terms of these names.
-    pub fn read(expressions: &[String], names: &[String]) -> Result<Vec<Self>> {
-        expressions.iter().map(|text| Self::read_one(text, names)).collect()
+    /// Every expression, in terms of these names; the recipe of the design, if there is one, knows the reference levels.
+    pub fn read(expressions: &[String], names: &[String], recipe: Option<&Recipe>) -> Result<Vec<Self>> {
+        expressions.iter().map(|text| Self::read_one(text, names, recipe)).collect()
     }
 
     /// One of them.
-    pub fn read_one(text: &str, names: &[String]) -> Result<Self> {
+    pub fn read_one(text: &str, names: &[String], recipe: Option<&Recipe>) -> Result<Self> {
         let weights = parse(text, names)
+            .map_err(|error| reference::instead(error, text, names, recipe))
             .map_err(|error| Error::Contrast { error: Box::new(error), text: text.to_owned() })?;
         Ok(Self { expression: text.trim().to_owned(), weights })
     }

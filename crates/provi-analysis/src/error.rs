@@ -247,6 +247,11 @@ pub enum Error {
         /// What is missing.
         reason: String,
     },
+    /// Draws of successes, and nobody said of how many trials.
+    #[error(
+        "draws of a binomial response need the trials of each row, and these rows have none; read them with their trials"
+    )]
+    DrawsWithoutTrials,
     /// Importance weights that cannot be trusted.
     #[error("{} of the importance weights: draws resampled by them are not to be believed ({draws} draws of q)", heavy(*.pareto_k))]
     HeavyTail {

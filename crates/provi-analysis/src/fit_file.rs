@@ -179,6 +179,18 @@ pub struct ModelRecord {
     /// Rows left out.
     #[serde(default)]
     pub dropped: Dropped,
+    /// A digest of which rows are in use, where some were left out of a table in memory.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rows_sha256: String,
+    /// The column of weights; of matrices `sha256:` and that of the weights. Files older than this key say it in `options`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
+    /// The column added to the linear predictor, beside the formula's own offsets; of matrices as for weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<String>,
+    /// The column whose logarithm is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<String>,
     /// What would trouble a fit, in words.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -322,6 +334,23 @@ impl ModelRecord {
             (Kind::Stan, None) => "a Stan model",
             (Kind::BlackBox | Kind::Library, None) => "a log density",
         }
+    }
+}
+
+impl ModelRecord {
+    /// The column of weights, or the digest of weights that a program gave.
+    pub fn weights(&self) -> Option<&str> {
+        self.weights.as_deref().or(self.options.weights.as_deref())
+    }
+
+    /// The column added to the linear predictor beside the formula, or the digest of a program's.
+    pub fn offset(&self) -> Option<&str> {
+        self.offset.as_deref().or(self.options.offset.as_deref())
+    }
+
+    /// The column whose logarithm is added.
+    pub fn exposure(&self) -> Option<&str> {
+        self.exposure.as_deref().or(self.options.exposure.as_deref())
     }
 }
 

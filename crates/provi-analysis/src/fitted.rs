@@ -17,7 +17,7 @@ use crate::sampled::Sampled;
 use crate::store::Store;
 use crate::summary::{Summary, SummaryRow};
 use crate::words::certificate::CertificateWords;
-use crate::words::condition;
+use crate::words::{beside_the_formula, condition};
 use crate::zarr;
 
 /// A fit of provi, whatever it is a fit of.
@@ -64,9 +64,10 @@ impl Fitted {
         &self.file.trace
     }
 
-    /// What the answer is conditional on, and what would trouble a fit, a sentence each.
+    /// What the answer is conditional on, what stands beside the formula, and what would trouble a fit, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        condition(&self.file.model).into_iter().chain(self.file.model.warnings.iter().cloned()).collect()
+        let said = [condition(&self.file.model), beside_the_formula(&self.file.model)];
+        said.into_iter().flatten().chain(self.file.model.warnings.iter().cloned()).collect()
     }
 
     /// A row for each coefficient and each contrast, with intervals of that probability, and what is proved of them.
@@ -84,7 +85,7 @@ impl Fitted {
                 &nothing
             }
         };
-        let contrast = Contrast::read_one(expression, self.names())?;
+        let contrast = Contrast::read_one(expression, self.names(), self.file.model.recipe.as_ref())?;
         let found = contrast.measure(&self.gaussian, certificate, self.file.moment_bounds.as_ref())?;
         SummaryRow::new(found.expression, found.functional, level)
     }

@@ -45,6 +45,8 @@ pub struct Model {
     pub rows: usize,
     /// Rows left out.
     pub dropped: Dropped,
+    /// Which rows are in use, where some were left out of a table in memory; empty otherwise.
+    pub rows_sha256: String,
     /// What would trouble a fit, in words.
     pub warnings: Vec<String>,
     /// Population coefficients; those of the groups follow.
@@ -99,7 +101,8 @@ impl Model {
             false => None,
         };
         let names = head.names.to_vec();
-        let Facts { formula, success, rows, dropped, mut warnings, groups, recipe } = opened.facts()?;
+        let Facts { formula, success, rows, dropped, rows_sha256, mut warnings, groups, recipe } =
+            opened.facts()?;
         // The prior's scales may be the data's: it takes the place of another once these are summed up.
         let target = opened.target(data, family, Prior::default())?;
         let summary = target.summary().into_owned();
@@ -122,6 +125,7 @@ impl Model {
             success,
             rows,
             dropped,
+            rows_sha256,
             warnings,
             population,
             groups,

@@ -12,7 +12,7 @@ use crate::fit_file::FitFile;
 use crate::rows;
 use crate::words::certificate::{self, Worth};
 use crate::words::number::{grouped, plain};
-use crate::words::{condition, counted, describe_scale, method};
+use crate::words::{beside_the_formula, condition, counted, describe_scale, method};
 
 /// Everything the page shows; `command` makes the fit again.
 pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<FitPage> {
@@ -25,6 +25,7 @@ pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<F
         quantities: file.constrained.as_ref().map(quantities).unwrap_or_default(),
         correlation: correlation(q),
         trace: trace(file),
+        steps: Some(file.steps),
         seconds: Some(file.seconds),
         evidence: evidence(file),
         checks: checks(file),
@@ -40,6 +41,7 @@ fn facts(file: &FitFile) -> ModelFacts {
     if let Some(level) = &model.success {
         further.push(("counts as 1".to_owned(), level.clone()));
     }
+    further.extend(beside_the_formula(model).map(|said| ("beside the formula".to_owned(), said)));
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
     ModelFacts {
         formula: model.formula.clone(),

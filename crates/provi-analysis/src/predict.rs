@@ -3,7 +3,7 @@
 use provi::predict::{Prediction, Rows, predict, responses};
 use provi::target::Family;
 use provi::{Design, Matrix, Seed};
-use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Table};
+use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
 
 use crate::error::{Error, Result};
 use crate::fit_file::FitFile;
@@ -19,6 +19,7 @@ pub struct NewData<'f> {
     pub family: Family,
     design: Design,
     offsets: Option<Vec<f64>>,
+    trials: Option<Vec<f64>>,
     extra_variance: Option<Vec<f64>>,
     /// The line of each row, the first being 1.
     pub lines: Vec<usize>,
@@ -31,16 +32,31 @@ pub struct NewData<'f> {
 impl Fitted {
     /// The rows of a table, through the fit's own recipe.
     pub fn new_data(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewData<'_>> {
+        self.data_of(|recipe| recipe.rows_with(table, new_levels, missing))
+    }
+
+    /// The same for [`NewData::responses`]: of a binomial model the rows must say how many trials they have.
+    pub fn new_data_with_trials(
+        &self,
+        table: &Table,
+        new_levels: NewLevels,
+        missing: Missing,
+    ) -> Result<NewData<'_>> {
+        self.data_of(|recipe| recipe.rows_with_trials(table, new_levels, missing))
+    }
+
+    fn data_of(&self, read: impl FnOnce(&Recipe) -> provi_table::Result<NewRows>) -> Result<NewData<'_>> {
         self.needs_formula("no table can be put into it")?;
         let recipe = self.file.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
         let refuse = |error| Error::table(error, &self.file.model.formula);
-        let new = recipe.rows_with(table, new_levels, missing).map_err(refuse)?;
+        let new = read(recipe).map_err(refuse)?;
         let extra_variance = extra_variance(&self.file, &new);
         Ok(NewData {
             fit: self,
             family: family(&self.file)?,
             design: model::design(&new.design)?,
             offsets: new.offsets,
+            trials: new.trials,
             extra_variance,
             lines: new.lines,
             dropped: new.dropped,
@@ -53,7 +69,8 @@ impl Fitted {
         let lines = (1..=design.rows()).collect();
         let (dropped, new_levels) = (Dropped::default(), Vec::new());
         let family = family(&self.file)?;
-        Ok(NewData { fit: self, family, design, offsets, extra_variance: None, lines, dropped, new_levels })
+        let (trials, extra_variance) = (None, None);
+        Ok(NewData { fit: self, family, design, offsets, trials, extra_variance, lines, dropped, new_levels })
     }
 }
 
@@ -63,8 +80,12 @@ impl NewData<'_> {
         Ok(predict(self.family, &self.fit.gaussian, &self.rows(), level)?)
     }
 
-    /// Draws of what might be observed, one a row, a column for each new row; a pure function of the seed.
+    /// Draws of what might be observed, one a row, a column for each new row; a pure function of the seed. Those of a binomial
+    /// model count the successes of each row's own trials ([`Fitted::new_data_with_trials`]).
     pub fn responses(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        if self.family == Family::Binomial && self.trials.is_none() {
+            return Err(Error::DrawsWithoutTrials);
+        }
         let flat = responses(self.family, &self.fit.gaussian, &self.rows(), count, seed)?;
         Ok(Matrix::new(count, self.design.rows(), flat)?)
     }
@@ -76,9 +97,42 @@ impl NewData<'_> {
         self.fit.certificate().filter(|_| probabilities)?.tv.bound
     }
 
+    /// Of a gaussian model: what the posterior's own mean of each row may differ by from the predicted one. A mean aᵀm + o is
+    /// linear in z, so its error is that of the functional a [cert-moments], [local-moments]; above
+    /// [`LARGEST_METRIC`](crate::fit_file::LARGEST_METRIC) coefficients the sum of |a_i| times each coefficient's. None for other
+    /// families, and where nothing is proved.
+    pub fn mean_errors(&self) -> Result<Option<Vec<f64>>> {
+        let Family::Gaussian { .. } = self.family else { return Ok(None) };
+        let file = &self.fit.file;
+        let each: Option<Vec<f64>> =
+            self.fit.certificate().and_then(|c| c.moments.iter().map(|m| m.mean_error.bound).collect());
+        let columns = self.design.columns();
+        let mut out = Vec::with_capacity(self.design.rows());
+        let mut row = vec![0.0; columns];
+        for n in 0..self.design.rows() {
+            self.design.write_row(n, &mut row);
+            // Rounded outwards, as sums of some hundred products are.
+            let sum = |each: &Vec<f64>| {
+                each.iter().zip(&row).map(|(e, a)| e * a.abs()).sum::<f64>() * (1.0 + 1e-12)
+            };
+            let exact = match &file.moment_bounds {
+                Some(bounds) => bounds.functional(&self.fit.gaussian, &row)?[0].bound,
+                None => None,
+            };
+            let summed = each.as_ref().filter(|each| each.len() == columns).map(sum);
+            match (exact, summed) {
+                (Some(a), Some(b)) => out.push(a.min(b)),
+                (Some(a), None) | (None, Some(a)) => out.push(a),
+                (None, None) => return Ok(None),
+            }
+        }
+        Ok(Some(out))
+    }
+
     fn rows(&self) -> Rows<'_> {
         Rows {
             offsets: self.offsets.as_deref(),
+            trials: self.trials.as_deref(),
             extra_variance: self.extra_variance.as_deref(),
             ..Rows::new(&self.design)
         }

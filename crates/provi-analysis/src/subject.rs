@@ -37,6 +37,9 @@ pub struct About {
     pub scales: Vec<Scale>,
 }
 
+/// What stands before the digest of numbers that a program gave.
+pub(crate) const DIGEST: &str = "sha256:";
+
 /// The method of an answer that was not found here.
 const GIVEN: &str = "given";
 
@@ -72,6 +75,8 @@ impl<'a> Subject<'a> {
             record: ModelRecord {
                 family: glm.family().name().to_owned(),
                 rows: glm.design().rows(),
+                weights: glm.weights().as_deref().map(digest),
+                offset: glm.offsets().map(digest),
                 population: glm.dim(),
                 prior,
                 prior_mean,
@@ -96,6 +101,11 @@ impl<'a> Subject<'a> {
         self.target
     }
 
+    /// The model of a linear predictor, if it is one with its rows at hand.
+    pub(crate) fn glm(&self) -> Option<&'a Glm> {
+        self.glm
+    }
+
     /// What fit.json says about it.
     pub fn record(&self) -> &ModelRecord {
         &self.record
@@ -116,7 +126,7 @@ impl<'a> Subject<'a> {
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;
         let target = self.target.target();
-        let contrasts = Contrast::read(&options.contrasts, &target.names())?;
+        let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
         let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
         Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
@@ -227,4 +237,10 @@ impl About {
         let Self { title, data, data_sha256, warnings, scales } = self;
         ModelRecord { kind, title, data, data_sha256, warnings, scales, ..ModelRecord::default() }
     }
+}
+
+/// Numbers that a program gave, by their digest.
+fn digest(values: &[f64]) -> String {
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    format!("{DIGEST}{}", fit_file::sha256(&bytes))
 }

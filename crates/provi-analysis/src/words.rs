@@ -48,6 +48,21 @@ pub fn condition(model: &ModelRecord) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
+/// Weights, offset and exposure in a line; none where the model has none beside its formula.
+pub fn beside_the_formula(model: &ModelRecord) -> Option<String> {
+    let given = |text: &str| match text.starts_with(crate::subject::DIGEST) {
+        true => String::new(),
+        false => format!(" `{text}`"),
+    };
+    let weights =
+        model.weights().map(|w| format!("weights{}: each row's log likelihood times its weight", given(w)));
+    let offset = model.offset().map(|o| format!("offset{}, added to the linear predictor", given(o)));
+    let exposure =
+        model.exposure().map(|e| format!("exposure `{e}`, its logarithm added to the linear predictor"));
+    let all: Vec<String> = [weights, offset, exposure].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 /// The method with its draws, and the terms they see if not all.
 pub fn method(method: &str, draws: usize, subsample: Option<Subsample>) -> String {
     match (draws, subsample) {

@@ -105,7 +105,7 @@ fn attributes(file: &FitFile, sampled: &Sampled) -> Value {
     put("provi_draws", json!(origin));
     put("provi_pareto_k", json!(sampled.resampled.filter(|k| k.is_finite())));
     if let Some(c) = &file.certificate {
-        put("provi_gap_bound", json!(c.gap.bound));
+        put("provi_gap_bound", json!(c.smallest_gap().bound));
         put("provi_kl_bound", json!(c.kl.bound));
         put("provi_tv_bound", json!(c.tv.bound));
         put("provi_log_evidence_lower", json!(c.evidence.lower));

@@ -100,13 +100,17 @@ whitened coordinates κ is the smallest that can be proved.
 
 Examples:
   provi constants wells.csv 'switch ~ arsenic + dist'
-  provi constants heights.csv 'height ~ .' --family gaussian --noise-sd 5 --prior-scale 10";
+  provi constants heights.csv 'height ~ .' --family gaussian --noise-sd 5 --prior-scale 10
+  provi constants wells.csv 'switch ~ arsenic + dist' --json > constants.json";
 
 #[derive(Debug, Group)]
 #[command(after_help = CONSTANTS)]
 pub(crate) struct ConstantsArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const PLAN: &str = "\
@@ -115,7 +119,8 @@ Gaussian, in the norm that is printed with it.
 
 Examples:
   provi plan wells.csv 'switch ~ arsenic + dist' --distance 0.01
-  provi plan wells.csv 'switch ~ arsenic + dist' --steps 100000 --method proj-stl --draws 10";
+  provi plan wells.csv 'switch ~ arsenic + dist' --steps 100000 --method proj-stl --draws 10
+  provi plan wells.csv 'switch ~ arsenic + dist' --distance 0.01 --json > plan.json";
 
 #[derive(Debug, Group)]
 #[command(after_help = PLAN)]
@@ -129,6 +134,9 @@ pub(crate) struct PlanArgs {
     pub(crate) method: Option<Method>,
     #[command(flatten)]
     pub(crate) steps: StepOptions,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Group)]
@@ -269,8 +277,12 @@ const CERTIFY: &str = "\
 Nothing is fitted. The certificate is computed anew, from the data and fresh
 draws, and compared with the one in the file if there is one. The draws have a
 new seed each time, so that no fit can be tuned to them; it is printed, and
---seed repeats them. Exit status 1: a stored claim is not reproduced, or --accuracy is not proved. The
-audit has the failure probability and at least the draws of the stored one.
+--seed repeats them. Every number of the file that says something about the
+posterior is computed anew: a bound from draws agrees if the new one is at most
+1.5 times the stored one, what no draw touches must come out the same. Exit
+status 1: a stored claim is not reproduced, contradicts an estimate or cannot
+be checked, or --accuracy is not proved. The audit has the failure probability
+and at least the draws of the stored one.
 
 FIT is one of
   fit.json of provi, or its folder: FORMULA and options are read from it

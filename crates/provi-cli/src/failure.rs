@@ -100,7 +100,9 @@ impl Failure {
     /// 1: the accuracy asked for cannot be proved. 2: anything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.refused() {
-            Some(Refused::Library(provi::Error::OutOfReach { .. })) => ExitCode::from(1),
+            Some(Refused::Library(provi::Error::OutOfReach { .. } | provi::Error::BelowRounding { .. })) => {
+                ExitCode::from(1)
+            }
             _ => ExitCode::from(2),
         }
     }

@@ -52,8 +52,7 @@ fn a_scale_that_is_chosen_beats_every_given_one_and_is_said() {
     }
     let text = bench.provi(&[&["fit"], &WEATHER[..], &["--quiet"]].concat()).exits(0).stdout;
     assert!(
-        text.contains("given  sd between groups month:(Intercept)")
-            && text.contains("it maximises the ELBO")
+        text.contains("given  sd between groups month:(Intercept)") && text.contains("it maximises the ELBO")
     );
     assert!(text.contains("empirical Bayes: month:(Intercept) sd = "));
 }

@@ -183,7 +183,9 @@ impl Answer {
 
     /// The weights of an expression in the names, such as `a - b`.
     fn weights<'py>(&self, py: Python<'py>, expression: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let found = Contrast::read_one(expression, self.fitted.names()).map_err(refuse)?;
+        let found =
+            Contrast::read_one(expression, self.fitted.names(), self.fitted.file.model.recipe.as_ref())
+                .map_err(refuse)?;
         Ok(PyArray1::from_slice(py, found.weights()))
     }
 

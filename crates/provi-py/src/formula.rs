@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
+use numpy::IntoPyArray;
 use provi::fit::{Snapshot, Watch};
 use provi_analysis::Analysis;
 use provi_analysis::options::ModelOptions;
@@ -140,7 +141,11 @@ pub(crate) fn predict_table<'py>(
     let missing = if drop_missing { Missing::Drop } else { Missing::Error };
     let new = answer.fitted.new_data(&table, groups, missing).map_err(refuse)?;
     let found = py.detach(|| new.predict(level.unwrap_or(LEVEL))).map_err(refuse)?;
-    Ok((columns(py, &found)?, new.lines.clone(), new.probability_error()))
+    let columns = columns(py, &found)?;
+    if let Some(errors) = new.mean_errors().map_err(refuse)? {
+        columns.set_item("mean_error", errors.into_pyarray(py))?;
+    }
+    Ok((columns, new.lines.clone(), new.probability_error()))
 }
 
 /// A table's refusal, pointing into the formula.

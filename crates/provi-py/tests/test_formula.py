@@ -136,6 +136,18 @@ def test_predictions_are_those_of_the_library(columns):
     assert kept.index == ["1"]
 
 
+def test_the_means_of_a_gaussian_model_have_their_certified_error():
+    data = {"y": [1.0, 2.1, 2.9, 4.2, 5.1], "x": [1.0, 2.0, 3.0, 4.0, 5.0], "w": [1.0, 2.0, 1.0, 1.0, 3.0]}
+    fit = provi.fit_formula(
+        "y ~ x", data, family="gaussian", noise_sd=0.5, prior_scale=5.0, weights="w", progress=False
+    )
+    new = fit.predict({"x": [0.0, 1.0]})
+    assert new["mean_error"].shape == (2,) and (new["mean_error"] >= 0).all() and new["mean_error"].max() < 1e-6
+    assert "mean_error" in repr(new)
+    # What stands beside the formula is part of what was fitted.
+    assert fit.model["weights"] == "w" and any("weights `w`" in note for note in fit.notes)
+
+
 def test_contrasts_and_notes_are_kept(columns):
     fit = provi.fit_formula(FORMULA, in_pandas(columns), contrasts=["size[large] - size[huge]"])
     table = fit.contrasts()

@@ -19,6 +19,8 @@ pub struct FitPage {
     pub correlation: Vec<f64>,
     /// How the run went.
     pub trace: Vec<TracePoint>,
+    /// Steps of the run; those of the last point of the trace if nobody says.
+    pub steps: Option<u64>,
     /// Seconds of the whole run, if known.
     pub seconds: Option<f64>,
     /// The log evidence.

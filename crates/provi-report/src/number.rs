@@ -105,6 +105,40 @@ pub fn beside(value: f64, spread: f64) -> String {
     }
 }
 
+/// The ends of an interval to three digits of its width, two to eight decimals, each rounded away from the interval: what lies
+/// between the true ends lies between those shown.
+///
+/// ```
+/// assert_eq!(provi_report::number::enclosing(-55.1239, -55.0811), ["−55.1239".to_owned(), "−55.0811".to_owned()]);
+/// assert_eq!(provi_report::number::enclosing(-55.12391, -54.08109), ["−55.13".to_owned(), "−54.08".to_owned()]);
+/// ```
+pub fn enclosing(low: f64, high: f64) -> [String; 2] {
+    let width = high - low;
+    let places = if width > 0.0 && width.is_finite() { 2.0 - width.log10().floor() } else { 4.0 };
+    let places = places.clamp(2.0, 8.0) as usize;
+    [below_at(low, places), above_at(high, places)]
+}
+
+/// So many decimals, rounded down.
+pub(crate) fn below_at(value: f64, places: usize) -> String {
+    let unit = 10f64.powi(-(places as i32));
+    let shown = |x: f64| format!("{x:.places$}").parse::<f64>().unwrap_or(x);
+    let floor = (value / unit).floor() * unit;
+    // The quotient, or the product, may round to the wrong side.
+    let tries = [value, floor, floor - unit];
+    fixed(tries.into_iter().find(|x| shown(*x) <= value).unwrap_or(floor - 2.0 * unit), places)
+}
+
+/// So many decimals, rounded up.
+pub(crate) fn above_at(value: f64, places: usize) -> String {
+    let text = below_at(-value, places);
+    match text.strip_prefix('−') {
+        Some(size) => size.to_owned(),
+        None if text.bytes().any(|b| (b'1'..=b'9').contains(&b)) => format!("−{text}"),
+        None => text,
+    }
+}
+
 /// So many decimals, with a true minus sign.
 pub fn fixed(value: f64, places: usize) -> String {
     not_finite(value).unwrap_or_else(|| {
@@ -208,6 +242,22 @@ mod tests {
             [0.0, 1.4321e-11, 0.01, 0.044_81, 9.999, 1717.2].map(|x| above(x, 3)),
             ["0", "1.44 × 10⁻¹¹", "0.0100", "0.0449", "10.0", "1720"]
         );
+    }
+
+    #[test]
+    fn the_ends_of_an_interval_are_never_shown_inside_it() {
+        let read = |text: &str| text.replace('−', "-").replace(',', "").parse::<f64>().unwrap();
+        for i in 0..20_000 {
+            let low = 1.0037f64.powi(i % 3000) * if i % 2 == 0 { -1.0 } else { 1.0 } * 0.013_579;
+            let width = 1.0051f64.powi(i / 8 - 1200);
+            let high = low + width;
+            let [shown_low, shown_high] = enclosing(low, high);
+            assert!(
+                read(&shown_low) <= low && read(&shown_high) >= high,
+                "{low} {high}: {shown_low} {shown_high}"
+            );
+            assert!(read(&shown_high) - read(&shown_low) <= width + 0.021, "{shown_low} {shown_high}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A fit as a page.
 
 use crate::fit::{Check, Coefficient, FitPage, Statistic};
-use crate::number::{MISSING, above, beside, grouped, significant};
+use crate::number::{MISSING, above, beside, enclosing, grouped, significant};
 use crate::page::{Block, Column, Page, Section, Table};
 use crate::plot::{FOREST_ROWS, Plot, check_chart, marginal_charts, pair_charts};
 
@@ -209,10 +209,11 @@ impl FitPage {
         let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
         match (e.lower, e.upper) {
             (Some(low), Some(high)) => {
-                fact("proved interval", format!("{} to {} nats", show(low), show(high)))
+                let [low, high] = enclosing(low, high);
+                fact("proved interval", format!("{low} to {high} nats"))
             }
-            (Some(low), None) => fact("proved", format!("at least {} nats", show(low))),
-            (None, Some(high)) => fact("proved", format!("at most {} nats", show(high))),
+            (Some(low), None) => fact("proved", format!("at least {} nats", enclosing(low, low)[0])),
+            (None, Some(high)) => fact("proved", format!("at most {} nats", enclosing(high, high)[1])),
             (None, None) => fact("proved", "nothing".to_owned()),
         }
         if let Some(elbo) = e.elbo {
@@ -236,13 +237,15 @@ impl FitPage {
             }
             _ => String::new(),
         };
-        let steps = if last.step == 1 { "step" } else { "steps" };
+        // A trace may end before the last step; the run itself says how many it made.
+        let made = self.steps.unwrap_or(last.step);
+        let steps = if made == 1 { "step" } else { "steps" };
         let bounds = if self.trace.iter().any(|t| t.gap_bound.is_some()) {
             " The lower curve is proved, not measured against an optimum nobody knows."
         } else {
             ""
         };
-        let caption = format!("{} {steps}{time}.{bounds}", grouped(last.step));
+        let caption = format!("{} {steps}{time}.{bounds}", grouped(made));
         section("The run", vec![Block::figure(Plot::Trace.scene(self), caption)])
     }
 

@@ -611,6 +611,28 @@ pub enum Error {
         /// The categories there are.
         categories: Vec<String>,
     },
+    /// The same offset from two places.
+    #[error(
+        "`{text}` would be added to the linear predictor twice, by {first} and by {second}; leave one of them out"
+    )]
+    RepeatedOffset {
+        /// What is added.
+        text: String,
+        /// Where it is said first.
+        first: String,
+        /// And where again.
+        second: String,
+    },
+    /// New rows that do not say how many trials they have.
+    #[error("`{table}` has no column `{}`, and draws of the response `{response}` need the trials of each row; add the column, or predict without draws", shown(.column))]
+    NoTrialsColumn {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// The response.
+        response: String,
+    },
     /// A category that was not there when the model was fitted.
     #[error(
         "column `{}` of `{table}` has `{}` on line {line}, which the fitted data did not have; known are {}; {}", shown(.column), shown(.level), listed(.levels), if *.group { "allow new groups, or leave the row out" } else { "leave the row out, or fit with data that have it" }

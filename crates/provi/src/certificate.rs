@@ -169,16 +169,29 @@ impl Certificate {
         *self = Self { grounds, ..Self::nothing(&names, reason) };
     }
 
+    /// The smaller bound of f(w) − f*, with its own confidence: `gap`, or `kl`, since
+    /// ```text
+    /// f(w) − f* = KL(q‖p) − KL(q*‖p) ≤ KL(q‖p)
+    /// ```
+    /// so that a gap is never shown above the KL beside it.
+    pub fn smallest_gap(&self) -> &Statement {
+        match (self.gap.bound, self.kl.bound) {
+            (Some(gap), Some(kl)) if kl < gap => &self.kl,
+            (None, Some(_)) => &self.kl,
+            _ => &self.gap,
+        }
+    }
+
     /// Whether f − f* ≤ `accuracy` is proved.
     pub fn proves_gap(&self, accuracy: f64) -> bool {
-        self.gap.bound.is_some_and(|bound| bound <= accuracy)
+        self.smallest_gap().bound.is_some_and(|bound| bound <= accuracy)
     }
 }
 
 /// Five lines: gap, KL, TV, moments, evidence.
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        line(f, "gap to the best Gaussian", "nats", &self.gap)?;
+        line(f, "gap to the best Gaussian", "nats", self.smallest_gap())?;
         line(f, "KL to the posterior", "nats", &self.kl)?;
         line(f, "total variation", "", &self.tv)?;
         let worst = |pick: fn(&MomentStatement) -> &Statement| {
@@ -263,6 +276,20 @@ fn ground(s: &Statement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_gap_is_never_shown_above_the_kl() {
+        let mut c = Certificate::nothing(&["a".into()], "none");
+        c.gap = Statement::proved(0.5, 1.0, "cert-gap", Provenance::Proved);
+        c.kl = Statement::proved(0.2, 0.99, "cert-kl", Provenance::Proved);
+        assert_eq!(c.smallest_gap(), &c.kl);
+        assert!(c.proves_gap(0.3) && !c.proves_gap(0.1));
+        let first = c.to_string().lines().next().unwrap().to_owned();
+        assert!(first.contains("≤ 0.2") && first.contains("confidence 1 − 1e-2 [cert-kl]"), "{first}");
+        // A gap below the KL keeps its certainty.
+        c.gap = Statement::proved(0.1, 1.0, "cert-gap", Provenance::Proved);
+        assert_eq!(c.smallest_gap(), &c.gap);
+    }
 
     #[test]
     fn a_revoked_certificate_claims_nothing() {

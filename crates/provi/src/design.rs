@@ -181,6 +181,16 @@ impl Design {
         self.columns
     }
 
+    /// Row n, written out.
+    ///
+    /// # Panics
+    /// Where n is no row, or `out` has another length than a row.
+    pub fn write_row(&self, n: usize, out: &mut [f64]) {
+        assert_eq!(out.len(), self.columns(), "a row has {} entries", self.columns());
+        out.fill(0.0);
+        self.for_each_in_row(n, |j, value| out[j] = value);
+    }
+
     /// Whether the rows are stored sparsely.
     pub fn is_sparse(&self) -> bool {
         matches!(self.storage, Storage::Sparse(_))

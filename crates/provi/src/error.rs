@@ -255,6 +255,16 @@ pub enum Error {
         /// The most a plan will hold.
         limit: f64,
     },
+    /// An accuracy below what quadrature and rounding leave of an exact gradient, whatever the number of steps.
+    #[error(
+        "no plan to E‖w−w*‖² ≤ {accuracy:.3e}: the exact gradient is known up to quadrature and rounding, which alone leave {floor:.3e}; ask for more than that, or use a method that draws"
+    )]
+    BelowRounding {
+        /// The accuracy asked for.
+        accuracy: f64,
+        /// (ε/μ)², ε the error of the gradient.
+        floor: f64,
+    },
     /// The search for the mode ended without one.
     #[error("no mode found after {iterations} iterations ({why}): ‖∇ log p‖ = {gradient_norm:.3e}")]
     NoMode {

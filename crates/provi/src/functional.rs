@@ -1,6 +1,7 @@
 //! Linear functionals vᵀz of a certified answer: value, error, interval and sign.
 
 mod bounds;
+mod compare;
 mod sign;
 
 pub use bounds::{GlobalBound, LocalBound, MomentBounds};

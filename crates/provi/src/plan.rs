@@ -134,7 +134,7 @@ impl Planner {
         match self.method {
             Method::Exact => {
                 let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
-                let steps = contraction.steps_to(start, accuracy)?;
+                let steps = constants.exact_steps_to(accuracy)?;
                 self.finish_distance(
                     setting,
                     constants,

@@ -38,8 +38,8 @@ pub struct ScaledModel<M = Glm> {
     pub model: M,
     /// τ of each set of coefficients.
     pub shared: Vec<f64>,
-    /// Whether the data leave that set no room: less than a fiftieth of the prior's information is theirs, which is
-    /// how a scale looks on its way to zero.
+    /// Whether the ELBO grows on as that scale goes to zero: less than a fiftieth of the prior's information is the data's,
+    /// and a far smaller scale is no worse. A maximum inside is none of that, however small the scale.
     pub vanishing: Vec<bool>,
     /// σ, if it was free.
     pub noise_sd: Option<f64>,
@@ -53,6 +53,10 @@ pub struct ScaledModel<M = Glm> {
 
 /// How near to the maximum the search goes, nats.
 const NATS: f64 = 1e-9;
+/// A maximum that is this much above the ELBO near zero is one, nats: a hundred times what the search may leave.
+const INTERIOR: f64 = 1e-7;
+/// Near zero, for a scale: this share of the one found.
+const NEAR_ZERO: f64 = 1e-3;
 /// The gap of each inner solution, well below what the search looks at.
 const INNER_GOAL: f64 = 1e-11;
 /// No scale moves further than this factor from its guess.
@@ -100,12 +104,15 @@ impl FreeScales {
         let model = profile.at(&best)?;
         let (gaussian, neg_elbo) = profile.solve(&model)?;
         let scales: Vec<f64> = best.iter().map(|x| x.exp()).collect();
-        let vanishing = self.shared.iter().zip(&scales).map(|((coefficients, _), tau)| {
-            let left: f64 = coefficients.iter().map(|&i| variance(&gaussian, i) / (tau * tau)).sum();
-            left > 0.98 * coefficients.len() as f64
-        });
+        let mut vanishing = Vec::with_capacity(self.shared.len());
+        for (b, (coefficients, _)) in self.shared.iter().enumerate() {
+            let prior = scales[b] * scales[b];
+            let left: f64 = coefficients.iter().map(|&i| variance(&gaussian, i) / prior).sum();
+            let suspect = left > 0.98 * coefficients.len() as f64;
+            vanishing.push(suspect && profile.is_no_worse_near_zero(&best, b, neg_elbo)?);
+        }
         Ok(ScaledModel {
-            vanishing: vanishing.collect(),
+            vanishing,
             noise_sd: self.noise_sd.and(scales.last().copied()),
             shared: scales[..self.shared.len()].to_vec(),
             model,
@@ -151,6 +158,18 @@ impl<M: LinearPredictor> Profile<'_, M> {
         }
         let (best, _) = climb(self, self.start, NATS)?;
         Ok((best.point, best.evaluations))
+    }
+
+    /// Whether the ELBO with scale `b` near zero is no smaller than at the best scales: then it has no maximum inside.
+    fn is_no_worse_near_zero(&self, best: &[f64], b: usize, neg_elbo: f64) -> Result<bool> {
+        let mut eta = best.to_vec();
+        eta[b] += NEAR_ZERO.ln();
+        match self.at(&eta).and_then(|model| self.solve(&model)) {
+            Ok((_, there)) => Ok(there <= neg_elbo + INTERIOR),
+            Err(error) if error.is_of_the_data() => Err(error),
+            // A scale too small to be solved for is not known to be worse.
+            Err(_) => Ok(true),
+        }
     }
 
     fn solve(&self, model: &M) -> Result<(Gaussian<Triangular>, f64)> {
@@ -253,6 +272,24 @@ mod tests {
         let model = Glm::logistic(Design::triplets(20, 5, &triplets).unwrap(), &y, prior).unwrap();
         let found = free.maximise(&model).unwrap();
         assert!(found.vanishing[0] && found.shared[0] < 0.1, "{:?}", found.shared);
+    }
+
+    #[test]
+    fn a_small_scale_at_a_maximum_inside_does_not_vanish() {
+        // One row a group, noise 1: the textbook's τ² is mean(y²) − 1, or 0 where that is negative. At τ² = 0.01 a
+        // hundredth of the information is the data's, and the maximum is inside all the same.
+        let maximise = |square: f64| {
+            let triplets: Vec<_> = (0..20).map(|n| (n, n, 1.0)).collect();
+            let y: Vec<f64> =
+                (0..20).map(|n| if n % 2 == 0 { square.sqrt() } else { -square.sqrt() }).collect();
+            let design = Design::triplets(20, 20, &triplets).unwrap();
+            let model = Glm::linear(design, &y, 1.0, Prior::scale(1.0).unwrap()).unwrap();
+            FreeScales { shared: vec![((0..20).collect(), 0.5)], noise_sd: None }.maximise(&model).unwrap()
+        };
+        let inside = maximise(1.01);
+        assert!((inside.shared[0] - 0.1).abs() < 1e-3 && !inside.vanishing[0], "{:?}", inside.shared);
+        let outside = maximise(0.99);
+        assert!(outside.shared[0] < 0.05 && outside.vanishing[0], "{:?}", outside.shared);
     }
 
     #[test]

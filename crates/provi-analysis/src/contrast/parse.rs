@@ -26,12 +26,26 @@ pub enum BadContrast {
         span: Range<usize>,
     },
     /// A name that is no coefficient's.
-    #[error("`{name}` is no coefficient{}", .nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    #[error("`{name}` is no coefficient; {}the coefficients are {}", .nearest.as_ref().map_or(String::new(), |n| format!("did you mean `{n}`? ")), listed(.known))]
     UnknownName {
         /// As it was written.
         name: String,
         /// What may have been meant.
         nearest: Option<String>,
+        /// Every coefficient.
+        known: Vec<String>,
+        /// Where.
+        span: Range<usize>,
+    },
+    /// The level that the others of its category are compared with.
+    #[error("`{level}` is the reference level of `{column}`: `{column}[{level}]` is 0 by definition, and no coefficient; leave it out, as {} are the differences from `{level}` already", listed(.others))]
+    ReferenceLevel {
+        /// The category.
+        column: String,
+        /// Its reference level.
+        level: String,
+        /// The names of the other levels.
+        others: Vec<String>,
         /// Where.
         span: Range<usize>,
     },
@@ -77,6 +91,7 @@ impl BadContrast {
         match self {
             Self::Syntax { span, .. }
             | Self::UnknownName { span, .. }
+            | Self::ReferenceLevel { span, .. }
             | Self::Unclosed { span }
             | Self::NotLinear { span, .. }
             | Self::Constant { span, .. }
@@ -220,6 +235,9 @@ impl Parser<'_> {
             c if c.is_ascii_digit() || c == '.' => self.number(),
             c if in_word(c) => {
                 let length = self.rest().find(|c| !in_word(c)).unwrap_or(self.rest().len());
+                // `town[Zug]` is one name, known or not.
+                let bracket = self.rest()[length..].starts_with('[').then(|| self.rest()[length..].find(']'));
+                let length = length + bracket.flatten().map_or(0, |end| end + 1);
                 let name = self.rest()[..length].to_owned();
                 Err(self.unknown(name, self.at..self.at + length))
             }
@@ -272,7 +290,7 @@ impl Parser<'_> {
 
     fn unknown(&self, name: String, span: Range<usize>) -> BadContrast {
         let nearest = nearest(&name, self.names.iter().map(String::as_str)).map(str::to_owned);
-        BadContrast::UnknownName { name, nearest, span }
+        BadContrast::UnknownName { name, nearest, known: self.names.to_vec(), span }
     }
 
     fn number(&mut self) -> Result<Affine, BadContrast> {
@@ -296,6 +314,12 @@ impl Parser<'_> {
         self.at += end;
         Ok(Affine { constant, weights: vec![0.0; self.names.len()] })
     }
+}
+
+/// Some names, the first ten.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
+    format!("{}{}", shown.join(", "), if names.len() > shown.len() { ", …" } else { "" })
 }
 
 fn in_word(c: char) -> bool {
@@ -347,6 +371,9 @@ mod tests {
     #[test]
     fn a_slip_finds_its_name() {
         let error = parse("agee - b", &["age", "b"].map(str::to_owned)).unwrap_err();
-        assert_eq!(error.to_string(), "`agee` is no coefficient; did you mean `age`?");
+        assert_eq!(
+            error.to_string(),
+            "`agee` is no coefficient; did you mean `age`? the coefficients are `age`, `b`"
+        );
     }
 }

@@ -7,6 +7,7 @@ use super::data::Data;
 use super::held::Held;
 use super::warnings::{notable, warnings};
 use crate::error::{Error, Result};
+use crate::fit_file::sha256;
 use crate::memory::ModelSize;
 
 /// A frame of rows in memory, or a scan of files.
@@ -50,6 +51,8 @@ pub(super) struct Facts {
     pub(super) success: Option<String>,
     pub(super) rows: usize,
     pub(super) dropped: Dropped,
+    /// Which rows are in use, where some were left out of a table in memory; empty otherwise.
+    pub(super) rows_sha256: String,
     pub(super) warnings: Vec<String>,
     pub(super) groups: Vec<GroupTerm>,
     pub(super) recipe: Recipe,
@@ -117,6 +120,7 @@ impl Opened {
                 success: success(&frame.response_levels),
                 rows: frame.rows,
                 dropped: frame.dropped.clone(),
+                rows_sha256: rows_sha256(frame),
                 warnings: warnings(frame)?,
                 groups: frame.groups.clone(),
                 recipe: frame.recipe().clone(),
@@ -126,6 +130,7 @@ impl Opened {
                 success: success(&scan.response_levels),
                 rows: scan.rows,
                 dropped: scan.dropped.clone(),
+                rows_sha256: String::new(),
                 warnings: notable(&scan.warnings, &scan.groups),
                 groups: scan.groups.clone(),
                 recipe: scan.recipe().clone(),
@@ -165,6 +170,15 @@ impl Opened {
         }
         Ok(Held::Memory(Box::new(target)))
     }
+}
+
+/// A digest of the lines in use; empty where every row is.
+fn rows_sha256(frame: &ModelFrame) -> String {
+    if frame.dropped.rows == 0 {
+        return String::new();
+    }
+    let lines = (0..frame.rows).filter_map(|row| frame.line_of_row(row));
+    sha256(&lines.flat_map(|line| (line as u64).to_le_bytes()).collect::<Vec<u8>>())
 }
 
 /// 0 and 1, or −1 and 1, and nothing else.

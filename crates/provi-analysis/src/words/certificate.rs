@@ -68,7 +68,7 @@ impl CertificateWords {
 /// The five statements, in their order.
 pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
     [
-        ("gap to best Gaussian", value(&c.gap, " nats")),
+        ("gap to best Gaussian", value(c.smallest_gap(), " nats")),
         ("KL to posterior", value(&c.kl, " nats")),
         ("total variation", value(&c.tv, "")),
         ("moments", moments(&c.moments)),
@@ -100,7 +100,7 @@ pub fn worth(c: &Certificate) -> Worth {
 /// Whether the optimum was found, how near the posterior the answer is proved to be, and where that is not near, what the
 /// estimates say instead.
 pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String {
-    let gap = match c.gap.bound {
+    let gap = match c.smallest_gap().bound {
         Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
         Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),
         None => "Not proved to be the best Gaussian.".to_owned(),
@@ -205,7 +205,7 @@ fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
 
 /// What the sampled statements share; none where all are certain.
 pub fn probability(c: &Certificate) -> Option<String> {
-    let sampled = [&c.gap, &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
+    let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
     sampled.then(|| {
         format!(
             "holds as a whole with probability 1 − {:e}, over the {} draws of the audit",

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use provi::{Certificate, Seed};
 use provi_analysis::Subject;
-use provi_analysis::claims::{self, Claim, Verdict, terms};
+use provi_analysis::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
 use provi_analysis::fit_file::{self, EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::fitted::{rebuild, refuse_other_data};
 use provi_analysis::given::Given;
@@ -15,13 +15,13 @@ use provi_analysis::options::ModelOptions;
 use provi_analysis::rows::LEVEL;
 use provi_analysis::rows::coefficients;
 use provi_analysis::words::condition;
-use provi_analysis::worth::Worth;
 use serde::Serialize;
 
 use super::Outcome;
 use crate::args::CertifyArgs;
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
+use crate::output::wrap::wrapped;
 use crate::output::{certificate, estimates, style, summary, table};
 
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
@@ -55,7 +55,7 @@ fn of_table(args: &CertifyArgs, given: &Given, data: &Path) -> Result<Outcome> {
     if let Some(record) = claimed {
         refuse_another_model(record, &model)?;
     }
-    judge(args, given, record, &Subject::model(&model))
+    judge(args, given, record, &Subject::model(&model), Vec::new())
 }
 
 /// Audits the Gaussian anew; `record` is the fit whose claims are held against what comes out.
@@ -64,15 +64,14 @@ fn judge(
     given: &Given,
     record: Option<&FitFile>,
     subject: &Subject<'_>,
+    further: Vec<Claim>,
 ) -> Result<Outcome> {
     let (target, model) = (subject.target(), subject.record());
     let names = target.target().names();
     let q = given.gaussian(&names)?;
-    let (audit, seed) = terms(&args.audit, args.seed, record)?;
-    let worth = Worth::measure(target, &q, seed, &audit);
-
-    let claims = record.map(|r| claims::compare(r, target, &q, &worth.certificate)).unwrap_or_default();
-    let reproduced = claims.iter().all(|claim| claim.verdict != Verdict::NotReproduced);
+    let Rechecked { worth, mut claims, seed } = claims::check(record, subject, &q, &args.audit, args.seed)?;
+    claims.extend(further);
+    let reproduced = claims.iter().all(|claim| claim.verdict.stands());
     let accuracy = args.audit.accuracy;
     let estimated = fit_file::estimates(&worth.estimates);
     let text = if args.json {
@@ -88,6 +87,7 @@ fn judge(
             stored: record.and_then(|r| r.certificate.as_ref()),
             reproduced: (!claims.is_empty()).then_some(reproduced),
             not_reproduced: failed(&claims),
+            claims: &claims,
             accuracy,
             accuracy_proved: accuracy.map(|a| worth.certificate.proves_gap(a)),
         })
@@ -100,9 +100,15 @@ fn judge(
             certificate::describe(&worth.certificate, Some(&estimated), condition(model).as_deref()),
             estimates::describe(&estimated)
         );
-        match claims.is_empty() {
-            true => text.push_str(&format!("audited with fresh draws, --seed {}\n", seed.0)),
-            false => text.push_str(&format!("\n{}", comparison(&claims, seed))),
+        match (claims.is_empty(), given.record.is_some()) {
+            (false, _) => text.push_str(&format!("\n{}", comparison(&claims, seed))),
+            (true, own) => {
+                text.push_str(&format!("audited with fresh draws, --seed {}\n", seed.0));
+                if own {
+                    let note = "the file is a fit of another model: what it claims of its own is not checked";
+                    text.push_str(&format!("{note}\n"));
+                }
+            }
         }
         text
     };
@@ -155,17 +161,30 @@ fn comparison(claims: &[Claim], seed: Seed) -> String {
         let verdict = claim.verdict.word().to_owned();
         columns.push(vec![claim.what.clone(), claim.stored.clone(), claim.now.clone(), verdict]);
     }
-    let failed = failed(claims).len();
-    let verdict = match failed {
-        0 => "every stored claim is reproduced".to_owned(),
-        1 => "1 stored claim is NOT reproduced".to_owned(),
-        n => format!("{n} stored claims are NOT reproduced"),
+    let unchecked = claims.iter().filter(|claim| claim.verdict == Verdict::Incomparable).count();
+    let are = |n: usize, what: &str| match n {
+        1 => format!("1 stored claim is {what}"),
+        n => format!("{n} stored claims are {what}"),
     };
-    format!("{}{verdict}, from fresh draws, --seed {}\n", columns.render(), seed.0)
+    let verdict = match (failed(claims).len() - unchecked, unchecked) {
+        (0, 0) => "every stored claim is reproduced".to_owned(),
+        (0, n) => are(n, "NOT checked"),
+        (n, _) => are(n, "NOT reproduced"),
+    };
+    let mut text = format!("{}{verdict}, from fresh draws, --seed {}\n", columns.render(), seed.0);
+    let tolerance =
+        format!("a bound from draws agrees where the new one is at most {SAMPLED} times the stored one");
+    text.push_str(&wrapped("", 0, &tolerance));
+    if unchecked > 0 {
+        let way_out = "leave --audit-draws and --failure-probability out to check with those of the file";
+        text.push_str(&wrapped("", 0, way_out));
+    }
+    text
 }
 
+/// The claims that do not stand.
 fn failed(claims: &[Claim]) -> Vec<String> {
-    let failed = claims.iter().filter(|claim| claim.verdict == Verdict::NotReproduced);
+    let failed = claims.iter().filter(|claim| !claim.verdict.stands());
     failed.map(|claim| claim.what.clone()).collect()
 }
 
@@ -185,6 +204,8 @@ struct Report<'a> {
     /// Null where nothing was claimed.
     reproduced: Option<bool>,
     not_reproduced: Vec<String>,
+    /// Every stored claim, what came out now, and how they go together.
+    claims: &'a [Claim],
     accuracy: Option<f64>,
     accuracy_proved: Option<bool>,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use provi::certificate::Interval;
 use provi::evidence::{LogBayesFactor, Strength, Verdict};
 use provi_analysis::Fitted;
-use provi_analysis::fit_file::{FitFile, to_json};
+use provi_analysis::fit_file::{FitFile, ModelRecord, to_json};
 use provi_analysis::words::condition;
 use provi_analysis::words::number::{decimals, outward_pair};
 use serde::Serialize;
@@ -24,7 +24,8 @@ other's, in nats. `decided` means that the bounds exclude 0, and then the word
 says how much at least: slight below 1, positive to 3, strong to 5, very strong.
 Bounds that hold 0 decide nothing, however likely one model looks.
 
-Fits of other data, another response or other rows are refused.
+Fits of other data, another response, other rows or other weights are refused:
+their evidence is not of the same numbers.
 
 Examples:
   provi compare small.fit large.fit
@@ -91,6 +92,8 @@ fn refuse_other_data(entries: &[Entry]) -> Result<()> {
             ("their data's SHA-256", a.data_sha256.clone(), b.data_sha256.clone()),
             ("response", response(&first.file).to_owned(), response(&other.file).to_owned()),
             ("number of rows", a.rows.to_string(), b.rows.to_string()),
+            ("weights", weights(a), weights(b)),
+            ("the rows they leave out", left_out(a, b), left_out(b, a)),
         ];
         // A program that says nothing about its data leaves an empty digest, which is no one's.
         let differ = |(what, one, other): &(&str, String, String)| {
@@ -102,6 +105,30 @@ fn refuse_other_data(entries: &[Entry]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn weights(model: &ModelRecord) -> String {
+    model.weights().unwrap_or("none").to_owned()
+}
+
+/// Which rows a fit leaves out, in words that differ where the rows do. Files without a digest of their rows name the columns
+/// that rows were left out for: the same columns leave out the same rows.
+fn left_out(model: &ModelRecord, other: &ModelRecord) -> String {
+    let columns: Vec<String> = model
+        .dropped
+        .columns
+        .iter()
+        .map(|(column, missing)| format!("{missing} without `{column}`"))
+        .collect();
+    let columns = if columns.is_empty() { "none".to_owned() } else { columns.join(", ") };
+    match (model.rows_sha256.is_empty(), other.rows_sha256.is_empty()) {
+        (false, false) if model.rows_sha256 == other.rows_sha256 => String::new(),
+        (true, true) if model.dropped.rows == 0 && other.dropped.rows == 0 => String::new(),
+        (false, false) => {
+            format!("{columns}: rows {}…", &model.rows_sha256[..model.rows_sha256.len().min(8)])
+        }
+        _ => columns,
+    }
 }
 
 /// What the numbers are conditional on, where that differs.

@@ -1,8 +1,10 @@
 //! `provi constants`.
 
-use provi::Curvature;
+use provi::{Curvature, Provenance};
+use provi_analysis::fit_file::{self, ModelRecord, to_json};
 use provi_analysis::model::Model;
 use provi_analysis::words::number::{grouped, plain};
+use serde::Serialize;
 
 use super::Outcome;
 use crate::args::ConstantsArgs;
@@ -12,12 +14,19 @@ use crate::output::{style, summary};
 
 pub(crate) fn execute(args: &ConstantsArgs) -> Result<Outcome> {
     let model = args.model.read()?;
+    let given = model.target.target().curvature()?;
+    let best = match &given {
+        Some(given) if given.convexity() > 0.0 => Some(given.whitened()?),
+        _ => None,
+    };
+    if args.json {
+        return Ok(Outcome::said(to_json(&Report::new(&model, given.as_ref(), best.as_ref()))));
+    }
     let mut text = summary::model(&model);
-    let Some(given) = model.target.target().curvature()? else {
+    let Some(given) = given else {
         text.push_str("\nthe target states no curvature\n");
         return Ok(Outcome::said(text));
     };
-    let best = (given.convexity() > 0.0).then(|| given.whitened()).transpose()?;
     text.push('\n');
     text.push_str(&table(&model, &given, best.as_ref()));
     text.push_str(&format!(
@@ -48,4 +57,55 @@ fn table(model: &Model, given: &Curvature, best: Option<&Curvature>) -> String {
     row("K, residual smoothness ≤ λ_max(H_hi − H_lo)", &Curvature::residual_smoothness);
     row("tr H_lo⁻¹", &|c| Some(c.trace_inverse()));
     columns.render()
+}
+
+/// What --json prints.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    provi: &'static str,
+    model: ModelRecord,
+    /// d.
+    coefficients: usize,
+    /// N.
+    rows: usize,
+    /// In the user's coordinates; null where the model states no curvature.
+    original: Option<Constants>,
+    /// Where H_lo = I; null where μ = 0.
+    whitened: Option<Constants>,
+}
+
+/// μ, M, κ, K and tr H_lo⁻¹; null where there is no such number.
+#[derive(Serialize)]
+struct Constants {
+    convexity: f64,
+    smoothness: Option<f64>,
+    condition: Option<f64>,
+    residual_smoothness: Option<f64>,
+    trace_inverse: Option<f64>,
+    lower_provenance: Provenance,
+    upper_provenance: Option<Provenance>,
+}
+
+impl Report {
+    fn new(model: &Model, given: Option<&Curvature>, best: Option<&Curvature>) -> Self {
+        let constants = |c: &Curvature| Constants {
+            convexity: c.convexity(),
+            smoothness: c.smoothness(),
+            condition: c.condition(),
+            residual_smoothness: c.residual_smoothness(),
+            trace_inverse: Some(c.trace_inverse()).filter(|x| x.is_finite()),
+            lower_provenance: c.lower_provenance(),
+            upper_provenance: c.smoothness().map(|_| c.upper_provenance()),
+        };
+        Self {
+            schema: "provi-constants/1",
+            provi: env!("CARGO_PKG_VERSION"),
+            model: fit_file::model(model),
+            coefficients: model.dim(),
+            rows: model.rows,
+            original: given.map(constants),
+            whitened: best.map(constants),
+        }
+    }
 }

@@ -1,54 +1,73 @@
 //! `provi plan`.
 
 use provi::auto::Choice;
+use provi::average::Average;
 use provi::plan::Needed;
 use provi::scalar::Positive;
+use provi::schedule::Schedule;
 use provi::{Error, Plan};
+use provi_analysis::fit_file::{self, BoundRecord, ModelRecord, to_json};
 use provi_analysis::memory;
 use provi_analysis::words::method;
-use provi_analysis::words::number::{grouped, plain};
+use provi_analysis::words::number::{above, grouped, plain};
+use serde::Serialize;
 
 use super::Outcome;
 use crate::args::PlanArgs;
 use crate::failure::Result;
 use crate::output::columns::{Columns, Side};
+use crate::output::wrap::wrapped;
 use crate::output::{style, summary};
 
 pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     let model = args.model.read()?;
     let planned = args.method.unwrap_or_else(|| args.steps.default_plan(true));
     let planner = args.steps.planner(planned)?;
+    let target = model.target.target();
     let need = memory::forecast(
-        model.target.target(),
+        target,
         Choice::Planned(planned),
         args.steps.draws_or(1),
         args.steps.subsample()?,
         false,
     )?;
-    let mut text = format!("{}memory {need}\n", summary::model(&model));
-    match (args.goal.distance, args.goal.steps) {
+    let (plan, compared) = match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
-            let compared = planner.compare(model.target.target(), accuracy)?;
+            let compared = planner.compare(target, accuracy)?;
             let accuracy = Positive::new("--distance", accuracy)?.get();
-            let plan = match planner.to_distance(model.target.target(), accuracy) {
+            match planner.to_distance(target, accuracy) {
                 // Another method may reach what this one cannot: say so before giving up.
-                Err(error @ Error::OutOfReach { .. }) => {
+                Err(error @ (Error::OutOfReach { .. } | Error::BelowRounding { .. })) => {
                     eprintln!("{}", comparison(&compared));
                     return Err(error.into());
                 }
-                other => other?,
-            };
-            text.push_str(&format!("{}\n{}\n", details(&plan), summary::promise(&plan.promise)));
-            text.push_str(&comparison(&compared));
-            let proved = plan.promise.value.is_some_and(|bound| bound <= accuracy);
-            Ok(Outcome { text, proved })
+                other => (other?, compared),
+            }
         }
-        (None, steps) => {
-            let plan = planner.to_steps(model.target.target(), steps.unwrap_or(1))?;
-            text.push_str(&format!("{}\n{}", details(&plan), summary::promise(&plan.promise)));
-            Ok(Outcome::said(text))
-        }
+        (None, steps) => (planner.to_steps(target, steps.unwrap_or(1))?, Vec::new()),
+    };
+    let proved =
+        args.goal.distance.is_none_or(|accuracy| plan.promise.value.is_some_and(|bound| bound <= accuracy));
+    if let (Some(accuracy), false) = (args.goal.distance, proved) {
+        let instead = match (plan.promise.value, &plan.promise.reason) {
+            (Some(bound), _) => format!("the bound of this plan is {}", above(bound)),
+            (None, reason) => {
+                format!("this plan promises nothing: {}", reason.as_deref().unwrap_or("no bound"))
+            }
+        };
+        eprint!("{}", wrapped("", 0, &format!("a distance of at most {accuracy} was not proved; {instead}")));
     }
+    let text = if args.json {
+        to_json(&Report::new(fit_file::model(&model), &plan, &compared, args.goal.distance))
+    } else {
+        let mut text = format!("{}memory {need}\n", summary::model(&model));
+        text.push_str(&format!("{}\n{}", details(&plan), summary::promise(&plan.promise)));
+        if !compared.is_empty() {
+            text.push_str(&format!("\n{}", comparison(&compared)));
+        }
+        text
+    };
+    Ok(Outcome { text, proved })
 }
 
 /// Steps, schedule, average, and the numbers behind the promise, aligned.
@@ -75,6 +94,7 @@ fn comparison(needed: &[Needed]) -> String {
     let steps = |steps: &provi::Result<u64>| match steps {
         Ok(steps) => grouped(*steps),
         Err(Error::OutOfReach { steps, .. }) => format!("{} (out of reach)", plain(*steps)),
+        Err(Error::BelowRounding { .. }) => "out of reach".to_owned(),
         Err(_) => "not covered".to_owned(),
     };
     for row in needed {
@@ -82,4 +102,66 @@ fn comparison(needed: &[Needed]) -> String {
         columns.push(vec![row.method.to_string(), steps(&row.steps), closed_form]);
     }
     columns.render()
+}
+
+/// What --json prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    provi: &'static str,
+    model: ModelRecord,
+    method: String,
+    coordinates: provi::plan::Coordinates,
+    steps: u64,
+    draws_per_step: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subsample: Option<provi::subsample::Subsample>,
+    schedule: &'a Schedule,
+    average: &'a Average,
+    /// What holds before the first draw, and the constants behind it.
+    bound: BoundRecord,
+    /// The distance asked for; null where steps were given.
+    distance: Option<f64>,
+    /// Whether the bound is at most that distance; null where none was asked for.
+    distance_proved: Option<bool>,
+    /// What each method needs for that distance.
+    compared: Vec<Compared>,
+}
+
+/// The steps of one method: a number, or why there is none.
+#[derive(Serialize)]
+struct Compared {
+    method: String,
+    steps: Option<u64>,
+    /// By the closed form; null where the method has none.
+    closed_form: Option<u64>,
+    reason: Option<String>,
+}
+
+impl<'a> Report<'a> {
+    fn new(model: ModelRecord, plan: &'a Plan, compared: &[Needed], distance: Option<f64>) -> Self {
+        let one = |row: &Needed| Compared {
+            method: row.method.to_string(),
+            steps: row.steps.as_ref().ok().copied(),
+            closed_form: row.closed_form.as_ref().and_then(|steps| steps.as_ref().ok().copied()),
+            reason: row.steps.as_ref().err().map(ToString::to_string),
+        };
+        let bound = fit_file::bound(&plan.promise, plan.constants.as_ref());
+        Self {
+            schema: "provi-plan/1",
+            provi: env!("CARGO_PKG_VERSION"),
+            model,
+            method: plan.method.to_string(),
+            coordinates: plan.coordinates(),
+            steps: plan.steps,
+            draws_per_step: plan.draws,
+            subsample: plan.subsample,
+            schedule: &plan.schedule,
+            average: &plan.average,
+            distance,
+            distance_proved: distance.map(|most| bound.value.is_some_and(|bound| bound <= most)),
+            bound,
+            compared: compared.iter().map(one).collect(),
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as Group;
 use provi::predict::Prediction;
 use provi::target::Family;
-use provi::{Matrix, Seed};
+use provi::{Certificate, Matrix, Seed};
 use provi_analysis::Fitted;
 use provi_analysis::fit_file::{FitFile, to_json};
 use provi_analysis::model::Data;
@@ -27,7 +27,9 @@ For each row of NEW: the mean response under the posterior (a probability, a
 rate or a value) with the interval of that mean. The interval speaks of the
 mean, not of single observations; --draws gives draws of those, noise included.
 Probabilities are certified: the posterior's own differs by at most the
-certified total variation, which stands below the table.
+certified total variation, which stands below the table. So are the means of a
+gaussian model, each by its own ±. Draws of a binomial model are counts out of
+each row's own trials, so NEW needs the columns that say how many.
 
 Examples:
   provi predict wells.fit new.csv
@@ -83,6 +85,8 @@ struct Report {
     level: f64,
     /// What the posterior's own probabilities may be off by; null where nothing is certified.
     tv_bound: Option<f64>,
+    /// What the posterior's own mean of each row may be off by, of a gaussian model; null for others.
+    mean_errors: Option<Vec<f64>>,
     lines: Vec<usize>,
     predictions: Vec<Prediction>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -103,8 +107,12 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         Some(MissingName::Drop) => Missing::Drop,
         Some(MissingName::Error) | None => Missing::Error,
     };
-    let new = fit.new_data(&table, new_levels, missing)?;
+    let new = match args.draws {
+        Some(_) => fit.new_data_with_trials(&table, new_levels, missing)?,
+        None => fit.new_data(&table, new_levels, missing)?,
+    };
     let predictions = new.predict(args.level)?;
+    let errors = new.mean_errors()?;
     let draws = args.draws.map(|count| new.responses(count as usize, Seed(args.seed))).transpose()?;
     let tv = record.certificate.as_ref().and_then(|c| c.tv.bound);
     let text = if args.json {
@@ -112,6 +120,7 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
             schema: "provi-predictions/1",
             level: args.level,
             tv_bound: tv,
+            mean_errors: errors,
             lines: new.lines.clone(),
             predictions,
             draws: draws.iter().flat_map(|d| (0..d.rows()).map(|k| d.row(k).to_vec())).collect(),
@@ -119,18 +128,20 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     } else {
         match (&draws, args.csv) {
             (Some(draws), _) => draws_csv(draws, &new.lines),
-            (None, true) => csv(&predictions, &new.lines),
-            (None, false) => table_of(args, record, &predictions, &new),
+            (None, true) => csv(&predictions, errors.as_deref(), &new.lines),
+            (None, false) => table_of(args, record, &predictions, errors.as_deref(), &new),
         }
     };
     Ok(Outcome::said(text))
 }
 
-fn csv(predictions: &[Prediction], lines: &[usize]) -> String {
-    let mut text = "line,mean,low,high,predictor,predictor_sd\n".to_owned();
-    for (p, line) in predictions.iter().zip(lines) {
+fn csv(predictions: &[Prediction], errors: Option<&[f64]>, lines: &[usize]) -> String {
+    let further = if errors.is_some() { ",mean_error" } else { "" };
+    let mut text = format!("line,mean,low,high,predictor,predictor_sd{further}\n");
+    for (i, (p, line)) in predictions.iter().zip(lines).enumerate() {
+        let error = errors.map_or(String::new(), |errors| format!(",{}", errors[i]));
         text.push_str(&format!(
-            "{line},{},{},{},{},{}\n",
+            "{line},{},{},{},{},{}{error}\n",
             p.mean, p.low, p.high, p.predictor, p.predictor_sd
         ));
     }
@@ -148,7 +159,13 @@ fn draws_csv(draws: &Matrix, lines: &[usize]) -> String {
     text
 }
 
-fn table_of(args: &PredictArgs, record: &FitFile, predictions: &[Prediction], new: &NewData<'_>) -> String {
+fn table_of(
+    args: &PredictArgs,
+    record: &FitFile,
+    predictions: &[Prediction],
+    errors: Option<&[f64]>,
+    new: &NewData<'_>,
+) -> String {
     let family = new.family;
     let what = match family {
         Family::Gaussian { .. } => "mean",
@@ -157,20 +174,20 @@ fn table_of(args: &PredictArgs, record: &FitFile, predictions: &[Prediction], ne
     };
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - args.level)), tail(0.5 * (1.0 + args.level)));
-    let heading = [
-        ("line", Side::Right),
-        (what, Side::Right),
-        (low.as_str(), Side::Right),
-        (high.as_str(), Side::Right),
-    ];
+    let mut heading = vec![("line", Side::Right), (what, Side::Right)];
+    heading.extend(errors.map(|_| ("±", Side::Right)));
+    heading.extend([(low.as_str(), Side::Right), (high.as_str(), Side::Right)]);
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
     let number = |x: f64| match family {
         Family::Gaussian { .. } | Family::Poisson => plain(x),
         _ => format!("{x:.4}"),
     };
-    for (p, line) in predictions.iter().zip(&new.lines).take(MOST_ROWS) {
-        columns.push(vec![line.to_string(), number(p.mean), number(p.low), number(p.high)]);
+    for (i, (p, line)) in predictions.iter().zip(&new.lines).take(MOST_ROWS).enumerate() {
+        let mut row = vec![line.to_string(), number(p.mean)];
+        row.extend(errors.map(|errors| bound(errors[i], 2)));
+        row.extend([number(p.low), number(p.high)]);
+        columns.push(row);
     }
     let mut text = columns.render();
     if predictions.len() > MOST_ROWS {
@@ -192,21 +209,36 @@ fn table_of(args: &PredictArgs, record: &FitFile, predictions: &[Prediction], ne
         text.push_str(&wrapped("", 0, &note));
     }
     let tv = record.certificate.as_ref().map(|c| &c.tv);
+    let condition = condition(&record.model).map_or(String::new(), |c| format!(", {c}"));
+    let with = |confidence: f64| match confidence < 1.0 {
+        true => format!(", with probability {confidence}"),
+        false => String::new(),
+    };
     let certified = match (what, tv.and_then(|tv| Some((tv.bound?, tv.confidence?)))) {
         // TV is the largest difference of the means of any function between 0 and 1 [cert-moments], [local-tv].
         ("probability", Some((tv, confidence))) => {
-            let chance =
-                if confidence < 1.0 { format!(", with probability {confidence}") } else { String::new() };
-            let condition = condition(&record.model).map_or(String::new(), |c| format!(", {c}"));
             format!(
                 "certified: the posterior's own probabilities differ from these, before rounding, by at most \
-                 {}{chance}{condition}",
-                bound(tv.min(1.0), 2)
+                 {}{}{condition}",
+                bound(tv.min(1.0), 2),
+                with(confidence)
             )
         }
         ("probability", None) => {
             "nothing is certified about these probabilities: the fit has no bound of the total variation"
                 .to_owned()
+        }
+        // A mean is linear in the coefficients, so the certificate of their means covers it [cert-moments], [local-moments].
+        ("mean", _) if errors.is_some() => {
+            let certain = |c: &Certificate| c.moments.first().and_then(|m| m.mean_error.confidence);
+            let confidence = record.certificate.as_ref().and_then(certain).unwrap_or(1.0);
+            format!(
+                "certified: the posterior's own means differ from these, before rounding, by at most ±{}{condition}",
+                with(confidence)
+            )
+        }
+        ("mean", _) => {
+            "nothing is certified about these means: the fit has no bound of its moments".to_owned()
         }
         _ => "these are means under the fitted Gaussian; no theorem bounds what they are off by".to_owned(),
     };

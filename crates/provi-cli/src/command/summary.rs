@@ -55,7 +55,7 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     let Some(certificate) = fit.file.certificate.clone() else {
         return Err(Failure::NoCertificate { path: args.fit.clone() });
     };
-    for contrast in Contrast::read(&args.contrast, fit.names())? {
+    for contrast in Contrast::read(&args.contrast, fit.names(), fit.file.model.recipe.as_ref())? {
         let found = contrast.measure(&fit.gaussian, &certificate, fit.file.moment_bounds.as_ref())?;
         // One that was asked for in the fit needs no second row.
         if fit.file.contrasts.iter().all(|c| c.expression != found.expression) {

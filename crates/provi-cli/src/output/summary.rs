@@ -6,7 +6,7 @@ use provi::plan::{Coordinates, Promise};
 use provi_analysis::fit_file::{self, BoundRecord, FitFile, Kind, ModelRecord};
 use provi_analysis::model::{Model, Origin};
 use provi_analysis::words::number::{above, grouped};
-use provi_analysis::words::{counted, describe_scale, method};
+use provi_analysis::words::{beside_the_formula, counted, describe_scale, method};
 
 use super::wrap::wrapped;
 
@@ -51,6 +51,7 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
         wrapped("       ", 9, &title),
         wrapped("       ", 9, &size),
     );
+    text.extend(beside_the_formula(model).map(|said| wrapped("       ", 9, &said)));
     for (i, prior) in model.prior.iter().enumerate() {
         text.push_str(&wrapped(if i == 0 { "prior  " } else { "       " }, 9, prior));
     }

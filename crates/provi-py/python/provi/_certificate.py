@@ -110,8 +110,9 @@ class Certificate:
         )
 
     def proves_gap(self, accuracy: float) -> bool:
-        """Is f − f* ≤ ``accuracy`` nats proved?"""
-        return self.gap.bound is not None and self.gap.bound <= accuracy
+        """Is f − f* ≤ ``accuracy`` nats proved? By ``gap``, or by ``kl``, which bounds the gap too."""
+        bounds = [s.bound for s in (self.gap, self.kl) if s.bound is not None]
+        return bool(bounds) and min(bounds) <= accuracy
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers, as in a ``fit.json``."""

@@ -46,6 +46,8 @@ class FormulaFit(Fit):
     ) -> Table:
         """The mean response of each row of new data, averaged over the answer, with the interval of that mean.
 
+        Of a gaussian model the column ``mean_error`` bounds what each mean may be off by.
+
         new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
             instead of refused.
         drop_missing: rows with missing values are left out, instead of refused; the table's index tells which are left, the
@@ -54,6 +56,8 @@ class FormulaFit(Fit):
         rows = _columns.source(data)
         columns, index, error = _provi.predict_table(self._core, rows, level, new_groups, drop_missing)
         footer = "" if error is None else f"each probability is within {bound_text(error, 2)} of the posterior's own"
+        if "mean_error" in columns:
+            footer = "each mean is within its mean_error of the posterior's own"
         return Table([str(row) for row in index], columns, footer=footer)
 
     def report(self, level: Optional[float] = None) -> str:

@@ -2,7 +2,7 @@
 
 use crate::chart::{Axis, Chart, Point, Span, WIDTH};
 use crate::fit::FitPage;
-use crate::number::beside;
+use crate::number::{beside, enclosing};
 use crate::scene::Scene;
 
 pub(crate) fn scene(page: &FitPage) -> Scene {
@@ -15,7 +15,8 @@ pub(crate) fn scene(page: &FitPage) -> Scene {
     let mut names = Vec::new();
     let mut rows: Vec<(usize, Span, f64)> = Vec::new();
     if let Some((low, high)) = proved {
-        let title = format!("between {} and {}", show(low), show(high));
+        let [least, most] = enclosing(low, high);
+        let title = format!("between {least} and {most}");
         rows.push((1, Span { y: names.len() as f64, low, high, title }, 0.35));
         names.push("proved interval".to_owned());
     }

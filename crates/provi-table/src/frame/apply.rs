@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     options::{Dropped, FrameOptions, Missing},
     recipe::{GroupRecipe, Offset, Recipe},
+    response::Reading,
     rows::{DesignRows, GroupRows},
     view::{View, complete_rows},
 };
@@ -34,6 +35,8 @@ pub struct NewRows {
     pub design: DesignRows,
     /// What is added to the linear predictor, if the model has an offset.
     pub offsets: Option<Vec<f64>>,
+    /// The number of trials of each row, where they were asked for and the response has any.
+    pub trials: Option<Vec<f64>>,
     /// The levels that the fitted data did not have, by row and group term.
     pub new_levels: Vec<NewLevel>,
     /// Rows left out for their missing values.
@@ -80,13 +83,57 @@ impl Recipe {
 
     /// The same, with a choice of what becomes of rows with missing values.
     pub fn rows_with(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewRows> {
+        self.new_rows(table, new_levels, missing, None)
+    }
+
+    /// The same with the trials of each row, which draws of a binomial response need: the column of `trials(n)`, or the sum of
+    /// both columns of `cbind(successes, failures)`. The table needs those columns too.
+    pub fn rows_with_trials(
+        &self,
+        table: &Table,
+        new_levels: NewLevels,
+        missing: Missing,
+    ) -> Result<NewRows> {
+        let formula = Formula::parse(&self.formula)?;
+        self.new_rows(table, new_levels, missing, Some(&formula))
+    }
+
+    fn new_rows(
+        &self,
+        table: &Table,
+        new_levels: NewLevels,
+        missing: Missing,
+        with_trials: Option<&Formula>,
+    ) -> Result<NewRows> {
         self.check()?;
         let table = &*table.with_missing(&MissingWords::new(&self.na), Retype::Whole);
         let table = &*table.with_days(&self.dates)?;
-        let (rows, dropped) = complete_rows(table, &self.columns(), missing)?;
+        let mut columns = self.columns();
+        let counted = with_trials.map_or(Vec::new(), |formula| formula.trial_columns());
+        for name in counted {
+            if table.place(name).is_err() {
+                return Err(Error::NoTrialsColumn {
+                    table: table.name().to_owned(),
+                    column: name.to_owned(),
+                    response: with_trials.map_or(String::new(), Formula::response_name),
+                });
+            }
+            if !columns.contains(&name) {
+                columns.push(name);
+            }
+        }
+        let (rows, dropped) = complete_rows(table, &columns, missing)?;
         let view = View { table, rows: &rows };
         let (design, new_levels) = self.design(view, new_levels)?;
-        Ok(NewRows { design, offsets: self.offsets(view)?, new_levels, dropped, lines: view.lines() })
+        let trials = match with_trials {
+            Some(formula) => {
+                let options = FrameOptions::default();
+                Reading { formula, options: &options, levels: None }.trials(view)?
+            }
+            None => None,
+        };
+        let offsets = self.offsets(view)?;
+        Ok(NewRows { design, offsets, trials, new_levels, dropped, lines: view.lines() })
     }
 
     /// The design of a view.

@@ -50,11 +50,30 @@ impl Learner<'_> {
         }
         let (groups, counts): (Vec<GroupRecipe>, _) = groups.into_iter().unzip();
         let offsets = offsets(self.formula, self.options);
+        self.refuse_repeated_offsets()?;
         let mut names: Vec<String> = population.columns.iter().map(|column| column.name.clone()).collect();
         groups.iter().for_each(|group| names.extend(group.names()));
         let formula = self.formula.to_string();
         let (version, na) = (Recipe::VERSION, self.options.na.clone());
         Ok((Recipe { version, formula, names, population, groups, offsets, na, dates }, counts))
+    }
+
+    /// One offset said twice, in the formula and as an option, counts once in nobody's mind.
+    fn refuse_repeated_offsets(&self) -> Result<()> {
+        let written =
+            self.formula.offsets.iter().map(|x| (x.node.to_string(), format!("`offset({})`", x.node)));
+        let name = |column: &String| Expression::Column(column.clone());
+        let column = self.options.offset.iter().map(|c| (name(c).to_string(), format!("the offset `{c}`")));
+        let exposure = self.options.exposure.iter();
+        let exposure = exposure.map(|c| (format!("log({})", name(c)), format!("the exposure `{c}`")));
+        let all: Vec<(String, String)> = written.chain(column).chain(exposure).collect();
+        for (i, (text, second)) in all.iter().enumerate() {
+            if let Some((_, first)) = all[..i].iter().find(|(other, _)| other == text) {
+                let (text, first, second) = (text.clone(), first.clone(), second.clone());
+                return Err(Error::RepeatedOffset { text, first, second });
+            }
+        }
+        Ok(())
     }
 
     /// The columns of some terms.

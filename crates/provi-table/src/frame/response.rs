@@ -22,6 +22,17 @@ pub(crate) struct Reading<'a> {
     pub(crate) levels: Option<[String; 2]>,
 }
 
+impl Formula {
+    /// The columns that say how many trials a row has.
+    pub(crate) fn trial_columns(&self) -> Vec<&str> {
+        match self.response() {
+            Response::Counts { successes, failures } => vec![successes, failures],
+            Response::Trials { trials: Trials::Column(name), .. } => vec![name],
+            Response::Value(_) | Response::Trials { .. } => Vec::new(),
+        }
+    }
+}
+
 impl Learner<'_> {
     /// Of a response of text, which has two levels: the reference, which counts as 0, and the other.
     pub(crate) fn response_levels(&self) -> Result<Option<[String; 2]>> {
@@ -79,6 +90,22 @@ impl Reading<'_> {
                 Ok(Outcomes { values, trials: Some(trials) })
             }
         }
+    }
+
+    /// The trials alone, without what came of them; `None` for a response that has none.
+    pub(crate) fn trials(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
+        Ok(match self.formula.response() {
+            Response::Value(_) => None,
+            Response::Counts { successes, failures } => {
+                let successes = self.counts(view, successes, Purpose::Successes)?;
+                let failures = self.counts(view, failures, Purpose::Failures)?;
+                Some(successes.iter().zip(failures).map(|(s, f)| s + f).collect())
+            }
+            Response::Trials { trials: Trials::Column(name), .. } => {
+                Some(self.counts(view, name, Purpose::Trials)?)
+            }
+            Response::Trials { trials: Trials::Number(count), .. } => Some(vec![*count; view.rows.len()]),
+        })
     }
 
     /// 1 where the second of two levels stands.

@@ -7,7 +7,7 @@ use crate::schedule::StepKind;
 use crate::target::Target;
 use crate::theory::noise;
 use crate::theory::rate;
-use crate::theory::recursion::{Contraction, Recursion};
+use crate::theory::recursion::Recursion;
 
 /// The steps of one method to one accuracy.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +30,7 @@ impl Planner {
             // The two factor spaces measure the start differently, so each method has its own setting.
             let setting = planner.setting(target, Coordinates::Curvature)?;
             let steps = setting.constants(&planner).and_then(|constants| match method {
-                Method::Exact => Contraction::prox(constants.convexity, constants.smoothness)?
-                    .steps_to(constants.start, accuracy),
+                Method::Exact => constants.exact_steps_to(accuracy),
                 _ => Recursion::new(constants.convexity, constants.noise)?.steps_to(
                     constants.start,
                     accuracy,

@@ -3,8 +3,9 @@
 use super::Coordinates;
 use crate::average::{Average, Averager};
 use crate::curvature::Provenance;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::method::Method;
+use crate::scalar::Positive;
 use crate::schedule::Schedule;
 use crate::theory::noise::NoiseBound;
 use crate::theory::recursion::{Contraction, Recursion};
@@ -39,6 +40,22 @@ impl Constants {
             Method::Exact => 2.0 / self.smoothness,
             _ => 2.0 * self.convexity / self.noise.growth,
         }
+    }
+
+    /// Steps on the exact gradient to a promise of at most `accuracy`.
+    ///
+    /// The promise is (√e_T + ε/μ)², ε being the error of that gradient, so the contraction itself must come to
+    /// (√accuracy − ε/μ)². An accuracy at or below (ε/μ)² is out of reach, whatever the number of steps.
+    pub(super) fn exact_steps_to(&self, accuracy: f64) -> Result<u64> {
+        let contraction = Contraction::prox(self.convexity, self.smoothness)?;
+        let accuracy = Positive::new("accuracy", accuracy)?.get();
+        let root = accuracy.sqrt() - self.gradient_error / self.convexity;
+        // A root of a few roundings is none.
+        if root <= 1e-12 * accuracy.sqrt() {
+            let floor = (self.gradient_error / self.convexity).powi(2);
+            return Err(Error::BelowRounding { accuracy, floor });
+        }
+        contraction.steps_to(self.start, root * root * (1.0 - 8.0 * f64::EPSILON))
     }
 }
 

@@ -95,6 +95,22 @@ impl Glm {
         self.with_rows(|rows| rows.with_offsets(offsets))
     }
 
+    /// The weight of each row; `None` where all are 1. Of a binomial model the trials are no weights.
+    pub fn weights(&self) -> Option<Vec<f64>> {
+        let trials = self.rows.trials();
+        let each =
+            |n: usize| self.rows.weights[n] / trials.map_or(1.0, |trials| trials[n].max(f64::MIN_POSITIVE));
+        let weights: Vec<f64> = (0..self.rows.weights.len()).map(each).collect();
+        // A row without trials says nothing, whatever its weight.
+        let plain = |n: usize| trials.is_some_and(|t| t[n] <= 0.0) || (weights[n] - 1.0).abs() <= 1e-12;
+        (!(0..weights.len()).all(plain)).then_some(weights)
+    }
+
+    /// What is added to each row's linear predictor, if anything is.
+    pub fn offsets(&self) -> Option<&[f64]> {
+        self.rows.offsets.as_deref()
+    }
+
     /// The same responses under another member of the family.
     pub(crate) fn with_family(self, family: Family) -> Result<Self> {
         self.with_rows(|rows| rows.with_family(family))

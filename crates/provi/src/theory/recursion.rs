@@ -122,7 +122,9 @@ impl Recursion {
             }
             steps as f64
         } else {
-            safe.ceil()
+            // Aimed a little lower, so that the bound of that many steps, rounded upwards, is still below the accuracy.
+            let shrink = start / (accuracy * (1.0 - 1e-11));
+            self.measure(start, shrink, shrink.ln()).1.ceil()
         };
         if steps <= limit as f64 && steps < super::MOST_STEPS {
             return Ok(steps as u64);
@@ -324,7 +326,7 @@ mod tests {
         let (start, accuracy) = (1e4, 1e-2);
         let steps = recursion.steps_to(start, accuracy, u64::MAX).unwrap();
         assert!((steps as f64 / (4.6e12 + 4.6e7 * 1e6f64.ln()) - 1.0).abs() < 0.2, "{steps}");
-        assert!(recursion.optimal_after(start, steps) <= accuracy * (1.0 + 1e-9));
+        assert!(recursion.optimal_after(start, steps) <= accuracy);
         let refused = recursion.steps_to(start, accuracy, 1 << 40).unwrap_err();
         assert!(matches!(refused, Error::OutOfReach { steps: needed, .. } if needed > 4e12));
         let hopeless = recursion.steps_to(start, 1e-9, u64::MAX).unwrap_err();

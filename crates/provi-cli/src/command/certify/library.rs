@@ -1,10 +1,13 @@
 //! `provi certify --stan` and `--library`: against a density out of a library.
 
+use provi::{Gaussian, Seed};
 use provi_analysis::Subject;
-use provi_analysis::compiled::{Digests, LibraryRecord};
+use provi_analysis::claims::{Claim, Verdict};
+use provi_analysis::compiled::{Compiled, ConstrainedRecord, Digests, LibraryRecord};
 use provi_analysis::fit_file::FitFile;
 use provi_analysis::given::Given;
 use provi_analysis::options::ModelOptions;
+use provi_stan::Include;
 
 use super::judge;
 use crate::args::CertifyArgs;
@@ -32,7 +35,48 @@ pub(super) fn execute(args: &CertifyArgs, given: &Given) -> Result<Outcome> {
     // Of what the model itself draws: that of the fit.
     let seed = record.map_or(args.seed.unwrap_or_default(), |record| record.seed);
     let compiled = library.open(None, seed, expected)?;
-    judge(args, given, record, &Subject::compiled(&compiled))
+    // What a Stan model says on its own scale is drawn anew too.
+    let own_scale = match record.and_then(|record| record.constrained.as_ref()) {
+        Some(stored) => {
+            let q = given.gaussian(&compiled.target().target().names())?;
+            vec![on_own_scale(stored, &compiled, &q, seed)]
+        }
+        None => Vec::new(),
+    };
+    judge(args, given, record, &Subject::compiled(&compiled), own_scale)
+}
+
+/// The stored means and deviations of a Stan model's own quantities, within six standard errors of fresh draws.
+fn on_own_scale(stored: &ConstrainedRecord, compiled: &Compiled, q: &Gaussian, seed: u64) -> Claim {
+    let seed = Seed(seed.wrapping_add(1));
+    // The file does not say which quantities were asked for; its names do.
+    let kinds = [(false, false), (true, false), (false, true), (true, true)];
+    let found = kinds.into_iter().find_map(|(transformed, generated)| {
+        let include = Include { transformed, generated };
+        let found = compiled.constrained(q, include, stored.level, seed).ok().flatten()?;
+        (found.names == stored.names).then_some(found)
+    });
+    let agrees = |now: &ConstrainedRecord| {
+        let count = now.draws.min(stored.draws).max(1) as f64;
+        let lengths = [&stored.mean, &stored.sd, &stored.lower, &stored.upper].map(Vec::len);
+        lengths.iter().all(|n| *n == stored.names.len())
+            && (0..stored.names.len()).all(|i| {
+                // A weighted or heavy-tailed draw tells less than one: three times the plain standard error.
+                let room = 18.0 * now.sd[i] * (2.0 / count).sqrt() + 1e-9 * now.mean[i].abs();
+                (stored.mean[i] - now.mean[i]).abs() <= room
+                    && (stored.sd[i] - now.sd[i]).abs() <= room
+                    && (stored.lower[i] - now.lower[i]).abs() <= 3.0 * room
+                    && (stored.upper[i] - now.upper[i]).abs() <= 3.0 * room
+            })
+    };
+    let verdict = if found.as_ref().is_some_and(agrees) { Verdict::Agrees } else { Verdict::NotReproduced };
+    let count = |names: &[String]| format!("{} quantities", names.len());
+    Claim {
+        what: "on the constrained scale".to_owned(),
+        stored: count(&stored.names),
+        now: found.map_or("–".to_owned(), |now| count(&now.names)),
+        verdict,
+    }
 }
 
 /// Another model than the fit's is a mistake, unless it is meant; the digests that the files must have.
