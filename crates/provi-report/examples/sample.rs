@@ -98,6 +98,7 @@ fn clinics() -> FitPage {
         correlation: correlations(coefficients.len()),
         coefficients,
         trace: trace(),
+        steps: None,
         seconds: Some(1.6),
         evidence: Evidence {
             lower: Some(-277.5190),
