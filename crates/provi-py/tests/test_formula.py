@@ -215,3 +215,29 @@ def test_what_cannot_be_fitted_is_refused_in_the_library_s_words(columns, argume
     given = {"formula": "label ~ a", "data": columns, **arguments}
     with pytest.raises(kind, match=words):
         provi.fit_formula(given.pop("formula"), given.pop("data"), **given)
+
+
+def test_long_ids_stay_apart_in_frames_of_every_make():
+    ids = [2**53 + i for i in range(40)] * 2
+    columns = {"y": [i % 2 for i in range(80)], "id": ids}
+    wide = {"y": columns["y"], "id": [2**64 + i for i in range(40)] * 2}
+    unsigned = {"y": columns["y"], "id": np.array([2**63 + i for i in range(40)] * 2, dtype=np.uint64)}
+    frames = [columns, pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns), wide, unsigned]
+    for frame in frames:
+        fit = provi.fit_formula("y ~ 1 + (1 | id)", frame, group_scale=1.0, progress=False)
+        assert len(fit.names) == 41, type(frame)
+    assert "(1 | id)[9007199254740993]" in provi.fit_formula(
+        "y ~ 1 + (1 | id)", columns, group_scale=1.0, progress=False
+    ).names
+
+
+def test_words_for_missing_values_are_named_and_kept(columns):
+    columns = dict(columns, a=[-9.0 if i % 7 == 0 else x for i, x in enumerate(columns["a"])])
+    columns["size"] = ["none" if i % 11 == 0 else x for i, x in enumerate(columns["size"])]
+    fit = provi.fit_formula("label ~ a + size", pandas.DataFrame(columns), na=["none", -9], progress=False)
+    assert "size[none]" not in fit.names
+    assert fit.model["recipe"]["na"] == ["none", "-9"]
+    with pytest.raises(ValueError, match="missing"):
+        fit.predict({"a": [-9.0], "size": ["small"]})
+    said = provi.fit_formula("label ~ x", dict(columns, x=["-" if i % 3 else "1.5" for i in range(60)]), progress=False)
+    assert any("--na '-'" in note for note in said.notes)
