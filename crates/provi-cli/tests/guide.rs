@@ -84,11 +84,12 @@ fn fits(expected: &[String], found: &[String]) -> bool {
 /// Runs the blocks of a chapter and returns its text with the output that was seen.
 fn run(chapter: &Path) -> String {
     let bench = Bench::new();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference");
-    for entry in std::fs::read_dir(data).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|e| e == "csv") {
-            std::fs::copy(&path, bench.path(path.file_name().unwrap().to_str().unwrap())).unwrap();
+    for folder in ["tests/reference", "tests/gallery"] {
+        for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "csv") {
+                std::fs::copy(&path, bench.path(path.file_name().unwrap().to_str().unwrap())).unwrap();
+            }
         }
     }
     // The library with BridgeStan's symbols stands for the model that its chapter compiles.
