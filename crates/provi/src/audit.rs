@@ -27,6 +27,7 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::norm;
 use crate::scalar::Probability;
+use crate::standard::Standard;
 use crate::theory::certificate::{self as theory, Ball};
 use crate::watchdog::{Violation, Watchdog};
 use ball::Choice;
@@ -103,6 +104,18 @@ impl Audited {
         self.bounds = Bounds::nothing(&self.bounds.q, reason);
     }
 
+    /// The same for the Gaussian that the map makes of the one audited.
+    fn through(mut self, map: &Standard) -> Self {
+        self.bounds.map = Some(map.clone());
+        let dim = self.bounds.q.dim();
+        for (i, moment) in self.certificate.moments.iter_mut().enumerate() {
+            let mut v = vec![0.0; dim];
+            v[i] = 1.0;
+            [moment.mean_error, moment.sd_error] = self.bounds.functional(&v);
+        }
+        self
+    }
+
     /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖| for any v [cert-moments], [local-moments].
     pub fn functional(&self, v: &[f64]) -> Result<[Statement; 2]> {
         let d = self.bounds.q.dim();
@@ -116,7 +129,10 @@ impl Audited {
     /// audit. Cost: two products and two factorisations of d×d matrices.
     pub fn moment_bounds(&self) -> Result<MomentBounds> {
         let bounds = &self.bounds;
-        let factor = bounds.q.factor_matrix();
+        let mut factor = bounds.q.factor_matrix();
+        if let Some(map) = &bounds.map {
+            factor = map.own_rows(&factor);
+        }
         let mut global = None;
         if let Some((metric, provenance)) = &bounds.metric {
             let fisher = bounds.fisher.map(|(fisher, grounds)| (theory::kl(fisher), grounds));
@@ -163,6 +179,22 @@ impl Audit {
         if q.dim() != d {
             return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: d });
         }
+        match target.target().standardized()? {
+            Some(standard) => {
+                let (seen, map) = (standard.evaluator(target), standard.map());
+                Ok(self.go(seen, &map.standard_gaussian(q), seed, between)?.through(map))
+            }
+            None => self.go(target, q, seed, between),
+        }
+    }
+
+    fn go(
+        &self,
+        target: Evaluator<'_>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+        between: &mut Between<'_>,
+    ) -> Result<Audited> {
         let names = target.target().names();
         let curvature = target.target().curvature()?;
         let Some(curvature) = curvature.filter(|c| c.convexity() >= 0.0) else {

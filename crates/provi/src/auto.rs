@@ -76,6 +76,8 @@ const EXACT_GOAL: f64 = 1e-10;
 /// The first look at a certificate comes after this many evaluations, each further one after twice as many.
 const FIRST_LOOK: u64 = 2_000;
 
+/// What the memory of a checkpoint begins with whose numbers are in the standard coordinates of the target.
+const STANDARD: f64 = -1.0;
 /// What is wrong with a checkpoint that does not fit.
 const OTHER: &str = "is that of another model";
 
@@ -178,17 +180,32 @@ impl Run<'_, '_> {
     fn exact(mut self) -> Result<Certified> {
         let target = self.target.target();
         let other = Error::Checkpoint { what: OTHER };
+        let standard = target.standardized()?;
         let (start, memory, evaluations, before) = match self.watch.from.take() {
             Some(from) => {
                 self.trace = from.trace;
                 let Some((mean, factor)) = from.parameters.split_at_checked(target.dim()) else {
                     return Err(other);
                 };
-                let [evaluations, memory @ ..] = &from.memory[..] else { return Err(other) };
-                (Gaussian::new(mean, factor)?, memory.to_vec(), *evaluations as u64, from.seconds)
+                let mut q = Gaussian::new(mean, factor)?;
+                let (evaluations, memory) = match (&from.memory[..], &standard) {
+                    ([mark, evaluations, memory @ ..], _) if *mark < 0.0 => (evaluations, memory.to_vec()),
+                    // Older checkpoints are in the user's coordinates, and so is what they remember.
+                    ([evaluations, ..], Some(standard)) => {
+                        q = standard.map().standard_gaussian(&q);
+                        (evaluations, Vec::new())
+                    }
+                    ([evaluations, memory @ ..], None) => (evaluations, memory.to_vec()),
+                    ([], _) => return Err(other),
+                };
+                (q, memory, *evaluations as u64, from.seconds)
             }
             None => {
-                let (start, evaluations) = about_laplace(target, &self.auto.start(target.dim())?)?;
+                let start = self.auto.start(target.dim())?;
+                let (start, evaluations) = match &standard {
+                    Some(standard) => about_laplace(standard.target(), &standard.map().to_standard(&start))?,
+                    None => about_laplace(target, &start)?,
+                };
                 (start, Vec::new(), evaluations, 0.0)
             }
         };
@@ -219,7 +236,7 @@ impl Run<'_, '_> {
                 (keeper.save)(&Checkpoint {
                     step,
                     parameters: state.gaussian.parameters().to_vec(),
-                    memory: [&[evaluations as f64], &state.memory()[..]].concat(),
+                    memory: [&[STANDARD, evaluations as f64], &state.memory()[..]].concat(),
                     average: AverageState::default(),
                     trace: trace.clone(),
                     seconds: before + begin.elapsed().as_secs_f64(),

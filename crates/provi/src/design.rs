@@ -6,7 +6,9 @@ use crate::linalg::{add_lower_gram, mirror_lower};
 use crate::matrix::{Matrix, packed_index};
 use crate::target::Scratch;
 use provi_kernels::axpy;
+use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rows handled together, so that a block of a dense design stays in cache between its two uses.
 pub(crate) const BLOCK: usize = 128;
@@ -32,8 +34,48 @@ pub struct Design {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Storage {
-    Dense(Vec<f64>),
+    Dense(Dense),
     Sparse(Sparse),
+}
+
+/// Whole rows, shared by all who look at them.
+#[derive(Clone, Debug, PartialEq)]
+struct Dense {
+    entries: Arc<Vec<f64>>,
+    view: Option<Arc<View>>,
+}
+
+/// What is taken off the entries of each column, and what they are multiplied by then, whenever they are read.
+#[derive(Debug, PartialEq)]
+struct View {
+    shifts: Vec<f64>,
+    factors: Vec<f64>,
+}
+
+thread_local! {
+    /// Room for a block of rows seen through a [`View`].
+    static SEEN: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
+}
+
+impl Dense {
+    fn new(entries: Vec<f64>) -> Self {
+        Self { entries: Arc::new(entries), view: None }
+    }
+
+    /// Calls `f` with the rows of `range`, of `d` entries each.
+    fn with_rows<T>(&self, range: Range<usize>, d: usize, f: impl FnOnce(&[f64]) -> T) -> T {
+        let rows = &self.entries[range.start * d..range.end * d];
+        let Some(view) = &self.view else { return f(rows) };
+        let mut seen = SEEN.take();
+        seen.clear();
+        for row in rows.chunks_exact(d) {
+            let columns = row.iter().zip(&view.shifts).zip(&view.factors);
+            seen.extend(columns.map(|((x, shift), factor)| (x - shift) * factor));
+        }
+        let out = f(&seen);
+        SEEN.set(seen);
+        out
+    }
 }
 
 /// Compressed sparse rows: row n holds `values[starts[n]..starts[n+1]]` at `columns[..]`.
@@ -45,6 +87,31 @@ struct Sparse {
 }
 
 impl Sparse {
+    /// With `shifts` taken off the columns, which are multiplied by `factors` then.
+    fn seen(&self, shifts: &[f64], factors: &[f64]) -> Self {
+        let shifted: Vec<usize> = (0..shifts.len()).filter(|&j| shifts[j].abs() > 0.0).collect();
+        let rows = self.starts.len() - 1;
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for n in 0..rows {
+            let mut due = shifted.iter().copied().peekable();
+            for (j, x) in self.row(n) {
+                while let Some(missing) = due.next_if(|&i| i < j) {
+                    columns.push(missing);
+                    values.push(-shifts[missing] * factors[missing]);
+                }
+                due.next_if_eq(&j);
+                columns.push(j);
+                values.push((x - shifts[j]) * factors[j]);
+            }
+            for missing in due {
+                columns.push(missing);
+                values.push(-shifts[missing] * factors[missing]);
+            }
+            starts.push(values.len());
+        }
+        Self { starts, columns, values }
+    }
+
     fn row(&self, n: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = self.starts[n]..self.starts[n + 1];
         self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
@@ -71,7 +138,7 @@ impl Design {
             let (row, column) = (place / columns, place % columns);
             return Err(Error::DesignEntry { row, column, value: entries[place] });
         }
-        Ok(Self { rows, columns, storage: Storage::Dense(entries) })
+        Ok(Self { rows, columns, storage: Storage::Dense(Dense::new(entries)) })
     }
 
     /// A sparse design from compressed rows: `starts` has n + 1 entries, `indices` and `values` one per
@@ -203,12 +270,13 @@ impl Design {
         }
         Self::check_size(rows.len(), self.columns)?;
         let storage = match &self.storage {
-            Storage::Dense(entries) => Storage::Dense(
-                rows.iter()
-                    .flat_map(|n| &entries[n * self.columns..(n + 1) * self.columns])
-                    .copied()
-                    .collect(),
-            ),
+            Storage::Dense(dense) => {
+                let mut entries = Vec::with_capacity(rows.len() * self.columns);
+                for &n in rows {
+                    dense.with_rows(n..n + 1, self.columns, |row| entries.extend_from_slice(row));
+                }
+                Storage::Dense(Dense::new(entries))
+            }
             Storage::Sparse(sparse) => {
                 let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
                 for &n in rows {
@@ -228,12 +296,14 @@ impl Design {
     pub fn with_intercept(self) -> Self {
         let columns = self.columns + 1;
         let storage = match self.storage {
-            Storage::Dense(entries) => Storage::Dense(
-                entries
-                    .chunks_exact(self.columns)
-                    .flat_map(|row| std::iter::once(1.0).chain(row.iter().copied()))
-                    .collect(),
-            ),
+            Storage::Dense(dense) => {
+                let mut entries = Vec::with_capacity(self.rows * columns);
+                for n in 0..self.rows {
+                    entries.push(1.0);
+                    dense.with_rows(n..n + 1, self.columns, |row| entries.extend_from_slice(row));
+                }
+                Storage::Dense(Dense::new(entries))
+            }
             Storage::Sparse(sparse) => {
                 let stored = sparse.values.len() + self.rows;
                 let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
@@ -250,13 +320,30 @@ impl Design {
         Self { rows: self.rows, columns, storage }
     }
 
+    /// The same design with `shifts` taken off the columns and those multiplied by `factors` then. Dense rows are shared and seen
+    /// anew whenever they are read. Sparse rows have entries where they had them, and in the columns that are shifted.
+    pub(crate) fn seen(&self, shifts: &[f64], factors: &[f64]) -> Self {
+        let storage = match &self.storage {
+            Storage::Dense(dense) => {
+                let view = View { shifts: shifts.to_vec(), factors: factors.to_vec() };
+                Storage::Dense(Dense { entries: Arc::clone(&dense.entries), view: Some(Arc::new(view)) })
+            }
+            Storage::Sparse(sparse) => Storage::Sparse(sparse.seen(shifts, factors)),
+        };
+        Self { rows: self.rows, columns: self.columns, storage }
+    }
+
     /// A·diag(scales)⁻¹, stored as it was.
     pub(crate) fn with_columns_over(mut self, scales: &[f64]) -> Self {
         match &mut self.storage {
-            Storage::Dense(entries) => {
-                for row in entries.chunks_exact_mut(self.columns) {
-                    row.iter_mut().zip(scales).for_each(|(x, scale)| *x /= scale);
-                }
+            Storage::Dense(dense) => {
+                let mut entries = Vec::with_capacity(dense.entries.len());
+                dense.with_rows(0..self.rows, self.columns, |rows| {
+                    for row in rows.chunks_exact(self.columns) {
+                        entries.extend(row.iter().zip(scales).map(|(x, scale)| x / scale));
+                    }
+                });
+                *dense = Dense::new(entries);
             }
             Storage::Sparse(sparse) => {
                 sparse.values.iter_mut().zip(&sparse.columns).for_each(|(x, &j)| *x /= scales[j]);
@@ -268,7 +355,7 @@ impl Design {
     /// Stored entries: n·d, or those of the sparse rows.
     pub(crate) fn entries(&self) -> usize {
         match &self.storage {
-            Storage::Dense(entries) => entries.len(),
+            Storage::Dense(dense) => dense.entries.len(),
             Storage::Sparse(sparse) => sparse.values.len(),
         }
     }
@@ -292,10 +379,9 @@ impl Design {
     /// Calls `f(j, value)` on each stored entry of row n.
     pub(crate) fn for_each_in_row(&self, n: usize, mut f: impl FnMut(usize, f64)) {
         match &self.storage {
-            Storage::Dense(entries) => {
-                let row = &entries[n * self.columns..(n + 1) * self.columns];
+            Storage::Dense(dense) => dense.with_rows(n..n + 1, self.columns, |row| {
                 row.iter().enumerate().for_each(|(j, &x)| f(j, x));
-            }
+            }),
             Storage::Sparse(sparse) => sparse.row(n).for_each(|(j, x)| f(j, x)),
         }
     }
@@ -303,8 +389,8 @@ impl Design {
     /// a_nᵀz.
     pub(crate) fn row_product(&self, n: usize, z: &[f64]) -> f64 {
         match &self.storage {
-            Storage::Dense(entries) => {
-                provi_kernels::dot(&entries[n * self.columns..(n + 1) * self.columns], z)
+            Storage::Dense(dense) => {
+                dense.with_rows(n..n + 1, self.columns, |row| provi_kernels::dot(row, z))
             }
             Storage::Sparse(sparse) => sparse.row(n).map(|(j, x)| x * z[j]).sum(),
         }
@@ -313,9 +399,7 @@ impl Design {
     /// out += scale·a_n.
     pub(crate) fn add_row(&self, n: usize, scale: f64, out: &mut [f64]) {
         match &self.storage {
-            Storage::Dense(entries) => {
-                axpy(scale, &entries[n * self.columns..(n + 1) * self.columns], out);
-            }
+            Storage::Dense(dense) => dense.with_rows(n..n + 1, self.columns, |row| axpy(scale, row, out)),
             Storage::Sparse(sparse) => sparse.row(n).for_each(|(j, x)| out[j] += scale * x),
         }
     }
@@ -325,8 +409,8 @@ impl Design {
         let d = self.columns;
         let count = points.len() / d;
         match &self.storage {
-            Storage::Dense(entries) => {
-                provi_kernels::design::predict(&entries[range.start * d..range.end * d], d, points, out);
+            Storage::Dense(dense) => {
+                dense.with_rows(range, d, |rows| provi_kernels::design::predict(rows, d, points, out));
             }
             Storage::Sparse(sparse) => {
                 for (n, out) in range.zip(out.chunks_exact_mut(count)) {
@@ -344,8 +428,8 @@ impl Design {
         let d = self.columns;
         let count = out.len() / d;
         match &self.storage {
-            Storage::Dense(entries) => {
-                provi_kernels::design::pull_back(&entries[range.start * d..range.end * d], d, slopes, out);
+            Storage::Dense(dense) => {
+                dense.with_rows(range, d, |rows| provi_kernels::design::pull_back(rows, d, slopes, out));
             }
             Storage::Sparse(sparse) => {
                 for (n, slopes) in range.zip(slopes.chunks_exact(count)) {
@@ -428,9 +512,8 @@ impl Design {
     fn add_gram_of(&self, range: Range<usize>, weights: &[f64], out: &mut [f64], scaled: &mut [f64]) {
         let d = self.columns;
         match &self.storage {
-            Storage::Dense(entries) => {
+            Storage::Dense(dense) => dense.with_rows(range, d, |rows| {
                 let tiled = d <= GRAM_COLUMNS;
-                let rows = &entries[range.start * d..range.end * d];
                 let block = if tiled { GRAM_BLOCK } else { BLOCK };
                 for (rows, weights) in rows.chunks(block * d).zip(weights.chunks(block)) {
                     let scaled = &mut scaled[..rows.len()];
@@ -444,7 +527,7 @@ impl Design {
                     }
                     add_lower_gram(scaled, d, out);
                 }
-            }
+            }),
             Storage::Sparse(sparse) => {
                 for (n, w) in range.zip(weights) {
                     for (i, x) in sparse.row(n) {
@@ -509,10 +592,9 @@ impl Design {
     pub(crate) fn row_variances(&self, range: Range<usize>, factor: &RowFactor<'_>, out: &mut [f64]) {
         let d = self.columns;
         match &self.storage {
-            Storage::Dense(entries) => {
-                let rows = &entries[range.start * d..range.end * d];
+            Storage::Dense(dense) => dense.with_rows(range, d, |rows| {
                 provi_kernels::gram::square_norms(&factor.padded, d, rows, out);
-            }
+            }),
             Storage::Sparse(sparse) => {
                 // Row i of C enters with weight a_ni, so only the stored entries cost anything.
                 let mut row = vec![0.0; d];
@@ -552,10 +634,9 @@ impl Design {
         reaches: &mut [f64],
     ) {
         match &self.storage {
-            Storage::Dense(entries) => {
-                let rows = &entries[range.start * self.columns..range.end * self.columns];
+            Storage::Dense(dense) => dense.with_rows(range, self.columns, |rows| {
                 provi_kernels::design::sizes(rows, scales, squares, reaches);
-            }
+            }),
             Storage::Sparse(sparse) => {
                 for (n, (square, reach)) in range.zip(squares.iter_mut().zip(reaches)) {
                     (*square, *reach) = sparse.row(n).fold((0.0, 0.0), |(square, reach), (j, x)| {

@@ -446,6 +446,9 @@ pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: See
     if q.dim() != target.dim() {
         return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: target.dim() });
     }
+    if let Some(standard) = target.standardized()? {
+        return measure_neg_elbo(standard.target(), &standard.map().standard_gaussian(q), seed);
+    }
     if let Some(expectations) = target.expectations() {
         let mut moments = Moments::new(q.dim());
         expectations.expect(q, &mut moments)?;

@@ -64,6 +64,7 @@
 //! | [`evidence`] | two models told apart by bounds of their log evidence |
 //! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
 //! | [`predict`] | responses at new rows: mean, interval, draws |
+//! | [`standard`] | coordinates that do not depend on units: columns centred and scaled, and the way back |
 //! | [`stream`] | models whose rows come in blocks from anywhere, and from several processes |
 //! | [`checks`], [`separation`] | the model held against its data; data that leave it all to the prior |
 //! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
@@ -127,6 +128,7 @@ mod secant;
 pub mod separation;
 pub mod solve;
 mod special;
+pub mod standard;
 pub mod step;
 pub mod stream;
 pub mod subsample;

@@ -86,35 +86,46 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix) -> Result<Mod
         } else {
             evaluations += difference_hessian(Differences::Central, target, &z, &mut hessian)?;
         }
-        let model = positive_model(&hessian)?;
+        let (model, convex) = positive_model(&hessian)?;
         let mut step = pull.clone();
         model.solve(&mut step);
         let decrement2 = provi_kernels::dot(&step, &pull);
         if decrement2 <= 2e-18 {
             return Ok(Mode { point: z, log_density: -value, gradient_norm: norm(&pull), evaluations });
         }
-        let mut t = 1.0;
+        // The step, and the first that leads to numbers: how far beyond their range one begins says nothing of the gradient.
+        let (mut t, mut first) = (1.0, 1.0);
         loop {
             for i in 0..d {
                 trial[i] = z[i] - t * step[i];
             }
             let next = potential(target, &trial, &mut trial_pull)?;
             evaluations += 1;
+            if next.is_infinite() {
+                first = 0.5 * t;
+            }
             if next <= value - 1e-4 * t * decrement2 {
                 value = next;
                 std::mem::swap(&mut z, &mut trial);
                 std::mem::swap(&mut pull, &mut trial_pull);
                 break;
             }
-            // A full step that shrinks the gradient but not V beyond rounding is convergence.
-            if decrement2 <= 1e-10 * value.abs().max(1.0) && norm(&trial_pull) < norm(&pull) {
+            // A full step that shrinks the gradient but not V beyond rounding is convergence; and where V is a small difference of
+            // large sums, as for huge counts, the gradient tells progress long before V does.
+            let shrinks = || {
+                let mut rest = trial_pull.clone();
+                model.solve(&mut rest);
+                provi_kernels::dot(&rest, &trial_pull) <= 0.25 * decrement2
+            };
+            let settled = decrement2 <= 1e-10 * value.abs().max(1.0) && norm(&trial_pull) < norm(&pull);
+            if settled || (convex && t >= 1.0 && next.is_finite() && shrinks()) {
                 value = next;
                 std::mem::swap(&mut z, &mut trial);
                 std::mem::swap(&mut pull, &mut trial_pull);
                 break;
             }
             t *= 0.5;
-            if t < 1e-12 {
+            if t < 1e-12 * first || t < f64::MIN_POSITIVE {
                 if decrement2 <= 1e-10 * value.abs().max(1.0) {
                     return Ok(Mode {
                         point: z,
@@ -141,11 +152,11 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix) -> Result<Mod
     Err(no_mode(NEWTON_ITERATIONS, &pull, "too many iterations; is the posterior proper?"))
 }
 
-/// The Cholesky factor of H, or of |H| with small eigenvalues lifted where H is not positive definite.
-fn positive_model(h: &Matrix) -> Result<Cholesky> {
+/// The Cholesky factor of H and true, or that of |H| with small eigenvalues lifted where H is not positive definite.
+fn positive_model(h: &Matrix) -> Result<(Cholesky, bool)> {
     match Cholesky::new("Hessian", h) {
-        Ok(model) => Ok(model),
-        Err(_) => Cholesky::new("Hessian", &lifted(h)?),
+        Ok(model) => Ok((model, true)),
+        Err(_) => Ok((Cholesky::new("Hessian", &lifted(h)?)?, false)),
     }
 }
 

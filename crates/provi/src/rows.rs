@@ -16,10 +16,12 @@ use crate::chunked;
 use crate::design::{BLOCK, Design};
 use crate::error::{Error, Result};
 use crate::matrix::check_finite;
+use crate::standard::Standard;
 use crate::target::Family;
 pub(crate) use response::Spread;
 pub(crate) use spread::Row;
 use std::ops::Range;
+use std::sync::OnceLock;
 pub use summary::{ColumnSummary, DataSummary};
 
 /// A block of rows: design, response, weights, trials and offsets, checked for a family when made.
@@ -43,6 +45,8 @@ pub struct Rows {
     /// All weights are 1.
     unweighted: bool,
     pub(crate) offsets: Option<Vec<f64>>,
+    /// Found when first asked for.
+    known: OnceLock<Box<DataSummary>>,
 }
 
 impl Rows {
@@ -54,7 +58,8 @@ impl Rows {
         }
         let response = family.checked_response(response)?;
         let weights = vec![1.0; rows];
-        Ok(Self { family, design, response, weights, trials: None, unweighted: true, offsets: None })
+        let known = OnceLock::new();
+        Ok(Self { family, design, response, weights, trials: None, unweighted: true, offsets: None, known })
     }
 
     /// Counts: k_n successes in n_n trials.
@@ -105,6 +110,7 @@ impl Rows {
             None => weights.to_vec(),
         };
         self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
+        self.known = OnceLock::new();
         Ok(self)
     }
 
@@ -113,6 +119,7 @@ impl Rows {
         self.check_length("offsets", offsets)?;
         check_finite("offsets", offsets)?;
         self.offsets = Some(offsets.to_vec());
+        self.known = OnceLock::new();
         Ok(self)
     }
 
@@ -137,6 +144,17 @@ impl Rows {
     /// Their design matrix.
     pub fn design(&self) -> &Design {
         &self.design
+    }
+
+    /// [`Rows::summary`], kept for the next who asks.
+    pub(crate) fn known_summary(&self) -> &DataSummary {
+        self.known.get_or_init(|| Box::new(self.summary()))
+    }
+
+    /// The same rows in standard coordinates; a dense design is shared.
+    pub(crate) fn in_standard(&self, map: &Standard) -> Self {
+        let (shifts, factors) = map.columns();
+        Self { design: self.design.seen(&shifts, &factors), known: OnceLock::new(), ..self.clone() }
     }
 
     /// Trials of each row, for the binomial family.

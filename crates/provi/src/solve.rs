@@ -20,7 +20,7 @@ use crate::linalg::{inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{packed_index, packed_len, unpack_lower};
 use crate::mode::about_laplace;
 use crate::secant::Secants;
-use crate::target::Target;
+use crate::target::{Standardized, Target};
 use provi_kernels::{axpy, dot};
 pub use state::State;
 use state::{Remembered, remembered};
@@ -120,6 +120,18 @@ pub struct Solution {
     pub history: Vec<Look>,
 }
 
+impl Solution {
+    /// The same in the coordinates of the user.
+    fn of(self, standard: Option<&Standardized<'_>>) -> Self {
+        match standard {
+            Some(standard) => Self { gaussian: standard.map().own_gaussian(&self.gaussian), ..self },
+            None => self,
+        }
+    }
+}
+
+/// Iterations are made in the standard coordinates of a target that has some ([`Target::standardized`]); starts and solutions are in
+/// its own.
 impl Solver {
     /// From about the Laplace approximation.
     pub fn run(&self, target: &dyn Target) -> Result<Solution> {
@@ -128,8 +140,10 @@ impl Solver {
 
     /// As [`Solver::run`]; `watch` is called before each iteration and may break.
     pub fn run_watched(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
+        let standard = target.standardized()?;
+        let target = standard.as_ref().map_or(target, Standardized::target);
         let (start, evaluations) = about_laplace(target, &vec![0.0; target.dim()])?;
-        let solution = self.go(target, start, &[], watch)?;
+        let solution = self.go(target, start, &[], watch)?.of(standard.as_ref());
         Ok(Solution { gradient_evaluations: evaluations, ..solution })
     }
 
@@ -140,10 +154,14 @@ impl Solver {
         start: &Gaussian<Triangular>,
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
-        self.go(target, start.clone(), &[], watch)
+        let standard = target.standardized()?;
+        let start = standard.as_ref().map_or_else(|| start.clone(), |s| s.map().standard_gaussian(start));
+        let target = standard.as_ref().map_or(target, Standardized::target);
+        Ok(self.go(target, start, &[], watch)?.of(standard.as_ref()))
     }
 
-    /// From where another run stood, with its [`State::memory`]: the iterations that it would have made, to the same bits.
+    /// From where another run stood, its [`State::gaussian`] and [`State::memory`]: the iterations that it would have made, to the
+    /// same bits.
     pub fn take_up(
         &self,
         target: &dyn Target,
@@ -151,7 +169,9 @@ impl Solver {
         memory: &[f64],
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
-        self.go(target, start.clone(), memory, watch)
+        let standard = target.standardized()?;
+        let target = standard.as_ref().map_or(target, Standardized::target);
+        Ok(self.go(target, start.clone(), memory, watch)?.of(standard.as_ref()))
     }
 
     fn go(

@@ -12,6 +12,7 @@ pub(crate) mod linear;
 pub(crate) mod local;
 mod prior;
 mod rejections;
+mod standardized;
 
 pub use crate::rows::{ColumnSummary, DataSummary};
 pub use closure::Closure;
@@ -26,6 +27,7 @@ pub use hierarchical::{
 pub use local::LocalCurvature;
 pub use prior::{DataPrior, Prior};
 pub use rejections::{RejectionLog, Rejections};
+pub use standardized::Standardized;
 
 use crate::curvature::Curvature;
 use crate::error::Result;
@@ -118,6 +120,12 @@ pub trait Target {
     /// The points that this target refused so far, and why, in its own words. For reports: no number depends on it.
     fn rejections(&self) -> Rejections {
         Rejections::default()
+    }
+
+    /// The same density in coordinates that do not depend on the units of its data, where they are known \[whiten\]. Solvers and
+    /// audits work in those and give their answers in this target's own. A target that is in such coordinates gives `None`.
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        Ok(None)
     }
 
     /// Bounds of ∇²V near an answer, where they are better than over all z [cert-local].
@@ -217,6 +225,9 @@ impl<T: Target + ?Sized> Target for &T {
     }
     fn rejections(&self) -> Rejections {
         (**self).rejections()
+    }
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        (**self).standardized()
     }
     fn local_curvature<'s>(
         &'s self,

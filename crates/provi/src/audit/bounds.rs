@@ -5,12 +5,16 @@ use crate::certificate::Statement;
 use crate::curvature::Provenance;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::norm;
+use crate::standard::Standard;
 use crate::theory::certificate::{self as theory, Ball};
 
 /// The measured constants that bound every functional.
 #[derive(Debug)]
 pub(super) struct Bounds {
+    /// In the coordinates of the audit.
     pub(super) q: Gaussian<Triangular>,
+    /// From those to the user's, if they are others.
+    pub(super) map: Option<Standard>,
     pub(super) reason: String,
     pub(super) confidence: f64,
     /// The H_lo metric.
@@ -26,6 +30,7 @@ impl Bounds {
     pub(super) fn nothing(q: &Gaussian<Triangular>, reason: &str) -> Self {
         Self {
             q: q.clone(),
+            map: None,
             reason: reason.into(),
             confidence: 1.0,
             metric: None,
@@ -35,10 +40,11 @@ impl Bounds {
         }
     }
 
-    /// Bounds of the errors of mean and sd of vᵀz.
+    /// Bounds of the errors of mean and sd of vᵀz, z in the user's coordinates.
     pub(super) fn functional(&self, v: &[f64]) -> [Statement; 2] {
+        let v = self.map.as_ref().map_or_else(|| v.to_vec(), |map| map.pull(v));
         let mut pulled = vec![0.0; v.len()];
-        provi_kernels::triangle::multiply_transposed(self.q.factor(), v, &mut pulled);
+        provi_kernels::triangle::multiply_transposed(self.q.factor(), &v, &mut pulled);
         let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
         let mut offer = |errors: [f64; 2], key: &str, provenance: Provenance| {
             for (out, error) in out.iter_mut().zip(errors) {

@@ -27,6 +27,38 @@ fn columns_are_divided_and_keep_their_storage() {
 }
 
 #[test]
+fn shifted_columns_are_seen_alike_and_sparse_rows_keep_the_zeros_of_the_others() {
+    let (dense, sparse) = pair();
+    let (shifts, factors) = ([0.0, 0.0, 2.0], [4.0, 1.0, 0.5]);
+    let seen = sparse.seen(&shifts, &factors);
+    assert_eq!(seen, Design::triplets(2, 3, &[(0, 0, 4.0), (0, 2, 0.0), (1, 2, 0.5)]).unwrap());
+    assert!(seen.is_sparse() && seen.entries() == 3);
+    // A place that was not stored has what is taken off its column.
+    let filled = sparse.seen(&[0.0, 1.0, 0.0], &[1.0, 2.0, 1.0]);
+    let triplets = [(0, 0, 1.0), (0, 1, -2.0), (0, 2, 2.0), (1, 1, -2.0), (1, 2, 3.0)];
+    assert_eq!(filled, Design::triplets(2, 3, &triplets).unwrap());
+    // A dense design is read through its view whoever reads it, and what is made of it is its own.
+    let view = dense.seen(&shifts, &factors);
+    let expected = Design::dense(&[4.0, 0.0, 0.0, 0.0, 0.0, 0.5], 2, 3).unwrap();
+    assert_eq!(view.select(&[0, 1]).unwrap(), expected);
+    assert_eq!(view.clone().with_intercept(), expected.clone().with_intercept());
+    assert_eq!(view.clone().with_columns_over(&[2.0; 3]), expected.clone().with_columns_over(&[2.0; 3]));
+    let (points, factor) = ([1.0, 2.0, 3.0, -1.0, 0.5, 2.0], [2.0, 1.0, 3.0, -1.0, 0.5, 4.0]);
+    let run = |a: &Design| {
+        let (mut s, mut g, mut row) = ([0.0; 4], [0.0; 6], [1.0; 3]);
+        a.predict(0..2, &points, &mut s);
+        a.pull_back(0..2, &s, &mut g);
+        a.add_row(1, 2.0, &mut row);
+        let mut h = [Matrix::zeros(3, 3)];
+        a.add_grams_and_sums(0, |_, _, w| w.copy_from_slice(&[2.0, 0.5]), |_| (), &mut h);
+        let (mut squares, mut reaches) = ([0.0; 2], [0.0; 2]);
+        a.row_sizes(0..2, &[1.0, 2.0, 3.0], &mut squares, &mut reaches);
+        (s, g, row, h, a.all_row_variances(&factor), (squares, reaches), a.row_product(0, &points[..3]))
+    };
+    assert_eq!(run(&view), run(&expected));
+}
+
+#[test]
 fn dense_and_sparse_agree_on_every_operation() {
     let (dense, sparse) = pair();
     let points = [1.0, 2.0, 3.0, -1.0, 0.5, 2.0];

@@ -118,14 +118,18 @@ impl Linear {
         let precision = self.precision().frobenius_norm();
         let factor_norm = crate::norm(q.factor());
         let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
-        let forms = precision * (distance * distance + factor_norm * factor_norm);
-        out.value_error = scalars[1] + prior_unit * forms + unit(chains.rows, d) * self.constant.abs();
+        let spread = distance * distance + factor_norm * factor_norm;
+        let forms = precision * spread;
+        out.value_error = scalars[1]
+            + (prior_unit * forms + self.lost * spread)
+            + unit(chains.rows, d) * self.constant.abs();
         // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
         let gram = chains.grams as f64 * f64::EPSILON * product_size(&out.hessian, q);
         out.gradient_error = scalars[2]
             + gram
             + unit(chains.sums, d) * crate::norm(&out.gradient)
-            + prior_unit * precision * distance;
+            + (prior_unit * precision + self.lost) * distance
+            + self.lost * factor_norm;
         out.provenance = quadrature::provenance(self.family);
         match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
             true => Ok(()),

@@ -14,7 +14,7 @@ const NEAR: f64 = 1e-2;
 /// Steps with one Hessian, which costs several gradients, corrected by secant pairs; and steps in all.
 const STEPS: usize = 10;
 const MOST_STEPS: usize = 100;
-/// Halvings of one step.
+/// Halvings of one step, once it leads to numbers.
 const HALVINGS: usize = 30;
 
 /// About the Laplace approximation, and the evaluations that it took (Hessians counted once each).
@@ -80,8 +80,11 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
             if next <= value - 1e-4 * t * decrement2 {
                 break next;
             }
-            halvings += 1;
-            if halvings == HALVINGS {
+            // A trial beyond the range of numbers, as where eˢ meets counts of 10¹⁰, says nothing but that it is too far.
+            if next.is_finite() {
+                halvings += 1;
+            }
+            if halvings == HALVINGS || t < f64::MIN_POSITIVE {
                 return Ok(None);
             }
             t *= 0.5;
@@ -89,7 +92,7 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
         if age == 0 {
             let mut rest = trial_pull.clone();
             model.solve(&mut rest);
-            holds = halvings == 0 && dot(&rest, &trial_pull) <= 1e-12 * decrement2;
+            holds = t >= 1.0 && dot(&rest, &trial_pull) <= 1e-12 * decrement2;
         } else {
             holds = false;
         }

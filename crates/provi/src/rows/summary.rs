@@ -3,6 +3,7 @@
 use super::{Rows, Spread};
 use crate::error::Result;
 use crate::special;
+use crate::standard::Standard;
 use crate::stream::{Reduce, gather};
 use crate::target::Family;
 
@@ -223,6 +224,38 @@ impl DataSummary {
     /// A column, if there is such a one.
     pub fn column(&self, j: usize) -> Option<ColumnSummary> {
         self.columns.get(j).map(|column| column.with_zeros(self.rows, self.weight).summary())
+    }
+
+    /// Which columns are to be centred, by means of the constant one; scales are left to be chosen. A column of sparse rows is centred
+    /// where at least half of it is there, so that the rows stay sparse.
+    pub(crate) fn centred(&self, sparse: bool) -> Standard {
+        let columns = self.columns.len();
+        let constant = self.intercept(columns);
+        let full = |j: usize| !sparse || 2.0 * self.columns[j].count >= self.rows;
+        let center = |j: usize| match (constant, self.column(j)) {
+            (Some(i), Some(column)) if i != j && full(j) => column.mean,
+            _ => 0.0,
+        };
+        let value = |i: usize| self.column(i).map_or(1.0, |column| column.mean);
+        Standard::new(
+            constant.map(|i| (i, value(i))),
+            (0..columns).map(center).collect(),
+            &vec![1.0; columns],
+        )
+    }
+
+    /// √ of the mean square of a column once it is centred; 1 for the constant one, which is then a column of ones.
+    pub(crate) fn deviation(&self, j: usize, centred: &Standard) -> f64 {
+        if centred.constant().is_some_and(|(i, _)| i == j) {
+            return 1.0;
+        }
+        let column = self.columns[j].with_zeros(self.rows, self.weight);
+        let Spread { weight, squares, .. } = column.spread;
+        let away = column.mean() - centred.center(j);
+        let square = squares / weight.max(f64::MIN_POSITIVE) + away * away;
+        // Beyond the range of squares the largest entry is near enough.
+        let largest = self.columns[j].least.abs().max(self.columns[j].most.abs());
+        if square.is_finite() { square.sqrt() } else { largest }
     }
 
     /// √(Σ_j mean of x_j²) over some columns: the size of what such a set adds to a row's predictor for each unit of its

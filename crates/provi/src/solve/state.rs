@@ -6,7 +6,7 @@ use crate::secant::Secants;
 /// A solver between two iterations: all that the next ones depend on.
 #[derive(Debug)]
 pub struct State<'a> {
-    /// q.
+    /// q, in the coordinates of the iterations: the standard ones of a target that has some.
     pub gaussian: &'a Gaussian<Triangular>,
     pub(super) best: Option<&'a Gaussian<Triangular>>,
     pub(super) idle: usize,

@@ -9,12 +9,13 @@ use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::rows::{DataSummary, Rows, Spread};
+use crate::standard::Standard;
 use crate::target::linear::Linear;
 use crate::target::local::LocalBounds;
-use crate::target::{Family, LocalCurvature, Prior, Scratch, Target};
+use crate::target::{Family, LocalCurvature, Prior, Scratch, Standardized, Target};
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Points of one pass, at most: enough for all the draws of an audit in a handful of passes.
 const BATCH: usize = 512;
@@ -66,6 +67,10 @@ pub struct Streamed<S, R = Alone> {
     pub(super) survey: Arc<Survey>,
     /// The constant of Σ_n w_n φ_n.
     likelihood: f64,
+    /// Rows are seen through this, if this is a model in standard coordinates.
+    view: Option<Arc<Standard>>,
+    /// AᵀWA in the first standard coordinates that anybody asked for: others have other scales at most.
+    standard: Arc<OnceLock<(Standard, Matrix)>>,
     /// One thread at a time.
     thread: PhantomData<Cell<()>>,
 }
@@ -91,7 +96,8 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         let likelihood = survey.likelihood;
         let linear = Linear::new(family, d, prior, likelihood)?;
         let (shards, survey) = (Arc::new(shards), Arc::new(survey));
-        Ok(Self { linear, shards, survey, likelihood, thread: PhantomData })
+        let standard = Arc::default();
+        Ok(Self { linear, shards, survey, likelihood, view: None, standard, thread: PhantomData })
     }
 
     /// Names the coefficients.
@@ -143,8 +149,36 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     }
 
     /// One pass: `add` adds a block's share to numbers, [`OWN`] of them before its own, and to matrices.
-    pub(super) fn pass(&self, sums: Sums<'_>, add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
-        self.shards.pass(self.linear.family, Some(self.survey.own), sums, add).map(|_| ())
+    pub(super) fn pass(&self, sums: Sums<'_>, mut add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
+        let see = |rows: &Rows, sums: &mut Sums<'_>| match &self.view {
+            Some(map) => add(&rows.in_standard(map), sums),
+            None => add(rows, sums),
+        };
+        self.shards.pass(self.linear.family, Some(self.survey.own), sums, see).map(|_| ())
+    }
+
+    /// The same model in standard coordinates. Cost: one pass the first time, for AᵀWA.
+    fn in_standard(&self, map: &Standard) -> Result<Self> {
+        let mut out =
+            Self { linear: self.linear.in_standard(map), view: Some(Arc::new(map.clone())), ..self.clone() };
+        let d = self.linear.dim();
+        if self.standard.get().is_none() {
+            let mut gram = Matrix::zeros(d, d);
+            let sums = Sums { numbers: &mut [0.0; OWN], matrices: std::slice::from_mut(&mut gram) };
+            out.pass(sums, |rows, sums| rows.add_gram(1.0, &mut sums.matrices[0]))?;
+            // Somebody else's, if there is one by now, is the same.
+            let _ = self.standard.set((map.clone(), gram));
+        }
+        let Some((first, gram)) = self.standard.get() else { return Ok(out) };
+        // Scales are powers of two: nothing is rounded.
+        let ratios: Vec<f64> = first.scales().iter().zip(map.scales()).map(|(a, b)| a / b).collect();
+        let mut survey = Survey { gram: gram.clone(), ..(*self.survey).clone() };
+        for (i, a) in ratios.iter().enumerate() {
+            survey.gram.row_mut(i).iter_mut().zip(&ratios).for_each(|(x, b)| *x *= a * b);
+        }
+        survey.square_norm = (0..d).map(|i| survey.gram[(i, i)]).sum();
+        out.survey = Arc::new(survey);
+        Ok(out)
     }
 
     /// One pass for a few numbers.
@@ -188,6 +222,8 @@ impl<S, R> Clone for Streamed<S, R> {
             shards: Arc::clone(&self.shards),
             survey: Arc::clone(&self.survey),
             likelihood: self.likelihood,
+            view: self.view.clone(),
+            standard: Arc::clone(&self.standard),
             thread: PhantomData,
         }
     }
@@ -264,6 +300,19 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     /// Those of the largest block of any process: no more is held at a time.
     fn data_size(&self) -> (usize, usize) {
         self.survey.largest
+    }
+
+    /// Cost: one pass the first time.
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        if self.linear.is_standard() {
+            return Ok(None);
+        }
+        let map = self.linear.standard(&self.survey.data, self.survey.sparse);
+        if map.is_identity() {
+            return Ok(None);
+        }
+        let target = self.in_standard(&map)?;
+        Ok(Some(Standardized::single(map, target)))
     }
 
     fn local_curvature<'s>(

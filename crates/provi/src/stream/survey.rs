@@ -9,7 +9,7 @@ use crate::rows::{DataSummary, Spread};
 use crate::target::Family;
 
 /// What one pass over the data says about them. Memory: d² numbers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Survey {
     /// Rows of all processes.
     pub(super) rows: usize,
@@ -26,6 +26,8 @@ pub(super) struct Survey {
     pub(super) response: Spread,
     /// Columns and responses of all processes.
     pub(super) data: DataSummary,
+    /// Whether any block is sparse.
+    pub(super) sparse: bool,
     /// Rows of the largest block of any process, and the numbers that the largest one holds.
     pub(super) largest: (usize, usize),
 }
@@ -53,7 +55,7 @@ impl Survey {
         })?;
         let mut numbers = [0.0; OWN + 5];
         let mut matrices = [Matrix::zeros(d, d)];
-        let (mut response, mut largest) = (Spread::default(), [0; 3]);
+        let (mut response, mut largest) = (Spread::default(), [0; 4]);
         let mut data = DataSummary::empty(d);
         let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
         let own = shards.pass(family, None, sums, |rows, sums| {
@@ -66,7 +68,8 @@ impl Survey {
             rows.add_gram(1.0, &mut sums.matrices[0]);
             response = response.merged(rows.response_spread());
             data.merge(&rows.summary());
-            largest = std::array::from_fn(|k| largest[k].max([rows.len(), rows.stored(), inside][k]));
+            let sparse = usize::from(rows.design().is_sparse());
+            largest = std::array::from_fn(|k| largest[k].max([rows.len(), rows.stored(), inside, sparse][k]));
         })?;
         if numbers[OWN] < 1.0 {
             return Err(Error::Empty { what: "data (no rows)" });
@@ -87,6 +90,7 @@ impl Survey {
             },
             response: everywhere(&shards.reduce, response)?,
             data: data.everywhere(&shards.reduce)?,
+            sparse: sizes[3] > 0.5,
             largest: (sizes[0] as usize, sizes[1] as usize),
         })
     }

@@ -84,6 +84,11 @@ impl Family {
             // Without trials each row is one of them.
             Self::Binomial => refuse(&|y| is(y, 0.0) || is(y, 1.0), "0 or 1, as one trial gives"),
             Self::Poisson => {
+                // Beyond, numbers skip integers, and what a count says about its mean is less than their rounding.
+                if let Some(row) = response.iter().position(|&y| y > 9.0e15 && y.is_finite()) {
+                    let needed = "a count up to 9e15, as far as double precision counts one by one; model the logarithms of larger ones as gaussian";
+                    return Err(Error::Response { family, row, value: response[row], needed });
+                }
                 refuse(&|y| (0.0..=9.0e15).contains(&y) && is(y, y.floor()), "a whole number of at least 0")
             }
         }
@@ -273,6 +278,9 @@ mod tests {
             "response 2 at row 1 is not 0 or 1 (−1 or 1) (family bernoulli)"
         );
         assert!(message(Family::Poisson, &[1.5]).contains("whole number"));
+        let huge = message(Family::Poisson, &[3.0, 1e16]);
+        assert!(huge.contains("response 10000000000000000 at row 1 is not a count up to 9e15"), "{huge}");
+        assert!(huge.contains("model the logarithms") && Family::Poisson.checked_response(&[9e15]).is_ok());
         assert!(message(Family::Probit, &[-1.0, 0.0]).contains("−1 or 1"));
         assert!(message(Family::Gaussian { noise_sd: 1.0 }, &[f64::INFINITY]).contains("finite"));
         assert!(message(Family::Gaussian { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));

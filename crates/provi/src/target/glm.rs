@@ -2,7 +2,9 @@
 
 use super::linear::Linear;
 use super::local::{LocalBounds, LocalModel};
-use super::{DataPrior, DataSummary, Family, FiniteSum, LocalCurvature, Prior, Scratch, Target};
+use super::{
+    DataPrior, DataSummary, Family, FiniteSum, LocalCurvature, Prior, Scratch, Standardized, Target,
+};
 use crate::curvature::Curvature;
 use crate::design::Design;
 use crate::error::Result;
@@ -145,7 +147,7 @@ impl Glm {
 
     /// Columns and responses in numbers. Cost: one pass.
     pub fn summary(&self) -> DataSummary {
-        self.rows.summary()
+        self.rows.known_summary().clone()
     }
 
     /// The same data under the prior that stands where none is given, [`DataPrior`].
@@ -230,6 +232,19 @@ impl Target for Glm {
 
     fn data_size(&self) -> (usize, usize) {
         (self.rows.len(), self.rows.stored())
+    }
+
+    /// Cost: one pass the first time, to learn the columns. Dense rows are shared.
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        if self.linear.is_standard() {
+            return Ok(None);
+        }
+        let map = self.linear.standard(self.rows.known_summary(), self.rows.design().is_sparse());
+        if map.is_identity() {
+            return Ok(None);
+        }
+        let target = Self { linear: self.linear.in_standard(&map), rows: self.rows.in_standard(&map) };
+        Ok(Some(Standardized::shared(map, target)))
     }
 
     fn local_curvature<'s>(

@@ -1,9 +1,10 @@
 //! A linear-predictor model without its rows: what is done with their sums.
 
-use super::{Family, Prior};
+use super::{DataSummary, Family, Prior};
 use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
+use crate::standard::Standard;
 
 /// Family, prior and constants of a model whose rows are elsewhere: in memory, in blocks, in other processes.
 #[derive(Clone, Debug)]
@@ -15,6 +16,10 @@ pub(crate) struct Linear {
     /// The constant of V.
     pub(crate) constant: f64,
     known_convexity: f64,
+    /// What moving the prior to other coordinates may have lost of Λ, in spectral norm.
+    pub(crate) lost: f64,
+    /// Whether this is a model in standard coordinates.
+    is_standard: bool,
 }
 
 impl Linear {
@@ -22,7 +27,16 @@ impl Linear {
     pub(crate) fn new(family: Family, dim: usize, prior: Prior, likelihood: f64) -> Result<Self> {
         prior.check(dim)?;
         let constant = prior.constant(dim) + likelihood;
-        Ok(Self { family, prior, dim, names: None, constant, known_convexity: 0.0 })
+        Ok(Self {
+            family,
+            prior,
+            dim,
+            names: None,
+            constant,
+            known_convexity: 0.0,
+            lost: 0.0,
+            is_standard: false,
+        })
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -53,6 +67,47 @@ impl Linear {
     pub(crate) fn with_known_convexity(mut self, convexity: f64) -> Self {
         self.known_convexity = convexity;
         self
+    }
+
+    /// Whether this is a model in standard coordinates.
+    pub(crate) fn is_standard(&self) -> bool {
+        self.is_standard
+    }
+
+    /// The coordinates in which this model is solved and audited, whatever the units of its columns.
+    ///
+    /// The size of a column is that of what data and prior know about its coefficient, √(θ·var(a_j) + Λ_jj), θ = φ'' for a gaussian
+    /// model and 1 for others: in other units both change alike.
+    pub(crate) fn standard(&self, data: &DataSummary, sparse: bool) -> Standard {
+        let information = match self.family {
+            Family::Gaussian { noise_sd } => 1.0 / (noise_sd * noise_sd),
+            _ => 1.0,
+        };
+        let centred = data.centred(sparse);
+        let known = self.prior.known(self.dim, &centred);
+        let size =
+            |(j, known): (usize, f64)| (information.sqrt() * data.deviation(j, &centred)).hypot(known.sqrt());
+        let sizes: Vec<f64> = known.into_iter().enumerate().map(size).collect();
+        centred.resized(&sizes)
+    }
+
+    /// The same model in standard coordinates; the rows' part of the constant is as it was.
+    pub(crate) fn in_standard(&self, map: &Standard) -> Self {
+        let moved = self.prior.in_standard(self.dim, map);
+        // λ_min(TᵀΛT) ≥ λ_min(Λ)/‖T⁻¹‖².
+        let inverse = map.largest_inverse();
+        let known = moved.prior.convexity().unwrap_or(self.known_convexity / (inverse * inverse));
+        let likelihood = self.constant - self.prior.constant(self.dim);
+        Self {
+            family: self.family,
+            constant: moved.prior.constant(self.dim) + likelihood,
+            prior: moved.prior,
+            dim: self.dim,
+            names: self.names.clone(),
+            known_convexity: known,
+            lost: moved.lost,
+            is_standard: true,
+        }
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -105,9 +160,9 @@ impl Linear {
         match self.family.curvature_range().0 {
             low if low > 0.0 => {
                 let (h, slack) = bound(low);
-                (Quadratic::Matrix(h), slack + self.prior.rounding())
+                (Quadratic::Matrix(h), slack + self.prior.rounding() + self.lost)
             }
-            _ => (self.prior.quadratic(self.dim), self.prior.rounding()),
+            _ => (self.prior.quadratic(self.dim), self.prior.rounding() + self.lost),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod centered;
 mod data;
+mod standard;
 
 use centered::Centered;
 pub use data::DataPrior;

@@ -187,7 +187,8 @@ fn construction_is_one_pass_and_an_audit_a_handful() {
         // a nat, the ascents of the transport bound: most draws need a few evaluations.
         let most = if certificate.grounds.transport_mean.is_some() { 8 + 16 } else { 8 };
         assert!(audited <= most, "{family:?}: {audited} passes");
-        assert!(all <= 60, "{family:?}: {all} passes");
+        // One of them for AᵀWA of centred columns.
+        assert!(all <= 62, "{family:?}: {all} passes");
     }
 }
 

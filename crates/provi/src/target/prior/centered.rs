@@ -128,6 +128,57 @@ impl Centered {
         own + self.weight * provi_kernels::dot(&along, &along)
     }
 
+    /// From D, of which the anchor's entry does not count, κ and c.
+    pub(super) fn of(mut diagonal: Vec<f64>, weight: f64, at: &[f64], anchor: usize) -> Self {
+        diagonal[anchor] = 0.0;
+        let direction = at.iter().copied().enumerate().filter(|(_, c)| c.abs() > 0.0).collect();
+        Self { diagonal, weight, direction, anchor }
+    }
+
+    pub(super) fn is_anchored_at(&self, i: usize) -> bool {
+        self.anchor == i
+    }
+
+    /// D, with κc_a² for the anchor.
+    pub(super) fn known(&self) -> Vec<f64> {
+        let own = self.along(|j| if j == self.anchor { 1.0 } else { 0.0 });
+        let mut out = self.diagonal.clone();
+        out[self.anchor] = self.weight * own * own;
+        out
+    }
+
+    /// The same in other coordinates: D_j times the square of a factor, and c pulled there.
+    pub(super) fn through(&self, factors: &[f64], pull: impl FnOnce(&[f64]) -> Vec<f64>) -> Self {
+        let diagonal = self.diagonal.iter().zip(factors).map(|(x, f)| x * f * f).collect();
+        let mut at = vec![0.0; self.dim()];
+        self.direction.iter().for_each(|&(j, c)| at[j] = c);
+        Self::of(diagonal, self.weight, &pull(&at), self.anchor)
+    }
+
+    /// A lower bound of λ_min(Λ). With w = Σ_{j≠a} c_jz_j, w² ≤ γ·Σ D_jz_j², γ = Σ_{j≠a} c_j²/D_j, and for any t in (0, 1)
+    /// ```text
+    /// (c_az_a + w)² ≥ (1 − t)c_a²z_a² − (1/t − 1)w²
+    /// Λ ⪰ min{κc_a²(1 − t), (1 − κγ(1/t − 1))·min D}
+    /// ```
+    /// The best of a few t.
+    pub(super) fn convexity(&self) -> f64 {
+        let own = self.along(|j| if j == self.anchor { 1.0 } else { 0.0 });
+        let others = || self.diagonal.iter().enumerate().filter(|(j, _)| *j != self.anchor);
+        let least = others().map(|(_, x)| *x).fold(f64::INFINITY, f64::min);
+        let term = |&(j, c): &(usize, f64)| c * c / self.diagonal[j];
+        let tie: f64 = self.direction.iter().filter(|(j, _)| *j != self.anchor).map(term).sum();
+        let (own, tie) = (self.weight * own * own, self.weight * tie);
+        // κγ(1/t − 1) = share: from next to nothing of D to nearly all of it.
+        let at = |share: f64| {
+            let rest = share / (tie + share);
+            (own * rest).min((1.0 - share) * least)
+        };
+        if tie <= 0.0 {
+            return own.min(least);
+        }
+        (1..=40).map(|k| at(0.5f64.powi(k))).chain([at(0.75), at(0.9)]).fold(0.0, f64::max)
+    }
+
     /// Gives a coefficient another precision; false if it is tied to others.
     pub(super) fn set(&mut self, i: usize, precision: f64) -> bool {
         let free = self.direction.iter().all(|(j, _)| *j != i);

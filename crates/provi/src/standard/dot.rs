@@ -1,0 +1,36 @@
+//! Sums of products as if in twice the working precision.
+
+/// A product.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Term(pub(super) f64, pub(super) f64);
+
+/// Σ x·y, off by at most ε of itself and n²ε² of Σ|x·y|: each product and each sum is split into its rounded value and what
+/// rounding took, and what was taken is summed beside.
+pub(super) fn accurate(terms: impl Iterator<Item = Term>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0f64);
+    for Term(x, y) in terms {
+        let product = x * y;
+        let taken = x.mul_add(y, -product);
+        let next = sum + product;
+        let back = next - sum;
+        lost += (sum - (next - back)) + (product - back) + taken;
+        sum = next;
+    }
+    sum + lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cancels_keeps_its_digits() {
+        // 10⁸·10⁸ and 1 − 2⁻⁵⁰ beside it: a plain sum gives 0 or 2.
+        let small = 1.0 - f64::EPSILON;
+        let terms = [Term(1e8, 1e8), Term(small, 1.0), Term(-1e8, 1e8)];
+        assert_eq!(accurate(terms.into_iter()).to_bits(), small.to_bits());
+        let x = 1.0 + f64::EPSILON;
+        let square = accurate([Term(x, x), Term(-1.0, 1.0)].into_iter());
+        assert!((square - 2.0 * f64::EPSILON - f64::EPSILON * f64::EPSILON).abs() <= 1e-47, "{square:e}");
+    }
+}

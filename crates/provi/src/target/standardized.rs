@@ -1,0 +1,58 @@
+//! A target in coordinates that do not depend on units.
+
+use super::Target;
+use crate::estimator::Evaluator;
+use crate::standard::Standard;
+
+/// The same density in the coordinates b of β = Tb \[whiten\], and the way back. Solvers and audits work in b and answer for β:
+/// what they prove does not depend on the units that the user's columns are in.
+pub struct Standardized<'a> {
+    map: Standard,
+    target: Held<'a>,
+}
+
+enum Held<'a> {
+    /// May be evaluated in parallel.
+    Shared(Box<dyn Target + Sync + 'a>),
+    /// One thread at a time.
+    Single(Box<dyn Target + 'a>),
+}
+
+impl std::fmt::Debug for Standardized<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Standardized").field("map", &self.map).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Standardized<'a> {
+    /// A target in b that threads may share.
+    pub fn shared(map: Standard, target: impl Target + Sync + 'a) -> Self {
+        Self { map, target: Held::Shared(Box::new(target)) }
+    }
+
+    /// A target in b for one thread.
+    pub fn single(map: Standard, target: impl Target + 'a) -> Self {
+        Self { map, target: Held::Single(Box::new(target)) }
+    }
+
+    /// T.
+    pub fn map(&self) -> &Standard {
+        &self.map
+    }
+
+    /// The target in b.
+    pub fn target(&self) -> &dyn Target {
+        match &self.target {
+            Held::Shared(target) => &**target,
+            Held::Single(target) => &**target,
+        }
+    }
+
+    /// The same, evaluated in parallel where `own` is and it may be.
+    pub(crate) fn evaluator(&self, own: Evaluator<'_>) -> Evaluator<'_> {
+        match (&self.target, own) {
+            (Held::Shared(target), Evaluator::Parallel(_)) => Evaluator::Parallel(&**target),
+            _ => Evaluator::Serial(self.target()),
+        }
+    }
+}
