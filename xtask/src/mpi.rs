@@ -23,9 +23,9 @@ pub(crate) fn check(run: &Run) -> Outcome {
     }
     // The whole workspace with one more feature: what `cargo test` has built fits.
     let feature = ["--workspace", "--features", "provi-mpi/mpi"];
-    let lint = ["--lib", "--bins", "--test", "ranks", "--", "-D", "warnings"];
+    let lint = ["--lib", "--bins", "--test", "ranks", "--test", "ended", "--", "-D", "warnings"];
     run.cargo(&[&["clippy"], &feature[..], &lint].concat())?;
-    run.cargo(&[&["test"], &feature[..], &["--test", "ranks"]].concat())
+    run.cargo(&[&["test"], &feature[..], &["--test", "ranks", "--test", "ended"]].concat())
 }
 
 /// Everything that building and starting needs, or the first thing that is missing.
