@@ -9,6 +9,10 @@
 //! These are statements about q. For a mean between 0 and 1 the posterior's own differs by at most TV(q, p)
 //! [cert-moments].
 
+mod observed;
+
+pub use observed::{Observation, observations};
+
 use crate::design::{BLOCK, Design};
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};

@@ -7,6 +7,8 @@
 pub(crate) mod chi_square;
 mod incomplete_gamma;
 
+pub(crate) use incomplete_gamma::{gamma_upper, ln_poisson};
+
 use std::f64::consts::PI;
 
 const INV_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
