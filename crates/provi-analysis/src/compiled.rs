@@ -13,7 +13,7 @@ use provi::estimator::Evaluator;
 use provi::target::{Rejections, Scratch, Target};
 use provi::{Curvature, Gaussian, Matrix, Quadratic, Seed};
 use provi_stan::probe::{self, Request};
-use provi_stan::{Include, NativeModel, Posterior, StanModel, compile};
+use provi_stan::{Gate, Include, NativeModel, Posterior, StanModel, compile};
 
 use crate::error::{Error, Result};
 use crate::fit_file::Kind;
@@ -107,6 +107,15 @@ impl Compiled {
             Opened::Stan(model) => Some(model),
             Opened::Native(_) => None,
         }
+    }
+
+    /// Who may call the library at the same time.
+    pub fn gate(&self) -> Gate {
+        let thread_safe = match &self.model {
+            Opened::Stan(model) => model.is_thread_safe(),
+            Opened::Native(model) => model.is_thread_safe(),
+        };
+        Gate::new(thread_safe)
     }
 
     pub(crate) fn kind(&self) -> Kind {

@@ -6,7 +6,8 @@
  *     provi fit --library density.so
  *
  * All numbers are doubles and all arrays contiguous. A point is a row: coordinate i of point k is z[k * d + i].
- * The library never keeps a pointer past a call, and is never unloaded. */
+ * The library never keeps a pointer past a call, and is never unloaded. Results are handed over as NaN: what a call leaves
+ * unwritten stays so, and counts as outside the support. */
 #ifndef PROVI_H
 #define PROVI_H
 
@@ -44,17 +45,18 @@ PROVI_EXPORT int provi_log_density_gradient(size_t n, size_t d, const double *z,
 /* ---- Optional: leave out what you do not have ---- */
 
 /* Makes a model of the contents of the data file, zero-terminated; NULL for `data` if none was given. Returns NULL if it
- * cannot be done. */
+ * cannot be done. Without it, data are refused. */
 PROVI_EXPORT void *provi_open(const char *data);
 
-/* Frees what provi_open made. */
+/* Frees what provi_open made; called once for each model, also where the model is refused for its sizes or names. */
 PROVI_EXPORT void provi_close(void *model);
 
 /* Why the last call failed: a zero-terminated text that stays readable until the next call on the same thread, or NULL.
  * `model` is NULL after a provi_open that failed. */
 PROVI_EXPORT const char *provi_error(void *model);
 
-/* Returns 1 if several threads may call at once with the same model. Without it, calls come one at a time. */
+/* Returns 1 if several threads may call at once with the same model. Without it, calls come one at a time,
+ * among all such libraries of a process, and none comes from inside another. */
 PROVI_EXPORT int provi_thread_safe(void *model);
 
 /* The name of coordinate i, zero-terminated; it stays readable as long as the model. */

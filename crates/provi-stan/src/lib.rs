@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`StanModel`] | a model that BridgeStan compiled, any version 2 |
 //! | [`NativeModel`] | a density behind the functions of `include/provi.h` |
+//! | [`Density`] | one C function, and who may call it when |
 //! | [`Posterior`] | means, deviations and intervals on the constrained scale, by draws |
 //! | [`compile`](mod@compile) | a `.stan` file made into such a library, where BridgeStan is installed |
 //! | [`probe`] | the first call made in another process, so that a library which crashes is reported and not fatal |
@@ -33,18 +34,22 @@
 //! # Threads
 //!
 //! A library built with `STAN_THREADS=true`, or whose `provi_thread_safe` says so, is called from all threads; any other
-//! by one thread at a time. The numbers are the same.
+//! by one thread at a time ([`Gate`]), and not again from inside one of its calls. The numbers are the same.
 
 pub mod compile;
+mod density;
 mod error;
 mod gate;
+mod handle;
 mod library;
 mod native;
 mod posterior;
 pub mod probe;
 mod stan;
 
+pub use density::{Density, Function};
 pub use error::{Error, Result};
+pub use gate::{Gate, Turn};
 pub use native::NativeModel;
 pub use posterior::Posterior;
 pub use stan::{Include, StanModel};

@@ -1,7 +1,8 @@
 //! Opening a shared library and taking functions out of it.
 
 use crate::error::{Error, Result};
-use std::ffi::{CStr, CString, c_char};
+use provi::Matrix;
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
@@ -44,8 +45,12 @@ impl Library {
     /// # Safety
     /// `T` must be the type of the symbol: a function pointer with its signature, or a pointer to the datum.
     pub(crate) unsafe fn find<T: Copy>(&self, name: &'static str) -> Option<T> {
-        // SAFETY: the caller vouches for the type; the library is never unloaded, so the copy stays valid.
-        unsafe { self.inner.get::<T>(name) }.ok().map(|symbol| *symbol)
+        const { assert!(size_of::<T>() == size_of::<*mut c_void>(), "a pointer") };
+        // SAFETY: any symbol has an address.
+        let address: *mut c_void = unsafe { *self.inner.get::<*mut c_void>(name).ok()? };
+        // SAFETY: the caller vouches for the type, which is as large as an address; the library is never unloaded, so the copy
+        // stays valid. A symbol may have the address 0, which no function and no datum has.
+        (!address.is_null()).then(|| unsafe { std::mem::transmute_copy(&address) })
     }
 
     /// A symbol that must be there.
@@ -79,4 +84,14 @@ pub(crate) fn c_text(what: &'static str, text: &str) -> Result<CString> {
 pub(crate) unsafe fn rust_text(text: *const c_char) -> Option<String> {
     // SAFETY: not null, and the caller vouches for the rest.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}
+
+/// A point of `dim` numbers and room for their Hessian, before foreign code reads the one and writes the other.
+pub(crate) fn fits_hessian(dim: usize, z: &[f64], out: &Matrix) -> provi::Result<()> {
+    let sizes =
+        [("point", z.len()), ("rows of a Hessian", out.rows()), ("columns of a Hessian", out.columns())];
+    match sizes.into_iter().find(|(_, found)| *found != dim) {
+        Some((what, found)) => Err(provi::Error::Shape { what, found, expected: dim }),
+        None => Ok(()),
+    }
 }

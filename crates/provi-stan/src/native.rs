@@ -1,8 +1,10 @@
 //! A density behind the C functions of `include/provi.h`.
 
+use crate::density::{Density, Function};
 use crate::error::{Error, Result};
 use crate::gate::Gate;
-use crate::library::{Library, c_text, rust_text};
+use crate::handle::Handle;
+use crate::library::{Library, c_text, fits_hessian, rust_text};
 use provi::target::{RejectionLog, Rejections, Scratch, Target};
 use provi::{Curvature, Matrix, Quadratic};
 use std::ffi::{c_char, c_int, c_void};
@@ -12,7 +14,6 @@ use std::path::Path;
 const INTERFACE: &str = "the interface of provi.h";
 const ABI_VERSION: c_int = 1;
 
-type Density = unsafe extern "C" fn(usize, usize, *const f64, *mut f64, *mut f64, *mut c_void) -> c_int;
 type Words = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 
 /// A log density exported as C functions by any language.
@@ -22,19 +23,16 @@ type Words = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 #[derive(Debug)]
 pub struct NativeModel {
     library: Library,
-    model: *mut c_void,
-    close: Option<unsafe extern "C" fn(*mut c_void)>,
+    handle: Handle<c_void>,
     density: Density,
     hessian: Option<unsafe extern "C" fn(usize, *const f64, *mut f64, *mut c_void) -> c_int>,
     error: Option<Words>,
-    gate: Gate,
-    dim: usize,
     names: Vec<String>,
     curvature: Option<Curvature>,
     rejections: RejectionLog,
 }
 
-// SAFETY: the model is called through `gate`, which lets several threads in only where the library says that it allows
+// SAFETY: the model is called through its gate, which lets several threads in only where the library says that it allows
 // them; by provi.h nothing in it belongs to the thread that made it.
 unsafe impl Send for NativeModel {}
 // SAFETY: as above.
@@ -43,9 +41,10 @@ unsafe impl Sync for NativeModel {}
 impl NativeModel {
     /// Opens the library at `path`, with the contents of a data file if there is one.
     pub fn open(path: &Path, data: Option<&str>) -> Result<Self> {
-        let library = Library::open(path, INTERFACE)?;
         let data = data.map(|data| c_text("data", data)).transpose()?;
-        let _alone = Gate::Single.enter();
+        // Loading runs code of the library too.
+        let _alone = Gate::Single.enter()?;
+        let library = Library::open(path, INTERFACE)?;
         // SAFETY: the signature of provi.h.
         let version: unsafe extern "C" fn() -> c_int = unsafe { library.need("provi_abi_version")? };
         // SAFETY: a function of no arguments.
@@ -57,7 +56,7 @@ impl NativeModel {
         // SAFETY: the signatures of provi.h, here and in the rest of this function.
         let error: Option<Words> = unsafe { library.find("provi_error") };
         // SAFETY: as above.
-        let (density, hessian, close) = unsafe {
+        let (density, hessian, close): (Function, _, _) = unsafe {
             (
                 library.need("provi_log_density_gradient")?,
                 library.find("provi_hessian"),
@@ -70,14 +69,19 @@ impl NativeModel {
         let open: Option<unsafe extern "C" fn(*const c_char) -> *mut c_void> =
             unsafe { library.find("provi_open") };
         let mut model = std::ptr::null_mut();
+        let refused = |message| Err(Error::Construction { path: path.into(), message });
+        if open.is_none() && data.is_some() {
+            return refused("it has no provi_open to hand them to; leave the data out".to_owned());
+        }
         if let Some(open) = open {
             // SAFETY: null, or a text that lives through the call.
             model = unsafe { open(data.as_ref().map_or(std::ptr::null(), |data| data.as_ptr())) };
             if model.is_null() {
-                let message = words(error, model, "provi_open returned NULL");
-                return Err(Error::Construction { path: path.into(), message });
+                return refused(words(error, model, "provi_open returned NULL"));
             }
         }
+        // SAFETY: made by provi_open, and nobody else closes it.
+        let mut handle = unsafe { Handle::new(model, close) };
         // SAFETY: the model is alive.
         let dim = unsafe { dim(model) };
         if dim == 0 || dim > 1 << 24 {
@@ -91,14 +95,15 @@ impl NativeModel {
         let thread_safe = thread_safe.is_some_and(|ask| unsafe { ask(model) } == 1);
         let names = names(&library, dim, model);
         let curvature = curvature(&library, dim, model)?;
+        handle.gate = Gate::new(thread_safe);
+        // SAFETY: provi.h: the function takes this model, on any thread, on several where it says so; both live as long as
+        // the handle beside it.
+        let density = unsafe { Density::new(density, model, dim, thread_safe) };
         Ok(Self {
-            model,
-            close,
+            handle,
             density,
             hessian,
             error,
-            gate: Gate::new(thread_safe),
-            dim,
             names,
             curvature,
             library,
@@ -113,7 +118,7 @@ impl NativeModel {
 
     /// Whether several threads may evaluate at once.
     pub fn is_thread_safe(&self) -> bool {
-        self.gate == Gate::Open
+        self.handle.gate == Gate::Open
     }
 }
 
@@ -152,7 +157,7 @@ fn curvature(library: &Library, dim: usize, model: *mut c_void) -> Result<Option
 
 impl Target for NativeModel {
     fn dim(&self) -> usize {
-        self.dim
+        self.density.dim()
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> provi::Result<f64> {
@@ -166,17 +171,11 @@ impl Target for NativeModel {
         gradients: &mut [f64],
         _scratch: &mut Scratch,
     ) -> provi::Result<()> {
-        let (n, d) = (values.len(), self.dim);
-        assert!(points.len() == n * d && gradients.len() == n * d, "{n} points of {d} numbers");
-        let _turn = self.gate.enter();
-        // SAFETY: n·d, n and n·d numbers, as provi.h says; the model is alive, and the gate passed.
-        let code = unsafe {
-            (self.density)(n, d, points.as_ptr(), values.as_mut_ptr(), gradients.as_mut_ptr(), self.model)
-        };
-        if code != 0 {
+        let explain = |code| {
             let otherwise = format!("provi_log_density_gradient returned {code}");
-            return Err(provi::Error::Target { message: words(self.error, self.model, &otherwise) });
-        }
+            words(self.error, self.handle.pointer(), &otherwise)
+        };
+        self.density.evaluate(points, values, gradients, explain)?;
         for value in values {
             if value.is_nan() {
                 self.rejections.note("the log density is NaN");
@@ -190,11 +189,13 @@ impl Target for NativeModel {
 
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
         let Some(hessian) = self.hessian else { return Ok(false) };
-        let d = self.dim;
-        assert!(z.len() == d && out.rows() == d && out.columns() == d, "a point and a square matrix of {d}");
-        let _turn = self.gate.enter();
+        let d = self.density.dim();
+        fits_hessian(d, z, out)?;
+        // What the library leaves unwritten counts as refused.
+        out.entries_mut().fill(f64::NAN);
+        let _turn = self.handle.gate.enter()?;
         // SAFETY: d and d² numbers; the model is alive, and the gate passed.
-        let code = unsafe { hessian(d, z.as_ptr(), out.entries_mut().as_mut_ptr(), self.model) };
+        let code = unsafe { hessian(d, z.as_ptr(), out.entries_mut().as_mut_ptr(), self.handle.pointer()) };
         Ok(code == 0 && out.entries().iter().all(|x| x.is_finite()))
     }
 
@@ -208,15 +209,5 @@ impl Target for NativeModel {
 
     fn rejections(&self) -> Rejections {
         self.rejections.so_far()
-    }
-}
-
-impl Drop for NativeModel {
-    fn drop(&mut self) {
-        if let Some(close) = self.close.filter(|_| !self.model.is_null()) {
-            let _turn = self.gate.enter();
-            // SAFETY: made by provi_open, and closed once.
-            unsafe { close(self.model) }
-        }
     }
 }

@@ -5,14 +5,14 @@ mod interface;
 
 use crate::error::{Error, Result};
 use crate::gate::Gate;
+use crate::handle::Handle;
 use crate::library::{c_text, rust_text};
 pub(crate) use interface::INTERFACE;
-use interface::{Interface, Model};
+use interface::{Interface, Model, or_else};
 use provi::Matrix;
 use provi::target::{RejectionLog, Rejections, Scratch, Target};
 use std::ffi::{c_char, c_int};
 use std::path::{Path, PathBuf};
-use std::ptr::NonNull;
 
 /// What a constrained draw holds beside the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +31,7 @@ pub struct Include {
 #[derive(Debug)]
 pub struct StanModel {
     interface: Interface,
-    model: NonNull<Model>,
-    gate: Gate,
+    handle: Handle<Model>,
     path: PathBuf,
     name: String,
     info: String,
@@ -43,7 +42,7 @@ pub struct StanModel {
 }
 
 // SAFETY: the model is a pointer into the library, which has no idea of threads of its own: nothing in it belongs to the
-// thread that made it. Calls go through `gate`, which lets several threads in only where the library says that it was
+// thread that made it. Calls go through its gate, which lets several threads in only where the library says that it was
 // built for them (STAN_THREADS); the functions called take the model as const.
 unsafe impl Send for StanModel {}
 // SAFETY: as above.
@@ -52,48 +51,53 @@ unsafe impl Sync for StanModel {}
 impl StanModel {
     /// Opens the library at `path` with data in Stan's JSON; `seed` is for random numbers in `transformed data`.
     pub fn open(path: &Path, data: Option<&str>, seed: u32) -> Result<Self> {
-        let (interface, version) = Interface::open(path)?;
         let data = c_text("data", data.unwrap_or_default())?;
-        let (mut message, _alone) = (std::ptr::null_mut(), Gate::Single.enter());
+        // Loading runs code of the library too.
+        let alone = Gate::Single.enter()?;
+        let (interface, version) = Interface::open(path)?;
+        let mut message = std::ptr::null_mut();
         // SAFETY: `data` lives through the call; an error leaves a message that is freed by `take`.
         let model = unsafe { (interface.construct)(data.as_ptr(), seed, &mut message) };
+        // SAFETY: made by `construct`, and nobody else destroys it.
+        let mut handle = unsafe { Handle::new(model, Some(interface.destruct)) };
         let message = interface.take(message);
-        let Some(model) = NonNull::new(model) else {
+        if model.is_null() {
+            let message = or_else(message, "bs_model_construct returned NULL without a message");
             return Err(Error::Construction { path: path.into(), message });
-        };
+        }
         // SAFETY: the strings belong to the model, which is alive.
-        let text = |text: *const c_char| unsafe { rust_text(text) }.unwrap_or_default();
+        let text = |text: *const c_char| unsafe { rust_text(text) };
         // SAFETY: the model was just made.
         let (name, info, names, dim) = unsafe {
-            let model = model.as_ptr();
             let names = (interface.unconstrained_names)(model);
             ((interface.name)(model), (interface.info)(model), names, (interface.unconstrained_num)(model))
         };
-        let (name, info, names) = (text(name), text(info), split(&text(names)));
-        let thread_safe = info.contains("STAN_THREADS=true");
+        let nonsense = |what, found| Error::Nonsense { path: path.into(), what, found };
+        let names = text(names).ok_or_else(|| nonsense("names of its parameters", "NULL".to_owned()))?;
+        let (name, info, names) =
+            (text(name).unwrap_or_default(), text(info).unwrap_or_default(), split(&names));
+        let size = usize::try_from(dim).unwrap_or(0);
+        if size == 0 {
+            return Err(nonsense("a number of parameters that cannot be fitted", dim.to_string()));
+        }
+        if names.len() != size {
+            let found = format!("{} names for {size} parameters", names.len());
+            return Err(nonsense("names that do not match its parameters", found));
+        }
+        silence(&interface);
+        drop(alone);
+        handle.gate = Gate::new(info.contains("STAN_THREADS=true"));
         let mut out = Self {
             interface,
-            model,
-            gate: Gate::new(thread_safe),
+            handle,
             path: path.into(),
             name,
             info,
             version,
-            dim: usize::try_from(dim).unwrap_or(0),
+            dim: size,
             names,
             rejections: RejectionLog::default(),
         };
-        drop(_alone);
-        out.silence();
-        if out.dim == 0 {
-            let what = "a number of parameters that cannot be fitted";
-            return Err(Error::Nonsense { path: path.into(), what, found: dim.to_string() });
-        }
-        if out.names.len() != out.dim {
-            let what = "names that do not match its parameters";
-            let found = format!("{} names for {} parameters", out.names.len(), out.dim);
-            return Err(Error::Nonsense { path: path.into(), what, found });
-        }
         out.mark_transformed()?;
         Ok(out)
     }
@@ -120,24 +124,25 @@ impl StanModel {
 
     /// Whether several threads may evaluate at once.
     pub fn is_thread_safe(&self) -> bool {
-        self.gate == Gate::Open
+        self.handle.gate == Gate::Open
     }
 
     /// The names of a constrained draw, `beta.1` for `beta[1]`, in Stan's order.
     pub fn constrained_names(&self, include: Include) -> Result<Vec<String>> {
         let Include { transformed, generated } = include;
-        let _turn = self.gate.enter();
+        let _turn = self.handle.gate.enter()?;
         // SAFETY: the model is alive, and the string belongs to it.
         let (names, count) = unsafe {
-            let model = self.model.as_ptr();
+            let model = self.handle.pointer();
             let names = (self.interface.names)(model, transformed, generated);
-            (rust_text(names).unwrap_or_default(), (self.interface.num)(model, transformed, generated))
+            (rust_text(names), (self.interface.num)(model, transformed, generated))
         };
+        let nonsense = |what, found| Error::Nonsense { path: self.path.clone(), what, found };
+        let names = names.ok_or_else(|| nonsense("names of its quantities", "NULL".to_owned()))?;
         let names = split(&names);
         if usize::try_from(count) != Ok(names.len()) {
-            let what = "names that do not match its quantities";
             let found = format!("{} names for {count} quantities", names.len());
-            return Err(Error::Nonsense { path: self.path.clone(), what, found });
+            return Err(nonsense("names that do not match its quantities", found));
         }
         Ok(names)
     }
@@ -152,15 +157,17 @@ impl StanModel {
         }
         let width = self.constrained_names(include)?.len();
         let mut out = Matrix::zeros(points.rows(), width);
-        let _turn = self.gate.enter();
+        let _turn = self.handle.gate.enter()?;
         let generator = self.interface.generator(seed)?;
         for draw in 0..points.rows() {
             let (mut message, row) = (std::ptr::null_mut(), out.row_mut(draw));
+            // What the library leaves unwritten is no number.
+            row.fill(f64::NAN);
             // SAFETY: the row has room for as many numbers as there are names, the point for `dim`; the generator is
             // alive, and used by this thread alone.
             let code = unsafe {
                 (self.interface.constrain)(
-                    self.model.as_ptr(),
+                    self.handle.pointer(),
                     include.transformed,
                     include.generated,
                     points.row(draw).as_ptr(),
@@ -171,6 +178,7 @@ impl StanModel {
             };
             let message = self.interface.take(message);
             if code != 0 {
+                let message = or_else(message, &format!("error code {code} without a message"));
                 return Err(Error::Constrain { draw, message });
             }
         }
@@ -180,34 +188,25 @@ impl StanModel {
     /// Values of all parameters in Stan's JSON, on the unconstrained scale: a place to start from.
     pub fn unconstrain(&self, json: &str) -> Result<Vec<f64>> {
         let json = c_text("initial values", json)?;
-        let (mut out, mut message) = (vec![0.0; self.dim], std::ptr::null_mut());
-        let _turn = self.gate.enter();
+        let (mut out, mut message) = (vec![f64::NAN; self.dim], std::ptr::null_mut());
+        let _turn = self.handle.gate.enter()?;
         // SAFETY: the text lives through the call, and there is room for `dim` numbers.
         let code = unsafe {
             (self.interface.unconstrain_json)(
-                self.model.as_ptr(),
+                self.handle.pointer(),
                 json.as_ptr(),
                 out.as_mut_ptr(),
                 &mut message,
             )
         };
         let message = self.interface.take(message);
-        if code == 0 { Ok(out) } else { Err(Error::Unconstrain { message }) }
-    }
-
-    /// Stan's `print` would mix with the output of the program: it goes to the error stream.
-    fn silence(&mut self) {
-        extern "C" fn aside(text: *const c_char, length: usize) {
-            // SAFETY: the library hands over `length` readable bytes, for the time of this call.
-            let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
-            // Nothing may unwind into the library, and a closed error stream is no reason to stop.
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), text);
-        }
-        if let Some(set) = self.interface.set_print {
-            let (mut message, _turn) = (std::ptr::null_mut(), Gate::Single.enter());
-            // SAFETY: `aside` lives as long as the program.
-            unsafe { set(aside, &mut message) };
-            self.interface.take(message);
+        match (code, out.iter().find(|x| !x.is_finite())) {
+            (0, None) => Ok(out),
+            (0, Some(x)) => Err(Error::Unconstrain { message: format!("a free coordinate is {x}") }),
+            _ => {
+                let message = or_else(message, &format!("error code {code} without a message"));
+                Err(Error::Unconstrain { message })
+            }
         }
     }
 
@@ -234,15 +233,27 @@ impl StanModel {
         Ok(())
     }
 
+    /// `count` points and as many gradients, before the library reads the ones and writes the others.
+    fn check_sizes(&self, points: &[f64], count: usize, gradients: &[f64]) -> provi::Result<()> {
+        let expected = count.saturating_mul(self.dim);
+        let sizes = [("points", points.len()), ("gradients", gradients.len())];
+        match sizes.into_iter().find(|(_, found)| *found != expected) {
+            Some((what, found)) => Err(provi::Error::Shape { what, found, expected }),
+            None => Ok(()),
+        }
+    }
+
     /// One evaluation, for a thread that has its turn.
     #[inline]
     fn evaluate(&self, z: &[f64], gradient: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim && gradient.len() == self.dim, "a point of {} numbers", self.dim);
+        // What the library leaves unwritten is no number of an earlier call.
+        gradient.fill(f64::NAN);
         let (mut value, mut message) = (f64::NAN, std::ptr::null_mut());
         // SAFETY: point and gradient hold `dim` numbers each; the model is alive; the caller has passed the gate.
         let code = unsafe {
             (self.interface.gradient)(
-                self.model.as_ptr(),
+                self.handle.pointer(),
                 false,
                 true,
                 z.as_ptr(),
@@ -279,7 +290,8 @@ impl Target for StanModel {
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> provi::Result<f64> {
-        let _turn = self.gate.enter();
+        self.check_sizes(z, 1, gradient)?;
+        let _turn = self.handle.gate.enter()?;
         Ok(self.evaluate(z, gradient))
     }
 
@@ -290,7 +302,8 @@ impl Target for StanModel {
         gradients: &mut [f64],
         _scratch: &mut Scratch,
     ) -> provi::Result<()> {
-        let _turn = self.gate.enter();
+        self.check_sizes(points, values.len(), gradients)?;
+        let _turn = self.handle.gate.enter()?;
         let rows = points.chunks_exact(self.dim).zip(gradients.chunks_exact_mut(self.dim));
         for (value, (z, gradient)) in values.iter_mut().zip(rows) {
             *value = self.evaluate(z, gradient);
@@ -300,7 +313,7 @@ impl Target for StanModel {
 
     /// Where the library differentiates twice; a Hessian that it refuses is differenced instead.
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
-        Ok(self.second_derivatives(z, out))
+        self.second_derivatives(z, out)
     }
 
     /// Stan's names; `free(sigma)` for the unconstrained coordinate of a constrained `sigma`.
@@ -313,11 +326,23 @@ impl Target for StanModel {
     }
 }
 
-impl Drop for StanModel {
-    fn drop(&mut self) {
-        let _turn = self.gate.enter();
-        // SAFETY: made by `construct`, and destroyed once.
-        unsafe { (self.interface.destruct)(self.model.as_ptr()) }
+/// Stan's `print` would mix with the output of the program: it goes to the error stream. The caller has the turn.
+fn silence(interface: &Interface) {
+    extern "C" fn aside(text: *const c_char, length: usize) {
+        // A slice starts at a real address, and nothing in memory is longer than half of it.
+        if text.is_null() || isize::try_from(length).is_err() {
+            return;
+        }
+        // SAFETY: the library hands over `length` readable bytes, for the time of this call.
+        let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+        // Nothing may unwind into the library, and a closed error stream is no reason to stop.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text);
+    }
+    if let Some(set) = interface.set_print {
+        let mut message = std::ptr::null_mut();
+        // SAFETY: `aside` lives as long as the program.
+        unsafe { set(aside, &mut message) };
+        interface.take(message);
     }
 }
 

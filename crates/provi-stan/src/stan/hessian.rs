@@ -10,27 +10,27 @@ const DIFFERENTIATES_TWICE: &str = "BRIDGESTAN_AD_HESSIAN=true";
 impl StanModel {
     /// ∇² log p at z, by `bs_log_density_hessian`, or by d calls of `bs_log_density_hessian_vector_product` in a library that
     /// exports those alone. `false`, and nothing in `out` that counts, where the library has neither or refuses the point.
-    pub(super) fn second_derivatives(&self, z: &[f64], out: &mut Matrix) -> bool {
-        let d = self.dim;
-        let square = out.rows() == d && out.columns() == d;
-        assert!(z.len() == d && square, "a point and a square matrix of {d}");
+    pub(super) fn second_derivatives(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
+        crate::library::fits_hessian(self.dim, z, out)?;
         if !self.info.contains(DIFFERENTIATES_TWICE) {
-            return false;
+            return Ok(false);
         }
-        let _turn = self.gate.enter();
-        (self.whole_hessian(z, out) || self.hessian_by_products(z, out))
-            && out.entries().iter().all(|x| x.is_finite())
+        let _turn = self.handle.gate.enter()?;
+        Ok((self.whole_hessian(z, out) || self.hessian_by_products(z, out))
+            && out.entries().iter().all(|x| x.is_finite()))
     }
 
     fn whole_hessian(&self, z: &[f64], out: &mut Matrix) -> bool {
         let Some(hessian) = self.interface.hessian else { return false };
+        // What the library leaves unwritten counts as refused.
+        out.entries_mut().fill(f64::NAN);
         let (mut value, mut gradient) = (f64::NAN, vec![0.0; self.dim]);
         let mut message = std::ptr::null_mut();
         // SAFETY: room for 1, d and d² numbers, in Stan's column-major order, which is ours for a symmetric matrix; the
         // caller has passed the gate.
         let code = unsafe {
             hessian(
-                self.model.as_ptr(),
+                self.handle.pointer(),
                 false,
                 true,
                 z.as_ptr(),
@@ -48,6 +48,7 @@ impl StanModel {
     fn hessian_by_products(&self, z: &[f64], out: &mut Matrix) -> bool {
         let Some(product) = self.interface.hessian_product else { return false };
         let d = self.dim;
+        out.entries_mut().fill(f64::NAN);
         let mut unit = vec![0.0; d];
         for i in 0..d {
             unit[i] = 1.0;
@@ -55,7 +56,7 @@ impl StanModel {
             // SAFETY: point, direction and row hold d numbers each; the caller has passed the gate.
             let code = unsafe {
                 product(
-                    self.model.as_ptr(),
+                    self.handle.pointer(),
                     false,
                     true,
                     z.as_ptr(),

@@ -1,6 +1,7 @@
 //! The C functions of BridgeStan that are called, from its public header `bridgestan.h`, version 2.
 
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::library::{Library, rust_text};
 use std::ffi::{c_char, c_int, c_uint};
 use std::path::Path;
@@ -9,9 +10,11 @@ use std::path::Path;
 pub(crate) const INTERFACE: &str = "the BridgeStan interface";
 
 /// `bs_model`, opaque.
+#[derive(Debug)]
 #[repr(C)]
 pub(super) struct Model([u8; 0]);
 /// `bs_rng`, opaque.
+#[derive(Debug)]
 #[repr(C)]
 pub(super) struct Rng([u8; 0]);
 
@@ -125,34 +128,23 @@ impl Interface {
         }
     }
 
-    /// A random number generator for generated quantities.
-    pub(super) fn generator(&self, seed: u32) -> Result<Generator> {
+    /// A random number generator for generated quantities, freed at the end.
+    pub(super) fn generator(&self, seed: u32) -> Result<Handle<Rng>> {
         let mut message = std::ptr::null_mut();
         // SAFETY: an error leaves a message.
         let rng = unsafe { (self.rng_construct)(seed, &mut message) };
+        // SAFETY: made by `rng_construct`, and nobody else frees it.
+        let rng = unsafe { Handle::new(rng, Some(self.rng_destruct)) };
         let message = self.take(message);
-        if rng.is_null() {
+        if rng.pointer().is_null() {
+            let message = or_else(message, "bs_rng_construct returned NULL without a message");
             return Err(Error::Constrain { draw: 0, message });
         }
-        Ok(Generator { rng, destruct: self.rng_destruct })
+        Ok(rng)
     }
 }
 
-/// A generator of the library's, freed at the end.
-pub(super) struct Generator {
-    rng: *mut Rng,
-    destruct: unsafe extern "C" fn(*mut Rng),
-}
-
-impl Generator {
-    pub(super) fn pointer(&self) -> *mut Rng {
-        self.rng
-    }
-}
-
-impl Drop for Generator {
-    fn drop(&mut self) {
-        // SAFETY: made by `rng_construct`, and destroyed once.
-        unsafe { (self.destruct)(self.rng) }
-    }
+/// A library's own words, or ours where it has none.
+pub(super) fn or_else(message: String, otherwise: &str) -> String {
+    if message.is_empty() { otherwise.to_owned() } else { message }
 }
