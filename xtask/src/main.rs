@@ -1,6 +1,7 @@
 //! The project's commands: `cargo xtask test` checks everything, `cargo xtask test --all` a little more.
 
 mod arviz;
+mod foreign;
 mod mpi;
 mod pages;
 mod python;
@@ -22,19 +23,22 @@ usage: cargo xtask <command>
   test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels,
                 the Python package, several processes
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone: benches compile in the bench profile; genuine Stan models; draws open in
-                ArviZ; pages in a browser; the Python package beside the libraries whose models it takes
-  arviz, pages, python, adapters, stan, mpi
+  heavy         the heavy tier alone: benches compile in the bench profile; libraries that misbehave, under valgrind or a
+                sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python package beside the
+                libraries whose models it takes
+  arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
 
 Python's steps use python3; where no packages can be installed they are skipped. The Stan check compiles its models with
 g++ and the pip package httpstan, some minutes the first time, and keeps them in the user's cache. The ArviZ check
 uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
 PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped. Several processes
-need an MPI with its headers and libclang; where apt-get may, it installs them, otherwise that step is skipped.";
+need an MPI with its headers and libclang; where apt-get may, it installs them, otherwise that step is skipped. The check of
+foreign code needs valgrind, or gcc with its sanitizer; where neither is installed it is skipped.";
 
 const PYTHON: &str = "python: package and tests";
 const MPI: &str = "several processes";
+const FOREIGN: &str = "foreign code under a checker of memory";
 const ADAPTERS: &str = "python: adapters beside their libraries";
 
 /// Examples that print a table of the documentation for minutes: they are compiled, not run.
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         ["test", "--all"] => test(&mut run).and_then(|()| heavy(&mut run)),
         ["heavy"] => heavy(&mut run),
         ["pages"] => run.step("pages in a browser", pages::check),
+        ["ffi"] => run.step(FOREIGN, foreign::check),
         ["stan"] => run.step("genuine Stan models", stan::check),
         ["mpi"] => run.step(MPI, mpi::check),
         ["arviz"] => run.step("draws open in ArviZ", arviz::check),
@@ -111,6 +116,7 @@ fn test(run: &mut Run) -> Outcome {
 
 fn heavy(run: &mut Run) -> Outcome {
     run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
+    run.step(FOREIGN, foreign::check)?;
     run.step("genuine Stan models", stan::check)?;
     run.step("draws open in ArviZ", arviz::check)?;
     run.step("pages in a browser", pages::check)?;

@@ -1,0 +1,68 @@
+//! Foreign code under a checker of memory: valgrind, or the address sanitizer where that is missing.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::{Outcome, Run};
+
+/// The tests whose libraries misbehave. They fit nothing, so that a checker that takes fifty times as long takes seconds.
+const TESTS: &str = "hostile";
+
+/// Where the tests hand flags of their own to the C compiler, and keep what it makes apart from the rest.
+const FLAGS: &str = "PROVI_FIXTURE_FLAGS";
+
+pub(crate) fn check(run: &Run) -> Outcome {
+    if works("valgrind", &["--version"]) {
+        println!("   under valgrind");
+        let tests = built(run)?;
+        // A model that is left open is definitely lost; what the test harness keeps until the end is still reachable.
+        let mut command = Command::new("valgrind");
+        command.args(["--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite"]);
+        command.args(["--errors-for-leak-kinds=definite", "--child-silent-after-fork=yes"]);
+        return run.wait(
+            command.arg(tests).args(["--test-threads", "1"]).current_dir(run.root.join("crates/provi-stan")),
+        );
+    }
+    if let Some(library) = sanitizer() {
+        println!("   under the address sanitizer of gcc; valgrind is not installed");
+        let tests = built(run)?;
+        let mut command = Command::new(tests);
+        command.args(["--test-threads", "1"]).current_dir(run.root.join("crates/provi-stan"));
+        command
+            .env("LD_PRELOAD", library)
+            .env(FLAGS, "-fsanitize=address,undefined -fno-sanitize-recover=undefined");
+        // The compiler runs under it too, and frees nothing at its end.
+        return run.wait(command.env("ASAN_OPTIONS", "detect_leaks=0"));
+    }
+    println!(
+        "   skipped: neither valgrind nor gcc with libasan is installed (on Debian: apt-get install valgrind)"
+    );
+    Ok(())
+}
+
+/// The compiled tests; cargo says where they are.
+fn built(run: &Run) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let mut command = run.command(&["test", "--package", "provi-stan", "--test", TESTS, "--no-run"]);
+    let output = command.stderr(Stdio::piped()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("{command:?} ended with {}:\n{said}", output.status).into());
+    }
+    let path = said.lines().rev().find_map(|line| line.split_once('(')?.1.strip_suffix(')'));
+    let path = path.ok_or_else(|| format!("cargo does not say where the tests are:\n{said}"))?;
+    Ok(run.root.join(path))
+}
+
+/// The library that must be loaded first, where gcc has it.
+fn sanitizer() -> Option<PathBuf> {
+    let output = Command::new("gcc").arg("-print-file-name=libasan.so").output().ok()?;
+    let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    // Without one gcc repeats the name.
+    (output.status.success() && Path::new(&path).is_absolute()).then_some(path)
+}
+
+fn works(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
