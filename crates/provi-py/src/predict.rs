@@ -1,7 +1,9 @@
 //! What an answer says about new rows, averaged by the library.
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
-use provi::predict::{Prediction, Rows as NewRows, predict as predictions};
+use provi::Gaussian;
+use provi::predict::{Observation, Prediction, Rows as NewRows, observations, predict as predictions};
+use provi::target::Family;
 use provi_analysis::options::FamilyName;
 use provi_analysis::rows::LEVEL;
 use pyo3::exceptions::PyValueError;
@@ -12,8 +14,10 @@ use crate::answer::Answer;
 use crate::design::{Rows, numbers};
 use crate::error::raise;
 use crate::model::{Data, Model};
+use crate::wait::interruptible;
 
-/// The mean response of each row with its interval, and its linear predictor, as columns by name.
+/// The mean response of each row with its interval, and its linear predictor, as columns by name; if `observed`, also the
+/// deviation and the interval of a new response, and for a binary one the probability of a 0.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn predict<'py>(
@@ -25,16 +29,54 @@ pub(crate) fn predict<'py>(
     intercept: bool,
     offset: Option<PyReadonlyArray1<'_, f64>>,
     level: Option<f64>,
+    observed: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let family: FamilyName = family.parse().map_err(PyValueError::new_err)?;
-    // Only the gaussian family has a noise, and its mean does not depend on it.
+    // Only the gaussian family has a noise.
     let family = family.family(noise_sd.unwrap_or(1.0));
     let (design, offsets) = (rows.design(intercept)?, offset.as_ref().map(numbers));
-    let found = py.detach(|| {
+    let (q, level) = (answer.fitted.gaussian.clone(), level.unwrap_or(LEVEL));
+    let found = interruptible(py, move || {
         let rows = NewRows { offsets: offsets.as_deref(), ..NewRows::new(&design) };
-        predictions(family, &answer.fitted.gaussian, &rows, level.unwrap_or(LEVEL))
-    });
-    columns(py, &found.map_err(raise)?)
+        let means = predictions(family, &q, &rows, level)?;
+        if !observed {
+            return Ok((means, None));
+        }
+        Ok((means, Some((observations(family, &q, &rows, level)?, complements(family, &q, &rows, level)?))))
+    })?;
+    let (means, new) = found.map_err(raise)?;
+    let out = columns(py, &means)?;
+    if let Some((new, complements)) = new {
+        let put = |name: &str, pick: fn(&Observation) -> f64| {
+            out.set_item(name, new.iter().map(pick).collect::<Vec<_>>().into_pyarray(py))
+        };
+        put("observed_sd", |y| y.sd)?;
+        put("observed_low", |y| y.low)?;
+        put("observed_high", |y| y.high)?;
+        if let Some(complements) = complements {
+            out.set_item("complement", complements.into_pyarray(py))?;
+        }
+    }
+    Ok(out)
+}
+
+/// The probability of a 0 at each row, with its digits kept where that of a 1 is nearly 1: the links of the binary families
+/// are symmetric, so it is that of a 1 under q mirrored at 0.
+fn complements(
+    family: Family,
+    q: &Gaussian,
+    rows: &NewRows<'_>,
+    level: f64,
+) -> provi::Result<Option<Vec<f64>>> {
+    if !matches!(family, Family::Bernoulli | Family::Probit) {
+        return Ok(None);
+    }
+    let parameters = q.parameters();
+    let (mean, factor) = parameters.split_at(q.dim());
+    let mirrored = Gaussian::new(&mean.iter().map(|x| -x).collect::<Vec<_>>(), factor)?;
+    let offsets = rows.offsets.map(|offsets| offsets.iter().map(|x| -x).collect::<Vec<_>>());
+    let rows = NewRows { offsets: offsets.as_deref(), ..*rows };
+    Ok(Some(predictions(family, &mirrored, &rows, level)?.iter().map(|at| at.mean).collect()))
 }
 
 /// Predictions, a column each.

@@ -88,6 +88,15 @@ pub(crate) fn on_a_thread<T: Send + 'static>(
     }
 }
 
+/// Does work that shows nothing on another thread. The first ctrl-C is an error: nothing of it could be kept.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let shared = Arc::new(Shared { stop: AtomicBool::new(true), ..Shared::default() });
+    on_a_thread(py, &shared, &mut Viewer::new(None), work)
+}
+
 /// Does the work here, without the lock.
 pub(crate) fn in_place<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| bug(&*panic))

@@ -12,7 +12,7 @@ True
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 import numpy as np
 
@@ -76,18 +76,22 @@ class _Regression(BaseEstimator):
             return float(coefficients[0]), coefficients[1:]
         return 0.0, coefficients
 
-    def _predictions(self, X: Any, level: Optional[float] = None) -> dict[str, np.ndarray]:
+    def _predictions(self, X: Any, level: Optional[float] = None, observed: bool = False) -> dict[str, np.ndarray]:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         rows, _ = _data.design(X)
         return _provi.predict(
-            self.fit_._core, self._family, self._noise_sd, rows, bool(self.fit_intercept), None, level
+            self.fit_._core, self._family, self._noise_sd, rows, bool(self.fit_intercept), None, level, observed
         )
 
-    def predict_interval(self, X: Any, level: Optional[float] = None) -> tuple[np.ndarray, np.ndarray]:
-        """The central interval of the mean response of each row, of that probability: lower and upper ends."""
-        found = self._predictions(X, level)
-        return found["low"], found["high"]
+    def _interval(self, X: Any, level: Optional[float], of: str) -> tuple[np.ndarray, np.ndarray]:
+        if of == "observation":
+            found = self._predictions(X, level, observed=True)
+            return found["observed_low"], found["observed_high"]
+        if of == "mean":
+            found = self._predictions(X, level)
+            return found["low"], found["high"]
+        raise ValueError(f"of = {of!r}; must be 'observation' or 'mean'")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -123,9 +127,28 @@ def _documented(more: str = "") -> Callable[[type], type]:
 
 
 class _Regressor(RegressorMixin, _Regression):
-    def predict(self, X: Any) -> np.ndarray:
-        """The mean response of each row, averaged over the answer."""
-        return self._predictions(X)["mean"]
+    def predict(self, X: Any, return_std: bool = False) -> Union[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """The mean response of each row, averaged over the answer.
+
+        With ``return_std`` also the standard deviation of a new response: that of the mean and that of the noise together, as
+        scikit-learn's ``BayesianRidge`` has it.
+        """
+        if not return_std:
+            return self._predictions(X)["mean"]
+        found = self._predictions(X, observed=True)
+        return found["mean"], found["observed_sd"]
+
+    def predict_interval(
+        self, X: Any, level: Optional[float] = None, *, of: str = "observation"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """An interval for each row, of that probability under the answer: lower and upper ends.
+
+        of: ``"observation"``, the interval that a new response falls into; or ``"mean"``, that of the mean response, which is
+            narrower, as it leaves the noise out. The interval of a count has whole ends, and at least that probability.
+
+        The scale of the noise is taken as known; with few rows a new response falls outside a little more often.
+        """
+        return self._interval(X, level, of)
 
 
 @_documented("\n    noise_sd : the noise's standard deviation; without one, that which maximises the ELBO.")
@@ -208,13 +231,32 @@ class _Classifier(ClassifierMixin, _Regression):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, averaged over the answer."""
-        second = self._predictions(X)["mean"]
-        return np.column_stack([1.0 - second, second])
+        found = self._predictions(X, observed=True)
+        return np.column_stack([found["complement"], found["mean"]])
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of :meth:`predict_proba`; −∞ where a probability is 0 in double precision."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The log odds of the second class, averaged over the answer: positive where it is the likelier, and in the order of
+        its probability."""
+        first, second = self.predict_log_proba(X).T
+        return second - first
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class."""
-        likelier = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[likelier]
+        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+
+    def predict_interval(
+        self, X: Any, level: Optional[float] = None, *, of: str = "mean"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The central interval of each row's probability of the second class, of that probability under the answer: lower and
+        upper ends. A label itself has no interval: :meth:`predict_proba` says how likely each is."""
+        if of == "observation":
+            raise ValueError("of = 'observation': a label has no interval; predict_proba has its probabilities")
+        return self._interval(X, level, of)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
