@@ -86,6 +86,15 @@ impl Cholesky {
         rows: impl IntoIterator<Item = &'a [f64]>,
         shift: f64,
     ) -> Result<(), usize> {
+        self.load_rows(rows, shift);
+        self.factor_loaded()
+    }
+
+    /// Takes in the matrix of [`factor_rows`](Self::factor_rows), for [`factor_loaded`](Self::factor_loaded). Cost: one pass over it.
+    ///
+    /// # Panics
+    /// When a row is shorter, or there are fewer than d.
+    pub fn load_rows<'a>(&mut self, rows: impl IntoIterator<Item = &'a [f64]>, shift: f64) {
         let (d, panels) = (self.dim, self.dim.div_ceil(8));
         let factor = self.factor.chunks_mut();
         let mut read = 0;
@@ -109,7 +118,15 @@ impl Cholesky {
             }
             factor[columns(panels, k / 8) + k % 8][k % 8] = 1.0;
         }
-        let reciprocals = self.reciprocals.chunks_mut();
+    }
+
+    /// Factors what was loaded last.
+    ///
+    /// # Errors
+    /// As for [`factor`](Self::factor).
+    pub fn factor_loaded(&mut self) -> Result<(), usize> {
+        let panels = self.dim.div_ceil(8);
+        let (factor, reciprocals) = (self.factor.chunks_mut(), self.reciprocals.chunks_mut());
         let bad = dispatch!(
             plain::factor,
             factor_lanes(panels: usize, factor: &mut [Chunk], reciprocals: &mut [Chunk]) -> Option<usize>
@@ -154,6 +171,15 @@ impl Cholesky {
     pub fn write_inverse(&mut self, packed: &mut [f64]) {
         check(packed, self.dim);
         self.invert_factor();
+        self.write_inverted(packed);
+    }
+
+    /// What [`invert_factor`](Self::invert_factor) found, packed row by row.
+    ///
+    /// # Panics
+    /// When `packed` is not of d(d+1)/2 entries, or nothing was inverted.
+    pub fn write_inverted(&self, packed: &mut [f64]) {
+        check(packed, self.dim);
         let inverse = self.inverse.chunks();
         let mut row = packed;
         for i in 0..self.dim {
@@ -164,7 +190,8 @@ impl Cholesky {
         }
     }
 
-    fn invert_factor(&mut self) {
+    /// Inverts W of the last [`factor`](Self::factor), for [`write_inverted`](Self::write_inverted).
+    pub fn invert_factor(&mut self) {
         let (factor, reciprocals) = (self.factor.chunks(), self.reciprocals.chunks());
         if self.inverse.chunks().len() < factor.len() {
             self.inverse = Aligned::zeros(factor.len());

@@ -29,6 +29,7 @@ use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{Matrix, pack_lower, packed_len, unpack_lower};
 use crate::norm;
 use crate::scalar::{NonNegative, Positive};
+use crate::stop;
 use crate::target::Scratch;
 use drift::Drift;
 use provi_kernels::{axpy, dot};
@@ -158,12 +159,17 @@ impl<'a> Ascent<'a> {
         Gaussian::from_parameters(self.q.dim(), average.to_vec())
     }
 
-    /// Steps that spend at most `budget` more evaluations. The same budgets give the same bits.
+    /// Steps that spend at most `budget` more evaluations. The same budgets give the same bits. [`Error::Stopped`] leaves what was
+    /// reached before the step that was cut off.
     pub fn advance(&mut self, budget: u64) -> Result<()> {
         let full = self.q.dim().max(PAIRS);
         let mut left = budget;
         let mut retreats = 0;
         while left >= 2 {
+            // A stop ends the steps here; the first one is made if it is quick.
+            if stop::is_urgent() || self.step > 0 && stop::is_wanted() {
+                break;
+            }
             let pairs = full.min(usize::try_from(left / 2).unwrap_or(full));
             let before = self.evaluations;
             match self.make_step(pairs) {
@@ -217,6 +223,7 @@ impl<'a> Ascent<'a> {
         provi_kernels::triangle::multiply(self.q.factor(), &shift, &mut pulled);
         self.drift.add(&shift);
         let factor = pack_lower(&multiply(&self.q.factor_matrix(), &unpack_lower(d, &r)));
+        stop::check()?;
         let (m, c) = self.q.parameters_mut().split_at_mut(d);
         axpy(-rate.min(limit), &pulled, m);
         c.copy_from_slice(&factor);

@@ -28,6 +28,7 @@ use crate::matrix::Matrix;
 use crate::norm;
 use crate::scalar::Probability;
 use crate::standard::Standard;
+use crate::stop;
 use crate::theory::certificate::{self as theory, Ball};
 use crate::watchdog::{Violation, Watchdog};
 use ball::Choice;
@@ -48,13 +49,15 @@ pub struct Audit {
     /// Which look at a certificate this is. 0: the only one, which may spend all of δ. The k-th of several spends
     /// δ/(k(k+1)), so that stopping at the first success is allowed.
     pub look: u32,
+    /// How many searches look at certificates of their own and share δ: each look of each of them spends that part of its δ.
+    pub searches: u32,
     /// The wanted price of confidence: draws are spent until F costs at most (1 + price)² of its mean.
     pub price: f64,
 }
 
 impl Default for Audit {
     fn default() -> Self {
-        Self { failure_probability: 1e-6, draws: 20_000, look: 0, price: 0.2 }
+        Self { failure_probability: 1e-6, draws: 20_000, look: 0, searches: 1, price: 0.2 }
     }
 }
 
@@ -128,6 +131,10 @@ impl Audited {
     /// The same bounds as numbers that can be kept, so that a functional thought of later has its errors without another
     /// audit. Cost: two products and two factorisations of d×d matrices.
     pub fn moment_bounds(&self) -> Result<MomentBounds> {
+        stop::phase("the bounds of the moments", || self.kept_bounds())
+    }
+
+    fn kept_bounds(&self) -> Result<MomentBounds> {
         let bounds = &self.bounds;
         let mut factor = bounds.q.factor_matrix();
         if let Some(map) = &bounds.map {
@@ -223,7 +230,18 @@ impl Audit {
     }
 }
 
-fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
+impl Audit {
+    /// What this look spends of δ: δ/(Kk(k+1)) for the k-th look of one of K searches, and all of it for an only look. Over all
+    /// looks of all searches that is at most δ \[confidence\].
+    pub(crate) fn share(&self) -> f64 {
+        let look = f64::from(self.look);
+        let looks = if self.look == 0 { 1.0 } else { look * (look + 1.0) };
+        self.failure_probability / (looks * f64::from(self.searches.max(1)))
+    }
+}
+
+/// Nothing is proved, for that reason.
+pub(crate) fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
     let (certificate, bounds) = (Certificate::nothing(names, reason), Bounds::nothing(q, reason));
     Audited { certificate, bounds, log_ratios: Vec::new() }
 }
@@ -259,9 +277,7 @@ impl<'a> Session<'a> {
         curvature: Curvature,
         between: &'a mut Between<'a>,
     ) -> Result<Self> {
-        let look = f64::from(options.look);
-        let share = if options.look == 0 { 1.0 } else { look * (look + 1.0) };
-        let delta = options.failure_probability / share;
+        let delta = options.share();
         let mut moments = None;
         if let Some(expectations) = target.target().expectations() {
             let mut found = Moments::new(q.dim());
@@ -491,4 +507,20 @@ fn trace_of_congruence(h: &Matrix, factor: &Matrix) -> f64 {
     let sum = provi_kernels::dot(product.entries(), factor.entries());
     let size = norm(product.entries()) * norm(factor.entries());
     sum + 8.0 * h.rows() as f64 * f64::EPSILON * size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Audit;
+
+    #[test]
+    fn the_shares_of_all_looks_of_all_searches_add_up_to_delta() {
+        let share = |look, searches| Audit { look, searches, ..Audit::default() }.share();
+        assert_eq!(share(0, 1), 1e-6);
+        for searches in [1, 2, 7] {
+            let all: f64 = (1..=1_000).map(|look| f64::from(searches) * share(look, searches)).sum();
+            // δ(1 − 1/1001): no more than δ, and hardly less.
+            assert!((all / 1e-6 - (1.0 - 1.0 / 1_001.0)).abs() < 1e-12, "{all:e}");
+        }
+    }
 }

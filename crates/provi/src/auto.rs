@@ -7,27 +7,28 @@
 mod search;
 
 use crate::ascent::{Ascent, Options};
-use crate::audit::{Audit, Audited};
+use crate::audit::{Audit, Audited, nothing};
 use crate::average::AverageState;
 use crate::checkpoint::Checkpoint;
 use crate::curvature::Provenance;
 use crate::draws::Seed;
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
-use crate::fit::{Fit, Snapshot, Watch, measure_neg_elbo};
+use crate::fit::{Fit, NegElbo, Snapshot, Watch, neg_elbo_at_least};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::initial::initial_point;
 use crate::memory::{Forecast, Size};
 pub use crate::method::Choice;
 use crate::mode::about_laplace;
 use crate::plan::Promise;
-use crate::scalar::Positive;
+use crate::scalar::{Positive, Probability};
 use crate::solve::{Solver, Stop};
+use crate::stop;
 use crate::target::{Rejections, Target};
 use crate::watchdog::{GRADIENT_CHECK, Watchdog, check_gradient};
 pub use search::{Search, Start, StartFit};
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What the automatic path may be told; the defaults suit most.
 ///
@@ -52,7 +53,8 @@ pub struct Auto {
     /// tries points around it.
     pub start: Option<Vec<f64>>,
     /// Sampled searches from so many starts, each with all the evaluations; the best by ELBO is kept and the others are
-    /// held against it ([`Search`]). A target with exact expectations needs one.
+    /// held against it ([`Search`]). Where they look at certificates on the way, they share δ. A target with exact expectations
+    /// needs one.
     pub starts: usize,
     /// Bytes that the run may use on top of the target's data: one that would need more is refused at once.
     pub memory: Option<u64>,
@@ -86,10 +88,12 @@ const OTHER: &str = "is that of another model";
 pub struct Certified {
     /// The answer.
     pub fit: Fit,
-    /// What is proved about it.
+    /// What is proved about it: nothing, and why, where the audit failed.
     pub audited: Audited,
     /// How a sampled search went.
     pub search: Search,
+    /// Seconds that the audit took, of looks on the way too.
+    pub audit_seconds: f64,
 }
 
 impl Auto {
@@ -131,12 +135,18 @@ impl Auto {
         if let Some(accuracy) = self.accuracy {
             Positive::new("accuracy", accuracy)?;
         }
+        Probability::new("failure probability δ", self.audit.failure_probability)?;
         Forecast::new(Choice::Auto, &Size::of(target.target())).check(self.memory)?;
         let begin = Instant::now();
-        let run = Run { auto: self, target, seed, begin, watch, trace: Vec::new() };
-        let outcome = match target.target().expectations() {
+        let signal = watch.signal(begin);
+        let run = Run { auto: self, target, seed, begin, watch, trace: Vec::new(), audit_seconds: 0.0 };
+        let go = || match target.target().expectations() {
             Some(_) => run.exact(),
             None => run.sampled(),
+        };
+        let outcome = match signal {
+            Some(signal) => signal.cover(go),
+            None => go(),
         };
         // What the target said about the points it refused is likely the reason.
         outcome.map_err(|error| match target.target().rejections() {
@@ -166,6 +176,35 @@ fn declared_curvature<T: Target + ?Sized>(target: &T) -> Result<Option<crate::Cu
     }
 }
 
+/// Audits the answer of a run that began at `begin`, under the same watch. An audit that fails or is stopped proves nothing, and
+/// says why: the answer is still one. An error is returned only where processes have lost each other.
+pub fn audit_watched(
+    audit: &Audit,
+    target: Evaluator<'_>,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    watch: &mut Watch<'_>,
+    begin: Instant,
+) -> Result<Audited> {
+    let signal = watch.signal(begin);
+    let stopped = signal.as_ref().is_some_and(stop::Signal::is_wanted);
+    let more = if stopped { watch.grace(begin) } else { Duration::ZERO };
+    let mut between = watch.between_draws(begin)?;
+    let mut go =
+        || stop::patient_phase("the audit", more, || audit.run_watched(target, q, seed, &mut between));
+    let audited = match signal {
+        Some(signal) => signal.cover(go),
+        None => go(),
+    };
+    let reason = match audited {
+        Ok(audited) => return Ok(audited),
+        Err(error @ Error::Reduce { .. }) => return Err(error),
+        Err(Error::Stopped { .. }) => "the audit was stopped before it proved anything".to_owned(),
+        Err(error) => format!("the audit failed: {error}"),
+    };
+    Ok(nothing(&target.target().names(), q, &reason))
+}
+
 struct Run<'r, 'w> {
     auto: &'r Auto,
     target: Evaluator<'r>,
@@ -173,6 +212,7 @@ struct Run<'r, 'w> {
     begin: Instant,
     watch: &'r mut Watch<'w>,
     trace: Vec<Snapshot>,
+    audit_seconds: f64,
 }
 
 impl Run<'_, '_> {
@@ -217,7 +257,7 @@ impl Run<'_, '_> {
         let (watch, trace) = (&mut *self.watch, &mut self.trace);
         let (mut keeper, mut kept) = (watch.keeper.take(), begin);
         let mut lost = None;
-        let solution = solver.take_up(target, &start, &memory, &mut |look, state| {
+        let solved = solver.take_up(target, &start, &memory, &mut |look, state| {
             let step = first + look.iteration as u64;
             let gap = look.proved.then_some(look.gap);
             let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo, gap };
@@ -243,17 +283,44 @@ impl Run<'_, '_> {
                 });
             }
             told
-        })?;
+        });
         if let Some(error) = lost {
             return Err(error);
         }
-        let stopped = solution.stop == Stop::Interrupted;
-        let steps = first + solution.iterations as u64;
-        let mut fit = self.fit(solution.gaussian, steps, 0, evaluations, stopped)?;
+        let mut fit = match solved {
+            Ok(solution) => {
+                let stopped = solution.stop == Stop::Interrupted;
+                let steps = first + solution.iterations as u64;
+                let (value, error) = (solution.neg_elbo, solution.neg_elbo_error);
+                let known = NegElbo { value, error, exact: solution.neg_elbo_proved };
+                self.fit(solution.gaussian, steps, 0, evaluations, stopped, Some(known))?
+            }
+            // Cut off before its first look: there is what it began with.
+            Err(Error::Stopped { .. }) => {
+                if let Some(keeper) = &mut keeper {
+                    (keeper.save)(&Checkpoint {
+                        step: first,
+                        parameters: start.parameters().to_vec(),
+                        memory: [&[evaluations as f64], &memory[..]].concat(),
+                        average: AverageState::default(),
+                        trace: self.trace.clone(),
+                        seconds: before + begin.elapsed().as_secs_f64(),
+                    });
+                }
+                self.fit(start, first, 0, evaluations, true, None)?
+            }
+            Err(error) => return Err(error),
+        };
         fit.seconds += before;
-        let mut between = self.watch.between_draws(self.begin)?;
-        let audited = self.auto.audit.run_watched(self.target, &fit.gaussian, self.seed, &mut between)?;
-        Ok(Certified { fit, audited, search: Search::default() })
+        let audited = self.audit(self.auto.audit, &fit.gaussian)?;
+        Ok(Certified { fit, audited, search: Search::default(), audit_seconds: self.audit_seconds })
+    }
+
+    fn audit(&mut self, audit: Audit, q: &Gaussian<Triangular>) -> Result<Audited> {
+        let since = Instant::now();
+        let audited = audit_watched(&audit, self.target, q, self.seed, self.watch, self.begin);
+        self.audit_seconds += since.elapsed().as_secs_f64();
+        audited
     }
 
     /// Sampled steps from one start or several.
@@ -276,7 +343,13 @@ impl Run<'_, '_> {
         }
         let fits: Vec<_> =
             found.iter().map(|found| found.as_ref().map(|f| f.q.clone()).map_err(Error::clone)).collect();
-        let (kept, starts) = search::compare(self.target, self.seed, &fits)?;
+        let compared =
+            stop::phase("the comparison of the starts", || search::compare(self.target, self.seed, &fits));
+        let (kept, starts) = match compared {
+            // Cut off before they could be compared: the first that came to anything.
+            Err(Error::Stopped { .. }) => (found.iter().position(Result::is_ok).unwrap_or(0), Vec::new()),
+            compared => compared?,
+        };
         let spent = found.iter().flatten().map(|found| found.evaluations).sum::<u64>();
         let best = found.swap_remove(kept)?;
         let others = spent - best.evaluations;
@@ -288,9 +361,12 @@ impl Run<'_, '_> {
         let target = self.target.target();
         // The first start has the run's own seed, so that asking for more changes nothing in it.
         let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        let (start, tries) = initial_point(target, &self.auto.start(target.dim())?, seed, which)?;
-        check_gradient(target, &start, seed)?;
-        let mut ascent = Ascent::new(self.target, seed, Options { start, ..Options::default() })?;
+        let centre = self.auto.start(target.dim())?;
+        let (mut ascent, tries) = stop::phase("the search for the mode", || {
+            let (start, tries) = initial_point(target, &centre, seed, which)?;
+            check_gradient(target, &start, seed)?;
+            Ok((Ascent::new(self.target, seed, Options { start, ..Options::default() })?, tries))
+        })?;
         let wanted = self.auto.accuracy.filter(|_| target.curvature().is_ok_and(|c| c.is_some()));
         let (mut look, mut next_look) = (0, FIRST_LOOK);
         let (mut stopped, mut audited, mut trace) = (false, None, Vec::new());
@@ -303,7 +379,11 @@ impl Run<'_, '_> {
             if budget < 2 || stopped {
                 break;
             }
-            ascent.advance(piece.min(budget))?;
+            match stop::careful_phase("the search", Duration::ZERO, || ascent.advance(piece.min(budget))) {
+                // What was reached before is whole.
+                Err(Error::Stopped { .. }) => stopped = true,
+                advanced => advanced?,
+            }
             let snapshot = Snapshot {
                 step: ascent.evaluations(),
                 steps: self.auto.evaluations,
@@ -312,7 +392,7 @@ impl Run<'_, '_> {
                 gap: None,
             };
             trace.push(snapshot);
-            stopped = self.watch.see(&snapshot, self.begin)?.is_break();
+            stopped |= self.watch.see(&snapshot, self.begin)?.is_break();
             if ascent.evaluations() <= used {
                 break;
             }
@@ -322,9 +402,7 @@ impl Run<'_, '_> {
             {
                 look += 1;
                 next_look *= 2;
-                let (audit, q) = (Audit { look, ..self.auto.audit }, ascent.current());
-                let mut between = self.watch.between_draws(self.begin)?;
-                let found = audit.run_watched(self.target, &q, self.seed, &mut between)?;
+                let found = self.audit(self.look(look), &ascent.current())?;
                 if found.certificate.proves_gap(accuracy) {
                     audited = Some(found.selected());
                     break;
@@ -349,24 +427,24 @@ impl Run<'_, '_> {
     fn conclude(mut self, found: Found, others: u64, starts: Vec<Start>, kept: usize) -> Result<Certified> {
         let audited = match found.audited {
             Some(audited) => audited,
-            None => {
-                // The last look of several has its own share of δ; an only look has all of it.
-                let look = if found.looks == 0 { 0 } else { found.looks + 1 };
-                let mut between = self.watch.between_draws(self.begin)?;
-                Audit { look, ..self.auto.audit }.run_watched(
-                    self.target,
-                    &found.q,
-                    self.seed,
-                    &mut between,
-                )?
+            // The last look of several has its own share of δ; an only look has all of it.
+            None if found.looks == 0 && !(starts.len() > 1 && self.auto.accuracy.is_some()) => {
+                self.audit(self.auto.audit, &found.q)?
             }
+            None => self.audit(self.look(found.looks + 1), &found.q)?,
         };
         self.trace = found.trace;
         let evaluations = found.evaluations + others;
-        let fit = self.fit(found.q, found.steps, found.draws_per_step, evaluations, found.stopped)?;
+        let fit = self.fit(found.q, found.steps, found.draws_per_step, evaluations, found.stopped, None)?;
         let message = self.target.target().rejections().message;
         let search = Search { rejected: found.rejected, retreats: found.retreats, message, starts, kept };
-        Ok(Certified { fit, audited, search })
+        Ok(Certified { fit, audited, search, audit_seconds: self.audit_seconds })
+    }
+
+    /// The k-th look of one of the searches, which share δ.
+    fn look(&self, look: u32) -> Audit {
+        let searches = u32::try_from(self.auto.starts.max(1)).unwrap_or(u32::MAX);
+        Audit { look, searches, ..self.auto.audit }
     }
 
     fn fit(
@@ -376,9 +454,10 @@ impl Run<'_, '_> {
         draws_per_step: usize,
         gradient_evaluations: u64,
         stopped_early: bool,
+        known: Option<NegElbo>,
     ) -> Result<Fit> {
         let target = self.target.target();
-        let neg_elbo = measure_neg_elbo(target, &gaussian, self.seed)?;
+        let neg_elbo = neg_elbo_at_least(target, &gaussian, self.seed, known)?;
         Ok(Fit {
             names: target.names(),
             gaussian,
@@ -390,7 +469,7 @@ impl Run<'_, '_> {
             subsample: None,
             gradient_evaluations,
             seed: self.seed,
-            seconds: self.begin.elapsed().as_secs_f64(),
+            seconds: self.begin.elapsed().as_secs_f64() - self.audit_seconds,
             promise: Promise::none(
                 "the automatic path promises nothing beforehand; its certificate speaks".into(),
             ),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::average::AverageState;
 use crate::error::{Error, Result};
 use crate::fit::Snapshot;
+use crate::gaussian::{Gaussian, Triangular};
 
 /// A run at one of the places where it can be taken up again.
 ///
@@ -65,6 +66,18 @@ pub struct Keeper<'a> {
 const MAGIC: &[u8; 16] = b"provi-checkpt/2\n";
 
 impl Checkpoint {
+    /// A run of the exact solver that begins at q.
+    pub fn at(q: &Gaussian<Triangular>) -> Self {
+        Self {
+            step: 0,
+            parameters: q.parameters().to_vec(),
+            memory: vec![0.0],
+            average: AverageState::default(),
+            trace: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+
     /// As bytes, little-endian, with a checksum: [`Checkpoint::from_bytes`] gives the same bits back.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();

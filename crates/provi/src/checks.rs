@@ -77,6 +77,10 @@ pub struct Statistic {
 impl Checks {
     /// Of a model at q; a pure function of the seed. Cost: 200 replicates of at most 2000 rows.
     pub fn new(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+        crate::stop::phase("the checks", || Self::made(model, q, seed))
+    }
+
+    fn made(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
         let all = model.design().rows();
         let count = all.min(MOST_ROWS);
         let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();

@@ -1,6 +1,8 @@
 //! Work split into chunks that depend on the size of the problem alone, so that results have the same bits on any
-//! number of threads, and without any.
+//! number of threads, and without any. Between two chunks the work may be cut off ([`crate::stop`]): what it should have
+//! filled in is then left as it was.
 
+use crate::stop::{self, Carried};
 use crate::target::Scratch;
 use std::ops::Range;
 
@@ -62,10 +64,16 @@ pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, 
     #[cfg(feature = "parallel")]
     if chunks.pays() {
         use rayon::prelude::*;
-        out.par_chunks_mut(size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
+        let signal = Carried::from_here();
+        out.par_chunks_mut(size).enumerate().for_each(|(k, chunk)| {
+            if !signal.trips() {
+                signal.within(|| f(k * size, chunk));
+            }
+        });
         return;
     }
-    out.chunks_mut(chunks.size).enumerate().for_each(|(k, chunk)| f(k * size, chunk));
+    let chunks = out.chunks_mut(chunks.size).enumerate().take_while(|_| !stop::trips());
+    chunks.for_each(|(k, chunk)| f(k * size, chunk));
 }
 
 /// Calls `f(k, chunks)` on the k-th chunks of several arrays, each with a size of its own; all have as many chunks.
@@ -86,10 +94,15 @@ pub(crate) fn fill_together<const N: usize>(
     if chunks.pays() {
         use rayon::prelude::*;
         let all: Vec<[&mut [f64]; N]> = (0..chunks.count()).map(|_| next()).collect();
-        all.into_par_iter().enumerate().for_each(|(k, chunk)| f(k, chunk));
+        let signal = Carried::from_here();
+        all.into_par_iter().enumerate().for_each(|(k, chunk)| {
+            if !signal.trips() {
+                signal.within(|| f(k, chunk));
+            }
+        });
         return;
     }
-    (0..chunks.count()).for_each(|k| f(k, next()));
+    (0..chunks.count()).take_while(|_| !stop::trips()).for_each(|k| f(k, next()));
 }
 
 /// f of the chunks, in order.
@@ -97,7 +110,9 @@ pub(crate) fn map<T: Send>(chunks: Chunks, f: impl Fn(Range<usize>) -> T + Sync)
     #[cfg(feature = "parallel")]
     if chunks.pays() {
         use rayon::prelude::*;
-        return (0..chunks.count()).into_par_iter().map(|k| f(chunks.range(k))).collect();
+        let signal = Carried::from_here();
+        let share = |k| signal.within(|| f(chunks.range(k)));
+        return (0..chunks.count()).into_par_iter().map(share).collect();
     }
     (0..chunks.count()).map(|k| f(chunks.range(k))).collect()
 }
@@ -126,16 +141,24 @@ pub(crate) fn reduce(
     if chunks.pays() {
         use rayon::prelude::*;
         let wave = chunks.count().min(rayon::current_num_threads().max(PARTIALS / piece));
+        let signal = Carried::from_here();
         let pieces = scratch.floats(wave * piece);
         for first in (0..chunks.count()).step_by(wave) {
             let pieces = &mut pieces[..wave.min(chunks.count() - first) * piece];
-            pieces.par_chunks_mut(piece).enumerate().for_each(|(k, piece)| make_in(first + k, piece));
+            pieces.par_chunks_mut(piece).enumerate().for_each(|(k, piece)| {
+                if !signal.trips() {
+                    signal.within(|| make_in(first + k, piece));
+                }
+            });
+            if signal.trips() {
+                return;
+            }
             pieces.chunks(piece).for_each(|piece| take(&piece[..width]));
         }
         return;
     }
     let piece = scratch.floats(piece);
-    for k in 0..chunks.count() {
+    for k in (0..chunks.count()).take_while(|_| !stop::trips()) {
         make_in(k, piece);
         take(&piece[..width]);
     }

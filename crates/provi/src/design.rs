@@ -4,6 +4,7 @@ use crate::chunked::{self, Chunks};
 use crate::error::{Error, Result};
 use crate::linalg::{add_lower_gram, mirror_lower};
 use crate::matrix::{Matrix, packed_index};
+use crate::stop;
 use crate::target::Scratch;
 use provi_kernels::axpy;
 use std::cell::Cell;
@@ -459,6 +460,9 @@ impl Design {
             let (weights, room) = room.split_at_mut(count * BLOCK);
             let (of_block, scaled) = room.split_at_mut(width);
             for first in range.clone().step_by(BLOCK) {
+                if stop::trips() {
+                    return;
+                }
                 let rows = first..(first + BLOCK).min(range.end);
                 let weights = &mut weights[..count * rows.len()];
                 // Summed apart, so that no chain of additions is as long as the rows.

@@ -4,6 +4,7 @@ use crate::curvature::Quadratic;
 use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
 use crate::matrix::{packed_index, packed_len};
+use crate::stop;
 
 /// The dual of ‖(m, C)‖²_H = mᵀHm + tr(CᵀHC) on ℝᵈ × 𝒯ᵈ:
 /// ```text
@@ -76,6 +77,7 @@ impl DualNorm {
                 provi_kernels::triangle::solve(factor, &mut x);
                 let mut sum = provi_kernels::dot(&x, &x);
                 for j in 0..d {
+                    stop::check()?;
                     let x = &mut x[..d - j];
                     for (i, x) in (j..d).rev().zip(x.iter_mut()) {
                         *x = triangle[packed_index(i, j)];

@@ -329,6 +329,12 @@ pub enum Error {
         /// That need.
         least: crate::memory::Bytes,
     },
+    /// Work that was stopped while there was nothing to keep of it.
+    #[error("stopped during {during}, before it had a result; allow more time")]
+    Stopped {
+        /// What was being done.
+        during: &'static str,
+    },
     /// Iterates left the domain or became non-finite.
     #[error("the iterate is not finite after step {step} (γ = {gamma:.3e}); a smaller step is needed")]
     Diverged {

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
+use crate::stop;
 
 /// Draws behind estimates where nobody says how many: the tail that k̂ is fitted to then has 190 weights. Where an audit has
 /// made at least as many, none need be made for estimates ([`Audited::log_ratios`](crate::audit::Audited::log_ratios)).
@@ -77,7 +78,9 @@ pub fn estimate(
     draws: usize,
 ) -> Result<Estimates> {
     let mut log_ratios = Vec::with_capacity(draws);
-    for_each_batch(target, q, seed, draws, |_, ratios| log_ratios.extend_from_slice(ratios))?;
+    stop::phase("the estimates", || {
+        for_each_batch(target, q, seed, draws, |_, ratios| log_ratios.extend_from_slice(ratios))
+    })?;
     Estimates::from_log_ratios(&log_ratios)
 }
 
@@ -90,9 +93,11 @@ pub fn weighted_draws(
     draws: usize,
 ) -> Result<(Matrix, Vec<f64>)> {
     let (mut points, mut log_ratios) = (Vec::with_capacity(draws * q.dim()), Vec::with_capacity(draws));
-    for_each_batch(target, q, seed, draws, |z, ratios| {
-        points.extend_from_slice(z);
-        log_ratios.extend_from_slice(ratios);
+    stop::phase("the draws", || {
+        for_each_batch(target, q, seed, draws, |z, ratios| {
+            points.extend_from_slice(z);
+            log_ratios.extend_from_slice(ratios);
+        })
     })?;
     Ok((Matrix::new(draws, q.dim(), points)?, log_ratios))
 }

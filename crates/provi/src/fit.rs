@@ -11,11 +11,15 @@ use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
 use crate::plan::{Plan, Promise};
 use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
+use crate::stop::{PATIENCE, Signal, Stop, check, phase};
 use crate::subsample::Subsample;
 use crate::target::{Scratch, Target};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// Steps between two looks at the clock, at most, and the time after which a look is overdue.
+const LOOK_EVERY: u64 = 16;
+const SLOW: Duration = Duration::from_millis(20);
 
 /// Points kept in a trace, at most.
 const TRACE_POINTS: u64 = 256;
@@ -28,8 +32,11 @@ pub struct Watch<'a> {
     pub observer: Option<&'a mut dyn FnMut(&Snapshot) -> ControlFlow<()>>,
     /// Stop after this long.
     pub time_limit: Option<Duration>,
-    /// Stop soon after this turns true: read every few steps, where `observer` is called rarely.
-    pub stop: Option<&'a AtomicBool>,
+    /// Stop soon after somebody asks: read inside every loop, where `observer` is called rarely.
+    pub stop: Option<&'a Stop>,
+    /// How long a phase with nothing to keep goes on after a stop, and at least how long an answer that was stopped may be audited;
+    /// [`PATIENCE`] if none is said.
+    pub patience: Option<Duration>,
     /// Called between the draws of an audit with those made and those wanted; break to certify by those made.
     #[allow(clippy::type_complexity)]
     pub audit: Option<&'a mut dyn FnMut(u64, u64) -> ControlFlow<()>>,
@@ -47,8 +54,27 @@ pub struct Watch<'a> {
 impl Watch<'_> {
     /// Whether the clock or the flag ends a run that began at `begin`.
     fn wants_stop(&self, begin: Instant) -> bool {
-        self.time_limit.is_some_and(|limit| begin.elapsed() >= limit)
-            || self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        self.time_limit.is_some_and(|limit| begin.elapsed() >= limit) || self.stop.is_some_and(Stop::is_asked)
+    }
+
+    /// What ends the loops of a run that began at `begin`: nothing where nobody may stop it, nor where several processes share it.
+    /// Those end between two steps, where they can agree.
+    pub fn signal(&self, begin: Instant) -> Option<Signal> {
+        if self.agree.is_some() || self.stop.is_none() && self.time_limit.is_none() {
+            return None;
+        }
+        let deadline = self.time_limit.and_then(|limit| begin.checked_add(limit));
+        let signal = self.stop.map_or_else(Signal::default, Signal::on);
+        Some(signal.at(deadline).with_patience(self.patience()))
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience.unwrap_or(PATIENCE)
+    }
+
+    /// How long the audit of an answer may last if its search was stopped: a tenth of the time that it took.
+    pub(crate) fn grace(&self, begin: Instant) -> Duration {
+        self.patience().max(begin.elapsed() / 10)
     }
 
     fn show(&mut self, snapshot: &Snapshot) -> ControlFlow<()> {
@@ -62,16 +88,18 @@ impl Watch<'_> {
     }
 
     /// What an audit asks between its draws ([`Audit::run_watched`](crate::Audit::run_watched)), in a run that began at `begin`.
-    /// A run that was told to end before its audit is audited all the same: only what is said from here on ends the audit, and
-    /// not before its first draws, without which hardly anything is proved.
+    /// If the run was stopped before its audit, the audit still runs: for a tenth of the time that the run took, and at least for the
+    /// patience of the watch. No audit ends before its first draws, without which hardly anything is proved.
     pub fn between_draws(
         &mut self,
         begin: Instant,
     ) -> Result<impl FnMut(u64, u64) -> Result<ControlFlow<()>>> {
         let told = self.settle(self.wants_stop(begin))?.is_break();
+        let (since, grace) = (Instant::now(), self.grace(begin));
         Ok(move |made: u64, wanted: u64| {
             let shown = self.audit.as_mut().is_some_and(|show| show(made, wanted).is_break());
-            self.settle(shown || (!told && made > 0 && self.wants_stop(begin)))
+            let over = if told { since.elapsed() >= grace } else { self.wants_stop(begin) };
+            self.settle(shown || made > 0 && over)
         })
     }
 
@@ -167,7 +195,8 @@ pub(crate) fn run(
         Space::Symmetric => descend::<Symmetric>(plan, view, plan.start.to_symmetric()?, seed, watch, begin)?,
     };
     let gaussian = plan.frame.restore(&outcome.gaussian);
-    let neg_elbo = measure_neg_elbo(target, &gaussian, seed)?;
+    let measure = || neg_elbo_at_least(target, &gaussian, seed, None);
+    let neg_elbo = watch.signal(begin).map_or_else(measure, |signal| signal.cover(measure))?;
     let stopped_early = outcome.steps < plan.steps;
     let promise = if stopped_early {
         Promise {
@@ -394,6 +423,8 @@ struct Recorder<'w, 'a> {
     watch: &'w mut Watch<'a>,
     begin: Instant,
     every: u64,
+    /// When the clock was last read, and how many steps lie between two looks.
+    looked: (Instant, u64, u64),
     steps: u64,
     sum: f64,
     count: u64,
@@ -406,7 +437,22 @@ impl<'w, 'a> Recorder<'w, 'a> {
     fn new(steps: u64, watch: &'w mut Watch<'a>, begin: Instant) -> Self {
         let every = steps.div_ceil(TRACE_POINTS).max(1);
         let trace = Vec::with_capacity(TRACE_POINTS as usize + 1);
-        Self { watch, begin, every, steps, sum: 0.0, count: 0, trace, lost: None }
+        Self { watch, begin, every, looked: (begin, 0, 1), steps, sum: 0.0, count: 0, trace, lost: None }
+    }
+
+    /// Whether to read clock and flag: after every step where steps are slow, after every sixteenth where they are fast. Processes
+    /// that share a run all look after the same steps.
+    fn is_due(&mut self, made: u64) -> bool {
+        if self.watch.agree.is_some() {
+            return made.is_multiple_of(LOOK_EVERY);
+        }
+        let (last, at, between) = self.looked;
+        if made < at + between {
+            return false;
+        }
+        let slow = last.elapsed() >= SLOW;
+        self.looked = (Instant::now(), made, if slow { 1 } else { (2 * between).min(LOOK_EVERY) });
+        true
     }
 
     fn see<F: Factor>(&mut self, dim: usize, progress: &Progress<'_>) -> ControlFlow<()> {
@@ -415,8 +461,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
             self.count += 1;
         }
         let made = progress.t + 1;
-        // Clock and flag are read rarely enough to cost nothing, often enough to be obeyed.
-        if made.is_multiple_of(16) && self.settle(self.watch.wants_stop(self.begin)).is_break() {
+        if self.is_due(made) && self.settle(self.watch.wants_stop(self.begin)).is_break() {
             return ControlFlow::Break(());
         }
         if !made.is_multiple_of(self.every) && made != self.steps {
@@ -455,20 +500,47 @@ pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: See
         let exact = moments.provenance == crate::curvature::Provenance::Proved;
         return Ok(NegElbo { value: moments.neg_elbo(q)?, error: moments.neg_elbo_error(q), exact });
     }
-    const DRAWS: usize = 1000;
+    neg_elbo_by_draws(target, q, seed, 1000)
+}
+
+/// The same where the run may have been stopped: what is `known` already, or few draws, if the measurement is cut off.
+pub(crate) fn neg_elbo_at_least(
+    target: &dyn Target,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    known: Option<NegElbo>,
+) -> Result<NegElbo> {
+    /// Draws that tell a standard error.
+    const FEW: usize = 16;
+    match (phase("the measurement of the ELBO", || measure_neg_elbo(target, q, seed)), known) {
+        (Err(Error::Stopped { .. }), Some(known)) => Ok(known),
+        (Err(Error::Stopped { .. }), None) => {
+            phase("the measurement of the ELBO", || neg_elbo_by_draws(target, q, seed, FEW))
+        }
+        (measured, _) => measured,
+    }
+}
+
+fn neg_elbo_by_draws(
+    target: &dyn Target,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    count: usize,
+) -> Result<NegElbo> {
     let draws = Draws::new(seed, Purpose::Audit);
-    let (d, batch) = (q.dim(), target.batch().clamp(1, DRAWS));
+    let (d, batch) = (q.dim(), target.batch().clamp(1, count));
     let (mut u, mut z, mut g) = (vec![0.0; batch * d], vec![0.0; batch * d], vec![0.0; batch * d]);
     let (mut values, mut scratch) = (vec![0.0; batch], Scratch::default());
     let (mut mean, mut square) = (0.0, 0.0);
-    for first in (0..DRAWS).step_by(batch) {
-        let count = batch.min(DRAWS - first);
-        let (u, z, values) = (&mut u[..count * d], &mut z[..count * d], &mut values[..count]);
+    for first in (0..count).step_by(batch) {
+        check()?;
+        let size = batch.min(count - first);
+        let (u, z, values) = (&mut u[..size * d], &mut z[..size * d], &mut values[..size]);
         for (k, u) in u.chunks_exact_mut(d).enumerate() {
             draws.fill((first + k) as u64, 0, u);
         }
         q.transport(u, z);
-        target.log_densities(z, values, &mut g[..count * d], &mut scratch)?;
+        target.log_densities(z, values, &mut g[..size * d], &mut scratch)?;
         for (k, (u, value)) in u.chunks_exact(d).zip(values.iter()).enumerate() {
             // −log p + log q at the same point: for q = p every draw gives the same number.
             let value = -value + 0.5 * (d as f64 - provi_kernels::dot(u, u));
@@ -477,6 +549,6 @@ pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: See
             square += delta * (value - mean);
         }
     }
-    let error = (square / (DRAWS * (DRAWS - 1)) as f64).sqrt();
+    let error = (square / (count * (count - 1)) as f64).sqrt();
     Ok(NegElbo { value: mean + q.neg_entropy()?, error, exact: false })
 }

@@ -130,6 +130,7 @@ pub mod solve;
 mod special;
 pub mod standard;
 pub mod step;
+pub mod stop;
 pub mod stream;
 pub mod subsample;
 pub mod target;

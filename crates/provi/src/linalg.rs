@@ -1,7 +1,7 @@
 //! Dense factorisations: the one room where the linear-algebra crate lives.
 //!
 //! Symmetric matrices are stored in full; every product runs on one thread, so its bits do not depend on
-//! the machine's core count.
+//! the machine's core count. A large one may be cut off on its way ([`crate::stop`]): its result then means nothing.
 
 mod packed;
 
@@ -9,11 +9,26 @@ pub(crate) use packed::PackedCholesky;
 
 use crate::error::{Error, Result};
 use crate::matrix::{Matrix, below_diagonal, packed_index, packed_len};
+use crate::stop;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::{matmul, triangular_inverse, triangular_solve};
 use faer::{Accum, Auto, MatMut, MatRef, Par, Side, Spec};
+use std::ops::Range;
+
+/// Multiply-adds between two looks at the signal: some tenth of a second. Smaller products are made at one go.
+const LOOK: usize = 1 << 30;
+/// Rows and columns from which on a factorisation is waited for on a thread of its own.
+const LARGE: usize = 1024;
+
+/// Calls `make` with panels of the columns 0..count, each of which costs so many multiply-adds, until it is cut off.
+fn in_panels(count: usize, work: usize, mut make: impl FnMut(Range<usize>)) {
+    let size = (LOOK / work.max(1)).max(1).next_multiple_of(64);
+    for first in (0..count).step_by(size).take_while(|_| !stop::trips()) {
+        make(first..(first + size).min(count));
+    }
+}
 
 /// Row-major data of an r×c matrix is the column-major data of its transpose.
 fn transposed_view(m: &Matrix) -> MatRef<'_, f64> {
@@ -29,21 +44,38 @@ fn transposed_view_mut(m: &mut Matrix) -> MatMut<'_, f64> {
 pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows(), b.columns());
     // (AB)ᵀ = BᵀAᵀ: everything seen through its transpose.
-    matmul::matmul(
-        transposed_view_mut(&mut out),
-        Accum::Replace,
-        transposed_view(b),
-        transposed_view(a),
-        1.0,
-        Par::Seq,
-    );
+    in_panels(a.rows(), a.columns() * b.columns(), |panel| {
+        matmul::matmul(
+            transposed_view_mut(&mut out).subcols_mut(panel.start, panel.len()),
+            Accum::Replace,
+            transposed_view(b),
+            transposed_view(a).subcols(panel.start, panel.len()),
+            1.0,
+            Par::Seq,
+        );
+    });
     out
 }
 
 /// tril(A·C) for square A and lower triangular C, the halves that vanish or are not asked for left out. The upper half of
 /// the result means nothing.
 pub(crate) fn multiply_lower(a: &Matrix, c: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.rows(), a.rows());
+    let d = a.rows();
+    let mut out = Matrix::zeros(d, d);
+    if d * d > LOOK / d.max(1) {
+        // Rows of the result, as far as their diagonals at least.
+        in_panels(d, d * d, |panel| {
+            matmul::matmul(
+                transposed_view_mut(&mut out).submatrix_mut(0, panel.start, panel.end, panel.len()),
+                Accum::Replace,
+                transposed_view(c).subrows(0, panel.end),
+                transposed_view(a).subcols(panel.start, panel.len()),
+                1.0,
+                Par::Seq,
+            );
+        });
+        return out;
+    }
     triangular::matmul(
         transposed_view_mut(&mut out),
         BlockStructure::TriangularUpper,
@@ -90,14 +122,16 @@ pub(crate) fn mirror_lower(m: &mut Matrix) {
 /// AᵀB.
 pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.columns(), b.columns());
-    matmul::matmul(
-        transposed_view_mut(&mut out),
-        Accum::Replace,
-        transposed_view(b),
-        transposed_view(a).transpose(),
-        1.0,
-        Par::Seq,
-    );
+    in_panels(a.columns(), a.rows() * b.columns(), |panel| {
+        matmul::matmul(
+            transposed_view_mut(&mut out).subcols_mut(panel.start, panel.len()),
+            Accum::Replace,
+            transposed_view(b),
+            transposed_view(a).transpose().subcols(panel.start, panel.len()),
+            1.0,
+            Par::Seq,
+        );
+    });
     out
 }
 
@@ -178,20 +212,49 @@ impl Cholesky {
         for i in 0..self.dim() {
             self.factor[(i, i)] -= shift;
         }
-        let stack = MemStack::new(&mut self.memory);
-        llt::factor::cholesky_in_place(
-            transposed_view_mut(&mut self.factor),
-            Default::default(),
-            Par::Seq,
-            stack,
-            Spec::new(Auto::<f64>::auto()),
-        )
-        .map_err(|llt::factor::LltError::NonPositivePivot { index }| index)?;
+        self.at_one_go(|factor, memory| {
+            llt::factor::cholesky_in_place(
+                transposed_view_mut(factor),
+                Default::default(),
+                Par::Seq,
+                MemStack::new(memory),
+                Spec::new(Auto::<f64>::auto()),
+            )
+            .map(|_| ())
+            .map_err(|llt::factor::LltError::NonPositivePivot { index }| index)
+        })
+        .unwrap_or(Err(0))?;
         // A NaN pivot passes the comparison inside the factorisation.
         let bad = |x: f64| x.is_nan() || x <= 0.0;
         match (0..self.dim()).find(|&i| bad(self.factor[(i, i)])) {
             Some(pivot) => Err(pivot),
             None => Ok(()),
+        }
+    }
+
+    /// Does what nobody can look into; `None` if it was cut off, and then the factor means nothing.
+    fn at_one_go<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Matrix, &mut MemBuffer) -> T + Send + 'static,
+    ) -> Option<T> {
+        if self.dim() < LARGE {
+            return Some(work(&mut self.factor, &mut self.memory));
+        }
+        let (d, nothing) = (self.dim(), || Self::with_dim(0));
+        let mut own = std::mem::replace(self, nothing());
+        let done = stop::apart(move || {
+            let out = work(&mut own.factor, &mut own.memory);
+            (own, out)
+        });
+        match done {
+            Some((own, out)) => {
+                *self = own;
+                Some(out)
+            }
+            None => {
+                self.factor = Matrix::zeros(d, d);
+                None
+            }
         }
     }
 
@@ -300,7 +363,15 @@ pub(crate) fn eigenvalues(what: &'static str, h: &Matrix) -> Result<Vec<f64>> {
     if h.entries().iter().any(|x| !x.is_finite()) {
         return Err(Error::Eigen { what, dim });
     }
-    transposed_view(h).self_adjoint_eigenvalues(Side::Lower).map_err(|_| Error::Eigen { what, dim })
+    let failed = Error::Eigen { what, dim };
+    match dim < LARGE {
+        true => transposed_view(h).self_adjoint_eigenvalues(Side::Lower).ok(),
+        false => {
+            let h = h.clone();
+            stop::apart(move || transposed_view(&h).self_adjoint_eigenvalues(Side::Lower).ok()).flatten()
+        }
+    }
+    .ok_or(failed)
 }
 
 /// H = UDUᵀ: eigenvalues in ascending order, and the rows of the matrix are the eigenvectors.
@@ -309,7 +380,14 @@ pub(crate) fn eigen(what: &'static str, h: &Matrix) -> Result<(Vec<f64>, Matrix)
     if h.entries().iter().any(|x| !x.is_finite()) {
         return Err(Error::Eigen { what, dim });
     }
-    let evd = transposed_view(h).self_adjoint_eigen(Side::Lower).map_err(|_| Error::Eigen { what, dim })?;
+    let evd = match dim < LARGE {
+        true => transposed_view(h).self_adjoint_eigen(Side::Lower).ok(),
+        false => {
+            let h = h.clone();
+            stop::apart(move || transposed_view(&h).self_adjoint_eigen(Side::Lower).ok()).flatten()
+        }
+    }
+    .ok_or(Error::Eigen { what, dim })?;
     let values = (0..dim).map(|i| evd.S()[i]).collect();
     let mut vectors = Matrix::zeros(dim, dim);
     for k in 0..dim {
@@ -387,14 +465,16 @@ pub(crate) fn spectral_map(values: &[f64], vectors: &Matrix, f: impl Fn(f64) -> 
         scaled.row_mut(k).iter_mut().for_each(|x| *x *= weight);
     }
     let mut out = Matrix::zeros(dim, dim);
-    matmul::matmul(
-        transposed_view_mut(&mut out),
-        Accum::Replace,
-        transposed_view(&scaled),
-        transposed_view(vectors).transpose(),
-        1.0,
-        Par::Seq,
-    );
+    in_panels(dim, dim * dim, |panel| {
+        matmul::matmul(
+            transposed_view_mut(&mut out).subcols_mut(panel.start, panel.len()),
+            Accum::Replace,
+            transposed_view(&scaled),
+            transposed_view(vectors).transpose().subcols(panel.start, panel.len()),
+            1.0,
+            Par::Seq,
+        );
+    });
     mirror_lower(&mut out);
     out
 }

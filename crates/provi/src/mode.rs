@@ -8,6 +8,7 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{Cholesky, PackedCholesky, eigen, spectral_map};
 use crate::matrix::{Matrix, below_diagonal, packed_len};
 use crate::norm;
+use crate::stop;
 use crate::target::{Scratch, Target};
 pub(crate) use lbfgs::Path;
 pub(crate) use start::about_laplace;
@@ -58,6 +59,8 @@ pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64) -> Result<(Mo
 /// The target minimised: V = −log p at a point, with its gradient; +∞ where it is not finite.
 fn potential(target: &dyn Target, z: &[f64], pull: &mut [f64]) -> Result<f64> {
     let value = -target.log_density(z, pull)?;
+    // What was cut off is no value.
+    stop::check()?;
     pull.iter_mut().for_each(|x| *x = -*x);
     let finite = value.is_finite() && pull.iter().all(|x| x.is_finite());
     Ok(if finite { value } else { f64::INFINITY })
@@ -80,7 +83,9 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix) -> Result<Mod
     let (mut trial, mut trial_pull) = (vec![0.0; d], vec![0.0; d]);
     for iteration in 0..NEWTON_ITERATIONS {
         // A target may have no Hessian at one point though it had one at the start.
-        if iteration == 0 || target.hessian(&z, &mut hessian)? {
+        let given = iteration == 0 || target.hessian(&z, &mut hessian)?;
+        stop::check()?;
+        if given {
             hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
             evaluations += 1;
         } else {
@@ -252,6 +257,7 @@ fn difference_hessian(
             target.log_densities(points, values, gradients, &mut scratch)
         };
         let [ahead_values, behind_values] = &mut values;
+        stop::check()?;
         evaluate(1.0, &mut ahead_values[..count], rows)?;
         if central {
             evaluate(-1.0, &mut behind_values[..count], &mut behind[..count * d])?;

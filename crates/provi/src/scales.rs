@@ -11,14 +11,15 @@
 mod one;
 mod predictor;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::packed_index;
 use crate::mode::climb;
-use crate::solve::Solver;
+use crate::solve::{Look, Solver, State, Stop};
+use crate::stop;
 use crate::target::{Glm, Target};
 pub use predictor::LinearPredictor;
 
@@ -49,6 +50,8 @@ pub struct ScaledModel<M = Glm> {
     pub neg_elbo: f64,
     /// How many models were solved on the way.
     pub evaluations: u64,
+    /// Whether the search was stopped: the scales are the best so far, and no maximum.
+    pub stopped_early: bool,
 }
 
 /// How near to the maximum the search goes, nats.
@@ -72,7 +75,8 @@ impl FreeScales {
         Self { shared: Vec::new(), noise_sd: Some(model.response_deviation()) }
     }
 
-    /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last.
+    /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last. A search
+    /// that is stopped ([`crate::stop`]) gives the best scales so far, once it has any.
     ///
     /// ```
     /// use provi::{Design, scales::FreeScales, target::{Glm, Prior}};
@@ -99,10 +103,18 @@ impl FreeScales {
             let needed = "the logarithm of a positive number";
             return Err(Error::OutOfRange { what: "first guess of a scale", value, needed });
         }
-        let profile = Profile { free: self, model, start: &start, last: RefCell::default() };
-        let (best, evaluations) = profile.maximum()?;
+        let profile = Profile::new(self, model, &start);
+        let found = stop::phase("the search for the scales", || {
+            let (best, evaluations) = profile.maximum()?;
+            let model = profile.at(&best)?;
+            let (gaussian, neg_elbo) = profile.solve(&model)?;
+            Ok(Found { eta: best, gaussian, neg_elbo, evaluations: evaluations + 1, stopped_early: false })
+        });
+        let Found { eta: best, gaussian, neg_elbo, evaluations, stopped_early } = match found {
+            Err(stopped @ Error::Stopped { .. }) => profile.best.take().ok_or(stopped)?,
+            found => found?,
+        };
         let model = profile.at(&best)?;
-        let (gaussian, neg_elbo) = profile.solve(&model)?;
         let scales: Vec<f64> = best.iter().map(|x| x.exp()).collect();
         let mut vanishing = Vec::with_capacity(self.shared.len());
         for (b, (coefficients, _)) in self.shared.iter().enumerate() {
@@ -118,9 +130,20 @@ impl FreeScales {
             model,
             gaussian,
             neg_elbo,
-            evaluations: evaluations + 1,
+            evaluations,
+            stopped_early,
         })
     }
+}
+
+/// Scales and what belongs to them.
+#[derive(Clone, Debug)]
+struct Found {
+    eta: Vec<f64>,
+    gaussian: Gaussian<Triangular>,
+    neg_elbo: f64,
+    evaluations: u64,
+    stopped_early: bool,
 }
 
 /// −F as a target in η; the last solution starts the next.
@@ -129,9 +152,27 @@ struct Profile<'a, M> {
     model: &'a M,
     start: &'a [f64],
     last: RefCell<Option<Gaussian<Triangular>>>,
+    /// The best so far, for a search that is stopped.
+    best: RefCell<Option<Found>>,
+    solved: Cell<u64>,
 }
 
-impl<M: LinearPredictor> Profile<'_, M> {
+impl<'a, M: LinearPredictor> Profile<'a, M> {
+    fn new(free: &'a FreeScales, model: &'a M, start: &'a [f64]) -> Self {
+        let (last, best, solved) = Default::default();
+        Self { free, model, start, last, best, solved }
+    }
+
+    /// Remembers the best.
+    fn remember(&self, eta: &[f64], gaussian: &Gaussian<Triangular>, neg_elbo: f64) {
+        self.solved.set(self.solved.get() + 1);
+        let mut best = self.best.borrow_mut();
+        if best.as_ref().is_none_or(|best| neg_elbo < best.neg_elbo) {
+            let (eta, gaussian, evaluations) = (eta.to_vec(), gaussian.clone(), self.solved.get());
+            *best = Some(Found { eta, gaussian, neg_elbo, evaluations, stopped_early: true });
+        }
+    }
+
     /// The model at η.
     fn at(&self, eta: &[f64]) -> Result<M> {
         let mut prior = self.model.prior().clone();
@@ -176,9 +217,19 @@ impl<M: LinearPredictor> Profile<'_, M> {
         let solver = Solver { goal: INNER_GOAL, ..Solver::default() };
         let last = self.last.borrow().clone();
         let solution = match last {
-            Some(start) => solver.run_from(model, &start, &mut |_, _| ControlFlow::Continue(()))?,
+            Some(start) => {
+                stop::check_early()?;
+                let mut told = |_: &Look, _: &State<'_>| match stop::is_wanted() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                };
+                solver.run_from(model, &start, &mut told)?
+            }
             None => solver.run(model)?,
         };
+        if solution.stop == Stop::Interrupted {
+            return Err(Error::Stopped { during: "the search for the scales" });
+        }
         *self.last.borrow_mut() = Some(solution.gaussian.clone());
         Ok((solution.gaussian, solution.neg_elbo))
     }
@@ -196,6 +247,7 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
         }
         let model = self.at(eta)?;
         let (q, neg_elbo) = self.solve(&model)?;
+        self.remember(eta, &q, neg_elbo);
         for (b, (coefficients, _)) in self.free.shared.iter().enumerate() {
             let square = |i: usize| (q.mean()[i] - model.prior().center(i)).powi(2) + variance(&q, i);
             let total: f64 = coefficients.iter().map(|&i| square(i)).sum();
@@ -203,6 +255,7 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
         }
         if let (Some(_), Some(last), Some(log_sd)) = (self.free.noise_sd, gradient.last_mut(), eta.last()) {
             let (weight, squares) = model.expected_squares(&q)?;
+            stop::check()?;
             *last = squares / (2.0 * log_sd).exp() - weight;
         }
         Ok(-neg_elbo)
@@ -239,7 +292,7 @@ mod tests {
     fn the_gradient_is_that_of_the_profile() {
         let (model, free) = grouped();
         let start = [0.3f64];
-        let profile = Profile { free: &free, model: &model, start: &start, last: RefCell::default() };
+        let profile = Profile::new(&free, &model, &start);
         let mut gradient = [0.0];
         let mut at = |x: f64| (profile.log_density(&[x], &mut gradient).unwrap(), gradient[0]);
         let ((up, _), (down, _), (_, slope)) = (at(0.301), at(0.299), at(0.3));
@@ -260,6 +313,29 @@ mod tests {
             assert!(elbo(tau * factor) < elbo(tau), "{factor}");
         }
         assert!(!found.vanishing[0] && tau > 0.3 && tau < 3.0, "{tau}");
+    }
+
+    #[test]
+    fn a_search_that_is_stopped_has_the_best_scales_so_far() {
+        let (model, free) = grouped();
+        let whole = free.maximise(&model).unwrap();
+        assert!(!whole.stopped_early);
+        // With patience for the first solution and no more.
+        let asked = crate::stop::Stop::default();
+        asked.ask();
+        let patient = crate::stop::Signal::on(&asked).with_patience(std::time::Duration::MAX);
+        let cut = patient.cover(|| free.maximise(&model)).unwrap();
+        assert!(cut.stopped_early && cut.evaluations == 1, "{cut:?}");
+        assert!((cut.shared[0] - 1.0).abs() < 1e-12 && cut.neg_elbo >= whole.neg_elbo);
+        let there = Solver::default().run(&cut.model).unwrap();
+        assert!((there.neg_elbo - cut.neg_elbo).abs() < 1e-9, "the Gaussian is that of these scales");
+        // Without any there is nothing to keep.
+        let hasty = crate::stop::Signal::on(&asked).with_patience(std::time::Duration::ZERO);
+        let nothing = hasty.cover(|| free.maximise(&model)).unwrap_err();
+        assert!(matches!(nothing, Error::Stopped { .. }), "{nothing}");
+        // A signal that nobody raises changes no bit.
+        let watched = crate::stop::Signal::default().cover(|| free.maximise(&model)).unwrap();
+        assert_eq!((watched.gaussian, watched.shared), (whole.gaussian, whole.shared));
     }
 
     #[test]

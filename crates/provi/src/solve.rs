@@ -20,11 +20,13 @@ use crate::linalg::{inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{packed_index, packed_len, unpack_lower};
 use crate::mode::about_laplace;
 use crate::secant::Secants;
+use crate::stop;
 use crate::target::{Standardized, Target};
 use provi_kernels::{axpy, dot};
 pub use state::State;
 use state::{Remembered, remembered};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 const MEMORY: usize = 20;
 
@@ -106,6 +108,8 @@ pub struct Solution {
     pub neg_elbo: f64,
     /// Bounds the error of `neg_elbo`.
     pub neg_elbo_error: f64,
+    /// Whether that bound is proved.
+    pub neg_elbo_proved: bool,
     /// The proved gap, where H_lo ≻ 0 is known.
     pub gap: Option<GapBound>,
     /// Why it stopped.
@@ -181,8 +185,19 @@ impl Solver {
         memory: &[f64],
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
+        stop::careful_phase("the search", Duration::ZERO, || self.iterate(target, start, memory, watch))
+    }
+
+    fn iterate(
+        &self,
+        target: &dyn Target,
+        start: Gaussian<Triangular>,
+        memory: &[f64],
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
         let mut objective = Objective::new(target, self.goal)?;
         let start = objective.at(start)?;
+        stop::check()?;
         if !start.neg_elbo.is_finite() {
             return Err(Error::NotFinite {
                 what: "negative ELBO at the start",
@@ -232,7 +247,14 @@ impl Solver {
             if iteration == self.iterations {
                 break Stop::Exhausted;
             }
-            let Some(next) = objective.step(&now, &mut secants)? else {
+            let next = objective.step(&now, &mut secants);
+            if stop::was_cut_off() {
+                // Where the step began is still whole: whoever keeps checkpoints may keep it.
+                let best_q = best.as_ref().map(|best| &best.q);
+                let _ = watch(&look, &State { gaussian: &now.q, best: best_q, idle, secants: &secants });
+                break Stop::Interrupted;
+            }
+            let Some(next) = next? else {
                 break Stop::Stalled;
             };
             secants.push(
@@ -249,7 +271,8 @@ impl Solver {
         Ok(Solution {
             gap: answer.bound.map(|(error, provenance)| GapBound { value: answer.gap, error, provenance }),
             neg_elbo: answer.neg_elbo,
-            neg_elbo_error: answer.moments.value_error,
+            neg_elbo_error: answer.moments.neg_elbo_error(&answer.q),
+            neg_elbo_proved: answer.moments.provenance == Provenance::Proved,
             gaussian: answer.q,
             stop,
             iterations: iteration,
@@ -335,9 +358,10 @@ impl<'a> Objective<'a> {
         };
         match self.expectations.expect(&out.q, &mut out.moments) {
             Ok(()) => {}
-            Err(Error::NotFinite { .. }) => return Ok(out),
+            Err(Error::NotFinite { .. }) if !stop::was_cut_off() => return Ok(out),
             Err(error) => return Err(error),
         }
+        stop::check()?;
         let neg_elbo = out.moments.neg_elbo(&out.q)?;
         out.moments.neg_elbo_gradient(&out.q, &mut out.gradient);
         let size = dot(&out.gradient, &out.gradient);

@@ -34,6 +34,7 @@ use crate::error::Result;
 use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
+use crate::stop;
 
 /// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
 ///
@@ -69,6 +70,7 @@ pub trait Target {
         for ((z, value), gradient) in
             points.chunks_exact(d).zip(values.iter_mut()).zip(gradients.chunks_exact_mut(d))
         {
+            stop::check()?;
             *value = self.log_density(z, gradient)?;
         }
         Ok(())

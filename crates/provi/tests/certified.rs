@@ -5,13 +5,14 @@ use provi::checkpoint::{Checkpoint, Keeper};
 use provi::estimate::{Estimates, estimate};
 use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
+use provi::stop::Stop;
 use provi::target::{Closure, Declared, GaussianTarget, Glm, Prior};
 use provi::theory::certificate::fisher_upper;
 use provi::{
     Audit, Auto, Certificate, Curvature, Design, Error, Matrix, Provenance, Quadratic, Seed, Target,
 };
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 fn rows(count: usize, columns: usize, seed: u64) -> Vec<f64> {
@@ -331,7 +332,8 @@ fn an_end_pays_for_every_place_where_it_might_have_come() {
 
 #[test]
 fn a_run_that_was_told_to_end_is_audited_all_the_same() {
-    let (target, flag) = (logistic(60, 4), AtomicBool::new(true));
+    let (target, flag) = (logistic(60, 4), Stop::default());
+    flag.ask();
     let mut watch = Watch { stop: Some(&flag), ..Watch::default() };
     let stopped = Auto::default().run_watched(&target, Seed(3), &mut watch).unwrap();
     assert!(stopped.fit.stopped_early && stopped.audited.certificate.kl.bound.is_some());

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::mode::{Mode, climb, rough_laplace};
+use crate::stop;
 
 /// Points of the way that are looked at, and pairs of draws at each.
 const PLACES: usize = 10;
@@ -30,10 +31,12 @@ pub(super) fn begin(
     match rough_laplace(target, &mode) {
         Ok(laplace) => {
             evaluations += laplace.evaluations;
-            if path.converged && laplace.convex {
+            // Stopped on the way, a convex place is as good as any.
+            if (path.converged || stop::is_urgent()) && laplace.convex {
                 return Ok((laplace.gaussian, evaluations));
             }
         }
+        Err(error @ Error::Stopped { .. }) => return Err(error),
         Err(error) => failure = Some(error),
     }
     let mut race = Race::new(view, seed);
@@ -41,8 +44,13 @@ pub(super) fn begin(
     for k in 0..PLACES.min(last + 1) {
         let point = path.points[k * last / (PLACES.min(last + 1) - 1).max(1)].clone();
         race.enter(Mode { point, ..mode.clone() })?;
+        if race.best.is_some() && stop::is_urgent() {
+            break;
+        }
     }
-    race.enter(mode)?;
+    if !(race.best.is_some() && stop::is_urgent()) {
+        race.enter(mode)?;
+    }
     evaluations += race.evaluations;
     match (race.best, failure) {
         (Some((_, q)), _) => Ok((q, evaluations)),
@@ -75,7 +83,7 @@ impl<'a> Race<'a> {
         let laplace = match rough_laplace(self.view.target(), &place) {
             Ok(laplace) => laplace,
             // The target's own failures end the run; a place without a curvature is no place to begin.
-            Err(error @ Error::Target { .. }) => return Err(error),
+            Err(error @ (Error::Target { .. } | Error::Stopped { .. })) => return Err(error),
             Err(_) => return Ok(()),
         };
         self.evaluations += laplace.evaluations;

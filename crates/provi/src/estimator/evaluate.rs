@@ -3,6 +3,9 @@
 #[cfg(feature = "parallel")]
 use crate::chunked;
 use crate::error::Result;
+use crate::stop;
+#[cfg(feature = "parallel")]
+use crate::stop::Carried;
 use crate::target::{Scratch, Target};
 
 /// A target and the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
@@ -45,7 +48,7 @@ impl<'a> Evaluator<'a> {
         vec![Scratch::default(); batch.div_ceil(self.chunk())]
     }
 
-    /// log p and ∇ log p at every point.
+    /// log p and ∇ log p at every point; between two chunks the work may be cut off ([`crate::stop`]).
     pub(crate) fn evaluate(
         &self,
         points: &[f64],
@@ -62,22 +65,30 @@ impl<'a> Evaluator<'a> {
         {
             use rayon::prelude::*;
             let enough = values.len().div_ceil(chunk) >= rayon::current_num_threads();
+            let signal = Carried::from_here();
             return points
                 .par_chunks(numbers)
                 .zip(values.par_chunks_mut(chunk))
                 .zip(gradients.par_chunks_mut(numbers))
                 .zip(scratch.par_iter_mut())
                 .try_for_each(|(((z, v), g), s)| {
-                    let mut run = || target.log_densities(z, v, g, s);
+                    let mut run = || {
+                        signal.within(|| {
+                            stop::check()?;
+                            target.log_densities(z, v, g, s)?;
+                            stop::check()
+                        })
+                    };
                     if enough { chunked::share(run) } else { run() }
                 });
         }
         let target = self.target();
         let chunks = points.chunks(numbers).zip(values.chunks_mut(chunk));
         for (((z, v), g), s) in chunks.zip(gradients.chunks_mut(numbers)).zip(scratch) {
+            stop::check()?;
             target.log_densities(z, v, g, s)?;
         }
-        Ok(())
+        stop::check()
     }
 }
 

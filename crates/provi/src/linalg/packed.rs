@@ -1,6 +1,8 @@
 //! A triangle whose square is a symmetric matrix, packed row by row.
 
+use super::LARGE;
 use crate::matrix::{Matrix, packed_len};
+use crate::stop;
 use provi_kernels::{cholesky, triangle};
 
 /// W with WᵀW = A − shift·I, with what is needed to factor again, and from the second time on to solve and to invert, without
@@ -23,12 +25,37 @@ impl PackedCholesky {
 
     /// Factors A − shift·I; the error is a bad pivot. It succeeds for a matrix within O(dε)‖A‖ of the tested one.
     pub(crate) fn factor(&mut self, packed: &[f64], shift: f64) -> std::result::Result<(), usize> {
-        self.kernel.factor(packed, shift)
+        let row = |k: usize| &packed[k * (k + 1) / 2..][..=k];
+        self.kernel.load_rows((0..self.dim()).map(row), shift);
+        self.at_one_go(cholesky::Cholesky::factor_loaded).unwrap_or(Err(0))
+    }
+
+    /// Does what nobody can look into; `None` if it was cut off, and then nothing is factored.
+    fn at_one_go<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut cholesky::Cholesky) -> T + Send + 'static,
+    ) -> Option<T> {
+        let dim = self.dim();
+        if dim < LARGE {
+            return Some(work(&mut self.kernel));
+        }
+        let mut kernel = std::mem::replace(&mut self.kernel, cholesky::Cholesky::new(0));
+        let done = stop::apart(move || {
+            let out = work(&mut kernel);
+            (kernel, out)
+        });
+        let out;
+        (self.kernel, out) = match done {
+            Some((kernel, out)) => (kernel, Some(out)),
+            None => (cholesky::Cholesky::new(dim), None),
+        };
+        out
     }
 
     /// The same for a square, of which the lower half is read.
     pub(crate) fn factor_square(&mut self, h: &Matrix) -> std::result::Result<(), usize> {
-        self.kernel.factor_rows(h.entries().chunks_exact(h.columns().max(1)), 0.0)
+        self.kernel.load_rows(h.entries().chunks_exact(h.columns().max(1)), 0.0);
+        self.at_one_go(cholesky::Cholesky::factor_loaded).unwrap_or(Err(0))
     }
 
     /// Hands what was factored last to [`solve`](Self::solve), which keeps it until the next call. Cost: one pass over it.
@@ -50,7 +77,11 @@ impl PackedCholesky {
 
     /// The lower triangular G with GGᵀ = (A − shift·I)⁻¹ for what was factored last, packed.
     pub(crate) fn write_inverse_factor(&mut self, out: &mut [f64]) {
-        self.kernel.write_inverse(out);
+        match self.at_one_go(cholesky::Cholesky::invert_factor) {
+            Some(()) => self.kernel.write_inverted(out),
+            // Cut off: nobody uses it, but it is still the factor of something.
+            None => out.fill(1.0),
+        }
     }
 }
 

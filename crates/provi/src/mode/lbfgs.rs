@@ -4,6 +4,7 @@ use super::{Mode, no_mode, potential};
 use crate::error::Result;
 use crate::norm;
 use crate::secant::Secants;
+use crate::stop;
 use crate::target::Target;
 use provi_kernels::{axpy, dot};
 
@@ -64,6 +65,9 @@ pub(super) fn find(
     let mut restarted = false;
     for iteration in 0..iterations {
         path.pass(&search.point);
+        if ending == Ending::Anywhere && stop::is_urgent() {
+            return Ok(search.mode(value));
+        }
         let g = search.pull.clone();
         let mut direction = history.apply(&g, |v| v.iter_mut().for_each(|x| *x *= history.scale()));
         let decrement2 = dot(&direction, &g);

@@ -1,11 +1,12 @@
 //! A Gaussian to start from, for fewer passes over the data than a mode to working accuracy takes.
 
 use super::{find_mode, laplace, potential};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::PackedCholesky;
 use crate::matrix::{Matrix, packed_len};
 use crate::secant::Secants;
+use crate::stop;
 use crate::target::Target;
 use provi_kernels::{axpy, dot};
 
@@ -17,39 +18,97 @@ const MOST_STEPS: usize = 100;
 /// Halvings of one step, once it leads to numbers.
 const HALVINGS: usize = 30;
 
-/// About the Laplace approximation, and the evaluations that it took (Hessians counted once each).
+/// About the Laplace approximation, and the evaluations that it took (Hessians counted once each). A search that is cut off has the
+/// Gaussian of its last Hessian, if it had one.
 pub(crate) fn about_laplace(target: &dyn Target, start: &[f64]) -> Result<(Gaussian<Triangular>, u64)> {
-    if let Some(found) = near_mode(target, start)? {
-        return Ok(found);
+    let mut way = None;
+    let outcome = stop::phase("the search for the mode", || {
+        if let Some(found) = near_mode(target, start, &mut way)? {
+            return Ok(found);
+        }
+        // The careful way, which also says what is wrong.
+        let mode = find_mode(target, start)?;
+        let local = laplace(target, &mode)?;
+        Ok((local.gaussian, mode.evaluations + local.evaluations))
+    });
+    match (outcome, way) {
+        (Err(Error::Stopped { .. }), Some(way)) if way.holds_curvature => {
+            stop::phase("the factor at the end of the search for the mode", || Ok(way.gaussian()))
+        }
+        (outcome, _) => outcome,
     }
-    // The careful way, which also says what is wrong.
-    let mode = find_mode(target, start)?;
-    let local = laplace(target, &mode)?;
-    Ok((local.gaussian, mode.evaluations + local.evaluations))
+}
+
+/// A place on the way to the mode.
+struct Way {
+    z: Vec<f64>,
+    pull: Vec<f64>,
+    /// The last Hessian, factored.
+    model: PackedCholesky,
+    holds_curvature: bool,
+    evaluations: u64,
+}
+
+impl Way {
+    /// N(z, H⁻¹).
+    fn gaussian(mut self) -> (Gaussian<Triangular>, u64) {
+        let d = self.z.len();
+        let mut parameters = vec![0.0; d + packed_len(d)];
+        let (mean, factor) = parameters.split_at_mut(d);
+        mean.copy_from_slice(&self.z);
+        self.model.write_inverse_factor(factor);
+        (Gaussian::from_parameters(d, parameters), self.evaluations)
+    }
+
+    /// ∇²V at z and its factor; false where there is none.
+    fn renew(&mut self, target: &dyn Target, hessian: &mut Matrix) -> Result<bool> {
+        let given = target.hessian(&self.z, hessian)?;
+        stop::check()?;
+        if !given {
+            return Ok(false);
+        }
+        hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        self.holds_curvature = false;
+        if self.model.factor_square(hessian).is_err() {
+            return Ok(false);
+        }
+        self.model.hand_over();
+        stop::check()?;
+        self.holds_curvature = true;
+        Ok(true)
+    }
 }
 
 /// Quasi-Newton steps in the metric of a Hessian, which is renewed when the steps end or grow many; a last full Newton step
 /// needs no evaluation. `None` where V is not convex on the way, not finite, or a line search fails.
-fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Triangular>, u64)>> {
+fn near_mode(
+    target: &dyn Target,
+    start: &[f64],
+    way: &mut Option<Way>,
+) -> Result<Option<(Gaussian<Triangular>, u64)>> {
     let d = target.dim();
     if start.len() != d || d == 0 {
         return Ok(None);
     }
     let mut hessian = Matrix::zeros(d, d);
-    let mut model = PackedCholesky::with_dim(d);
-    if !renew(target, start, &mut hessian, &mut model)? {
+    let way = way.insert(Way {
+        z: start.to_vec(),
+        pull: vec![0.0; d],
+        model: PackedCholesky::with_dim(d),
+        holds_curvature: false,
+        evaluations: 2,
+    });
+    if !way.renew(target, &mut hessian)? {
         return Ok(None);
     }
-    let (mut z, mut pull) = (start.to_vec(), vec![0.0; d]);
     let (mut trial, mut trial_pull) = (vec![0.0; d], vec![0.0; d]);
-    let mut value = potential(target, &z, &mut pull)?;
-    let mut evaluations = 2;
+    let mut value = potential(target, &way.z, &mut way.pull)?;
     let mut secants = Secants::new(STEPS);
     // Steps since the Hessian was taken, and whether it still holds: the one step went just where it said.
     let (mut age, mut holds) = (0, true);
     for _ in 0..MOST_STEPS {
-        let step = secants.apply(&pull, |v| model.solve(v));
-        let decrement2 = dot(&step, &pull);
+        let step = secants.apply(&way.pull, |v| way.model.solve(v));
+        let decrement2 = dot(&step, &way.pull);
         if !(value.is_finite() && decrement2 >= 0.0) {
             return Ok(None);
         }
@@ -57,13 +116,16 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
         if near && holds {
             let mut parameters = vec![0.0; d + packed_len(d)];
             let (mean, factor) = parameters.split_at_mut(d);
-            mean.iter_mut().zip(z.iter().zip(&step)).for_each(|(m, (z, step))| *m = z - step);
-            model.write_inverse_factor(factor);
-            return Ok(Some((Gaussian::from_parameters(d, parameters), evaluations)));
+            mean.iter_mut().zip(way.z.iter().zip(&step)).for_each(|(m, (z, step))| *m = z - step);
+            way.model.write_inverse_factor(factor);
+            return Ok(Some((Gaussian::from_parameters(d, parameters), way.evaluations)));
+        }
+        if stop::is_urgent() {
+            return Err(Error::Stopped { during: "the search for the mode" });
         }
         if near || age == STEPS {
-            evaluations += 1;
-            if !renew(target, &z, &mut hessian, &mut model)? {
+            way.evaluations += 1;
+            if !way.renew(target, &mut hessian)? {
                 return Ok(None);
             }
             secants.forget();
@@ -73,10 +135,10 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
         let mut t = 1.0;
         let mut halvings = 0;
         let next = loop {
-            trial.copy_from_slice(&z);
+            trial.copy_from_slice(&way.z);
             axpy(-t, &step, &mut trial);
             let next = potential(target, &trial, &mut trial_pull)?;
-            evaluations += 1;
+            way.evaluations += 1;
             if next <= value - 1e-4 * t * decrement2 {
                 break next;
             }
@@ -91,32 +153,19 @@ fn near_mode(target: &dyn Target, start: &[f64]) -> Result<Option<(Gaussian<Tria
         };
         if age == 0 {
             let mut rest = trial_pull.clone();
-            model.solve(&mut rest);
+            way.model.solve(&mut rest);
             holds = t >= 1.0 && dot(&rest, &trial_pull) <= 1e-12 * decrement2;
         } else {
             holds = false;
         }
         let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
-        secants.push(difference(&trial, &z), difference(&trial_pull, &pull));
-        std::mem::swap(&mut z, &mut trial);
-        std::mem::swap(&mut pull, &mut trial_pull);
+        secants.push(difference(&trial, &way.z), difference(&trial_pull, &way.pull));
+        std::mem::swap(&mut way.z, &mut trial);
+        std::mem::swap(&mut way.pull, &mut trial_pull);
         value = next;
         age += 1;
     }
     Ok(None)
-}
-
-/// ∇²V at z and its factor; false where there is none.
-fn renew(target: &dyn Target, z: &[f64], hessian: &mut Matrix, model: &mut PackedCholesky) -> Result<bool> {
-    if !target.hessian(z, hessian)? {
-        return Ok(false);
-    }
-    hessian.entries_mut().iter_mut().for_each(|x| *x = -*x);
-    if model.factor_square(hessian).is_err() {
-        return Ok(false);
-    }
-    model.hand_over();
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::Rows;
 use crate::chunked;
 use crate::design::BLOCK;
+use crate::stop;
 use crate::target::{Family, Scratch};
 use provi_kernels::axpy;
 use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
@@ -31,7 +32,7 @@ impl Rows {
             |range, partial, room| {
                 let (energies, pulls) = partial.split_at_mut(count);
                 let (predictors, room) = room.split_at_mut(block * count);
-                for start in range.clone().step_by(ROWS_A_SLOT) {
+                for start in range.clone().step_by(ROWS_A_SLOT).take_while(|_| !stop::trips()) {
                     let mut slots = Slots::new(count, room);
                     let end = (start + ROWS_A_SLOT).min(range.end);
                     for first in (start..end).step_by(block) {

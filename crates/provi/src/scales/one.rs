@@ -5,7 +5,7 @@
 //! changes sign, and closes in on it: the same data in another form (a row twice, or once with weight 2) give the same scale.
 
 use super::NATS;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Steps of the walk, in the logarithm of the scale.
 const STEP: f64 = 0.35;
@@ -33,7 +33,9 @@ pub(super) fn climb(start: f64, reach: f64, slope: &dyn Fn(f64) -> Result<f64>) 
         match slope(next) {
             Ok(value) if value.is_finite() && value * direction > 0.0 => known = (next, value),
             Ok(value) if value.is_finite() => break (next, value),
-            Err(error) if error.is_of_the_data() => return Err(error),
+            Err(error) if error.is_of_the_data() || matches!(error, Error::Stopped { .. }) => {
+                return Err(error);
+            }
             // Beyond this the model itself cannot be solved.
             _ => return Ok((known.0, evaluations)),
         }

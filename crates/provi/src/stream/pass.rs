@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::linalg::mirror_lower;
 use crate::matrix::{Matrix, pack_lower_into, packed_len};
 use crate::rows::Rows;
+use crate::stop;
 use crate::target::Family;
 
 /// The blocks of this process, and the way to the other ones.
@@ -58,7 +59,9 @@ impl<S: Source, R: Reduce> Shards<S, R> {
         let (mut seen, mut refused) = (Length::default(), None);
         let outcome = self.source.each(&mut |rows| {
             let (found, of_family) = (rows.design().columns(), rows.family().name());
-            let error = if found != columns {
+            let error = if let Err(stopped) = stop::check() {
+                stopped
+            } else if found != columns {
                 Error::Shape { what: "a row", found, expected: columns }
             } else if of_family != family.name() {
                 Error::OtherFamily { found: of_family, expected: family.name() }

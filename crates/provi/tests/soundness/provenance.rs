@@ -8,7 +8,7 @@ use provi::estimator::Evaluator;
 use provi::target::{Closure, Declared};
 use provi::{Curvature, Provenance, Seed, Target};
 
-const AUDIT: Audit = Audit { failure_probability: 1e-6, draws: 1200, look: 0, price: 0.2 };
+const AUDIT: Audit = Audit { failure_probability: 1e-6, draws: 1200, look: 0, searches: 1, price: 0.2 };
 
 /// A problem as a black box: nothing but values and gradients.
 fn closed(problem: &Problem) -> impl Target + '_ {

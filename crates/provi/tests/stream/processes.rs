@@ -4,11 +4,11 @@ use crate::blocks::{COLUMNS, Data, FAMILIES, prior};
 use crate::equal::{assert_close, numbers};
 use provi::fit::{Snapshot, Watch};
 use provi::scales::FreeScales;
+use provi::stop::Stop;
 use provi::stream::{Memory, Reduce, Streamed};
 use provi::target::Family;
 use provi::{Auto, Error, Method, Planner, Result, Seed};
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex};
 
 /// What the ranks of one run share.
@@ -173,7 +173,7 @@ fn a_flag_on_one_rank_stops_all_at_the_same_step() {
         let found = on_ranks(3, |rank| {
             let (which, source) = (rank.rank, shard(&data, &rank));
             let model = Streamed::distributed(Family::Bernoulli, source, prior(), rank).unwrap();
-            let stop = AtomicBool::new(false);
+            let stop = Stop::default();
             let mut looks = 0;
             let mut observer = |_: &Snapshot| {
                 looks += 1;

@@ -1,0 +1,296 @@
+//! Runs that are stopped anywhere: every loop answers between two evaluations, and what there is is kept.
+
+use provi::checkpoint::{Checkpoint, Keeper};
+use provi::estimator::Evaluator;
+use provi::fit::{Snapshot, Watch};
+use provi::solve::Solver;
+use provi::stop::{Signal, Stop};
+use provi::target::{Closure, Glm, Prior, Target};
+use provi::{Audit, Auto, Curvature, Design, Error, Matrix, Method, Planner, Quadratic, Result, Seed};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+fn normals(count: usize, seed: u64) -> Vec<f64> {
+    provi::Gaussian::<provi::Triangular>::standard(1).sample(count, Seed(seed)).entries().to_vec()
+}
+
+fn logistic(rows: usize, columns: usize) -> Glm {
+    let design = Design::dense(&normals(rows * columns, 3), rows, columns).unwrap();
+    let y: Vec<f64> = normals(rows, 4).iter().map(|x| f64::from(*x > 0.3)).collect();
+    Glm::logistic(design, &y, Prior::scale(2.0).unwrap()).unwrap()
+}
+
+/// A quartic with a declared curvature that counts its evaluations and does something at one of them.
+struct Counted<F: Fn(u64) -> f64 + Sync> {
+    calls: AtomicU64,
+    at: F,
+}
+
+impl<F: Fn(u64) -> f64 + Sync> Counted<F> {
+    fn new(at: F) -> Self {
+        Self { calls: AtomicU64::new(0), at }
+    }
+
+    fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
+
+impl<F: Fn(u64) -> f64 + Sync> Target for Counted<F> {
+    fn dim(&self) -> usize {
+        3
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let more = (self.at)(self.calls.fetch_add(1, Ordering::Relaxed) + 1);
+        gradient.iter_mut().zip(z).for_each(|(g, z)| *g = -z - 0.1 * z.sin());
+        Ok(more - z.iter().map(|z| 0.5 * z * z + 0.1 * (1.0 - z.cos())).sum::<f64>())
+    }
+
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        Curvature::declared(3, Quadratic::Scalar(0.9), Some(Quadratic::Scalar(1.1))).map(Some)
+    }
+}
+
+#[test]
+fn one_audit_draw_that_is_not_finite_does_not_cost_the_answer() {
+    let whole = Auto { evaluations: 600, ..Auto::default() };
+    let target = Counted::new(|_| 0.0);
+    let answer = whole.run(&target, Seed(1)).unwrap();
+    assert!(answer.audited.certificate.kl.bound.is_some());
+    // The same target, of which one later draw is not a number.
+    let last = target.calls();
+    let broken = Counted::new(|call| if call == last - 100 { f64::NAN } else { 0.0 });
+    let kept = whole.run_serial(&broken, Seed(1), &mut Watch::default()).unwrap();
+    assert_eq!(kept.fit.gaussian, answer.fit.gaussian);
+    let certificate = &kept.audited.certificate;
+    assert!(certificate.kl.bound.is_none() && certificate.gap.bound.is_none());
+    let said = certificate.kl.reason.as_deref().unwrap_or_default();
+    assert!(said.contains("the audit failed") && said.contains("log-density is NaN"), "{said}");
+    // A δ that is none is refused before the work.
+    let audit = Audit { failure_probability: 2.0, ..Audit::default() };
+    let untouched = Counted::new(|_| 0.0);
+    assert!(Auto { audit, ..Auto::default() }.run(&untouched, Seed(1)).is_err());
+    assert_eq!(untouched.calls(), 0);
+}
+
+#[test]
+fn a_stop_without_patience_ends_every_loop_between_two_evaluations() {
+    let auto =
+        Auto { evaluations: 2_000, audit: Audit { draws: 2_000, ..Audit::default() }, ..Auto::default() };
+    let target = Counted::new(|_| 0.0);
+    auto.run_serial(&target, Seed(1), &mut Watch::default()).unwrap();
+    let all = target.calls();
+    assert!(all > 4_000, "{all}");
+    // Anywhere: in the search for the mode, in its Hessian, in the steps, in the measurement of the ELBO, in the audit. After the
+    // evaluation that asks, at most a few draws for the ELBO follow.
+    for when in [1, 2, 5, 9, 12, 20, 60, 500, 1_500, 2_100, 2_500, 3_200, 3_700, all - 300] {
+        let stop = Stop::default();
+        let asking = Counted::new(|call| {
+            if call == when {
+                stop.ask();
+            }
+            0.0
+        });
+        let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
+        let outcome = auto.run_serial(&asking, Seed(1), &mut watch);
+        let after = asking.calls() - when;
+        assert!(after <= 16, "{after} evaluations after number {when} asked for the end: {outcome:?}");
+        match outcome {
+            Ok(found) => assert!(found.fit.gaussian.parameters().iter().all(|x| x.is_finite())),
+            Err(error) => assert!(matches!(error, Error::Stopped { .. }), "{when}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_stop_in_the_steps_keeps_them_and_one_in_the_audit_keeps_the_finished_search() {
+    let auto =
+        Auto { evaluations: 2_000, audit: Audit { draws: 2_000, ..Audit::default() }, ..Auto::default() };
+    let (stop, steps) = (Stop::default(), Counted::new(|_| 0.0));
+    let mut early = |at: &Snapshot| {
+        if at.step > 800 {
+            stop.ask();
+        }
+        ControlFlow::Continue(())
+    };
+    let mut watch = Watch {
+        observer: Some(&mut early),
+        stop: Some(&stop),
+        patience: Some(Duration::MAX),
+        ..Watch::default()
+    };
+    let cut = auto.run_serial(&steps, Seed(1), &mut watch).unwrap();
+    assert!(cut.fit.stopped_early && cut.fit.steps > 0 && cut.fit.gradient_evaluations < 2_000);
+    assert!(cut.audited.certificate.kl.bound.is_some(), "an answer that was stopped is audited all the same");
+    let stop = Stop::default();
+    let mut late = |made: u64, _| {
+        if made > 0 {
+            stop.ask();
+        }
+        ControlFlow::Continue(())
+    };
+    let mut watch = Watch {
+        audit: Some(&mut late),
+        stop: Some(&stop),
+        patience: Some(Duration::MAX),
+        ..Watch::default()
+    };
+    let finished = auto.run_serial(&steps, Seed(1), &mut watch).unwrap();
+    assert!(!finished.fit.stopped_early && finished.audited.certificate.grounds.draws < 2_000);
+}
+
+#[test]
+fn without_patience_a_model_in_memory_has_nothing_and_with_it_its_laplace_approximation() {
+    let target = logistic(300, 5);
+    let stop = Stop::default();
+    stop.ask();
+    let run = |patience| {
+        let mut watch = Watch { stop: Some(&stop), patience: Some(patience), ..Watch::default() };
+        Auto::default().run_watched(&target, Seed(1), &mut watch)
+    };
+    let nothing = run(Duration::ZERO).unwrap_err();
+    assert_eq!(nothing, Error::Stopped { during: "the search for the mode" });
+    let said = nothing.to_string();
+    assert!(
+        said.contains("stopped during the search for the mode") && said.contains("allow more time"),
+        "{said}"
+    );
+    let found = run(Duration::MAX).unwrap();
+    assert!(found.fit.stopped_early && found.fit.steps == 0);
+    // A clock that is over is the same as a flag.
+    let mut late =
+        Watch { time_limit: Some(Duration::ZERO), patience: Some(Duration::MAX), ..Watch::default() };
+    let late = Auto::default().run_watched(&target, Seed(1), &mut late).unwrap();
+    assert_eq!(late.fit.gaussian, found.fit.gaussian);
+}
+
+/// A model whose Hessians are counted; the given one asks for the end.
+struct Asking<'a> {
+    model: Glm,
+    hessians: AtomicU64,
+    when: u64,
+    stop: &'a Stop,
+}
+
+impl Target for Asking<'_> {
+    fn dim(&self) -> usize {
+        self.model.dim()
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        self.model.log_density(z, gradient)
+    }
+
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+        if self.hessians.fetch_add(1, Ordering::Relaxed) + 1 == self.when {
+            self.stop.ask();
+        }
+        self.model.hessian(z, out)
+    }
+
+    fn expectations(&self) -> Option<&dyn provi::expectation::Expectations> {
+        self.model.expectations()
+    }
+}
+
+#[test]
+fn a_hessian_that_is_cut_off_leaves_the_one_before_it() {
+    let stop = Stop::default();
+    let target = Asking { model: logistic(400, 6), hessians: AtomicU64::new(0), when: 2, stop: &stop };
+    let mut kept = None;
+    let mut save = |at: &Checkpoint| kept = Some(at.clone());
+    let keeper = Keeper { every: Duration::MAX, save: &mut save };
+    let mut watch =
+        Watch { stop: Some(&stop), patience: Some(Duration::ZERO), keeper: Some(keeper), ..Watch::default() };
+    let cut = Auto::default().run_serial(&target, Seed(1), &mut watch);
+    // Its inverse factor would have to be made after the stop, which has no patience for it either: an error, or what there is.
+    match cut {
+        Ok(cut) => assert!(cut.fit.stopped_early),
+        Err(error) => assert!(matches!(error, Error::Stopped { .. }), "{error}"),
+    }
+    assert_eq!(target.hessians.load(Ordering::Relaxed), 2, "no Hessian is begun after the stop");
+    drop(watch);
+    assert!(kept.is_none_or(|at| at.parameters.len() == 6 + 21));
+}
+
+#[test]
+fn a_signal_that_nobody_raises_changes_no_bit() {
+    let target = logistic(300, 5);
+    let plain = Auto::default().run(&target, Seed(1)).unwrap();
+    let stop = Stop::default();
+    let mut watch =
+        Watch { stop: Some(&stop), time_limit: Some(Duration::from_secs(86_400)), ..Watch::default() };
+    let watched = Auto::default().run_watched(&target, Seed(1), &mut watch).unwrap();
+    assert_eq!(watched.fit.gaussian, plain.fit.gaussian);
+    assert_eq!(watched.audited.certificate, plain.audited.certificate);
+    let solved = Signal::on(&stop).cover(|| Solver::default().run(&target)).unwrap();
+    assert_eq!(solved.gaussian, Solver::default().run(&target).unwrap().gaussian);
+    let boxed = Counted::new(|_| 0.0);
+    let auto = Auto { evaluations: 1_000, ..Auto::default() };
+    let plain = auto.run(&boxed, Seed(2)).unwrap();
+    let mut watch = Watch { stop: Some(&stop), ..Watch::default() };
+    assert_eq!(auto.run_watched(&boxed, Seed(2), &mut watch).unwrap().fit.gaussian, plain.fit.gaussian);
+}
+
+#[test]
+fn slow_planned_steps_look_at_the_flag_after_each_of_them() {
+    let stop = Stop::default();
+    let slow = Counted::new(|call| {
+        std::thread::sleep(Duration::from_millis(25));
+        if call == 3 {
+            stop.ask();
+        }
+        0.0
+    });
+    let plan = Planner::new(Method::ProxEnergy).draws(1).to_steps(&slow, 1_000).unwrap();
+    let before = slow.calls();
+    assert!(before <= 3, "a plan without a mode needs none: {before}");
+    let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
+    let fit = plan.run_serial(&slow, Seed(1), &mut watch).unwrap();
+    assert!(fit.stopped_early && fit.steps <= 4, "{} steps", fit.steps);
+}
+
+/// δ is divided among the starts, and among the looks of each: over all of them it adds up to at most δ.
+#[test]
+fn several_starts_with_an_accuracy_share_delta() {
+    let target = Counted::new(|_| 0.0);
+    let audit = Audit { draws: 600, ..Audit::default() };
+    // Too much to ask for: every look fails, and the last one is reported.
+    let asked =
+        |starts| Auto { accuracy: Some(1e-300), evaluations: 5_000, audit, starts, ..Auto::default() };
+    let one = asked(1).run(&target, Seed(5)).unwrap();
+    let three = asked(3).run(&target, Seed(5)).unwrap();
+    assert_eq!(three.search.starts.len(), 3);
+    let again = |searches, found: &provi::auto::Certified| {
+        // Looks after 2000 and 4000 evaluations, and the last one.
+        let audit = Audit { look: 3, searches, ..audit };
+        audit.run(Evaluator::Parallel(&target), &found.fit.gaussian, Seed(5)).unwrap().certificate.kl
+    };
+    assert_eq!(one.audited.certificate.kl, again(1, &one));
+    assert_eq!(three.audited.certificate.kl, again(3, &three));
+    assert!(again(3, &three).bound > again(1, &three).bound, "a smaller share proves less");
+    assert_eq!(three.audited.certificate.kl.confidence, Some(1.0 - 1e-6));
+    // Without an accuracy nothing is looked at on the way, and the only look has all of δ.
+    let plain = Auto { evaluations: 5_000, audit, starts: 3, ..Auto::default() };
+    let plain = plain.run(&target, Seed(5)).unwrap();
+    let only = audit.run(Evaluator::Parallel(&target), &plain.fit.gaussian, Seed(5)).unwrap();
+    assert_eq!(plain.audited.certificate.kl, only.certificate.kl);
+}
+
+#[test]
+fn a_closure_in_its_own_words_is_stopped_between_two_calls() {
+    let (stop, calls) = (Stop::default(), AtomicU64::new(0));
+    let target = Closure::new(2, |z: &[f64], g: &mut [f64]| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        stop.ask();
+        g.iter_mut().zip(z).for_each(|(g, z)| *g = -z);
+        -0.5 * z.iter().map(|z| z * z).sum::<f64>()
+    })
+    .unwrap();
+    let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
+    let outcome = Auto::default().run_watched(&target, Seed(1), &mut watch);
+    assert!(matches!(outcome, Err(Error::Stopped { .. })), "{outcome:?}");
+    assert!(calls.load(Ordering::Relaxed) <= 2, "{calls:?}");
+}
