@@ -68,8 +68,11 @@ pub struct FitFile {
     pub gradient_evaluations: u64,
     /// What makes the draws repeatable.
     pub seed: u64,
-    /// The run took.
+    /// Wall-clock seconds of the fit itself.
     pub seconds: f64,
+    /// The same phase by phase. Absent in files older than it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
     /// What was promised before the first step.
     pub plan_bound: BoundRecord,
     /// How it went.
@@ -92,6 +95,18 @@ pub struct FitFile {
     /// Of a Stan model: its own quantities, by draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constrained: Option<crate::compiled::ConstrainedRecord>,
+}
+
+/// Wall-clock seconds of each phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// The search for the scales, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scales: Option<f64>,
+    /// From the start to the answer.
+    pub fit: f64,
+    /// What measured the answer.
+    pub audit: f64,
 }
 
 /// A linear combination of the coefficients, and what is known about it.

@@ -27,6 +27,7 @@ use crate::memory;
 use crate::options::{MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
 use crate::words;
 use opened::{Facts, Head, Opened};
+use scales::Chosen;
 
 /// A target, and what a reader needs to know about it.
 #[derive(Debug)]
@@ -63,6 +64,10 @@ pub struct Model {
     pub recipe: Recipe,
     /// The data's name in messages.
     pub data_name: String,
+    /// Wall-clock seconds that the search for the scales took, if there was one.
+    pub scale_seconds: Option<f64>,
+    /// The best Gaussian so far, where the search for the scales was stopped.
+    pub stopped_at: Option<Gaussian>,
     /// The data's digest.
     pub data_sha256: String,
 }
@@ -115,7 +120,13 @@ impl Model {
             scales: &scales,
         };
         let target = target.with_prior(prior.assemble(family, &summary)?)?;
-        let (target, scales) = scales::choose(target, scales)?;
+        let Chosen { target, scales, seconds: scale_seconds, stopped_at } = scales::choose(target, scales)?;
+        if stopped_at.is_some() {
+            warnings.push(
+                "the search for the scales was stopped: they are the best so far, not those of the largest ELBO"
+                    .to_owned(),
+            );
+        }
         warnings.extend(conflict::of_scales(&scales, family, &summary));
         Ok(Self {
             family: target.family(),
@@ -132,6 +143,8 @@ impl Model {
             scales,
             prior_gaussian,
             recipe,
+            scale_seconds,
+            stopped_at,
             data_name: data.name.clone(),
             data_sha256: data.sha256().map_err(|error| Error::table(error, text))?.to_owned(),
             target,

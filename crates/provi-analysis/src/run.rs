@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use provi::auto::Choice;
+use provi::auto::{Choice, audit_watched};
 use provi::estimator::Evaluator;
 use provi::fit::Watch;
 use provi::plan::PRACTICAL_DRAWS;
@@ -106,26 +106,38 @@ impl Way {
     /// Goes that way, under watch.
     pub fn run(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
         let begin = Instant::now();
+        let since = |begin: Instant| begin.elapsed().as_secs_f64();
         match self {
             Self::Auto(auto) => {
                 let certified = match target {
                     Evaluator::Parallel(target) => auto.run_watched(&target, seed, watch)?,
                     Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
                 };
-                let worth = Worth::of(&certified.audited, target, &certified.fit.gaussian, seed);
-                Ok(Answer { fit: certified.fit, worth, notes: certified.search.notes() })
+                let estimating = Instant::now();
+                let measure = || Worth::of(&certified.audited, target, &certified.fit.gaussian, seed);
+                let worth = covered(watch, begin, measure);
+                let audit_seconds = certified.audit_seconds + since(estimating);
+                Ok(Answer { fit: certified.fit, worth, notes: certified.search.notes(), audit_seconds })
             }
             Self::Planned(plan, audit) => {
                 let fit = match target {
                     Evaluator::Parallel(target) => plan.run_watched(&target, seed, watch)?,
                     Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
                 };
-                let mut between = watch.between_draws(begin)?;
-                let audited = audit.run_watched(target, &fit.gaussian, seed, &mut between);
-                let worth = Worth::after(audited, target, &fit.gaussian, seed);
-                Ok(Answer { fit, worth, notes: Vec::new() })
+                let auditing = Instant::now();
+                let audited = audit_watched(audit, target, &fit.gaussian, seed, watch, begin);
+                let worth = covered(watch, begin, || Worth::after(audited, target, &fit.gaussian, seed));
+                Ok(Answer { fit, worth, notes: Vec::new(), audit_seconds: since(auditing) })
             }
         }
+    }
+}
+
+/// Does the work under the signal of a run that began at `begin`.
+pub(crate) fn covered<T>(watch: &Watch<'_>, begin: Instant, work: impl FnOnce() -> T) -> T {
+    match watch.signal(begin) {
+        Some(signal) => signal.cover(work),
+        None => work(),
     }
 }
 
@@ -138,4 +150,6 @@ pub struct Answer {
     pub worth: Worth,
     /// What the search met on its way, a sentence each.
     pub notes: Vec<String>,
+    /// Wall-clock seconds behind its worth.
+    pub audit_seconds: f64,
 }

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use provi::auto::audit_watched;
+use provi::checkpoint::Checkpoint;
 use provi::checks::Checks;
 use provi::estimator::Evaluator;
 use provi::fit::{Watch, measure_neg_elbo};
@@ -18,7 +20,7 @@ use crate::fresh::fresh_seed;
 use crate::memory;
 use crate::model::{Model, Origin, Scale};
 use crate::options::RunOptions;
-use crate::run::{Aim, Answer, Way};
+use crate::run::{Aim, Answer, Way, covered};
 use crate::words;
 use crate::worth::Worth;
 
@@ -50,12 +52,22 @@ pub struct Subject<'a> {
     /// A model of a linear predictor can be held against its data.
     glm: Option<&'a Glm>,
     record: ModelRecord,
+    /// Where the search for the scales stood when it was stopped.
+    stopped_at: Option<&'a Gaussian>,
+    /// Wall-clock seconds that it took.
+    scale_seconds: Option<f64>,
 }
 
 impl<'a> Subject<'a> {
     /// The model of a table and a formula.
     pub fn model(model: &'a Model) -> Self {
-        Self { target: model.target.evaluator(), glm: model.target.glm(), record: fit_file::model(model) }
+        Self {
+            target: model.target.evaluator(),
+            glm: model.target.glm(),
+            record: fit_file::model(model),
+            stopped_at: model.stopped_at.as_ref(),
+            scale_seconds: model.scale_seconds,
+        }
     }
 
     /// A model of a design and a response.
@@ -86,6 +98,8 @@ impl<'a> Subject<'a> {
                 scales: if about.scales.is_empty() { given() } else { about.scales.clone() },
                 ..about.record(Kind::Matrix)
             },
+            stopped_at: None,
+            scale_seconds: None,
         }
     }
 
@@ -93,7 +107,8 @@ impl<'a> Subject<'a> {
     pub fn black_box(target: Evaluator<'a>, about: About) -> Self {
         let (rows, _) = target.target().data_size();
         let population = target.dim();
-        Self { target, glm: None, record: ModelRecord { rows, population, ..about.record(Kind::BlackBox) } }
+        let record = ModelRecord { rows, population, ..about.record(Kind::BlackBox) };
+        Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
     }
 
     /// What is evaluated.
@@ -119,7 +134,7 @@ impl<'a> Subject<'a> {
             library: Some(compiled.record().clone()),
             ..compiled.about().record(compiled.kind())
         };
-        Self { target, glm: None, record }
+        Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
     }
 
     /// Everything that can be refused before the work: options, contrasts, and a machine too small.
@@ -153,9 +168,9 @@ impl<'a> Subject<'a> {
             return Err(provi::Error::Shape { what: "the given Gaussian", found, expected }.into());
         }
         let begin = Instant::now();
-        let mut between = watch.between_draws(begin)?;
-        let audited = options.audit.audit()?.run_watched(target, q, seed, &mut between);
-        let worth = Worth::after(audited, target, q, seed);
+        let audited = audit_watched(&options.audit.audit()?, target, q, seed, watch, begin);
+        let worth = covered(watch, begin, || Worth::after(audited, target, q, seed));
+        let audit_seconds = begin.elapsed().as_secs_f64();
         let reason = "the answer was given, not found by planned steps".to_owned();
         let fit = Fit {
             names: target.target().names(),
@@ -172,7 +187,7 @@ impl<'a> Subject<'a> {
             promise: Promise { value: None, key: None, norm: None, provenance: None, reason: Some(reason) },
             trace: Vec::new(),
         };
-        let mut fitted = prepared.put_down(None, Answer { fit, worth, notes: Vec::new() })?;
+        let mut fitted = prepared.put_down(None, Answer { fit, worth, notes: Vec::new(), audit_seconds })?;
         prepared.check(&mut fitted);
         Ok(fitted)
     }
@@ -200,6 +215,10 @@ impl<'a> Prepared<'a> {
             None => self.options.limit()?,
             limit => limit,
         };
+        if let (Way::Auto(_), Some(q), None) = (way, self.subject.stopped_at, &watch.from) {
+            // Time is up: what the search for the scales solved last is where this one begins.
+            watch.from = Some(Checkpoint::at(q));
+        }
         let answer = way.run(self.subject.target, self.seed(), watch)?;
         self.put_down(way.plan(), answer)
     }
@@ -207,6 +226,11 @@ impl<'a> Prepared<'a> {
     fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
         let mut file = fit_file(self.subject.record.clone(), plan, &answer);
         file.model.warnings.extend(answer.notes);
+        // Scales that were not searched to their end leave an answer that was not, either.
+        file.stopped_early |= self.subject.stopped_at.is_some();
+        if let Some(phases) = &mut file.phases {
+            phases.scales = self.subject.scale_seconds;
+        }
         let (q, worth) = (answer.fit.gaussian, answer.worth);
         file.model.warnings.extend(conflict::of_coefficients(&file.model, &file.names, &q));
         for contrast in &self.contrasts {

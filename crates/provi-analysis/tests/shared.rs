@@ -73,7 +73,7 @@ fn a_data_frame_is_fitted_as_the_file_it_was_read_from() {
     let (file, memory) = (fit(csv()), fit(Data::from(frame())));
     assert_eq!(file.gaussian.parameters(), memory.gaussian.parameters());
     let mut record = memory.file.clone();
-    record.seconds = file.file.seconds;
+    (record.seconds, record.phases) = (file.file.seconds, file.file.phases);
     (record.model.data, record.model.data_sha256) =
         (file.file.model.data.clone(), file.file.model.data_sha256.clone());
     assert_eq!(record, file.file);

@@ -30,7 +30,12 @@ Examples:
   provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
-Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.";
+Exit status:
+  0    finished
+  1    something that was asked for is not proved, or a check failed
+  2    failed
+  3    the search was stopped early, and nothing that was asked for is missing
+  130  aborted by a second Ctrl-C";
 
 /// Gaussian variational inference that proves its answers
 #[derive(Debug, Parser)]
@@ -163,8 +168,12 @@ conditional on them, and says so.
 The other methods follow a plan. With --distance it is one that provably comes
 that near the best Gaussian, exit status 1 if there is none; otherwise steps
 that work in practice. --distance or --steps alone choose exact or proj-stl.
-Ctrl-C ends a fit early with what it has; a second one aborts. With --out, a
-fit that was stopped goes on with --resume.
+Ctrl-C, SIGTERM and --time-limit end a fit early with what it has; a second
+Ctrl-C aborts. With --out, a fit that was stopped goes on with --resume.
+
+Exit status: 0 finished; 1 something that was asked for is not proved, or a
+check failed; 2 failed; 3 the search was stopped early, and nothing that was
+asked for is missing; 130 aborted by a second Ctrl-C.
 
 Examples:
   provi fit wells.csv 'switch ~ arsenic + dist'
@@ -214,7 +223,7 @@ pub(crate) struct FitArgs {
     /// Threads to use; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// End after this long with what there is, and without a promise
+    /// End this long after the start with what there is, and without a promise
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) time_limit: Option<f64>,
     /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again

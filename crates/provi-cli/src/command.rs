@@ -40,29 +40,72 @@ impl Outcome {
     }
 
     /// 1: what was asked for was not proved.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    fn exit_code(&self) -> ExitCode {
         ExitCode::from(u8::from(!self.proved))
     }
 
     /// Prints the text. A reader that has gone away (`| head`) has what it wanted.
-    pub(crate) fn finish(self) -> ExitCode {
+    fn print(&self) -> Result<()> {
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(self.text.as_bytes()).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                let failure = Failure::Print(error.to_string());
-                failure.print();
-                failure.exit_code()
-            }
-            _ => self.exit_code(),
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Print(error.to_string())),
+            _ => Ok(()),
         }
     }
 }
 
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) outcome: Outcome,
+    /// Whether a search was stopped before its end.
+    pub(crate) stopped: bool,
+    /// What went wrong once the answer was there, such as a full disk.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl From<Outcome> for Ending {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, stopped: false, failure: None }
+    }
+}
+
+/// The status of a search that was stopped early, where nothing that was asked for is missing.
+const STOPPED: u8 = 3;
+
+impl Ending {
+    /// 0: finished. 1: something asked for was not proved, or a check failed. 2: failed. 3: stopped early, nothing missed.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match &self.failure {
+            Some(failure) => failure.exit_code(),
+            None if self.stopped && self.outcome.proved => ExitCode::from(STOPPED),
+            None => self.outcome.exit_code(),
+        }
+    }
+
+    /// Prints the text, and then what went wrong.
+    pub(crate) fn finish(self) -> ExitCode {
+        let code = self.exit_code();
+        let printed = self.outcome.print();
+        for failure in self.failure.iter().chain(printed.as_ref().err()) {
+            failure.print();
+        }
+        printed.map_or_else(|failure| failure.exit_code(), |()| code)
+    }
+}
+
 /// The command; of several processes only a fit is made by all of them together.
-pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
+pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Ending> {
+    if let Command::Fit(args) = &args.command {
+        return fit::execute(args, crew);
+    }
+    said(args, crew).map(Ending::from)
+}
+
+fn said(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
     let later = crew.is_some_and(|crew| crew.rank() > 0);
     match &args.command {
-        Command::Fit(args) => fit::execute(args, crew),
+        Command::Fit(_) => unreachable!("has an ending of its own"),
         _ if later => Ok(Outcome::said(String::new())),
         Command::Demo(args) => demo::execute(args),
         Command::Constants(args) => constants::execute(args),

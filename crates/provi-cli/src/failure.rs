@@ -107,6 +107,11 @@ impl Failure {
         }
     }
 
+    /// Whether it was stopped, rather than failed.
+    pub(crate) fn is_stop(&self) -> bool {
+        matches!(self.refused(), Some(Refused::Library(provi::Error::Stopped { .. })))
+    }
+
     /// The failure of another process, which has words of its own for it.
     pub(crate) fn is_elsewhere(&self) -> bool {
         matches!(self.refused(), Some(Refused::Library(provi::Error::Rank { .. })))
@@ -196,6 +201,9 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::StrayNoise { .. } => "leave it out, or say --family gaussian",
         Refused::FitExists { .. } => "choose another --out, or replace it with --force",
         Refused::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
+        Refused::Library(provi::Error::Stopped { .. }) => {
+            "give it a longer --time-limit, or a smaller model: fewer columns, or scales that are given (--noise-sd, --group-scale)"
+        }
         Refused::AutoHasNoPlan { option: "subsample" } => {
             "leave it out, or name a method that has a bound for it, such as --method prox-energy"
         }

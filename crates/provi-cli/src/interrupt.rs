@@ -1,26 +1,77 @@
-//! Ctrl-C: the first asks a run to end with what it has, the second ends the process.
+//! Ctrl-C, SIGTERM and the time limit: the first asks a run to end with what it has, the second ends the process.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+use provi::stop::{PATIENCE, Signal, Stop};
 
-/// From here on ctrl-C raises the flag that is returned. Without a handler, as in some containers, ctrl-C ends
-/// the process as ever.
-pub(crate) fn watch() -> &'static AtomicBool {
+/// The status of a run that a second ctrl-C aborts.
+const ABORTED: i32 = 130;
+/// The status of a run that has nothing to show.
+const FAILED: i32 = 2;
+
+static STOP: LazyLock<Stop> = LazyLock::new(Stop::default);
+/// Whether a run has begun: from here on it looks after its own end.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// What asks a run to end.
+pub(crate) fn stop() -> &'static Stop {
+    &STOP
+}
+
+/// A run begins: whoever stops it gets what it has.
+pub(crate) fn begin() {
+    BEGUN.store(true, Ordering::Relaxed);
+}
+
+/// Whether nothing has been computed yet that could be kept.
+fn nothing_yet() -> bool {
+    !BEGUN.load(Ordering::Relaxed) && !STOP.has_begun()
+}
+
+/// From here on ctrl-C and SIGTERM ask the run to end; a second one ends the process, and so does the first while data are still
+/// being read. Without a handler, as in some containers, ctrl-C ends the process as ever.
+pub(crate) fn watch() -> &'static Stop {
     let _ = ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(ABORTED);
+        }
+        if nothing_yet() {
+            eprintln!("\nstopped while the data were read: there is nothing to keep");
+            std::process::exit(FAILED);
         }
         eprintln!("\nending with what there is; ctrl-C again aborts");
     });
-    &ASKED
+    &STOP
+}
+
+/// The signal of a command that began at `begin` and may last as long as `limit`. Data that are still being read when it is over
+/// end the process: there is nothing to keep.
+pub(crate) fn limited(begin: Instant, limit: Option<Duration>) -> Signal {
+    let deadline = limit.and_then(|limit| begin.checked_add(limit));
+    if let (Some(deadline), Some(limit)) = (deadline, limit) {
+        // Without a thread nobody looks at the clock while data are read; everything else still does.
+        let _ = std::thread::Builder::new().name("time-limit".into()).spawn(move || {
+            std::thread::sleep((deadline + PATIENCE).saturating_duration_since(Instant::now()));
+            if nothing_yet() {
+                eprintln!(
+                    "Error: --time-limit {} was over while the data were still being read: there is nothing to keep\n  help: \
+                     allow more time",
+                    limit.as_secs_f64()
+                );
+                std::process::exit(FAILED);
+            }
+        });
+    }
+    Signal::on(&STOP).at(deadline)
 }
 
 /// The same for one of several processes. When a process dies, `mpirun` tells the others to end: they wait for it inside a
 /// sum and cannot be asked, so they end at once. The first of them say where the run can be taken up: there are two, as the
 /// dead one may be the very first.
-pub(crate) fn watch_among(rank: usize, size: usize, folder: Option<&Path>) -> &'static AtomicBool {
+pub(crate) fn watch_among(rank: usize, size: usize, folder: Option<&Path>) -> &'static Stop {
     let resume = match folder {
         Some(folder) => {
             let folder = folder.display();
@@ -32,7 +83,7 @@ pub(crate) fn watch_among(rank: usize, size: usize, folder: Option<&Path>) -> &'
         if rank < 2 {
             eprintln!("rank {rank} of {size} was told to end, and ends this run; {resume}");
         }
-        std::process::exit(130);
+        std::process::exit(ABORTED);
     });
-    &ASKED
+    &STOP
 }

@@ -1,18 +1,70 @@
 //! How a run is going, on standard error: a bar on a terminal, a line every few seconds elsewhere; and in the log.
 
 use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use provi::fit::Snapshot;
 use provi_analysis::words::number::{bound, grouped};
 
+use crate::interrupt;
 use crate::log::Log;
 
 /// Between two lines where there is no terminal.
 const EVERY: Duration = Duration::from_secs(5);
 /// Between two lines of the log.
 const LOG_EVERY: Duration = Duration::from_secs(1);
+
+/// Between two lines once a stop is wanted.
+const EVERY_LAST: Duration = Duration::from_millis(900);
+
+/// When anything was last said, and the bar if there is one.
+static SAID: Mutex<(Option<Instant>, Option<ProgressBar>)> = Mutex::new((None, None));
+
+fn say_now() {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(Instant::now());
+}
+
+/// Says what is being done while nothing else says anything, as in a search for scales or for a mode. Ends when dropped.
+pub(crate) struct Heartbeat(Option<Sender<()>>);
+
+impl Heartbeat {
+    pub(crate) fn new(quiet: bool) -> Self {
+        if quiet {
+            return Self(None);
+        }
+        let (send, receive) = channel();
+        let begin = Instant::now();
+        say_now();
+        let beat = move || {
+            while let Err(RecvTimeoutError::Timeout) = receive.recv_timeout(Duration::from_millis(100)) {
+                let stop = interrupt::stop();
+                let (doing, every) = (stop.doing(), if stop.is_asked() { EVERY_LAST } else { EVERY });
+                let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+                if doing.is_empty() || said.0.is_some_and(|last| last.elapsed() < every) {
+                    continue;
+                }
+                said.0 = Some(Instant::now());
+                let seconds = begin.elapsed().as_secs_f64();
+                match &said.1 {
+                    Some(bar) => bar.set_message(format!("{doing}, {seconds:.0} s")),
+                    None => eprintln!("{doing}, {seconds:.0} s"),
+                }
+            }
+        };
+        // Without a thread there is less to see.
+        let _ = std::thread::Builder::new().name("heartbeat".into()).spawn(beat);
+        Self(Some(send))
+    }
+}
+
+impl Drop for Heartbeat {
+    fn drop(&mut self) {
+        drop(self.0.take());
+    }
+}
 
 pub(crate) struct Progress {
     face: Face,
@@ -44,6 +96,7 @@ impl Progress {
                 bar.set_style(style.progress_chars("━╸ "));
             }
             bar.enable_steady_tick(Duration::from_millis(200));
+            SAID.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(bar.clone());
             Face::Bar(bar)
         } else {
             Face::Lines { last: begin }
@@ -65,9 +118,11 @@ impl Progress {
                 bar.set_length(at.steps);
                 bar.set_position(at.step);
                 bar.set_message(format!("{value}{}", speed(rate)));
+                say_now();
             }
             Face::Lines { last } if last.elapsed() >= EVERY => {
                 *last = Instant::now();
+                say_now();
                 let (step, steps) = (grouped(at.step), grouped(at.steps));
                 let seconds = self.begin.elapsed().as_secs_f64();
                 let left = left(at, rate);
@@ -92,6 +147,7 @@ impl Progress {
             }
             Face::Lines { last } if last.elapsed() >= EVERY => {
                 *last = Instant::now();
+                say_now();
                 let seconds = self.begin.elapsed().as_secs_f64();
                 eprintln!("certifying: draw {} of {}, {seconds:.0} s", grouped(made), grouped(wanted));
             }
@@ -103,6 +159,7 @@ impl Progress {
         self.log.say(outcome);
         if let Face::Bar(bar) = &self.face {
             bar.finish_and_clear();
+            SAID.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
@@ -27,6 +27,9 @@ pub(crate) struct Run<'a> {
     pub(crate) from: Option<Checkpoint>,
     /// Between two checkpoints.
     pub(crate) keep_every: Duration,
+    /// When the command began, and how long it may last.
+    pub(crate) begin: Instant,
+    pub(crate) limit: Option<Duration>,
     /// The folder of the run, whichever process writes to it.
     pub(crate) folder: Option<&'a Path>,
     /// Where there are several.
@@ -44,7 +47,16 @@ pub(crate) struct Processes<'a> {
 
 impl Default for Run<'_> {
     fn default() -> Self {
-        Self { quiet: false, store: None, from: None, keep_every: KEEP_EVERY, folder: None, processes: None }
+        Self {
+            quiet: false,
+            store: None,
+            from: None,
+            keep_every: KEEP_EVERY,
+            begin: Instant::now(),
+            limit: None,
+            folder: None,
+            processes: None,
+        }
     }
 }
 
@@ -57,6 +69,7 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
         None => interrupt::watch(),
         Some(processes) => interrupt::watch_among(processes.rank, processes.size, how.folder),
     };
+    interrupt::begin();
     let mut log = Log::new(how.store);
     let begin = summary::announcement(prepared.target().dim(), way.plan());
     log.say(&begin);
@@ -84,8 +97,10 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
     let keeper = how.store.is_some().then_some(Keeper { every: how.keep_every, save: &mut save });
     let mut watch = Watch {
         observer: Some(&mut observer),
-        time_limit: None,
+        // The model, its scales and its plan had their share of it.
+        time_limit: how.limit.map(|limit| limit.saturating_sub(how.begin.elapsed())),
         stop: Some(stop),
+        patience: None,
         audit: Some(&mut audit),
         keeper,
         from: how.from,

@@ -25,6 +25,7 @@ const KEYS: &[&str] = &[
     "gradient_evaluations",
     "seed",
     "seconds",
+    "phases",
     "plan_bound",
     "trace",
     "certificate",
@@ -204,6 +205,112 @@ fn a_proved_distance_is_kept_or_reported() {
     assert!(said.stdout.contains("stopped early") && said.stderr.contains("not proved"), "{}", said.stdout);
 }
 
+/// Every status but 130 and 2, which have tests of their own, by the same model.
+#[test]
+fn the_status_says_how_a_fit_ended() {
+    let bench = Bench::new();
+    let steps = ["--method", "prox-energy", "--steps", "20000000", "--audit-draws", "1000", "--quiet"];
+    let fit = |options: &[&'static str]| bench.provi(&command("fit", W2, options));
+    // 0: finished, whatever the clock says about it.
+    fit(&["--time-limit", "3600", "--audit-draws", "1000", "--quiet"]).exits(0);
+    // 1: what was asked for is missing, with or without a stop.
+    fit(&["--accuracy", "1e-30", "--audit-draws", "1000", "--quiet"]).exits(1);
+    let cut = fit(&[&steps[..], &["--time-limit", "0.001", "--accuracy", "1e-30"]].concat()).exits(1);
+    assert!(cut.stdout.contains("stopped early"), "{}", cut.stdout);
+    // 3: stopped, and nothing was asked for that is missing.
+    let cut = fit(&[&steps[..], &["--time-limit", "0.001"]].concat()).exits(3);
+    assert!(cut.stdout.contains("stopped early"), "{}", cut.stdout);
+    assert!(cut.stdout.contains("fit ") && cut.stdout.contains(" s, audit "), "{}", cut.stdout);
+    let help = bench.provi(&["--help"]).exits(0).stdout;
+    for status in
+        ["0    finished", "1    ", "2    failed", "3    the search was stopped early", "130  aborted"]
+    {
+        assert!(help.contains(status), "{help}");
+    }
+}
+
+#[test]
+fn a_model_with_scales_to_choose_ends_with_the_best_so_far() {
+    let bench = Bench::new();
+    let mut rows = "y,x,g\n".to_owned();
+    for n in 0..60 {
+        let (x, g) = (f64::from(n % 7) - 3.0, n % 6);
+        rows += &format!("{},{x},g{g}\n", 1.0 + 0.5 * x + f64::from(g) - f64::from(n % 5) / 5.0);
+    }
+    bench.write("groups.csv", &rows);
+    let fit = |limit: &'static str| {
+        let options = ["--family", "gaussian", "--time-limit", limit, "--audit-draws", "1000", "--quiet"];
+        bench.provi(&command("fit", &["groups.csv", "y ~ x + (1 | g)"], &options))
+    };
+    let whole = fit("3600").exits(0).stdout;
+    assert!(whole.contains("scales ") && !whole.contains("best so far"), "{whole}");
+    // The clock is over before the first solution, which has a second's patience; then the search ends with its first guess.
+    let cut = fit("0.000001").exits(3).stdout;
+    assert!(cut.contains("the search for the scales was stopped") && cut.contains("stopped early"), "{cut}");
+}
+
+/// A file may not grow beyond some kilobytes, as on a full disk: the answer is printed, and what went wrong.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_costs_no_answer() {
+    let bench = Bench::new();
+    let run = |script: &str| {
+        let out = std::process::Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_provi")])
+            .current_dir(bench.dir.path())
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    };
+    let limited =
+        "trap '' XFSZ; ulimit -f 4; exec \"$0\" fit W2.csv 'y ~ .' --audit-draws 1000 --quiet --out full.fit";
+    let (status, table, said) = run(limited);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(table.contains("run    auto") && !table.contains("written to"), "{table}");
+    assert!(said.contains("full.fit") && said.contains("--out"), "{said}");
+    assert!(!bench.path("full.fit/fit.json").exists());
+    let (status, json, said) = run(&format!("{limited} --json"));
+    assert_eq!(status, Some(2), "{said}");
+    assert_eq!(parse(&json)["stopped_early"], false);
+    // Standard output that takes nothing is a failure too, and the fit is in its folder.
+    if std::path::Path::new("/dev/full").exists() {
+        let (status, _, said) =
+            run("exec \"$0\" fit W2.csv 'y ~ .' --audit-draws 1000 --quiet --out kept.fit > /dev/full");
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("cannot print") && bench.path("kept.fit/fit.json").exists(), "{said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_ctrl_c_aborts() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let bench = Bench::new();
+    // An audit that lasts: the first signal ends the steps, the second does not wait.
+    let words = ["--method", "prox-energy", "--steps", "500000000", "--json"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_provi"))
+        .args(command("fit", W2, &words))
+        .current_dir(bench.dir.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("fitting") {
+        line.clear();
+        stderr.read_line(&mut line).unwrap();
+    }
+    // Both at once: whichever is handled first, the other finds the flag raised.
+    let both = format!("kill -INT {0}; kill -TERM {0}", child.id());
+    Command::new("sh").args(["-c", &both]).status().unwrap();
+    let status = child.wait().unwrap().code();
+    // A run that is quicker than the second signal has ended as the first one asked.
+    assert!(matches!(status, Some(130 | 3)), "{status:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_fit_with_what_it_has() {
@@ -223,7 +330,7 @@ fn ctrl_c_ends_a_fit_with_what_it_has() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{line}");
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{line}");
     let fit = parse(&text);
     assert_eq!(fit["stopped_early"], true);
     assert!(fit["plan_bound"]["value"].is_null());
@@ -254,7 +361,7 @@ fn the_number_of_threads_changes_nothing() {
     let fit = |threads| {
         let options = ["--steps", "40", "--draws", "32", "--json", "--threads", threads];
         let mut fit = parse(&bench.provi(&command("fit", W2, &options)).exits(0).stdout);
-        fit["seconds"] = Value::Null;
+        (fit["seconds"], fit["phases"]) = (Value::Null, Value::Null);
         fit
     };
     assert_eq!(fit("1"), fit("2"));

@@ -20,7 +20,7 @@ fn moment(k: u64) -> f64 {
 fn answer(bench: &Bench, folder: &str) -> Value {
     let text = std::fs::read_to_string(bench.path(folder).join("fit.json")).unwrap();
     let mut fit: Value = serde_json::from_str(&text).unwrap();
-    fit["seconds"] = Value::Null;
+    (fit["seconds"], fit["phases"]) = (Value::Null, Value::Null);
     fit
 }
 

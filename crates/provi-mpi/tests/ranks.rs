@@ -234,7 +234,7 @@ fn a_rank_that_is_killed_ends_the_job_and_its_run_goes_on_to_the_same_bits() {
     let answer = |out: &str| {
         let mut fit: Value =
             serde_json::from_slice(&fs::read(at.join(out).join("fit.json")).unwrap()).unwrap();
-        fit["seconds"] = Value::Null;
+        (fit["seconds"], fit["phases"]) = (Value::Null, Value::Null);
         fit
     };
     let start = || {

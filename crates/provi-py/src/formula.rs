@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use numpy::IntoPyArray;
 use provi::fit::{Snapshot, Watch};
+use provi::stop::Signal;
 use provi_analysis::Analysis;
 use provi_analysis::options::ModelOptions;
 use provi_analysis::rows::LEVEL;
@@ -94,7 +96,14 @@ pub(crate) fn fit_formula(
             };
             let mut watch =
                 Watch { observer: Some(&mut observer), stop: Some(&its.stop), ..Watch::default() };
-            Analysis::of(data, &formula, &model)?.fit(&run, &mut watch)
+            // The search for the scales counts: the clock starts with the call.
+            let (begin, limit) = (Instant::now(), run.limit()?);
+            let deadline = limit.and_then(|limit| begin.checked_add(limit));
+            Signal::on(&its.stop).at(deadline).cover(|| {
+                let analysis = Analysis::of(data, &formula, &model)?;
+                watch.time_limit = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
+                analysis.fit(&run, &mut watch)
+            })
         })
     })?;
     outcome?.map(Into::into).map_err(refuse)

@@ -7,12 +7,13 @@
 use std::any::Any;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use provi::fit::Snapshot;
+use provi::stop::Stop;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
@@ -27,7 +28,7 @@ const STACK: usize = 8 << 20;
 #[derive(Default)]
 pub(crate) struct Shared {
     /// Asks the run to end with what it has.
-    pub(crate) stop: AtomicBool,
+    pub(crate) stop: Stop,
     /// Where it stands.
     pub(crate) at: Mutex<Option<Snapshot>>,
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, Kind, LARGEST_COVARIANCE, LARGEST_METRIC,
-    ModelRecord, SCHEMA, TracePoint, sha256,
+    ModelRecord, Phases, SCHEMA, TracePoint, sha256,
 };
 use crate::model::Model;
 use crate::run::Answer;
@@ -43,6 +43,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         gradient_evaluations: fit.gradient_evaluations,
         seed: fit.seed.0,
         seconds: fit.seconds,
+        phases: Some(Phases { scales: None, fit: fit.seconds, audit: answer.audit_seconds }),
         plan_bound: bound(&fit.promise, plan.and_then(|plan| plan.constants.as_ref())),
         trace: fit.trace.iter().map(point).collect(),
         certificate: Some(answer.worth.certificate.clone()),

@@ -89,9 +89,18 @@ impl Held {
     /// At the free scales that maximise its ELBO.
     pub(super) fn maximised(&self, free: &FreeScales) -> Result<ScaledModel<Self>> {
         fn held<M>(found: ScaledModel<M>, hold: impl FnOnce(Box<M>) -> Held) -> ScaledModel<Held> {
-            let ScaledModel { model, shared, vanishing, noise_sd, gaussian, neg_elbo, evaluations } = found;
+            let ScaledModel {
+                model,
+                shared,
+                vanishing,
+                noise_sd,
+                gaussian,
+                neg_elbo,
+                evaluations,
+                stopped_early,
+            } = found;
             let model = hold(Box::new(model));
-            ScaledModel { model, shared, vanishing, noise_sd, gaussian, neg_elbo, evaluations }
+            ScaledModel { model, shared, vanishing, noise_sd, gaussian, neg_elbo, evaluations, stopped_early }
         }
         Ok(match self {
             Self::Memory(glm) => held(free.maximise(&**glm)?, Self::Memory),

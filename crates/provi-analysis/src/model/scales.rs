@@ -1,5 +1,8 @@
 //! The scales a model is conditional on: the noise, and the deviations between groups.
 
+use std::time::Instant;
+
+use provi::Gaussian;
 use provi::scales::FreeScales;
 use provi::target::Family;
 use serde::{Deserialize, Serialize};
@@ -92,8 +95,19 @@ pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> 
     }
 }
 
+/// A target with its scales, and how they were found.
+pub(super) struct Chosen {
+    pub(super) target: Held,
+    pub(super) scales: Vec<Scale>,
+    /// Wall-clock seconds of the search, if there was one.
+    pub(super) seconds: Option<f64>,
+    /// The best Gaussian at these scales, where the search for them was stopped.
+    pub(super) stopped_at: Option<Gaussian>,
+}
+
 /// Finds the scales that nobody gave, by maximising the ELBO.
-pub(super) fn choose(target: Held, mut scales: Vec<Scale>) -> Result<(Held, Vec<Scale>)> {
+pub(super) fn choose(target: Held, mut scales: Vec<Scale>) -> Result<Chosen> {
+    let begin = Instant::now();
     let free = |scale: &&mut Scale| scale.origin == Origin::Maximised;
     let mut search = FreeScales::default();
     for scale in scales.iter_mut().filter(free) {
@@ -104,7 +118,7 @@ pub(super) fn choose(target: Held, mut scales: Vec<Scale>) -> Result<(Held, Vec<
         }
     }
     if search == FreeScales::default() {
-        return Ok((target, scales));
+        return Ok(Chosen { target, scales, seconds: None, stopped_at: None });
     }
     let found = target.maximised(&search)?;
     let mut shared = found.shared.iter().zip(&found.vanishing);
@@ -118,7 +132,12 @@ pub(super) fn choose(target: Held, mut scales: Vec<Scale>) -> Result<(Held, Vec<
             (scale.sd, scale.vanishing) = (sd, vanishing);
         }
     }
-    Ok((found.model, scales))
+    Ok(Chosen {
+        target: found.model,
+        scales,
+        seconds: Some(begin.elapsed().as_secs_f64()),
+        stopped_at: found.stopped_early.then_some(found.gaussian),
+    })
 }
 
 /// The options with everything that was left open at its value, and the default prior by its name. `given` is a prior

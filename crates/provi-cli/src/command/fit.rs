@@ -4,6 +4,7 @@ pub(crate) mod compiled;
 mod job;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use provi::stream::{Alone, Reduce, together};
 use provi_analysis::fit_file::LARGEST_COVARIANCE;
@@ -16,18 +17,21 @@ use provi_analysis::store::Store;
 use provi_analysis::zarr;
 use provi_analysis::{Analysis, Fitted};
 
-use super::Outcome;
+use super::{Ending, Outcome};
 use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::output::certificate::accuracy_is_proved;
 use crate::output::describe::describe;
 use crate::processes;
+use crate::progress::Heartbeat;
 use crate::run_file::RunFile;
 use crate::sensitivity;
 use crate::watched::{self, Processes, Run};
 use job::Job;
 
-pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
+pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<Ending> {
+    let begin = Instant::now();
     match crew {
         None if args.distributed => match processes::hand_over()? {},
         Some(crew) if !args.distributed && crew.size() > 1 => {
@@ -42,39 +46,52 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     options.check()?;
     // Before anything uses threads: the model's own scales may be a long search.
     args.threads.map_or(Ok(()), start_threads)?;
-    if args.compiled.library.is_given() {
-        return compiled::execute(&job);
+    let limit = options.limit()?;
+    if crew.several() {
+        return fit_table(&job, &crew, &options, begin);
     }
+    interrupt::watch();
+    let _heartbeat = Heartbeat::new(args.quiet);
+    interrupt::limited(begin, limit).cover(|| match args.compiled.library.is_given() {
+        true => compiled::execute(&job, begin),
+        false => fit_table(&job, &crew, &options, begin),
+    })
+}
+
+fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Result<Ending> {
+    let args = &job.args;
     job.compare_processes(crew.size);
     let (data, formula) = crew.together(job.data(&crew.reduce))?;
     let analysis = Analysis::of(data, formula, &args.model)?;
     job.refuse_other_data(&analysis.model().data_sha256)?;
     refuse_without_folder(args, analysis.model().dim())?;
-    let prepared = analysis.subject().prepare(&options)?;
+    interrupt::begin();
+    let prepared = analysis.subject().prepare(options)?;
     let store =
         crew.together(job.store(|| RunFile::of_table(args, &analysis.model().data_sha256, crew.size)))?;
     let way = prepared.way()?;
     let agree = |own| analysis.model().target.agree(own);
     let processes = crew.several().then_some(Processes { rank: crew.rank, size: crew.size, agree: &agree });
-    let mut fit = watched::run(&prepared, &way, Run { processes, ..job.run(store.as_ref()) })?;
-    if let Some(store) = &store {
+    let how = Run { processes, ..job.run(store.as_ref(), begin, options.limit()?) };
+    let mut fit = watched::run(&prepared, &way, how)?;
+    let kept = store.as_ref().map_or(Ok(()), |store| {
         prepared.check(&mut fit);
         let sampled = match analysis.model().target {
-            Held::Memory(_) => Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?,
-            Held::Files(_) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed())?,
+            Held::Memory(_) => Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed()),
+            Held::Files(_) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
         };
-        keep(args, store, &fit, &sampled)?;
-    }
+        keep(args, store, &fit, sampled.map_err(Failure::from))
+    });
     let sensitivity = match args.prior_sensitivity && !args.json {
-        true => {
-            let (found, sd) = (analysis.sensitivity(&fit)?, fit.gaussian.standard_deviations());
-            Some(sensitivity::describe(&found, &sd))
-        }
+        true => Some(analysis.sensitivity(&fit).map(|found| {
+            let sd = fit.gaussian.standard_deviations();
+            sensitivity::describe(&found, &sd)
+        })),
         false => None,
     };
     match crew.rank {
-        0 => finish(args, &options, &fit, store.as_ref(), sensitivity),
-        _ => Ok(Outcome::said(String::new())),
+        0 => finish(args, options, &fit, store.as_ref(), kept, sensitivity),
+        _ => Ok(Outcome::said(String::new()).into()),
     }
 }
 
@@ -102,10 +119,16 @@ impl Crew {
     }
 }
 
-/// Writes the answer and its draws. A run that came to its end needs no checkpoint.
-fn keep(args: &FitArgs, store: &Store, fit: &Fitted, sampled: &Sampled) -> Result<()> {
-    store.save_draws(&zarr::files(sampled, &fit.file, &fit.gaussian)?)?;
+/// Writes the answer and its draws: the answer even where there are none, as when a run was stopped. A run that came to its end
+/// needs no checkpoint.
+fn keep(args: &FitArgs, store: &Store, fit: &Fitted, sampled: Result<Sampled>) -> Result<()> {
+    let drawn = sampled
+        .and_then(|sampled| Ok(store.save_draws(&zarr::files(&sampled, &fit.file, &fit.gaussian)?)?));
     let path = store.save(&fit.file, &fit.gaussian)?;
+    match drawn {
+        Err(failure) if failure.is_stop() => eprintln!("no draws were written: {failure}"),
+        drawn => drawn?,
+    }
     if !fit.file.stopped_early {
         store.forget_checkpoint();
     }
@@ -129,16 +152,20 @@ fn finish(
     options: &RunOptions,
     fit: &Fitted,
     store: Option<&Store>,
-    sensitivity: Option<String>,
-) -> Result<Outcome> {
+    kept: Result<()>,
+    sensitivity: Option<provi_analysis::Result<String>>,
+) -> Result<Ending> {
+    let missed = matches!(sensitivity, Some(Err(_)));
     let text = if args.json {
         fit.file.to_json()
     } else {
         let mut text = describe(fit, LEVEL, false)?;
-        if let Some(sensitivity) = sensitivity {
-            text.push_str(&format!("\n{sensitivity}"));
+        match sensitivity {
+            Some(Ok(sensitivity)) => text.push_str(&format!("\n{sensitivity}")),
+            Some(Err(error)) => text.push_str(&format!("\nprior sensitivity: none, {error}\n")),
+            None => {}
         }
-        if let Some(store) = store {
+        if let Some(store) = store.filter(|_| kept.is_ok()) {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
             if fit.file.stopped_early {
                 // A search by draws keeps no checkpoint.
@@ -149,16 +176,17 @@ fn finish(
         text
     };
     let aim = Aim::of(options);
-    let mut proved = aim.is_met(&fit.file);
+    let mut proved = aim.is_met(&fit.file) && !missed;
     if let Aim::Distance(distance) = aim
-        && !proved
+        && !aim.is_met(&fit.file)
     {
         eprintln!("the distance asked for, {distance}, was not proved");
     }
     if let (Some(accuracy), Some(certificate)) = (args.audit.accuracy, fit.certificate()) {
         proved &= accuracy_is_proved(certificate, accuracy);
     }
-    Ok(Outcome { text, proved })
+    let outcome = Outcome { text, proved };
+    Ok(Ending { outcome, stopped: fit.file.stopped_early, failure: kept.err() })
 }
 
 fn start_threads(threads: u16) -> Result<()> {

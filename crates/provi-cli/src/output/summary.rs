@@ -120,11 +120,15 @@ pub(crate) fn run(fit: &FitFile) -> String {
         format!("standard error {error}")
     };
     let early = if fit.stopped_early { " (stopped early)" } else { "" };
+    // Files older than phases have the one number.
+    let seconds = fit.phases.map_or(format!("{:.2} s", fit.seconds), |phases| {
+        let scales = phases.scales.map_or(String::new(), |seconds| format!("scales {seconds:.2} s, "));
+        format!("{scales}fit {:.2} s, audit {:.2} s", phases.fit, phases.audit)
+    });
     format!(
-        "ELBO   {elbo:.4} ({grounds})\nrun    {}, {}{early}, {:.2} s, seed {}\n{}",
+        "ELBO   {elbo:.4} ({grounds})\nrun    {}, {}{early}, {seconds}, seed {}\n{}",
         method(&fit.method, fit.draws_per_step, fit.subsample),
         counted(fit.steps, "step"),
-        fit.seconds,
         fit.seed,
         if planned { bound(&fit.plan_bound) } else { String::new() }
     )

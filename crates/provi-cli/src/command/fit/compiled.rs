@@ -1,6 +1,7 @@
 //! `provi fit --stan` and `provi fit --library`: a density out of a library.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::Args as Group;
 use provi_analysis::Subject;
@@ -10,9 +11,9 @@ use provi_analysis::sampled::Sampled;
 use provi_stan::Include;
 
 use super::{Job, finish, keep, refuse_without_folder};
-use crate::command::Outcome;
+use crate::command::Ending;
 use crate::command::library::{HEADING, LibraryArgs};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::run_file::RunFile;
 use crate::watched;
 
@@ -52,7 +53,7 @@ impl CompiledArgs {
     }
 }
 
-pub(super) fn execute(job: &Job) -> Result<Outcome> {
+pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
     let (args, given) = (&job.args, &job.args.compiled);
     let compiled = given.library.open(given.init.clone(), args.seed(), job.digests.clone())?;
     refuse_without_folder(args, compiled.target().dim())?;
@@ -64,13 +65,16 @@ pub(super) fn execute(job: &Job) -> Result<Outcome> {
     let prepared = Subject::compiled(&compiled).prepare(&options)?;
     let store = job.store(|| RunFile::of_library(args, compiled.digests()))?;
     let way = prepared.way()?;
-    let mut fit = watched::run(&prepared, &way, job.run(store.as_ref()))?;
+    let mut fit = watched::run(&prepared, &way, job.run(store.as_ref(), begin, options.limit()?))?;
     let include = Include { transformed: given.transformed, generated: given.generated };
     fit.file.constrained = compiled.constrained(&fit.gaussian, include, LEVEL, prepared.seed())?;
-    if let Some(store) = &store {
-        let mut sampled = Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?;
-        sampled.constrained = compiled.constrain(&sampled.points, include, prepared.seed())?;
-        keep(args, store, &fit, &sampled)?;
-    }
-    finish(args, &options, &fit, store.as_ref(), None)
+    let kept = store.as_ref().map_or(Ok(()), |store| {
+        let sampled =
+            Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed()).and_then(|sampled| {
+                let constrained = compiled.constrain(&sampled.points, include, prepared.seed())?;
+                Ok(Sampled { constrained, ..sampled })
+            });
+        keep(args, store, &fit, sampled.map_err(Failure::from))
+    });
+    finish(args, &options, &fit, store.as_ref(), kept, None)
 }

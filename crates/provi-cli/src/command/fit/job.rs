@@ -1,6 +1,7 @@
 //! What is to be done: the command line, with a run file behind it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use provi::checkpoint::Checkpoint;
 use provi::stream::Reduce;
@@ -96,12 +97,19 @@ impl Job {
     }
 
     /// How the run is watched.
-    pub(super) fn run<'a>(&'a self, store: Option<&'a Store>) -> Run<'a> {
+    pub(super) fn run<'a>(
+        &'a self,
+        store: Option<&'a Store>,
+        begin: Instant,
+        limit: Option<Duration>,
+    ) -> Run<'a> {
         Run {
             quiet: self.args.quiet || self.rank > 0,
             store,
             from: self.from.clone(),
             keep_every: self.args.checkpoint_every.map_or(watched::KEEP_EVERY, |every| every.0),
+            begin,
+            limit,
             folder: self.begun.as_ref().map(Store::dir).or(self.args.out.as_deref()),
             processes: None,
         }
