@@ -65,7 +65,12 @@ pub(crate) fn limited(begin: Instant, limit: Option<Duration>) -> Signal {
             }
         });
     }
-    Signal::on(&STOP).at(deadline)
+    signal(begin, limit)
+}
+
+/// The same signal, for one phase more.
+pub(crate) fn signal(begin: Instant, limit: Option<Duration>) -> Signal {
+    Signal::on(&STOP).at(limit.and_then(|limit| begin.checked_add(limit)))
 }
 
 /// The same for one of several processes. When a process dies, `mpirun` tells the others to end: they wait for it inside a

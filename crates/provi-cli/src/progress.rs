@@ -31,7 +31,7 @@ fn say_now() {
 pub(crate) struct Heartbeat(Option<Sender<()>>);
 
 impl Heartbeat {
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, deadline: Option<Instant>) -> Self {
         if quiet {
             return Self(None);
         }
@@ -41,7 +41,8 @@ impl Heartbeat {
         let beat = move || {
             while let Err(RecvTimeoutError::Timeout) = receive.recv_timeout(Duration::from_millis(100)) {
                 let stop = interrupt::stop();
-                let (doing, every) = (stop.doing(), if stop.is_asked() { EVERY_LAST } else { EVERY });
+                let late = stop.is_asked() || deadline.is_some_and(|at| Instant::now() >= at);
+                let (doing, every) = (stop.doing(), if late { EVERY_LAST } else { EVERY });
                 let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
                 if doing.is_empty() || said.0.is_some_and(|last| last.elapsed() < every) {
                     continue;

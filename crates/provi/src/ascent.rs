@@ -24,6 +24,7 @@ mod drift;
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
+use crate::fit::NegElbo;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{add_gram, inverse_factor, multiply, multiply_transposed};
 use crate::matrix::{Matrix, pack_lower, packed_len, unpack_lower};
@@ -356,6 +357,15 @@ impl Ascent<'_> {
     /// Draws of a full step: pairs ±u.
     pub fn draws_per_step(&self) -> usize {
         2 * self.q.dim().max(PAIRS)
+    }
+
+    /// The same with its standard error, where there is one.
+    pub(crate) fn neg_elbo_known(&self) -> Option<NegElbo> {
+        let (value, values) = (self.neg_elbo_estimate(), &self.room.values);
+        let (count, mean) = (values.len() as f64, values.iter().sum::<f64>() / values.len() as f64);
+        let square: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+        let error = (square / (count * (count - 1.0))).sqrt();
+        (value.is_finite() && error.is_finite()).then_some(NegElbo { value, error, exact: false })
     }
 
     /// f at the iterate before the last step, estimated from that step's draws; NaN before the first.

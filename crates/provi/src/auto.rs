@@ -411,6 +411,7 @@ impl Run<'_, '_> {
         }
         Ok(Found {
             q: ascent.current(),
+            known: ascent.neg_elbo_known(),
             steps: ascent.steps(),
             draws_per_step: ascent.draws_per_step(),
             evaluations: ascent.evaluations() + GRADIENT_CHECK + tries,
@@ -435,7 +436,8 @@ impl Run<'_, '_> {
         };
         self.trace = found.trace;
         let evaluations = found.evaluations + others;
-        let fit = self.fit(found.q, found.steps, found.draws_per_step, evaluations, found.stopped, None)?;
+        let Found { q, steps, draws_per_step, stopped, known, .. } = found;
+        let fit = self.fit(q, steps, draws_per_step, evaluations, stopped, known)?;
         let message = self.target.target().rejections().message;
         let search = Search { rejected: found.rejected, retreats: found.retreats, message, starts, kept };
         Ok(Certified { fit, audited, search, audit_seconds: self.audit_seconds })
@@ -481,6 +483,8 @@ impl Run<'_, '_> {
 /// What one search came to.
 struct Found {
     q: Gaussian<Triangular>,
+    /// About its ELBO.
+    known: Option<NegElbo>,
     steps: u64,
     draws_per_step: usize,
     evaluations: u64,

@@ -34,8 +34,8 @@ pub struct Watch<'a> {
     pub time_limit: Option<Duration>,
     /// Stop soon after somebody asks: read inside every loop, where `observer` is called rarely.
     pub stop: Option<&'a Stop>,
-    /// How long a phase with nothing to keep goes on after a stop, and at least how long an answer that was stopped may be audited;
-    /// [`PATIENCE`] if none is said.
+    /// How long a phase with nothing to keep goes on after a stop, and an answer that was stopped may be audited. If nobody says it,
+    /// [`PATIENCE`], and for the audit a tenth of the time that the run took, if that is longer.
     pub patience: Option<Duration>,
     /// Called between the draws of an audit with those made and those wanted; break to certify by those made.
     #[allow(clippy::type_complexity)]
@@ -65,16 +65,12 @@ impl Watch<'_> {
         }
         let deadline = self.time_limit.and_then(|limit| begin.checked_add(limit));
         let signal = self.stop.map_or_else(Signal::default, Signal::on);
-        Some(signal.at(deadline).with_patience(self.patience()))
-    }
-
-    fn patience(&self) -> Duration {
-        self.patience.unwrap_or(PATIENCE)
+        Some(signal.at(deadline).with_patience(self.patience.unwrap_or(PATIENCE)))
     }
 
     /// How long the audit of an answer may last if its search was stopped: a tenth of the time that it took.
     pub(crate) fn grace(&self, begin: Instant) -> Duration {
-        self.patience().max(begin.elapsed() / 10)
+        self.patience.unwrap_or_else(|| PATIENCE.max(begin.elapsed() / 10))
     }
 
     fn show(&mut self, snapshot: &Snapshot) -> ControlFlow<()> {
@@ -89,7 +85,7 @@ impl Watch<'_> {
 
     /// What an audit asks between its draws ([`Audit::run_watched`](crate::Audit::run_watched)), in a run that began at `begin`.
     /// If the run was stopped before its audit, the audit still runs: for a tenth of the time that the run took, and at least for the
-    /// patience of the watch. No audit ends before its first draws, without which hardly anything is proved.
+    /// patience of the watch ([`Watch::patience`]). No audit ends before its first draws, without which hardly anything is proved.
     pub fn between_draws(
         &mut self,
         begin: Instant,
@@ -503,21 +499,25 @@ pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: See
     neg_elbo_by_draws(target, q, seed, 1000)
 }
 
-/// The same where the run may have been stopped: what is `known` already, or few draws, if the measurement is cut off.
+/// The same where the answer must not be lost: what is `known` already, or few draws, if the measurement is cut off or fails.
 pub(crate) fn neg_elbo_at_least(
     target: &dyn Target,
     q: &Gaussian<Triangular>,
     seed: Seed,
     known: Option<NegElbo>,
 ) -> Result<NegElbo> {
-    /// Draws that tell a standard error.
+    /// Draws where there is little time, and the fewest that have a standard error.
     const FEW: usize = 16;
+    const FEWEST: usize = 2;
     match (phase("the measurement of the ELBO", || measure_neg_elbo(target, q, seed)), known) {
-        (Err(Error::Stopped { .. }), Some(known)) => Ok(known),
+        (Ok(measured), known) if known.is_none() || measured.value.is_finite() => Ok(measured),
+        (Err(error @ Error::Reduce { .. }), _) => Err(error),
+        (_, Some(known)) => Ok(known),
         (Err(Error::Stopped { .. }), None) => {
-            phase("the measurement of the ELBO", || neg_elbo_by_draws(target, q, seed, FEW))
+            let few = phase("the measurement of the ELBO", || neg_elbo_by_draws(target, q, seed, FEW));
+            few.or_else(|_| neg_elbo_by_draws(target, q, seed, FEWEST))
         }
-        (measured, _) => measured,
+        (failed, None) => failed,
     }
 }
 

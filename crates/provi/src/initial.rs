@@ -2,6 +2,7 @@
 
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
+use crate::stop;
 use crate::target::Target;
 
 /// Points tried, as in Stan.
@@ -31,6 +32,7 @@ pub(crate) fn initial_point(
             }
         }
         let value = target.log_density(&point, &mut gradient)?;
+        stop::check()?;
         if value.is_finite() && gradient.iter().all(|x| x.is_finite()) {
             return Ok((point, attempt + 1));
         }

@@ -7,6 +7,7 @@ use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::norm;
+use crate::stop;
 use crate::target::{LocalCurvature, Rejections, Scratch, Target};
 use provi_kernels::dot;
 use std::sync::{Mutex, PoisonError};
@@ -29,6 +30,7 @@ pub fn check_gradient(target: &dyn Target, z: &[f64], seed: Seed) -> Result<()> 
     for (x, z) in point.iter_mut().zip(z) {
         *x = z + 0.1 * *x * z.abs().max(1.0);
     }
+    stop::check()?;
     let value = target.log_density(&point, &mut gradient)?;
     for attempt in 1..=3 {
         draws.fill(u64::MAX, attempt, &mut direction);
@@ -36,6 +38,7 @@ pub fn check_gradient(target: &dyn Target, z: &[f64], seed: Seed) -> Result<()> 
         direction.iter_mut().for_each(|x| *x *= scale);
         let mut shifted = |h: f64| {
             let moved: Vec<f64> = point.iter().zip(&direction).map(|(x, u)| x + h * u).collect();
+            stop::check()?;
             target.log_density(&moved, &mut other)
         };
         let slope = dot(&gradient, &direction);

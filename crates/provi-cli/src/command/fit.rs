@@ -6,6 +6,7 @@ mod job;
 use std::sync::Arc;
 use std::time::Instant;
 
+use provi::stop::Signal;
 use provi::stream::{Alone, Reduce, together};
 use provi_analysis::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::model::Held;
@@ -51,7 +52,7 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
         return fit_table(&job, &crew, &options, begin);
     }
     interrupt::watch();
-    let _heartbeat = Heartbeat::new(args.quiet);
+    let _heartbeat = Heartbeat::new(args.quiet, limit.and_then(|limit| begin.checked_add(limit)));
     interrupt::limited(begin, limit).cover(|| match args.compiled.library.is_given() {
         true => compiled::execute(&job, begin),
         false => fit_table(&job, &crew, &options, begin),
@@ -69,7 +70,8 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     let prepared = analysis.subject().prepare(options)?;
     let store =
         crew.together(job.store(|| RunFile::of_table(args, &analysis.model().data_sha256, crew.size)))?;
-    let way = prepared.way()?;
+    let phase = Phase { alone: !crew.several(), signal: interrupt::signal(begin, options.limit()?) };
+    let way = phase.during("the making of the plan", || prepared.way())?;
     let agree = |own| analysis.model().target.agree(own);
     let processes = crew.several().then_some(Processes { rank: crew.rank, size: crew.size, agree: &agree });
     let how = Run { processes, ..job.run(store.as_ref(), begin, options.limit()?) };
@@ -83,15 +85,33 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
         keep(args, store, &fit, sampled.map_err(Failure::from))
     });
     let sensitivity = match args.prior_sensitivity && !args.json {
-        true => Some(analysis.sensitivity(&fit).map(|found| {
-            let sd = fit.gaussian.standard_deviations();
-            sensitivity::describe(&found, &sd)
-        })),
+        true => {
+            Some(phase.during("the sensitivity to the prior", || analysis.sensitivity(&fit)).map(|found| {
+                let sd = fit.gaussian.standard_deviations();
+                sensitivity::describe(&found, &sd)
+            }))
+        }
         false => None,
     };
     match crew.rank {
         0 => finish(args, options, &fit, store.as_ref(), kept, sensitivity),
         _ => Ok(Outcome::said(String::new()).into()),
+    }
+}
+
+/// What may be cut off, unless several processes share it.
+struct Phase {
+    alone: bool,
+    signal: Signal,
+}
+
+impl Phase {
+    fn during<T>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce() -> provi_analysis::Result<T>,
+    ) -> provi_analysis::Result<T> {
+        if self.alone { self.signal.during(what, work) } else { work() }
     }
 }
 

@@ -14,6 +14,7 @@ use super::{Job, finish, keep, refuse_without_folder};
 use crate::command::Ending;
 use crate::command::library::{HEADING, LibraryArgs};
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::run_file::RunFile;
 use crate::watched;
 
@@ -64,7 +65,8 @@ pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
     };
     let prepared = Subject::compiled(&compiled).prepare(&options)?;
     let store = job.store(|| RunFile::of_library(args, compiled.digests()))?;
-    let way = prepared.way()?;
+    let signal = interrupt::signal(begin, options.limit()?);
+    let way = signal.during("the making of the plan", || prepared.way())?;
     let mut fit = watched::run(&prepared, &way, job.run(store.as_ref(), begin, options.limit()?))?;
     let include = Include { transformed: given.transformed, generated: given.generated };
     fit.file.constrained = compiled.constrained(&fit.gaussian, include, LEVEL, prepared.seed())?;
