@@ -301,12 +301,13 @@ impl Run<'_, '_> {
                     (keeper.save)(&Checkpoint {
                         step: first,
                         parameters: start.parameters().to_vec(),
-                        memory: [&[evaluations as f64], &memory[..]].concat(),
+                        memory: [&[STANDARD, evaluations as f64], &memory[..]].concat(),
                         average: AverageState::default(),
                         trace: self.trace.clone(),
                         seconds: before + begin.elapsed().as_secs_f64(),
                     });
                 }
+                let start = standard.as_ref().map_or_else(|| start.clone(), |s| s.map().own_gaussian(&start));
                 self.fit(start, first, 0, evaluations, true, None)?
             }
             Err(error) => return Err(error),
