@@ -94,7 +94,8 @@ pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let shared = Arc::new(Shared { stop: AtomicBool::new(true), ..Shared::default() });
+    let shared = Arc::new(Shared::default());
+    shared.stop.ask();
     on_a_thread(py, &shared, &mut Viewer::new(None), work)
 }
 
