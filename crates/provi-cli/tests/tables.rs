@@ -17,7 +17,7 @@ fn unwrapped(text: &str) -> String {
 /// A binary response that leans on a number, with words for missing values in every column.
 fn odd_table() -> String {
     let row = |i: usize| {
-        let x = if i % 5 == 0 { "-9".to_owned() } else { format!("{}", (i * 7 % 13) as f64 / 4.0) };
+        let x = if i.is_multiple_of(5) { "-9".to_owned() } else { format!("{}", (i * 7 % 13) as f64 / 4.0) };
         let town = ["Bern", "Basel", "none"][i * 5 % 3];
         let day = format!("2024-{:02}-{:02}", 1 + i % 12, 1 + i % 28);
         format!("{},{x},{town},{day},{}\n", (i * 11 % 7) / 4, (1u64 << 53) + i as u64 % 20)

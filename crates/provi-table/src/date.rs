@@ -30,7 +30,7 @@ impl DateForms {
     /// How a text is written that reads as a date; `None` for any other.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let (day, time) = split(text);
-        if !time.is_none_or(|time| seconds(time).is_some()) {
+        if time.is_some_and(|time| seconds(time).is_none()) {
             return None;
         }
         let Parts { separator, numbers: [x, y, z], year_first } = Parts::of(day)?;

@@ -143,7 +143,10 @@ mod tests {
 
     impl Read for Lines {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            buffer.iter_mut().enumerate().for_each(|(i, byte)| *byte = if i % 2 == 0 { b'y' } else { b'\n' });
+            buffer
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, byte)| *byte = if i.is_multiple_of(2) { b'y' } else { b'\n' });
             Ok(buffer.len())
         }
     }
