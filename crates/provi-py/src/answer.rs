@@ -7,19 +7,21 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use provi::functional::{Functional, unbounded};
+use provi::memory::Bytes;
 use provi::{Certificate, Gaussian, Matrix, Seed};
 use provi_analysis::contrast::Contrast;
 use provi_analysis::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
 use provi_analysis::rows::LEVEL;
 use provi_analysis::sampled::usual_draws;
 use provi_analysis::{Fitted, words};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::Serialize;
 
 use crate::design::{entries, numbers};
 use crate::error::{raise, refuse};
+use crate::wait::interruptible;
 
 /// An answer, with what it is worth.
 #[pyclass(frozen, module = "provi._provi")]
@@ -74,6 +76,17 @@ fn column<'py>(
 /// A matrix as an array.
 pub(crate) fn square<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyArray2<f64>>> {
     PyArray1::from_slice(py, matrix.entries()).reshape([matrix.rows(), matrix.columns()])
+}
+
+/// Refuses what has no room, before anything is allocated: an allocation that fails would end the interpreter.
+pub(crate) fn room(numbers: usize, what: impl Fn() -> String) -> PyResult<()> {
+    Vec::<f64>::new().try_reserve_exact(numbers).map_err(|_| {
+        let bytes = Bytes(8u64.saturating_mul(numbers as u64));
+        PyMemoryError::new_err(format!(
+            "{} need about {bytes} of memory, which is not there; ask for fewer",
+            what()
+        ))
+    })
 }
 
 pub(crate) fn json(value: &impl Serialize) -> PyResult<String> {
@@ -154,7 +167,10 @@ impl Answer {
         seed: Option<u64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let seed = Seed(seed.unwrap_or(self.fitted.file.seed));
-        let draws = py.detach(|| self.fitted.sample(count, seed));
+        let q = self.fitted.gaussian.clone();
+        // The draws, and their copy in Python.
+        room(count.saturating_mul(q.dim()).saturating_mul(2), || format!("{count} draws"))?;
+        let draws = interruptible(py, move || q.sample(count, seed))?;
         square(py, &draws)
     }
 
@@ -164,7 +180,11 @@ impl Answer {
         py: Python<'py>,
         points: PyReadonlyArray2<'_, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (dim, entries) = (points.shape()[1].max(1), entries(&points));
+        let (found, expected) = (points.shape()[1], self.fitted.gaussian.dim());
+        if found != expected {
+            return Err(raise(provi::Error::Shape { what: "point", found, expected }));
+        }
+        let (dim, entries) = (expected.max(1), entries(&points));
         let one = |z| self.fitted.gaussian.log_density(z);
         let found: provi::Result<Vec<f64>> = py.detach(|| entries.chunks(dim).map(one).collect());
         Ok(found.map_err(raise)?.into_pyarray(py))

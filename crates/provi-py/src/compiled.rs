@@ -1,7 +1,9 @@
 //! A density out of a library: Stan's, or one of any language that can export C functions.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
 use numpy::{PyArray2, PyReadonlyArray2};
 use provi::Seed;
@@ -15,7 +17,33 @@ use crate::answer::{Answer, json, square};
 use crate::design::matrix;
 use crate::error::{refuse, refuse_library};
 use crate::model::{Kind, Model};
-use crate::wait::in_place;
+use crate::wait::{in_place, interruptible};
+
+/// An opened library, which is closed without Python's lock: closing waits for its turn, and whoever has the turn may wait
+/// for that lock.
+pub(crate) struct Library(Option<Box<Compiled>>);
+
+impl From<Compiled> for Library {
+    fn from(compiled: Compiled) -> Self {
+        Self(Some(Box::new(compiled)))
+    }
+}
+
+impl Deref for Library {
+    type Target = Compiled;
+
+    fn deref(&self) -> &Compiled {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        let inner = self.0.take();
+        // Without an interpreter there is no lock, and what was not taken along is dropped here.
+        let _ = Python::try_attach(|py| py.detach(|| drop(inner)));
+    }
+}
 
 /// What is opened, and what is said about it.
 #[derive(FromPyObject)]
@@ -72,8 +100,14 @@ pub(crate) fn probe_library(py: Python<'_>, kind: &str, path: PathBuf, seed: &st
 
 /// The names of a draw on the constrained scale, in Stan's order.
 #[pyfunction]
-pub(crate) fn constrained_names(model: &Model, transformed: bool, generated: bool) -> PyResult<Vec<String>> {
-    stan(model)?.constrained_names(Include { transformed, generated }).map_err(refuse_library)
+pub(crate) fn constrained_names(
+    py: Python<'_>,
+    model: &Model,
+    transformed: bool,
+    generated: bool,
+) -> PyResult<Vec<String>> {
+    let model = stan(model)?;
+    in_place(py, || model.constrained_names(Include { transformed, generated }))?.map_err(refuse_library)
 }
 
 /// Unconstrained points, one a row, on the constrained scale; the seed is for random generated quantities.
@@ -86,9 +120,16 @@ pub(crate) fn constrain<'py>(
     generated: bool,
     seed: u32,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (points, model) = (matrix(&points)?, stan(model)?);
-    let found = in_place(py, || model.constrain(&points, Include { transformed, generated }, seed))?;
-    square(py, &found.map_err(refuse_library)?)
+    stan(model)?;
+    let (points, kind) = (matrix(&points)?, Arc::clone(&model.kind));
+    let found = interruptible(py, move || match &*kind {
+        Kind::Compiled(library) => {
+            let stan = library.stan();
+            stan.map(|model| model.constrain(&points, Include { transformed, generated }, seed))
+        }
+        _ => None,
+    })?;
+    square(py, &found.ok_or_else(no_scale)?.map_err(refuse_library)?)
 }
 
 /// The quantities of a Stan model under an answer, as fit.json has them.
@@ -110,11 +151,15 @@ pub(crate) fn constrained_record(
 fn compiled(model: &Model) -> PyResult<&Compiled> {
     match &*model.kind {
         Kind::Compiled(compiled) if compiled.stan().is_some() => Ok(compiled),
-        _ => Err(PyTypeError::new_err("only a Stan model has a constrained scale")),
+        _ => Err(no_scale()),
     }
 }
 
 fn stan(model: &Model) -> PyResult<&StanModel> {
     let found = compiled(model)?.stan();
-    found.ok_or_else(|| PyTypeError::new_err("only a Stan model has a constrained scale"))
+    found.ok_or_else(no_scale)
+}
+
+fn no_scale() -> PyErr {
+    PyTypeError::new_err("only a Stan model has a constrained scale")
 }

@@ -50,12 +50,24 @@ impl Rows<'_> {
                 Design::from_rows(entries(array), array.shape()[0], array.shape()[1]).map_err(raise)?
             }
             Self::Sparse(starts, columns, values, (rows, width)) => {
+                check_dim(*width)?;
                 let (starts, columns) = (positions(starts)?, positions(columns)?);
                 Design::csr(*rows, *width, starts, columns, numbers(values)).map_err(raise)?
             }
         };
         Ok(if intercept { design.with_intercept() } else { design })
     }
+}
+
+/// The most coordinates: an answer has the square of it.
+const MOST: usize = 1 << 24;
+
+/// Refuses a dimension whose answer no machine holds, before anything of that size is allocated.
+pub(crate) fn check_dim(dim: usize) -> PyResult<()> {
+    if dim > MOST {
+        return Err(PyValueError::new_err(format!("dim = {dim}; must be at most {MOST}")));
+    }
+    Ok(())
 }
 
 fn positions(array: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {

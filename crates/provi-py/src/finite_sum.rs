@@ -8,6 +8,7 @@ use provi::target::{FiniteSum, Scratch, TermSmoothness};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::answer::room;
 use crate::callback::{Raised, call, read};
 
 /// `function(z, indices, weights)` for the terms, `rest(z)` for what belongs to none.
@@ -36,6 +37,8 @@ impl SumCallback {
         if terms == 0 {
             return Err(PyValueError::new_err("terms = 0: a finite sum has at least one term"));
         }
+        // Their indices and weights, all of them and some.
+        room(terms.saturating_mul(4), || format!("the indices of {terms} terms"))?;
         if let Some(found) = smoothness.as_ref().map(|s| s.each.len()).filter(|&found| found != terms) {
             return Err(PyValueError::new_err(format!(
                 "term_smoothness has length {found}, expected a number or {terms} of them"

@@ -20,7 +20,7 @@ use crate::columns::Source;
 use crate::error::refuse;
 use crate::predict::columns;
 use crate::run::{Options, with_threads};
-use crate::wait::{Shared, Viewer, on_a_thread};
+use crate::wait::{Shared, Viewer, interruptible, on_a_thread};
 
 /// What is said about a model; what is `None` is the library's to choose.
 #[derive(FromPyObject)]
@@ -143,18 +143,23 @@ pub(crate) fn predict_table<'py>(
     new_groups: bool,
     drop_missing: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Vec<usize>, Option<f64>)> {
-    let formula = &answer.fitted.file.model.formula;
-    let data = source.data(formula)?;
-    let table = data.table().map_err(|error| refuse_table(error, formula))?;
+    let fitted = answer.fitted.clone();
+    let data = source.data(&fitted.file.model.formula)?;
     let groups = if new_groups { NewLevels::Population } else { NewLevels::Refuse };
     let missing = if drop_missing { Missing::Drop } else { Missing::Error };
-    let new = answer.fitted.new_data(&table, groups, missing).map_err(refuse)?;
-    let found = py.detach(|| new.predict(level.unwrap_or(LEVEL))).map_err(refuse)?;
-    let columns = columns(py, &found)?;
-    if let Some(errors) = new.mean_errors().map_err(refuse)? {
+    let found = interruptible(py, move || {
+        let refuse = |error| provi_analysis::Error::table(error, &fitted.file.model.formula);
+        let table = data.table().map_err(refuse)?;
+        let new = fitted.new_data(&table, groups, missing)?;
+        let rows = new.predict(level.unwrap_or(LEVEL))?;
+        Ok((rows, new.mean_errors()?, new.lines.clone(), new.probability_error()))
+    })?;
+    let (rows, mean_errors, lines, error) = found.map_err(refuse)?;
+    let columns = columns(py, &rows)?;
+    if let Some(errors) = mean_errors {
         columns.set_item("mean_error", errors.into_pyarray(py))?;
     }
-    Ok((columns, new.lines.clone(), new.probability_error()))
+    Ok((columns, lines, error))
 }
 
 /// A table's refusal, pointing into the formula.

@@ -15,10 +15,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::callback::{Callback, Session};
-use crate::design::{PriorArguments, Rows, Side, curvature, numbers};
+use crate::compiled::Library;
+use crate::design::{PriorArguments, Rows, Side, check_dim, curvature, numbers};
 use crate::error::raise;
 use crate::finite_sum::SumCallback;
 use crate::native::Native;
+use crate::wait::interruptible;
 
 /// What a posterior is made of.
 pub(crate) enum Kind {
@@ -31,7 +33,7 @@ pub(crate) enum Kind {
     /// A C function.
     Native(Native),
     /// A library.
-    Compiled(Box<Compiled>),
+    Compiled(Library),
 }
 
 /// A model, ready to be fitted as often as one likes; nothing in it changes.
@@ -114,8 +116,9 @@ impl Model {
         let given = data.make(|design, y| Glm::linear(design, y, sd, prior))?;
         match (&*given.kind, noise_sd) {
             (Kind::Glm(model), None) => {
-                let model: &Glm = model;
-                let found = py.detach(|| FreeScales::noise(model).maximise(model)).map_err(raise)?;
+                let its = Glm::clone(model);
+                let found =
+                    interruptible(py, move || FreeScales::noise(&its).maximise(&its))?.map_err(raise)?;
                 let scales: Vec<Scale> =
                     found.noise_sd.map(|sd| Scale::noise(sd, Origin::Maximised)).into_iter().collect();
                 let warnings = conflict::of_scales(&scales, model.family(), &model.summary());
@@ -194,6 +197,7 @@ impl Model {
             let kind = function.get_type().name()?;
             return Err(PyTypeError::new_err(format!("{kind} is not callable; give a function of an array")));
         }
+        check_dim(dim)?;
         let kind = Kind::Callback(Callback::new(function.unbind(), dim, batched));
         Self::black_box(kind, dim, names, curvature(dim, mu, smoothness)?)
     }
@@ -211,6 +215,7 @@ impl Model {
         smoothness: Option<Side<'_>>,
         term_smoothness: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
+        check_dim(dim)?;
         let declare = |each| TermSmoothness::declared(numbers(&each)).map_err(raise);
         let each = term_smoothness.map(declare).transpose()?;
         let kind = Kind::FiniteSum(SumCallback::new(function, rest, dim, terms, each)?);
@@ -230,6 +235,7 @@ impl Model {
         mu: Option<Side<'_>>,
         smoothness: Option<Side<'_>>,
     ) -> PyResult<Self> {
+        check_dim(dim)?;
         // SAFETY: that the address is one of such a function is what the caller says; nobody could check it.
         let native = unsafe { Native::new(address, user, dim, thread_safe, owner) }
             .ok_or_else(|| PyValueError::new_err("the address of the C function is 0"))?;
@@ -304,12 +310,22 @@ impl Model {
 impl From<Compiled> for Model {
     fn from(compiled: Compiled) -> Self {
         // Its record, its names and what was declared of it are its own.
-        let kind = Arc::new(Kind::Compiled(Box::new(compiled)));
+        let kind = Arc::new(Kind::Compiled(compiled.into()));
         Self { kind, names: None, curvature: None, about: About::default() }
     }
 }
 
 impl Model {
+    /// Refuses to evaluate code that takes one call at a time from inside such a call: the run would wait for itself.
+    pub(crate) fn check_entry(&self) -> PyResult<()> {
+        let gate = match &*self.kind {
+            Kind::Native(native) => native.gate(),
+            Kind::Compiled(compiled) => compiled.gate(),
+            Kind::Glm(_) | Kind::Callback(_) | Kind::FiniteSum(_) => return Ok(()),
+        };
+        gate.check().map_err(raise)
+    }
+
     fn black_box(
         kind: Kind,
         dim: usize,

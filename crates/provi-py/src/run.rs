@@ -121,19 +121,39 @@ pub(crate) fn log_density(
             "out must be arrays of shapes ({n},) and ({n}, {d}), row by row"
         )));
     }
+    model.check_entry()?;
     let (z, values, gradients) = (points.as_slice()?, values.as_slice_mut()?, gradients.as_slice_mut()?);
-    let mut scratch = Scratch::default();
-    let scratch = &mut scratch;
+    let d = d.max(1);
+    let pieces = z.chunks(PIECE * d).zip(values.chunks_mut(PIECE)).zip(gradients.chunks_mut(PIECE * d));
+    for ((z, values), gradients) in pieces {
+        evaluate(py, model, z, values, gradients)?;
+        py.check_signals()?;
+    }
+    Ok(())
+}
+
+/// Points between two looks at signals.
+const PIECE: usize = 1 << 12;
+
+fn evaluate(
+    py: Python<'_>,
+    model: &Model,
+    z: &[f64],
+    values: &mut [f64],
+    gradients: &mut [f64],
+) -> PyResult<()> {
+    let scratch = &mut Scratch::default();
     let outcome = match &*model.kind {
         Kind::Callback(callback) => {
-            let stop = AtomicBool::new(false);
+            // An interrupt ends it: nothing is kept of a part.
+            let stop = AtomicBool::new(true);
             let session = Session::new(callback, &stop);
             let outcome = session.log_densities(z, values, gradients, scratch);
             session.raised().map_or(Ok(()), Err)?;
             outcome
         }
         Kind::FiniteSum(sum) => {
-            let stop = AtomicBool::new(false);
+            let stop = AtomicBool::new(true);
             let target = Summed::new(SumSession::new(sum, &stop)).map_err(raise)?;
             let outcome = target.log_densities(z, values, gradients, scratch);
             target.sum().raised().map_or(Ok(()), Err)?;
@@ -154,6 +174,8 @@ fn under_watch(
     observer: Option<Py<PyAny>>,
     work: impl FnOnce(Subject<'_>, &mut Watch<'_>) -> provi_analysis::Result<Fitted> + Send + 'static,
 ) -> PyResult<Answer> {
+    model.check_entry()?;
+    check_threads(threads)?;
     let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
     let (names, curvature, about) = (model.names.clone(), model.curvature.clone(), model.about.clone());
     if let Kind::Callback(_) | Kind::FiniteSum(_) = &*model.kind {
@@ -206,7 +228,7 @@ fn under_watch(
                 Kind::Glm(model) => work(Subject::matrices(model, about), &mut watch),
                 Kind::Native(native) => {
                     let target = declared(native, names, curvature)?;
-                    let target = match native.thread_safe {
+                    let target = match native.is_thread_safe() {
                         true => Evaluator::Parallel(&target),
                         false => Evaluator::Serial(&target),
                     };
@@ -237,11 +259,24 @@ fn declared<T: Target>(
     Ok(target)
 }
 
+/// The most threads that are started for somebody: more than any machine has use for, and few enough to start.
+const MOST_THREADS: usize = 1024;
+
+fn check_threads(threads: Option<usize>) -> PyResult<()> {
+    match threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
+        None => Ok(()),
+        Some(threads) => {
+            let message = format!("threads = {threads}; must be between 1 and {MOST_THREADS}");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
 /// On so many threads, or on those of the process.
 pub(crate) fn with_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    check_threads(threads)?;
     match threads {
         None => Ok(work()),
-        Some(0) => Err(PyValueError::new_err("threads = 0 is not at least 1")),
         Some(threads) => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             Ok(pool.map_err(|error| PyValueError::new_err(error.to_string()))?.install(work))

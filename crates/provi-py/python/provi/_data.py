@@ -20,7 +20,7 @@ def design(X: Any, names: Any = None) -> tuple[Any, Names]:
         rows, found = _dense(X)
         width = rows.shape[1]
     if names is not None:
-        found = [str(name) for name in names]
+        found = _given(names)
         if len(found) != width:
             raise ValueError(f"{len(found)} names were given for {width} columns of X")
     return rows, found
@@ -56,10 +56,42 @@ def labels(values: Any, what: str) -> tuple[list[int], list[str]]:
     return [int(code) for code in codes], [str(level) for level in levels]
 
 
+def whole(value: Any, what: str, most: int = 2**64 - 1) -> Optional[int]:
+    """A whole number that the library can hold, or none."""
+    if value is None:
+        return None
+    exact = isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and float(value).is_integer())
+    if not exact or isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{what} = {value!r}; must be a whole number")
+    if not 0 <= value <= most:
+        raise ValueError(f"{what} = {value}; must be between 0 and {most}")
+    return int(value)
+
+
+def names(given: Any) -> Names:
+    """A name for each coordinate, or none."""
+    return None if given is None else _given(given)
+
+
+def _given(given: Any) -> list[str]:
+    if isinstance(given, (str, bytes)):
+        raise TypeError(f"names = {given!r} is one text; give a list with a name for each")
+    return [str(name) for name in given]
+
+
+def _number(value: Any, what: str) -> float:
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{what} = {value!r}; must be a number")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what} is a {type(value).__name__}, expected a number") from None
+
+
 def spread(value: Any) -> Any:
     """One number, or one for each coefficient."""
     if value is None or np.ndim(value) == 0:
-        return None if value is None else float(value)
+        return None if value is None else _number(value, "prior_scale")
     return vector(value, "prior_scale")
 
 
@@ -76,7 +108,7 @@ def square(value: Any, what: str) -> Optional[np.ndarray]:
 def curvature(value: Any, what: str) -> Any:
     """A number, or a matrix."""
     if value is None or np.ndim(value) == 0:
-        return None if value is None else float(value)
+        return None if value is None else _number(value, what)
     return square(value, what)
 
 
@@ -173,6 +205,8 @@ def _materialised(values: Any) -> Any:
 
 
 def _floats(values: Any, what: str) -> np.ndarray:
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"{what} holds {np.ma.getmaskarray(values).sum()} masked values; leave their rows out")
     array = np.asarray(values)
     if array.dtype == np.float64:
         return array
@@ -181,7 +215,7 @@ def _floats(values: Any, what: str) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         try:
             return array.astype(np.float64) if array.dtype == object else _refuse(array, what)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             _refuse(array, what)
     return array.astype(np.float64)
 

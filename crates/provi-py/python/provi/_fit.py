@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _provi
+from . import _data, _provi
 from ._certificate import Certificate, Estimates, Functional, Promise, bound_text
 from ._plot import Plots
 from ._table import Table
@@ -192,7 +192,7 @@ class Fit(Plots):
 
     def sample(self, n: int, seed: Optional[int] = None) -> np.ndarray:
         """Independent draws (n, d) in the coordinates of the fit; the fit's own seed if none is given."""
-        return self._core.sample(n, seed)
+        return self._core.sample(_data.whole(n, "n"), _data.whole(seed, "seed"))
 
     def draws(self, n: int, seed: Optional[int] = None) -> dict[str, np.ndarray]:
         """Independent draws by the names of the variables, on the user's own scale: arrays (n, …)."""

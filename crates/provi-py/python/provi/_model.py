@@ -17,6 +17,13 @@ _OPTIONS = (
 ).split()
 
 
+# Options that are whole numbers, and the most that the library holds of each.
+_WHOLE = {
+    **dict.fromkeys("evaluations steps starts audit_draws memory seed threads".split(), 2**64 - 1),
+    **dict.fromkeys("draws subsample".split(), 2**32 - 1),
+}
+
+
 class Model:
     """A posterior, ready to be fitted as often as one likes. Made by :func:`logistic` and its like, or by
     :func:`black_box`."""
@@ -149,8 +156,9 @@ def black_box(
     >>> bool(abs(fit.sd - 1.0).max() < 1e-6), fit.certificate.kl.provenance
     (True, 'declared')
     """
-    names = None if names is None else [str(name) for name in names]
+    names = _data.names(names)
     mu, smoothness = _data.curvature(mu, "mu"), _data.curvature(smoothness, "smoothness")
+    dim = _data.whole(dim, "dim")
     if isinstance(fn, CFunction):
         core = _provi.Model.native(fn.address, fn.user, fn.thread_safe, fn, dim, names, mu, smoothness)
     else:
@@ -199,8 +207,9 @@ class FiniteSum(Model):
         transform: Optional[Transform] = None,
         attrs: Optional[Mapping[str, Any]] = None,
     ) -> None:
-        names = None if names is None else [str(name) for name in names]
+        names = _data.names(names)
         mu, smoothness = _data.curvature(mu, "mu"), _data.curvature(smoothness, "smoothness")
+        terms, dim = _data.whole(terms, "terms"), _data.whole(dim, "dim")
         if term_smoothness is not None:
             if np.ndim(term_smoothness) == 0:
                 term_smoothness = np.full(terms, term_smoothness)
@@ -264,6 +273,7 @@ def certify(
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: given.get(name) for name in _OPTIONS}
+    options.update({name: _data.whole(options[name], name, most) for name, most in _WHOLE.items()})
     if options["init"] is not None:
         options["init"] = _data.vector(options["init"], "init")
     return options

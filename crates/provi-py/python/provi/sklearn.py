@@ -247,7 +247,8 @@ class _Classifier(ClassifierMixin, _Regression):
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        second = self.decision_function(X) > 0.0
+        return self.classes_[second.astype(int)]
 
     def predict_interval(
         self, X: Any, level: Optional[float] = None, *, of: str = "mean"

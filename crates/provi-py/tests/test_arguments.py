@@ -1,0 +1,117 @@
+"""Arguments that a stranger might give: refused in words, and never the end of the interpreter."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import provi
+
+sparse = pytest.importorskip("scipy.sparse")
+
+NORMAL = lambda z: (-0.5 * (z * z).sum(axis=1), -z)  # noqa: E731
+
+
+def masked(values):
+    return np.ma.masked_array(values, mask=np.arange(np.size(values)).reshape(np.shape(values)) == 0)
+
+
+def far():
+    """A sparse matrix of few entries and very many columns."""
+    return sparse.csr_array((np.ones(3), ([0, 1, 2], [0, 1, 2])), shape=(3, 10**12))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda X, y: provi.logistic(masked(X), y), ValueError, "X holds 1 masked values"),
+        (lambda X, y: provi.logistic(X, masked(y)), ValueError, "y holds 1 masked values"),
+        (lambda X, y: provi.linear(X, [10**400] * len(y)), TypeError, "y has dtype object"),
+        (lambda X, y: provi.logistic(X + 0j, y), TypeError, "X is complex"),
+        (lambda X, y: provi.logistic(np.full(X.shape, None), y), ValueError, "the design holds NaN at row 0"),
+        (lambda X, y: provi.logistic(X, y, names="ab"), TypeError, "names = 'ab' is one text"),
+        (lambda X, y: provi.logistic(X, y, prior_scale="wide"), TypeError, "prior_scale = 'wide'; must be a number"),
+        (lambda X, y: provi.logistic(X, y, prior_scale={}), TypeError, "prior_scale is a dict, expected a number"),
+        (lambda X, y: provi.logistic(X, y, prior_scale=[1.0]), ValueError, "expected 2"),
+        (lambda X, y: provi.logistic(X, y, prior_scale=np.nan), ValueError, "nan|NaN"),
+        (lambda X, y: provi.logistic(X, y, prior_mean=[0.0]), ValueError, "expected 2"),
+        (lambda X, y: provi.logistic(X, y, prior_cov=np.ones((2, 3))), ValueError, "expected"),
+        (lambda X, y: provi.logistic(X, y, prior_cov=-np.eye(2)), ValueError, "positive"),
+        (lambda X, y: provi.logistic(X, y, prior_scale=1.0, prior_cov=np.eye(2)), ValueError, "both given"),
+        (lambda X, y: provi.logistic(X[:0], y[:0]), ValueError, "."),
+        (lambda X, y: provi.logistic(X[:, :0], y), ValueError, "."),
+        (lambda X, y: provi.logistic(X * np.nan, y), ValueError, "nan|NaN"),
+        (lambda X, y: provi.logistic(X, y * np.nan), ValueError, "nan|NaN"),
+        (lambda X, y: provi.logistic(X, y, weights=-np.ones(len(y))), ValueError, "weight"),
+        (lambda X, y: provi.logistic(far(), [0, 1, 0]), ValueError, "dim = 1000000000000; must be at most"),
+        (lambda X, y: provi.fit(NORMAL, 10**12), ValueError, "dim = 1000000000000; must be at most"),
+        (lambda X, y: provi.fit(NORMAL, -1), ValueError, "dim = -1; must be between"),
+        (lambda X, y: provi.fit(NORMAL, 2.5), TypeError, "dim = 2.5; must be a whole number"),
+        (lambda X, y: provi.fit(NORMAL, 2, names="ab"), TypeError, "names = 'ab' is one text"),
+        (lambda X, y: provi.fit(NORMAL, 2, mu="1"), TypeError, "mu = '1'; must be a number"),
+        (lambda X, y: provi.FiniteSum(NORMAL, 10**17, 2), MemoryError, "indices of 100000000000000000 terms need"),
+        (lambda X, y: provi.FiniteSum(NORMAL, -3, 2), ValueError, "terms = -3"),
+    ],
+)
+def test_models_of_nothing_are_refused(data, call, error, words):
+    with pytest.raises(error, match=words):
+        call(data["X"], data["label"])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"threads": -1}, ValueError, "threads = -1; must be between"),
+        ({"threads": 10**6}, ValueError, "threads = 1000000; must be between 1 and 1024"),
+        ({"threads": "2"}, TypeError, "threads = '2'; must be a whole number"),
+        ({"threads": True}, TypeError, "threads = True; must be a whole number"),
+        ({"seed": -1}, ValueError, "seed = -1"),
+        ({"seed": 2**64}, ValueError, "seed = 18446744073709551616"),
+        ({"seed": 0.5}, TypeError, "seed = 0.5"),
+        ({"draws": 2**40, "method": "prox-energy", "steps": 5}, ValueError, "draws = 1099511627776; must be between 0 and 4294967295"),
+        ({"steps": -5, "method": "prox-energy"}, ValueError, "steps = -5"),
+        ({"init": "here"}, TypeError, "init"),
+        ({"time_limit": "1 s"}, TypeError, "."),
+    ],
+)
+def test_options_that_cannot_be_are_refused(data, options, error, words):
+    for model in (provi.logistic(data["X"], data["label"]), provi.black_box(NORMAL, 2)):
+        with pytest.raises(error, match=words):
+            model.fit(progress=False, **options)
+
+
+def test_any_layout_and_any_kind_of_number_is_the_same_data(data):
+    X, y = np.round(4 * data["X"]), data["label"]
+    expected = provi.logistic(X, y).fit(progress=False).mean
+    strided = np.repeat(X, 2, axis=1)[:, ::2]
+    for given in (np.asfortranarray(X), strided, X[::-1][::-1], X.astype(np.int8), X.astype(np.float16), X.tolist(), X.astype(object)):
+        np.testing.assert_array_equal(provi.logistic(given, y.astype(bool)).fit(progress=False).mean, expected)
+
+
+def test_more_draws_than_there_is_memory_for_are_refused(data):
+    fit = provi.logistic(data["X"], data["label"]).fit(progress=False)
+    with pytest.raises(MemoryError, match="10000000000000000 draws need about"):
+        fit.sample(10**16)
+    with pytest.raises(ValueError, match="n = -1"):
+        fit.sample(-1)
+    with pytest.raises(ValueError, match="point has length 0, expected 2"):
+        fit.log_density(np.zeros((4, 0)))
+    assert fit.sample(0).shape == (0, 2)
+
+
+def test_whole_numbers_beyond_any_float_stay_apart_as_groups():
+    ids = [2**63 + k // 4 for k in range(24)]
+    y = [float(k % 3 == 0) for k in range(24)]
+    for given in (np.array(ids, dtype=np.uint64), [2**70 + k // 4 for k in range(24)]):
+        fit = provi.fit_formula("y ~ 1 + (1 | g)", {"y": y, "g": given}, group_scale=1.0, progress=False)
+        assert fit.dim == 7, fit.names
+
+
+def test_a_damaged_pickle_is_refused(data):
+    fit = provi.logistic(data["X"], data["label"]).fit(progress=False)
+    record, numbers = fit._core.state()
+    for broken in (numbers[:-8], numbers[:3], b"", numbers + numbers):
+        with pytest.raises(ValueError):
+            provi._provi.Answer.restore(record, broken)
+    again = pickle.loads(pickle.dumps(fit))
+    np.testing.assert_array_equal(again.cov, fit.cov)
