@@ -61,7 +61,7 @@ impl Prior {
                 lost = (3.0 * dim as f64 + 8.0) * f64::EPSILON * size
                     + self.rounding() * t.frobenius_norm().powi(2);
                 let matrix = congruence(&own, &t);
-                let log_det = -2.0 * self.constant(dim) + dim as f64 * super::LOG_2PI + 2.0 * map.log_det();
+                let log_det = -2.0 * self.constant(dim).0 + dim as f64 * super::LOG_2PI + 2.0 * map.log_det();
                 Precision::Dense { matrix, log_det }
             }
         };
