@@ -530,6 +530,19 @@ impl Plan {
         Planner::new(method).to_distance(target, accuracy)
     }
 
+    /// The same steps with another average of the iterates as the answer, and what the recursion gives for that, if anything.
+    pub fn with_average(self, average: Average) -> Self {
+        let plan = self.0;
+        let promise = match &plan.constants {
+            Some(constants) => {
+                let coordinates = plan.frame.coordinates;
+                promise::of_steps(plan.method, constants, &plan.schedule, average, plan.steps, coordinates)
+            }
+            None => Promise::none("no constants are known to price another average with".into()),
+        };
+        Self(Outline { average, promise, ..plan })
+    }
+
     /// The coordinates the run steps in.
     pub fn coordinates(&self) -> Coordinates {
         self.frame.coordinates
