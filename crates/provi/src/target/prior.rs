@@ -446,7 +446,7 @@ mod tests {
             let wide = prior.widened(2, 1, 2.0).unwrap();
             let marginals = wide.marginals(2).unwrap();
             assert!((marginals[0].1 - 1.0).abs() < 1e-15 && (marginals[1].1 - 0.5).abs() < 1e-15);
-            assert!((wide.constant(2) - prior.constant(2) - 2f64.ln()).abs() < 1e-14);
+            assert!((wide.constant(2).0 - prior.constant(2).0 - 2f64.ln()).abs() < 1e-14);
             assert!(prior.widened(2, 3, 2.0).is_err() && prior.widened(2, 1, 0.0).is_err());
         }
         let tied = Prior::precision(Matrix::new(2, 2, vec![2.0, 1.0, 1.0, 2.0]).unwrap()).unwrap();
