@@ -184,7 +184,7 @@ impl<'a> Subject<'a> {
             gradient_evaluations: 0,
             seed,
             seconds: begin.elapsed().as_secs_f64(),
-            promise: Promise { value: None, key: None, norm: None, provenance: None, reason: Some(reason) },
+            promise: Promise::none(reason),
             trace: Vec::new(),
         };
         let mut fitted = prepared.put_down(None, Answer { fit, worth, notes: Vec::new(), audit_seconds })?;

@@ -13,6 +13,7 @@ mod bounds;
 mod measure;
 mod metric;
 mod residual;
+mod rounding;
 mod route;
 mod transport;
 
@@ -25,15 +26,15 @@ use crate::expectation::Moments;
 use crate::functional::{GlobalBound, LocalBound, MomentBounds};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
-use crate::norm;
 use crate::scalar::Probability;
 use crate::standard::Standard;
 use crate::stop;
+use crate::target::trusted_curvature;
 use crate::theory::certificate::{self as theory, Ball};
 use crate::watchdog::{Violation, Watchdog};
 use ball::Choice;
 use bounds::Bounds;
-use measure::Measurement;
+use measure::{Lost, Measurement};
 use residual::go_on;
 use route::Transport;
 use std::ops::ControlFlow;
@@ -66,6 +67,10 @@ impl Default for Audit {
 /// The end may depend on the draws, as a clock does where a target takes longer for some: a certificate by fewer draws spends δ
 /// once more, over all the places where it might have ended, and holds with probability 1 − 2δ \[confidence\].
 pub type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
+
+/// Why what is measured proves nothing.
+const UNRESOLVED: &str = "rounding hides the answer: double precision does not resolve draws of q, or sums of the model's terms, \
+     finely enough; centre or rescale the data";
 
 /// Why nothing is measured.
 const STOPPED: &str = "the audit was stopped before its first draws";
@@ -203,7 +208,7 @@ impl Audit {
         between: &mut Between<'_>,
     ) -> Result<Audited> {
         let names = target.target().names();
-        let curvature = target.target().curvature()?;
+        let curvature = trusted_curvature(target.target())?;
         let Some(curvature) = curvature.filter(|c| c.convexity() >= 0.0) else {
             let reason =
                 "no curvature is known: V is not known to be convex (declare μ and M to get a proof)";
@@ -251,6 +256,7 @@ pub(crate) fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) 
 struct ExactValue {
     value: f64,
     error: f64,
+    provenance: Provenance,
 }
 
 /// One audit under way.
@@ -282,10 +288,13 @@ impl<'a> Session<'a> {
         if let Some(expectations) = target.target().expectations() {
             let mut found = Moments::new(q.dim());
             expectations.expect(q, &mut found)?;
-            moments = Some(found).filter(|m| m.provenance == Provenance::Proved);
+            moments = Some(found).filter(|m| m.provenance != Provenance::Estimated);
         }
         let exact = match &moments {
-            Some(m) => Some(ExactValue { value: m.neg_elbo(q)?, error: m.neg_elbo_error(q) }),
+            Some(m) => {
+                let (value, error) = (m.neg_elbo(q)?, m.neg_elbo_error(q));
+                Some(ExactValue { value, error, provenance: m.provenance })
+            }
             None => None,
         };
         let convexity = Some(curvature.convexity());
@@ -309,38 +318,46 @@ impl<'a> Session<'a> {
 
     fn certify(mut self, names: &[String]) -> Result<Audited> {
         let deterministic_gap = self.gap()?;
-        let Measurement { global, choice, transport, mut measured, draws, delta } = self.measure()?;
+        let measurement = self.measure()?;
+        let Measurement { global, choice, transport, mut measured, draws, delta, rounding } = measurement;
         let confidence = 1.0 - self.grounds.failure_probability;
         let log_ratios = std::mem::take(&mut measured.log_ratios);
         let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
         let mut kl = Statement::missing(if draws > 0 { self.why_no_global_bound() } else { STOPPED });
         let mut tv = kl.clone();
         if let Some(metric) = global.as_ref().filter(|_| draws > 0) {
-            let fisher = metric.fisher_upper(measured.global_mean, draws, delta)?;
+            let fisher = metric.fisher_upper(measured.global_mean, draws, delta, &rounding.draws)?;
             self.grounds.global_fisher_mean = Some(measured.global_mean);
             self.grounds.global_lipschitz = Some(metric.lipschitz());
             let provenance = self.curvature.provenance();
-            let bound = theory::kl(fisher);
-            kl = Statement::proved(bound, confidence, "cert-kl", provenance);
-            tv = Statement::proved(theory::total_variation(bound), confidence, "cert-kl", provenance);
-            bounds.fisher = Some((fisher, provenance));
+            if fisher.is_finite() {
+                let bound = theory::kl(fisher);
+                kl = Statement::proved(bound, confidence, "cert-kl", provenance);
+                tv = Statement::proved(theory::total_variation(bound), confidence, "cert-kl", provenance);
+                bounds.fisher = Some((fisher, provenance));
+            } else {
+                (kl, tv) = (Statement::missing(UNRESOLVED), Statement::missing(UNRESOLVED));
+            }
         }
-        if let Some(Transport { mean, lipschitz, .. }) = transport.filter(|_| draws > 0) {
-            let bound = theory::fisher_upper(mean, lipschitz, draws, delta)?;
+        if let Some(transport) = transport.filter(|_| draws > 0) {
+            let bound = transport.bound(draws, delta, &rounding.draws)?;
+            let Transport { mean, lipschitz, .. } = transport;
             self.grounds.transport_mean = Some(mean);
             self.grounds.transport_lipschitz = Some(lipschitz);
             let provenance = self.curvature.provenance();
             let proved = |bound| Statement::proved(bound, confidence, "cert-transport", provenance);
-            kl = kl.or_better(proved(bound));
-            tv = tv.or_better(proved(theory::total_variation(bound)));
-            bounds.kl = Some((bound, provenance));
+            if bound.is_finite() {
+                kl = kl.or_better(proved(bound));
+                tv = tv.or_better(proved(theory::total_variation(bound)));
+                bounds.kl = Some((bound, provenance));
+            }
         }
         bounds.metric =
             global.or_else(|| self.lower_metric()).map(|m| (m, self.curvature.lower_provenance()));
         let mut evidence = self.exact_evidence(&kl, confidence);
         if let Some(choice) = choice.filter(|_| measured.inside > 0) {
-            let local = self.local(&choice, &measured, delta)?;
-            if let Some(bound) = local.kl {
+            let local = self.local(&choice, &measured, delta, &rounding)?;
+            if let Some(bound) = local.kl.filter(|bound| bound.is_finite()) {
                 let statement = Statement::proved(bound, confidence, "local-kl", choice.provenance);
                 tv = tv.or_better(Statement::proved(
                     theory::total_variation(bound),
@@ -352,7 +369,7 @@ impl<'a> Session<'a> {
                 if bounds.kl.is_none_or(|(known, _)| bound < known) {
                     bounds.kl = Some((bound, choice.provenance));
                 }
-            } else if kl.bound.is_none() {
+            } else if kl.bound.is_none() && local.kl.is_none() {
                 kl = Statement::missing(
                     "the passage from the ball to the whole space needs H_hi or a closed form; TV and moments hold",
                 );
@@ -364,7 +381,7 @@ impl<'a> Session<'a> {
                 choice.provenance,
             ));
             evidence = self.exact_evidence(&kl, confidence);
-            if let Some(interval) = local.evidence {
+            if let Some(interval) = local.evidence.filter(|sides| sides.iter().all(|x| x.is_finite())) {
                 evidence = narrower(evidence, interval, confidence, choice.provenance);
             }
             bounds.local = Some((choice.metric, local.ball, choice.provenance));
@@ -411,14 +428,20 @@ impl<'a> Session<'a> {
         let error = moments.neg_elbo_gradient_error(self.q) / self.curvature.convexity().sqrt();
         self.grounds.gradient_norm = Some(dual + error);
         let bound = theory::gap(dual, error);
-        let provenance = self.curvature.lower_provenance();
+        let provenance = self.curvature.lower_provenance().weakest(moments.provenance);
         Ok(Some(Statement::proved(bound, 1.0, "cert-gap", provenance)))
     }
 
     /// The local statements of the chosen ball.
-    fn local(&mut self, choice: &Choice, measured: &residual::Measured, delta: f64) -> Result<Local> {
-        let d = self.q.dim();
-        let fisher = choice.metric.fisher_upper(measured.local_mean, measured.inside, delta)?;
+    fn local(
+        &mut self,
+        choice: &Choice,
+        measured: &residual::Measured,
+        delta: f64,
+        rounding: &Lost,
+    ) -> Result<Local> {
+        let (d, lost) = (self.q.dim(), rounding.inside);
+        let fisher = choice.metric.fisher_upper(measured.local_mean, measured.inside, delta, &lost)?;
         let ball = choice.ball(fisher);
         self.grounds.radius = Some(choice.radius);
         self.grounds.local_fisher_mean = Some(measured.local_mean);
@@ -434,17 +457,24 @@ impl<'a> Session<'a> {
         if let Some(exact) = self.exact {
             floor = Some(-exact.value + exact.error);
         } else if let Some(spread) = choice.metric.deviation_from_identity() {
-            let gamma = theory::fisher_upper(measured.square_mean, spread, measured.inside, delta)?;
+            let root = theory::running_mean_upper(measured.square_mean, measured.inside).sqrt()
+                + lost.slope
+                + (1.0 + spread) * lost.shift;
+            let gamma = theory::fisher_upper(root * root, spread, measured.inside, delta)?;
             let range = 2.0 * choice.radius * (measured.gradient_norm + spread * choice.radius);
-            let width = theory::bernstein(gamma, range, measured.inside, delta);
+            // ‖∇U‖ ≤ g_0 + ‖∇²U‖·‖x‖ where û may be, times how far that is from u.
+            let slope = measured.gradient_norm + (1.0 + spread) * (choice.radius + lost.shift);
+            let moved = lost.value + lost.constant + lost.shift * slope + rounding.value_mean_lost;
+            let width = theory::bernstein(gamma, range, measured.inside, delta) + moved;
             let mean = measured.local_value_mean - log_inside;
             evidence = Some([-(mean + width), -(mean - width) + ball.kl()]);
             floor = Some(-(measured.local_value_mean - width) + log_inside + ball.kl());
         }
-        let excess = match (self.curvature.upper(), floor) {
+        let excess = match (self.upper(), floor) {
             (Some(upper), Some(floor)) => {
-                let trace = trace_of_congruence(&upper.to_matrix(d), &self.factor);
-                Some(ball.excess_from_upper_curvature(center + floor, trace, d))
+                // Diagonals of CᵀH_hiC, each moved up by more than rounding lost.
+                let trace = (0..d).map(|i| upper[(i, i)]).sum::<f64>() * (1.0 + 1e-12);
+                Some(ball.excess_from_upper_curvature(center + measured.center_lost + floor, trace, d))
             }
             (None, Some(floor)) => self.tail_integral(choice)?.map(|j| j + ball.weigh_outside(floor)),
             _ => None,
@@ -471,7 +501,7 @@ impl<'a> Session<'a> {
                     if kl.key.as_deref() == Some("local-kl") { "local-evidence" } else { "cert-evidence" }
                         .into(),
                 ),
-                provenance: kl.provenance.or(Some(Provenance::Proved)),
+                provenance: Some(kl.provenance.map_or(f.provenance, |p| p.weakest(f.provenance))),
                 reason: bound.is_none().then(|| kl.reason.clone().unwrap_or_default()),
             },
             (None, _) => Interval::missing("f is not exact here, and no ball carries a local certificate"),
@@ -499,14 +529,6 @@ fn narrower(known: Interval, [lower, upper]: [f64; 2], confidence: f64, provenan
         provenance: Some(provenance),
         reason: None,
     }
-}
-
-/// tr(CᵀHC), rounded up.
-fn trace_of_congruence(h: &Matrix, factor: &Matrix) -> f64 {
-    let product = crate::linalg::multiply(h, factor);
-    let sum = provi_kernels::dot(product.entries(), factor.entries());
-    let size = norm(product.entries()) * norm(factor.entries());
-    sum + 8.0 * h.rows() as f64 * f64::EPSILON * size
 }
 
 #[cfg(test)]

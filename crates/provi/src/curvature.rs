@@ -177,12 +177,13 @@ impl Constants {
 }
 
 impl Curvature {
-    /// Both bounds (the upper one may be missing), proved from a model.
-    pub fn proved(dim: usize, lower: Quadratic, upper: Option<Quadratic>) -> Result<Self> {
-        Self::with_slack(dim, lower, upper, 0.0, Provenance::Proved)?.checked()
-    }
-
     /// Both bounds on the user's word: μ and M as numbers, or H_lo and H_hi as matrices.
+    ///
+    /// Only provi's own models prove their curvature; there is no way to say so of another one, because the word would switch
+    /// off what watches a declared curvature while it is used.
+    /// ```compile_fail,E0599
+    /// let curvature = provi::Curvature::proved(1, provi::Quadratic::Scalar(1.0), None);
+    /// ```
     pub fn declared(dim: usize, lower: Quadratic, upper: Option<Quadratic>) -> Result<Self> {
         Self::with_slack(dim, lower, upper, 0.0, Provenance::Declared)?.checked()
     }
@@ -192,7 +193,7 @@ impl Curvature {
         Self::with_slack(dim, lower, upper, 0.0, Provenance::Estimated)?.checked()
     }
 
-    /// As [`Curvature::proved`], where forming the matrices may have lost `slack` in spectral norm, and H_lo ⪯ H_hi is known.
+    /// As [`Curvature::declared`] of some origin, where forming the matrices may have lost `slack` in spectral norm, and H_lo ⪯ H_hi is known.
     pub(crate) fn with_slack(
         dim: usize,
         lower: Quadratic,
@@ -226,6 +227,13 @@ impl Curvature {
             Constants::new(self.dim, &self.lower, self.upper.as_ref(), self.slack)
                 .unwrap_or(Constants::NOTHING)
         })
+    }
+
+    /// The same on no better word than that.
+    pub(crate) fn at_best(mut self, provenance: Provenance) -> Self {
+        self.lower_provenance = self.lower_provenance.weakest(provenance);
+        self.upper_provenance = self.upper_provenance.weakest(provenance);
+        self
     }
 
     /// Raises μ to a bound known in closed form, where the eigensolver's error hides it.
@@ -340,7 +348,7 @@ mod tests {
 
     #[test]
     fn scalar_bounds_are_exact() {
-        let c = Curvature::proved(3, Quadratic::Scalar(0.5), Some(Quadratic::Scalar(2.0))).unwrap();
+        let c = Curvature::declared(3, Quadratic::Scalar(0.5), Some(Quadratic::Scalar(2.0))).unwrap();
         assert!((c.convexity() - 0.5).abs() == 0.0 && c.smoothness() == Some(2.0));
         assert!((c.residual_smoothness().unwrap() - 1.5).abs() < 1e-15);
         assert!((c.trace_inverse() - 6.0).abs() < 1e-13);
@@ -351,7 +359,7 @@ mod tests {
     fn matrices_are_bracketed_on_the_safe_side() {
         let lo = Matrix::diagonal(&[1.0, 4.0]);
         let hi = Matrix::diagonal(&[3.0, 5.0]);
-        let c = Curvature::proved(2, Quadratic::Matrix(lo), Some(Quadratic::Matrix(hi))).unwrap();
+        let c = Curvature::declared(2, Quadratic::Matrix(lo), Some(Quadratic::Matrix(hi))).unwrap();
         assert!(c.convexity() <= 1.0 && c.convexity() > 1.0 - 1e-13);
         assert!(c.smoothness().unwrap() >= 5.0 && c.smoothness().unwrap() < 5.0 + 1e-13);
         assert!(c.residual_smoothness().unwrap() >= 2.0 && c.residual_smoothness().unwrap() < 2.0 + 1e-13);
@@ -361,7 +369,7 @@ mod tests {
     #[test]
     fn a_gaussian_target_has_no_residual() {
         let h = Quadratic::Matrix(Matrix::diagonal(&[1.0, 7.0]));
-        let c = Curvature::proved(2, h.clone(), Some(h)).unwrap();
+        let c = Curvature::declared(2, h.clone(), Some(h)).unwrap();
         assert_eq!(c.residual_smoothness(), Some(0.0));
     }
 
@@ -379,7 +387,7 @@ mod tests {
         let lo = Matrix::new(2, 2, vec![2.0, 1.0, 1.0, 3.0]).unwrap();
         let mut hi = lo.clone();
         hi[(0, 0)] += 4.0;
-        let c = Curvature::proved(2, Quadratic::Matrix(lo), Some(Quadratic::Matrix(hi))).unwrap();
+        let c = Curvature::declared(2, Quadratic::Matrix(lo), Some(Quadratic::Matrix(hi))).unwrap();
         let w = c.whitened().unwrap();
         assert!((w.convexity() - 1.0).abs() < 1e-12);
         // λ_max(H_lo⁻¹H_hi) = 1 + 4·(H_lo⁻¹)_00 = 1 + 4·3/5.

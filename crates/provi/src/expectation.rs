@@ -49,14 +49,14 @@ pub struct Moments {
     pub value_error: f64,
     /// Bounds the Euclidean norm of the error of (E∇V, E∇²V·C).
     pub gradient_error: f64,
-    /// Whether the error bounds are proved or only checked.
-    pub provenance: Provenance,
+    /// Whether the error bounds are proved, declared or only checked.
+    pub(crate) provenance: Provenance,
     /// tril(E∇²V·C) where it was made on the way, packed; empty otherwise.
     pub(crate) product: Vec<f64>,
 }
 
 impl Moments {
-    /// Room for dimension `dim`.
+    /// Room for dimension `dim`. What somebody else's target writes into it is declared; provi's own models say what they prove.
     pub fn new(dim: usize) -> Self {
         Self {
             value: 0.0,
@@ -64,9 +64,19 @@ impl Moments {
             hessian: Matrix::zeros(dim, dim),
             value_error: 0.0,
             gradient_error: 0.0,
-            provenance: Provenance::Proved,
+            provenance: Provenance::Declared,
             product: Vec::new(),
         }
+    }
+
+    /// Whether the error bounds are proved from a model, declared by a target's owner, or only checked.
+    pub fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+
+    /// Says that the error bounds are only checked, not proved.
+    pub fn set_estimated(&mut self) {
+        self.provenance = Provenance::Estimated;
     }
 
     /// f(w) = E V − log det C − (d/2)(1 + log 2π), the negative ELBO.
@@ -156,7 +166,7 @@ impl Expectations for Glm {
         }
         let mut sums = [0.0; TAIL_SUMS];
         self.rows.add_poisson_tail(q, radius, &mut sums);
-        self.linear.poisson_tail(q, radius, sums).map(Some)
+        self.linear.poisson_tail(q, radius, self.rows.len(), sums).map(Some)
     }
 }
 

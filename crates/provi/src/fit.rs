@@ -195,11 +195,7 @@ pub(crate) fn run(
     let neg_elbo = watch.signal(begin).map_or_else(measure, |signal| signal.cover(measure))?;
     let stopped_early = outcome.steps < plan.steps;
     let promise = if stopped_early {
-        Promise {
-            reason: Some("the run stopped early: a bound holds only for a length fixed beforehand".into()),
-            value: None,
-            ..plan.promise.clone()
-        }
+        plan.promise.broken("the run stopped early: a bound holds only for a length fixed beforehand")
     } else {
         plan.promise.clone()
     };

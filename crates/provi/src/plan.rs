@@ -8,7 +8,7 @@ mod terms;
 
 pub use comparison::Needed;
 pub use coordinates::{Coordinates, Frame};
-pub use promise::{Constants, Norm, Promise};
+pub use promise::{Constants, Norm, Promise, Said};
 
 use crate::average::Average;
 use crate::curvature::Curvature;
@@ -23,12 +23,13 @@ use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
 use crate::schedule::{Schedule, StepKind};
 use crate::subsample::{Law, Sampling, Subsample};
-use crate::target::Target;
+use crate::target::{Target, trusted_curvature};
 use crate::theory::noise::TermNoise;
 use crate::theory::rate;
 use crate::theory::recursion::{Contraction, Recursion};
 use crate::whiten::Whitened;
 use start::ExactStart;
+use std::ops::Deref;
 use std::sync::Arc;
 use terms::DrawnTerms;
 
@@ -260,7 +261,7 @@ impl Planner {
         }
         let size = Size { draws, audit: false, subsample: self.subsample, ..Size::of(target) };
         Forecast::new(Choice::Planned(self.method), &size).check(self.memory)?;
-        let curvature = target.curvature()?;
+        let curvature = trusted_curvature(target)?;
         if !matches!(self.method, Method::Unproven(_))
             && curvature.as_ref().is_none_or(|c| c.smoothness().is_none())
         {
@@ -316,7 +317,7 @@ impl Planner {
         } else {
             (constants, promise)
         };
-        Ok(Plan {
+        Ok(Plan(Outline {
             method: self.method,
             steps,
             draws: setting.draws,
@@ -331,7 +332,7 @@ impl Planner {
             smoothness: setting.curvature.as_ref().and_then(Curvature::smoothness),
             mode: setting.mode,
             evaluations: setting.evaluations,
-        })
+        }))
     }
 }
 
@@ -470,8 +471,29 @@ impl Setting {
 ///
 /// Cost of a step: N evaluations of the target, N passes over the d(d+1)/2 entries of C, and the method's operator
 /// ([`Method`]).
+///
+/// What it lays out can be read ([`Outline`]) and not changed: the promise is about these steps and no others.
+///
+/// ```compile_fail,E0594
+/// fn forge(mut plan: provi::Plan) -> provi::Result<()> {
+///     plan.schedule = provi::Schedule::constant(0.5)?; // and the promise would be that of other steps
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Plan(Outline);
+
+impl Deref for Plan {
+    type Target = Outline;
+
+    fn deref(&self) -> &Outline {
+        &self.0
+    }
+}
+
+/// What a [`Plan`] lays out.
+#[derive(Clone, Debug)]
+pub struct Outline {
     /// The method.
     pub method: Method,
     /// T.
@@ -506,6 +528,19 @@ impl Plan {
     /// A proved plan to E‖w_T − w*‖² ≤ `accuracy`, with the method's defaults.
     pub fn to_distance(target: &dyn Target, method: Method, accuracy: f64) -> Result<Self> {
         Planner::new(method).to_distance(target, accuracy)
+    }
+
+    /// The same steps with another average of the iterates as the answer, and what the recursion gives for that, if anything.
+    pub fn with_average(self, average: Average) -> Self {
+        let plan = self.0;
+        let promise = match &plan.constants {
+            Some(constants) => {
+                let coordinates = plan.frame.coordinates;
+                promise::of_steps(plan.method, constants, &plan.schedule, average, plan.steps, coordinates)
+            }
+            None => Promise::none("no constants are known to price another average with".into()),
+        };
+        Self(Outline { average, promise, ..plan })
     }
 
     /// The coordinates the run steps in.

@@ -9,6 +9,7 @@ mod curvature;
 mod energy;
 mod local;
 mod response;
+mod rounding;
 mod spread;
 mod summary;
 
@@ -18,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::matrix::check_finite;
 use crate::standard::Standard;
 use crate::target::Family;
+use crate::target::linear::Likelihood;
 pub(crate) use response::Spread;
 pub(crate) use spread::Row;
 use std::ops::Range;
@@ -175,16 +177,26 @@ impl Rows {
         self.design.entries() + indices
     }
 
-    /// The part of Σ_n w_n φ_n that does not depend on z.
-    pub(crate) fn constant(&self, family: Family) -> f64 {
+    /// The part of Σ_n w_n φ_n that does not depend on z, and Σ|terms| of it: log C(n, k) is a difference of large numbers.
+    pub(crate) fn constant(&self, family: Family) -> [f64; 2] {
         let rows = self.response.iter().zip(&self.weights);
+        let add = |[sum, size]: [f64; 2], [x, y]: [f64; 2]| [sum + x, size + y];
         match &self.trials {
             // −log C(n, k) for each unit of a row's own weight, which is w/n.
-            Some(trials) => {
-                rows.zip(trials).map(|((&y, w), &n)| -w / n * ln_choose(n, (y * n).round())).sum()
-            }
-            None => rows.map(|(&y, w)| w * family.constant(y)).sum(),
+            Some(trials) => rows
+                .zip(trials)
+                .map(|((&y, w), &n)| ln_choose(n, (y * n).round()).map(|x| w / n * x))
+                .fold([0.0; 2], |sums, [log, size]| add(sums, [-log, size])),
+            None => rows
+                .map(|(&y, w)| (w, family.constant(y)))
+                .fold([0.0; 2], |sums, (w, x)| add(sums, [w * x, w * (1.0 + x.abs())])),
         }
+    }
+
+    /// The same, as a model takes it.
+    pub(crate) fn likelihood(&self, family: Family) -> Likelihood {
+        let [constant, size] = self.constant(family);
+        Likelihood { constant, size, rows: self.len() }
     }
 
     /// Predictors of the rows of `range` at the points, offsets included.
@@ -208,7 +220,8 @@ impl Rows {
     }
 }
 
-/// log C(n, k).
-fn ln_choose(n: f64, k: f64) -> f64 {
-    libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
+/// log C(n, k), and the sizes of what it is the difference of.
+fn ln_choose(n: f64, k: f64) -> [f64; 2] {
+    let logs = [n, k, n - k].map(|x| libm::lgamma(x + 1.0));
+    [logs[0] - logs[1] - logs[2], logs.iter().sum::<f64>() + 1.0]
 }

@@ -8,7 +8,7 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::norm;
 use crate::stop;
-use crate::target::{LocalCurvature, Rejections, Scratch, Target};
+use crate::target::{LocalCurvature, Rejections, Rounding, Scratch, Target};
 use provi_kernels::dot;
 use std::sync::{Mutex, PoisonError};
 
@@ -209,6 +209,10 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
         q: &Gaussian<Triangular>,
     ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
         self.inner.local_curvature(q)
+    }
+
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        self.inner.rounding(q, radii)
     }
 }
 

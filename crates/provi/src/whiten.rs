@@ -81,6 +81,10 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
         self.inner.curvature()?.map(|c| c.transformed(&self.matrix())).transpose()
     }
 
+    fn proves_its_curvature(&self, word: crate::target::own::Word) -> bool {
+        self.inner.proves_its_curvature(word)
+    }
+
     fn finite_sum(&self) -> Option<&dyn FiniteSum> {
         self.inner.finite_sum().map(|_| self as &dyn FiniteSum)
     }

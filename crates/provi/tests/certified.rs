@@ -303,7 +303,9 @@ fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
         let grounds = &certificate.grounds;
         let (mean, lipschitz) = (grounds.transport_mean.unwrap(), grounds.transport_lipschitz.unwrap());
         let proved = fisher_upper(mean, lipschitz, grounds.draws, delta).unwrap();
-        assert_eq!(certificate.kl.bound, Some(proved));
+        // And what rounding may have done to the draws.
+        let bound = bound(certificate);
+        assert!(bound >= proved && bound <= proved * (1.0 + 1e-9), "{bound} {proved}");
         assert_eq!((grounds.failure_probability, certificate.kl.confidence), (claimed, Some(1.0 - claimed)));
         assert_eq!(certificate.moments[0].sd_error.confidence, Some(1.0 - claimed));
     }

@@ -212,8 +212,8 @@ fn a_run_taken_up_again_goes_on_with_the_same_bits() {
     let wide = GaussianTarget::new(&[0.5; 130], provi::Matrix::scaled_identity(130, 2.0)).unwrap();
     let planned = methods().into_iter().map(|m| Planner::new(m).to_steps(&small, 2500).unwrap());
     let plans = planned.map(|plan| (plan, &small as &(dyn Target + Sync)));
-    let mut last = Planner::new(Method::ProxEnergy).draws(1).to_steps(&wide, 2500).unwrap();
-    last.average = Average::Uniform;
+    let last = Planner::new(Method::ProxEnergy).draws(1).to_steps(&wide, 2500).unwrap();
+    let last = last.with_average(Average::Uniform);
     for (plan, target) in plans.chain([(last, &wide as &(dyn Target + Sync))]) {
         let mut kept = Vec::new();
         let mut save = |at: &Checkpoint| kept.push(Checkpoint::from_bytes(&at.to_bytes()).unwrap());

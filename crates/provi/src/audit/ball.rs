@@ -1,7 +1,7 @@
 //! The choice of the ball, on pilot draws that are used for nothing else.
 
 use super::metric::Metric;
-use super::residual::Pilot;
+use super::residual::{Pilot, Residuals};
 use crate::curvature::Provenance;
 use crate::error::Result;
 use crate::linalg::{eigenvalue_error, eigenvalues, safe_congruence};
@@ -39,13 +39,15 @@ impl Choice {
 pub(super) fn choose(
     factor: &Matrix,
     local: &dyn LocalCurvature,
-    gradient_norm: f64,
+    residuals: &Residuals<'_>,
     pilot: &Pilot,
     delta: f64,
     draws: u64,
     provenance: Provenance,
 ) -> Result<Option<Choice>> {
     let d = factor.rows();
+    let allowances = residuals.allowances();
+    let gradient_norm = residuals.gradient_norm();
     let reach = (d as f64).sqrt() + 7.0;
     let radii: Vec<f64> = (0..=GRID).map(|i| reach * i as f64 / GRID as f64).collect();
     let mut least = Vec::with_capacity(GRID + 1);
@@ -77,7 +79,12 @@ pub(super) fn choose(
     for (place, (i, outside)) in candidates.iter().copied().enumerate() {
         let radius = radii[i];
         if place.is_multiple_of(at_once) {
-            let next: Vec<f64> = candidates[place..].iter().take(at_once).map(|(i, _)| radii[*i]).collect();
+            // A draw inside the ball is evaluated at a place that may lie outside by this little.
+            let padded = |&(i, _): &(usize, Outside)| radii[i] + allowances.at(radii[i]).shift;
+            let next: Vec<f64> = candidates[place..].iter().take(at_once).map(padded).collect();
+            if next.iter().any(|radius| !radius.is_finite()) {
+                break;
+            }
             bounds = local.bounds(&next)?;
             bounds.reverse();
         }
@@ -96,7 +103,7 @@ pub(super) fn choose(
             continue;
         }
         let inside = ((1.0 - alpha) * draws as f64).max(1.0) as u64;
-        let fisher = metric.fisher_upper(mean, inside, delta)?;
+        let fisher = metric.fisher_upper(mean, inside, delta, &allowances.at(radius))?;
         let predicted = Ball { fisher, outside, alpha, alpha2 };
         // What the passage to q adds is of order α₂ times the curvature's spread; a guess is enough to choose.
         let price = predicted.kl() + alpha2 * d as f64;

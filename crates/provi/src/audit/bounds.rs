@@ -6,6 +6,7 @@ use crate::curvature::Provenance;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::norm;
 use crate::standard::Standard;
+use crate::target::rounding::deviations;
 use crate::theory::certificate::{self as theory, Ball};
 
 /// The measured constants that bound every functional.
@@ -45,6 +46,9 @@ impl Bounds {
         let v = self.map.as_ref().map_or_else(|| v.to_vec(), |map| map.pull(v));
         let mut pulled = vec![0.0; v.len()];
         provi_kernels::triangle::multiply_transposed(self.q.factor(), &v, &mut pulled);
+        // Cᵀv is d sums of d products, and v may make them cancel.
+        let sizes: f64 = deviations(&self.q).iter().zip(&v).map(|(sd, v)| sd * v.abs()).sum();
+        let lost = (v.len() as f64 + 8.0) * f64::EPSILON * sizes;
         let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
         let mut offer = |errors: [f64; 2], key: &str, provenance: Provenance| {
             for (out, error) in out.iter_mut().zip(errors) {
@@ -53,7 +57,7 @@ impl Bounds {
             }
         };
         if let Some((metric, provenance)) = &self.metric {
-            let scale = metric.inverse_norm(&pulled);
+            let scale = metric.inverse_norm(&pulled, lost);
             let bounds = [self.fisher.map(|(fisher, grounds)| (0.5 * fisher, grounds)), self.kl];
             for (kl, grounds) in bounds.into_iter().flatten() {
                 let error = theory::moment_error(scale, kl);
@@ -61,7 +65,8 @@ impl Bounds {
             }
         }
         if let Some((metric, ball, provenance)) = &self.local {
-            offer(ball.moments(norm(&pulled), metric.inverse_norm(&pulled)), "local-moments", *provenance);
+            let [mean, sd] = ball.moments(norm(&pulled) + lost, metric.inverse_norm(&pulled, lost));
+            offer([mean, sd + lost], "local-moments", *provenance);
         }
         out
     }

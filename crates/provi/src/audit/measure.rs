@@ -4,6 +4,7 @@ use super::Session;
 use super::ball::{self, Choice};
 use super::metric::Metric;
 use super::residual::{self, Residuals};
+use super::rounding::Allowance;
 use super::route::Transport;
 use crate::curvature::Quadratic;
 use crate::draws::{Draws, Purpose};
@@ -33,6 +34,18 @@ pub(super) struct Measurement {
     pub(super) draws: u64,
     /// The share of δ that each statement spends.
     pub(super) delta: f64,
+    pub(super) rounding: Lost,
+}
+
+/// What rounding may have done to the numbers measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lost {
+    /// At the draws.
+    pub(super) draws: Allowance,
+    /// At those in the ball.
+    pub(super) inside: Allowance,
+    /// To the mean of D over these, V apart.
+    pub(super) value_mean_lost: f64,
 }
 
 /// Bounds over all z, for a target that knows of no better ones near an answer.
@@ -59,12 +72,13 @@ impl Session<'_> {
         let residuals = Residuals::new(self.target, self.q)?;
         let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
         self.grounds.evaluations += PILOT_DRAWS + 1;
+        let usual = residuals.allowances().usual(self.q.dim());
         let global = self.global_metric()?;
         let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));
         let settled = match (&global, global_mean) {
             // Without an exact f the evidence needs a ball all the same.
             (Some(m), Some(mean)) if self.exact.is_some() => {
-                0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta)? <= SMALL
+                0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta, &usual)? <= SMALL
             }
             _ => false,
         };
@@ -121,7 +135,12 @@ impl Session<'_> {
         }
         self.grounds.draws = draws;
         self.grounds.evaluations += draws;
-        Ok(Measurement { global, choice, transport, measured, draws, delta })
+        let allowances = residuals.allowances().clone();
+        let inside = choice.as_ref().map_or(0.0, |choice| choice.radius);
+        let value_mean_lost = residuals.value_mean_lost(measured.local_size_mean, measured.inside.max(1));
+        let rounding =
+            Lost { draws: allowances.at(measured.furthest), inside: allowances.at(inside), value_mean_lost };
+        Ok(Measurement { global, choice, transport, measured, draws, delta, rounding })
     }
 
     /// The most draws for a bound of which unlimited ones would leave `least` nats.
@@ -179,7 +198,7 @@ impl Session<'_> {
         ball::choose(
             &self.factor,
             local.as_deref().unwrap_or(&everywhere),
-            residuals.gradient_norm(),
+            residuals,
             pilot,
             delta,
             self.options.draws,

@@ -1,5 +1,6 @@
 //! A lower curvature as a metric, and how fast the residual can change in it.
 
+use super::rounding::Allowance;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, eigenvalue_error, eigenvalues};
 use crate::matrix::Matrix;
@@ -20,9 +21,6 @@ pub(super) struct Metric {
     /// tr H̄, about; infinite where it is not known.
     upper_trace: f64,
 }
-
-/// What rounding may do to a coordinate of Cᵀ∇V − u, a difference of numbers of size one.
-const ROUNDING: f64 = 1e-11;
 
 impl std::fmt::Debug for Metric {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -54,8 +52,13 @@ impl Metric {
         // ‖H^{−½}X‖² = λ_max(L⁻¹XXᵀL⁻ᵀ) with H = LLᵀ.
         let root = |x: f64| x.max(0.0).sqrt();
         let spread = top("H̄ − H", &half)?;
-        let relative = top("H^{−½}(H̄ − H)H^{−½}", &whiten(&cholesky, &half))?;
-        let shift = crate::linalg::multiply(&cholesky.inverse_lower(), &middle);
+        // X = L⁻¹ by substitution is off by at most γ_d|X||L||X| entry by entry, and products with it by that and their own sums.
+        let inverse = cholesky.inverse_lower();
+        let (size, unit) = (inverse.frobenius_norm(), 4.0 * (d as f64 + 8.0) * f64::EPSILON);
+        let off = unit * size * (1.0 + size * crate::norm(&cholesky.packed_lower()));
+        let relative = top("H^{−½}(H̄ − H)H^{−½}", &whiten(&inverse, &half))?
+            + (2.0 * size + off) * off * half.frobenius_norm();
+        let shift = crate::linalg::multiply(&inverse, &middle);
         let mut square = Matrix::zeros(d, d);
         for i in 0..d {
             for j in 0..=i {
@@ -63,7 +66,8 @@ impl Metric {
                 square[(j, i)] = square[(i, j)];
             }
         }
-        let lipschitz = root(relative) * root(spread) + root(top("shift", &square)?);
+        let moved = root(top("shift", &square)?) + off * middle.frobenius_norm();
+        let lipschitz = root(relative) * root(spread) + moved;
         let mut negative = middle.clone();
         negative.entries_mut().iter_mut().for_each(|x| *x = -*x);
         let deviation =
@@ -94,20 +98,36 @@ impl Metric {
         s.chunks_exact(self.cholesky.dim()).map(|s| provi_kernels::dot(s, s))
     }
 
-    /// [`theory::fisher_upper`] for measured residuals: their rounding, below [`ROUNDING`] for each coordinate of
-    /// a residual in units of u, is added to √Ȳ.
-    pub(super) fn fisher_upper(&self, mean: f64, draws: u64, failure_probability: f64) -> Result<f64> {
-        let root = mean.sqrt() + self.rounding();
+    /// [`theory::fisher_upper`] for measured residuals, with what rounding may have taken of them added to √Ȳ \[rounding\]:
+    /// ```text
+    /// ‖ŝ(u)‖ ≤ ‖measured‖ + slope/√λ + (L + 1/√λ)·shift,   λ = λ_min(H)
+    /// ```
+    /// for what was measured is H^{−½}(s̃(û) + û − u) up to the target's rounding, and ŝ is L-Lipschitz. Infinite where doubles
+    /// do not resolve the draws.
+    pub(super) fn fisher_upper(
+        &self,
+        mean: f64,
+        draws: u64,
+        failure_probability: f64,
+        allowance: &Allowance,
+    ) -> Result<f64> {
+        let lost =
+            self.inverse_root() * (allowance.slope + allowance.shift) + self.lipschitz * allowance.shift;
+        if !lost.is_finite() {
+            return Ok(f64::INFINITY);
+        }
+        let root = theory::running_mean_upper(mean, draws).sqrt() + lost;
         theory::fisher_upper(root * root, self.lipschitz, draws, failure_probability)
     }
 
-    /// √r² for a measured r² = sᵀH⁻¹s, with what rounding may hide of s.
-    pub(super) fn residual(&self, square: f64) -> f64 {
-        square.sqrt() * (1.0 + 1e-12) + self.rounding()
+    /// √r² for a measured r² = sᵀH⁻¹s, s being off by at most `lost` in Euclidean norm.
+    pub(super) fn residual(&self, square: f64, lost: f64) -> f64 {
+        square.sqrt() * (1.0 + 1e-12) + self.inverse_root() * lost
     }
 
-    fn rounding(&self) -> f64 {
-        ROUNDING * (self.cholesky.dim() as f64 / self.least).sqrt()
+    /// ‖H^{−½}‖, at most.
+    fn inverse_root(&self) -> f64 {
+        (1.0 + 1e-12) / self.least.sqrt()
     }
 
     /// λ_max(H̄ + H⁻¹), rounded up.
@@ -126,10 +146,13 @@ impl Metric {
         Ok((top("H̄ + H⁻¹", &sum)? + rounding) * (1.0 + 1e-12))
     }
 
-    /// √(vᵀH⁻¹v), rounded up.
-    pub(super) fn inverse_norm(&self, v: &[f64]) -> f64 {
+    /// √(vᵀH⁻¹v), rounded up, for a v that is off by at most `lost` in Euclidean norm.
+    ///
+    /// The solve is exact for some L + ΔL, |ΔL| ≤ γ_d|L|, and L for a matrix within γ_{d+1}·tr H of the lowered H: together less
+    /// than H was lowered by, so that the matrix whose inverse is taken lies below H. What is left is the norm of d numbers.
+    pub(super) fn inverse_norm(&self, v: &[f64], lost: f64) -> f64 {
         let mut copy = v.to_vec();
-        self.squares(&mut copy).sum::<f64>().sqrt() * (1.0 + 1e-10)
+        self.squares(&mut copy).sum::<f64>().sqrt() * (1.0 + 1e-10) + self.inverse_root() * lost
     }
 }
 
@@ -155,8 +178,7 @@ impl Metric {
 }
 
 /// L⁻¹XL⁻ᵀ for symmetric X.
-fn whiten(cholesky: &Cholesky, x: &Matrix) -> Matrix {
-    let inverse = cholesky.inverse_lower();
+fn whiten(inverse: &Matrix, x: &Matrix) -> Matrix {
     let d = x.rows();
     let mut transposed = Matrix::zeros(d, d);
     for i in 0..d {

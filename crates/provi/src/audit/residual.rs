@@ -2,12 +2,14 @@
 
 use super::Between;
 use super::metric::Metric;
+use super::rounding::Allowances;
 use super::transport::Ascents;
 use crate::chunked;
 use crate::draws::Draws;
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
+use crate::matrix::packed_index;
 use crate::norm;
 use crate::target::Scratch;
 use provi_kernels::{axpy, dot};
@@ -18,8 +20,9 @@ struct Seen<'d> {
     u: &'d [f64],
     /// s̃(u).
     residual: &'d [f64],
-    /// D(u).
+    /// D(u), and Σ|terms| of it.
     value: f64,
+    size: f64,
     /// V(m + Cu).
     potential: f64,
     /// ‖ŝ‖² in the metrics asked for.
@@ -53,9 +56,12 @@ const KEPT: usize = 20_000;
 pub(super) struct Residuals<'a> {
     target: Evaluator<'a>,
     q: &'a Gaussian<Triangular>,
-    /// (d/2) log 2π + log det C.
+    /// (d/2) log 2π + log det C, and Σ|terms| of it.
     constant: f64,
+    constant_size: f64,
+    allowances: Allowances,
     center_value: f64,
+    center_lost: f64,
     gradient_norm: f64,
 }
 
@@ -79,10 +85,14 @@ pub(super) struct Measured {
     pub(super) local_mean: f64,
     /// The mean of ‖s̃‖² over those.
     pub(super) square_mean: f64,
-    /// The mean of D over those.
+    /// The mean of D over those, and that of Σ|terms| of it.
     pub(super) local_value_mean: f64,
-    /// D(0).
+    pub(super) local_size_mean: f64,
+    /// ‖u‖ of the draw that is furthest out.
+    pub(super) furthest: f64,
+    /// D(0), and what rounding may have done to it.
     pub(super) center_value: f64,
+    pub(super) center_lost: f64,
     /// g_0 = ‖s̃(0)‖, rounded up.
     pub(super) gradient_norm: f64,
     /// −D at the first draws.
@@ -92,15 +102,43 @@ pub(super) struct Measured {
 impl<'a> Residuals<'a> {
     pub(super) fn new(target: Evaluator<'a>, q: &'a Gaussian<Triangular>) -> Result<Self> {
         let d = q.dim();
-        let constant = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln() + q.log_det()?;
-        let mut out = Self { target, q, constant, center_value: 0.0, gradient_norm: 0.0 };
-        let (mut center, mut slope) = (0.0, 0.0);
+        let entropy = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
+        let logs: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].ln().abs()).sum();
+        let allowances = Allowances::new(target.target(), q)?;
+        let here = allowances.at(0.0);
+        let mut out = Self {
+            target,
+            q,
+            constant: entropy + q.log_det()?,
+            constant_size: entropy + logs,
+            allowances,
+            center_value: 0.0,
+            center_lost: 0.0,
+            gradient_norm: 0.0,
+        };
+        let (mut center, mut size, mut slope) = (0.0, 0.0, 0.0);
         out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut go_on, &mut |at| {
-            center = at.value;
+            (center, size) = (at.value, at.size);
             slope = norm(at.residual);
         })?;
-        (out.center_value, out.gradient_norm) = (center, slope * (1.0 + 1e-12) + 1e-300);
+        (out.center_value, out.center_lost) = (center, here.value + out.value_unit() * size);
+        out.gradient_norm = slope * (1.0 + 1e-12) + here.slope;
         Ok(out)
+    }
+
+    /// What rounding may do to the numbers that are measured here.
+    pub(super) fn allowances(&self) -> &Allowances {
+        &self.allowances
+    }
+
+    /// What is lost of Σ|terms| when D is made of V: the logarithms of log det C, ‖u‖² and three sums.
+    fn value_unit(&self) -> f64 {
+        (self.q.dim() as f64 + 16.0) * f64::EPSILON
+    }
+
+    /// What rounding may have done to a mean of D over so many draws of at most that norm, V apart.
+    pub(super) fn value_mean_lost(&self, size_mean: f64, draws: u64) -> f64 {
+        (self.value_unit() + (draws as f64 + 128.0) * f64::EPSILON) * size_mean * (1.0 + 1e-6)
     }
 
     /// g_0 = ‖Cᵀ∇V(m)‖.
@@ -179,9 +217,10 @@ impl<'a> Residuals<'a> {
             );
             let draws = u.chunks_exact(d).zip(z.chunks_exact(d)).zip(squares.chunks_exact(2));
             for (((u, s), squares), value) in draws.zip(&*values) {
-                let potential = -value;
-                let value = potential - 0.5 * dot(u, u) - self.constant;
-                see(Seen { u, residual: s, value, potential, squares: [squares[0], squares[1]] });
+                let (potential, half) = (-value, 0.5 * dot(u, u));
+                let value = potential - half - self.constant;
+                let size = potential.abs() + half + self.constant_size;
+                see(Seen { u, residual: s, value, size, potential, squares: [squares[0], squares[1]] });
             }
             first += size as u64;
         }
@@ -216,7 +255,7 @@ impl<'a> Residuals<'a> {
 
     /// An ascent for draws of q that are seen here.
     pub(super) fn ascent<'s>(&'s self, metric: &'s Metric, enough: f64) -> Ascents<'s> {
-        Ascents::new(self.target, self.q, metric, enough)
+        Ascents::new(self.target, self.q, metric, &self.allowances, enough)
     }
 
     /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B. An ascent takes in all of
@@ -237,7 +276,10 @@ impl<'a> Residuals<'a> {
             local_mean: 0.0,
             square_mean: 0.0,
             local_value_mean: 0.0,
+            local_size_mean: 0.0,
+            furthest: 0.0,
             center_value: self.center_value,
+            center_lost: self.center_lost,
             gradient_norm: self.gradient_norm,
             log_ratios: Vec::with_capacity(KEPT.min(count as usize)),
         };
@@ -250,13 +292,16 @@ impl<'a> Residuals<'a> {
             if global.is_some() {
                 out.global_mean += (at.squares[0] - out.global_mean) / out.draws as f64;
             }
+            let distance = norm(at.u);
+            out.furthest = out.furthest.max(distance);
             if let Some((_, radius)) = local
-                && norm(at.u) <= radius
+                && distance <= radius
             {
                 out.inside += 1;
                 let weight = 1.0 / out.inside as f64;
                 out.square_mean += weight * (dot(at.residual, at.residual) - out.square_mean);
                 out.local_value_mean += weight * (at.value - out.local_value_mean);
+                out.local_size_mean += weight * (at.size - out.local_size_mean);
                 out.local_mean += weight * (at.squares[1] - out.local_mean);
             }
             if let Some(ascent) = &mut ascent {

@@ -5,6 +5,7 @@ use super::ball::Choice;
 use super::measure::{LEAST_DRAWS, PILOT_DRAWS};
 use super::metric::Metric;
 use super::residual::Residuals;
+use super::rounding::Allowance;
 use crate::draws::{Draws, Purpose};
 use crate::error::Result;
 use crate::theory::certificate as theory;
@@ -25,6 +26,16 @@ pub(super) struct Transport {
 }
 
 impl Transport {
+    /// The bound of KL(q‖p), from so many draws. √G is L-Lipschitz, so √G(x) ≤ √G(x̂) + L·shift at the place x̂ where the target
+    /// was evaluated \[rounding\]. Infinite where doubles do not resolve the draws.
+    pub(super) fn bound(&self, draws: u64, delta: f64, allowance: &Allowance) -> Result<f64> {
+        let root = self.mean.sqrt() + self.lipschitz * allowance.shift;
+        match root.is_finite() {
+            true => theory::fisher_upper(root * root, self.lipschitz, draws, delta),
+            false => Ok(f64::INFINITY),
+        }
+    }
+
     /// What an ascent of the audit need not find, in nats.
     pub(super) fn enough(&self) -> f64 {
         ENOUGH.max(ENOUGH_PART * self.mean)
@@ -42,9 +53,11 @@ impl Session<'_> {
         draws: u64,
         delta: f64,
     ) -> Result<f64> {
-        let global = theory::kl(metric.fisher_upper(mean, draws, delta)?);
+        let allowances = residuals.allowances();
+        let global = theory::kl(metric.fisher_upper(mean, draws, delta, &allowances.usual(self.q.dim()))?);
         let Some(choice) = choice else { return Ok(global) };
-        let ball = choice.ball(choice.metric.fisher_upper(choice.mean, draws, delta)?);
+        let allowance = allowances.at(choice.radius);
+        let ball = choice.ball(choice.metric.fisher_upper(choice.mean, draws, delta, &allowance)?);
         // Without an exact f a guess will do: this only decides whether to look further.
         let drop = self.exact.map_or(0.0, |f| residuals.center_value() - f.value);
         let excess = ball.excess_from_upper_curvature(drop, metric.upper_trace(), self.q.dim());
@@ -76,7 +89,9 @@ impl Session<'_> {
         }
         let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
         let draws = tight.min(self.worth_spending(mean)).max(LEAST_DRAWS as f64);
-        let expected = theory::fisher_upper(mean, lipschitz, most.min(draws as u64), delta)?;
-        Ok((expected < plain).then_some(Transport { mean, lipschitz, draws, delta }))
+        let transport = Transport { mean, lipschitz, draws, delta };
+        let usual = residuals.allowances().usual(self.q.dim());
+        let expected = transport.bound(most.min(draws as u64), delta, &usual)?;
+        Ok((expected < plain).then_some(transport))
     }
 }

@@ -5,6 +5,7 @@
 //! another.
 
 use super::metric::Metric;
+use super::rounding::{Allowance, Allowances};
 use crate::chunked;
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
@@ -35,6 +36,7 @@ pub(super) struct Ascents<'a> {
     q: &'a Gaussian<Triangular>,
     /// That of H_lo.
     metric: &'a Metric,
+    allowances: &'a Allowances,
     /// A draw is done when less than this, in nats, is not yet found, or after so many evaluations.
     enough: f64,
     most: f64,
@@ -60,6 +62,7 @@ impl<'a> Ascents<'a> {
         target: Evaluator<'a>,
         q: &'a Gaussian<Triangular>,
         metric: &'a Metric,
+        allowances: &'a Allowances,
         enough: f64,
     ) -> Self {
         let d = q.dim();
@@ -69,6 +72,7 @@ impl<'a> Ascents<'a> {
             target,
             q,
             metric,
+            allowances,
             enough,
             most: EVALUATIONS,
             paths: vec![0.0; slots * Path::width(d)],
@@ -87,8 +91,10 @@ impl<'a> Ascents<'a> {
 
     /// Takes in a draw x with V(x), ∇U(x) − x and the square of that in the metric.
     pub(super) fn take(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64) {
-        let residual = self.metric.residual(square);
-        let bound = theory::transport_gap(0.0, 0.0, 0.0, residual);
+        let allowance = self.allowances.at(norm(x));
+        // ∇U was taken at x̂, and x̂ is what its gap is for.
+        let residual = self.metric.residual(square, allowance.slope + allowance.shift);
+        let bound = theory::transport_gap(0.0, 0.0, 0.0, residual, 0.0);
         self.bounds.push(bound);
         if 0.5 * square <= self.enough || self.refused {
             return;
@@ -96,7 +102,8 @@ impl<'a> Ascents<'a> {
         let (d, k) = (x.len(), self.under_way);
         let row = &mut self.paths[k * Path::width(d)..][..Path::width(d)];
         let draw = self.bounds.len() - 1;
-        Path::new(row, d).start(draw, x, potential, slope, bound, &mut self.trials[k * d..][..d]);
+        let here = Here { draw, x, potential, slope, bound, allowance };
+        Path::new(row, d).start(here, &mut self.trials[k * d..][..d]);
         self.under_way += 1;
         let slots = self.values.len();
         if self.under_way == slots {
@@ -115,14 +122,15 @@ impl<'a> Ascents<'a> {
         for (k, bound) in self.bounds.iter().enumerate() {
             mean += (bound - mean) / (k + 1) as f64;
         }
-        (mean, self.evaluations)
+        (theory::running_mean_upper(mean, self.bounds.len() as u64), self.evaluations)
     }
 
     /// One evaluation for every draw under way. A target that errs at points which no draw of q reached ends all ascents where
     /// they are: that is no reason to lose what the draws prove.
     fn round(&mut self) {
         let (d, count, width) = (self.q.dim(), self.under_way, Path::width(self.q.dim()));
-        let (q, metric, enough, most) = (self.q, self.metric, self.enough, self.most);
+        let (q, metric, allowances) = (self.q, self.metric, self.allowances);
+        let (enough, most) = (self.enough, self.most);
         let work = count.saturating_mul(d * (d + 4 * PAIRS));
         let (trials, points) = (&mut self.trials[..count * d], &mut self.points[..count * d]);
         let (values, pulls) = (&mut self.values[..count], &mut self.pulls[..count * d]);
@@ -161,8 +169,11 @@ impl<'a> Ascents<'a> {
                 let values = values[chunk * TOGETHER..].iter();
                 let rows = trials.chunks_exact_mut(d).zip(slopes.chunks_exact(d)).zip(values).zip(squares);
                 for (path, (((trial, slope), value), square)) in paths.chunks_exact_mut(width).zip(rows) {
-                    let there = Place { potential: -value, slope, square, residual: metric.residual(square) };
-                    Path::new(path, d).advance(trial, &there, enough, most);
+                    let path = Path::new(path, d);
+                    let allowance = allowances.at(norm(trial));
+                    let residual = metric.residual(square, allowance.slope + path.marks[SHIFT]);
+                    let there = Place { potential: -value, slope, square, residual, allowance };
+                    path.advance(trial, &there, enough, most);
                 }
             },
         );
@@ -206,6 +217,19 @@ struct Place<'p> {
     /// ‖∇U(y) − x‖² in the metric, as measured, and its root rounded up.
     square: f64,
     residual: f64,
+    /// What rounding may have done there.
+    allowance: Allowance,
+}
+
+/// A draw, with what the target says at it and the bound that this gives.
+struct Here<'p> {
+    draw: usize,
+    x: &'p [f64],
+    potential: f64,
+    /// ∇U(x) − x.
+    slope: &'p [f64],
+    bound: f64,
+    allowance: Allowance,
 }
 
 /// The ascent of one draw, in a row of numbers: it minimises ψ(y) = V(m + Cy) − x·y.
@@ -237,7 +261,10 @@ const SPENT: usize = 6;
 /// The smallest Ĝ so far.
 const BOUND: usize = 7;
 const DONE: usize = 8;
-const MARKS: usize = 9;
+/// What rounding may have done to V at x, and how far x̂ may be from x.
+const LOST: usize = 9;
+const SHIFT: usize = 10;
+const MARKS: usize = 11;
 
 impl<'r> Path<'r> {
     const fn width(d: usize) -> usize {
@@ -254,16 +281,17 @@ impl<'r> Path<'r> {
         Self { x, y, slope, direction, pairs, weights, marks }
     }
 
-    fn start(mut self, draw: usize, x: &[f64], potential: f64, slope: &[f64], bound: f64, trial: &mut [f64]) {
-        self.x.copy_from_slice(x);
-        self.y.copy_from_slice(x);
-        self.slope.copy_from_slice(slope);
+    fn start(mut self, here: Here<'_>, trial: &mut [f64]) {
+        self.x.copy_from_slice(here.x);
+        self.y.copy_from_slice(here.x);
+        self.slope.copy_from_slice(here.slope);
         self.marks.fill(0.0);
-        self.marks[DRAW] = draw as f64;
-        self.marks[START] = potential;
-        self.marks[HEIGHT] = potential - dot(x, x);
+        self.marks[DRAW] = here.draw as f64;
+        self.marks[START] = here.potential;
+        self.marks[HEIGHT] = here.potential - dot(here.x, here.x);
         self.marks[SPENT] = 1.0;
-        self.marks[BOUND] = bound;
+        self.marks[BOUND] = here.bound;
+        (self.marks[LOST], self.marks[SHIFT]) = (here.allowance.value, here.allowance.shift);
         self.aim();
         self.try_next(trial);
     }
@@ -281,10 +309,13 @@ impl<'r> Path<'r> {
         let mut height = f64::INFINITY;
         if there.potential.is_finite() && there.square.is_finite() {
             let (along, distance) = self.along(trial);
-            // A sum of d products.
-            let rounding = (trial.len() + 8) as f64 * f64::EPSILON * norm(self.x) * distance;
-            let start = self.marks[START];
-            let bound = theory::transport_gap(start, there.potential, along + rounding, there.residual);
+            // A sum of d products; and x̂·(ŷ − x̂) in place of x·(y − x).
+            let (size, here, at) = (norm(self.x), self.marks[SHIFT], there.allowance);
+            let rounding = (trial.len() + 8) as f64 * f64::EPSILON * size * distance;
+            let moved = size * (here + at.shift) + here * (distance + here + at.shift);
+            let (start, lost) = (self.marks[START], self.marks[LOST] + at.value + moved);
+            let along = along + rounding;
+            let bound = theory::transport_gap(start, there.potential, along, there.residual, lost);
             self.marks[BOUND] = self.marks[BOUND].min(bound);
             height = there.potential - dot(self.x, trial);
             fell = height <= self.marks[HEIGHT] + GAIN * self.marks[STEP] * self.marks[FALL];
@@ -467,7 +498,8 @@ mod tests {
         let identity: Vec<f64> =
             (0..d).flat_map(|i| (0..=i).map(move |j| f64::from(u8::from(i == j)))).collect();
         let q = Gaussian::new(&vec![0.0; d], &identity).unwrap();
-        let mut ascent = Ascents::new(Evaluator::Parallel(target), &q, &metric, enough);
+        let allowances = Allowances::none();
+        let mut ascent = Ascents::new(Evaluator::Parallel(target), &q, &metric, &allowances, enough);
         ascent.most = most;
         let xs: Vec<Vec<f64>> =
             draws(d, count).into_iter().filter(|x| x.iter().all(|x| x.abs() <= target.wall)).collect();
@@ -568,7 +600,8 @@ mod tests {
             let target = Bent::new(d, 1.0);
             let metric = Bent::new(1, 1.0).metric();
             let q = Gaussian::new(&vec![0.0; d], &vec![1.0; d * (d + 1) / 2]).unwrap();
-            let ascent = Ascents::new(Evaluator::Parallel(&target), &q, &metric, 1e-4);
+            let allowances = Allowances::none();
+            let ascent = Ascents::new(Evaluator::Parallel(&target), &q, &metric, &allowances, 1e-4);
             let arrays = [&ascent.paths, &ascent.trials, &ascent.points, &ascent.pulls, &ascent.slopes];
             let held: usize = arrays.iter().map(|a| 8 * a.len()).sum::<usize>() + 8 * ascent.values.len();
             assert_eq!(bytes(d), held as u64);

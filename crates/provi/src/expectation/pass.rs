@@ -23,8 +23,6 @@ pub(crate) fn sums(dim: usize) -> Vec<f64> {
 /// longest chain is long, in whatever order the chains meet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chains {
-    /// Behind the constant: all rows, one after the other.
-    pub(crate) rows: usize,
     /// Behind E V, its error and the gradient.
     pub(crate) sums: usize,
     /// Behind an entry of the Hessian.
@@ -52,7 +50,8 @@ impl Rows {
         let factor = self.design.factor(q.factor());
         let unit = unit(chains.sums, d);
         // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
-        // rows of C, and the expectations by δ_n times their slopes, which θ_max bounds where there is one.
+        // rows of C. Where θ_max bounds the second and the third derivative of φ, Eφ moves by at most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n²
+        // and its derivatives by θ_maxδ_n. Poisson rates are multiplied by at most e^x, x = δ_n(1 + σ_n + δ_n).
         let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
         let row = |i: usize| &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
         let scales: Vec<f64> = (0..d).map(|i| q.mean()[i].abs() + crate::norm(row(i))).collect();
@@ -72,14 +71,19 @@ impl Rows {
                 let off = predictor_unit * (means[k].abs() + reaches[k]);
                 let sizes = (terms.first[k].abs(), terms.second[k].abs());
                 sums[0] += w * terms.value[k];
-                sums[1] += w
-                    * (terms.value_error[k]
-                        + unit * terms.value[k].abs()
-                        + off * (sizes.0 + deviation * sizes.1));
+                let growth = match steepest {
+                    Some(_) => off,
+                    None => (off * (1.0 + deviation + off)).exp_m1(),
+                };
+                let moved = match steepest {
+                    Some(theta) => off * (sizes.0 + deviation * sizes.1) + theta * off * off,
+                    None => sizes.1 * growth + self.response[n] * off,
+                };
+                sums[1] += w * (terms.value_error[k] + unit * terms.value[k].abs() + moved);
                 // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
                 let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
-                let slope = steepest.unwrap_or((1.0 + deviation) * sizes.1);
-                sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + off * slope);
+                let slope = steepest.unwrap_or(sizes.1);
+                sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + growth * slope);
                 first[k] = w * terms.first[k];
                 weights[k] = w * terms.second[k];
             }
@@ -120,9 +124,9 @@ impl Linear {
         let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
         let spread = distance * distance + factor_norm * factor_norm;
         let forms = precision * spread;
-        out.value_error = scalars[1]
-            + (prior_unit * forms + self.lost * spread)
-            + unit(chains.rows, d) * self.constant.abs();
+        let whole = scalars[0].abs() + prior.abs() + self.constant.abs();
+        out.value_error =
+            scalars[1] + prior_unit * (forms + whole) + self.lost * spread + self.constant_error;
         // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
         let gram = chains.grams as f64 * f64::EPSILON * product_size(&out.hessian, q);
         out.gradient_error = scalars[2]

@@ -9,6 +9,7 @@ use crate::scalar::Positive;
 use crate::schedule::Schedule;
 use crate::theory::noise::NoiseBound;
 use crate::theory::recursion::{Contraction, Recursion};
+use std::ops::Deref;
 
 /// The constants of a plan, in the coordinates of its steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,9 +98,29 @@ impl Norm {
 /// The mean is over runs with independent seeds, and w* is the best Gaussian, not the posterior. For the run at hand,
 /// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps and length must not depend on the
 /// draws: a run that stops early keeps its answer and loses the value.
+///
+/// A promise can be read and not changed; nobody but a plan makes one that has a value.
+/// ```compile_fail,E0594
+/// fn forge(mut fit: provi::Fit) {
+///     fit.promise.value = Some(1e-9);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Promise {
+pub struct Promise(Said);
+
+impl Deref for Promise {
+    type Target = Said;
+
+    fn deref(&self) -> &Said {
+        &self.0
+    }
+}
+
+/// What a [`Promise`] says.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Said {
     /// The bound.
     pub value: Option<f64>,
     /// The ledger key of the statement.
@@ -113,18 +134,24 @@ pub struct Promise {
 }
 
 impl Promise {
-    pub(crate) fn none(reason: String) -> Self {
-        Self { value: None, key: None, norm: None, provenance: None, reason: Some(reason) }
+    /// No bound, for a reason.
+    pub fn none(reason: String) -> Self {
+        Self(Said { value: None, key: None, norm: None, provenance: None, reason: Some(reason) })
+    }
+
+    /// The same without its value, for a reason.
+    pub(crate) fn broken(&self, reason: &str) -> Self {
+        Self(Said { value: None, reason: Some(reason.into()), ..self.0.clone() })
     }
 
     pub(super) fn gap(value: f64, key: &'static str, provenance: Provenance) -> Self {
-        Self {
+        Self(Said {
             value: Some(value),
             key: Some(key),
             norm: Some(Norm::Gap),
             provenance: Some(provenance),
             reason: None,
-        }
+        })
     }
 }
 
@@ -149,7 +176,7 @@ pub(super) fn of_steps(
         ));
     }
     match bound(method, constants, schedule, average, steps) {
-        Ok(value) if value.is_finite() => Promise {
+        Ok(value) if value.is_finite() => Promise(Said {
             value: Some(value),
             key: Some("recursion"),
             norm: Some(match coordinates {
@@ -159,7 +186,7 @@ pub(super) fn of_steps(
             }),
             provenance: Some(constants.provenance),
             reason: None,
-        },
+        }),
         Ok(_) => Promise::none("the recursion does not contract under these steps".into()),
         Err(error) => Promise::none(error.to_string()),
     }

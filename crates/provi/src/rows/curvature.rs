@@ -36,7 +36,7 @@ impl Rows {
     /// The longest chains of additions behind the sums of a pass over these rows alone.
     pub(crate) fn chains(&self) -> Chains {
         let (inside, parts) = self.design.sum_terms();
-        Chains { rows: self.len(), sums: inside + parts, grams: self.gram_terms() }
+        Chains { sums: inside + parts, grams: self.gram_terms() }
     }
 
     /// The longest chain of additions behind an entry of a Gram matrix.

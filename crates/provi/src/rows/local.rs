@@ -4,7 +4,7 @@ use super::Rows;
 use crate::design::BLOCK;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
-use crate::target::Family;
+use crate::target::{Family, rounding};
 use provi_kernels::axpy;
 use std::ops::Range;
 
@@ -22,21 +22,27 @@ impl Rows {
         grams: &mut [Matrix],
     ) {
         let factor = self.design.factor(q.factor());
-        let nothing = vec![0.0; q.dim()];
+        // A predictor is off by at most (d + 4)ε of Σ_j|a_nj||z_j| + |o_n|, |z_j| ≤ |m_j| + r‖C_j‖.
+        let (centers, spreads): (Vec<f64>, _) =
+            (q.mean().iter().map(|m| m.abs()).collect(), rounding::deviations(q));
+        let unit = (q.dim() as f64 + 4.0) * f64::EPSILON;
         let count = grams.len();
         let weigh = |range: Range<usize>, sums: &mut [f64], weights: &mut [f64]| {
-            let mut room = [[0.0; BLOCK]; 4];
-            let [means, deviations, squares, reaches] =
+            let mut room = [[0.0; BLOCK]; 5];
+            let [means, deviations, squares, near, far] =
                 room.each_mut().map(|buffer| &mut buffer[..range.len()]);
             self.predictors(range.clone(), q.mean(), means);
             self.design.row_variances(range.clone(), &factor, deviations);
             deviations.iter_mut().for_each(|v| *v = v.sqrt());
-            self.design.row_sizes(range.clone(), &nothing, squares, reaches);
+            self.design.row_sizes(range.clone(), &centers, squares, near);
+            self.design.row_sizes(range.clone(), &spreads, squares, far);
             let rows = range.len();
             for (j, &radius) in radii.iter().enumerate() {
                 for (k, n) in range.clone().enumerate() {
-                    // A whisker more than the interval: the predictors carry rounding.
-                    let reach = radius * deviations[k] * (1.0 + 1e-12) + 1e-13 * means[k].abs();
+                    // More than the interval by what rounding may have done to its middle and to its width.
+                    let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+                    let off = (unit * (near[k] + radius * far[k] + offset)).max(1e-13 * means[k].abs());
+                    let reach = radius * deviations[k] * (1.0 + 1e-12) + off;
                     let theta = family.second_range(means[k] - reach, means[k] + reach, self.response[n]);
                     for (place, theta) in [j, radii.len() + j].into_iter().zip(theta) {
                         if place < count {

@@ -33,7 +33,7 @@ impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
             return Ok(None);
         }
         let sums: [f64; TAIL_SUMS] = self.over_blocks(|rows, sums| rows.add_poisson_tail(q, radius, sums))?;
-        self.linear.poisson_tail(q, radius, sums).map(Some)
+        self.linear.poisson_tail(q, radius, self.rows(), sums).map(Some)
     }
 }
 

@@ -10,9 +10,10 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::rows::{DataSummary, Rows, Spread};
 use crate::standard::Standard;
-use crate::target::linear::Linear;
+use crate::target::linear::{Likelihood, Linear};
 use crate::target::local::LocalBounds;
-use crate::target::{Family, LocalCurvature, Prior, Scratch, Standardized, Target};
+use crate::target::rounding::{self, Rounding};
+use crate::target::{Family, LocalCurvature, Prior, Scratch, Standardized, Target, own};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
@@ -66,7 +67,7 @@ pub struct Streamed<S, R = Alone> {
     shards: Arc<Shards<S, R>>,
     pub(super) survey: Arc<Survey>,
     /// The constant of Σ_n w_n φ_n.
-    likelihood: f64,
+    likelihood: Likelihood,
     /// Rows are seen through this, if this is a model in standard coordinates.
     view: Option<Arc<Standard>>,
     /// AᵀWA in the first standard coordinates that anybody asked for: others have other scales at most.
@@ -201,7 +202,9 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     /// The same data under a gaussian family of another noise, whose constant is the same for every response.
     pub(crate) fn with_noisy_family(self, family: Family) -> Result<Self> {
         family.checked_response(&[])?;
-        let likelihood = self.survey.response.weight * family.constant(0.0);
+        let constant = self.survey.response.weight * family.constant(0.0);
+        let size = self.survey.response.weight + constant.abs();
+        let likelihood = Likelihood { constant, size, rows: self.survey.rows };
         Ok(Self { linear: self.linear.with_likelihood(family, likelihood), likelihood, ..self })
     }
 
@@ -285,6 +288,10 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         self.linear.curvature(|theta| self.bound(theta)).map(Some)
     }
 
+    fn proves_its_curvature(&self, _: own::Word) -> bool {
+        true
+    }
+
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
         self.linear.lower_curvature(|theta| self.bound(theta)).map(Some)
     }
@@ -320,5 +327,15 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         q: &Gaussian<Triangular>,
     ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
         Ok(Some(Box::new(LocalBounds::new(self, q, RADII))))
+    }
+
+    /// Cost: one pass.
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        self.linear.check_dim(q)?;
+        let mut numbers = vec![0.0; OWN + radii.len() * rounding::width(q.dim())];
+        self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
+            rows.add_rounding(self.linear.family, q, radii, &mut sums.numbers[OWN..]);
+        })?;
+        Ok(Some(self.linear.conclude_rounding(q, radii, &numbers[OWN..], self.survey.energies)))
     }
 }

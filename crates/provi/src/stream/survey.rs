@@ -7,6 +7,7 @@ use crate::expectation::Chains;
 use crate::matrix::Matrix;
 use crate::rows::{DataSummary, Spread};
 use crate::target::Family;
+use crate::target::linear::Likelihood;
 
 /// What one pass over the data says about them. Memory: d² numbers.
 #[derive(Clone, Debug)]
@@ -16,13 +17,15 @@ pub(super) struct Survey {
     /// The pass of this one.
     pub(super) own: Length,
     /// The constant of Σ_n w_n φ_n.
-    pub(super) likelihood: f64,
+    pub(super) likelihood: Likelihood,
     /// AᵀWA.
     pub(super) gram: Matrix,
     /// ‖√W A‖_F².
     pub(super) square_norm: f64,
     /// The longest chains of additions behind the sums of a pass over all blocks of all processes, at most.
     pub(super) chains: Chains,
+    /// And behind an energy or its slope.
+    pub(super) energies: f64,
     pub(super) response: Spread,
     /// Columns and responses of all processes.
     pub(super) data: DataSummary,
@@ -53,23 +56,26 @@ impl Survey {
                 }
             }
         })?;
-        let mut numbers = [0.0; OWN + 5];
+        let mut numbers = [0.0; OWN + 7];
         let mut matrices = [Matrix::zeros(d, d)];
-        let (mut response, mut largest) = (Spread::default(), [0; 4]);
+        let (mut response, mut largest) = (Spread::default(), [0; 5]);
         let mut data = DataSummary::empty(d);
         let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
         let own = shards.pass(family, None, sums, |rows, sums| {
             let terms = rows.gram_terms().min(rows.len()) as f64;
             // A block's chunks are summed by themselves, then one after the other into what the blocks before have given.
             let (inside, parts) = rows.design.sum_terms();
-            let shares =
-                [rows.len() as f64, rows.constant(family), rows.square_norm(), terms + 1.0, parts as f64];
+            let ([constant, size], (_, chunks)) = (rows.constant(family), rows.energy_chain());
+            let mut shares =
+                [rows.len() as f64, constant, rows.square_norm(), terms + 1.0, parts as f64, size, 0.0];
+            shares[6] = chunks as f64 + 1.0;
             sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
             rows.add_gram(1.0, &mut sums.matrices[0]);
             response = response.merged(rows.response_spread());
             data.merge(&rows.summary());
             let sparse = usize::from(rows.design().is_sparse());
-            largest = std::array::from_fn(|k| largest[k].max([rows.len(), rows.stored(), inside, sparse][k]));
+            let sizes = [rows.len(), rows.stored(), inside, sparse, rows.energy_chain().0];
+            largest = std::array::from_fn(|k| largest[k].max(sizes[k]));
         })?;
         if numbers[OWN] < 1.0 {
             return Err(Error::Empty { what: "data (no rows)" });
@@ -80,14 +86,18 @@ impl Survey {
         Ok(Self {
             rows: numbers[OWN] as usize,
             own,
-            likelihood: numbers[OWN + 1],
+            likelihood: Likelihood {
+                constant: numbers[OWN + 1],
+                size: numbers[OWN + 5],
+                rows: numbers[OWN] as usize,
+            },
             gram,
             square_norm: numbers[OWN + 2],
             chains: Chains {
-                rows: numbers[OWN] as usize,
                 sums: sizes[2] as usize + numbers[OWN + 4] as usize + shards.reduce.size() + 8,
                 grams: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
             },
+            energies: sizes[4] + numbers[OWN + 6] + shards.reduce.size() as f64,
             response: everywhere(&shards.reduce, response)?,
             data: data.everywhere(&shards.reduce)?,
             sparse: sizes[3] > 0.5,
@@ -129,7 +139,6 @@ mod tests {
         let source = Memory::new(2, [40_000, 700, 30].map(block).into()).unwrap();
         let model = Streamed::new(Family::Poisson, source, Prior::scale(1.0).unwrap()).unwrap();
         let chains = model.survey.chains;
-        assert_eq!(chains.rows, 40_730);
         assert_eq!(chains.sums, (128 + 20) + (16 + 2 + 1) + 1 + 8);
         // In blocks of 64 rows, and never more than the rows themselves.
         let grams = [128 + 40 + 16 + 8, 128 + 8 + 2 + 8, 30].map(|terms| terms + 1);

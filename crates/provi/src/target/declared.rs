@@ -1,7 +1,7 @@
 //! A target with what its owner knows about it.
 
-use super::{FiniteSum, LocalCurvature, Rejections, Scratch, Target};
-use crate::curvature::Curvature;
+use super::{FiniteSum, LocalCurvature, Rejections, Rounding, Scratch, Target, own};
+use crate::curvature::{Curvature, Provenance};
 use crate::error::{Error, Result};
 use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
@@ -34,7 +34,7 @@ impl<T: Target> Declared<T> {
         Self { inner, curvature: None, names: None }
     }
 
-    /// Declares bounds of ∇²V; what rests on them carries the curvature's own provenance.
+    /// Declares bounds of ∇²V. What rests on them is declared at best, even where another model proved the same bounds of its own.
     pub fn with_curvature(mut self, curvature: Curvature) -> Result<Self> {
         if curvature.dim() != self.inner.dim() {
             return Err(Error::Shape {
@@ -43,7 +43,7 @@ impl<T: Target> Declared<T> {
                 expected: self.inner.dim(),
             });
         }
-        self.curvature = Some(curvature);
+        self.curvature = Some(curvature.at_best(Provenance::Declared));
         Ok(self)
     }
 
@@ -91,6 +91,10 @@ impl<T: Target> Target for Declared<T> {
         }
     }
 
+    fn proves_its_curvature(&self, word: own::Word) -> bool {
+        self.curvature.is_none() && self.inner.proves_its_curvature(word)
+    }
+
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
         match &self.curvature {
             Some(curvature) => Ok(Some(curvature.clone())),
@@ -123,5 +127,9 @@ impl<T: Target> Target for Declared<T> {
         q: &Gaussian<Triangular>,
     ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
         self.inner.local_curvature(q)
+    }
+
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        self.inner.rounding(q, radii)
     }
 }

@@ -1,6 +1,6 @@
 //! A Gaussian target, for which every answer is known.
 
-use super::{Scratch, Target};
+use super::{Rounding, Scratch, Target, own};
 use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::error::{Error, Result};
 use crate::expectation::{Expectations, Moments};
@@ -157,8 +157,32 @@ impl Target for GaussianTarget {
         Curvature::with_slack(self.dim(), h.clone(), Some(h), 0.0, Provenance::Proved).map(Some)
     }
 
+    fn proves_its_curvature(&self, _: own::Word) -> bool {
+        true
+    }
+
     fn expectations(&self) -> Option<&dyn Expectations> {
         Some(self)
+    }
+
+    /// P(z − c) is d sums of d products, and V a sum of d such.
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        let (d, spreads) = (self.dim(), super::rounding::deviations(q));
+        let unit = (2.0 * d as f64 + 24.0) * f64::EPSILON;
+        let each = radii.iter().map(|radius| {
+            let reach: Vec<f64> =
+                (0..d).map(|i| (q.mean()[i] - self.mean[i]).abs() + radius * spreads[i]).collect();
+            let row = |i: usize| self.precision.row(i).iter().zip(&reach).map(|(a, x)| a.abs() * x).sum();
+            let sizes: Vec<f64> = (0..d).map(row).collect();
+            let energy = 0.5 * provi_kernels::dot(&sizes, &reach);
+            Rounding {
+                value: unit * (energy + self.constant.abs()),
+                slopes: sizes.iter().map(|size| unit * size).collect(),
+                sizes,
+                constant: unit * (d as f64 + self.constant.abs() + self.log_det.abs()),
+            }
+        });
+        Ok(Some(each.collect()))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::linear::Linear;
 use super::local::{LocalBounds, LocalModel};
+use super::rounding::{self, Rounding};
 use super::{
-    DataPrior, DataSummary, Family, FiniteSum, LocalCurvature, Prior, Scratch, Standardized, Target,
+    DataPrior, DataSummary, Family, FiniteSum, LocalCurvature, Prior, Scratch, Standardized, Target, own,
 };
 use crate::curvature::Curvature;
 use crate::design::Design;
@@ -45,7 +46,7 @@ impl Glm {
     /// A model of rows that were made before.
     pub fn of_rows(rows: Rows, prior: Prior) -> Result<Self> {
         let family = rows.family();
-        let linear = Linear::new(family, rows.design().columns(), prior, rows.constant(family))?;
+        let linear = Linear::new(family, rows.design().columns(), prior, rows.likelihood(family))?;
         Ok(Self { linear, rows })
     }
 
@@ -121,7 +122,7 @@ impl Glm {
     fn with_rows(self, change: impl FnOnce(Rows) -> Result<Rows>) -> Result<Self> {
         let rows = change(self.rows)?;
         let family = rows.family();
-        Ok(Self { linear: self.linear.with_likelihood(family, rows.constant(family)), rows })
+        Ok(Self { linear: self.linear.with_likelihood(family, rows.likelihood(family)), rows })
     }
 
     /// Names the coefficients.
@@ -141,7 +142,7 @@ impl Glm {
 
     /// The same data under another prior.
     pub fn with_prior(self, prior: Prior) -> Result<Self> {
-        let likelihood = self.rows.constant(self.linear.family);
+        let likelihood = self.rows.likelihood(self.linear.family);
         Ok(Self { linear: self.linear.with_prior(prior, likelihood)?, rows: self.rows })
     }
 
@@ -214,6 +215,10 @@ impl Target for Glm {
         self.linear.curvature(|theta| self.bound(theta)).map(Some)
     }
 
+    fn proves_its_curvature(&self, _: own::Word) -> bool {
+        true
+    }
+
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
         self.linear.lower_curvature(|theta| self.bound(theta)).map(Some)
     }
@@ -252,6 +257,15 @@ impl Target for Glm {
         q: &Gaussian<Triangular>,
     ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
         Ok(Some(Box::new(LocalBounds::new(self, q, GRAMS_AT_ONCE))))
+    }
+
+    /// Cost: one pass over A, d² a row where it is dense.
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        self.linear.check_dim(q)?;
+        let mut sums = vec![0.0; radii.len() * rounding::width(q.dim())];
+        self.rows.add_rounding(self.linear.family, q, radii, &mut sums);
+        let (inside, chunks) = self.rows.energy_chain();
+        Ok(Some(self.linear.conclude_rounding(q, radii, &sums, (inside + chunks) as f64)))
     }
 }
 

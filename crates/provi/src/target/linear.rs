@@ -13,8 +13,9 @@ pub(crate) struct Linear {
     pub(crate) prior: Prior,
     dim: usize,
     names: Option<Vec<String>>,
-    /// The constant of V.
+    /// The constant of V, and what it may be off by.
     pub(crate) constant: f64,
+    pub(crate) constant_error: f64,
     known_convexity: f64,
     /// What moving the prior to other coordinates may have lost of Λ, in spectral norm.
     pub(crate) lost: f64,
@@ -22,17 +23,38 @@ pub(crate) struct Linear {
     is_standard: bool,
 }
 
+/// The rows' part of the constant of V.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Likelihood {
+    pub(crate) constant: f64,
+    /// Σ|terms| of it.
+    pub(crate) size: f64,
+    /// How many rows were added up.
+    pub(crate) rows: usize,
+}
+
+impl Likelihood {
+    /// The constant of V, and what it may be off by: log Γ is within 4 units in the last place, and each addition within one
+    /// of Σ|terms|.
+    fn with_prior(self, prior: &Prior, dim: usize) -> [f64; 2] {
+        let (own, own_size) = prior.constant(dim);
+        let of_rows = (self.rows as f64 + 16.0) * f64::EPSILON * self.size;
+        [own + self.constant, of_rows + (dim as f64 + 16.0) * f64::EPSILON * own_size]
+    }
+}
+
 impl Linear {
     /// `likelihood` is the rows' part of the constant.
-    pub(crate) fn new(family: Family, dim: usize, prior: Prior, likelihood: f64) -> Result<Self> {
+    pub(crate) fn new(family: Family, dim: usize, prior: Prior, likelihood: Likelihood) -> Result<Self> {
         prior.check(dim)?;
-        let constant = prior.constant(dim) + likelihood;
+        let [constant, constant_error] = likelihood.with_prior(&prior, dim);
         Ok(Self {
             family,
             prior,
             dim,
             names: None,
             constant,
+            constant_error,
             known_convexity: 0.0,
             lost: 0.0,
             is_standard: false,
@@ -44,14 +66,14 @@ impl Linear {
     }
 
     /// The same under another prior.
-    pub(crate) fn with_prior(self, prior: Prior, likelihood: f64) -> Result<Self> {
+    pub(crate) fn with_prior(self, prior: Prior, likelihood: Likelihood) -> Result<Self> {
         Ok(Self { names: self.names, ..Self::new(self.family, self.dim, prior, likelihood)? })
     }
 
     /// The same with another part of the rows in its constant.
-    pub(crate) fn with_likelihood(mut self, family: Family, likelihood: f64) -> Self {
+    pub(crate) fn with_likelihood(mut self, family: Family, likelihood: Likelihood) -> Self {
         self.family = family;
-        self.constant = self.prior.constant(self.dim) + likelihood;
+        [self.constant, self.constant_error] = likelihood.with_prior(&self.prior, self.dim);
         self
     }
 
@@ -97,10 +119,16 @@ impl Linear {
         // λ_min(TᵀΛT) ≥ λ_min(Λ)/‖T⁻¹‖².
         let inverse = map.largest_inverse();
         let known = moved.prior.convexity().unwrap_or(self.known_convexity / (inverse * inverse));
-        let likelihood = self.constant - self.prior.constant(self.dim);
+        let (own, own_size) = self.prior.constant(self.dim);
+        let (other, other_size) = moved.prior.constant(self.dim);
+        // Taking one part off and putting another on loses what such sums lose.
+        let sizes = self.constant.abs() + own_size + other_size;
+        let moved_error = (self.dim as f64 + 16.0) * f64::EPSILON * sizes;
+        let likelihood = self.constant - own;
         Self {
             family: self.family,
-            constant: moved.prior.constant(self.dim) + likelihood,
+            constant: other + likelihood,
+            constant_error: self.constant_error + moved_error,
             prior: moved.prior,
             dim: self.dim,
             names: self.names.clone(),

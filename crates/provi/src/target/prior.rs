@@ -296,15 +296,44 @@ impl Prior {
         0.5 * twice
     }
 
-    /// The constant of −log N(z; ν, Λ⁻¹): (d/2) log 2π − ½ log det Λ.
-    pub(crate) fn constant(&self, dim: usize) -> f64 {
-        let log_det = match &self.precision {
-            Precision::Scalar(value) => dim as f64 * value.ln(),
-            Precision::Diagonal(values) => values.iter().map(|x| x.ln()).sum(),
-            Precision::Dense { log_det, .. } | Precision::Sparse { log_det, .. } => *log_det,
-            Precision::Centered(centered) => centered.log_det(),
+    /// |Λ|X for X ≥ |z − ν|, entry by entry: how large the terms of Λ(z − ν) are.
+    pub(crate) fn sizes(&self, reach: &[f64]) -> Vec<f64> {
+        let size = |i: usize| match &self.precision {
+            Precision::Scalar(value) => value * reach[i],
+            Precision::Diagonal(values) => values[i] * reach[i],
+            Precision::Dense { matrix, .. } => {
+                matrix.row(i).iter().zip(reach).map(|(a, x)| a.abs() * x).sum()
+            }
+            Precision::Sparse { rows, .. } => rows[i].iter().map(|&(j, a)| a.abs() * reach[j]).sum(),
+            Precision::Centered(_) => {
+                let matrix = self.quadratic(reach.len()).to_matrix(reach.len());
+                matrix.row(i).iter().zip(reach).map(|(a, x)| a.abs() * x).sum()
+            }
         };
-        0.5 * (dim as f64 * LOG_2PI - log_det)
+        (0..reach.len()).map(size).collect()
+    }
+
+    /// The constant of −log N(z; ν, Λ⁻¹), (d/2) log 2π − ½ log det Λ, and Σ|terms| of it.
+    ///
+    /// A Cholesky factor is that of Λ + E, |E_ij| ≤ γ_{d+1}√(Λ_iiΛ_jj), which moves log det Λ by at most
+    /// γ_{d+1}(Σ_i √((Λ⁻¹)_iiΛ_ii))²: this counts as one more term.
+    pub(crate) fn constant(&self, dim: usize) -> (f64, f64) {
+        let (d, sizes) = (dim as f64, |values: &[f64]| values.iter().map(|x| x.ln().abs()).sum::<f64>());
+        let (log_det, size) = match &self.precision {
+            Precision::Scalar(value) => (d * value.ln(), d * value.ln().abs()),
+            Precision::Diagonal(values) => (values.iter().map(|x| x.ln()).sum(), sizes(values)),
+            Precision::Dense { matrix, log_det } => {
+                // A matrix that was factored once has an inverse.
+                let inverse = Cholesky::new("prior precision", matrix).map(|factor| factor.inverse());
+                let roots = inverse.map_or(f64::INFINITY, |inverse| {
+                    (0..dim).map(|i| (inverse[(i, i)] * matrix[(i, i)]).sqrt()).sum::<f64>()
+                });
+                (*log_det, log_det.abs() + d + roots * roots)
+            }
+            Precision::Sparse { log_det, .. } => (*log_det, log_det.abs() + d),
+            Precision::Centered(centered) => (centered.log_det(), centered.log_det().abs() + d),
+        };
+        (0.5 * (d * LOG_2PI - log_det), 0.5 * (d * LOG_2PI + size))
     }
 
     /// Λ, as a multiple of the identity where it is one.
@@ -386,7 +415,7 @@ mod tests {
             assert!((prior.energy(&[1.0, 1.0], &mut pull) - 6.25).abs() < 1e-12);
             assert!((pull[0] - 2.0).abs() < 1e-12 && (pull[1] - 7.0).abs() < 1e-12);
             assert!((prior.trace(2, &[1.0, 2.0, 3.0]) - (2.0 + 3.0 * 13.0)).abs() < 1e-12);
-            assert!((prior.constant(2) - (LOG_2PI - 0.5 * 6f64.ln())).abs() < 1e-12);
+            assert!((prior.constant(2).0 - (LOG_2PI - 0.5 * 6f64.ln())).abs() < 1e-12);
         }
     }
 
@@ -401,7 +430,7 @@ mod tests {
             let marginals = prior.marginals(2).unwrap();
             assert!((marginals[0].1 - 0.5).abs() < 1e-15 && (marginals[1].1 - 2.0).abs() < 1e-14);
             assert!((marginals[1].0 + 1.0).abs() < 1e-15);
-            assert!((prior.constant(2) - LOG_2PI).abs() < 1e-14);
+            assert!((prior.constant(2).0 - LOG_2PI).abs() < 1e-14);
             assert!(prior.with_scale(2, &[2], 1.0).is_err());
         }
     }
@@ -417,7 +446,7 @@ mod tests {
             let wide = prior.widened(2, 1, 2.0).unwrap();
             let marginals = wide.marginals(2).unwrap();
             assert!((marginals[0].1 - 1.0).abs() < 1e-15 && (marginals[1].1 - 0.5).abs() < 1e-15);
-            assert!((wide.constant(2) - prior.constant(2) - 2f64.ln()).abs() < 1e-14);
+            assert!((wide.constant(2).0 - prior.constant(2).0 - 2f64.ln()).abs() < 1e-14);
             assert!(prior.widened(2, 3, 2.0).is_err() && prior.widened(2, 1, 0.0).is_err());
         }
         let tied = Prior::precision(Matrix::new(2, 2, vec![2.0, 1.0, 1.0, 2.0]).unwrap()).unwrap();

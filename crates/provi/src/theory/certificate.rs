@@ -23,12 +23,22 @@ pub fn kl(fisher: f64) -> f64 {
 /// Ĝ = V(x) − V(y) + x·(y − x) + ½‖r‖²,   r = x − ∇U(y), in the norm of H_lo⁻¹
 /// ```
 /// [cert-transport]. `here` is V(x), `there` V(y), `along` x·(y − x), `residual` ‖r‖, the last two rounded up. At y = x it is
-/// the log-Sobolev bound of this draw. What rounding leaves in a difference of potentials is covered by 1e-12 of their sizes.
-pub fn transport_gap(here: f64, there: f64, along: f64, residual: f64) -> f64 {
-    let rounding = 1e-12 * (here.abs() + there.abs());
+/// the log-Sobolev bound of this draw. `lost` is what rounding may have taken of V(x) − V(y): large terms of V cancel in it, so it
+/// is not a part of the difference, nor of V \[rounding\]. At least 1e-12 of both potentials is allowed.
+pub fn transport_gap(here: f64, there: f64, along: f64, residual: f64, lost: f64) -> f64 {
+    let least = 1e-12 * (here.abs() + there.abs());
+    // A NaN is no allowance.
+    let rounding = if lost <= least { least } else { lost };
     let sum = here - there + along + 0.5 * residual * residual + rounding;
     // G ≥ 0; and a NaN is no bound.
     if sum <= 0.0 { 0.0 } else { upward(sum) }
+}
+
+/// A mean of n ≥ 1 non-negative numbers that was updated one by one, m ← m + (x − m)/n, moved up by what that may have lost: each
+/// step moves n·m by at most a unit of the sum so far and a few of x and m, so that all together lose less than n + 8 + 3 log n
+/// units of the mean.
+pub(crate) fn running_mean_upper(mean: f64, draws: u64) -> f64 {
+    mean * (1.0 + (draws as f64 + 128.0) * f64::EPSILON)
 }
 
 /// √G is Lipschitz: G ≥ 0 and ∇²G ⪯ K·I make ‖∇G‖² ≤ 2KG \[confidence\]:

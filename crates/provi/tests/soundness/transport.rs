@@ -39,7 +39,7 @@ fn a_gaussian_posterior_has_the_closed_form() {
             expect(|x| {
                 let y = y(a, s, x);
                 let residual = (x - quadratic(a, s, y).1).abs() * s;
-                theory::transport_gap(quadratic(a, s, x).0, quadratic(a, s, y).0, x * (y - x), residual)
+                theory::transport_gap(quadratic(a, s, x).0, quadratic(a, s, y).0, x * (y - x), residual, 0.0)
             })
         };
         let best = at(|a, s, x| a + s * s * x);
@@ -69,8 +69,8 @@ fn the_lipschitz_constant_is_attained_by_gaussians() {
     assert!(theory::transport_lipschitz(1.5).abs() < 1e-15, "K is never below zero");
     for broken in [f64::NAN, f64::INFINITY] {
         assert!(theory::transport_lipschitz(broken).is_infinite());
-        assert!(theory::transport_gap(0.0, broken, 0.0, 0.0).is_infinite() || broken > 0.0);
-        assert!(theory::transport_gap(broken, 0.0, 0.0, 0.0).is_infinite());
+        assert!(theory::transport_gap(0.0, broken, 0.0, 0.0, 0.0).is_infinite() || broken > 0.0);
+        assert!(theory::transport_gap(broken, 0.0, 0.0, 0.0, 0.0).is_infinite());
     }
 }
 

@@ -84,7 +84,7 @@ fn errors_of_expectations_cover_the_difference_and_stay_of_one_size() {
         assert!((a.value - b.value).abs() <= a.value_error + b.value_error, "{family:?}");
         let difference: f64 = a.gradient.iter().zip(&b.gradient).map(|(x, y)| (x - y).powi(2)).sum();
         assert!(difference.sqrt() <= a.gradient_error + b.gradient_error, "{family:?}");
-        assert!(close(a.value_error, b.value_error) && a.provenance == b.provenance);
+        assert!(close(a.value_error, b.value_error) && a.provenance() == b.provenance());
         assert!(
             b.gradient_error < 2.0 * a.gradient_error,
             "{family:?}: {} {}",

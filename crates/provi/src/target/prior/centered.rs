@@ -240,7 +240,7 @@ mod tests {
         for (a, b) in pull.iter().zip(&expected) {
             assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{pull:?} {expected:?}");
         }
-        assert!((prior.constant(4) - dense.constant(4)).abs() < 1e-10);
+        assert!((prior.constant(4).0 - dense.constant(4).0).abs() < 1e-10);
         let factor = [1.0, 0.2, 2.0, -0.3, 0.1, 0.7, 1.0, 2.0, 3.0, 4.0];
         let (a, b) = (prior.trace(4, &factor), dense.trace(4, &factor));
         assert!((a - b).abs() < 1e-9 * b, "{a} {b}");
@@ -281,7 +281,7 @@ mod tests {
     fn scales_of_others_can_change_and_tied_ones_cannot() {
         let prior = centered().with_scale(4, &[3], 2.0).unwrap();
         assert!((prior.marginals(4).unwrap()[3].1 - 2.0).abs() < 1e-15);
-        assert!((prior.constant(4) - centered().constant(4) + 2f64.ln()).abs() < 1e-14);
+        assert!((prior.constant(4).0 - centered().constant(4).0 + 2f64.ln()).abs() < 1e-14);
         for tied in [0, 1, 2] {
             assert!(centered().with_scale(4, &[tied], 2.0).is_err());
         }

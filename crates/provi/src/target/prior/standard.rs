@@ -61,7 +61,7 @@ impl Prior {
                 lost = (3.0 * dim as f64 + 8.0) * f64::EPSILON * size
                     + self.rounding() * t.frobenius_norm().powi(2);
                 let matrix = congruence(&own, &t);
-                let log_det = -2.0 * self.constant(dim) + dim as f64 * super::LOG_2PI + 2.0 * map.log_det();
+                let log_det = -2.0 * self.constant(dim).0 + dim as f64 * super::LOG_2PI + 2.0 * map.log_det();
                 Precision::Dense { matrix, log_det }
             }
         };
@@ -120,8 +120,8 @@ mod tests {
                 for b in [[0.3, -0.7, 1.9, 0.01], [0.0, 5.0, -2.0, 0.3]] {
                     let (mut pull, mut own_pull) = ([0.0; 4], [0.0; 4]);
                     let own =
-                        prior.energy(&map.to_own(&b), &mut own_pull) + prior.constant(4) - map.log_det();
-                    let found = moved.energy(&b, &mut pull) + moved.constant(4);
+                        prior.energy(&map.to_own(&b), &mut own_pull) + prior.constant(4).0 - map.log_det();
+                    let found = moved.energy(&b, &mut pull) + moved.constant(4).0;
                     assert!((own - found).abs() < 1e-9 * (1.0 + own.abs()), "{own} {found} {prior:?}");
                     for (x, y) in pull.iter().zip(map.pull(&own_pull)) {
                         assert!((x - y).abs() < 1e-8 * (1.0 + y.abs()), "{x} {y} {prior:?}");
