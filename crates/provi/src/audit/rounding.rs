@@ -152,10 +152,8 @@ impl<'q> Shifts<'q> {
     }
 
     fn at(&self, radius: f64) -> f64 {
-        // C·0 + m is m.
-        if radius <= 0.0 {
-            return 0.0;
-        }
+        // At m itself the map alone is off. What holds on a small ball holds there, and no size below is zero.
+        let radius = radius.max(1e-3);
         let d = self.q.dim();
         let shift: Vec<f64> =
             (0..d).map(|i| self.unit * (self.center[i] + radius * self.spread[i])).collect();
