@@ -30,12 +30,9 @@ Examples:
   provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
-Exit status:
-  0    finished
-  1    something that was asked for is not proved, or a check failed
-  2    failed
-  3    the search was stopped early, and nothing that was asked for is missing
-  130  aborted by a second Ctrl-C";
+Exit status: 0 finished; 1 something asked for is not proved, or a check failed;
+2 failed; 3 stopped early and nothing asked for is missing; 130 aborted by a
+second Ctrl-C. `provi explain status` says more.";
 
 /// Gaussian variational inference that proves its answers
 #[derive(Debug, Parser)]
@@ -65,7 +62,7 @@ pub(crate) enum Command {
     Certify(Box<CertifyArgs>),
     /// What a table holds, and what would trouble a fit
     Inspect(InspectArgs),
-    /// Steps for an accuracy, or what some steps promise, before any draw
+    /// Steps for an accuracy, or what steps promise, before any draw
     Plan(Box<PlanArgs>),
     /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
     Constants(Box<ConstantsArgs>),

@@ -108,7 +108,7 @@ fn the_demo_ends_with_a_good_certificate_and_the_next_step() {
         "{}",
         said.stdout
     );
-    assert!(said.stdout.contains("within 0.0449 nats of"), "{}", said.stdout);
+    assert!(said.stdout.contains("Within 0.0449 nats of"), "{}", said.stdout);
     assert!(said.stdout.contains("estimate, not proved"), "{}", said.stdout);
     assert!(said.stdout.lines().last().unwrap().starts_with("next: provi fit"), "{}", said.stdout);
     assert!(!said.stdout.contains('\x1b') && !said.stderr.contains('\x1b'), "plain when not on a terminal");
@@ -222,9 +222,7 @@ fn the_status_says_how_a_fit_ended() {
     assert!(cut.stdout.contains("stopped early"), "{}", cut.stdout);
     assert!(cut.stdout.contains("fit ") && cut.stdout.contains(" s, audit "), "{}", cut.stdout);
     let help = bench.provi(&["--help"]).exits(0).stdout;
-    for status in
-        ["0    finished", "1    ", "2    failed", "3    the search was stopped early", "130  aborted"]
-    {
+    for status in ["0 finished", "1 something", "2 failed", "3 stopped early", "130 aborted"] {
         assert!(help.contains(status), "{help}");
     }
 }

@@ -24,7 +24,10 @@ pub(super) fn read(text: &str, path: &Path, means: Means) -> Result<Given, BadFi
     let named_mean = means == Means::Zero && records.len() + 1 == header.len();
     let has_means = header.get(1).is_some_and(|second| second == "mean") && !named_mean;
     let first = if has_means { 2 } else { 1 };
-    if header[0] != "name" || header.len() <= first || !(has_means || means == Means::Zero) {
+    if header.first().is_none_or(|first| first != "name")
+        || header.len() <= first
+        || !(has_means || means == Means::Zero)
+    {
         return Err(BadFit::Header(header.iter().take(6).cloned().collect::<Vec<_>>().join(",")));
     }
     let columns = &header[first..];
