@@ -15,7 +15,7 @@ const FORMULAS: [&str; 8] = [
     "y ~ 0 + bs(x, 5) + scale(z) + center(z):town",
     "y ~ town:z + log(x) + (1 + x | clinic)",
     "y ~ x + (town || clinic) + (1 | clinic:town)",
-    "y ~ factor(clinic) + I(x^2 / z) + offset(log(e))",
+    "y ~ factor(clinic) + I(x^2 / z) + offset(log(z))",
     "y ~ x + (poly(x, 2) | town)",
     "y ~ 1",
 ];

@@ -2,7 +2,9 @@
 //! number of threads, and without any. Between two chunks the work may be cut off ([`crate::stop`]): what it should have
 //! filled in is then left as it was.
 
-use crate::stop::{self, Carried};
+use crate::stop;
+#[cfg(feature = "parallel")]
+use crate::stop::Carried;
 use crate::target::Scratch;
 use std::ops::Range;
 

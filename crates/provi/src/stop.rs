@@ -311,11 +311,13 @@ pub(crate) struct Carried(Option<Arc<Entered>>);
 
 impl Carried {
     /// That of this thread.
+    #[cfg(any(feature = "parallel", test))]
     pub(crate) fn from_here() -> Self {
         Self(CURRENT.with_borrow(Clone::clone))
     }
 
     /// Whether to leave the rest.
+    #[cfg(feature = "parallel")]
     pub(crate) fn trips(&self) -> bool {
         self.0.as_deref().is_some_and(Entered::trips)
     }

@@ -225,7 +225,7 @@ mod tests {
         let factor: Vec<f64> =
             (0..d).flat_map(|i| (0..=i).map(move |j| if i == j { 1e-3 } else { -1.0 })).collect();
         let q = Gaussian::<Triangular>::new(&vec![1.0; d], &factor).unwrap();
-        assert_eq!(Shifts::new(&q).at(1.0), f64::INFINITY);
+        assert!(Shifts::new(&q).at(1.0).is_infinite());
         let here = Shifts::new(&Gaussian::standard(3)).at(0.0);
         assert!(here > 0.0 && here < 1e-16, "{here:e}");
     }
