@@ -80,7 +80,8 @@ def test_a_sparse_design_stays_sparse_and_gives_the_same(data):
         model = provi.logistic(kind(X), data["label"], intercept=True)
         assert "sparse" in repr(model)
         sparse = model.fit()
-        close(sparse.mean, dense.mean, 1e-10)
+        # Sparse columns are not centred inside: both searches end within 1e-10 nats of the optimum, at places of their own.
+        close(sparse.mean, dense.mean, 1e-6)
         assert sparse.names == dense.names == ["(Intercept)", "x0", "x1"]
 
 
