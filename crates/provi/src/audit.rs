@@ -38,7 +38,6 @@ use measure::{Lost, Measurement};
 use residual::go_on;
 use route::Transport;
 use std::ops::ControlFlow;
-pub(crate) use transport::bytes as ascent_bytes;
 
 /// How an answer is audited.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -50,6 +50,7 @@ mod function;
 mod matrix;
 mod operand;
 mod reverse;
+mod target;
 #[cfg(test)]
 mod tests;
 mod var;

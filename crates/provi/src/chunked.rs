@@ -2,10 +2,10 @@
 //! number of threads, and without any. Between two chunks the work may be cut off ([`crate::stop`]): what it should have
 //! filled in is then left as it was.
 
+use crate::scratch::Scratch;
 use crate::stop;
 #[cfg(feature = "parallel")]
 use crate::stop::Carried;
-use crate::target::Scratch;
 use std::ops::Range;
 
 /// The least work worth waking threads for, in multiply-adds or what costs as much: some 100 µs.

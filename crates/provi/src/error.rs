@@ -319,15 +319,15 @@ pub enum Error {
         /// The way that was asked for.
         method: String,
         /// What it needs.
-        needed: crate::memory::Bytes,
+        needed: crate::bytes::Bytes,
         /// Its largest part.
         largest: &'static str,
         /// What there is.
-        available: crate::memory::Bytes,
+        available: crate::bytes::Bytes,
         /// The way with the smallest need.
         least_method: String,
         /// That need.
-        least: crate::memory::Bytes,
+        least: crate::bytes::Bytes,
     },
     /// Work that was stopped while there was nothing to keep of it.
     #[error("stopped during {during}, before it had a result; allow more time")]

@@ -10,11 +10,10 @@
 //! ```
 //! A batch of N draws averages them. The target may be whole, or some of its terms for each draw ([`Source`]).
 
-mod evaluate;
 mod exact;
 mod source;
 
-pub use evaluate::Evaluator;
+pub use crate::target::evaluate::Evaluator;
 pub use exact::Exact;
 pub(crate) use source::NO_TERMS;
 pub use source::{Source, Terms};

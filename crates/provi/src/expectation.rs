@@ -11,136 +11,12 @@ mod pass;
 mod quadrature;
 mod tail;
 
-use crate::curvature::Provenance;
 use crate::error::Result;
 use crate::gaussian::{Gaussian, Triangular};
-use crate::linalg::multiply_lower;
-use crate::matrix::{Matrix, pack_lower_into, packed_index};
+pub use crate::target::expectations::{Expectations, Moments, neg_elbo};
 use crate::target::{Family, Glm};
 pub(crate) use pass::{Chains, sums};
 pub(crate) use tail::TAIL_SUMS;
-
-/// A target whose Gaussian expectations are available.
-pub trait Expectations {
-    /// E V, E ∇V and E ∇²V under q, with error bounds.
-    fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()>;
-
-    /// Whether ∇²V is the same at every z. E∇²V under any q is then H_lo itself.
-    fn has_constant_hessian(&self) -> bool {
-        false
-    }
-
-    /// J ≥ ∫_{Bᶜ} D dq for the ball B = {‖C⁻¹(z−m)‖ ≤ R}, in closed form [local-kl]. `None`: there is none.
-    fn tail_integral(&self, _q: &Gaussian<Triangular>, _radius: f64) -> Result<Option<f64>> {
-        Ok(None)
-    }
-}
-
-/// E_q of V and its derivatives, and how far each may be off.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moments {
-    /// E V.
-    pub value: f64,
-    /// E ∇V.
-    pub gradient: Vec<f64>,
-    /// E ∇²V.
-    pub hessian: Matrix,
-    /// Bounds |error of `value`|.
-    pub value_error: f64,
-    /// Bounds the Euclidean norm of the error of (E∇V, E∇²V·C).
-    pub gradient_error: f64,
-    /// Whether the error bounds are proved, declared or only checked.
-    pub(crate) provenance: Provenance,
-    /// tril(E∇²V·C) where it was made on the way, packed; empty otherwise.
-    pub(crate) product: Vec<f64>,
-}
-
-impl Moments {
-    /// Room for dimension `dim`. What somebody else's target writes into it is declared; provi's own models say what they prove.
-    pub fn new(dim: usize) -> Self {
-        Self {
-            value: 0.0,
-            gradient: vec![0.0; dim],
-            hessian: Matrix::zeros(dim, dim),
-            value_error: 0.0,
-            gradient_error: 0.0,
-            provenance: Provenance::Declared,
-            product: Vec::new(),
-        }
-    }
-
-    /// Whether the error bounds are proved from a model, declared by a target's owner, or only checked.
-    pub fn provenance(&self) -> Provenance {
-        self.provenance
-    }
-
-    /// Says that the error bounds are only checked, not proved.
-    pub fn set_estimated(&mut self) {
-        self.provenance = Provenance::Estimated;
-    }
-
-    /// f(w) = E V − log det C − (d/2)(1 + log 2π), the negative ELBO.
-    pub fn neg_elbo(&self, q: &Gaussian<Triangular>) -> Result<f64> {
-        Ok(self.value + q.neg_entropy()?)
-    }
-
-    /// Bounds the error of [`Moments::neg_elbo`]: that of E V, and the rounding of the entropy.
-    pub fn neg_elbo_error(&self, q: &Gaussian<Triangular>) -> f64 {
-        let d = q.dim();
-        let logs: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].ln().abs()).sum();
-        let size = self.value.abs() + logs + crate::gaussian::entropy_constant(d);
-        self.value_error + (d as f64 + 8.0) * f64::EPSILON * size
-    }
-
-    /// Bounds the Euclidean norm of the error of ∇f on 𝒯ᵈ: that of the moments, and the rounding of E∇²V·C and of the
-    /// subtraction of 1/C_ii.
-    pub(crate) fn neg_elbo_gradient_error(&self, q: &Gaussian<Triangular>) -> f64 {
-        let d = q.dim();
-        let reciprocals: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].powi(-2)).sum();
-        let product = product_size(&self.hessian, q);
-        self.gradient_error + (d as f64 + 8.0) * f64::EPSILON * (product + reciprocals.sqrt())
-    }
-
-    /// ∇l on 𝒯ᵈ at (m, C): (E∇V, tril(E∇²V·C)), as a flat vector like w.
-    pub(crate) fn free_energy_gradient(&self, q: &Gaussian<Triangular>, out: &mut [f64]) {
-        let d = q.dim();
-        out[..d].copy_from_slice(&self.gradient);
-        if self.product.is_empty() {
-            pack_lower_into(&multiply_lower(&self.hessian, &q.factor_matrix()), &mut out[d..]);
-        } else {
-            out[d..].copy_from_slice(&self.product);
-        }
-    }
-
-    /// ∇f on 𝒯ᵈ: ∇l with 1/C_ii taken off the diagonal.
-    pub(crate) fn neg_elbo_gradient(&self, q: &Gaussian<Triangular>, out: &mut [f64]) {
-        let d = q.dim();
-        self.free_energy_gradient(q, out);
-        for i in 0..d {
-            out[d + packed_index(i, i)] -= 1.0 / q.factor()[packed_index(i, i)];
-        }
-    }
-}
-
-/// ‖|H||C|‖_F, at most, for a positive semidefinite H: |H_ij| ≤ √(H_iiH_jj) makes it ‖h‖·‖|C|ᵀh‖, h = √diag H. Entry by
-/// entry, so that columns of very different size do not multiply each other's rounding.
-fn product_size(hessian: &Matrix, q: &Gaussian<Triangular>) -> f64 {
-    let d = q.dim();
-    let roots: Vec<f64> = (0..d).map(|i| hessian[(i, i)].abs().sqrt()).collect();
-    let mut pulled = vec![0.0; d];
-    for i in 0..d {
-        let row = &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
-        pulled.iter_mut().zip(row).for_each(|(sum, c)| *sum += roots[i] * c.abs());
-    }
-    crate::norm(&roots) * crate::norm(&pulled) * (1.0 + 1e-10)
-}
-
-/// f(w), the negative ELBO with every constant, for a target with exact expectations.
-pub fn neg_elbo(target: &dyn Expectations, q: &Gaussian<Triangular>) -> Result<f64> {
-    let mut moments = Moments::new(q.dim());
-    target.expect(q, &mut moments)?;
-    moments.neg_elbo(q)
-}
 
 /// E φ'(s) for s ~ N(μ, σ²) and a response of zero.
 pub(crate) fn mean_slopes(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64> {
@@ -174,6 +50,7 @@ impl Expectations for Glm {
 mod tests {
     use super::*;
     use crate::design::Design;
+    use crate::matrix::Matrix;
     use crate::target::{Prior, Target};
 
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {

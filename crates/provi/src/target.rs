@@ -1,21 +1,23 @@
 //! What is to be approximated: a density p(z, x) known through its logarithm and gradient.
 
-mod autodiff;
 mod closure;
 mod declared;
+pub(crate) mod evaluate;
+pub(crate) mod expectations;
 mod family;
 mod finite_sum;
 mod gaussian;
 mod glm;
 mod hierarchical;
 pub(crate) mod linear;
-pub(crate) mod local;
+mod local;
 mod prior;
 mod rejections;
 pub(crate) mod rounding;
 mod standardized;
 
 pub use crate::rows::{ColumnSummary, DataSummary};
+pub use crate::scratch::Scratch;
 pub use closure::Closure;
 pub use declared::Declared;
 pub use family::Family;
@@ -33,10 +35,10 @@ pub use standardized::Standardized;
 
 use crate::curvature::{Curvature, Provenance};
 use crate::error::Result;
-use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::stop;
+use expectations::Expectations;
 
 /// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
 ///
@@ -171,44 +173,6 @@ pub(crate) fn trusted_curvature(target: &dyn Target) -> Result<Option<Curvature>
     let proved = target.proves_its_curvature(own::Word);
     let trusted = |c: Curvature| if proved { c } else { c.at_best(Provenance::Declared) };
     Ok(target.curvature()?.map(trusted))
-}
-
-/// Working memory that a batch evaluation may use; it grows on first use and is kept between steps.
-#[derive(Clone, Debug, Default)]
-pub struct Scratch {
-    buffer: Vec<f64>,
-    indices: Vec<usize>,
-    inner: Option<Box<Scratch>>,
-}
-
-impl Scratch {
-    /// A buffer of `len` numbers with unspecified contents, from the start of a cache line on.
-    pub fn floats(&mut self, len: usize) -> &mut [f64] {
-        aligned(&mut self.buffer, len)
-    }
-
-    /// Room for indices beside that of [`Scratch::split`].
-    pub(crate) fn terms(&mut self, terms: usize, len: usize) -> (&mut [usize], &mut [f64], &mut Scratch) {
-        if self.indices.len() < terms {
-            self.indices.resize(terms, 0);
-        }
-        let floats = aligned(&mut self.buffer, len);
-        (&mut self.indices[..terms], floats, self.inner.get_or_insert_default())
-    }
-
-    /// As [`Scratch::floats`], with a second scratch for a target inside this one.
-    pub fn split(&mut self, len: usize) -> (&mut [f64], &mut Scratch) {
-        (aligned(&mut self.buffer, len), self.inner.get_or_insert_default())
-    }
-}
-
-fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
-    if buffer.len() < len + 7 {
-        buffer.resize(len + 7, 0.0);
-    }
-    // At most seven numbers are skipped; a platform that cannot tell skips none.
-    let start = buffer.as_ptr().align_offset(64);
-    &mut buffer[if start < 8 { start } else { 0 }..][..len]
 }
 
 /// [`Target::log_density`] of a target that has a [`Target::log_densities`] of its own: a batch of one. The default of that

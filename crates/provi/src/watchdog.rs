@@ -3,11 +3,11 @@
 use crate::curvature::{Curvature, Quadratic};
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
-use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::norm;
 use crate::stop;
+use crate::target::expectations::Expectations;
 use crate::target::{LocalCurvature, Rejections, Rounding, Scratch, Target};
 use provi_kernels::dot;
 use std::sync::{Mutex, PoisonError};

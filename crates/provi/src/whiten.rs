@@ -2,10 +2,10 @@
 
 use crate::curvature::Curvature;
 use crate::error::Result;
-use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::congruence;
 use crate::matrix::{Matrix, packed_index, unpack_lower};
+use crate::target::expectations::{Expectations, Moments};
 use crate::target::{FiniteSum, Rejections, Scratch, Target, TermSmoothness};
 
 /// A target in the coordinates y of z = c + Py, P lower triangular with positive diagonal:

@@ -9,16 +9,13 @@ use super::rounding::{Allowance, Allowances};
 use crate::chunked;
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
+use crate::memory::ascents_at_once;
 use crate::norm;
 use crate::target::Scratch;
 use crate::theory::certificate as theory;
 use provi_kernels::{axpy, dot};
 
-/// Draws under way at once, at most and at least; the numbers for which an array has room decide in between.
-const MOST: usize = 512;
-const LEAST: usize = 16;
-const ROOM: usize = 1 << 18;
-/// Of those, transported and pulled back together.
+/// Draws transported and pulled back together, of those under way at once.
 const TOGETHER: usize = 16;
 /// Secant pairs of a draw.
 const PAIRS: usize = 5;
@@ -66,7 +63,7 @@ impl<'a> Ascents<'a> {
         enough: f64,
     ) -> Self {
         let d = q.dim();
-        let slots = slots(d);
+        let slots = ascents_at_once(d);
         let zeros = || vec![0.0; slots * d];
         Self {
             target,
@@ -197,16 +194,6 @@ impl<'a> Ascents<'a> {
             self.trials.copy_within(last * d..(last + 1) * d, k * d);
         }
     }
-}
-
-/// How many draws are under way at once.
-fn slots(d: usize) -> usize {
-    (ROOM / d.max(1)).clamp(LEAST, MOST)
-}
-
-/// Bytes that an ascent holds in dimension d: at most some 40 MB, but where the matrices are far larger.
-pub(crate) fn bytes(d: usize) -> u64 {
-    8 * (slots(d) * (Path::width(d) + 4 * d + 1)) as u64
 }
 
 /// What the target says at a trial point.
@@ -604,7 +591,7 @@ mod tests {
             let ascent = Ascents::new(Evaluator::Parallel(&target), &q, &metric, &allowances, 1e-4);
             let arrays = [&ascent.paths, &ascent.trials, &ascent.points, &ascent.pulls, &ascent.slopes];
             let held: usize = arrays.iter().map(|a| 8 * a.len()).sum::<usize>() + 8 * ascent.values.len();
-            assert_eq!(bytes(d), held as u64);
+            assert_eq!(crate::memory::ascent_bytes(d), held as u64);
             assert!(held < 50 << 20, "d = {d}: {held}");
         }
     }

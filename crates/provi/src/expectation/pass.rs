@@ -1,12 +1,13 @@
 //! E V, E ∇V and E ∇²V of a linear-predictor model: the rows' share in one pass, then the prior's.
 
-use super::{Moments, product_size, quadrature};
+use super::{Moments, quadrature};
 use crate::design::BLOCK;
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::{Matrix, packed_index};
 use crate::rows::Rows;
 use crate::target::Family;
+use crate::target::expectations::product_size;
 use crate::target::linear::Linear;
 use provi_kernels::axpy;
 use std::ops::Range;

@@ -7,7 +7,7 @@ use crate::expectation::{Expectations, Moments, TAIL_SUMS, sums};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::target::Family;
-use crate::target::local::LocalModel;
+use crate::target::linear::local::LocalModel;
 
 impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {

@@ -3,9 +3,9 @@
 use super::{FiniteSum, LocalCurvature, Rejections, Rounding, Scratch, Target, own};
 use crate::curvature::{Curvature, Provenance};
 use crate::error::{Error, Result};
-use crate::expectation::Expectations;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
+use crate::target::expectations::Expectations;
 
 /// Any target, with a curvature on its owner's word and names of its owner's choice.
 ///

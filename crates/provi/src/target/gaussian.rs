@@ -3,10 +3,10 @@
 use super::{Rounding, Scratch, Target, own};
 use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::error::{Error, Result};
-use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::{Cholesky, multiply_lower};
 use crate::matrix::{Matrix, check_finite, pack_lower_into, packed_index, packed_len};
+use crate::target::expectations::{Expectations, Moments};
 
 /// Rows of P(z − c) that are turned into gradients together.
 const TURNED: usize = 16;

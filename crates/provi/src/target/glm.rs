@@ -1,10 +1,11 @@
 //! Models with a linear predictor and a Gaussian prior.
 
 use super::linear::Linear;
-use super::local::{LocalBounds, LocalModel};
-use super::rounding::{self, Rounding};
+use super::linear::local::{LocalBounds, LocalModel};
+use super::linear::rounding;
 use super::{
-    DataPrior, DataSummary, Family, FiniteSum, LocalCurvature, Prior, Scratch, Standardized, Target, own,
+    DataPrior, DataSummary, Family, FiniteSum, LocalCurvature, Prior, Rounding, Scratch, Standardized,
+    Target, own,
 };
 use crate::curvature::Curvature;
 use crate::design::Design;

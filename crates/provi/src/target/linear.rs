@@ -1,5 +1,8 @@
 //! A linear-predictor model without its rows: what is done with their sums.
 
+pub(crate) mod local;
+pub(crate) mod rounding;
+
 use super::{DataSummary, Family, Prior};
 use crate::curvature::{Curvature, Provenance, Quadratic};
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! A target in coordinates that do not depend on units.
 
 use super::Target;
-use crate::estimator::Evaluator;
+use super::evaluate::Evaluator;
 use crate::standard::Standard;
 
 /// The same density in the coordinates b of β = Tb \[whiten\], and the way back. Solvers and audits work in b and answer for β:

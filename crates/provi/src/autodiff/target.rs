@@ -1,8 +1,8 @@
 //! A target from a plain Rust function, differentiated automatically.
 
-use super::Target;
-use crate::autodiff::{Autodiff, Var, Vector};
+use super::{Autodiff, Var, Vector};
 use crate::error::Result;
+use crate::target::Target;
 
 /// log p written once, plainly; its gradient comes from the tape.
 ///

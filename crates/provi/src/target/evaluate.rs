@@ -1,12 +1,12 @@
 //! Evaluating a batch of draws, on one thread or many, with the same bits.
 
+use super::{Scratch, Target};
 #[cfg(feature = "parallel")]
 use crate::chunked;
 use crate::error::Result;
 use crate::stop;
 #[cfg(feature = "parallel")]
 use crate::stop::Carried;
-use crate::target::{Scratch, Target};
 
 /// A target and the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
 #[derive(Clone, Copy)]

@@ -1,0 +1,39 @@
+//! Working memory that grows once and is kept.
+
+/// Working memory that a batch evaluation may use; it grows on first use and is kept between steps.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    buffer: Vec<f64>,
+    indices: Vec<usize>,
+    inner: Option<Box<Scratch>>,
+}
+
+impl Scratch {
+    /// A buffer of `len` numbers with unspecified contents, from the start of a cache line on.
+    pub fn floats(&mut self, len: usize) -> &mut [f64] {
+        aligned(&mut self.buffer, len)
+    }
+
+    /// Room for indices beside that of [`Scratch::split`].
+    pub(crate) fn terms(&mut self, terms: usize, len: usize) -> (&mut [usize], &mut [f64], &mut Scratch) {
+        if self.indices.len() < terms {
+            self.indices.resize(terms, 0);
+        }
+        let floats = aligned(&mut self.buffer, len);
+        (&mut self.indices[..terms], floats, self.inner.get_or_insert_default())
+    }
+
+    /// As [`Scratch::floats`], with a second scratch for a target inside this one.
+    pub fn split(&mut self, len: usize) -> (&mut [f64], &mut Scratch) {
+        (aligned(&mut self.buffer, len), self.inner.get_or_insert_default())
+    }
+}
+
+fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
+    if buffer.len() < len + 7 {
+        buffer.resize(len + 7, 0.0);
+    }
+    // At most seven numbers are skipped; a platform that cannot tell skips none.
+    let start = buffer.as_ptr().align_offset(64);
+    &mut buffer[if start < 8 { start } else { 0 }..][..len]
+}
