@@ -31,7 +31,7 @@ use crate::standard::Standard;
 use crate::stop;
 use crate::target::trusted_curvature;
 use crate::theory::certificate::{self as theory, Ball};
-use crate::watchdog::{Violation, Watchdog};
+use crate::watchdog::{Violation, Watching};
 use ball::Choice;
 use bounds::Bounds;
 use measure::{Lost, Measurement};
@@ -217,20 +217,10 @@ impl Audit {
             return Session::new(self, target, q, seed, curvature, between)?.certify(&names);
         }
         // A curvature on somebody's word is watched while the draws pass by.
-        match target {
-            Evaluator::Serial(inner) => {
-                let dog = Watchdog::new(inner, curvature.clone());
-                let view = Evaluator::Serial(&dog);
-                let audited = Session::new(self, view, q, seed, curvature, between)?.certify(&names)?;
-                Ok(audited.unless(dog.violation()))
-            }
-            Evaluator::Parallel(inner) => {
-                let dog = Watchdog::new(inner, curvature.clone());
-                let view = Evaluator::Parallel(&dog);
-                let audited = Session::new(self, view, q, seed, curvature, between)?.certify(&names)?;
-                Ok(audited.unless(dog.violation()))
-            }
-        }
+        target.wrap(Watching(curvature.clone()), |view, seen| {
+            let audited = Session::new(self, view, q, seed, curvature, between)?.certify(&names)?;
+            Ok(audited.unless(seen()))
+        })
     }
 }
 

@@ -25,7 +25,7 @@ use crate::scalar::{Positive, Probability};
 use crate::solve::{Solver, Stop};
 use crate::stop;
 use crate::target::{Rejections, Target};
-use crate::watchdog::{GRADIENT_CHECK, Watchdog, check_gradient};
+use crate::watchdog::{GRADIENT_CHECK, Watching, check_gradient};
 pub use search::{Search, Start, StartFit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -109,25 +109,22 @@ impl Auto {
         seed: Seed,
         watch: &mut Watch<'_>,
     ) -> Result<Certified> {
-        match declared_curvature(target)? {
-            None => self.go(Evaluator::Parallel(target), seed, watch),
-            Some(curvature) => {
-                let dog = Watchdog::new(target, curvature);
-                let out = self.go(Evaluator::Parallel(&dog), seed, watch)?;
-                Ok(Certified { audited: out.audited.unless(dog.violation()), ..out })
-            }
-        }
+        self.watched(Evaluator::Parallel(target), seed, watch)
     }
 
     /// [`Auto::run_watched`] on one thread, for targets that are not `Sync`. The same bits.
     pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Certified> {
-        match declared_curvature(target)? {
-            None => self.go(Evaluator::Serial(target), seed, watch),
-            Some(curvature) => {
-                let dog = Watchdog::new(target, curvature);
-                let out = self.go(Evaluator::Serial(&dog), seed, watch)?;
-                Ok(Certified { audited: out.audited.unless(dog.violation()), ..out })
-            }
+        self.watched(Evaluator::Serial(target), seed, watch)
+    }
+
+    /// A curvature on somebody's word is compared with what the run sees.
+    fn watched(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Certified> {
+        match declared_curvature(target.target())? {
+            None => self.go(target, seed, watch),
+            Some(curvature) => target.wrap(Watching(curvature), |view, seen| {
+                let out = self.go(view, seed, watch)?;
+                Ok(Certified { audited: out.audited.unless(seen()), ..out })
+            }),
         }
     }
 
@@ -169,7 +166,7 @@ impl Auto {
 }
 
 /// The curvature, if it rests on somebody's word and so needs watching.
-fn declared_curvature<T: Target + ?Sized>(target: &T) -> Result<Option<crate::Curvature>> {
+fn declared_curvature(target: &dyn Target) -> Result<Option<crate::Curvature>> {
     match target.lower_curvature()? {
         Some(lower) if lower.provenance() != Provenance::Proved => target.curvature(),
         _ => Ok(None),

@@ -14,6 +14,7 @@ use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular
 use crate::stop::{PATIENCE, Signal, Stop, check, phase};
 use crate::subsample::Subsample;
 use crate::target::{Scratch, Target};
+use crate::whiten::Through;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -177,8 +178,51 @@ pub struct Fit {
     pub trace: Vec<Snapshot>,
 }
 
+impl Plan {
+    /// Runs the plan, draws in parallel where that pays.
+    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed) -> Result<Fit> {
+        self.run_watched(target, seed, &mut Watch::default())
+    }
+
+    /// [`Plan::run`] with a watcher that sees progress and may stop the run.
+    pub fn run_watched<T: Target + Sync>(
+        &self,
+        target: &T,
+        seed: Seed,
+        watch: &mut Watch<'_>,
+    ) -> Result<Fit> {
+        self.go(Evaluator::Parallel(target), seed, watch)
+    }
+
+    /// Runs the plan on one thread, for targets that are not `Sync`. The same bits as [`Plan::run`].
+    pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+        self.go(Evaluator::Serial(target), seed, watch)
+    }
+
+    fn go(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+        self.check(target.target())?;
+        match &self.frame.factor {
+            None => run(self, target, target.target(), seed, watch),
+            Some(factor) => {
+                let through = Through { center: &self.frame.center, factor };
+                target.wrap(through, |view, _| run(self, view, target.target(), seed, watch))
+            }
+        }
+    }
+
+    fn check(&self, target: &dyn Target) -> Result<()> {
+        if target.dim() != self.start.dim() {
+            return Err(Error::Shape { what: "target", found: target.dim(), expected: self.start.dim() });
+        }
+        if self.method.guard() == Guard::Projection && self.smoothness.is_none() {
+            return Err(MISSING_SMOOTHNESS);
+        }
+        Ok(())
+    }
+}
+
 /// Runs `plan` in its own coordinates and hands the answer back in the user's.
-pub(crate) fn run(
+fn run(
     plan: &Plan,
     view: Evaluator<'_>,
     target: &dyn Target,

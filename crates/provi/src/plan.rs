@@ -12,13 +12,10 @@ pub use promise::{Constants, Norm, Promise, Said};
 
 use crate::average::Average;
 use crate::curvature::Curvature;
-use crate::draws::Seed;
 use crate::error::{Error, Result};
-use crate::estimator::Evaluator;
-use crate::fit::{Fit, Watch};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::memory::{Forecast, Size};
-use crate::method::{Choice, Guard, MISSING_SMOOTHNESS, Method};
+use crate::method::{Choice, MISSING_SMOOTHNESS, Method};
 use crate::mode::{Mode, find_mode, laplace};
 use crate::norm;
 use crate::schedule::{Schedule, StepKind};
@@ -27,7 +24,6 @@ use crate::target::{Target, trusted_curvature};
 use crate::theory::noise::TermNoise;
 use crate::theory::rate;
 use crate::theory::recursion::{Contraction, Recursion};
-use crate::whiten::Whitened;
 use start::ExactStart;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -546,49 +542,5 @@ impl Plan {
     /// The coordinates the run steps in.
     pub fn coordinates(&self) -> Coordinates {
         self.frame.coordinates
-    }
-
-    /// Runs the plan, draws in parallel where that pays.
-    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed) -> Result<Fit> {
-        self.run_watched(target, seed, &mut Watch::default())
-    }
-
-    /// [`Plan::run`] with a watcher that sees progress and may stop the run.
-    pub fn run_watched<T: Target + Sync>(
-        &self,
-        target: &T,
-        seed: Seed,
-        watch: &mut Watch<'_>,
-    ) -> Result<Fit> {
-        self.check(target)?;
-        match &self.frame.factor {
-            None => crate::fit::run(self, Evaluator::Parallel(target), target, seed, watch),
-            Some(factor) => {
-                let white = Whitened::new(target, self.frame.center.clone(), factor.clone());
-                crate::fit::run(self, Evaluator::Parallel(&white), target, seed, watch)
-            }
-        }
-    }
-
-    /// Runs the plan on one thread, for targets that are not `Sync`. The same bits as [`Plan::run`].
-    pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
-        self.check(target)?;
-        match &self.frame.factor {
-            None => crate::fit::run(self, Evaluator::Serial(target), target, seed, watch),
-            Some(factor) => {
-                let white = Whitened::new(target, self.frame.center.clone(), factor.clone());
-                crate::fit::run(self, Evaluator::Serial(&white), target, seed, watch)
-            }
-        }
-    }
-
-    fn check(&self, target: &dyn Target) -> Result<()> {
-        if target.dim() != self.start.dim() {
-            return Err(Error::Shape { what: "target", found: target.dim(), expected: self.start.dim() });
-        }
-        if self.method.guard() == Guard::Projection && self.smoothness.is_none() {
-            return Err(MISSING_SMOOTHNESS);
-        }
-        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::norm;
 use crate::stop;
+use crate::target::evaluate::Wrap;
 use crate::target::expectations::Expectations;
 use crate::target::{LocalCurvature, Rejections, Rounding, Scratch, Target};
 use provi_kernels::dot;
@@ -77,6 +78,22 @@ pub struct Watchdog<'a, T: ?Sized> {
 struct Seen {
     last: Option<(Vec<f64>, Vec<f64>)>,
     violation: Option<Violation>,
+}
+
+/// Puts a watchdog around a target ([`Evaluator::wrap`](crate::estimator::Evaluator)).
+pub(crate) struct Watching(pub(crate) Curvature);
+
+impl Wrap for Watching {
+    type Around<'t, T: Target + ?Sized + 't> = Watchdog<'t, T>;
+    type Seen = Option<Violation>;
+
+    fn around<'t, T: Target + ?Sized>(self, inner: &'t T) -> Watchdog<'t, T> {
+        Watchdog::new(inner, self.0)
+    }
+
+    fn seen<T: Target + ?Sized>(around: &Watchdog<'_, T>) -> Option<Violation> {
+        around.violation()
+    }
 }
 
 /// A secant outside the declared bounds.

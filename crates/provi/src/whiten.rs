@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::congruence;
 use crate::matrix::{Matrix, packed_index, unpack_lower};
+use crate::target::evaluate::Wrap;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::{FiniteSum, Rejections, Scratch, Target, TermSmoothness};
 
@@ -36,6 +37,23 @@ impl<'a, T: Target + ?Sized> Whitened<'a, T> {
     fn matrix(&self) -> Matrix {
         unpack_lower(self.center.len(), &self.factor)
     }
+}
+
+/// Puts these coordinates around a target ([`Evaluator::wrap`](crate::estimator::Evaluator)).
+pub(crate) struct Through<'c> {
+    pub(crate) center: &'c [f64],
+    pub(crate) factor: &'c [f64],
+}
+
+impl Wrap for Through<'_> {
+    type Around<'t, T: Target + ?Sized + 't> = Whitened<'t, T>;
+    type Seen = ();
+
+    fn around<'t, T: Target + ?Sized>(self, inner: &'t T) -> Whitened<'t, T> {
+        Whitened::new(inner, self.center.to_vec(), self.factor.to_vec())
+    }
+
+    fn seen<T: Target + ?Sized>(_: &Whitened<'_, T>) {}
 }
 
 impl<T: Target + ?Sized> Target for Whitened<'_, T> {

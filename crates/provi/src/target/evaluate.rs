@@ -17,6 +17,20 @@ pub enum Evaluator<'a> {
     Parallel(&'a (dyn Target + Sync)),
 }
 
+/// How one target is put around another ([`Evaluator::wrap`]).
+pub(crate) trait Wrap {
+    /// What comes of a target `T`; threads may share it where they may share `T`.
+    type Around<'t, T: Target + ?Sized + 't>;
+    /// What it has seen of the evaluations that went through it.
+    type Seen;
+
+    /// The target around `inner`.
+    fn around<'t, T: Target + ?Sized>(self, inner: &'t T) -> Self::Around<'t, T>;
+
+    /// What it has seen so far.
+    fn seen<T: Target + ?Sized>(around: &Self::Around<'_, T>) -> Self::Seen;
+}
+
 impl std::fmt::Debug for Evaluator<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = if matches!(self, Self::Serial(_)) { "Serial" } else { "Parallel" };
@@ -30,6 +44,28 @@ impl<'a> Evaluator<'a> {
         match self {
             Self::Serial(target) => *target,
             Self::Parallel(target) => *target,
+        }
+    }
+
+    /// Puts a target around this one and hands it over, evaluated as this one is.
+    pub(crate) fn wrap<W: Wrap, R>(
+        self,
+        wrap: W,
+        go: impl FnOnce(Evaluator<'_>, &dyn Fn() -> W::Seen) -> R,
+    ) -> R
+    where
+        W::Around<'a, dyn Target + 'a>: Target,
+        W::Around<'a, dyn Target + Sync + 'a>: Target + Sync,
+    {
+        match self {
+            Self::Serial(target) => {
+                let around = wrap.around(target);
+                go(Evaluator::Serial(&around), &|| W::seen(&around))
+            }
+            Self::Parallel(target) => {
+                let around = wrap.around(target);
+                go(Evaluator::Parallel(&around), &|| W::seen(&around))
+            }
         }
     }
 
