@@ -9,6 +9,7 @@ use provi::checkpoint::Checkpoint;
 
 use crate::error::{Error, Result};
 use crate::fit_file::{FitFile, factor_bytes};
+use crate::unfinished::Unfinished;
 
 /// The fit.
 const FIT: &str = "fit.json";
@@ -45,10 +46,7 @@ impl Store {
         if !force && store.fit_path().exists() {
             return Err(Error::FitExists { path: dir.to_owned() });
         }
-        let probe = temporary(&store.fit_path());
-        File::create(&probe)
-            .and_then(|_| fs::remove_file(&probe))
-            .map_err(|error| Error::write(dir, &error))?;
+        takes_a_file(&store.fit_path()).map_err(|error| Error::write(dir, &error))?;
         Ok(store)
     }
 
@@ -163,44 +161,49 @@ pub fn check_free(path: &Path, force: bool) -> Result<()> {
     if path.exists() && !force {
         return Err(Error::Exists { path: path.to_owned() });
     }
-    let probe = temporary(path);
-    File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|error| Error::write(path, &error))
+    takes_a_file(path).map_err(|error| Error::write(path, &error))
+}
+
+/// Whether a file could be made beside this place.
+fn takes_a_file(path: &Path) -> io::Result<()> {
+    Unfinished::new(temporary(path)).change(|probe| File::create(probe).map(drop))
 }
 
 /// A file, through a temporary one.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = temporary(path);
-    write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
-        // Best effort: what matters is that `path` is untouched.
-        let _ = fs::remove_file(&temporary);
-        Error::write(path, &error)
-    })
+    let unfinished = Unfinished::new(temporary(path));
+    let place = || {
+        write(unfinished.change(|new| File::create(new))?, bytes)?;
+        unfinished.change(|new| fs::rename(new, path))
+    };
+    place().map_err(|error| Error::write(path, &error))
 }
 
 /// A folder with these files and no others, through a temporary one. What was there goes once the new one is whole.
 pub fn write_folder(path: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
-    let temporary = temporary(path);
+    let unfinished = Unfinished::new(temporary(path));
     let fill = || {
         for (name, bytes) in files {
-            let file = temporary.join(name);
-            fs::create_dir_all(file.parent().unwrap_or(&temporary))?;
-            write(&file, bytes)?;
+            let file = unfinished.change(|new| {
+                let file = new.join(name);
+                fs::create_dir_all(file.parent().unwrap_or(new))?;
+                File::create(file)
+            })?;
+            write(file, bytes)?;
         }
-        match fs::symlink_metadata(path) {
-            Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
-            Ok(_) => fs::remove_file(path)?,
-            Err(_) => {}
-        }
-        fs::rename(&temporary, path)
+        unfinished.change(|new| {
+            match fs::symlink_metadata(path) {
+                Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
+                Ok(_) => fs::remove_file(path)?,
+                Err(_) => {}
+            }
+            fs::rename(new, path)
+        })
     };
-    fill().map_err(|error| {
-        let _ = fs::remove_dir_all(&temporary);
-        Error::write(path, &error)
-    })
+    fill().map_err(|error| Error::write(path, &error))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+fn write(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes).and_then(|()| file.sync_all())
 }
 

@@ -26,6 +26,7 @@ use provi::stream::Reduce;
 
 use crate::args::{Args, Command};
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 
 /// What a command has to say, and whether it earned what was asked of it.
 #[derive(Debug)]
@@ -96,18 +97,24 @@ impl Ending {
 
 /// The command; of several processes only a fit is made by all of them together.
 pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Ending> {
-    if let Command::Fit(args) = &args.command {
-        return fit::execute(args, crew);
+    match &args.command {
+        Command::Fit(args) => fit::execute(args, crew),
+        Command::Demo(args) if !is_later(crew) => demo::execute(args),
+        _ => said(args, crew).map(Ending::from),
     }
-    said(args, crew).map(Ending::from)
 }
 
+/// One of several processes, and not the first.
+fn is_later(crew: Option<&Arc<dyn Reduce>>) -> bool {
+    crew.is_some_and(|crew| crew.rank() > 0)
+}
+
+/// The commands that fit nothing: they end with their whole answer, or with none.
 fn said(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
-    let later = crew.is_some_and(|crew| crew.rank() > 0);
+    interrupt::end_at_once();
     match &args.command {
-        Command::Fit(_) => unreachable!("has an ending of its own"),
-        _ if later => Ok(Outcome::said(String::new())),
-        Command::Demo(args) => demo::execute(args),
+        _ if is_later(crew) => Ok(Outcome::said(String::new())),
+        Command::Fit(_) | Command::Demo(_) => unreachable!("have an ending of their own"),
         Command::Constants(args) => constants::execute(args),
         Command::Plan(args) => plan::execute(args),
         Command::Certify(args) => certify::execute(args),

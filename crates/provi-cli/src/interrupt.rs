@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and the time limit: the first asks a run to end with what it has, the second ends the process.
+//! Ctrl-C, SIGTERM and the time limit: the first asks a run to end with what it has, the second ends the process. A command that
+//! has nothing to keep ends at the first.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use provi::stop::{PATIENCE, Signal, Stop};
 
-/// The status of a run that a second ctrl-C aborts.
+/// The status of a run that a second ctrl-C aborts, and of any other command that the first one does.
 const ABORTED: i32 = 130;
 /// The status of a run that has nothing to show.
 const FAILED: i32 = 2;
@@ -31,16 +32,30 @@ fn nothing_yet() -> bool {
     !BEGUN.load(Ordering::Relaxed) && !STOP.has_begun()
 }
 
+/// Ends the process wherever it stands. What it was writing under a temporary name goes; a file in its place is whole.
+fn end(status: i32) -> ! {
+    provi_analysis::abandon();
+    std::process::exit(status)
+}
+
+/// From here on ctrl-C and SIGTERM end the process at once: for commands whose answer is all or nothing.
+pub(crate) fn end_at_once() {
+    let _ = ctrlc::set_handler(|| {
+        eprintln!("\nstopped: there is nothing to keep");
+        end(ABORTED);
+    });
+}
+
 /// From here on ctrl-C and SIGTERM ask the run to end; a second one ends the process, and so does the first while data are still
 /// being read. Without a handler, as in some containers, ctrl-C ends the process as ever.
 pub(crate) fn watch() -> &'static Stop {
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(ABORTED);
+            end(ABORTED);
         }
         if nothing_yet() {
             eprintln!("\nstopped while the data were read: there is nothing to keep");
-            std::process::exit(FAILED);
+            end(FAILED);
         }
         eprintln!("\nending with what there is; ctrl-C again aborts");
     });
@@ -61,7 +76,7 @@ pub(crate) fn limited(begin: Instant, limit: Option<Duration>) -> Signal {
                      allow more time",
                     limit.as_secs_f64()
                 );
-                std::process::exit(FAILED);
+                end(FAILED);
             }
         });
     }
@@ -88,7 +103,7 @@ pub(crate) fn watch_among(rank: usize, size: usize, folder: Option<&Path>) -> &'
         if rank < 2 {
             eprintln!("rank {rank} of {size} was told to end, and ends this run; {resume}");
         }
-        std::process::exit(ABORTED);
+        end(ABORTED);
     });
     &STOP
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! args ──► command ──► provi-analysis ──► output
 //! ```
-//! Exit status: 0 finished, 1 an accuracy was asked for and not proved, 2 failed.
+//! Exit status: 0 finished, 1 something asked for is not proved, 2 failed, 3 stopped early, 130 aborted.
 #![forbid(unsafe_code)]
 
 mod amount;

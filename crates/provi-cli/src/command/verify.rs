@@ -9,6 +9,7 @@ use clap::Args as Group;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use provi_analysis::Error;
+use provi_analysis::store::write_file;
 use provi_verify::outcome::Verdict;
 use provi_verify::{ENTRIES, Entry, Finding, Trial, find, page};
 
@@ -67,7 +68,7 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
         .copied()
         .collect();
     let trial = Trial::new(args.quick, args.seeds);
-    // A bar on a terminal, a line for each statement elsewhere.
+    // A line for each statement; on a terminal a bar as well.
     let lines = !args.quiet && !std::io::stderr().is_terminal();
     let bar = progress(args.quiet || lines, wanted.len());
     let mut findings = Vec::new();
@@ -75,15 +76,14 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
         bar.set_message(entry.key);
         let planted = args.plant.is_some_and(|p| p.key == entry.key);
         let finding = entry.run(trial, planted)?;
+        let (made, seconds) = (findings.len() + 1, finding.time.as_secs_f64());
+        let line =
+            format!("{made} of {}  {}: {}, {seconds:.1} s", wanted.len(), entry.key, finding.verdict());
+        // As they come: whoever stops the rest has seen these.
         if lines {
-            let seconds = finding.time.as_secs_f64();
-            eprintln!(
-                "{} of {}  {}: {}, {seconds:.1} s",
-                findings.len() + 1,
-                wanted.len(),
-                entry.key,
-                finding.verdict()
-            );
+            eprintln!("{line}")
+        } else {
+            bar.println(line)
         }
         findings.push(finding);
         bar.inc(1);
@@ -184,7 +184,6 @@ fn command(args: &VerifyArgs) -> String {
 
 fn write(dir: &Path, name: &str, text: &str) -> Result<()> {
     let path = dir.join(name);
-    fs::create_dir_all(dir)
-        .and_then(|()| fs::write(&path, text))
-        .map_err(|error| Error::write(&path, &error).into())
+    fs::create_dir_all(dir).map_err(|error| Error::write(dir, &error))?;
+    Ok(write_file(&path, text.as_bytes())?)
 }
