@@ -65,11 +65,12 @@ pub(crate) const KEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
 pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fitted> {
+    // Before a signal is handled: from here on no data are read any more.
+    interrupt::begin();
     let stop = match how.processes {
         None => interrupt::watch(),
         Some(processes) => interrupt::watch_among(processes.rank, processes.size, how.folder),
     };
-    interrupt::begin();
     let mut log = Log::new(how.store);
     let begin = summary::announcement(prepared.target().dim(), way.plan());
     log.say(&begin);

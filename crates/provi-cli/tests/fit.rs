@@ -280,33 +280,48 @@ fn a_full_disk_costs_no_answer() {
     }
 }
 
+/// The answer is larger than a pipe holds and nobody reads it: after the first signal the run cannot end, however quick it is,
+/// until the second one aborts it.
 #[cfg(unix)]
 #[test]
 fn a_second_ctrl_c_aborts() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
+    const COLUMNS: usize = 120;
     let bench = Bench::new();
-    // An audit that lasts: the first signal ends the steps, the second does not wait.
-    let words = ["--method", "prox-energy", "--steps", "500000000", "--json"];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_provi"))
-        .args(command("fit", W2, &words))
-        .current_dir(bench.dir.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("fitting") {
-        line.clear();
-        stderr.read_line(&mut line).unwrap();
+    let mut rows = (0..COLUMNS).map(|j| format!("x{j},")).collect::<String>() + "y\n";
+    for n in 0..40 {
+        let cell = |j: usize| ((n * n * (j + 3) + 7 * n) % 211) as f64 / 100.0 - 1.0;
+        (0..COLUMNS).for_each(|j| rows += &format!("{},", cell(j)));
+        rows += &format!("{}\n", n % 2);
     }
-    // Both at once: whichever is handled first, the other finds the flag raised.
-    let both = format!("kill -INT {0}; kill -TERM {0}", child.id());
-    Command::new("sh").args(["-c", &both]).status().unwrap();
-    let status = child.wait().unwrap().code();
-    // A run that is quicker than the second signal has ended as the first one asked.
-    assert!(matches!(status, Some(130 | 3)), "{status:?}");
+    bench.write("wide.csv", &rows);
+    for (first, second) in [("-INT", "-INT"), ("-INT", "-TERM"), ("-TERM", "-INT")] {
+        let words = ["--method", "prox-energy", "--steps", "500000000", "--audit-draws", "1000", "--json"];
+        let mut child = Command::new(env!("CARGO_BIN_EXE_provi"))
+            .args(command("fit", &["wide.csv", "y ~ ."], &words))
+            .current_dir(bench.dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut wait_for = |word: &str| {
+            let mut line = String::new();
+            while !line.contains(word) {
+                line.clear();
+                assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended before it said `{word}`");
+            }
+        };
+        let send =
+            |signal: &str| Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        wait_for("fitting");
+        assert!(send(first).success());
+        wait_for("ending with what there is");
+        assert!(send(second).success());
+        let status = child.wait().unwrap().code();
+        assert_eq!(status, Some(130), "{first} {second}");
+    }
 }
 
 #[cfg(unix)]

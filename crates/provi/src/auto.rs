@@ -360,11 +360,15 @@ impl Run<'_, '_> {
         // The first start has the run's own seed, so that asking for more changes nothing in it.
         let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let centre = self.auto.start(target.dim())?;
-        let (mut ascent, tries) = stop::phase("the search for the mode", || {
+        let (start, tries) = stop::phase("the search for a start", || {
             let (start, tries) = initial_point(target, &centre, seed, which)?;
             check_gradient(target, &start, seed)?;
-            Ok((Ascent::new(self.target, seed, Options { start, ..Options::default() })?, tries))
+            Ok((start, tries))
         })?;
+        let options = Options { start, ..Options::default() };
+        // Cut off, it has the best point of its climb.
+        let begin = || Ascent::new(self.target, seed, options);
+        let mut ascent = stop::careful_phase("the search for the mode", Duration::ZERO, begin)?;
         let wanted = self.auto.accuracy.filter(|_| target.curvature().is_ok_and(|c| c.is_some()));
         let (mut look, mut next_look) = (0, FIRST_LOOK);
         let (mut stopped, mut audited, mut trace) = (false, None, Vec::new());

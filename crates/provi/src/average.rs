@@ -95,6 +95,8 @@ pub struct Averager {
     mean: Vec<f64>,
     count: u64,
     coefficient: f64,
+    /// Whether it has seen the last vector already.
+    closed: bool,
 }
 
 /// An average put aside.
@@ -121,7 +123,7 @@ impl Averager {
             return Err(Error::Shape { what: "average", found, expected });
         }
         self.mean.copy_from_slice(&state.mean);
-        (self.count, self.coefficient) = (state.count, state.coefficient);
+        (self.count, self.coefficient, self.closed) = (state.count, state.coefficient, false);
         Ok(())
     }
 
@@ -129,7 +131,7 @@ impl Averager {
     pub fn new(kind: Average, len: usize) -> Result<Self> {
         kind.check()?;
         let len = if kind == Average::Last { 0 } else { len };
-        Ok(Self { kind, mean: vec![0.0; len], count: 0, coefficient: f64::NAN })
+        Ok(Self { kind, mean: vec![0.0; len], count: 0, coefficient: f64::NAN, closed: false })
     }
 
     /// The kind of average.
@@ -166,6 +168,11 @@ impl Averager {
         &mut self.mean
     }
 
+    /// The step after the last vector that was added is not made: that vector is w_T. An average over w_0..w_{T−1} keeps it as well.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
     /// The answer after T steps: `last` is w_T.
     pub fn finish(&self, last: &[f64]) -> Result<Vec<f64>> {
         let mut out = last.to_vec();
@@ -189,7 +196,7 @@ impl Averager {
             return Ok(());
         }
         out.copy_from_slice(&self.mean);
-        if !self.kind.includes_start() {
+        if !self.kind.includes_start() && !self.closed {
             blend(out, last, self.next_coefficient());
         }
         Ok(())
@@ -208,6 +215,7 @@ impl Averager {
     pub fn reset(&mut self) {
         self.count = 0;
         self.coefficient = f64::NAN;
+        self.closed = false;
     }
 
     /// c_k for the k-th vector (from zero); c_0 = 1.

@@ -288,6 +288,7 @@ fn descend<F: StepSpace>(
     let mut average = Averager::new(plan.average, w.len())?;
     let from = watch.from.take();
     let (mut keeper, mut kept) = (watch.keeper.take(), (None::<Checkpoint>, begin));
+    let signal = watch.signal(begin);
     let mut recorder = Recorder::new(plan.steps, watch, begin);
     let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
     let (mut steps, mut before) = (0, 0.0);
@@ -317,7 +318,12 @@ fn descend<F: StepSpace>(
         let (first, end) = (steps, (steps + stretch).min(plan.steps));
         let mut problem = F::start(plan, view, seed, d)?;
         let see = &mut |p: &Progress<'_>| recorder.see::<F>(d, p);
-        steps += resume(&mut *problem, w, &mut gammas, &mut average, first..end, see)?;
+        let mut go = || resume(&mut *problem, w, &mut gammas, &mut average, first..end, see);
+        // A step that is cut off between two evaluations is not made.
+        steps += match &signal {
+            Some(signal) => signal.steps("the steps", go)?,
+            None => go()?,
+        };
         if let Some(keeper) = &mut keeper {
             let whole = steps == end;
             if whole {

@@ -2,6 +2,8 @@
 
 mod lbfgs;
 mod start;
+#[cfg(test)]
+mod wide;
 
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
@@ -31,6 +33,11 @@ pub struct Mode {
 
 /// Climbs from `start` to a mode. Never returns a point that did not converge: a failure says why.
 pub fn find_mode(target: &dyn Target, start: &[f64]) -> Result<Mode> {
+    find_mode_along(target, start, &mut Path::default())
+}
+
+/// The same, with the way there.
+fn find_mode_along(target: &dyn Target, start: &[f64], path: &mut Path) -> Result<Mode> {
     let d = target.dim();
     if start.len() != d {
         return Err(Error::Shape { what: "start", found: start.len(), expected: d });
@@ -40,20 +47,18 @@ pub fn find_mode(target: &dyn Target, start: &[f64]) -> Result<Mode> {
     }
     let mut hessian = Matrix::zeros(d, d);
     if target.hessian(start, &mut hessian)? {
-        newton(target, start, hessian)
+        newton(target, start, hessian, path)
     } else {
-        lbfgs::find(target, start, LBFGS_ITERATIONS, 1e-14, lbfgs::Ending::Mode, &mut Path::default())
+        lbfgs::find(target, start, LBFGS_ITERATIONS, 1e-14, lbfgs::Ending::Mode, path)
     }
 }
 
 /// A point near a mode, for a start: L-BFGS to within about `nats` of it, or as far as it gets, and the way there.
-pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64) -> Result<(Mode, Path)> {
+pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64, path: &mut Path) -> Result<Mode> {
     if start.len() != target.dim() {
         return Err(Error::Shape { what: "start", found: start.len(), expected: target.dim() });
     }
-    let mut path = Path::default();
-    let mode = lbfgs::find(target, start, LBFGS_ITERATIONS, 2.0 * nats, lbfgs::Ending::Anywhere, &mut path)?;
-    Ok((mode, path))
+    lbfgs::find(target, start, LBFGS_ITERATIONS, 2.0 * nats, lbfgs::Ending::Anywhere, path)
 }
 
 /// The target minimised: V = −log p at a point, with its gradient; +∞ where it is not finite.
@@ -72,7 +77,7 @@ fn no_mode(iterations: usize, pull: &[f64], why: &'static str) -> Error {
 
 /// Newton's method with a positive definite model and Armijo backtracking. It stops when the decrement
 /// √(gᵀH⁻¹g) promises less than 1e-18 nats, or when rounding ends the progress within 1e-10 nats.
-fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix) -> Result<Mode> {
+fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix, path: &mut Path) -> Result<Mode> {
     let d = start.len();
     let (mut z, mut pull) = (start.to_vec(), vec![0.0; d]);
     let mut evaluations = 1;
@@ -91,6 +96,8 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix) -> Result<Mod
         } else {
             evaluations += difference_hessian(Differences::Central, target, &z, &mut hessian)?;
         }
+        let trace: f64 = (0..d).map(|i| hessian[(i, i)].abs()).sum();
+        path.stand(&z, d as f64 / trace, evaluations);
         let (model, convex) = positive_model(&hessian)?;
         let mut step = pull.clone();
         model.solve(&mut step);
@@ -202,6 +209,7 @@ fn laplace_by(differences: Differences, target: &dyn Target, mode: &Mode) -> Res
     } else {
         evaluations = difference_hessian(differences, target, &mode.point, &mut hessian)?;
     }
+    stop::check()?;
     let mut model = PackedCholesky::with_dim(d);
     let convex = model.factor_square(&hessian).is_ok();
     if !convex {
@@ -260,6 +268,7 @@ fn difference_hessian(
         stop::check()?;
         evaluate(1.0, &mut ahead_values[..count], rows)?;
         if central {
+            stop::check()?;
             evaluate(-1.0, &mut behind_values[..count], &mut behind[..count * d])?;
         }
         for (k, row) in rows.chunks_exact_mut(d).enumerate() {

@@ -177,7 +177,8 @@ pub struct Progress<'a> {
     pub w: &'a [f64],
 }
 
-/// Runs `steps` steps from w, in place, and returns how many were made: fewer if `watch` broke off.
+/// Runs `steps` steps from w, in place, and returns how many were made: fewer if `watch` broke off, or if a step ended with
+/// [`Error::Stopped`]: that one must have left w as it was.
 ///
 /// A bound of [`theory`](crate::theory) covers the run only if its length was fixed before the draws: a `watch` that
 /// breaks off because of what it saw gives it up. No allocation per step.
@@ -204,11 +205,21 @@ pub fn resume<P: Problem + ?Sized>(
     average.fits(w.len())?;
     let (mut made, mut gamma) = (0, f64::NAN);
     for t in steps.clone() {
-        if average.wants(t) {
+        let shown = average.wants(t);
+        if shown {
             problem.show(w, t, average)?;
         }
         gamma = Positive::new("step size γ", gammas.next_gamma())?.get();
-        let moved = problem.advance(w, t, gamma)?;
+        let moved = match problem.advance(w, t, gamma) {
+            // Cut off before it changed w: this step is not made, and w_t is the last iterate.
+            Err(Error::Stopped { .. }) => {
+                if shown {
+                    average.close();
+                }
+                break;
+            }
+            moved => moved?,
+        };
         if !moved.distance.is_finite() {
             return Err(Error::Diverged { step: t, gamma });
         }

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::packed_index;
-use crate::mode::climb;
+use crate::mode::{Path, climb};
 use crate::solve::{Look, Solver, State, Stop};
 use crate::stop;
 use crate::target::{Glm, Target};
@@ -197,7 +197,7 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
             let (found, evaluations) = one::climb(start, range.ln(), &slope)?;
             return Ok((vec![found], evaluations));
         }
-        let (best, _) = climb(self, self.start, NATS)?;
+        let best = climb(self, self.start, NATS, &mut Path::default())?;
         Ok((best.point, best.evaluations))
     }
 
@@ -208,6 +208,8 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         match self.at(&eta).and_then(|model| self.solve(&model)) {
             Ok((_, there)) => Ok(there <= neg_elbo + INTERIOR),
             Err(error) if error.is_of_the_data() => Err(error),
+            // Nobody looked.
+            Err(Error::Stopped { .. }) => Ok(false),
             // A scale too small to be solved for is not known to be worse.
             Err(_) => Ok(true),
         }

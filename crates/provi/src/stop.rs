@@ -85,11 +85,51 @@ pub struct Signal {
     stop: Stop,
     deadline: Option<Instant>,
     patience: Duration,
+    #[cfg(test)]
+    polls: Option<Arc<Polls>>,
 }
 
 impl Default for Signal {
     fn default() -> Self {
-        Self { stop: Stop::default(), deadline: None, patience: PATIENCE }
+        Self {
+            stop: Stop::default(),
+            deadline: None,
+            patience: PATIENCE,
+            #[cfg(test)]
+            polls: None,
+        }
+    }
+}
+
+/// Counts how often the loops of one phase ask whether they are cut off, and cuts them off at one of these times: by work, where
+/// a clock would make a test a matter of luck.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Polls {
+    during: &'static str,
+    cut: u64,
+    made: std::sync::atomic::AtomicU64,
+}
+
+#[cfg(test)]
+impl Polls {
+    /// Those of the phases with this name; the `cut`-th of them, from one, cuts off.
+    pub(crate) fn new(during: &'static str, cut: u64) -> Arc<Self> {
+        Arc::new(Self { during, cut, made: std::sync::atomic::AtomicU64::new(0) })
+    }
+
+    /// A signal that nothing else raises.
+    pub(crate) fn signal(self: &Arc<Self>) -> Signal {
+        Signal { polls: Some(Arc::clone(self)), ..Signal::default() }.with_patience(Duration::MAX)
+    }
+
+    /// How often it was asked.
+    pub(crate) fn made(&self) -> u64 {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    fn cuts_off(&self, what: &'static str) -> bool {
+        what == self.during && self.made.fetch_add(1, Ordering::Relaxed) + 1 >= self.cut
     }
 }
 
@@ -131,16 +171,19 @@ impl Signal {
         self.cover(|| phase(what, work))
     }
 
+    /// Does steps, each of which leaves something to keep: an [`evaluation`] among them is cut off as soon as a stop is wanted, and
+    /// nothing else is.
+    pub(crate) fn steps<T>(&self, what: &'static str, work: impl FnOnce() -> T) -> T {
+        let evaluations = Some(Arc::new(Entered::new(self, what, Some(Duration::ZERO))));
+        self.enter_as(Entered { evaluations, ..Entered::new(self, what, None) }, work)
+    }
+
     fn enter<T>(&self, what: &'static str, patience: Option<Duration>, work: impl FnOnce() -> T) -> T {
-        let entered = Entered {
-            signal: self.clone(),
-            what,
-            patience,
-            since: Instant::now(),
-            noticed: OnceLock::new(),
-            tripped: AtomicBool::new(false),
-        };
-        let before = self.stop.do_now(what);
+        self.enter_as(Entered::new(self, what, patience), work)
+    }
+
+    fn enter_as<T>(&self, entered: Entered, work: impl FnOnce() -> T) -> T {
+        let before = self.stop.do_now(entered.what);
         let out = Carried(Some(Arc::new(entered))).within(work);
         self.stop.do_now(before);
         out
@@ -158,9 +201,23 @@ struct Entered {
     /// When the flag was first seen raised.
     noticed: OnceLock<Instant>,
     tripped: AtomicBool,
+    /// What evaluations are made under, where they are cut off sooner than the rest.
+    evaluations: Option<Arc<Entered>>,
 }
 
 impl Entered {
+    fn new(signal: &Signal, what: &'static str, patience: Option<Duration>) -> Self {
+        Self {
+            signal: signal.clone(),
+            what,
+            patience,
+            since: Instant::now(),
+            noticed: OnceLock::new(),
+            tripped: AtomicBool::new(false),
+            evaluations: None,
+        }
+    }
+
     /// Since when a stop is wanted, or since the work began if it was wanted before.
     fn wanted_since(&self) -> Option<Instant> {
         if self.signal.stop.is_asked() {
@@ -172,6 +229,12 @@ impl Entered {
     /// Trips when patience is at its end.
     fn trips(&self) -> bool {
         if self.tripped.load(Ordering::Relaxed) {
+            return true;
+        }
+        #[cfg(test)]
+        if self.signal.polls.as_ref().is_some_and(|polls| polls.cuts_off(self.what)) {
+            self.signal.stop.ask();
+            self.tripped.store(true, Ordering::Relaxed);
             return true;
         }
         let Some(patience) = self.patience else { return false };
@@ -223,6 +286,17 @@ pub(crate) fn careful_phase<T>(what: &'static str, more: Duration, work: impl Fn
         Some(signal) => signal.enter(what, Some(signal.patience.saturating_add(more)), work),
         None => work(),
     }
+}
+
+/// Evaluations of one step, which changes nothing before it has them. Among [`Signal::steps`] they are cut off between two calls as
+/// soon as a stop is wanted: [`Error::Stopped`], and the step was not made.
+pub(crate) fn evaluation<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let Some(entered) = current(|entered| entered.evaluations.clone()).flatten() else { return work() };
+    let during = entered.what;
+    Carried(Some(entered)).within(|| {
+        let out = work();
+        if was_cut_off() { Err(Error::Stopped { during }) } else { out }
+    })
 }
 
 /// Whether the work under way has been, or is now to be, cut off.
@@ -394,6 +468,27 @@ mod tests {
         });
         assert!(!trips() && !is_wanted() && check().is_ok() && phase("alone", check).is_ok());
         assert_eq!(signal.stop.doing(), "");
+    }
+
+    #[test]
+    fn among_steps_only_evaluations_are_cut_off_and_at_once() {
+        let signal = asked(Duration::MAX);
+        signal.steps("the steps", || {
+            assert!(is_wanted() && !trips());
+            assert_eq!(evaluation(check), Err(Error::Stopped { during: "the steps" }));
+            assert!(!was_cut_off() && !trips());
+        });
+        // What was whole when the stop came is kept.
+        let stop = Stop::default();
+        let whole = Signal::on(&stop).steps("the steps", || {
+            evaluation(|| {
+                let free = check();
+                stop.ask();
+                free
+            })
+        });
+        assert_eq!(whole, Ok(()));
+        assert_eq!(evaluation(check), Ok(()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Runs that are stopped anywhere: every loop answers between two evaluations, and what there is is kept.
 
+use provi::average::Average;
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
@@ -8,6 +9,7 @@ use provi::stop::{Signal, Stop};
 use provi::target::{Closure, Glm, Prior, Target};
 use provi::{Audit, Auto, Curvature, Design, Error, Matrix, Method, Planner, Quadratic, Result, Seed};
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -172,11 +174,11 @@ fn without_patience_a_model_in_memory_has_nothing_and_with_it_its_laplace_approx
     assert_eq!(late.fit.gaussian, found.fit.gaussian);
 }
 
-/// A model whose Hessians are counted; the given one asks for the end.
+/// A model that notes where its Hessian is asked for; the given one asks for the end.
 struct Asking<'a> {
     model: Glm,
-    hessians: AtomicU64,
-    when: u64,
+    hessians: Mutex<Vec<Vec<f64>>>,
+    when: usize,
     stop: &'a Stop,
 }
 
@@ -190,7 +192,9 @@ impl Target for Asking<'_> {
     }
 
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
-        if self.hessians.fetch_add(1, Ordering::Relaxed) + 1 == self.when {
+        let mut hessians = self.hessians.lock().unwrap();
+        hessians.push(z.to_vec());
+        if hessians.len() == self.when {
             self.stop.ask();
         }
         self.model.hessian(z, out)
@@ -201,24 +205,33 @@ impl Target for Asking<'_> {
     }
 }
 
+/// The second Hessian is cut off: what is kept has the curvature of the first one, at the point that the second was for.
 #[test]
 fn a_hessian_that_is_cut_off_leaves_the_one_before_it() {
     let stop = Stop::default();
-    let target = Asking { model: logistic(400, 6), hessians: AtomicU64::new(0), when: 2, stop: &stop };
+    let target = Asking { model: logistic(400, 6), hessians: Mutex::default(), when: 2, stop: &stop };
     let mut kept = None;
     let mut save = |at: &Checkpoint| kept = Some(at.clone());
     let keeper = Keeper { every: Duration::MAX, save: &mut save };
     let mut watch =
         Watch { stop: Some(&stop), patience: Some(Duration::ZERO), keeper: Some(keeper), ..Watch::default() };
-    let cut = Auto::default().run_serial(&target, Seed(1), &mut watch);
-    // Its inverse factor would have to be made after the stop, which has no patience for it either: an error, or what there is.
-    match cut {
-        Ok(cut) => assert!(cut.fit.stopped_early),
-        Err(error) => assert!(matches!(error, Error::Stopped { .. }), "{error}"),
-    }
-    assert_eq!(target.hessians.load(Ordering::Relaxed), 2, "no Hessian is begun after the stop");
+    let cut = Auto::default().run_serial(&target, Seed(1), &mut watch).unwrap();
     drop(watch);
-    assert!(kept.is_none_or(|at| at.parameters.len() == 6 + 21));
+    assert!(cut.fit.stopped_early && cut.fit.steps == 0);
+    let hessians = target.hessians.into_inner().unwrap();
+    assert_eq!(hessians.len(), 2, "no Hessian is begun after the stop");
+    let q = &cut.fit.gaussian;
+    assert_eq!(q.mean(), hessians[1]);
+    let mut curvature = Matrix::zeros(6, 6);
+    target.model.hessian(&hessians[0], &mut curvature).unwrap();
+    let covariance = q.covariance();
+    for (i, j) in (0..6).flat_map(|i| (0..6).map(move |j| (i, j))) {
+        let product: f64 = (0..6).map(|k| -curvature[(i, k)] * covariance[(k, j)]).sum();
+        assert!((product - f64::from(u8::from(i == j))).abs() < 1e-9, "H Σ = I fails at {i}, {j}: {product}");
+    }
+    // The same is in the checkpoint, so that it can go on; nothing is proved that nobody had time to prove.
+    assert_eq!(kept.unwrap().parameters, q.parameters());
+    assert!(cut.audited.certificate.kl.bound.is_none());
 }
 
 #[test]
@@ -238,6 +251,86 @@ fn a_signal_that_nobody_raises_changes_no_bit() {
     let plain = auto.run(&boxed, Seed(2)).unwrap();
     let mut watch = Watch { stop: Some(&stop), ..Watch::default() };
     assert_eq!(auto.run_watched(&boxed, Seed(2), &mut watch).unwrap().fit.gaussian, plain.fit.gaussian);
+}
+
+/// A step of eight draws is dropped wherever among them the stop comes: what is left has the bits of a run that was stopped
+/// between two steps.
+#[test]
+fn a_planned_step_is_stopped_between_two_calls() {
+    const DRAWS: u64 = 8;
+    let averages = [Average::Last, Average::Uniform, Average::Polynomial { power: 2.0 }];
+    let methods = [Method::ProxEnergy, Method::ProjEntropy, Method::ProjEntropyTriangular, Method::ProjStl];
+    for (method, average) in methods.into_iter().flat_map(|m| averages.map(|a| (m, a))) {
+        let plain = Counted::new(|_| 0.0);
+        let plan = Planner::new(method).draws(DRAWS as usize).to_steps(&plain, 200).unwrap();
+        let plan = plan.with_average(average);
+        let between = |made: u64| {
+            let mut end = |at: &Snapshot| match at.step == made {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            let mut watch = Watch { observer: Some(&mut end), ..Watch::default() };
+            plan.run_serial(&plain, Seed(1), &mut watch).unwrap()
+        };
+        for when in [1, 2, 8, 9, 12, 16, 17, 83, 88] {
+            let stop = Stop::default();
+            let asking = Counted::new(|call| {
+                if call == when {
+                    stop.ask();
+                }
+                0.0
+            });
+            let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
+            let fit = plan.run_serial(&asking, Seed(1), &mut watch).unwrap();
+            assert!(fit.stopped_early, "{method} {when}");
+            assert_eq!(fit.steps, (when - 1) / DRAWS, "{method} {when}");
+            // The ELBO takes two draws, however little time there is.
+            assert_eq!(asking.calls(), when + 2, "{method}: no call of the steps after the one that asked");
+            if fit.steps > 0 {
+                assert_eq!(fit.gaussian, between(fit.steps).gaussian, "{method}, {average} {when}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_climb_that_is_cut_off_keeps_its_best_point() {
+    let auto = Auto { evaluations: 2_000, ..Auto::default() };
+    // Far from the mode, so that the climb takes some steps.
+    let auto = Auto { start: Some(vec![9.0, -7.0, 5.0]), ..auto };
+    let squares = |z: &[f64]| z.iter().map(|z| z * z).sum::<f64>();
+    let mut kept = 0;
+    for when in 1..40 {
+        let stop = Stop::default();
+        let asking = Counted::new(|call| {
+            if call == when {
+                stop.ask();
+            }
+            0.0
+        });
+        let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
+        match auto.run_serial(&asking, Seed(1), &mut watch) {
+            Ok(found) => {
+                kept += 1;
+                assert!(found.fit.stopped_early, "{when}");
+                assert!(
+                    squares(found.fit.gaussian.mean()) < 155.0,
+                    "{when}: {:?}",
+                    found.fit.gaussian.mean()
+                );
+            }
+            // The checks of the gradient, and the climb before it has moved.
+            Err(error) => {
+                assert!(kept == 0 && matches!(error, Error::Stopped { .. }), "{when}: {error}");
+                let said = error.to_string();
+                assert!(
+                    said.contains("stopped during the search for") && said.contains("allow more time"),
+                    "{said}"
+                );
+            }
+        }
+    }
+    assert!(kept > 20, "{kept}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::gaussian::{Gaussian, Triangular};
-use crate::mode::{Mode, climb, rough_laplace};
+use crate::mode::{Mode, Path, climb, rough_laplace};
 use crate::stop;
 
 /// Points of the way that are looked at, and pairs of draws at each.
@@ -17,15 +17,32 @@ const PAIRS: usize = 8;
 /// A local curvature says little about the width where V is not convex: narrower ones are tried too.
 const WIDTHS: [f64; 3] = [1.0, 0.3, 0.1];
 
-/// The first q, and the evaluations that it took.
+/// The first q, and the evaluations that it took. Cut off before there is any, it is the best point of the climb, equally wide in
+/// every direction.
 pub(super) fn begin(
     view: Evaluator<'_>,
     seed: Seed,
     start: &[f64],
     nats: f64,
 ) -> Result<(Gaussian<Triangular>, u64)> {
+    let mut path = Path::default();
+    let found = search(view, seed, start, nats, &mut path);
+    // What was computed since the cut means nothing; what the climb noted before does.
+    match stop::was_cut_off().then(stop::check) {
+        Some(Err(stopped)) => path.gaussian().ok_or(stopped),
+        _ => found,
+    }
+}
+
+fn search(
+    view: Evaluator<'_>,
+    seed: Seed,
+    start: &[f64],
+    nats: f64,
+    path: &mut Path,
+) -> Result<(Gaussian<Triangular>, u64)> {
     let target = view.target();
-    let (mode, path) = climb(target, start, nats)?;
+    let mode = climb(target, start, nats, path)?;
     let mut evaluations = mode.evaluations;
     let mut failure = None;
     match rough_laplace(target, &mode) {

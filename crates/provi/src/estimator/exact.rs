@@ -5,6 +5,7 @@ use crate::expectation::{Expectations, Moments};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::norm;
 use crate::optimize::{Estimator, Moved};
+use crate::stop;
 
 /// The exact gradient of the free energy on 𝒯ᵈ: an estimator without noise, for the proximal step.
 pub struct Exact<'a> {
@@ -32,7 +33,7 @@ impl<'a> Exact<'a> {
 impl Estimator for Exact<'_> {
     fn descend(&mut self, w: &mut [f64], _t: u64, gamma: f64) -> Result<Moved> {
         self.q.parameters_mut().copy_from_slice(w);
-        self.target.expect(&self.q, &mut self.moments)?;
+        stop::evaluation(|| self.target.expect(&self.q, &mut self.moments))?;
         self.moments.free_energy_gradient(&self.q, &mut self.gradient);
         provi_kernels::axpy(-gamma, &self.gradient, w);
         Ok(Moved { distance: gamma * norm(&self.gradient) * (1.0 + 1e-12), value: Some(self.moments.value) })

@@ -3,6 +3,7 @@
 use super::Evaluator;
 use crate::draws::Seed;
 use crate::error::{Error, Result};
+use crate::stop;
 use crate::subsample::Law;
 use crate::target::{FiniteSum, Scratch, Target};
 
@@ -61,6 +62,7 @@ impl<'a> Terms<'a> {
             .zip(gradients.chunks_exact_mut(d))
             .enumerate()
         {
+            stop::check()?;
             self.law.draw(self.seed, (step, draw, draws), terms, weights, room);
             self.sum.estimate(terms, weights, z, value, gradient, inner)?;
         }
@@ -104,7 +106,7 @@ impl Source<'_> {
         }
     }
 
-    /// log p and ∇ log p, or their estimates, at the points of step t.
+    /// log p and ∇ log p, or their estimates, at the points of step t. A stop ends it between two of them ([`crate::stop`]).
     pub(crate) fn evaluate(
         &self,
         step: u64,
@@ -113,9 +115,9 @@ impl Source<'_> {
         gradients: &mut [f64],
         scratch: &mut [Scratch],
     ) -> Result<()> {
-        match self {
+        stop::evaluation(|| match self {
             Self::Whole(evaluator) => evaluator.evaluate(points, values, gradients, scratch),
             Self::Terms(terms) => terms.evaluate(step, points, values, gradients, &mut scratch[0]),
-        }
+        })
     }
 }

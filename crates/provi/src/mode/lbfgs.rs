@@ -2,6 +2,8 @@
 
 use super::{Mode, no_mode, potential};
 use crate::error::Result;
+use crate::gaussian::{Gaussian, Triangular};
+use crate::matrix::{packed_index, packed_len};
 use crate::norm;
 use crate::secant::Secants;
 use crate::stop;
@@ -19,13 +21,22 @@ pub(super) enum Ending {
     Anywhere,
 }
 
-/// Points passed on the way up, thinned to at most [`Path::MOST`], and whether the way ended at a mode.
+/// Points passed on the way up, thinned to at most [`Path::MOST`], whether the way ended at a mode, and where it stands.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     pub(crate) points: Vec<Vec<f64>>,
     pub(crate) converged: bool,
     seen: usize,
     every: usize,
+    last: Option<Stand>,
+}
+
+/// The best point so far, and about how wide the posterior is there.
+#[derive(Debug)]
+struct Stand {
+    point: Vec<f64>,
+    variance: f64,
+    evaluations: u64,
 }
 
 impl Path {
@@ -42,6 +53,21 @@ impl Path {
             self.points.retain(|_| at.next().is_some_and(|k: usize| k.is_multiple_of(2)));
             self.every *= 2;
         }
+    }
+
+    /// Notes the best point so far, with about a variance there, if the way has met any curvature.
+    pub(super) fn stand(&mut self, point: &[f64], variance: f64, evaluations: u64) {
+        if variance.is_finite() && variance > 0.0 {
+            self.last = Some(Stand { point: point.to_vec(), variance, evaluations });
+        }
+    }
+
+    /// What a way that was cut off leaves: the best point, equally wide in every direction. `None` where no step was made.
+    pub(crate) fn gaussian(&self) -> Option<(Gaussian<Triangular>, u64)> {
+        let Stand { point, variance, evaluations } = self.last.as_ref()?;
+        let mut factor = vec![0.0; packed_len(point.len())];
+        (0..point.len()).for_each(|i| factor[packed_index(i, i)] = variance.sqrt());
+        Gaussian::new(point, &factor).ok().map(|q| (q, *evaluations))
     }
 }
 
@@ -65,6 +91,9 @@ pub(super) fn find(
     let mut restarted = false;
     for iteration in 0..iterations {
         path.pass(&search.point);
+        if !history.is_empty() {
+            path.stand(&search.point, history.scale(), search.evaluations);
+        }
         if ending == Ending::Anywhere && stop::is_urgent() {
             return Ok(search.mode(value));
         }

@@ -1,6 +1,6 @@
 //! A Gaussian to start from, for fewer passes over the data than a mode to working accuracy takes.
 
-use super::{find_mode, laplace, potential};
+use super::{Path, climb, find_mode_along, laplace, potential};
 use crate::error::{Error, Result};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::linalg::PackedCholesky;
@@ -19,24 +19,35 @@ const MOST_STEPS: usize = 100;
 const HALVINGS: usize = 30;
 
 /// About the Laplace approximation, and the evaluations that it took (Hessians counted once each). A search that is cut off has the
-/// Gaussian of its last Hessian, if it had one.
+/// Gaussian of its last Hessian. Before the first one it has the best point of a short climb, equally wide in every direction, or
+/// nothing if there is no time for that either.
 pub(crate) fn about_laplace(target: &dyn Target, start: &[f64]) -> Result<(Gaussian<Triangular>, u64)> {
-    let mut way = None;
+    let (mut way, mut path) = (None, Path::default());
     let outcome = stop::phase("the search for the mode", || {
         if let Some(found) = near_mode(target, start, &mut way)? {
             return Ok(found);
         }
         // The careful way, which also says what is wrong.
-        let mode = find_mode(target, start)?;
+        let mode = find_mode_along(target, start, &mut path)?;
         let local = laplace(target, &mode)?;
         Ok((local.gaussian, mode.evaluations + local.evaluations))
     });
-    match (outcome, way) {
-        (Err(Error::Stopped { .. }), Some(way)) if way.holds_curvature => {
-            stop::phase("the factor at the end of the search for the mode", || Ok(way.gaussian()))
+    let Err(stopped @ Error::Stopped { .. }) = outcome else { return outcome };
+    let (reached, curved) = way.map_or((start.to_vec(), None), |way: Way| {
+        let curved = way.holds_curvature.then_some(());
+        (way.z.clone(), curved.map(|()| way))
+    });
+    if let Some(way) = curved {
+        let factor = stop::phase("the factor at the end of the search for the mode", || Ok(way.gaussian()));
+        if factor.is_ok() {
+            return factor;
         }
-        (outcome, _) => outcome,
     }
+    if path.gaussian().is_none() {
+        // Gradients cost far less than the Hessian that there was no time for. What ends the climb does not matter, but how far it came.
+        let _ = stop::phase("a short climb towards the mode", || climb(target, &reached, NEAR, &mut path));
+    }
+    path.gaussian().ok_or(stopped)
 }
 
 /// A place on the way to the mode.
@@ -172,6 +183,8 @@ fn near_mode(
 mod tests {
     use super::*;
     use crate::design::Design;
+    use crate::mode::find_mode;
+    use crate::stop::Polls;
     use crate::target::{Closure, GaussianTarget, Glm, Prior};
 
     #[test]
@@ -193,6 +206,36 @@ mod tests {
                 assert!((x - y).abs() < 0.02, "{q:?} {local:?}");
             }
         }
+    }
+
+    /// Cut off anywhere, with time for gradients afterwards: a Gaussian, at a better point than the start or with its curvature.
+    #[test]
+    fn a_search_that_is_cut_off_keeps_its_best_point() {
+        let mut entries = vec![0.0; 2_000];
+        provi_kernels::normals(2, 0, 0, &mut entries);
+        let labels: Vec<f64> = (0..200).map(|n| f64::from(n % 3 == 0)).collect();
+        let design = Design::dense(&entries, 200, 10).unwrap();
+        let model = Glm::logistic(design, &labels, Prior::scale(3.0).unwrap()).unwrap();
+        let start = [1.0; 10];
+        let value = |z: &[f64]| potential(&model, z, &mut [0.0; 10]).unwrap();
+        let polls = Polls::new("the search for the mode", u64::MAX);
+        polls.signal().cover(|| about_laplace(&model, &start)).unwrap();
+        let all = polls.made();
+        assert!(all > 6, "{all}");
+        let mut isotropic = 0;
+        for cut in 1..=all {
+            let polls = Polls::new("the search for the mode", cut);
+            let (q, _) = polls.signal().cover(|| about_laplace(&model, &start)).unwrap();
+            assert_eq!(polls.made(), cut, "what was cut off is not gone on with");
+            let covariance = q.covariance();
+            let shapeless = (1..10).all(|i| covariance[(i, 0)].abs() <= 0.0);
+            // With the curvature of the start, the start itself is an answer.
+            let better = value(q.mean()) < value(&start) || !shapeless && q.mean() == start;
+            assert!(better, "cut off at {cut} of {all}: {:?}", q.mean());
+            isotropic += u64::from(shapeless);
+        }
+        // Before the first Hessian it has no shape, afterwards it has.
+        assert!(isotropic > 0 && isotropic < all, "{isotropic} of {all}");
     }
 
     #[test]
