@@ -304,6 +304,9 @@ pub struct BoundRecord {
     pub provenance: Option<provi::Provenance>,
     /// Why there is none.
     pub reason: Option<String>,
+    /// Steps made before the run was taken up from a checkpoint, on whose word they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_up: Option<u64>,
 }
 
 /// The constants of the bound, in the coordinates of the steps.

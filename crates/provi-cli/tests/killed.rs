@@ -16,11 +16,12 @@ fn moment(k: u64) -> f64 {
     (k as f64 * 0.618_033_988_749_895).fract()
 }
 
-/// Everything but how long it took.
+/// Everything but how long it took, and that the bound of a plan names the checkpoint it rests on.
 fn answer(bench: &Bench, folder: &str) -> Value {
     let text = std::fs::read_to_string(bench.path(folder).join("fit.json")).unwrap();
     let mut fit: Value = serde_json::from_str(&text).unwrap();
     (fit["seconds"], fit["phases"]) = (Value::Null, Value::Null);
+    fit["plan_bound"]["taken_up"].take();
     fit
 }
 
@@ -66,6 +67,37 @@ fn survives(words: &[&str]) {
     let left = std::fs::read_dir(bench.path("cut.fit")).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
     assert!(left.iter().all(|name| name != "checkpoint.bin" && !name.ends_with(".tmp")), "{left:?}");
+}
+
+/// A checkpoint that is cut short, changed, or out of another folder: refused, and nothing is written.
+#[test]
+fn a_checkpoint_that_is_not_the_runs_own_is_refused() {
+    let bench = Bench::new();
+    let stopped = |folder: &str, seed: &str| {
+        let words = ["--method", "prox-energy", "--steps", "200000000", "--audit-draws", "200", "--quiet"];
+        let stop = ["--time-limit", "0.3", "--seed", seed, "--out", folder];
+        bench.provi(&[&["fit", "W2.csv", "y ~ ."], &words[..], &stop].concat()).exits(3);
+        std::fs::read(bench.path(folder).join("checkpoint.bin")).unwrap()
+    };
+    let (own, other) = (stopped("own.fit", "0"), stopped("other.fit", "1"));
+    let fit = std::fs::read(bench.path("own.fit/fit.json")).unwrap();
+    let mut changed = own.clone();
+    changed[20] ^= 1;
+    let not_its_own: [(&str, &[u8]); 5] = [
+        ("cut short", &own[..own.len() / 2]),
+        ("its checksum does not agree", &changed),
+        ("does not begin as one", b"what is this"),
+        ("does not begin as one", b""),
+        ("that of another run", &other),
+    ];
+    for (said, bytes) in not_its_own {
+        std::fs::write(bench.path("own.fit/checkpoint.bin"), bytes).unwrap();
+        let refused = bench.provi(&["fit", "--resume", "own.fit", "--quiet"]).exits(2);
+        assert!(refused.stderr.contains(said), "{said}: {}", refused.stderr);
+        assert_eq!(std::fs::read(bench.path("own.fit/fit.json")).unwrap(), fit, "{said}");
+    }
+    std::fs::write(bench.path("own.fit/checkpoint.bin"), &own).unwrap();
+    bench.provi(&["fit", "--resume", "own.fit", "--quiet"]).exits(3);
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod search;
 use crate::ascent::{Ascent, Options};
 use crate::audit::{Audit, Audited, nothing};
 use crate::average::AverageState;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, is_about};
 use crate::curvature::Provenance;
 use crate::draws::Seed;
 use crate::error::{Error, Result};
@@ -218,8 +218,14 @@ impl Run<'_, '_> {
         let target = self.target.target();
         let other = Error::Checkpoint { what: OTHER };
         let standard = target.standardized()?;
+        // Whether the ELBO of a checkpoint is one of these coordinates.
+        let mut same_units = false;
         let (start, memory, evaluations, before) = match self.watch.from.take() {
             Some(from) => {
+                from.check()?;
+                if from.step != from.trace.last().map_or(0, |last| last.step) {
+                    return Err(other);
+                }
                 self.trace = from.trace;
                 let Some((mean, factor)) = from.parameters.split_at_checked(target.dim()) else {
                     return Err(other);
@@ -235,6 +241,11 @@ impl Run<'_, '_> {
                     ([evaluations, memory @ ..], None) => (evaluations, memory.to_vec()),
                     ([], _) => return Err(other),
                 };
+                // A run ends after four looks without progress: none was kept that had more.
+                if *evaluations < 0.0 || memory.first().is_some_and(|looks| !(0.0..4.0).contains(looks)) {
+                    return Err(other);
+                }
+                same_units = from.memory[0] < 0.0 || standard.is_none();
                 (q, memory, *evaluations as u64, from.seconds)
             }
             None => {
@@ -258,7 +269,14 @@ impl Run<'_, '_> {
             let step = first + look.iteration as u64;
             let gap = look.proved.then_some(look.gap);
             let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo, gap };
-            // A run taken up again sees its first place for the second time.
+            // A run taken up again sees its first place for the second time: with another ELBO it is the place of another model.
+            if same_units
+                && look.iteration == 0
+                && trace.last().is_some_and(|last| !is_about(last.neg_elbo, look.neg_elbo))
+            {
+                lost = Some(Error::Checkpoint { what: OTHER });
+                return ControlFlow::Break(());
+            }
             if trace.last().is_none_or(|last| last.step < step) {
                 trace.push(snapshot);
             }
@@ -277,6 +295,7 @@ impl Run<'_, '_> {
                     average: AverageState::default(),
                     trace: trace.clone(),
                     seconds: before + begin.elapsed().as_secs_f64(),
+                    mark: None,
                 });
             }
             told
@@ -302,6 +321,7 @@ impl Run<'_, '_> {
                         average: AverageState::default(),
                         trace: self.trace.clone(),
                         seconds: before + begin.elapsed().as_secs_f64(),
+                        mark: None,
                     });
                 }
                 let start = standard.as_ref().map_or_else(|| start.clone(), |s| s.map().own_gaussian(&start));

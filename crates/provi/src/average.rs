@@ -116,8 +116,18 @@ impl Averager {
         AverageState { mean: self.mean.clone(), count: self.count, coefficient: self.coefficient }
     }
 
-    /// Takes up an average that was put aside; refuses one of another length.
-    pub fn restore(&mut self, state: &AverageState) -> Result<()> {
+    /// Takes up an average that was put aside after `steps` steps; refuses one of another length, or of another number of vectors.
+    pub fn restore(&mut self, state: &AverageState, steps: u64) -> Result<()> {
+        let count = match self.kind {
+            Average::Last => 0,
+            _ if self.kind.includes_start() => steps,
+            // w_T itself is added at the end.
+            _ => steps.saturating_sub(1),
+        };
+        let proper = count == 0 || state.coefficient > 0.0 && state.coefficient <= 1.0;
+        if state.count != count || !proper {
+            return Err(Error::Checkpoint { what: "has an average of other steps" });
+        }
         if state.mean.len() != self.mean.len() {
             let (found, expected) = (state.mean.len(), self.mean.len());
             return Err(Error::Shape { what: "average", found, expected });

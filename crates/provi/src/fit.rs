@@ -1,13 +1,14 @@
 //! The run: estimator → step → average, and what came of it.
 
-use crate::average::Averager;
-use crate::checkpoint::{Checkpoint, Keeper};
+use crate::average::{Average, Averager};
+use crate::checkpoint::{Checkpoint, Keeper, Mark};
 use crate::draws::{Draws, Purpose, Seed};
 use crate::error::{Error, Result};
 use crate::estimator::{Evaluator, Exact, Kind, Sampled, Source, Terms};
 use crate::expectation::Moments;
 use crate::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
 use crate::method::{Guard, MISSING_SMOOTHNESS, Space};
+use crate::norm;
 use crate::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
 use crate::plan::{Plan, Promise};
 use crate::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
@@ -230,6 +231,7 @@ fn run(
     watch: &mut Watch<'_>,
 ) -> Result<Fit> {
     let begin = Instant::now();
+    let from = watch.from.as_ref().map(|from| from.step).filter(|step| *step > 0);
     let outcome = match plan.method.space() {
         Space::Triangular => descend::<Triangular>(plan, view, plan.start.clone(), seed, watch, begin)?,
         Space::Symmetric => descend::<Symmetric>(plan, view, plan.start.to_symmetric()?, seed, watch, begin)?,
@@ -241,7 +243,7 @@ fn run(
     let promise = if stopped_early {
         plan.promise.broken("the run stopped early: a bound holds only for a length fixed beforehand")
     } else {
-        plan.promise.clone()
+        plan.promise.taken_up(from)
     };
     Ok(Fit {
         names: target.names(),
@@ -291,14 +293,21 @@ fn descend<F: StepSpace>(
     let signal = watch.signal(begin);
     let mut recorder = Recorder::new(plan.steps, watch, begin);
     let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
-    let (mut steps, mut before) = (0, 0.0);
+    let (mut steps, mut before, mark) = (0, 0.0, mark(plan, seed));
     if let Some(from) = from {
+        from.check()?;
+        from.check_mark(&mark)?;
         // Checkpoints are made between stretches, and after the last step, wherever that is.
         let whole = from.step < plan.steps && from.step.is_multiple_of(stretch) || from.step == plan.steps;
-        if from.parameters.len() != w.len() || !whole {
+        let points = from.step / recorder.every
+            + u64::from(from.step == plan.steps && !from.step.is_multiple_of(recorder.every));
+        let traced = from.trace.len() as u64 == points && from.trace.iter().all(|at| at.steps == plan.steps);
+        if from.parameters.len() != w.len() || !from.memory.is_empty() || !whole || !traced {
             return Err(Error::Checkpoint { what: "is that of another plan" });
         }
-        average.restore(&from.average)?;
+        F::check_domain(d, &from.parameters[d..])
+            .map_err(|_| Error::Checkpoint { what: "holds no Gaussian" })?;
+        average.restore(&from.average, from.step)?;
         w.copy_from_slice(&from.parameters);
         (steps, before, recorder.trace) = (from.step, from.seconds, from.trace);
     }
@@ -310,6 +319,7 @@ fn descend<F: StepSpace>(
         average: average.state(),
         trace: trace.to_vec(),
         seconds: before + begin.elapsed().as_secs_f64(),
+        mark: Some(mark.clone()),
     };
     if keeper.is_some() {
         kept.0 = Some(checkpoint(steps, w, &average, &recorder.trace));
@@ -358,6 +368,25 @@ fn descend<F: StepSpace>(
     };
     let seconds = before + begin.elapsed().as_secs_f64();
     Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
+}
+
+/// What tells a run of this plan from others of as many coordinates.
+fn mark(plan: &Plan, seed: Seed) -> Mark {
+    let (average, discount) = match plan.average {
+        Average::Discounted { discount, includes_start } => {
+            (format!("discounted {includes_start}"), discount)
+        }
+        other => (format!("{other:?}"), 0.0),
+    };
+    let words = format!(
+        "{} {} {} {:?} {:?} {average} {}",
+        plan.method, plan.steps, plan.draws, plan.subsample, plan.frame.coordinates, seed.0
+    );
+    // Early ones: some schedules have to walk to later ones.
+    let gammas = [0, plan.steps.saturating_sub(1).min(1000)].map(|t| plan.schedule.at(t).ln());
+    let start = [norm(plan.start.mean()), norm(plan.start.factor())];
+    let numbers = [plan.smoothness.unwrap_or(0.0), discount];
+    Mark::new(&words, [gammas, start, numbers].concat())
 }
 
 /// A factor space with its operators.

@@ -235,7 +235,12 @@ fn a_run_taken_up_again_goes_on_with_the_same_bits() {
             let mut watch = Watch { from: Some(from), ..Watch::default() };
             let resumed = plan.run_watched(&target, Seed(9), &mut watch).unwrap();
             assert_eq!(bits(&resumed), bits(&whole), "{}", plan.method);
-            assert_eq!(resumed.promise, plan.promise);
+            assert_eq!(resumed.promise.value, plan.promise.value);
+            assert_eq!(
+                resumed.promise.taken_up.is_some(),
+                plan.promise.value.is_some(),
+                "it names its witness"
+            );
         }
     }
 }
@@ -245,8 +250,9 @@ fn a_checkpoint_of_another_plan_is_refused() {
     let target = regression(Family::Bernoulli, 609, 3, 2.0, false);
     let plan = Planner::new(Method::ProxEnergy).to_steps(&target, 2500).unwrap();
     let wrong = |step: u64, len: usize| {
-        let (parameters, memory, average) = (vec![1.0; len], Vec::new(), Default::default());
-        let from = Checkpoint { step, parameters, memory, average, trace: Vec::new(), seconds: 0.0 };
+        let mut from = Checkpoint::at(&provi::Gaussian::standard(3));
+        (from.step, from.parameters) = (step, vec![1.0; len]);
+        from.memory.clear();
         let mut watch = Watch { from: Some(from), ..Watch::default() };
         plan.run_watched(&target, Seed(1), &mut watch).unwrap_err().to_string()
     };

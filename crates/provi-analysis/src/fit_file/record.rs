@@ -135,6 +135,7 @@ pub fn bound(promise: &Promise, constants: Option<&Constants>) -> BoundRecord {
         }),
         provenance: promise.provenance,
         reason: promise.reason.clone(),
+        taken_up: promise.taken_up,
     }
 }
 

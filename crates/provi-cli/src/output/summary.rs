@@ -145,8 +145,16 @@ fn bound(bound: &BoundRecord) -> String {
         (Some(value), Some(norm)) => {
             let grounds = bound.provenance.map_or(String::new(), |p| format!("; constants {p}"));
             let key = bound.key.as_ref().map_or(String::new(), |key| format!(" [{key}]"));
+            let witness = bound.taken_up.map_or(String::new(), |step| {
+                let steps = counted(step, "step");
+                wrapped(
+                    "       ",
+                    7,
+                    &format!("taken up after {steps}: if these were made as planned, as the checkpoint says"),
+                )
+            });
             format!(
-                "bound  {} ≤ {}\n       known before the first step{key}{grounds}\n",
+                "bound  {} ≤ {}\n       known before the first step{key}{grounds}\n{witness}",
                 norm.formula(),
                 above(value)
             )

@@ -131,17 +131,32 @@ pub struct Said {
     pub provenance: Option<Provenance>,
     /// Why there is no bound.
     pub reason: Option<String>,
+    /// The run was taken up from a checkpoint after so many steps: the bound holds if these were made as planned, of which the
+    /// checkpoint alone is witness. None: all steps were made in one go.
+    pub taken_up: Option<u64>,
 }
 
 impl Promise {
     /// No bound, for a reason.
     pub fn none(reason: String) -> Self {
-        Self(Said { value: None, key: None, norm: None, provenance: None, reason: Some(reason) })
+        Self(Said {
+            value: None,
+            key: None,
+            norm: None,
+            provenance: None,
+            reason: Some(reason),
+            taken_up: None,
+        })
     }
 
     /// The same without its value, for a reason.
     pub(crate) fn broken(&self, reason: &str) -> Self {
         Self(Said { value: None, reason: Some(reason.into()), ..self.0.clone() })
+    }
+
+    /// The same for a run that was taken up after so many steps, if it was.
+    pub(crate) fn taken_up(&self, step: Option<u64>) -> Self {
+        Self(Said { taken_up: step.filter(|_| self.0.value.is_some()), ..self.0.clone() })
     }
 
     pub(super) fn gap(value: f64, key: &'static str, provenance: Provenance) -> Self {
@@ -151,6 +166,7 @@ impl Promise {
             norm: Some(Norm::Gap),
             provenance: Some(provenance),
             reason: None,
+            taken_up: None,
         })
     }
 }
@@ -186,6 +202,7 @@ pub(super) fn of_steps(
             }),
             provenance: Some(constants.provenance),
             reason: None,
+            taken_up: None,
         }),
         Ok(_) => Promise::none("the recursion does not contract under these steps".into()),
         Err(error) => Promise::none(error.to_string()),
