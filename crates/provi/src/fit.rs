@@ -512,16 +512,13 @@ impl<'w, 'a> Recorder<'w, 'a> {
     }
 
     /// Whether to read clock and flag: after every step where steps are slow, after every sixteenth where they are fast. Processes
-    /// that share a run all look after the same steps.
+    /// that share a run agree on which they are, so that all look after the same steps.
     fn is_due(&mut self, made: u64) -> bool {
-        if self.watch.agree.is_some() {
-            return made.is_multiple_of(LOOK_EVERY);
-        }
         let (last, at, between) = self.looked;
         if made < at + between {
             return false;
         }
-        let slow = last.elapsed() >= SLOW;
+        let slow = self.settle(last.elapsed() >= SLOW).is_break();
         self.looked = (Instant::now(), made, if slow { 1 } else { (2 * between).min(LOOK_EVERY) });
         true
     }
@@ -532,7 +529,8 @@ impl<'w, 'a> Recorder<'w, 'a> {
             self.count += 1;
         }
         let made = progress.t + 1;
-        if self.is_due(made) && self.settle(self.watch.wants_stop(self.begin)).is_break() {
+        let due = self.is_due(made);
+        if self.lost.is_some() || due && self.settle(self.watch.wants_stop(self.begin)).is_break() {
             return ControlFlow::Break(());
         }
         if !made.is_multiple_of(self.every) && made != self.steps {

@@ -202,6 +202,36 @@ fn a_flag_on_one_rank_stops_all_at_the_same_step() {
     }
 }
 
+/// Where the steps of one process are slow, all look after each step: the wish of another one ends the run there.
+#[test]
+fn slow_ranks_agree_after_every_step() {
+    let data = Data::new(Family::Bernoulli, 400);
+    let found = on_ranks(3, |rank| {
+        let which = rank.rank;
+        let model = Streamed::distributed(Family::Bernoulli, shard(&data, &rank), prior(), rank).unwrap();
+        let stop = Stop::default();
+        let mut observer = |at: &Snapshot| {
+            if which == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(25));
+            }
+            if which == 2 && at.step == 3 {
+                stop.ask();
+            }
+            ControlFlow::Continue(())
+        };
+        let agree = |own: bool| model.agree(own);
+        let mut watch = Watch {
+            observer: Some(&mut observer),
+            stop: Some(&stop),
+            agree: Some(&agree),
+            ..Watch::default()
+        };
+        let plan = Planner::new(Method::ProxEnergy).to_steps(&model, 200).unwrap();
+        plan.run_serial(&model, Seed(1), &mut watch).unwrap().steps
+    });
+    assert_eq!(found, [4; 3], "asked after the third step, seen after the fourth");
+}
+
 #[test]
 fn a_run_whose_ranks_cannot_agree_ends() {
     let data = Data::new(Family::Bernoulli, 60);
