@@ -54,7 +54,7 @@ impl Contrast {
                 let reason = format!(
                     "the fit keeps no metric (it does for up to {LARGEST_METRIC} coefficients); name the contrast in `provi fit`"
                 );
-                unknown = MomentBounds { global: None, local: None, confidence: 1.0, reason };
+                unknown = MomentBounds::nothing(reason);
                 &unknown
             }
         };

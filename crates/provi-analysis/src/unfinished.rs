@@ -135,9 +135,13 @@ mod tests {
         };
         thread::spawn(writer);
         thread::spawn(beginner);
-        (waiting.recv().unwrap(), waiting.recv().unwrap());
+        for _ in 0..2 {
+            waiting.recv().unwrap();
+        }
         register.close();
-        (go.0.send(()).unwrap(), gone.0.send(()).unwrap());
+        for go in [go.0, gone.0] {
+            go.send(()).unwrap();
+        }
         // Both wait for ever: whether they were given a chance to run or not, nothing comes of it.
         thread::yield_now();
         assert!(is_empty(dir.path()) && waiting.try_recv().is_err());

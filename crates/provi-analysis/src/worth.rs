@@ -1,7 +1,6 @@
 //! What an answer is worth: its certificate, and the estimates beside it.
 
 use provi::audit::Audited;
-use provi::certificate::Statement;
 use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
 use provi::estimator::Evaluator;
 use provi::functional::MomentBounds;
@@ -64,29 +63,6 @@ impl Worth {
         estimates: provi::Result<Estimates>,
     ) -> Self {
         let estimates = estimates.map_err(|error| error.to_string());
-        Self { certificate: finite(certificate), moment_bounds, estimates }
+        Self { certificate: certificate.only_finite(), moment_bounds, estimates }
     }
-}
-
-/// An infinite bound is none; a file has no word for it.
-fn finite(mut certificate: Certificate) -> Certificate {
-    let tidy = |s: &mut Statement| {
-        if s.bound.is_some_and(|bound| !bound.is_finite()) {
-            *s = Statement {
-                bound: None,
-                confidence: None,
-                reason: Some("no finite bound".to_owned()),
-                ..s.clone()
-            };
-        }
-    };
-    let c = &mut certificate;
-    [&mut c.gap, &mut c.kl, &mut c.tv].into_iter().for_each(tidy);
-    c.moments.iter_mut().flat_map(|m| [&mut m.mean_error, &mut m.sd_error]).for_each(tidy);
-    c.evidence.lower = c.evidence.lower.filter(|x| x.is_finite());
-    c.evidence.upper = c.evidence.upper.filter(|x| x.is_finite());
-    if (c.evidence.lower.is_none() || c.evidence.upper.is_none()) && c.evidence.reason.is_none() {
-        c.evidence.reason = Some("no finite bound".to_owned());
-    }
-    certificate
 }

@@ -17,13 +17,15 @@ mod rounding;
 mod route;
 mod transport;
 
-use crate::certificate::{Certificate, Grounds, Interval, MomentStatement, Statement};
+use crate::certificate::{
+    Certificate, CertificateFields, Grounds, Interval, IntervalFields, MomentStatement, Statement,
+};
 use crate::curvature::{Curvature, Provenance};
 use crate::draws::Seed;
 use crate::error::{Error, Result};
 use crate::estimator::Evaluator;
 use crate::expectation::Moments;
-use crate::functional::{GlobalBound, LocalBound, MomentBounds};
+use crate::functional::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
 use crate::gaussian::{Gaussian, Triangular};
 use crate::matrix::Matrix;
 use crate::scalar::Probability;
@@ -37,7 +39,7 @@ use bounds::Bounds;
 use measure::{Lost, Measurement};
 use residual::go_on;
 use route::Transport;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 
 /// How an answer is audited.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,13 +76,32 @@ const UNRESOLVED: &str = "rounding hides the answer: double precision does not r
 /// Why nothing is measured.
 const STOPPED: &str = "the audit was stopped before its first draws";
 
-/// What is proved about one q, able to answer for any linear functional.
+/// What is proved about one q, able to answer for any linear functional. Its certificate can be read and not changed.
+/// ```compile_fail,E0594
+/// fn forge(mut audited: provi::audit::Audited, better: provi::Certificate) {
+///     audited.certificate = better;
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Audited {
-    /// The statements.
-    pub certificate: Certificate,
+    fields: AuditedFields,
     bounds: Bounds,
     log_ratios: Vec<f64>,
+}
+
+/// What an [`Audited`] shows.
+#[derive(Debug)]
+pub struct AuditedFields {
+    /// The statements.
+    pub certificate: Certificate,
+}
+
+impl Deref for Audited {
+    type Target = AuditedFields;
+
+    fn deref(&self) -> &AuditedFields {
+        &self.fields
+    }
 }
 
 impl Audited {
@@ -107,7 +128,7 @@ impl Audited {
 
     /// Withdraws everything, as when a declared constant is seen to be wrong.
     pub fn revoke(&mut self, reason: &str) {
-        self.certificate.revoke(reason);
+        self.fields.certificate.revoke(reason);
         self.bounds = Bounds::nothing(&self.bounds.q, reason);
     }
 
@@ -115,7 +136,7 @@ impl Audited {
     fn through(mut self, map: &Standard) -> Self {
         self.bounds.map = Some(map.clone());
         let dim = self.bounds.q.dim();
-        for (i, moment) in self.certificate.moments.iter_mut().enumerate() {
+        for (i, moment) in self.fields.certificate.0.moments.iter_mut().enumerate() {
             let mut v = vec![0.0; dim];
             v[i] = 1.0;
             [moment.mean_error, moment.sd_error] = self.bounds.functional(&v);
@@ -167,7 +188,8 @@ impl Audited {
                 provenance: *provenance,
             });
         }
-        Ok(MomentBounds { global, local, confidence: bounds.confidence, reason: bounds.reason.clone() })
+        let (confidence, reason) = (bounds.confidence, bounds.reason.clone());
+        Ok(MomentBounds(MomentBoundsFields { global, local, confidence, reason }))
     }
 }
 
@@ -237,7 +259,7 @@ impl Audit {
 /// Nothing is proved, for that reason.
 pub(crate) fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
     let (certificate, bounds) = (Certificate::nothing(names, reason), Bounds::nothing(q, reason));
-    Audited { certificate, bounds, log_ratios: Vec::new() }
+    Audited { fields: AuditedFields { certificate }, bounds, log_ratios: Vec::new() }
 }
 
 /// f(w), exact up to a proved error.
@@ -388,8 +410,9 @@ impl<'a> Session<'a> {
                 MomentStatement { name: name.clone(), mean_error, sd_error }
             })
             .collect();
-        let certificate = Certificate { gap, kl, tv, evidence, moments, grounds: self.grounds };
-        Ok(Audited { certificate, bounds, log_ratios })
+        let certificate =
+            Certificate(CertificateFields { gap, kl, tv, evidence, moments, grounds: self.grounds });
+        Ok(Audited { fields: AuditedFields { certificate }, bounds, log_ratios })
     }
 
     fn why_no_global_bound(&self) -> &'static str {
@@ -482,7 +505,7 @@ impl<'a> Session<'a> {
     /// −f ≤ log p(x) ≤ −f + KL(q‖p) [cert-evidence]; f exact up to its error.
     fn exact_evidence(&self, kl: &Statement, confidence: f64) -> Interval {
         match (self.exact, kl.bound) {
-            (Some(f), bound) => Interval {
+            (Some(f), bound) => Interval(IntervalFields {
                 lower: Some(-f.value - f.error),
                 upper: bound.map(|kl| -f.value + f.error + kl),
                 confidence: Some(if bound.is_some() { confidence } else { 1.0 }),
@@ -492,7 +515,7 @@ impl<'a> Session<'a> {
                 ),
                 provenance: Some(kl.provenance.map_or(f.provenance, |p| p.weakest(f.provenance))),
                 reason: bound.is_none().then(|| kl.reason.clone().unwrap_or_default()),
-            },
+            }),
             (None, _) => Interval::missing("f is not exact here, and no ball carries a local certificate"),
         }
     }
@@ -510,14 +533,14 @@ fn narrower(known: Interval, [lower, upper]: [f64; 2], confidence: f64, provenan
     if width(&known) <= upper - lower {
         return known;
     }
-    Interval {
+    Interval(IntervalFields {
         lower: Some(lower),
         upper: Some(upper),
         confidence: Some(confidence),
         key: Some("local-evidence".into()),
         provenance: Some(provenance),
         reason: None,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,43 @@
 //! What is proved about an answer: each statement with its number, its confidence and its grounds.
+//!
+//! What is proved can be read and not changed, so that nobody but an audit makes a claim. One way around that is meant: with the
+//! feature `serde` a certificate is read back from a file. Such a claim is the file's, unverified; who doubts it audits anew, as
+//! `provi certify` does.
 
 use crate::curvature::Provenance;
 use crate::report::round_up;
 use std::fmt;
 
-/// One proved bound, or the reason why there is none.
+/// Lets the second type be read through the first.
+macro_rules! read_only {
+    ($claim:ty, $fields:ty) => {
+        impl std::ops::Deref for $claim {
+            type Target = $fields;
+
+            fn deref(&self) -> &$fields {
+                &self.0
+            }
+        }
+    };
+}
+pub(crate) use read_only;
+
+/// One proved bound, or the reason why there is none. It can be read and not changed.
+/// ```compile_fail,E0594
+/// fn forge(mut statement: provi::certificate::Statement) {
+///     statement.bound = Some(1e-9);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Statement {
+pub struct Statement(pub(crate) StatementFields);
+
+read_only!(Statement, StatementFields);
+
+/// What a [`Statement`] says.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StatementFields {
     /// The bound.
     pub bound: Option<f64>,
     /// With which probability over the audit's draws it holds; 1 for a deterministic one.
@@ -22,17 +52,25 @@ pub struct Statement {
 
 impl Statement {
     pub(crate) fn proved(bound: f64, confidence: f64, key: &str, provenance: Provenance) -> Self {
-        Self {
+        Self(StatementFields {
             bound: Some(bound),
             confidence: Some(confidence),
             key: Some(key.into()),
             provenance: Some(provenance),
             reason: None,
-        }
+        })
     }
 
     pub(crate) fn missing(reason: &str) -> Self {
-        Self { bound: None, confidence: None, key: None, provenance: None, reason: Some(reason.into()) }
+        let reason = Some(reason.into());
+        Self(StatementFields { bound: None, confidence: None, key: None, provenance: None, reason })
+    }
+
+    /// The same, or none where the bound is not finite.
+    fn only_finite(&mut self) {
+        if self.bound.is_some_and(|bound| !bound.is_finite()) {
+            (self.0.bound, self.0.confidence, self.0.reason) = (None, None, Some(NOT_FINITE.to_owned()));
+        }
     }
 
     /// The smaller of two bounds that hold together.
@@ -45,10 +83,25 @@ impl Statement {
     }
 }
 
-/// A two-sided bound of log p(x).
+/// Why there is no bound where an audit came to an infinite one.
+const NOT_FINITE: &str = "no finite bound";
+
+/// A two-sided bound of log p(x). It can be read and not changed.
+/// ```compile_fail,E0594
+/// fn forge(mut interval: provi::certificate::Interval) {
+///     interval.lower = Some(0.0);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Interval {
+pub struct Interval(pub(crate) IntervalFields);
+
+read_only!(Interval, IntervalFields);
+
+/// What an [`Interval`] says.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct IntervalFields {
     /// log p(x) is at least this.
     pub lower: Option<f64>,
     /// log p(x) is at most this.
@@ -65,13 +118,22 @@ pub struct Interval {
 
 impl Interval {
     pub(crate) fn missing(reason: &str) -> Self {
-        Self {
+        Self(IntervalFields {
             lower: None,
             upper: None,
             confidence: None,
             key: None,
             provenance: None,
             reason: Some(reason.into()),
+        })
+    }
+
+    fn only_finite(&mut self) {
+        let fields = &mut self.0;
+        fields.lower = fields.lower.filter(|x| x.is_finite());
+        fields.upper = fields.upper.filter(|x| x.is_finite());
+        if (fields.lower.is_none() || fields.upper.is_none()) && fields.reason.is_none() {
+            fields.reason = Some(NOT_FINITE.to_owned());
         }
     }
 }
@@ -128,9 +190,23 @@ pub struct Grounds {
 ///
 /// `gap` is the distance to the best Gaussian, `kl` the distance to the posterior: a small gap says nothing
 /// about the second.
+///
+/// It can be read, and withdrawn, and not changed.
+/// ```compile_fail,E0594
+/// fn forge(mut certificate: provi::Certificate, better: provi::certificate::Statement) {
+///     certificate.kl = better;
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Certificate {
+pub struct Certificate(pub(crate) CertificateFields);
+
+read_only!(Certificate, CertificateFields);
+
+/// What a [`Certificate`] says.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CertificateFields {
     /// f(w) − f*, nats.
     pub gap: Statement,
     /// KL(q‖p), nats.
@@ -149,7 +225,7 @@ impl Certificate {
     /// A certificate that claims nothing, and says why.
     pub fn nothing(names: &[String], reason: &str) -> Self {
         let none = || Statement::missing(reason);
-        Self {
+        Self(CertificateFields {
             gap: none(),
             kl: none(),
             tv: none(),
@@ -159,14 +235,25 @@ impl Certificate {
                 .map(|name| MomentStatement { name: name.clone(), mean_error: none(), sd_error: none() })
                 .collect(),
             grounds: Grounds::default(),
-        }
+        })
+    }
+
+    /// The same without bounds that are not finite: they bound nothing, and a file has no word for them.
+    pub fn only_finite(mut self) -> Self {
+        let c = &mut self.0;
+        [&mut c.gap, &mut c.kl, &mut c.tv].into_iter().for_each(Statement::only_finite);
+        let moments = c.moments.iter_mut().flat_map(|m| [&mut m.mean_error, &mut m.sd_error]);
+        moments.for_each(Statement::only_finite);
+        c.evidence.only_finite();
+        self
     }
 
     /// Withdraws every statement, as when a declared constant is seen to be wrong.
     pub fn revoke(&mut self, reason: &str) {
         let names: Vec<String> = self.moments.iter().map(|m| m.name.clone()).collect();
-        let grounds = std::mem::take(&mut self.grounds);
-        *self = Self { grounds, ..Self::nothing(&names, reason) };
+        let grounds = std::mem::take(&mut self.0.grounds);
+        *self = Self::nothing(&names, reason);
+        self.0.grounds = grounds;
     }
 
     /// The smaller bound of f(w) − f*, with its own confidence: `gap`, or `kl`, since
@@ -205,30 +292,29 @@ impl fmt::Display for Certificate {
                 .cloned()
         };
         let (mean, sd) = (worst(|m| &m.mean_error), worst(|m| &m.sd_error));
-        match (&mean, &sd) {
-            (Some(Statement { bound: Some(mean), .. }), Some(s @ Statement { bound: Some(sd), .. })) => {
-                writeln!(
-                    f,
-                    "{:<26}every mean within {}, every sd within {}   {}",
-                    "moments",
-                    round_up(*mean),
-                    round_up(*sd),
-                    ground(s)
-                )?;
-            }
-            (Some(s), _) => line(f, "moments", "", s)?,
+        let bounds = |s: &Option<Statement>| s.as_ref().and_then(|s| s.bound);
+        match (&mean, &sd, bounds(&mean), bounds(&sd)) {
+            (_, Some(s), Some(mean), Some(sd)) => writeln!(
+                f,
+                "{:<26}every mean within {}, every sd within {}   {}",
+                "moments",
+                round_up(mean),
+                round_up(sd),
+                ground(s)
+            )?,
+            (Some(s), ..) => line(f, "moments", "", s)?,
             _ => {}
         }
         match (self.evidence.lower, self.evidence.upper) {
             (Some(lower), Some(upper)) => {
                 let (lower, upper) = outwards(lower, upper);
-                let s = Statement {
+                let s = Statement(StatementFields {
                     bound: Some(upper),
                     confidence: self.evidence.confidence,
                     key: self.evidence.key.clone(),
                     provenance: self.evidence.provenance,
                     reason: None,
-                };
+                });
                 write!(f, "{:<26}between {lower:.6} and {upper:.6}   {}", "log evidence", ground(&s))
             }
             (Some(lower), None) => write!(
@@ -280,21 +366,21 @@ mod tests {
     #[test]
     fn the_gap_is_never_shown_above_the_kl() {
         let mut c = Certificate::nothing(&["a".into()], "none");
-        c.gap = Statement::proved(0.5, 1.0, "cert-gap", Provenance::Proved);
-        c.kl = Statement::proved(0.2, 0.99, "cert-kl", Provenance::Proved);
+        c.0.gap = Statement::proved(0.5, 1.0, "cert-gap", Provenance::Proved);
+        c.0.kl = Statement::proved(0.2, 0.99, "cert-kl", Provenance::Proved);
         assert_eq!(c.smallest_gap(), &c.kl);
         assert!(c.proves_gap(0.3) && !c.proves_gap(0.1));
         let first = c.to_string().lines().next().unwrap().to_owned();
         assert!(first.contains("≤ 0.2") && first.contains("confidence 1 − 1e-2 [cert-kl]"), "{first}");
         // A gap below the KL keeps its certainty.
-        c.gap = Statement::proved(0.1, 1.0, "cert-gap", Provenance::Proved);
+        c.0.gap = Statement::proved(0.1, 1.0, "cert-gap", Provenance::Proved);
         assert_eq!(c.smallest_gap(), &c.gap);
     }
 
     #[test]
     fn a_revoked_certificate_claims_nothing() {
         let mut c = Certificate::nothing(&["a".into()], "none");
-        c.gap = Statement::proved(0.1, 1.0, "cert-gap", Provenance::Declared);
+        c.0.gap = Statement::proved(0.1, 1.0, "cert-gap", Provenance::Declared);
         assert!(c.proves_gap(0.2) && !c.proves_gap(0.05));
         c.revoke("seen curvature 5 above the declared M = 4");
         assert!(!c.proves_gap(0.2));

@@ -105,9 +105,11 @@ impl LogBayesFactor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::certificate::IntervalFields;
 
     fn interval(lower: Option<f64>, upper: Option<f64>) -> Interval {
-        Interval { lower, upper, confidence: Some(1.0 - 1e-6), ..Interval::missing("") }
+        let Interval(missing) = Interval::missing("");
+        Interval(IntervalFields { lower, upper, confidence: Some(1.0 - 1e-6), ..missing })
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod bounds;
 mod compare;
 mod sign;
 
-pub use bounds::{GlobalBound, LocalBound, MomentBounds};
+pub use bounds::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
 pub use sign::SignProbability;
 
 use crate::certificate::{Certificate, Statement};

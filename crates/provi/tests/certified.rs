@@ -90,7 +90,7 @@ fn a_look_among_several_claims_the_whole_failure_probability() {
     let q = Auto::default().run(&model, Seed(1)).unwrap().fit.gaussian;
     let at = |look: u32| {
         let audit = provi::Audit { look, draws: 1000, ..Default::default() };
-        audit.run(Evaluator::Parallel(&model), &q, Seed(2)).unwrap().certificate.kl
+        audit.run(Evaluator::Parallel(&model), &q, Seed(2)).unwrap().certificate.kl.clone()
     };
     // The third look spends δ/12, so its bound is wider; what was selected among looks still fails with δ.
     assert_eq!(at(3).confidence, at(0).confidence);
@@ -288,7 +288,7 @@ fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
             if made < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let mut watch = Watch { audit: Some(&mut audit), ..Watch::default() };
-        let certificate = auto.run_watched(&target, Seed(3), &mut watch).unwrap().audited.certificate;
+        let certificate = auto.run_watched(&target, Seed(3), &mut watch).unwrap().audited.certificate.clone();
         assert!(seen.is_sorted() && seen[0] == 0);
         certificate
     };

@@ -153,7 +153,7 @@ impl Case {
 
 fn audited(target: &(dyn Target + Sync), q: &Q) -> Certificate {
     let audit = Audit { draws: 800, ..Audit::default() };
-    audit.run(Evaluator::Parallel(&target), q, Seed(5)).unwrap().certificate
+    audit.run(Evaluator::Parallel(&target), q, Seed(5)).unwrap().certificate.clone()
 }
 
 /// Bounds that are below the truth, in words.
@@ -298,7 +298,7 @@ fn twin_without_the_allowance_of_the_draws_a_claim_is_false() {
     let mut found = 0;
     for m in [1e10, 1e10 - 1e-6, 1e10 - 2e-6, 1e10 + 4e-6] {
         let (model, q, truth) = unresolved(m);
-        let grounds = audited(&model, &q).grounds;
+        let grounds = audited(&model, &q).grounds.clone();
         let (Some(mean), Some(lipschitz)) = (grounds.global_fisher_mean, grounds.global_lipschitz) else {
             continue;
         };
@@ -315,7 +315,7 @@ fn the_evidence_of_many_trials_covers_the_truth() {
     for log in [1.0f64, 3.0, 6.0, 10.0, 13.0, 15.0] {
         let n = (2.0 * 10f64.powf(log)).floor();
         let case = Case::new(&[Line { precision: 1.0, weight: 0.5 * n, offset: 0.0 }], 0.0, 1.0, 0.0);
-        let evidence = audited(&case.model(true), &case.q).evidence;
+        let evidence = audited(&case.model(true), &case.q).evidence.clone();
         // log C(n, n/2) − n log 2 = −½ log(πn/2) + O(1/n), Stirling.
         let stirling = -0.5 * (0.5 * std::f64::consts::PI * n).ln() - 0.25 / n;
         let truth = stirling + case.lines[0].posterior().0 - 0.5 * (2.0 * std::f64::consts::PI).ln();

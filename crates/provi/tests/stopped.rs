@@ -365,7 +365,7 @@ fn several_starts_with_an_accuracy_share_delta() {
     let again = |searches, found: &provi::auto::Certified| {
         // Looks after 2000 and 4000 evaluations, and the last one.
         let audit = Audit { look: 3, searches, ..audit };
-        audit.run(Evaluator::Parallel(&target), &found.fit.gaussian, Seed(5)).unwrap().certificate.kl
+        audit.run(Evaluator::Parallel(&target), &found.fit.gaussian, Seed(5)).unwrap().certificate.kl.clone()
     };
     assert_eq!(one.audited.certificate.kl, again(1, &one));
     assert_eq!(three.audited.certificate.kl, again(3, &three));

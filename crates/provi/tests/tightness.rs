@@ -79,12 +79,12 @@ fn nearly_separable_data_is_certified_by_transport() {
 #[test]
 fn draws_are_spent_only_where_they_can_tighten_the_bound() {
     let most = 20_000;
-    let few = study::audited(&study::logistic(50, 200, 1.0, 7), most).1.certificate;
+    let few = study::audited(&study::logistic(50, 200, 1.0, 7), most).1.certificate.clone();
     assert_eq!(few.kl.key.as_deref(), Some("cert-transport"));
     let grounds = &few.grounds;
     let least = grounds.transport_mean.unwrap();
     assert!(least > 1.0 && grounds.draws <= 4_000, "{least} nats after {} draws", grounds.draws);
-    let many = study::audited(&study::logistic(10, 1000, 2.5, 7), most).1.certificate;
+    let many = study::audited(&study::logistic(10, 1000, 2.5, 7), most).1.certificate.clone();
     assert!(many.kl.bound.unwrap() < 1.0 && many.grounds.draws > 4_000, "{many}");
     assert!(many.grounds.transport_mean.is_none(), "the plain routes are enough here");
 }

@@ -178,6 +178,7 @@ fn somebody_elses_gaussian_has_the_same_certificate_in_every_unit() {
             .run(Evaluator::Parallel(&model(family, unit, false)), q, Seed(3))
             .unwrap()
             .certificate
+            .clone()
     };
     let plain = audit(PLAIN, &q);
     for unit in UNITS.into_iter().filter(|unit| (unit.shift / unit.scale).abs() < 1e4) {
@@ -190,7 +191,12 @@ fn sparse_and_streamed_rows_have_the_certificate_of_dense_ones() {
     for family in [Family::Bernoulli, Family::Poisson] {
         for unit in [PLAIN, UNITS[1], UNITS[4]] {
             let run = |model: &dyn Target| {
-                Auto::default().run_serial(model, Seed(5), &mut Watch::default()).unwrap().audited.certificate
+                Auto::default()
+                    .run_serial(model, Seed(5), &mut Watch::default())
+                    .unwrap()
+                    .audited
+                    .certificate
+                    .clone()
             };
             let dense = run(&model(family, unit, false));
             agree("sparse", (&run(&model(family, unit, true)), unit), (&dense, unit), unit.lost());
@@ -212,7 +218,7 @@ fn a_prior_in_the_users_own_units_is_still_certified() {
     for unit in [PLAIN, UNITS[0], UNITS[3], UNITS[4]] {
         for family in FAMILIES {
             let model = model(family, unit, false).with_prior(Prior::scale(2.5).unwrap()).unwrap();
-            let found = Auto::default().run(&model, Seed(5)).unwrap().audited.certificate;
+            let found = Auto::default().run(&model, Seed(5)).unwrap().audited.certificate.clone();
             assert!(found.kl.bound.is_some_and(|kl| kl < 0.3), "{family:?}, {unit:?}: {:?}", found.kl);
         }
     }

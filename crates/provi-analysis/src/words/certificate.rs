@@ -160,12 +160,15 @@ fn moments(moments: &[MomentStatement]) -> Row {
         let size = |s: &Statement| s.bound.unwrap_or(f64::INFINITY);
         moments.iter().map(pick).max_by(|a, b| size(a).total_cmp(&size(b)))
     };
-    match (worst(|m| &m.mean_error), worst(|m| &m.sd_error)) {
-        (Some(Statement { bound: Some(mean), .. }), Some(s @ Statement { bound: Some(sd), .. })) => {
-            Ok((format!("means ± {}, sds ± {}", bound(*mean, 3), bound(*sd, 3)), grounds(s)))
+    let (Some(mean), Some(sd)) = (worst(|m| &m.mean_error), worst(|m| &m.sd_error)) else {
+        return Err("no coefficients".to_owned());
+    };
+    match (mean.bound, sd.bound) {
+        (Some(mean), Some(sd_bound)) => {
+            Ok((format!("means ± {}, sds ± {}", bound(mean, 3), bound(sd_bound, 3)), grounds(sd)))
         }
-        (Some(s @ Statement { bound: None, .. }), _) | (_, Some(s)) => Err(reason(&s.reason)),
-        _ => Err("no coefficients".to_owned()),
+        (None, _) => Err(reason(&mean.reason)),
+        _ => Err(reason(&sd.reason)),
     }
 }
 

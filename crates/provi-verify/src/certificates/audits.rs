@@ -5,7 +5,7 @@ use crate::algebra::form;
 use crate::problems::normals;
 use crate::space::objective;
 use crate::statistics::Mean;
-use provi::certificate::Statement;
+use provi::certificate::StatementFields;
 use provi::draws::{Draws, Purpose};
 use provi::estimator::Evaluator;
 use provi::mode::{find_mode, laplace};
@@ -93,7 +93,7 @@ fn audit(
     let f = objective(&hidden.target, q)?;
     let kl = f + hidden.log_evidence;
     let mut out = Audited::default();
-    let claim = |statement: &Statement, truth: f64, error: f64| {
+    let claim = |statement: &StatementFields, truth: f64, error: f64| {
         let bound = statement.bound?;
         let key = statement.key.clone().unwrap_or_default();
         Some(Claim { key, name: name.to_owned(), bound, truth, error })
@@ -116,7 +116,7 @@ fn audit(
         let (true_mean, true_sd) = hidden.functional(&v);
         let own = form(&q.covariance(), &v, &v).sqrt();
         // In units of the deviation under q.
-        let scaled = |s: &Statement| Statement { bound: s.bound.map(|b| b / own), ..s.clone() };
+        let scaled = |s: &StatementFields| StatementFields { bound: s.bound.map(|b| b / own), ..s.clone() };
         let shift = (true_mean - crate::algebra::dot(&v, q.mean())).abs() / own;
         out.means.extend(claim(&scaled(&mean), shift, 0.0));
         out.deviations.extend(claim(&scaled(&sd), (true_sd / own - 1.0).abs(), 0.0));

@@ -15,9 +15,23 @@ use crate::theory::certificate::{Ball, Outside, moment_error};
 /// ```
 /// Each metric is kept as a triangular R with RRᵀ ⪰ H_lo⁻¹, or C H_R⁻¹ Cᵀ, in the user's coordinates: the norm of v is ‖Rᵀv‖.
 /// Memory: d(d+1)/2 numbers each. Cost of a functional: one pass.
+///
+/// They can be read and not changed; those of a file are the file's claim.
+/// ```compile_fail,E0594
+/// fn forge(mut bounds: provi::functional::MomentBounds) {
+///     bounds.confidence = 1.0;
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct MomentBounds {
+pub struct MomentBounds(pub(crate) MomentBoundsFields);
+
+crate::certificate::read_only!(MomentBounds, MomentBoundsFields);
+
+/// What [`MomentBounds`] hold.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MomentBoundsFields {
     /// From the curvature on the whole space.
     pub global: Option<GlobalBound>,
     /// From the curvature on a ball.
@@ -59,6 +73,11 @@ pub struct LocalBound {
 }
 
 impl MomentBounds {
+    /// Bounds that claim nothing, and say why.
+    pub fn nothing(reason: String) -> Self {
+        Self(MomentBoundsFields { global: None, local: None, confidence: 1.0, reason })
+    }
+
     /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖|, q the Gaussian they were measured at.
     pub fn functional(&self, q: &Gaussian<Triangular>, v: &[f64]) -> Result<[Statement; 2]> {
         let deviation = super::deviation(q, v)?;

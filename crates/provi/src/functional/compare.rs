@@ -109,6 +109,7 @@ fn singular_values(a: &[f64], b: &[f64], d: usize) -> Result<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::curvature::Provenance;
+    use crate::functional::bounds::MomentBoundsFields;
     use crate::functional::{GlobalBound, LocalBound};
 
     fn q() -> Gaussian<Triangular> {
@@ -117,7 +118,7 @@ mod tests {
 
     fn bounds() -> MomentBounds {
         let provenance = Provenance::Proved;
-        MomentBounds {
+        MomentBounds(MomentBoundsFields {
             global: Some(GlobalBound { metric: vec![0.7, -0.1, 0.9], kl: 0.02, provenance }),
             local: Some(LocalBound {
                 metric: vec![0.6, -0.2, 0.5],
@@ -129,7 +130,7 @@ mod tests {
             }),
             confidence: 0.999,
             reason: String::new(),
-        }
+        })
     }
 
     #[test]
@@ -137,8 +138,8 @@ mod tests {
         let factor = bounds().excess_of(&bounds(), &q(), 0.0).unwrap();
         assert!((1.0 - 1e-9..1.0 + 1e-9).contains(&factor), "{factor}");
         let mut weaker = bounds();
-        weaker.global.as_mut().unwrap().kl *= 4.0;
-        weaker.local = None;
+        weaker.0.global.as_mut().unwrap().kl *= 4.0;
+        weaker.0.local = None;
         assert!(weaker.excess_of(&bounds(), &q(), 0.0).unwrap() < 1.0, "twice the error claims less");
     }
 
@@ -150,18 +151,18 @@ mod tests {
             forged.excess_of(&bounds(), &q(), 0.0).unwrap()
         };
         let local = |b: &mut MomentBounds| b.local.clone().unwrap();
-        assert!(forge(&|b| b.global.as_mut().unwrap().kl /= 100.0) > 2.0);
-        assert!(forge(&|b| b.local = Some(LocalBound { fisher: 1e-4, ..local(b) })) > 2.0);
-        assert!(forge(&|b| b.local = Some(LocalBound { outside: [-1.0; 3], ..local(b) })).is_infinite());
+        assert!(forge(&|b| b.0.global.as_mut().unwrap().kl /= 100.0) > 2.0);
+        assert!(forge(&|b| b.0.local = Some(LocalBound { fisher: 1e-4, ..local(b) })) > 2.0);
+        assert!(forge(&|b| b.0.local = Some(LocalBound { outside: [-1.0; 3], ..local(b) })).is_infinite());
         // One direction alone: the second row of R is shrunk.
         let narrow = forge(&|b| {
-            b.global = None;
-            b.local = Some(LocalBound { metric: vec![0.6, -0.002, 0.005], ..local(b) });
+            b.0.global = None;
+            b.0.local = Some(LocalBound { metric: vec![0.6, -0.002, 0.005], ..local(b) });
         });
         assert!(narrow > 10.0, "{narrow}");
-        assert!(forge(&|b| b.global.as_mut().unwrap().metric[2] = 0.0).is_infinite());
-        assert!(forge(&|b| b.global.as_mut().unwrap().metric.truncate(2)).is_infinite());
-        let nothing = MomentBounds { global: None, local: None, ..bounds() };
+        assert!(forge(&|b| b.0.global.as_mut().unwrap().metric[2] = 0.0).is_infinite());
+        assert!(forge(&|b| b.0.global.as_mut().unwrap().metric.truncate(2)).is_infinite());
+        let nothing = MomentBounds::nothing(String::new());
         assert!(bounds().excess_of(&nothing, &q(), 0.0).unwrap().is_infinite());
         assert!(
             nothing.excess_of(&bounds(), &q(), 0.0).unwrap() <= 0.0,
@@ -172,8 +173,8 @@ mod tests {
     #[test]
     fn the_factor_covers_every_direction() {
         let mut other = bounds();
-        other.global.as_mut().unwrap().metric = vec![0.5, 0.3, 0.4];
-        other.local.as_mut().unwrap().metric = vec![0.9, 0.1, 0.2];
+        other.0.global.as_mut().unwrap().metric = vec![0.5, 0.3, 0.4];
+        other.0.local.as_mut().unwrap().metric = vec![0.9, 0.1, 0.2];
         let factor = other.excess_of(&bounds(), &q(), 0.0).unwrap();
         for turn in 0..360 {
             let angle = f64::from(turn).to_radians();

@@ -42,7 +42,7 @@ impl SignProbability {
                 error = Statement::proved(0.0, confidence, "cert-event", weakest);
             }
         }
-        error.bound = error.bound.map(|_| (upper - inside).max(inside - lower));
+        error.0.bound = error.bound.map(|_| (upper - inside).max(inside - lower));
         Self { value: inside, lower, upper, error }
     }
 }
@@ -55,8 +55,8 @@ mod tests {
     fn certificate(kl: Option<f64>, tv: Option<f64>) -> Certificate {
         let mut c = Certificate::nothing(&[], "too flat");
         let proved = |bound| Statement::proved(bound, 0.99, "local-kl", Provenance::Proved);
-        c.kl = kl.map_or(c.kl, proved);
-        c.tv = tv.map_or(c.tv, proved);
+        c.0.kl = kl.map_or(c.0.kl, proved);
+        c.0.tv = tv.map_or(c.0.tv, proved);
         c
     }
 

@@ -81,7 +81,7 @@ fn what_is_not_known_is_not_claimed() {
     all.extend(audited.functional(&vec![1.0; problem.dim()]).unwrap());
     for s in all {
         assert!(s.bound.is_none() && s.provenance.is_none(), "{s:?}");
-        assert!(s.reason.is_some_and(|r| r.contains("curvature")));
+        assert!(s.reason.as_ref().is_some_and(|r| r.contains("curvature")));
     }
     assert!(c.evidence.lower.is_none() && c.evidence.upper.is_none() && c.evidence.reason.is_some());
 }

@@ -5,7 +5,7 @@ use crate::common::{dot, form, objective};
 use crate::problem::{Dice, Problem};
 use crate::truth::Truth;
 use provi::audit::{Audit, Audited};
-use provi::certificate::Statement;
+use provi::certificate::{Statement, StatementFields};
 use provi::estimator::Evaluator;
 use provi::target::{LocalCurvature, Rounding, Scratch};
 use provi::{Curvature, Gaussian, Provenance, Result, Seed, Target, Triangular};
@@ -95,7 +95,7 @@ pub(crate) fn compare(
     dice: &mut Dice,
 ) -> Vec<Check> {
     let mut out = Vec::new();
-    let mut add = |what, statement: &Statement, truth: f64, tolerance: f64| {
+    let mut add = |what, statement: &StatementFields, truth: f64, tolerance: f64| {
         let Some(bound) = statement.bound else {
             assert!(statement.reason.as_ref().is_some_and(|r| !r.is_empty()), "no bound and no reason");
             return;
@@ -111,7 +111,7 @@ pub(crate) fn compare(
         add("TV", &c.tv, tv, error);
     }
     let e = &c.evidence;
-    let side = |bound: Option<f64>| Statement {
+    let side = |bound: Option<f64>| StatementFields {
         bound,
         confidence: e.confidence,
         key: e.key.clone(),

@@ -106,10 +106,10 @@ fn the_automatic_path_gives_the_same_answer_and_the_same_certificate() {
         assert!(
             close(a.fit.neg_elbo.value, b.fit.neg_elbo.value) && b.fit.neg_elbo.exact == a.fit.neg_elbo.exact
         );
-        let (a, b) = (a.audited.certificate, b.audited.certificate);
+        let (a, b) = (&a.audited.certificate, &b.audited.certificate);
         let statements =
             |c: &provi::Certificate| [c.kl.bound, c.tv.bound, c.evidence.lower, c.evidence.upper];
-        for (x, y) in statements(&a).into_iter().zip(statements(&b)) {
+        for (x, y) in statements(a).into_iter().zip(statements(b)) {
             assert_eq!(x.is_some(), y.is_some(), "{family:?}");
             let (x, y) = (x.unwrap_or(0.0), y.unwrap_or(0.0));
             assert!((x - y).abs() <= 1e-8 * (1.0 + x.abs()), "{family:?}: {x} {y}");
@@ -181,7 +181,7 @@ fn construction_is_one_pass_and_an_audit_a_handful() {
         let all = passes();
         let audit = Audit { draws: 1000, ..Audit::default() };
         let certificate =
-            audit.run(Evaluator::Serial(&model), &found.fit.gaussian, Seed(2)).unwrap().certificate;
+            audit.run(Evaluator::Serial(&model), &found.fit.gaussian, Seed(2)).unwrap().certificate.clone();
         let audited = passes();
         // E V; the centre; what rounding takes; 400 pilot draws; the radii; the candidates; 1000 draws; the Poisson tail. Where
         // those leave more than a nat, the ascents of the transport bound: most draws need a few evaluations.
