@@ -14,6 +14,22 @@ fn bench() -> Bench {
     bench
 }
 
+/// A model that fails on its own scale, after the fit: the answer is printed and written all the same.
+#[test]
+fn a_failure_on_the_constrained_scale_costs_no_answer() {
+    let Some(library) = libraries::hostile("hostile_stan.c", "") else { return };
+    let bench = Bench::new();
+    std::fs::copy(library, bench.path("hostile.so")).unwrap();
+    bench.write("data.json", "mute constrain");
+    let words = ["fit", "--stan", "hostile.so", "--data", "data.json", "--quiet", "--out", "m.fit"];
+    let said = bench.provi(&words).exits(2);
+    assert!(said.stdout.contains("run    auto"), "{}", said.stdout);
+    assert!(said.stderr.contains("error code -1"), "{}", said.stderr);
+    let file = std::fs::read_to_string(bench.path("m.fit/fit.json")).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&file).unwrap();
+    assert!(file["constrained"].is_null() && file["mean"].is_array());
+}
+
 #[test]
 fn a_stan_model_is_fitted_on_both_scales_and_leaves_its_files() {
     let bench = bench();

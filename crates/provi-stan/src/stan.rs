@@ -160,6 +160,7 @@ impl StanModel {
         let _turn = self.handle.gate.enter()?;
         let generator = self.interface.generator(seed)?;
         for draw in 0..points.rows() {
+            provi::stop::check()?;
             let (mut message, row) = (std::ptr::null_mut(), out.row_mut(draw));
             // What the library leaves unwritten is no number.
             row.fill(f64::NAN);

@@ -130,6 +130,14 @@ fn a_stan_library_is_refused_with_the_reason_and_everything_is_freed() {
         matches!(&error, Error::Constrain { message, .. } if message.contains("error code -1")),
         "{error}"
     );
+    // A stop is noticed between two draws.
+    let stop = provi::stop::Stop::default();
+    stop.ask();
+    let signal = provi::stop::Signal::on(&stop).with_patience(std::time::Duration::ZERO);
+    let model = open("").unwrap();
+    let stopped = signal.during("the draws", || model.constrain(&point, generated, 1)).unwrap_err();
+    assert!(matches!(stopped, Error::Core(provi::Error::Stopped { during: "the draws" })), "{stopped}");
+    drop(model);
     let unwritten = open("unwritten constrain").unwrap().constrain(&point, generated, 1).unwrap();
     assert!(unwritten.entries().iter().all(|x| x.is_nan()));
     let error = open("").unwrap().constrain(&point, generated, 13).unwrap_err();

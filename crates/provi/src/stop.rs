@@ -323,8 +323,9 @@ pub(crate) fn is_urgent() -> bool {
     current(urgent).unwrap_or(false)
 }
 
-/// [`Error::Stopped`] where the work is cut off: between two evaluations.
-pub(crate) fn check() -> Result<()> {
+/// [`Error::Stopped`] where the work under way is cut off: for loops over slow calls, between two of them. Whoever entered the
+/// signal gets that error too, whatever the loop makes of it.
+pub fn check() -> Result<()> {
     current(|entered| match entered.trips() {
         true => Err(Error::Stopped { during: entered.what }),
         false => Ok(()),

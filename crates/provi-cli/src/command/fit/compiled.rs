@@ -69,14 +69,25 @@ pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
     let way = signal.during("the making of the plan", || prepared.way())?;
     let mut fit = watched::run(&prepared, &way, job.run(store.as_ref(), begin, options.limit()?))?;
     let include = Include { transformed: given.transformed, generated: given.generated };
-    fit.file.constrained = compiled.constrained(&fit.gaussian, include, LEVEL, prepared.seed())?;
-    let kept = store.as_ref().map_or(Ok(()), |store| {
-        let sampled =
-            Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed()).and_then(|sampled| {
-                let constrained = compiled.constrain(&sampled.points, include, prepared.seed())?;
-                Ok(Sampled { constrained, ..sampled })
-            });
-        keep(args, store, &fit, sampled.map_err(Failure::from))
+    // The answer is there: whatever the model makes of its own scale, it is kept.
+    let constrained = signal.during("the draws on the constrained scale", || {
+        compiled.constrained(&fit.gaussian, include, LEVEL, prepared.seed())
     });
+    let lost = constrained.map(|found| fit.file.constrained = found).map_err(Failure::from);
+    let kept = store.as_ref().map_or(Ok(()), |store| {
+        let sampled = signal.during("the draws on the constrained scale", || {
+            let sampled = Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?;
+            let constrained = compiled.constrain(&sampled.points, include, prepared.seed())?;
+            Ok(Sampled { constrained, ..sampled })
+        });
+        keep(args, store, &fit, sampled.map_err(|error: provi_analysis::Error| Failure::from(error)))
+    });
+    let kept = match lost {
+        Err(failure) if failure.is_stop() => {
+            eprintln!("nothing is said on the constrained scale: {failure}");
+            kept
+        }
+        lost => kept.and(lost),
+    };
     finish(args, &options, &fit, store.as_ref(), kept, None)
 }
