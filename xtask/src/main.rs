@@ -23,8 +23,8 @@ usage: cargo xtask <command>
   test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels,
                 the Python package, several processes
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone: benches compile in the bench profile; libraries that misbehave, under valgrind or a
-                sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python package beside the
+  heavy         the heavy tier alone: benches compile in the bench profile; thousands of command lines at random;
+                libraries that misbehave, under valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python package beside the
                 libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
@@ -116,6 +116,10 @@ fn test(run: &mut Run) -> Outcome {
 
 fn heavy(run: &mut Run) -> Outcome {
     run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
+    run.step("options and inputs at random", |r| {
+        let mut command = r.command(&["test", "--workspace", "--test", "fuzz", "--", "--nocapture"]);
+        r.wait(command.envs([("PROVI_FUZZ", "6000"), ("PROVI_FUZZ_FROM", "600")]))
+    })?;
     run.step(FOREIGN, foreign::check)?;
     run.step("genuine Stan models", stan::check)?;
     run.step("draws open in ArviZ", arviz::check)?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use provi::memory::Bytes;
 use thiserror::Error;
 
 use crate::words::number::grouped;
@@ -225,6 +226,32 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// A folder with a run that can go on.
+    #[error("`{}` holds a run that was stopped before its end, with a checkpoint", .path.display())]
+    RunExists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder that another process writes to.
+    #[error("`{}` is being written to by another run{}", .path.display(), of_process(*.process))]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+        /// The process, where it is known.
+        process: Option<u32>,
+    },
+    /// A fit where something else is to be written.
+    #[error("`{}` belongs to a fit, which nothing else may replace", .path.display())]
+    PartOfFit {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// A folder where a Zarr store is to be written.
+    #[error("`{}` is a folder and no Zarr store, and what it holds would be lost", .path.display())]
+    OtherFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A place that is taken.
     #[error("`{}` is there already", .path.display())]
     Exists {
@@ -252,6 +279,16 @@ pub enum Error {
         "draws of a binomial response need the trials of each row, and these rows have none; read them with their trials"
     )]
     DrawsWithoutTrials,
+    /// More than the machine has room for.
+    #[error("{what} need about {needed}, and {available} are available")]
+    Room {
+        /// What is asked for, with its number.
+        what: String,
+        /// What that takes.
+        needed: Bytes,
+        /// What there is.
+        available: Bytes,
+    },
     /// Importance weights that cannot be trusted.
     #[error("{} of the importance weights: draws resampled by them are not to be believed ({draws} draws of q)", heavy(*.pareto_k))]
     HeavyTail {
@@ -288,6 +325,10 @@ impl Error {
                 | Self::SamplingOfNothing { .. }
         )
     }
+}
+
+fn of_process(process: Option<u32>) -> String {
+    process.map_or(String::new(), |process| format!(", process {process}"))
 }
 
 fn heavy(pareto_k: f64) -> String {

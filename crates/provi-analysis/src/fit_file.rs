@@ -5,7 +5,7 @@ mod text;
 
 pub(crate) use record::factor_bytes;
 pub use record::{bound, estimates, fit_file, model};
-pub use text::to_json;
+pub use text::{to_json, write_json};
 
 use provi::checks::Checks;
 use provi::functional::{Functional, MomentBounds};

@@ -13,7 +13,8 @@ use crate::given::Given;
 use crate::model::{Data, Model, Scale};
 use crate::options::ModelOptions;
 use crate::page::page;
-use crate::sampled::Sampled;
+use crate::room::refuse_beyond;
+use crate::sampled::{self, Sampled};
 use crate::store::Store;
 use crate::summary::{Summary, SummaryRow};
 use crate::words::certificate::CertificateWords;
@@ -38,9 +39,10 @@ impl Fitted {
         Ok(Self { file: *file, gaussian })
     }
 
-    /// Writes fit.json, and beside it the factor of a large fit; a folder that holds a fit is refused unless `force`.
+    /// Writes fit.json, and beside it the factor of a large fit; a folder that holds a fit is refused unless `force`, and
+    /// one that another process writes to always.
     pub fn save(&self, dir: &Path, force: bool) -> Result<PathBuf> {
-        Store::open(dir, force)?.save(&self.file, &self.gaussian)
+        Store::open(dir, force)?.save_alone(&self.file, &self.gaussian)
     }
 
     /// The coefficients' names.
@@ -90,13 +92,16 @@ impl Fitted {
         SummaryRow::new(found.expression, found.functional, level)
     }
 
-    /// Draws of q, one a row; a pure function of the seed.
-    pub fn sample(&self, count: usize, seed: Seed) -> Matrix {
-        self.gaussian.sample(count, seed)
+    /// Draws of q, one a row; a pure function of the seed. More than there is room for are refused.
+    pub fn sample(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        let needed = 16 * count as u128 * self.gaussian.dim() as u128;
+        refuse_beyond(|| format!("{count} draws of {} coefficients", self.gaussian.dim()), needed)?;
+        Ok(self.gaussian.sample(count, seed))
     }
 
     /// The files of a Zarr store with draws of q, path and content each: what `provi sample` writes and ArviZ opens.
     pub fn zarr(&self, count: usize, seed: Seed) -> Result<Vec<(String, Vec<u8>)>> {
+        sampled::refuse_many(&self.gaussian, count, 3, false)?;
         let sampled = Sampled::of_gaussian(&self.gaussian, self.names(), None, count, seed)?;
         zarr::files(&sampled, &self.file, &self.gaussian)
     }

@@ -13,6 +13,7 @@ use provi::{Gaussian, Matrix};
 
 use crate::error::{Error, Result};
 use crate::fit_file::FitFile;
+use crate::store;
 
 /// A Gaussian as its file has it.
 #[derive(Debug)]
@@ -43,7 +44,12 @@ impl Given {
     }
 
     fn read_as(path: &Path, means: csv::Means) -> Result<Self> {
-        let path = if path.is_dir() { path.join("fit.json") } else { path.to_owned() };
+        let path = if path.is_dir() {
+            store::settle_for_reading(path);
+            path.join("fit.json")
+        } else {
+            path.to_owned()
+        };
         let refused = |problem| Error::BadFit { path: path.clone(), problem };
         let text = std::fs::read_to_string(&path).map_err(|error| refused(BadFit::unreadable(&error)))?;
         let text = text.trim_start_matches('\u{feff}');

@@ -1,6 +1,8 @@
 //! What a fit says about new rows.
 
-use provi::predict::{Prediction, Rows, predict, responses};
+use std::ops::Range;
+
+use provi::predict::{Prediction, Rows, predict, responses_part};
 use provi::target::Family;
 use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
@@ -10,6 +12,10 @@ use crate::fit_file::FitFile;
 use crate::fitted::Fitted;
 use crate::model;
 use crate::options::FamilyName;
+use crate::room::refuse_beyond;
+
+/// Numbers that are held at once where draws are made part by part.
+const PART: usize = 1 << 20;
 
 /// New rows in the design of a fit.
 #[derive(Debug)]
@@ -83,11 +89,24 @@ impl NewData<'_> {
     /// Draws of what might be observed, one a row, a column for each new row; a pure function of the seed. Those of a binomial
     /// model count the successes of each row's own trials ([`Fitted::new_data_with_trials`]).
     pub fn responses(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        let rows = self.design.rows();
+        let needed = count as u128 * (16 * rows as u128 + 8 * self.fit.gaussian.dim() as u128);
+        refuse_beyond(|| format!("{count} draws for {rows} rows"), needed)?;
+        self.responses_part(0..count as u64, seed)
+    }
+
+    /// The draws of these numbers out of the same list, which can be made part by part.
+    pub fn responses_part(&self, which: Range<u64>, seed: Seed) -> Result<Matrix> {
         if self.family == Family::Binomial && self.trials.is_none() {
             return Err(Error::DrawsWithoutTrials);
         }
-        let flat = responses(self.family, &self.fit.gaussian, &self.rows(), count, seed)?;
-        Ok(Matrix::new(count, self.design.rows(), flat)?)
+        let flat = responses_part(self.family, &self.fit.gaussian, &self.rows(), which.clone(), seed)?;
+        Ok(Matrix::new(which.count(), self.design.rows(), flat)?)
+    }
+
+    /// How many draws are made at once, so that a list of any length takes little room.
+    pub fn part_of_draws(&self) -> u64 {
+        (PART / (self.design.rows() + self.fit.gaussian.dim()).max(1)).max(1) as u64
     }
 
     /// What the posterior's own probabilities may differ by from the predicted ones: total variation bounds the means of

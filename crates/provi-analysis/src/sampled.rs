@@ -5,6 +5,7 @@ use provi::estimator::Evaluator;
 use provi::{Gaussian, Matrix, Seed};
 
 use crate::error::{Error, Result};
+use crate::room::refuse_beyond;
 
 /// Independent draws have no chains; several let the tools that compare chains work as they do.
 const CHAINS: usize = 4;
@@ -91,7 +92,7 @@ impl Sampled {
         seed: Seed,
         force: bool,
     ) -> Result<Self> {
-        let pool = (POOL * count).max(LEAST_POOL);
+        let pool = POOL.saturating_mul(count).max(LEAST_POOL);
         let (all, mut ratios) = weighted_draws(target, q, seed, pool)?;
         let estimates = Estimates::from_log_ratios(&ratios)?;
         if !force && matches!(estimates.reliability(), Reliability::Unreliable | Reliability::Unknown) {
@@ -121,6 +122,16 @@ impl Sampled {
         let joint = self.log_joint.as_ref().filter(|_| self.resampled.is_none())?;
         Some(joint.iter().zip(&self.log_q).map(|(p, q)| p - q).collect())
     }
+}
+
+/// Refuses more draws than there is room for, with so many copies of each number and, if they are resampled, with the
+/// draws that they are taken from.
+pub fn refuse_many(q: &Gaussian, count: usize, copies: usize, resampled: bool) -> Result<()> {
+    // The draw, log q, log p and a weight.
+    let one = 8 * (q.dim() as u128 + 3);
+    let pool = if resampled { (POOL as u128 * count as u128).max(LEAST_POOL as u128) } else { 0 };
+    let what = || format!("{count} draws of {} coefficients", q.dim());
+    refuse_beyond(what, one * (copies as u128 * count as u128 + pool))
 }
 
 /// Chains, and draws of each, where nobody says how many.

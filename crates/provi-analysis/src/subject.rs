@@ -20,6 +20,7 @@ use crate::fresh::fresh_seed;
 use crate::memory;
 use crate::model::{Model, Origin, Scale};
 use crate::options::RunOptions;
+use crate::room::refuse_beyond;
 use crate::run::{Aim, Answer, Way, covered};
 use crate::words;
 use crate::worth::Worth;
@@ -144,6 +145,12 @@ impl<'a> Subject<'a> {
         let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
         let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
+        if let Some(starts) = options.starts {
+            // The answer of each is kept until all can be compared.
+            let d = target.dim() as u128;
+            let what = || format!("{starts} starts of {d} coefficients");
+            refuse_beyond(what, starts as u128 * 12 * d * (d + 3))?;
+        }
         Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
     }
 

@@ -229,7 +229,7 @@ fn a_contrast_can_be_asked_for_afterwards() {
 #[test]
 fn draws_are_those_of_the_gaussian() {
     let fit = matrices();
-    assert_eq!(fit.sample(7, Seed(3)), fit.gaussian.sample(7, Seed(3)));
+    assert_eq!(fit.sample(7, Seed(3)).unwrap(), fit.gaussian.sample(7, Seed(3)));
     let files = fit.zarr(8, Seed(3)).unwrap();
     assert!(files.iter().any(|(path, _)| path == "posterior/beta/zarr.json"));
 }

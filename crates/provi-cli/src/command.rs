@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    fn said(text: String) -> Self {
+    pub(crate) fn said(text: String) -> Self {
         Self { text, proved: true }
     }
 

@@ -224,6 +224,14 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         }
         Refused::NoFit { .. } => "`provi fit DATA FORMULA --out DIR` leaves one in DIR",
         Refused::NoRecord { .. } => "`provi certify` takes such a file, with its data and formula",
+        Refused::RunExists { .. } => {
+            "go on with `provi fit --resume DIR`, choose another --out, or begin anew with --force"
+        }
+        Refused::Room { .. } => "ask for fewer; draws as CSV are written as they are made, in little memory",
+        Refused::Busy { .. } => {
+            "wait until it has ended, or choose another --out; no lock outlives its process"
+        }
+        Refused::PartOfFit { .. } | Refused::OtherFolder { .. } => "choose another --out",
         Refused::Exists { .. } => "choose another --out, or replace it with --force",
         Refused::HeavyTail { .. } => {
             "leave --psis out and have draws of q, or say --force; `provi explain khat` says what it means"

@@ -4,6 +4,7 @@ pub(crate) mod certificate;
 pub(crate) mod columns;
 pub(crate) mod describe;
 pub(crate) mod estimates;
+pub(crate) mod flow;
 pub(crate) mod forest;
 pub(crate) mod style;
 pub(crate) mod summary;

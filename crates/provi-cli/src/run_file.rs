@@ -1,6 +1,7 @@
 //! A whole run as a file: `run.toml`, whose keys are the options of `provi fit`.
 
 mod compiled;
+mod place;
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +68,10 @@ fn is_default(model: &ModelOptions) -> bool {
     *model == ModelOptions::default()
 }
 
-const HEADING: &str = "# Everything this fit depends on; to make it again: provi fit --config run.toml\n";
+const HEADING: &str = "\
+# Everything this fit depends on; to make it again: provi fit --config run.toml
+# Paths are meant from the folder of this file.
+";
 
 impl RunFile {
     /// A run on a table, with the table's fingerprint.
@@ -115,7 +119,8 @@ impl RunFile {
         }
     }
 
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    /// From that file; its paths are meant from `folder`, or, where nothing is there, from where the command runs.
+    pub(crate) fn read(path: &Path, folder: &Path) -> Result<Self> {
         let refused = |reason: String| Failure::BadRunFile { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
         let mut file: Self = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
@@ -124,16 +129,26 @@ impl RunFile {
         if file.provi.is_some() && file.formula.is_some() {
             file.model = file.model.as_recorded();
         }
-        let compiled = file.compiled.iter_mut().flat_map(CompiledRun::paths);
-        for named in file.data.iter_mut().chain(compiled) {
-            // A path is meant from where the command runs, or from beside the file.
-            if let (false, Some(folder)) = (named.exists(), path.parent())
-                && folder.join(&*named).exists()
-            {
-                *named = folder.join(&*named);
-            }
+        for named in file.paths() {
+            *named = place::found(named, folder);
         }
         Ok(file)
+    }
+
+    /// The same with every path that does not begin at the root put as it reads from that folder, so that the file means
+    /// the same wherever the command runs.
+    pub(crate) fn beside(mut self, folder: &Path) -> Result<Self> {
+        for named in self.paths() {
+            *named = place::seen_from(named, folder)
+                .map_err(|error| provi_analysis::Error::write(folder, &error))?;
+        }
+        Ok(self)
+    }
+
+    /// The files and folders it names.
+    fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let compiled = self.compiled.iter_mut().flat_map(CompiledRun::paths);
+        self.data.iter_mut().chain(&mut self.model.prior_covariance).chain(compiled)
     }
 
     /// Whether it says what is fitted, once.

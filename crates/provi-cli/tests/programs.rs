@@ -62,7 +62,7 @@ fn what_a_program_fitted_is_shown_drawn_and_sampled() {
         let page = std::fs::read_to_string(bench.path(fit).join("report.html")).unwrap();
         assert!(!page.contains("provi fit ") && !page.contains("Do it again"), "no command makes it again");
         let draws = bench.provi(&["sample", fit, "-n", "3", "--seed", "5"]).exits(0).stdout;
-        let q = provi_analysis::Fitted::load(&bench.path(fit)).unwrap().sample(3, Seed(5));
+        let q = provi_analysis::Fitted::load(&bench.path(fit)).unwrap().sample(3, Seed(5)).unwrap();
         assert_eq!(draws.lines().nth(3), Some(format!("{},{}", q[(2, 0)], q[(2, 1)]).as_str()));
     }
 }

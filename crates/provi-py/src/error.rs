@@ -29,9 +29,13 @@ pub(crate) fn refuse(error: Refusal) -> PyErr {
     match error {
         Refusal::Library(error) | Refusal::Option(error) => raise(error),
         Refusal::Compiled(error) => refuse_library(error),
-        Refusal::FitExists { .. } | Refusal::Exists { .. } => PyFileExistsError::new_err(error.to_string()),
-        Refusal::TooManyCoefficients { .. } => PyMemoryError::new_err(error.to_string()),
-        Refusal::Write { .. } => PyOSError::new_err(error.to_string()),
+        Refusal::Room { .. } | Refusal::TooManyCoefficients { .. } => {
+            PyMemoryError::new_err(error.to_string())
+        }
+        Refusal::FitExists { .. } | Refusal::RunExists { .. } | Refusal::Exists { .. } => {
+            PyFileExistsError::new_err(error.to_string())
+        }
+        Refusal::Write { .. } | Refusal::Busy { .. } => PyOSError::new_err(error.to_string()),
         Refusal::NoFit { ref path, .. } if !path.exists() => PyFileNotFoundError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
     }

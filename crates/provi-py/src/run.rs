@@ -278,6 +278,8 @@ pub(crate) fn with_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() 
     match threads {
         None => Ok(work()),
         Some(threads) => {
+            // Fewer where no more could be of use: the answer is the same.
+            let (threads, _) = provi_analysis::threads::sensible(threads);
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             Ok(pool.map_err(|error| PyValueError::new_err(error.to_string()))?.install(work))
         }

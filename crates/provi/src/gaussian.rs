@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
 use crate::matrix::{Matrix, check_finite, pack_lower, packed_index, packed_len};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// q_w = N(m, CCᵀ), held as one flat vector w = (m, packed C), which is what steps and averages act on.
 ///
@@ -172,12 +173,17 @@ impl<F: Factor> Gaussian<F> {
 
     /// `count` independent draws, one a row; a pure function of the seed.
     pub fn sample(&self, count: usize, seed: Seed) -> Matrix {
+        self.sample_part(0..count as u64, seed)
+    }
+
+    /// The draws of these numbers out of the same list, one a row: a list of any length can be made part by part.
+    pub fn sample_part(&self, which: Range<u64>, seed: Seed) -> Matrix {
         let draws = Draws::new(seed, Purpose::Sample);
-        let mut out = Matrix::zeros(count, self.dim);
+        let mut out = Matrix::zeros(which.end.saturating_sub(which.start) as usize, self.dim);
         let mut u = vec![0.0; self.dim];
-        for k in 0..count {
-            draws.fill(k as u64, 0, &mut u);
-            self.transport(&u, out.row_mut(k));
+        for (row, k) in which.enumerate() {
+            draws.fill(k, 0, &mut u);
+            self.transport(&u, out.row_mut(row));
         }
         out
     }
@@ -253,6 +259,7 @@ mod tests {
         let q = example();
         let draws = q.sample(20_000, Seed(3));
         assert_eq!(draws, q.sample(20_000, Seed(3)));
+        assert_eq!(q.sample_part(19_000..19_007, Seed(3)).row(6), draws.row(19_006));
         let covariance = q.covariance();
         // Six standard errors of the mean of 20 000 draws: false alarm below 1e-8.
         for i in 0..3 {

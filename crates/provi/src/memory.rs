@@ -83,8 +83,8 @@ pub struct Forecast {
 }
 
 /// Secant pairs that the solver on exact expectations remembers, and the points it holds at once.
-const SECANTS: u64 = 2 * 20;
-const POINTS: u64 = 4;
+const SECANTS: u128 = 2 * 20;
+const POINTS: u128 = 4;
 
 /// Draws of an audit whose ascents are under way at once in dimension d: as many as 2¹⁸ numbers an array have room for, between
 /// 16 and 512.
@@ -101,13 +101,16 @@ pub(crate) fn ascent_bytes(d: usize) -> u64 {
 impl Forecast {
     /// For one way to an answer.
     pub fn new(choice: Choice, size: &Size) -> Self {
-        let d = size.dim as u64;
+        // Wide enough that no product of what can be asked for overflows.
+        let d = size.dim as u128;
         let (square, packed) = (8 * d * d, 4 * d * (d + 3));
-        let (rows, draws) = (size.rows as u64, size.draws.max(1) as u64);
+        let (rows, draws) = (size.rows as u128, size.draws.max(1) as u128);
         let mut items = Vec::new();
         let drawn = size.subsample.filter(|_| choice != Choice::Auto);
-        let mut add = |phase, what, bytes: u64| items.push(Item { what, phase, bytes });
-        add(Phase::Data, "design and response", 8 * size.stored as u64 + 16 * rows);
+        let mut add = |phase, what, bytes: u128| {
+            items.push(Item { what, phase, bytes: u64::try_from(bytes).unwrap_or(u64::MAX) });
+        };
+        add(Phase::Data, "design and response", 8 * size.stored as u128 + 16 * rows);
         add(Phase::Data, "answer", packed);
         // Hessian, its factor and inverse, the bounds H_lo and H_hi and one eigendecomposition.
         add(Phase::Preparation, "mode, curvature and coordinates", 6 * square + packed);
@@ -148,7 +151,7 @@ impl Forecast {
             // M_n and π_n while planning; probabilities and the alias table while stepping.
             let law = if subsample.sampling == Sampling::Importance { 24 * rows } else { 0 };
             add(Phase::Preparation, "smoothness of the terms", 24 * rows + law);
-            add(Phase::Steps, "terms drawn", 32 * subsample.terms as u64 + law);
+            add(Phase::Steps, "terms drawn", 32 * subsample.terms as u128 + law);
         }
         if size.audit {
             // With the sums that two threads hold; each thread more, up to sixteen, holds one square more.
@@ -156,7 +159,7 @@ impl Forecast {
             // Two candidates for the ball at once, each with its factors and one eigendecomposition.
             add(Phase::Audit, "metrics and their constants", 13 * square);
             add(Phase::Audit, "draws", 8 * d * (4 * 512 + 400) + 72 * rows);
-            add(Phase::Audit, "ascents of the transport bound", ascent_bytes(size.dim));
+            add(Phase::Audit, "ascents of the transport bound", u128::from(ascent_bytes(size.dim)));
         }
         items.retain(|item| item.bytes > 0);
         Self { items, choice, size: *size }
@@ -164,13 +167,13 @@ impl Forecast {
 
     /// The most that is held at once, data included.
     pub fn peak(&self) -> Bytes {
-        Bytes(self.in_phase(Phase::Data) + self.to_come_in().1)
+        Bytes(self.in_phase(Phase::Data).saturating_add(self.to_come_in().1))
     }
 
     /// The same without the data, which is there when a run begins.
     pub fn to_come(&self) -> Bytes {
-        let data: u64 = 8 * self.size.stored as u64 + 16 * self.size.rows as u64;
-        Bytes(self.peak().0 - data)
+        let data = 8 * self.size.stored as u64 + 16 * self.size.rows as u64;
+        Bytes(self.peak().0.saturating_sub(data))
     }
 
     /// Refuses a run that needs more than `available` bytes on top of its data; without a number there is no refusal.
@@ -203,7 +206,8 @@ impl Forecast {
     }
 
     fn in_phase(&self, phase: Phase) -> u64 {
-        self.items.iter().filter(|item| item.phase == phase).map(|item| item.bytes).sum()
+        let there = self.items.iter().filter(|item| item.phase == phase);
+        there.fold(0, |sum, item| sum.saturating_add(item.bytes))
     }
 
     fn to_come_in(&self) -> (Phase, u64) {
@@ -234,6 +238,16 @@ mod tests {
             assert!(need(size(100)) < need(size(200)), "{choice}");
             assert!(need(size(100)) < need(Size { rows: 2000, ..size(100) }), "{choice}");
             assert!(need(size(100)) <= need(Size { draws: 1_000_000, ..size(100) }), "{choice}");
+        }
+    }
+
+    #[test]
+    fn what_no_machine_has_overflows_nothing() {
+        let all = Method::named().map(|(_, m)| Choice::Planned(m)).chain([Choice::Auto]);
+        for choice in all {
+            let most = Size { draws: u32::MAX as usize, rows: 1 << 40, ..size(1 << 33) };
+            let forecast = Forecast::new(choice, &most);
+            assert!(forecast.peak().0 > 1 << 60 && forecast.check(Some(1 << 50)).is_err(), "{choice}");
         }
     }
 

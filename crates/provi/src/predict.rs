@@ -21,6 +21,7 @@ use crate::gaussian::{Gaussian, Triangular};
 use crate::scalar::Probability;
 use crate::special;
 use crate::target::Family;
+use std::ops::Range;
 
 /// New rows to predict at.
 #[derive(Clone, Copy, Debug)]
@@ -98,16 +99,27 @@ pub fn responses(
     count: usize,
     seed: Seed,
 ) -> Result<Vec<f64>> {
+    responses_part(family, q, rows, 0..count as u64, seed)
+}
+
+/// The draws of these numbers out of the same list: a list of any length can be made part by part.
+pub fn responses_part(
+    family: Family,
+    q: &Gaussian<Triangular>,
+    rows: &Rows<'_>,
+    which: Range<u64>,
+    seed: Seed,
+) -> Result<Vec<f64>> {
     rows.check(q.dim())?;
     let n_rows = rows.design.rows();
-    let points = q.sample(count, seed);
+    let points = q.sample_part(which.clone(), seed);
     let stream = Draws::new(seed, Purpose::Response);
-    let mut out = Vec::with_capacity(count * n_rows);
+    let mut out = Vec::with_capacity(points.rows() * n_rows);
     let (mut extra, mut chance) = (vec![0.0; n_rows], vec![0.0; n_rows]);
-    for k in 0..count {
-        stream.fill(k as u64, 0, &mut chance);
-        stream.fill(k as u64, 1, &mut extra);
-        let predictors = rows.predictors(points.row(k));
+    for (row, k) in which.enumerate() {
+        stream.fill(k, 0, &mut chance);
+        stream.fill(k, 1, &mut extra);
+        let predictors = rows.predictors(points.row(row));
         out.extend((0..n_rows).map(|n| {
             let spread = rows.extra_variance.map_or(0.0, |v| v[n].sqrt());
             let trials = rows.trials.map_or(1.0, |t| t[n]);
@@ -340,6 +352,9 @@ mod tests {
         assert!(predict(Family::Poisson, &q(), &other, 0.9).is_err());
         let short = Rows { offsets: Some(&[0.0]), ..rows(&design) };
         assert!(responses(Family::Poisson, &q(), &short, 1, Seed(0)).is_err());
+        let whole = responses(Family::Poisson, &q(), &rows(&design), 9, Seed(4)).unwrap();
+        let part = responses_part(Family::Poisson, &q(), &rows(&design), 5..9, Seed(4)).unwrap();
+        assert_eq!(part, whole[15..], "a part is a part of the whole");
         assert!(predict(Family::Poisson, &q(), &rows(&design), 1.5).is_err());
     }
 }

@@ -208,7 +208,7 @@ mod tests {
         file.factor_file = Some(FACTOR.to_owned());
         file.factor_sha256 = Some(sha256(&factor_bytes(&q)));
         let dir = tempfile::tempdir().unwrap();
-        Store::open(dir.path(), false).unwrap().save(&file, &q).unwrap();
+        Store::open(dir.path(), false).unwrap().save_alone(&file, &q).unwrap();
         let bytes = std::fs::read(dir.path().join(FACTOR)).unwrap();
         assert_eq!(bytes.len(), 8 * q.factor().len());
         assert_eq!(file.factor_sha256, Some(sha256(&bytes)));

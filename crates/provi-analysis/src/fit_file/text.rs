@@ -15,6 +15,12 @@ pub fn to_json(value: &impl Serialize) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
+/// The same as it is made: into a file or a pipe, in little room.
+pub fn write_json(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(&mut *to, KeyALine::default()))?;
+    to.write_all(b"\n")
+}
+
 /// Objects indented, lists and what is in them on one line.
 #[derive(Default)]
 struct KeyALine {

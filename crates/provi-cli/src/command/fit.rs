@@ -15,8 +15,8 @@ use provi_analysis::rows::LEVEL;
 use provi_analysis::run::Aim;
 use provi_analysis::sampled::Sampled;
 use provi_analysis::store::Store;
-use provi_analysis::zarr;
 use provi_analysis::{Analysis, Fitted};
+use provi_analysis::{threads, zarr};
 
 use super::{Ending, Outcome};
 use crate::args::FitArgs;
@@ -41,12 +41,13 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
         _ => {}
     }
     let crew = Crew::new(crew);
-    let job = crew.together(Job::new(args, crew.rank))?;
+    let locked = crew.together(job::lock(args, crew.rank))?;
+    let job = crew.together(Job::new(args, crew.rank, locked))?;
     let args = &job.args;
     let options = args.run_options();
     options.check()?;
     // Before anything uses threads: the model's own scales may be a long search.
-    args.threads.map_or(Ok(()), start_threads)?;
+    args.threads.map_or(Ok(()), |threads| start_threads(threads, args.quiet || crew.rank > 0))?;
     let limit = options.limit()?;
     if crew.several() {
         return fit_table(&job, &crew, &options, begin);
@@ -139,19 +140,17 @@ impl Crew {
     }
 }
 
-/// Writes the answer and its draws: the answer even where there are none, as when a run was stopped. A run that came to its end
-/// needs no checkpoint.
+/// Writes the answer and its draws: the answer even where there are none, as when a run was stopped.
 fn keep(args: &FitArgs, store: &Store, fit: &Fitted, sampled: Result<Sampled>) -> Result<()> {
-    let drawn = sampled
-        .and_then(|sampled| Ok(store.save_draws(&zarr::files(&sampled, &fit.file, &fit.gaussian)?)?));
-    let path = store.save(&fit.file, &fit.gaussian)?;
-    match drawn {
-        Err(failure) if failure.is_stop() => eprintln!("no draws were written: {failure}"),
-        drawn => drawn?,
-    }
-    if !fit.file.stopped_early {
-        store.forget_checkpoint();
-    }
+    let draws = sampled.and_then(|sampled| Ok(zarr::files(&sampled, &fit.file, &fit.gaussian)?));
+    let draws = match draws {
+        Err(failure) if failure.is_stop() => {
+            eprintln!("no draws were written: {failure}");
+            Vec::new()
+        }
+        draws => draws?,
+    };
+    let path = store.save(&fit.file, &fit.gaussian, &draws)?;
     if !args.quiet && args.json {
         eprintln!("written: {}", path.display());
     }
@@ -209,9 +208,13 @@ fn finish(
     Ok(Ending { outcome, stopped: fit.file.stopped_early, failure: kept.err() })
 }
 
-fn start_threads(threads: u16) -> Result<()> {
+fn start_threads(threads: u16, quiet: bool) -> Result<()> {
+    let (number, words) = threads::sensible(threads.into());
+    if let Some(words) = words.filter(|_| !quiet) {
+        eprintln!("--{words}");
+    }
     rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.into())
+        .num_threads(number)
         .build_global()
         .map_err(|error| Failure::Threads { threads, reason: error.to_string() })
 }

@@ -1,31 +1,36 @@
 //! `provi predict`: what a fit says about new rows.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args as Group;
+use provi::Certificate;
+use provi::Seed;
 use provi::predict::Prediction;
 use provi::target::Family;
-use provi::{Certificate, Matrix, Seed};
 use provi_analysis::Fitted;
-use provi_analysis::fit_file::{FitFile, to_json};
+use provi_analysis::fit_file::{FitFile, write_json};
 use provi_analysis::model::Data;
 use provi_analysis::options::MissingName;
 use provi_analysis::predict::NewData;
 use provi_analysis::words::condition;
 use provi_analysis::words::number::{bound, grouped, plain};
 use provi_table::{Missing, NewLevels};
-use serde::Serialize;
+use serde::ser::{Error, SerializeSeq};
+use serde::{Serialize, Serializer};
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
+use crate::output::flow::{self, Stop};
 use crate::output::style;
 use crate::output::wrap::wrapped;
 
 const HELP: &str = "\
 For each row of NEW: the mean response under the posterior (a probability, a
 rate or a value) with the interval of that mean. The interval speaks of the
-mean, not of single observations; --draws gives draws of those, noise included.
+mean, not of single observations; --draws gives draws of those, noise included,
+a line each and written as they are made.
 Probabilities are certified: the posterior's own differs by at most the
 certified total variation, which stands below the table. So are the means of a
 gaussian model, each by its own ±. Draws of a binomial model are counts out of
@@ -80,7 +85,7 @@ const MOST_ROWS: usize = 50;
 
 /// What --json prints.
 #[derive(Serialize)]
-struct Report {
+struct Report<'a> {
     schema: &'static str,
     level: f64,
     /// What the posterior's own probabilities may be off by; null where nothing is certified.
@@ -89,8 +94,8 @@ struct Report {
     mean_errors: Option<Vec<f64>>,
     lines: Vec<usize>,
     predictions: Vec<Prediction>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    draws: Vec<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draws: Option<Drawn<'a>>,
 }
 
 pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
@@ -113,26 +118,81 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     };
     let predictions = new.predict(args.level)?;
     let errors = new.mean_errors()?;
-    let draws = args.draws.map(|count| new.responses(count as usize, Seed(args.seed))).transpose()?;
     let tv = record.certificate.as_ref().and_then(|c| c.tv.bound);
-    let text = if args.json {
-        to_json(&Report {
-            schema: "provi-predictions/1",
-            level: args.level,
-            tv_bound: tv,
-            mean_errors: errors,
-            lines: new.lines.clone(),
-            predictions,
-            draws: draws.iter().flat_map(|d| (0..d.rows()).map(|k| d.row(k).to_vec())).collect(),
-        })
-    } else {
-        match (&draws, args.csv) {
-            (Some(draws), _) => draws_csv(draws, &new.lines),
-            (None, true) => csv(&predictions, errors.as_deref(), &new.lines),
-            (None, false) => table_of(args, record, &predictions, errors.as_deref(), &new),
+    let draws = args.draws.map(|count| Drawn { new: &new, count, seed: Seed(args.seed) });
+    match (draws, args.json) {
+        // Whatever their number, a part of the draws is held at once.
+        (draws, true) => {
+            let report = Report {
+                schema: "provi-predictions/1",
+                level: args.level,
+                tv_bound: tv,
+                mean_errors: errors,
+                lines: new.lines.clone(),
+                predictions,
+                draws,
+            };
+            flow::to_stdout(|to| Ok(write_json(to, &report)?))
         }
-    };
-    Ok(Outcome::said(text))
+        (Some(draws), false) => flow::to_stdout(|to| draws.write_csv(to)),
+        (None, false) if args.csv => Ok(Outcome::said(csv(&predictions, errors.as_deref(), &new.lines))),
+        (None, false) => Ok(Outcome::said(table_of(args, record, &predictions, errors.as_deref(), &new))),
+    }
+}
+
+/// Draws of responses that are made as they are written.
+struct Drawn<'a> {
+    new: &'a NewData<'a>,
+    count: u32,
+    seed: Seed,
+}
+
+impl Drawn<'_> {
+    /// Hands over draw after draw.
+    fn each<E: From<provi_analysis::Error>>(
+        &self,
+        mut take: impl FnMut(&[f64]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let (count, part) = (u64::from(self.count), self.new.part_of_draws());
+        for first in (0..count).step_by(part as usize) {
+            let draws = self.new.responses_part(first..(first + part).min(count), self.seed)?;
+            (0..draws.rows()).try_for_each(|k| take(draws.row(k)))?;
+        }
+        Ok(())
+    }
+
+    /// A column for each row of the new data, under its line.
+    fn write_csv(&self, to: &mut dyn Write) -> std::result::Result<(), Stop> {
+        let header: Vec<String> = self.new.lines.iter().map(|line| format!("line_{line}")).collect();
+        writeln!(to, "{}", header.join(","))?;
+        self.each(|draw| {
+            let row: Vec<String> = draw.iter().map(f64::to_string).collect();
+            Ok(writeln!(to, "{}", row.join(","))?)
+        })
+    }
+}
+
+impl Serialize for Drawn<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        /// Either's error, for `?`.
+        enum Either<E> {
+            Made(provi_analysis::Error),
+            Written(E),
+        }
+        impl<E> From<provi_analysis::Error> for Either<E> {
+            fn from(error: provi_analysis::Error) -> Self {
+                Self::Made(error)
+            }
+        }
+        let mut list = to.serialize_seq(Some(self.count as usize))?;
+        self.each(|draw| list.serialize_element(draw).map_err(Either::Written)).map_err(
+            |error| match error {
+                Either::Made(error) => S::Error::custom(error),
+                Either::Written(error) => error,
+            },
+        )?;
+        list.end()
+    }
 }
 
 fn csv(predictions: &[Prediction], errors: Option<&[f64]>, lines: &[usize]) -> String {
@@ -144,17 +204,6 @@ fn csv(predictions: &[Prediction], errors: Option<&[f64]>, lines: &[usize]) -> S
             "{line},{},{},{},{},{}{error}\n",
             p.mean, p.low, p.high, p.predictor, p.predictor_sd
         ));
-    }
-    text
-}
-
-/// A column for each row of the new data, under its line.
-fn draws_csv(draws: &Matrix, lines: &[usize]) -> String {
-    let header: Vec<String> = lines.iter().map(|line| format!("line_{line}")).collect();
-    let mut text = header.join(",") + "\n";
-    for k in 0..draws.rows() {
-        let row: Vec<String> = draws.row(k).iter().map(f64::to_string).collect();
-        text.push_str(&(row.join(",") + "\n"));
     }
     text
 }

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use provi_analysis::Fitted;
 use provi_analysis::fit_file::Kind;
 use provi_analysis::rows::LEVEL;
-use provi_analysis::store::{RUN, write_file};
+use provi_analysis::store::{RUN, refuse_fit, write_file};
 use provi_report::{Form, Plot};
 
 use super::Outcome;
@@ -72,6 +72,7 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
             (path, bytes)
         }
     };
+    refuse_fit(&path)?;
     write_file(&path, &bytes)?;
     Ok(Outcome::said(format!("written to {}\n", path.display())))
 }

@@ -1,18 +1,21 @@
 //! `provi sample`: draws of a fit.
 
+use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use provi::Seed;
+use provi::{Matrix, Seed};
 use provi_analysis::Fitted;
-use provi_analysis::fit_file::to_json;
+use provi_analysis::fit_file::write_json;
 use provi_analysis::model::Data;
-use provi_analysis::sampled::Sampled;
+use provi_analysis::sampled::{self, Sampled};
 use provi_analysis::{store, zarr};
 use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
+use crate::output::flow::{self, Fill, Stop};
 
 const HELP: &str = "\
 Draws of the fitted Gaussian need no data, and the certificate speaks of them.
@@ -20,7 +23,9 @@ With --psis they are resampled by their importance weights, Pareto smoothed, and
 come closer to the posterior where k̂ is small; no certificate covers that. Above
 k̂ = 0.7 they are refused.
 
-The same seed gives the same draws. A zarr store is a folder that ArviZ opens;
+The same seed gives the same draws. CSV is written as it is drawn, in little
+memory whatever their number; the other formats and --psis hold them all, and
+refuse more than there is room for. A zarr store is a folder that ArviZ opens;
 `provi fit --out` leaves one beside fit.json.
 
 Examples:
@@ -74,6 +79,14 @@ impl Format {
             _ => Self::Csv,
         }
     }
+
+    /// How often a number is held: as it is drawn, and as it is written.
+    fn copies(self) -> usize {
+        match self {
+            Self::Csv | Self::Json => 2,
+            Self::Zarr => 3,
+        }
+    }
 }
 
 pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
@@ -95,36 +108,72 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     };
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
     let target = model.as_ref().map(|model| model.target.evaluator());
+    if format == Format::Csv && !args.psis {
+        // Whatever their number, a part of them is held at once.
+        return args.write(|to| csv(to, &fit.file.names, args.number, |which| q.sample_part(which, seed)));
+    }
+    sampled::refuse_many(q, count, format.copies(), args.psis)?;
     let sampled = match target {
         Some(target) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
         target => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
-    let text = match format {
-        Format::Csv => csv(&sampled),
-        Format::Json => to_json(&Report::new(&sampled)),
-        Format::Zarr => String::new(),
-    };
-    match &args.out {
-        None => Ok(Outcome::said(text)),
-        Some(path) => {
-            match format {
-                Format::Zarr => store::write_folder(path, &zarr::files(&sampled, &fit.file, q)?)?,
-                _ => store::write_file(path, text.as_bytes())?,
-            }
+    match (format, &args.out) {
+        (Format::Csv, _) => {
+            let entries = sampled.points.entries();
+            let part = |which: Range<u64>| {
+                let [first, last] = [which.start, which.end].map(|k| k as usize * q.dim());
+                // Rows of a matrix are those of a part of it.
+                Matrix::new((last - first) / q.dim(), q.dim(), entries[first..last].to_vec())
+                    .unwrap_or_else(|_| Matrix::zeros(0, q.dim()))
+            };
+            args.write(|to| csv(to, &sampled.names, args.number, part))
+        }
+        (Format::Json, _) => args.write(|to| Ok(write_json(to, &Report::new(&sampled))?)),
+        (Format::Zarr, None) => Err(Failure::ZarrNeedsFolder),
+        (Format::Zarr, Some(path)) => {
+            store::write_folder(path, &zarr::files(&sampled, &fit.file, q)?)?;
             Ok(Outcome::said(format!("written to {}\n", path.display())))
         }
     }
 }
 
-/// A header, then a line a draw; numbers read back to the same bits.
-fn csv(sampled: &Sampled) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Neither writing to memory nor rows of one length can fail.
-    let _ = writer.write_record(&sampled.names);
-    for k in 0..sampled.points.rows() {
-        let _ = writer.write_record(sampled.points.row(k).iter().map(f64::to_string));
+impl SampleArgs {
+    /// To where they are asked for.
+    fn write(&self, fill: impl Fill) -> Result<Outcome> {
+        match &self.out {
+            None => flow::to_stdout(fill),
+            Some(path) => flow::to_file(path, fill),
+        }
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// Draws that are held at once.
+const PART: u64 = 1000;
+
+/// A header, then a line a draw; numbers read back to the same bits.
+fn csv(
+    to: &mut dyn Write,
+    names: &[String],
+    count: u32,
+    part: impl Fn(Range<u64>) -> Matrix,
+) -> std::result::Result<(), Stop> {
+    let mut writer = csv::Writer::from_writer(to);
+    writer.write_record(names).map_err(place)?;
+    for first in (0..u64::from(count)).step_by(PART as usize) {
+        let points = part(first..(first + PART).min(count.into()));
+        for k in 0..points.rows() {
+            writer.write_record(points.row(k).iter().map(f64::to_string)).map_err(place)?;
+        }
+    }
+    Ok(writer.flush()?)
+}
+
+/// What the system said, by its kind: a reader that has gone away is no failure.
+fn place(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// The JSON format.

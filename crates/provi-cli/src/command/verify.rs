@@ -1,15 +1,13 @@
 //! `provi verify`: the ledger on trial.
 
-use std::fs;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args as Group;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
-use provi_analysis::Error;
-use provi_analysis::store::write_file;
+use provi_analysis::store::{self, refuse_fit};
 use provi_verify::outcome::Verdict;
 use provi_verify::{ENTRIES, Entry, Finding, Trial, find, page};
 
@@ -30,6 +28,9 @@ Examples:
   provi verify recursion noise-stl
   provi verify --all --out evidence";
 
+/// The page.
+const INDEX: &str = "index.html";
+
 #[derive(Debug, Group)]
 #[command(after_help = VERIFY)]
 pub(crate) struct VerifyArgs {
@@ -43,7 +44,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     quick: bool,
     /// Runs per curve [default: 40, or 32 if quick]
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     seeds: Option<u64>,
     /// Write index.html, README.md and the pictures to this folder
     #[arg(long, value_name = "DIR")]
@@ -67,6 +68,8 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
         .filter(|e| args.keys.is_empty() || args.keys.iter().any(|k| k.key == e.key))
         .copied()
         .collect();
+    // A folder that cannot take them is found before the work.
+    args.out.as_deref().map_or(Ok(()), refuse_fit)?;
     let trial = Trial::new(args.quick, args.seeds);
     // A line for each statement; on a terminal a bar as well.
     let lines = !args.quiet && !std::io::stderr().is_terminal();
@@ -91,10 +94,12 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
     bar.finish_and_clear();
     let mut text = table(&findings);
     if let Some(dir) = &args.out {
-        for file in page::files(&findings, &command(args)) {
-            write(dir, &file.name, &file.text)?;
-        }
-        text.push_str(&format!("\nwrote {}\n", dir.join("index.html").display()));
+        let mut files = page::files(&findings, &command(args));
+        // The page last: what it shows is there when it is.
+        files.sort_by_key(|file| file.name == INDEX);
+        let files: Vec<_> = files.into_iter().map(|file| (file.name, file.text.into_bytes())).collect();
+        store::write_files(dir, &files)?;
+        text.push_str(&format!("\nwrote {}\n", dir.join(INDEX).display()));
     }
     Ok(Outcome { text, proved: findings.iter().all(|f| f.verdict() != Verdict::Violated) })
 }
@@ -180,10 +185,4 @@ fn command(args: &VerifyArgs) -> String {
         out.push_str(&format!(" --out {}", dir.display()));
     }
     out
-}
-
-fn write(dir: &Path, name: &str, text: &str) -> Result<()> {
-    let path = dir.join(name);
-    fs::create_dir_all(dir).map_err(|error| Error::write(dir, &error))?;
-    Ok(write_file(&path, text.as_bytes())?)
 }

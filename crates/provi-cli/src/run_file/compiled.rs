@@ -55,9 +55,9 @@ impl CompiledRun {
         }
     }
 
-    /// The files it names.
+    /// The files and folders it names.
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        self.stan.iter_mut().chain(&mut self.library).chain(&mut self.init)
+        self.stan.iter_mut().chain(&mut self.library).chain(&mut self.init).chain(&mut self.bridgestan)
     }
 
     pub(super) fn names_one(&self) -> bool {

@@ -191,6 +191,11 @@ pub(super) fn of_steps(
             "practical steps: γ₀ = {gamma:.2e} is not below {limit:.2e}, up to where the theorems cover them here"
         ));
     }
+    if steps > WALKED && !is_immediate(method, schedule, average) {
+        return Promise::none(format!(
+            "the bound of these steps is followed one by one, and {steps} are more than {WALKED}"
+        ));
+    }
     match bound(method, constants, schedule, average, steps) {
         Ok(value) if value.is_finite() => Promise(Said {
             value: Some(value),
@@ -207,6 +212,21 @@ pub(super) fn of_steps(
         Ok(_) => Promise::none("the recursion does not contract under these steps".into()),
         Err(error) => Promise::none(error.to_string()),
     }
+}
+
+/// The most steps whose bound is followed one by one: some tenths of a second.
+const WALKED: u64 = 1 << 26;
+
+/// Whether the bound takes no longer for more steps.
+fn is_immediate(method: Method, schedule: &Schedule, average: Average) -> bool {
+    let closed = match schedule {
+        Schedule::Constant { .. } => true,
+        Schedule::LogOverT { .. } | Schedule::Convex { .. } | Schedule::Optimal { .. } => {
+            method != Method::Exact
+        }
+        _ => false,
+    };
+    average == Average::Last && closed
 }
 
 fn bound(
@@ -252,4 +272,22 @@ fn average_bound(
         }
     }
     Ok(averager.finish(&[e])?[0] * (1.0 + 1e-9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::Design;
+    use crate::plan::Planner;
+    use crate::target::{Glm, Prior};
+
+    #[test]
+    fn more_steps_than_can_be_followed_earn_no_promise_and_take_no_time() {
+        let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2).unwrap();
+        let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(1.0).unwrap()).unwrap();
+        let planner = Planner::new(Method::Exact);
+        let promised = |steps| planner.practical(&target, Some(steps)).unwrap().promise.value;
+        assert!(promised(1000).is_some());
+        assert!(promised(crate::plan::MOST_STEPS).is_none());
+    }
 }

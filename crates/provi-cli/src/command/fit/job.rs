@@ -19,8 +19,10 @@ pub(super) struct Job {
     pub(super) args: FitArgs,
     /// Of the files, as the run file has them; none where others are meant.
     pub(super) digests: Digests,
-    /// A folder in which the fit was begun.
-    begun: Option<Store>,
+    /// The folder for the answer.
+    store: Option<Store>,
+    /// Whether the fit was begun there.
+    resumed: bool,
     from: Option<Checkpoint>,
     /// Which process this is; the first one alone writes and speaks.
     rank: usize,
@@ -28,20 +30,49 @@ pub(super) struct Job {
     processes: Option<usize>,
 }
 
+/// A folder that the first process has locked, so that one which cannot take the answer, or has it already, is found before
+/// any work.
+pub(super) fn lock(args: &FitArgs, rank: usize) -> Result<Option<(Store, Option<Checkpoint>)>> {
+    let found = match (&args.resume, &args.out) {
+        _ if rank > 0 => return Ok(None),
+        (Some(dir), _) => Some(Store::reopen(dir)?),
+        (None, Some(dir)) => Some((Store::open(dir, args.force)?, None)),
+        (None, None) => None,
+    };
+    if let (Some((store, _)), false) = (&found, args.quiet)
+        && !store.is_locked()
+    {
+        eprintln!(
+            "the file system of {} has no locks: see to it that no other run writes there",
+            store.dir().display()
+        );
+    }
+    Ok(found)
+}
+
 impl Job {
-    pub(super) fn new(args: &FitArgs, rank: usize) -> Result<Self> {
-        let (path, begun, from) = match (&args.resume, &args.config) {
-            (Some(dir), _) => {
-                let (store, from) = Store::reopen(dir)?;
-                (Some(store.run_path()), Some(store), from)
-            }
-            (None, Some(path)) => (Some(path.clone()), None, None),
-            (None, None) => (None, None, None),
+    /// After the first process has its folder.
+    pub(super) fn new(
+        args: &FitArgs,
+        rank: usize,
+        locked: Option<(Store, Option<Checkpoint>)>,
+    ) -> Result<Self> {
+        let (store, from) = match (locked, &args.resume) {
+            (Some((store, from)), _) => (Some(store), from),
+            (None, Some(dir)) => Store::follow(dir).map(|(store, from)| (Some(store), from))?,
+            (None, None) => (None, None),
+        };
+        let resumed = args.resume.is_some();
+        // A run file's paths are meant from its folder, and that of a run that is taken up is the fit's.
+        let path = match (&store, &args.config) {
+            (Some(store), _) if resumed => Some((store.run_path(), store.dir().to_owned())),
+            (_, Some(path)) => Some((path.clone(), path.parent().unwrap_or(path).to_owned())),
+            _ => None,
         };
         let (args, digests, processes) = match path {
             None => (args.clone(), Digests::default(), None),
-            Some(path) => {
-                let file = RunFile::read(&path)?;
+            Some((path, folder)) => {
+                let file = RunFile::read(&path, &folder)?;
                 let digests = if args.force { Digests::default() } else { file.digests(args) };
                 let processes = file.processes;
                 (file.behind(args)?, digests, processes)
@@ -50,7 +81,7 @@ impl Job {
         if args.compiled.library.is_given() {
             refuse_table_options(&args)?;
         }
-        Ok(Self { args, digests, begun, from, rank, processes })
+        Ok(Self { args, digests, store, resumed, from, rank, processes })
     }
 
     /// The table and the formula. Files are found when the model asks for their rows.
@@ -110,30 +141,24 @@ impl Job {
             keep_every: self.args.checkpoint_every.map_or(watched::KEEP_EVERY, |every| every.0),
             begin,
             limit,
-            folder: self.begun.as_ref().map(Store::dir).or(self.args.out.as_deref()),
+            folder: self.store.as_ref().map(Store::dir).or(self.args.out.as_deref()),
             processes: None,
         }
     }
 
-    /// The folder for the answer, with its run file: one that cannot take the answer is found before the work, not after.
+    /// The folder for the answer, with its run file: whatever becomes of the run, it can be made again.
     pub(super) fn store(&self, file: impl FnOnce() -> RunFile) -> Result<Option<Store>> {
-        if self.rank > 0 {
-            return Ok(None);
+        let Some(store) = self.store.as_ref().filter(|_| self.rank == 0) else { return Ok(None) };
+        if !self.resumed {
+            store.begin(&file().beside(store.dir())?.to_toml()?)?;
+        } else if self.from.is_none() && !self.args.quiet {
+            eprintln!(
+                "no checkpoint was kept, as in a search by draws or a run of a few seconds: it begins again, with the \
+                 options of {}/{RUN}",
+                store.dir().display()
+            );
         }
-        if let Some(store) = &self.begun {
-            if self.from.is_none() && !self.args.quiet {
-                eprintln!(
-                    "no checkpoint was kept, as in a search by draws or a run of a few seconds: it begins again, with the \
-                     options of {}/{RUN}",
-                    store.dir().display()
-                );
-            }
-            return Ok(Some(store.clone()));
-        }
-        let Some(dir) = &self.args.out else { return Ok(None) };
-        let store = Store::open(dir, self.args.force)?;
-        store.begin(&file().to_toml()?)?;
-        Ok(Some(store))
+        Ok(Some(store.clone()))
     }
 }
 

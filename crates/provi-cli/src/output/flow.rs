@@ -1,0 +1,57 @@
+//! What is written as it is made, so that a long list takes little room.
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::Path;
+
+use provi_analysis::{Error, store};
+
+use crate::command::Outcome;
+use crate::failure::{Failure, Result};
+
+/// Why a writer stopped: the place it writes to, or what it writes.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Place(io::Error),
+    Matter(Failure),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Place(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Matter(error.into())
+    }
+}
+
+/// Writes a text bit by bit.
+pub(crate) trait Fill: FnOnce(&mut dyn Write) -> std::result::Result<(), Stop> {}
+
+impl<F: FnOnce(&mut dyn Write) -> std::result::Result<(), Stop>> Fill for F {}
+
+/// To standard output. A reader that has gone away (`| head`) has what it wanted.
+pub(crate) fn to_stdout(fill: impl Fill) -> Result<Outcome> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let end = fill(&mut out).and_then(|()| Ok(out.flush()?));
+    // What is left in the buffer belongs to nobody now.
+    let _ = out.into_parts();
+    match end {
+        Err(Stop::Place(error)) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Print(error.to_string()))
+        }
+        Err(Stop::Matter(failure)) => Err(failure),
+        _ => Ok(Outcome::said(String::new())),
+    }
+}
+
+/// To a file, whole or not at all.
+pub(crate) fn to_file(path: &Path, fill: impl Fill) -> Result<Outcome> {
+    store::write_file_with(path, fill).map_err(|stop| match stop {
+        Stop::Place(error) => Failure::from(Error::write(path, &error)),
+        Stop::Matter(failure) => failure,
+    })?;
+    Ok(Outcome::said(format!("written to {}\n", path.display())))
+}
