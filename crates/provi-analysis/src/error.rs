@@ -1,14 +1,17 @@
 //! What an analysis refuses, or fails at.
 
+mod bad_contrast;
+mod bad_fit;
+
 use std::path::{Path, PathBuf};
 
 use provi::memory::Bytes;
 use thiserror::Error;
 
-use crate::words::number::grouped;
+use crate::number::grouped;
 
-pub use crate::contrast::BadContrast;
-pub use crate::given::BadFit;
+pub use bad_contrast::BadContrast;
+pub use bad_fit::BadFit;
 
 /// [`std::result::Result`] with an [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;

@@ -10,38 +10,18 @@
 //! method and no word about a certificate lives in a shell. The mathematics is all in [`provi`].
 #![forbid(unsafe_code)]
 
-mod analysis;
-pub mod claims;
-pub mod compiled;
-pub mod conflict;
-pub mod contrast;
 pub mod error;
-pub mod fit_file;
-pub mod fitted;
-mod fresh;
-pub mod given;
-pub mod memory;
 pub mod model;
+pub mod number;
 pub mod options;
-pub mod page;
-pub mod predict;
+pub mod record;
 pub mod room;
-pub mod rows;
 pub mod run;
-pub mod sampled;
-pub mod sensitivity;
-pub mod store;
-pub mod subject;
-pub mod summary;
+pub mod show;
 pub mod threads;
-mod unfinished;
-pub mod words;
-pub mod worth;
-pub mod zarr;
 
-pub use analysis::Analysis;
 pub use error::{Error, Result};
-pub use fitted::Fitted;
-pub use fresh::fresh_seed;
-pub use subject::Subject;
-pub use unfinished::abandon;
+pub use record::abandon;
+pub use run::fitted::Fitted;
+pub use run::subject::Subject;
+pub use run::{Analysis, fresh_seed};

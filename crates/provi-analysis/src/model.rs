@@ -1,18 +1,22 @@
 //! Table, formula and options → target.
 
 mod blocks;
+pub mod compiled;
+pub mod conflict;
 mod data;
 mod files;
 mod held;
+pub mod memory;
 mod opened;
 mod prior;
+pub(crate) mod prior_words;
 mod scales;
 mod warnings;
 
+pub use crate::record::scale::{Origin, Scale};
 pub use blocks::Blocks;
 pub use data::{Data, USUAL_MEMORY};
 pub use held::Held;
-pub use scales::{Origin, Scale};
 pub use warnings::warnings;
 
 use std::path::Path;
@@ -21,11 +25,8 @@ use provi::target::{Family, Prior};
 use provi::{Design, Gaussian};
 use provi_table::{DesignRows, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
 
-use crate::conflict;
 use crate::error::{Error, Result};
-use crate::memory;
 use crate::options::{MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
-use crate::words;
 use opened::{Facts, Head, Opened};
 use scales::Chosen;
 
@@ -167,7 +168,7 @@ impl Model {
         if self.options.leaves_prior_open() {
             let names = self.target.target().names();
             let mut lines =
-                words::prior::describe(self.target.prior(), &names[..self.population], names.len());
+                prior_words::describe(self.target.prior(), &names[..self.population], names.len());
             let scale = match self.family {
                 Family::Gaussian { .. } => {
                     "2.5 sd(response)/sd(column) for a slope, 2.5 sd(response) for the intercept"

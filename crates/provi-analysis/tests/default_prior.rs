@@ -2,9 +2,9 @@
 
 use provi::fit::Watch;
 use provi::target::Prior;
-use provi_analysis::fit_file::FitFile;
 use provi_analysis::model::{Data, Model};
 use provi_analysis::options::{DefaultPrior, ModelOptions, RunOptions};
+use provi_analysis::record::fit_file::FitFile;
 use provi_analysis::{Analysis, Fitted};
 
 /// Fixed numbers that look like noise of sd 1.

@@ -8,11 +8,11 @@ use provi::estimator::Evaluator;
 use provi::fit::Watch;
 use provi::target::{Closure, Declared, Glm, Prior};
 use provi::{Audit, Curvature, Design, Gaussian, Quadratic, Seed};
-use provi_analysis::fit_file::Kind;
 use provi_analysis::model::Data;
 use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions};
-use provi_analysis::subject::About;
-use provi_analysis::worth::Worth;
+use provi_analysis::record::about::About;
+use provi_analysis::record::fit_file::Kind;
+use provi_analysis::run::worth::Worth;
 use provi_analysis::{Analysis, Error, Fitted, Subject};
 use provi_table::{Missing, NewLevels, Table, Values};
 
@@ -126,7 +126,7 @@ fn a_fit_that_is_loaded_says_what_the_fresh_one_did() {
 fn a_summary_is_plain_data() {
     let summary = matrices().summary(0.95).unwrap();
     let text = serde_json::to_string(&summary).unwrap();
-    assert_eq!(serde_json::from_str::<provi_analysis::summary::Summary>(&text).unwrap(), summary);
+    assert_eq!(serde_json::from_str::<provi_analysis::show::summary::Summary>(&text).unwrap(), summary);
     let row = &summary.coefficients[1];
     assert!(row.name == "slope" && row.interval[0] < row.functional.mean && row.digits[0].is_some());
     assert!(matrices().summary(1.5).is_err());

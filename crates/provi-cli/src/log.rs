@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
-use provi_analysis::store::Store;
+use provi_analysis::record::store::Store;
 
 /// A text file that takes lines as they come; none where there is no folder.
 #[derive(Debug)]

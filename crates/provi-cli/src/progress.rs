@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use provi::fit::Snapshot;
-use provi_analysis::words::number::{bound, grouped};
+use provi_analysis::number::{bound, grouped};
 
 use crate::interrupt;
 use crate::log::Log;

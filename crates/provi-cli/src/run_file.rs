@@ -6,7 +6,7 @@ mod place;
 use std::path::{Path, PathBuf};
 
 use provi::auto::Choice;
-use provi_analysis::compiled::Digests;
+use provi_analysis::model::compiled::Digests;
 use provi_analysis::options::{AuditOptions, ModelOptions, StepOptions};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! What the answer owes to the prior, as a table.
 
-use provi_analysis::sensitivity::{Sensitivity, VISIBLE};
-use provi_analysis::words::number::decimals;
+use provi_analysis::number::decimals;
+use provi_analysis::run::sensitivity::{Sensitivity, VISIBLE};
 
 use crate::output::columns::{Columns, Side};
 use crate::output::style;

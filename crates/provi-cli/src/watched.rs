@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
 use provi_analysis::Fitted;
+use provi_analysis::record::store::Store;
 use provi_analysis::run::Way;
-use provi_analysis::store::Store;
-use provi_analysis::subject::Prepared;
+use provi_analysis::run::subject::Prepared;
 
 use crate::failure::Result;
 use crate::interrupt;

@@ -8,7 +8,7 @@ use provi::fit::Watch;
 use provi::target::{Closure, Glm, Prior};
 use provi::{Design, Seed};
 use provi_analysis::options::{ModelOptions, RunOptions};
-use provi_analysis::subject::About;
+use provi_analysis::record::about::About;
 use provi_analysis::{Analysis, Subject};
 use provi_table::{Table, Values};
 

@@ -9,11 +9,12 @@ use numpy::{
 use provi::functional::{Functional, unbounded};
 use provi::memory::Bytes;
 use provi::{Certificate, Gaussian, Matrix, Seed};
-use provi_analysis::contrast::Contrast;
-use provi_analysis::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
-use provi_analysis::rows::LEVEL;
-use provi_analysis::sampled::usual_draws;
-use provi_analysis::{Fitted, words};
+use provi_analysis::Fitted;
+use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
+use provi_analysis::run::contrast::Contrast;
+use provi_analysis::run::sampled::usual_draws;
+use provi_analysis::show::rows::LEVEL;
+use provi_analysis::show::words;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use numpy::{PyArray2, PyReadonlyArray2};
 use provi::Seed;
-use provi_analysis::compiled::{Compiled, Data, Digests, Source};
-use provi_analysis::rows::LEVEL;
+use provi_analysis::model::compiled::{Compiled, Data, Digests, Source};
+use provi_analysis::show::rows::LEVEL;
 use provi_stan::{Include, StanModel};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -9,7 +9,7 @@ use provi::fit::{Snapshot, Watch};
 use provi::stop::Signal;
 use provi_analysis::Analysis;
 use provi_analysis::options::ModelOptions;
-use provi_analysis::rows::LEVEL;
+use provi_analysis::show::rows::LEVEL;
 use provi_table::{Missing, NewLevels};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

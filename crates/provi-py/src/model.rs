@@ -7,10 +7,10 @@ use numpy::PyReadonlyArray1;
 use provi::scales::FreeScales;
 use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
-use provi_analysis::compiled::Compiled;
-use provi_analysis::conflict;
+use provi_analysis::model::compiled::Compiled;
+use provi_analysis::model::conflict;
 use provi_analysis::model::{Origin, Scale};
-use provi_analysis::subject::About;
+use provi_analysis::record::about::About;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 

@@ -5,7 +5,7 @@ use provi::Gaussian;
 use provi::predict::{Observation, Prediction, Rows as NewRows, observations, predict as predictions};
 use provi::target::Family;
 use provi_analysis::options::FamilyName;
-use provi_analysis::rows::LEVEL;
+use provi_analysis::show::rows::LEVEL;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

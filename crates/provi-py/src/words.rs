@@ -1,6 +1,6 @@
 //! Numbers as every shell prints them.
 
-use provi_analysis::words::number;
+use provi_analysis::number;
 use pyo3::prelude::*;
 
 /// A bound, rounded up: what is printed holds too.

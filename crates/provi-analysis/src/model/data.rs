@@ -9,7 +9,7 @@ use provi_table::{Shards, Table, read_file, read_stream};
 use sha2::{Digest, Sha256};
 
 use super::files::Files;
-use crate::fit_file::{hexadecimal, sha256};
+use crate::record::fit_file::{hexadecimal, sha256};
 
 /// Rows, their name in messages and a digest of them.
 #[derive(Debug)]

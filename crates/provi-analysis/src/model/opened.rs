@@ -7,8 +7,8 @@ use super::data::Data;
 use super::held::Held;
 use super::warnings::{notable, warnings};
 use crate::error::{Error, Result};
-use crate::fit_file::sha256;
-use crate::memory::ModelSize;
+use crate::model::memory::ModelSize;
+use crate::record::fit_file::sha256;
 
 /// A frame of rows in memory, or a scan of files.
 pub(super) enum Opened {

@@ -6,10 +6,10 @@ use provi::{Gaussian, Matrix};
 use provi_table::CodedColumn;
 
 use super::opened::Head;
-use super::scales::Scale;
 use crate::error::{Error, Result};
-use crate::given::Given;
 use crate::options::{ModelOptions, PRIOR_SCALE};
+use crate::record::given::Given;
+use crate::record::scale::Scale;
 
 /// The population's prior, if a file holds its covariance.
 pub(super) fn given(options: &ModelOptions, head: &Head<'_>) -> Result<Option<Gaussian>> {

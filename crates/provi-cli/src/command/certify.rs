@@ -6,15 +6,16 @@ use std::path::Path;
 
 use provi::{Certificate, Seed};
 use provi_analysis::Subject;
-use provi_analysis::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
-use provi_analysis::fit_file::{self, EstimatesRecord, FitFile, Kind, to_json};
-use provi_analysis::fitted::{rebuild, refuse_other_data};
-use provi_analysis::given::Given;
 use provi_analysis::model::{self, Data, Model};
 use provi_analysis::options::ModelOptions;
-use provi_analysis::rows::LEVEL;
-use provi_analysis::rows::coefficients;
-use provi_analysis::words::condition;
+use provi_analysis::record::fit_file::{EstimatesRecord, FitFile, Kind, to_json};
+use provi_analysis::record::given::Given;
+use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
+use provi_analysis::run::fitted::{rebuild, refuse_other_data};
+use provi_analysis::run::recording;
+use provi_analysis::show::rows::LEVEL;
+use provi_analysis::show::rows::coefficients;
+use provi_analysis::show::words::condition;
 use serde::Serialize;
 
 use super::Outcome;
@@ -73,7 +74,7 @@ fn judge(
     claims.extend(further);
     let reproduced = claims.iter().all(|claim| claim.verdict.stands());
     let accuracy = args.audit.accuracy;
-    let estimated = fit_file::estimates(&worth.estimates);
+    let estimated = recording::estimates(&worth.estimates);
     let text = if args.json {
         to_json(&Report {
             schema: "provi-certificate/1",

@@ -6,9 +6,9 @@ use clap::Args;
 use provi::certificate::Interval;
 use provi::evidence::{LogBayesFactor, Strength, Verdict};
 use provi_analysis::Fitted;
-use provi_analysis::fit_file::{FitFile, ModelRecord, to_json};
-use provi_analysis::words::condition;
-use provi_analysis::words::number::{decimals, outward_pair};
+use provi_analysis::number::{decimals, outward_pair};
+use provi_analysis::record::fit_file::{FitFile, ModelRecord, to_json};
+use provi_analysis::show::words::condition;
 use serde::Serialize;
 
 use super::Outcome;

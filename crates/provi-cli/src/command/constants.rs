@@ -1,9 +1,10 @@
 //! `provi constants`.
 
 use provi::{Curvature, Provenance};
-use provi_analysis::fit_file::{self, ModelRecord, to_json};
 use provi_analysis::model::Model;
-use provi_analysis::words::number::{grouped, plain};
+use provi_analysis::number::{grouped, plain};
+use provi_analysis::record::fit_file::{ModelRecord, to_json};
+use provi_analysis::run::recording;
 use serde::Serialize;
 
 use super::Outcome;
@@ -101,7 +102,7 @@ impl Report {
         Self {
             schema: "provi-constants/1",
             provi: env!("CARGO_PKG_VERSION"),
-            model: fit_file::model(model),
+            model: recording::model(model),
             coefficients: model.dim(),
             rows: model.rows,
             original: given.map(constants),

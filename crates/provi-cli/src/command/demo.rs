@@ -3,7 +3,7 @@
 use provi_analysis::Analysis;
 use provi_analysis::model::Data;
 use provi_analysis::options::{ModelOptions, RunOptions};
-use provi_analysis::rows::LEVEL;
+use provi_analysis::show::rows::LEVEL;
 
 use super::{Ending, Outcome};
 use crate::args::DemoArgs;

@@ -8,15 +8,16 @@ use std::time::Instant;
 
 use provi::stop::Signal;
 use provi::stream::{Alone, Reduce, together};
-use provi_analysis::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::model::Held;
 use provi_analysis::options::RunOptions;
-use provi_analysis::rows::LEVEL;
+use provi_analysis::record::fit_file::LARGEST_COVARIANCE;
+use provi_analysis::record::store::Store;
 use provi_analysis::run::Aim;
-use provi_analysis::sampled::Sampled;
-use provi_analysis::store::Store;
+use provi_analysis::run::sampled::Sampled;
+use provi_analysis::show::rows::LEVEL;
+use provi_analysis::show::zarr;
+use provi_analysis::threads;
 use provi_analysis::{Analysis, Fitted};
-use provi_analysis::{threads, zarr};
 
 use super::{Ending, Outcome};
 use crate::args::FitArgs;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args as Group;
-use provi_analysis::fit_file::to_json;
 use provi_analysis::model::{self, Data};
-use provi_analysis::words::number::{grouped, plain};
+use provi_analysis::number::{grouped, plain};
+use provi_analysis::record::fit_file::to_json;
 use provi_table::{
     ColumnKind, ColumnSummary, Contents, Formula, FrameOptions, Missing, ModelFrame, Table, TableSummary,
 };

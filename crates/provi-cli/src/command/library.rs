@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args as Group;
-use provi_analysis::compiled::{Compiled, Data, Digests, Source};
+use provi_analysis::model::compiled::{Compiled, Data, Digests, Source};
 
 use crate::command::probe_library::COMMAND;
 use crate::failure::{Failure, Result};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args as Group, Command, CommandFactory};
 use clap_mangen::Man;
 use provi_analysis::Error;
-use provi_analysis::store::write_file;
+use provi_analysis::record::store::write_file;
 
 use super::Outcome;
 use crate::args::Args;

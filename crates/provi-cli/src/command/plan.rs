@@ -6,10 +6,11 @@ use provi::plan::Needed;
 use provi::scalar::Positive;
 use provi::schedule::Schedule;
 use provi::{Error, Plan};
-use provi_analysis::fit_file::{self, BoundRecord, ModelRecord, to_json};
-use provi_analysis::memory;
-use provi_analysis::words::method;
-use provi_analysis::words::number::{above, grouped, plain};
+use provi_analysis::model::memory;
+use provi_analysis::number::{above, grouped, plain};
+use provi_analysis::record::fit_file::{BoundRecord, ModelRecord, to_json};
+use provi_analysis::run::recording;
+use provi_analysis::show::words::method;
 use serde::Serialize;
 
 use super::Outcome;
@@ -58,7 +59,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
         eprint!("{}", wrapped("", 0, &format!("a distance of at most {accuracy} was not proved; {instead}")));
     }
     let text = if args.json {
-        to_json(&Report::new(fit_file::model(&model), &plan, &compared, args.goal.distance))
+        to_json(&Report::new(recording::model(&model), &plan, &compared, args.goal.distance))
     } else {
         let mut text = format!("{}memory {need}\n", summary::model(&model));
         text.push_str(&format!("{}\n{}", details(&plan), summary::promise(&plan.promise)));
@@ -146,7 +147,7 @@ impl<'a> Report<'a> {
             closed_form: row.closed_form.as_ref().and_then(|steps| steps.as_ref().ok().copied()),
             reason: row.steps.as_ref().err().map(ToString::to_string),
         };
-        let bound = fit_file::bound(&plan.promise, plan.constants.as_ref());
+        let bound = recording::bound(&plan.promise, plan.constants.as_ref());
         Self {
             schema: "provi-plan/1",
             provi: env!("CARGO_PKG_VERSION"),

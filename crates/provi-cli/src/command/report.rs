@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use provi_analysis::Fitted;
-use provi_analysis::fit_file::Kind;
-use provi_analysis::rows::LEVEL;
-use provi_analysis::store::{RUN, refuse_fit, write_file};
+use provi_analysis::record::fit_file::Kind;
+use provi_analysis::record::store::{RUN, refuse_fit, write_file};
+use provi_analysis::show::rows::LEVEL;
 use provi_report::{Form, Plot};
 
 use super::Outcome;

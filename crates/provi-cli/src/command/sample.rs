@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use provi::{Matrix, Seed};
 use provi_analysis::Fitted;
-use provi_analysis::fit_file::write_json;
 use provi_analysis::model::Data;
-use provi_analysis::sampled::{self, Sampled};
-use provi_analysis::{store, zarr};
+use provi_analysis::record::fit_file::write_json;
+use provi_analysis::record::store;
+use provi_analysis::run::sampled::{self, Sampled};
+use provi_analysis::show::zarr;
 use serde::Serialize;
 
 use super::Outcome;

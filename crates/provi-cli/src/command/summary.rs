@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use provi::scalar::Probability;
 use provi_analysis::Fitted;
-use provi_analysis::contrast::Contrast;
-use provi_analysis::fit_file::to_json;
-use provi_analysis::rows::{self, LEVEL};
+use provi_analysis::record::fit_file::to_json;
+use provi_analysis::run::contrast::Contrast;
+use provi_analysis::show::rows::{self, LEVEL};
 
 use super::Outcome;
 use crate::failure::{Failure, Result};

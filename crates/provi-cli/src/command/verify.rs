@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args as Group;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
-use provi_analysis::store::{self, refuse_fit};
+use provi_analysis::record::store::{self, refuse_fit};
 use provi_verify::outcome::Verdict;
 use provi_verify::{ENTRIES, Entry, Finding, Trial, find, page};
 

@@ -1,9 +1,9 @@
 //! The certificate on the screen: a headline, five lines, and the probability they share.
 
 use provi::Certificate;
-use provi_analysis::fit_file::EstimatesRecord;
-use provi_analysis::words::certificate::{SCOPE, headline, probability, reason, rows};
-use provi_analysis::words::number::bound;
+use provi_analysis::number::bound;
+use provi_analysis::record::fit_file::EstimatesRecord;
+use provi_analysis::show::words::certificate::{SCOPE, headline, probability, reason, rows};
 
 use super::wrap::wrapped;
 

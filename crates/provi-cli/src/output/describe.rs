@@ -1,9 +1,9 @@
 //! A fit on the screen, the same after `provi fit` and out of its file.
 
 use provi_analysis::Fitted;
-use provi_analysis::rows;
-use provi_analysis::words::condition;
-use provi_analysis::words::number::grouped;
+use provi_analysis::number::grouped;
+use provi_analysis::show::rows;
+use provi_analysis::show::words::condition;
 
 use super::{certificate, estimates, summary, table};
 use crate::failure::Result;

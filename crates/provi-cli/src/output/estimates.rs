@@ -1,7 +1,7 @@
 //! The estimates in words, kept apart from what is proved.
 
-use provi_analysis::fit_file::EstimatesRecord;
-use provi_analysis::words::number::{decimals, grouped, plain};
+use provi_analysis::number::{decimals, grouped, plain};
+use provi_analysis::record::fit_file::EstimatesRecord;
 
 use super::wrap::wrapped;
 

@@ -3,7 +3,8 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-use provi_analysis::{Error, store};
+use provi_analysis::Error;
+use provi_analysis::record::store;
 
 use crate::command::Outcome;
 use crate::failure::{Failure, Result};

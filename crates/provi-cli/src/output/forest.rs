@@ -1,7 +1,7 @@
 //! A forest plot in plain characters.
 
-use provi_analysis::rows::Row;
-use provi_analysis::words::number::plain;
+use provi_analysis::number::plain;
+use provi_analysis::show::rows::Row;
 use unicode_width::UnicodeWidthStr;
 
 use crate::failure::Result;
@@ -92,7 +92,7 @@ mod tests {
         let names: Vec<String> =
             ["a", "μ", "a name that is far too long for its line"].map(str::to_owned).into();
         let q = Gaussian::<Triangular>::new(&[-1.0, 0.5, 2.0], &[0.5, 0.0, 0.1, 0.0, 0.0, 1.0]).unwrap();
-        let rows = provi_analysis::rows::coefficients(&q, &Certificate::nothing(&names, "")).unwrap();
+        let rows = provi_analysis::show::rows::coefficients(&q, &Certificate::nothing(&names, "")).unwrap();
         let text = plot(&rows, 0.95).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.width() <= WIDTH), "{text}");

@@ -3,16 +3,17 @@
 use provi::Plan;
 use provi::auto::Choice;
 use provi::plan::{Coordinates, Promise};
-use provi_analysis::fit_file::{self, BoundRecord, FitFile, Kind, ModelRecord};
 use provi_analysis::model::{Model, Origin};
-use provi_analysis::words::number::{above, grouped};
-use provi_analysis::words::{beside_the_formula, counted, describe_scale, method};
+use provi_analysis::number::{above, grouped};
+use provi_analysis::record::fit_file::{BoundRecord, FitFile, Kind, ModelRecord};
+use provi_analysis::run::recording;
+use provi_analysis::show::words::{beside_the_formula, counted, describe_scale, method};
 
 use super::wrap::wrapped;
 
 /// Family, formula, rows and prior.
 pub(crate) fn model(model: &Model) -> String {
-    recorded_model(&fit_file::model(model), model.dim())
+    recorded_model(&recording::model(model), model.dim())
 }
 
 /// The same from a file.
@@ -136,7 +137,7 @@ pub(crate) fn run(fit: &FitFile) -> String {
 
 /// What holds before any draw, or why nothing does.
 pub(crate) fn promise(promise: &Promise) -> String {
-    bound(&fit_file::bound(promise, None))
+    bound(&recording::bound(promise, None))
 }
 
 /// The same from a file.

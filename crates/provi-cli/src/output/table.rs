@@ -1,9 +1,9 @@
 //! The posterior table, and that of contrasts.
 
 use provi::certificate::Statement;
-use provi_analysis::compiled::ConstrainedRecord;
-use provi_analysis::rows::Row;
-use provi_analysis::words::number::{bound, probability, share_decimals, to_spread};
+use provi_analysis::model::compiled::ConstrainedRecord;
+use provi_analysis::number::{bound, probability, share_decimals, to_spread};
+use provi_analysis::show::rows::Row;
 
 use super::columns::{Columns, Side};
 use super::style;

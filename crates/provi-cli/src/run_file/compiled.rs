@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use provi_analysis::compiled::Digests;
+use provi_analysis::model::compiled::Digests;
 use serde::{Deserialize, Serialize};
 
 use crate::command::fit::compiled::CompiledArgs;

@@ -2,11 +2,11 @@
 
 use provi::{Gaussian, Seed};
 use provi_analysis::Subject;
-use provi_analysis::claims::{Claim, Verdict};
-use provi_analysis::compiled::{Compiled, ConstrainedRecord, Digests, LibraryRecord};
-use provi_analysis::fit_file::FitFile;
-use provi_analysis::given::Given;
+use provi_analysis::model::compiled::{Compiled, ConstrainedRecord, Digests, LibraryRecord};
 use provi_analysis::options::ModelOptions;
+use provi_analysis::record::fit_file::FitFile;
+use provi_analysis::record::given::Given;
+use provi_analysis::run::claims::{Claim, Verdict};
 use provi_stan::Include;
 
 use super::judge;

@@ -6,8 +6,8 @@ use std::time::Instant;
 use clap::Args as Group;
 use provi_analysis::Subject;
 use provi_analysis::options::RunOptions;
-use provi_analysis::rows::LEVEL;
-use provi_analysis::sampled::Sampled;
+use provi_analysis::run::sampled::Sampled;
+use provi_analysis::show::rows::LEVEL;
 use provi_stan::Include;
 
 use super::{Job, finish, keep, refuse_without_folder};

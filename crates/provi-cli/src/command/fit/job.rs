@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use provi::checkpoint::Checkpoint;
 use provi::stream::Reduce;
-use provi_analysis::compiled::Digests;
+use provi_analysis::model::compiled::Digests;
 use provi_analysis::model::{self, Data, USUAL_MEMORY};
 use provi_analysis::options::ModelOptions;
-use provi_analysis::store::{RUN, Store};
+use provi_analysis::record::store::{RUN, Store};
 
 use crate::args::FitArgs;
 use crate::failure::{Failure, Result};

@@ -1,0 +1,147 @@
+//! What is wrong with a file that should hold a fit.
+
+use thiserror::Error;
+
+/// What is wrong with it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BadFit {
+    /// The system, or the CSV reader, refuses it.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+    /// It begins like JSON and is none.
+    #[error("it is not JSON (which has no NaN and no infinity): {0}")]
+    Json(String),
+    /// It claims to be provi's own and is not.
+    #[error("it is not the fit.json that its schema announces: {0}")]
+    Record(String),
+    /// Something is not there.
+    #[error("it has no {0}")]
+    Missing(&'static str),
+    /// Two words for one thing.
+    #[error("it has both `{0}` and `{1}`, where one is enough")]
+    Both(String, String),
+    /// Something else than a number.
+    #[error("{place} is {found}, where a number is needed")]
+    NotNumber {
+        /// Where.
+        place: String,
+        /// What stands there.
+        found: String,
+    },
+    /// Something else than a list.
+    #[error("{place} is {found}, where a list is needed")]
+    NotList {
+        /// Where.
+        place: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A row of another length than the others.
+    #[error("{place} has {found} entries, where {expected} are needed")]
+    Row {
+        /// Which.
+        place: String,
+        /// Its entries.
+        found: usize,
+        /// Those it should have.
+        expected: usize,
+    },
+    /// A factor that is not triangular.
+    #[error("{place} is {found} above the diagonal of a lower triangular factor")]
+    NotLower {
+        /// Where.
+        place: String,
+        /// What stands there.
+        found: f64,
+    },
+    /// A covariance or a factor of another size than the mean.
+    #[error("its {what} has {found} entries, where {dim} coefficients need {expected}")]
+    Spread {
+        /// Covariance or factor.
+        what: &'static str,
+        /// Its entries.
+        found: usize,
+        /// Those it should have.
+        expected: usize,
+        /// The mean's.
+        dim: usize,
+    },
+    /// More or fewer coefficients than the model.
+    #[error("it has {found} coefficients, where the model has {expected}")]
+    Size {
+        /// The file's.
+        found: usize,
+        /// The model's.
+        expected: usize,
+    },
+    /// More or fewer names than means.
+    #[error("it has {names} names for {mean} means")]
+    Names {
+        /// So many names.
+        names: usize,
+        /// So many means.
+        mean: usize,
+    },
+    /// A name that is not the model's.
+    #[error("`{name}` is no coefficient of the model, which has {}", quoted(.known))]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// The model's.
+        known: Vec<String>,
+    },
+    /// A name that stands twice.
+    #[error("it has coefficient `{name}` twice")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// A CSV with another header.
+    #[error("its header must read `name,mean,<name1>,<name2>,…`, and reads `{0}`")]
+    Header(String),
+    /// A covariance whose rows and columns differ.
+    #[error("its header names the covariance's columns {}, its rows are {}", quoted(.columns), quoted(.rows))]
+    Columns {
+        /// The header's names.
+        columns: Vec<String>,
+        /// The rows'.
+        rows: Vec<String>,
+    },
+    /// The file of a large fit's factor is missing.
+    #[error("the factor in `{file}` cannot be read: {reason}")]
+    Factor {
+        /// Its name.
+        file: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The file of a large fit's factor is another.
+    #[error("the factor in `{file}` has SHA-256 {found}, where fit.json says {expected}")]
+    FactorHash {
+        /// Its name.
+        file: String,
+        /// Its digest.
+        found: String,
+        /// The one it should have.
+        expected: String,
+    },
+    /// The library refuses the numbers.
+    #[error("{0}")]
+    Library(#[from] provi::Error),
+}
+
+impl BadFit {
+    pub(crate) fn unreadable(error: &std::io::Error) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let mut text = names.iter().take(MOST).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        text.push_str(", …");
+    }
+    text
+}

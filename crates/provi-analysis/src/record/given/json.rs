@@ -1,0 +1,145 @@
+//! fit.json, or any JSON object with a mean and a covariance or its factor.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{Given, Spread, checked};
+use crate::error::BadFit;
+use crate::record::fit_file::{FitFile, sha256};
+
+const MEAN: &[&str] = &["mean", "m"];
+const COVARIANCE: &[&str] = &["covariance", "cov", "S"];
+const FACTOR: &[&str] = &["factor", "L", "C"];
+
+pub(super) fn read(text: &str, path: &Path) -> Result<Given, BadFit> {
+    let value: Value = serde_json::from_str(text).map_err(|error| BadFit::Json(error.to_string()))?;
+    let Value::Object(object) = &value else { return Err(BadFit::Missing("`mean`: it is no object")) };
+    if object.get("schema").and_then(Value::as_str).is_some_and(|schema| schema.starts_with("provi-fit/")) {
+        let record = serde_json::from_value(value).map_err(|error| BadFit::Record(error.to_string()))?;
+        return own(record, path);
+    }
+    let (key, mean) = one_of(object, MEAN)?.ok_or(BadFit::Missing("mean (`mean` or `m`)"))?;
+    let mean = numbers(mean, key)?;
+    let spread = match (one_of(object, COVARIANCE)?, one_of(object, FACTOR)?) {
+        (Some((a, _)), Some((b, _))) => return Err(BadFit::Both(a.to_owned(), b.to_owned())),
+        (Some((key, value)), None) => Spread::Covariance(matrix(value, key)?),
+        (None, Some((key, value))) => Spread::Factor(triangle(value, key)?),
+        (None, None) => {
+            return Err(BadFit::Missing(
+                "covariance (`covariance`, `cov` or `S`) and no factor of one (`factor`, `L` or `C`)",
+            ));
+        }
+    };
+    let names = object.get("names").filter(|names| !names.is_null()).map(strings).transpose()?;
+    let spread = checked(&mean, spread)?;
+    Ok(Given { path: path.to_owned(), names, mean, spread, record: None })
+}
+
+/// What provi wrote itself; a large fit has its factor beside it.
+fn own(record: FitFile, path: &Path) -> Result<Given, BadFit> {
+    let mean = record.mean.clone();
+    let spread = match (&record.covariance, &record.factor_file) {
+        (Some(rows), _) => {
+            for (i, row) in rows.iter().enumerate() {
+                row_length(row.len(), mean.len(), || format!("row {i} of the covariance"))?;
+            }
+            Spread::Covariance(rows.concat())
+        }
+        (None, Some(file)) => {
+            let bytes = std::fs::read(path.with_file_name(file))
+                .map_err(|error| BadFit::Factor { file: file.clone(), reason: error.to_string() })?;
+            let found = sha256(&bytes);
+            if let Some(expected) = record.factor_sha256.clone().filter(|expected| *expected != found) {
+                return Err(BadFit::FactorHash { file: file.clone(), found, expected });
+            }
+            let number = |bytes: &[u8; 8]| f64::from_le_bytes(*bytes);
+            Spread::Factor(bytes.as_chunks::<8>().0.iter().map(number).collect())
+        }
+        (None, None) => return Err(BadFit::Missing("covariance")),
+    };
+    let spread = checked(&mean, spread)?;
+    let names = Some(record.names.clone());
+    Ok(Given { path: path.to_owned(), names, mean, spread, record: Some(Box::new(record)) })
+}
+
+/// The value under one of these keys, at most one of which may be there.
+fn one_of<'v>(
+    object: &'v Map<String, Value>,
+    keys: &[&'static str],
+) -> Result<Option<(&'static str, &'v Value)>, BadFit> {
+    let mut there =
+        keys.iter().filter_map(|key| object.get(*key).filter(|v| !v.is_null()).map(|v| (*key, v)));
+    match (there.next(), there.next()) {
+        (Some((a, _)), Some((b, _))) => Err(BadFit::Both(a.to_owned(), b.to_owned())),
+        (first, _) => Ok(first),
+    }
+}
+
+fn list<'v>(value: &'v Value, place: &str) -> Result<&'v Vec<Value>, BadFit> {
+    value.as_array().ok_or_else(|| BadFit::NotList { place: format!("`{place}`"), found: kind(value) })
+}
+
+fn numbers(value: &Value, place: &str) -> Result<Vec<f64>, BadFit> {
+    let number = |(i, x): (usize, &Value)| {
+        x.as_f64().ok_or_else(|| BadFit::NotNumber { place: format!("`{place}`[{i}]"), found: kind(x) })
+    };
+    list(value, place)?.iter().enumerate().map(number).collect()
+}
+
+fn strings(value: &Value) -> Result<Vec<String>, BadFit> {
+    let string = |x: &Value| {
+        let place = "an entry of `names`".to_owned();
+        x.as_str().map(str::to_owned).ok_or(BadFit::NotList { place, found: kind(x) })
+    };
+    list(value, "names")?.iter().map(string).collect()
+}
+
+/// The rows of a list of lists; none for a flat list.
+fn rows(value: &Value, place: &str) -> Result<Option<Vec<Vec<f64>>>, BadFit> {
+    let outer = list(value, place)?;
+    if !outer.iter().any(Value::is_array) {
+        return Ok(None);
+    }
+    let row = |(i, row): (usize, &Value)| numbers(row, &format!("{place}[{i}]"));
+    outer.iter().enumerate().map(row).collect::<Result<_, _>>().map(Some)
+}
+
+/// A square matrix, as rows or as one list.
+fn matrix(value: &Value, place: &str) -> Result<Vec<f64>, BadFit> {
+    let Some(rows) = rows(value, place)? else { return numbers(value, place) };
+    for (i, row) in rows.iter().enumerate() {
+        row_length(row.len(), rows.len(), || format!("`{place}`[{i}]"))?;
+    }
+    Ok(rows.concat())
+}
+
+/// A lower triangle: full rows with zeros above the diagonal, rows that end at it, or all of those in one list.
+fn triangle(value: &Value, place: &str) -> Result<Vec<f64>, BadFit> {
+    let Some(rows) = rows(value, place)? else { return numbers(value, place) };
+    let mut packed = Vec::new();
+    for (i, row) in rows.iter().enumerate() {
+        if row.len() != i + 1 {
+            row_length(row.len(), rows.len(), || format!("`{place}`[{i}]"))?;
+        }
+        let (lower, above) = row.split_at(i + 1);
+        if let Some(j) = above.iter().position(|x| x.abs() > 0.0) {
+            let (place, found) = (format!("`{place}`[{i}][{}]", i + 1 + j), above[j]);
+            return Err(BadFit::NotLower { place, found });
+        }
+        packed.extend_from_slice(lower);
+    }
+    Ok(packed)
+}
+
+fn row_length(found: usize, expected: usize, place: impl Fn() -> String) -> Result<(), BadFit> {
+    if found == expected { Ok(()) } else { Err(BadFit::Row { place: place(), found, expected }) }
+}
+
+fn kind(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,93 @@
+//! From a table and a formula to a fit: all of `provi fit` but the words on the screen.
+
+use std::path::Path;
+
+use provi::Gaussian;
+use provi::fit::Watch;
+use provi_table::Table;
+
+use crate::error::{Error, Result};
+use crate::model::{self, Data, Model};
+use crate::options::{ModelOptions, RunOptions};
+use crate::run::fitted::Fitted;
+use crate::run::sensitivity::{Sensitivity, sensitivity};
+use crate::run::subject::Subject;
+
+/// A table, a formula, and the model that they make.
+///
+/// ```
+/// use provi::fit::Watch;
+/// use provi_analysis::options::{ModelOptions, RunOptions};
+/// use provi_analysis::Analysis;
+/// use provi_table::{Table, Values};
+///
+/// let columns = vec![
+///     ("switch".to_owned(), Values::Booleans([true, false, true, true, false].map(Some).to_vec())),
+///     ("arsenic".to_owned(), Values::Numbers(vec![2.36, 0.71, 2.07, 1.15, 1.1])),
+/// ];
+/// let table = Table::from_columns("wells", columns)?;
+/// let analysis = Analysis::new(table, "switch ~ arsenic", &ModelOptions::default())?;
+/// let options = RunOptions { contrasts: vec!["(Intercept) + 2*arsenic".to_owned()], ..RunOptions::default() };
+/// let fit = analysis.fit(&options, &mut Watch::default())?;
+/// let summary = fit.summary(0.95)?;
+/// assert_eq!(summary.coefficients[1].name, "arsenic");
+/// assert!(summary.certificate.proves_gap(1e-9) && summary.contrasts.len() == 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Analysis {
+    data: Data,
+    model: Model,
+}
+
+impl Analysis {
+    /// Of a table in memory.
+    pub fn new(table: Table, formula: &str, options: &ModelOptions) -> Result<Self> {
+        Self::of(Data::from(table), formula, options)
+    }
+
+    /// Of a file, or standard input for `-`.
+    pub fn read(path: &Path, formula: &str, options: &ModelOptions) -> Result<Self> {
+        // A formula that cannot be read is refused before a large file is.
+        model::parse(formula)?;
+        let data = Data::read(path).map_err(|error| Error::table(error, formula))?;
+        Self::of(data, formula, options)
+    }
+
+    /// Of data at hand. Scales that nobody gives are chosen here.
+    pub fn of(data: Data, formula: &str, options: &ModelOptions) -> Result<Self> {
+        let model = Model::build(&data, formula, options, None)?;
+        Ok(Self { data, model })
+    }
+
+    /// [`Analysis::of`] with a prior of the population's coefficients, in their order, in place of the options'.
+    pub fn with_prior(data: Data, formula: &str, options: &ModelOptions, prior: &Gaussian) -> Result<Self> {
+        let model = Model::build(&data, formula, options, Some(prior))?;
+        Ok(Self { data, model })
+    }
+
+    /// The target, and what a reader needs to know about it.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The rows.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// What is fitted, for shells that take the steps of [`Analysis::fit`] one by one.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject::model(&self.model)
+    }
+
+    /// The answer, its certificate and its checks, under watch.
+    pub fn fit(&self, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
+        self.subject().fit(options, watch)
+    }
+
+    /// What an answer owes to the prior.
+    pub fn sensitivity(&self, fitted: &Fitted) -> Result<Sensitivity> {
+        sensitivity(&self.model, fitted)
+    }
+}

@@ -1,0 +1,330 @@
+//! Stored claims held against recomputed ones.
+//!
+//! Every number of a fit.json that says something about the posterior is computed anew, and the file passes only if each
+//! comes out. What no draw touches must come out up to rounding. A bound from draws passes if the one from fresh draws is at
+//! most [`SAMPLED`] times as large: audits of the same fit differ by chance, and by that much at most. What the file says of
+//! the run alone (seconds, steps, trace) is history, and no claim.
+
+mod contrasts;
+mod elbo;
+mod estimates;
+mod evidence;
+mod model;
+mod moments;
+mod promise;
+
+use provi::certificate::{Certificate, Statement};
+use provi::estimator::Evaluator;
+use provi::{Audit, Gaussian, Provenance, Seed};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::number::bound;
+use crate::options::AuditOptions;
+use crate::record::fit_file::FitFile;
+use crate::run::fitted::Fitted;
+use crate::run::fresh_seed;
+use crate::run::subject::Subject;
+use crate::run::worth::Worth;
+
+/// What rounding may do to a number that no draw touches, beside what [`Rounding`] measures.
+const RELATIVE: f64 = 1e-5;
+/// And to the others, in nats.
+const ABSOLUTE: f64 = 1e-12;
+/// What those nats are in deviations: √(2·KL).
+const DEVIATIONS: f64 = 1.5e-6;
+
+/// How many times the stored bound a recomputed one may be, where both come from draws.
+///
+/// An audit draws until the allowance for chance, c, is at most a fifth of √F, and the bound is (√F̂ + c)² \[confidence\].
+/// At δ = 1e-6 the allowance is 5.3 deviations of √F̂, so that a deviation is at most 4 % of √F, and 7 % of the bound: the
+/// difference of two audits has a deviation of 10 % at most, and a bound half as large again is five of these off. A stored
+/// bound that is too small by more than that was not made by an audit of this fit.
+pub const SAMPLED: f64 = 1.5;
+
+/// The most draws that a file can ask for; more are made only if the caller says so.
+const MOST_DRAWS: u64 = 10_000_000;
+
+/// One claim of a file, beside what was found now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What is claimed something about.
+    pub what: String,
+    /// The claim.
+    pub stored: String,
+    /// What comes out now.
+    pub now: String,
+    /// How they go together.
+    pub verdict: Verdict,
+}
+
+/// Whether a claim comes out again. The later, the worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Nothing was claimed.
+    NotClaimed,
+    /// A number that draws do not touch comes out the same, or better.
+    Reproduced,
+    /// Other draws prove much the same.
+    Agrees,
+    /// The caller asked for fewer draws, or another risk, than the file was made with, and they prove less.
+    Incomparable,
+    /// It was claimed and does not come out.
+    NotReproduced,
+    /// An estimate from fresh draws is beyond what is claimed, by more than its error.
+    Contradicted,
+}
+
+impl Verdict {
+    /// For people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::Agrees => "agrees",
+            Self::NotClaimed => "not claimed",
+            Self::Incomparable => "NOT checked: fewer draws or another risk than the file's",
+            Self::NotReproduced => "NOT reproduced",
+            Self::Contradicted => "NOT reproduced: the estimate contradicts it",
+        }
+    }
+
+    /// Whether the claim stands.
+    pub fn stands(self) -> bool {
+        self <= Self::Agrees
+    }
+}
+
+/// The claims of a fit, found out again by somebody who did not make it.
+#[derive(Clone, Debug)]
+pub struct Rechecked {
+    /// What is proved and estimated now.
+    pub worth: Worth,
+    /// Every claim of the fit beside it.
+    pub claims: Vec<Claim>,
+    /// The seed of the fresh draws.
+    pub seed: Seed,
+}
+
+impl Rechecked {
+    /// No claim fails?
+    pub fn is_reproduced(&self) -> bool {
+        self.claims.iter().all(|claim| claim.verdict.stands())
+    }
+}
+
+impl Subject<'_> {
+    /// Audits a kept fit of this very model anew, with draws of a fresh seed unless one is given.
+    pub fn recheck(&self, fitted: &Fitted, audit: &AuditOptions, seed: Option<u64>) -> Result<Rechecked> {
+        let names = self.target().target().names();
+        if names != fitted.names() {
+            return Err(Error::OtherCoefficients { stored: fitted.names().to_vec(), given: names });
+        }
+        check(Some(&fitted.file), self, &fitted.gaussian, audit, seed)
+    }
+}
+
+/// Audits of one check, at most.
+const ATTEMPTS: u64 = 3;
+
+/// Audits q, and holds every claim of the file against what comes out. Draws of the pilot choose the route and the ball, so
+/// that two audits of one fit may prove by different statements: a claim that the first does not reproduce has two more, with the
+/// seeds that follow, and the file passes if all of its claims stand in one of them. What each proves holds with its own
+/// probability 1 − δ, all three together with 1 − 3δ.
+pub fn check(
+    record: Option<&FitFile>,
+    subject: &Subject<'_>,
+    q: &Gaussian,
+    audit: &AuditOptions,
+    seed: Option<u64>,
+) -> Result<Rechecked> {
+    let (run, first) = terms(audit, seed, record)?;
+    let mut best: Option<(usize, Rechecked)> = None;
+    for attempt in 0..ATTEMPTS {
+        let seed = Seed(first.0.wrapping_add(attempt));
+        let worth = Worth::measure(subject.target(), q, seed, &run);
+        let claims = record.map_or(Vec::new(), |record| compare(record, subject, q, &worth, audit, seed));
+        let failed = claims.iter().filter(|claim| !claim.verdict.stands()).count();
+        if best.as_ref().is_none_or(|(least, _)| failed < *least) {
+            best = Some((failed, Rechecked { worth, claims, seed: first }));
+        }
+        if failed == 0 {
+            break;
+        }
+    }
+    best.map(|(_, found)| found).ok_or_else(|| provi::Error::Empty { what: "audit" }.into())
+}
+
+/// The audit that can judge a file: with the failure probability and at least the draws of its own, and a fresh seed,
+/// unless somebody says otherwise. A seed that the maker of a file could know would let the file be tuned to it.
+pub fn terms(audit: &AuditOptions, seed: Option<u64>, record: Option<&FitFile>) -> Result<(Audit, Seed)> {
+    let seed = seed.map_or_else(fresh_seed, Seed);
+    let asked = audit.audit()?;
+    let Some(stored) = record.and_then(|record| record.certificate.as_ref()) else {
+        return Ok((asked, seed));
+    };
+    let delta = stored.grounds.failure_probability;
+    let audit = Audit {
+        failure_probability: match audit.failure_probability {
+            None if delta > 0.0 && delta < 1.0 => delta,
+            _ => asked.failure_probability,
+        },
+        draws: match audit.audit_draws {
+            None => asked.draws.max(stored.grounds.draws.min(MOST_DRAWS)),
+            Some(draws) => draws,
+        },
+        ..asked
+    };
+    Ok((audit, seed))
+}
+
+/// Whether the caller asks for less than the file's own audit had: then a bound that does not come out refutes nothing.
+fn is_weaker(audit: &AuditOptions, stored: &Certificate) -> bool {
+    let delta = stored.grounds.failure_probability;
+    let other = |given: f64| (given - delta).abs() > RELATIVE * delta;
+    audit.audit_draws.is_some_and(|draws| draws < stored.grounds.draws)
+        || audit.failure_probability.is_some_and(other)
+}
+
+/// What the gap owes to rounding: the file holds a covariance, whose factor is computed anew.
+#[derive(Clone, Copy, Debug)]
+struct Rounding {
+    /// Of √gap, measured by going from factor to covariance and back once more.
+    root: f64,
+}
+
+impl Rounding {
+    fn measure(target: Evaluator<'_>, q: &Gaussian, now: &Certificate) -> Self {
+        if !is_certain(&now.gap) {
+            return Self { root: 0.0 };
+        }
+        // One draw: only the gap is wanted, and that is exact.
+        let audit = Audit { draws: 1, ..Audit::default() };
+        let again =
+            Gaussian::from_covariance(q.mean(), q.covariance()).and_then(|q| audit.run(target, &q, Seed(0)));
+        let gaps = again.ok().and_then(|again| now.gap.bound.zip(again.certificate.gap.bound));
+        Self { root: gaps.map_or(0.0, |(a, b)| 10.0 * (a.sqrt() - b.sqrt()).abs()) }
+    }
+
+    fn explains(self, old: f64, new: f64) -> bool {
+        new.sqrt() <= old.max(0.0).sqrt() * (1.0 + RELATIVE) + self.root + 1e-12
+    }
+}
+
+/// What is compared, and with what.
+struct Comparison<'a> {
+    record: &'a FitFile,
+    subject: &'a Subject<'a>,
+    q: &'a Gaussian,
+    now: &'a Worth,
+    seed: Seed,
+    rounding: Rounding,
+    /// The caller asked for less than the file's own audit had.
+    weaker: bool,
+}
+
+/// Every claim of the file, beside what `now` was found for q by an audit with these options and this seed.
+fn compare(
+    record: &FitFile,
+    subject: &Subject<'_>,
+    q: &Gaussian,
+    now: &Worth,
+    audit: &AuditOptions,
+    seed: Seed,
+) -> Vec<Claim> {
+    let stored = record.certificate.as_ref();
+    let comparison = Comparison {
+        record,
+        subject,
+        q,
+        now,
+        seed,
+        rounding: Rounding::measure(subject.target(), q, &now.certificate),
+        weaker: stored.is_some_and(|stored| is_weaker(audit, stored)),
+    };
+    let mut claims = comparison.model();
+    claims.extend(comparison.elbo());
+    if let Some(stored) = stored {
+        claims.extend(comparison.distances(stored));
+        claims.extend(comparison.moments(stored));
+        claims.extend(comparison.evidence(&stored.evidence));
+    }
+    claims.extend(comparison.moment_bounds());
+    claims.extend(comparison.contrasts());
+    claims.extend(comparison.promise());
+    claims.extend(comparison.estimates());
+    claims.extend(comparison.checks());
+    claims
+}
+
+impl Comparison<'_> {
+    /// Gap, KL and total variation.
+    fn distances(&self, stored: &Certificate) -> [Claim; 3] {
+        let now = &self.now.certificate;
+        let row = |what: &str, old: &Statement, new: &Statement, slack: f64| Claim {
+            what: what.to_owned(),
+            stored: shown(old.bound),
+            now: shown(new.bound),
+            verdict: self.judge(old, new, slack),
+        };
+        let mut kl = row("KL, nats", &stored.kl, &now.kl, ABSOLUTE);
+        if let (Some(claimed), Some((estimate, error))) = (stored.kl.bound, self.estimated_kl())
+            && claimed < estimate - error - ABSOLUTE
+        {
+            kl.verdict = kl.verdict.max(Verdict::Contradicted);
+            kl.now = format!("{}, estimated {}", kl.now, bound(estimate, 3));
+        }
+        [
+            row("gap, nats", &stored.gap, &now.gap, ABSOLUTE),
+            kl,
+            row("total variation", &stored.tv, &now.tv, DEVIATIONS),
+        ]
+    }
+
+    /// A claim beside what is proved now; `slack` is what rounding may leave of a bound of nearly 0.
+    fn judge(&self, old: &Statement, new: &Statement, slack: f64) -> Verdict {
+        let Some(claimed) = old.bound else { return Verdict::NotClaimed };
+        let Some(found) = new.bound else { return Verdict::NotReproduced };
+        let founded = !is_better_founded(old.provenance, new.provenance);
+        if !claimed.is_finite() || claimed < 0.0 || !founded {
+            return Verdict::NotReproduced;
+        }
+        if is_surer(old.confidence, new.confidence) {
+            return if is_certain(old) { Verdict::NotReproduced } else { self.missed() };
+        }
+        if is_certain(old) {
+            let explained = self.rounding.explains(claimed, found);
+            return if explained { Verdict::Reproduced } else { Verdict::NotReproduced };
+        }
+        if found <= SAMPLED * claimed + slack { Verdict::Agrees } else { self.missed() }
+    }
+
+    /// A sampled claim that does not come out.
+    fn missed(&self) -> Verdict {
+        if self.weaker { Verdict::Incomparable } else { Verdict::NotReproduced }
+    }
+}
+
+fn is_certain(s: &Statement) -> bool {
+    s.confidence.is_some_and(|c| c >= 1.0)
+}
+
+/// Whether a claim says that it holds with more probability than was found; one that says nothing does.
+fn is_surer(old: Option<f64>, new: Option<f64>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => old.is_nan() || 1.0 - old < (1.0 - new) * (1.0 - 1e-3) - 1e-15,
+        _ => true,
+    }
+}
+
+/// Whether a claim says that its constants have a better origin than was found; one that says nothing does.
+fn is_better_founded(old: Option<Provenance>, new: Option<Provenance>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => old < new,
+        _ => true,
+    }
+}
+
+fn shown(x: Option<f64>) -> String {
+    x.map_or("–".to_owned(), |x| if x >= 0.0 { format!("≤ {}", bound(x, 3)) } else { format!("≤ {x}") })
+}

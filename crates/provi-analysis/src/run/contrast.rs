@@ -1,0 +1,63 @@
+//! Contrasts: linear expressions in the coefficients' names, such as `0.5*a - b`.
+
+mod parse;
+mod reference;
+
+use parse::parse;
+
+use provi::functional::{Functional, MomentBounds};
+use provi::{Certificate, Gaussian};
+use provi_table::Recipe;
+
+use crate::error::{Error, Result};
+use crate::record::fit_file::{ContrastRecord, LARGEST_METRIC};
+
+/// What was asked for, understood before the work begins.
+#[derive(Debug)]
+pub struct Contrast {
+    expression: String,
+    weights: Vec<f64>,
+}
+
+impl Contrast {
+    /// Every expression, in terms of these names; the recipe of the design, if there is one, knows the reference levels.
+    pub fn read(expressions: &[String], names: &[String], recipe: Option<&Recipe>) -> Result<Vec<Self>> {
+        expressions.iter().map(|text| Self::read_one(text, names, recipe)).collect()
+    }
+
+    /// One of them.
+    pub fn read_one(text: &str, names: &[String], recipe: Option<&Recipe>) -> Result<Self> {
+        let weights = parse(text, names)
+            .map_err(|error| reference::instead(error, text, names, recipe))
+            .map_err(|error| Error::Contrast { error: Box::new(error), text: text.to_owned() })?;
+        Ok(Self { expression: text.trim().to_owned(), weights })
+    }
+
+    /// The weight of each coefficient.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// What is known about it, the error as far as it is bounded.
+    pub fn measure(
+        &self,
+        q: &Gaussian,
+        certificate: &Certificate,
+        bounds: Option<&MomentBounds>,
+    ) -> Result<ContrastRecord> {
+        let unknown;
+        let bounds = match bounds {
+            Some(bounds) => bounds,
+            None => {
+                let reason = format!(
+                    "the fit keeps no metric (it does for up to {LARGEST_METRIC} coefficients); name the contrast in `provi fit`"
+                );
+                unknown = MomentBounds::nothing(reason);
+                &unknown
+            }
+        };
+        let errors = bounds.functional(q, &self.weights)?;
+        let functional = Functional::new(q, &self.weights, errors, certificate)?;
+        Ok(ContrastRecord { expression: self.expression.clone(), weights: self.weights.clone(), functional })
+    }
+}

@@ -1,0 +1,118 @@
+//! A fit, fresh or out of its folder: its record, its Gaussian and, with the data, its model.
+
+use std::path::{Path, PathBuf};
+
+use provi::certificate::Certificate;
+use provi::{Gaussian, Matrix, Seed};
+
+use crate::error::{Error, Result};
+use crate::model::{Data, Model, Scale};
+use crate::options::ModelOptions;
+use crate::record::fit_file::{FitFile, Kind, TracePoint};
+use crate::record::given::Given;
+use crate::record::store::Store;
+use crate::room::refuse_beyond;
+
+/// A fit of provi, whatever it is a fit of.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// What fit.json says.
+    pub file: FitFile,
+    /// q.
+    pub gaussian: Gaussian,
+}
+
+impl Fitted {
+    /// From fit.json, or its folder. A Gaussian of another tool has no record, and is refused.
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut given = Given::read(path).map_err(no_fit)?;
+        let Some(file) = given.record.take() else { return Err(Error::NoRecord { path: given.path }) };
+        let gaussian = given.gaussian(&file.names).map_err(no_fit)?;
+        Ok(Self { file: *file, gaussian })
+    }
+
+    /// Writes fit.json, and beside it the factor of a large fit; a folder that holds a fit is refused unless `force`, and
+    /// one that another process writes to always.
+    pub fn save(&self, dir: &Path, force: bool) -> Result<PathBuf> {
+        Store::open(dir, force)?.save_alone(&self.file, &self.gaussian)
+    }
+
+    /// The coefficients' names.
+    pub fn names(&self) -> &[String] {
+        &self.file.names
+    }
+
+    /// What is proved; none in files of before there were certificates.
+    pub fn certificate(&self) -> Option<&Certificate> {
+        self.file.certificate.as_ref()
+    }
+
+    /// How the run went.
+    pub fn trace(&self) -> &[TracePoint] {
+        &self.file.trace
+    }
+
+    /// Draws of q, one a row; a pure function of the seed. More than there is room for are refused.
+    pub fn sample(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        let needed = 16 * count as u128 * self.gaussian.dim() as u128;
+        refuse_beyond(|| format!("{count} draws of {} coefficients", self.gaussian.dim()), needed)?;
+        Ok(self.gaussian.sample(count, seed))
+    }
+
+    /// The model again, from the data it was fitted to; from other data only if `force`.
+    pub fn model(&self, data: &Data, force: bool) -> Result<Model> {
+        self.needs_formula("its model cannot be made again")?;
+        if !force {
+            refuse_other_data(&self.file, data)?;
+        }
+        rebuild(&self.file, data, &self.file.model.formula, &self.file.model.options.clone().as_recorded())
+    }
+
+    /// Refuses a fit of something else than a formula.
+    pub(crate) fn needs_formula(&self, what: &'static str) -> Result<()> {
+        match self.file.model.kind {
+            Kind::Formula => Ok(()),
+            kind => Err(Error::NotOfFormula { kind: kind.name(), what }),
+        }
+    }
+}
+
+/// The model of a file, with perhaps other options ([`ModelOptions::as_recorded`]), from its data.
+pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOptions) -> Result<Model> {
+    let record = &file.model;
+    let prior = match &record.prior_covariance {
+        Some(rows) if options.prior_covariance == record.options.prior_covariance => {
+            let matrix = Matrix::new(rows.len(), rows.len(), rows.concat())?;
+            let mean = record.prior_mean.get(..rows.len()).unwrap_or_default();
+            Some(Gaussian::from_covariance(mean, matrix)?)
+        }
+        _ => None,
+    };
+    let mut model = Model::build(data, formula, options, prior.as_ref())?;
+    // A scale at the value it was chosen at is still one that was chosen.
+    for scale in &mut model.scales {
+        let same = |old: &&Scale| old.name == scale.name && (old.sd - scale.sd).abs() <= 0.0;
+        if let Some(old) = record.scales.iter().find(same) {
+            (scale.origin, scale.vanishing) = (old.origin, old.vanishing);
+        }
+    }
+    Ok(model)
+}
+
+/// The words of `certify`, put for those who have nothing to certify.
+fn no_fit(error: Error) -> Error {
+    match error {
+        Error::BadFit { path, problem } => Error::NoFit { path, problem },
+        other => other,
+    }
+}
+
+/// Data with another digest than the fit's.
+pub fn refuse_other_data(file: &FitFile, data: &Data) -> Result<()> {
+    let refuse = |error| Error::table(error, &file.model.formula);
+    if data.is_the_data_of(&file.model.data_sha256).map_err(refuse)? {
+        return Ok(());
+    }
+    let found = data.sha256().map_err(refuse)?.to_owned();
+    Err(Error::OtherData { stored: file.model.data_sha256.clone(), found })
+}

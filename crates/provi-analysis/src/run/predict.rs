@@ -1,0 +1,187 @@
+//! What a fit says about new rows.
+
+use std::ops::Range;
+
+use provi::predict::{Prediction, Rows, predict, responses_part};
+use provi::target::Family;
+use provi::{Design, Matrix, Seed};
+use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
+
+use crate::error::{Error, Result};
+use crate::model;
+use crate::options::FamilyName;
+use crate::record::fit_file::FitFile;
+use crate::room::refuse_beyond;
+use crate::run::fitted::Fitted;
+
+/// Numbers that are held at once where draws are made part by part.
+const PART: usize = 1 << 20;
+
+/// New rows in the design of a fit.
+#[derive(Debug)]
+pub struct NewData<'f> {
+    fit: &'f Fitted,
+    /// The fit's.
+    pub family: Family,
+    design: Design,
+    offsets: Option<Vec<f64>>,
+    trials: Option<Vec<f64>>,
+    extra_variance: Option<Vec<f64>>,
+    /// The line of each row, the first being 1.
+    pub lines: Vec<usize>,
+    /// Rows left out.
+    pub dropped: Dropped,
+    /// Groups that the fit has not seen.
+    pub new_levels: Vec<NewLevel>,
+}
+
+impl Fitted {
+    /// The rows of a table, through the fit's own recipe.
+    pub fn new_data(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewData<'_>> {
+        self.data_of(|recipe| recipe.rows_with(table, new_levels, missing))
+    }
+
+    /// The same for [`NewData::responses`]: of a binomial model the rows must say how many trials they have.
+    pub fn new_data_with_trials(
+        &self,
+        table: &Table,
+        new_levels: NewLevels,
+        missing: Missing,
+    ) -> Result<NewData<'_>> {
+        self.data_of(|recipe| recipe.rows_with_trials(table, new_levels, missing))
+    }
+
+    fn data_of(&self, read: impl FnOnce(&Recipe) -> provi_table::Result<NewRows>) -> Result<NewData<'_>> {
+        self.needs_formula("no table can be put into it")?;
+        let recipe = self.file.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
+        let refuse = |error| Error::table(error, &self.file.model.formula);
+        let new = read(recipe).map_err(refuse)?;
+        let extra_variance = extra_variance(&self.file, &new);
+        Ok(NewData {
+            fit: self,
+            family: family(&self.file)?,
+            design: model::design(&new.design)?,
+            offsets: new.offsets,
+            trials: new.trials,
+            extra_variance,
+            lines: new.lines,
+            dropped: new.dropped,
+            new_levels: new.new_levels,
+        })
+    }
+
+    /// Rows of a design, its columns in the order of the coefficients.
+    pub fn new_design(&self, design: Design, offsets: Option<Vec<f64>>) -> Result<NewData<'_>> {
+        let lines = (1..=design.rows()).collect();
+        let (dropped, new_levels) = (Dropped::default(), Vec::new());
+        let family = family(&self.file)?;
+        let (trials, extra_variance) = (None, None);
+        Ok(NewData { fit: self, family, design, offsets, trials, extra_variance, lines, dropped, new_levels })
+    }
+}
+
+impl NewData<'_> {
+    /// The mean response of each row, with its interval of that probability.
+    pub fn predict(&self, level: f64) -> Result<Vec<Prediction>> {
+        Ok(predict(self.family, &self.fit.gaussian, &self.rows(), level)?)
+    }
+
+    /// Draws of what might be observed, one a row, a column for each new row; a pure function of the seed. Those of a binomial
+    /// model count the successes of each row's own trials ([`Fitted::new_data_with_trials`]).
+    pub fn responses(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        let rows = self.design.rows();
+        let needed = count as u128 * (16 * rows as u128 + 8 * self.fit.gaussian.dim() as u128);
+        refuse_beyond(|| format!("{count} draws for {rows} rows"), needed)?;
+        self.responses_part(0..count as u64, seed)
+    }
+
+    /// The draws of these numbers out of the same list, which can be made part by part.
+    pub fn responses_part(&self, which: Range<u64>, seed: Seed) -> Result<Matrix> {
+        if self.family == Family::Binomial && self.trials.is_none() {
+            return Err(Error::DrawsWithoutTrials);
+        }
+        let flat = responses_part(self.family, &self.fit.gaussian, &self.rows(), which.clone(), seed)?;
+        Ok(Matrix::new(which.count(), self.design.rows(), flat)?)
+    }
+
+    /// How many draws are made at once, so that a list of any length takes little room.
+    pub fn part_of_draws(&self) -> u64 {
+        (PART / (self.design.rows() + self.fit.gaussian.dim()).max(1)).max(1) as u64
+    }
+
+    /// What the posterior's own probabilities may differ by from the predicted ones: total variation bounds the means of
+    /// any function between 0 and 1 [cert-moments], [local-tv]. None where nothing is proved, or for rates and values.
+    pub fn probability_error(&self) -> Option<f64> {
+        let probabilities = !matches!(self.family, Family::Gaussian { .. } | Family::Poisson);
+        self.fit.certificate().filter(|_| probabilities)?.tv.bound
+    }
+
+    /// Of a gaussian model: what the posterior's own mean of each row may differ by from the predicted one. A mean aᵀm + o is
+    /// linear in z, so its error is that of the functional a [cert-moments], [local-moments]; above
+    /// [`LARGEST_METRIC`](crate::record::fit_file::LARGEST_METRIC) coefficients the sum of |a_i| times each coefficient's. None for other
+    /// families, and where nothing is proved.
+    pub fn mean_errors(&self) -> Result<Option<Vec<f64>>> {
+        let Family::Gaussian { .. } = self.family else { return Ok(None) };
+        let file = &self.fit.file;
+        let each: Option<Vec<f64>> =
+            self.fit.certificate().and_then(|c| c.moments.iter().map(|m| m.mean_error.bound).collect());
+        let columns = self.design.columns();
+        let mut out = Vec::with_capacity(self.design.rows());
+        let mut row = vec![0.0; columns];
+        for n in 0..self.design.rows() {
+            self.design.write_row(n, &mut row);
+            // Rounded outwards, as sums of some hundred products are.
+            let sum = |each: &Vec<f64>| {
+                each.iter().zip(&row).map(|(e, a)| e * a.abs()).sum::<f64>() * (1.0 + 1e-12)
+            };
+            let exact = match &file.moment_bounds {
+                Some(bounds) => bounds.functional(&self.fit.gaussian, &row)?[0].bound,
+                None => None,
+            };
+            let summed = each.as_ref().filter(|each| each.len() == columns).map(sum);
+            match (exact, summed) {
+                (Some(a), Some(b)) => out.push(a.min(b)),
+                (Some(a), None) | (None, Some(a)) => out.push(a),
+                (None, None) => return Ok(None),
+            }
+        }
+        Ok(Some(out))
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        Rows {
+            offsets: self.offsets.as_deref(),
+            trials: self.trials.as_deref(),
+            extra_variance: self.extra_variance.as_deref(),
+            ..Rows::new(&self.design)
+        }
+    }
+}
+
+/// Σ_j (τ_j·x_j)² for each row of a group that the model has not seen.
+fn extra_variance(record: &FitFile, new: &NewRows) -> Option<Vec<f64>> {
+    if new.new_levels.is_empty() {
+        return None;
+    }
+    let mut out = vec![0.0; new.design.rows];
+    let scales: Vec<f64> =
+        record.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect();
+    // Scales stand group by group, column by column, as the design's blocks do.
+    for level in &new.new_levels {
+        let before: usize = new.design.groups[..level.group].iter().map(|group| group.columns).sum();
+        let square = |(j, x): (usize, &f64)| scales.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));
+        out[level.row] += level.values.iter().enumerate().map(square).sum::<f64>();
+    }
+    Some(out)
+}
+
+fn family(record: &FitFile) -> Result<Family> {
+    let name = &record.model.family;
+    let unknown = || Error::UnknownModel { what: "family", found: name.clone() };
+    let family: FamilyName = name.parse().map_err(|_| unknown())?;
+    let noise_sd = match family {
+        FamilyName::Gaussian => record.model.noise_sd.ok_or_else(unknown)?,
+        _ => 1.0,
+    };
+    Ok(family.family(noise_sd))
+}

@@ -1,0 +1,58 @@
+//! What the answer owes to the prior: the same model with every prior half and twice as wide.
+
+use provi::solve::{Solution, Solver};
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::model::Model;
+use crate::run::fitted::Fitted;
+
+/// A coefficient that moves by more of its sd than this leans on the prior.
+pub const VISIBLE: f64 = 0.5;
+
+/// The means of the population under three priors, conditional on the same scales.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// A coefficient each.
+    pub rows: Vec<SensitivityRow>,
+    /// −ELBO under narrower, given and wider priors.
+    pub neg_elbo: [f64; 3],
+}
+
+/// One coefficient.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SensitivityRow {
+    /// The coefficient.
+    pub name: String,
+    /// Its mean under narrower, given and wider priors.
+    pub means: [f64; 3],
+    /// The largest move away from the given one, in sds.
+    pub moves: f64,
+}
+
+impl SensitivityRow {
+    /// Does it move by more than [`VISIBLE`]?
+    pub fn leans_on_the_prior(&self) -> bool {
+        self.moves > VISIBLE
+    }
+}
+
+/// Fits the model again under narrower and wider priors.
+pub(crate) fn sensitivity(model: &Model, fitted: &Fitted) -> Result<Sensitivity> {
+    let Fitted { file, gaussian: q } = fitted;
+    let solve = |factor: f64| -> Result<Solution> {
+        let prior = model.target.prior().widened(model.dim(), model.population, factor)?;
+        Ok(Solver::default().run(model.target.clone().with_prior(prior)?.target())?)
+    };
+    let (narrow, wide) = (solve(0.5)?, solve(2.0)?);
+    let sd = q.standard_deviations();
+    let row = |i: usize| {
+        let means = [narrow.gaussian.mean()[i], q.mean()[i], wide.gaussian.mean()[i]];
+        let moves = means.iter().map(|m| (m - means[1]).abs()).fold(0.0, f64::max) / sd[i];
+        SensitivityRow { name: file.names[i].clone(), means, moves }
+    };
+    Ok(Sensitivity {
+        rows: (0..model.population).map(row).collect(),
+        neg_elbo: [narrow.neg_elbo, file.neg_elbo, wide.neg_elbo],
+    })
+}

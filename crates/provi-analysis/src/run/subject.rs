@@ -1,0 +1,257 @@
+//! What is fitted: a target, and what its fit says about where it comes from.
+
+use std::time::Instant;
+
+use provi::auto::audit_watched;
+use provi::checkpoint::Checkpoint;
+use provi::checks::Checks;
+use provi::estimator::Evaluator;
+use provi::fit::{Watch, measure_neg_elbo};
+use provi::plan::Promise;
+use provi::target::Glm;
+use provi::{Fit, Gaussian, Plan, Seed, Target};
+
+use super::recording::{self, fit_file};
+use crate::error::Result;
+use crate::model::conflict;
+use crate::model::memory;
+use crate::model::prior_words;
+use crate::model::{Model, Origin, Scale};
+use crate::options::RunOptions;
+use crate::record::about::About;
+use crate::record::fit_file::{self, Kind, ModelRecord};
+use crate::room::refuse_beyond;
+use crate::run::contrast::Contrast;
+use crate::run::fitted::Fitted;
+use crate::run::fresh_seed;
+use crate::run::worth::Worth;
+use crate::run::{Aim, Answer, Way, covered};
+
+/// What stands before the digest of numbers that a program gave.
+pub(crate) const DIGEST: &str = "sha256:";
+
+/// The method of an answer that was not found here.
+const GIVEN: &str = "given";
+
+/// A target with its record.
+#[derive(Clone, Debug)]
+pub struct Subject<'a> {
+    target: Evaluator<'a>,
+    /// A model of a linear predictor can be held against its data.
+    glm: Option<&'a Glm>,
+    record: ModelRecord,
+    /// Where the search for the scales stood when it was stopped.
+    stopped_at: Option<&'a Gaussian>,
+    /// Wall-clock seconds that it took.
+    scale_seconds: Option<f64>,
+}
+
+impl<'a> Subject<'a> {
+    /// The model of a table and a formula.
+    pub fn model(model: &'a Model) -> Self {
+        Self {
+            target: model.target.evaluator(),
+            glm: model.target.glm(),
+            record: recording::model(model),
+            stopped_at: model.stopped_at.as_ref(),
+            scale_seconds: model.scale_seconds,
+        }
+    }
+
+    /// A model of a design and a response.
+    pub fn matrices(glm: &'a Glm, about: About) -> Self {
+        // A prior whose marginals cannot be computed has been refused before.
+        let marginals = glm.prior().marginals(glm.dim()).unwrap_or_default();
+        let prior = prior_words::describe(glm.prior(), &glm.names(), glm.dim());
+        let (prior_mean, prior_sd) = marginals.into_iter().unzip();
+        let noise_sd = match glm.family() {
+            provi::target::Family::Gaussian { noise_sd } => Some(noise_sd),
+            _ => None,
+        };
+        let given = || noise_sd.map(|sd| Scale::noise(sd, Origin::Given)).into_iter().collect();
+        Self {
+            target: Evaluator::Parallel(glm),
+            glm: Some(glm),
+            record: ModelRecord {
+                family: glm.family().name().to_owned(),
+                rows: glm.design().rows(),
+                weights: glm.weights().as_deref().map(digest),
+                offset: glm.offsets().map(digest),
+                population: glm.dim(),
+                prior,
+                prior_mean,
+                prior_sd,
+                prior_at_means: fit_file::PriorAtMeans::of(glm.prior(), glm.dim()),
+                noise_sd,
+                scales: if about.scales.is_empty() { given() } else { about.scales.clone() },
+                ..about.record(Kind::Matrix)
+            },
+            stopped_at: None,
+            scale_seconds: None,
+        }
+    }
+
+    /// Any log density.
+    pub fn black_box(target: Evaluator<'a>, about: About) -> Self {
+        let (rows, _) = target.target().data_size();
+        let population = target.dim();
+        let record = ModelRecord { rows, population, ..about.record(Kind::BlackBox) };
+        Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
+    }
+
+    /// What is evaluated.
+    pub fn target(&self) -> Evaluator<'a> {
+        self.target
+    }
+
+    /// The model of a linear predictor, if it is one with its rows at hand.
+    pub(crate) fn glm(&self) -> Option<&'a Glm> {
+        self.glm
+    }
+
+    /// What fit.json says about it.
+    pub fn record(&self) -> &ModelRecord {
+        &self.record
+    }
+
+    /// A density out of a library.
+    pub fn compiled(compiled: &'a crate::model::compiled::Compiled) -> Self {
+        let target = compiled.target();
+        let record = ModelRecord {
+            population: target.dim(),
+            library: Some(compiled.record().clone()),
+            ..compiled.about().record(compiled.kind())
+        };
+        Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
+    }
+
+    /// Everything that can be refused before the work: options, contrasts, and a machine too small.
+    pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
+        options.check()?;
+        let target = self.target.target();
+        let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
+        let draws = options.step.draws_or(Aim::of(options).draws());
+        let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
+        if let Some(starts) = options.starts {
+            // The answer of each is kept until all can be compared.
+            let d = target.dim() as u128;
+            let what = || format!("{starts} starts of {d} coefficients");
+            refuse_beyond(what, starts as u128 * 12 * d * (d + 3))?;
+        }
+        Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
+    }
+
+    /// The answer, its certificate and its checks, under watch.
+    pub fn fit(self, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
+        let prepared = self.prepare(options)?;
+        let mut fitted = prepared.run(&prepared.way()?, watch)?;
+        prepared.check(&mut fitted);
+        Ok(fitted)
+    }
+
+    /// A Gaussian that somebody else found, audited and put down like an answer of ours. Of the options, seed, audit and
+    /// contrasts count; without a seed the draws have a fresh one, which the answer records. What cannot be proved about it is
+    /// in the certificate, not an error.
+    pub fn certify(self, q: &Gaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
+        let seed = Some(options.seed.unwrap_or_else(|| fresh_seed().0));
+        let options = &RunOptions { seed, ..options.clone() };
+        let prepared = self.prepare(options)?;
+        let (target, seed) = (prepared.target(), prepared.seed());
+        if q.dim() != target.dim() {
+            let (found, expected) = (q.dim(), target.dim());
+            return Err(provi::Error::Shape { what: "the given Gaussian", found, expected }.into());
+        }
+        let begin = Instant::now();
+        let audited = audit_watched(&options.audit.audit()?, target, q, seed, watch, begin);
+        let worth = covered(watch, begin, || Worth::after(audited, target, q, seed));
+        let audit_seconds = begin.elapsed().as_secs_f64();
+        let reason = "the answer was given, not found by planned steps".to_owned();
+        let fit = Fit {
+            names: target.target().names(),
+            gaussian: q.clone(),
+            neg_elbo: measure_neg_elbo(target.target(), q, seed)?,
+            method: GIVEN.to_owned(),
+            steps: 0,
+            stopped_early: false,
+            draws_per_step: 0,
+            subsample: None,
+            gradient_evaluations: 0,
+            seed,
+            seconds: begin.elapsed().as_secs_f64(),
+            promise: Promise::none(reason),
+            trace: Vec::new(),
+        };
+        let mut fitted = prepared.put_down(None, Answer { fit, worth, notes: Vec::new(), audit_seconds })?;
+        prepared.check(&mut fitted);
+        Ok(fitted)
+    }
+}
+
+/// A fit that may begin.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    subject: Subject<'a>,
+    options: RunOptions,
+    contrasts: Vec<Contrast>,
+    /// What the run will need, in a line.
+    pub memory: String,
+}
+
+impl<'a> Prepared<'a> {
+    /// The way that is asked for; a plan is made here.
+    pub fn way(&self) -> Result<Way> {
+        Way::of(&self.options, self.subject.target.target())
+    }
+
+    /// Goes that way. The limit of the options holds unless the watch has one.
+    pub fn run(&self, way: &Way, watch: &mut Watch<'_>) -> Result<Fitted> {
+        watch.time_limit = match watch.time_limit {
+            None => self.options.limit()?,
+            limit => limit,
+        };
+        if let (Way::Auto(_), Some(q), None) = (way, self.subject.stopped_at, &watch.from) {
+            // Time is up: what the search for the scales solved last is where this one begins.
+            watch.from = Some(Checkpoint::at(q));
+        }
+        let answer = way.run(self.subject.target, self.seed(), watch)?;
+        self.put_down(way.plan(), answer)
+    }
+
+    fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
+        let mut file = fit_file(self.subject.record.clone(), plan, &answer);
+        file.model.warnings.extend(answer.notes);
+        // Scales that were not searched to their end leave an answer that was not, either.
+        file.stopped_early |= self.subject.stopped_at.is_some();
+        if let Some(phases) = &mut file.phases {
+            phases.scales = self.subject.scale_seconds;
+        }
+        let (q, worth) = (answer.fit.gaussian, answer.worth);
+        file.model.warnings.extend(conflict::of_coefficients(&file.model, &file.names, &q));
+        for contrast in &self.contrasts {
+            file.contrasts.push(contrast.measure(&q, &worth.certificate, worth.moment_bounds.as_ref())?);
+        }
+        Ok(Fitted { file, gaussian: q })
+    }
+
+    /// Holds the model against its data, where it is one of a linear predictor.
+    pub fn check(&self, fitted: &mut Fitted) {
+        let glm = self.subject.glm;
+        fitted.file.checks = glm.and_then(|glm| Checks::new(glm, &fitted.gaussian, self.seed()).ok());
+    }
+
+    /// The target, for draws with their densities.
+    pub fn target(&self) -> Evaluator<'a> {
+        self.subject.target
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> Seed {
+        Seed(self.options.seed.unwrap_or_default())
+    }
+}
+
+/// Numbers that a program gave, by their digest.
+fn digest(values: &[f64]) -> String {
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    format!("{DIGEST}{}", fit_file::sha256(&bytes))
+}

@@ -1,0 +1,155 @@
+//! The way to an answer, by the automatic path or by a plan, and what the answer is worth.
+
+use std::time::Instant;
+
+use provi::auto::{Choice, audit_watched};
+use provi::estimator::Evaluator;
+use provi::fit::Watch;
+use provi::plan::PRACTICAL_DRAWS;
+use provi::scalar::Positive;
+use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
+
+use crate::error::{Error, Result};
+use crate::options::RunOptions;
+use crate::record::fit_file::FitFile;
+use crate::run::worth::Worth;
+
+/// What planned steps aim for.
+#[derive(Clone, Copy, Debug)]
+pub enum Aim {
+    /// Steps that work in practice; that many, if a number is given.
+    Practice(Option<u64>),
+    /// A proved distance.
+    Distance(f64),
+}
+
+impl Aim {
+    /// What the options ask for.
+    pub fn of(options: &RunOptions) -> Self {
+        options.distance.map_or(Self::Practice(options.steps), Self::Distance)
+    }
+
+    /// The plan for it.
+    pub fn plan(self, target: &dyn Target, planner: &Planner) -> Result<Plan> {
+        Ok(match self {
+            Self::Practice(steps) => planner.practical(target, steps)?,
+            Self::Distance(accuracy) => {
+                let accuracy = Positive::new("distance", accuracy).map_err(Error::Option)?.get();
+                planner.to_distance(target, accuracy)?
+            }
+        })
+    }
+
+    /// Draws per step where none are given.
+    pub fn draws(self) -> usize {
+        match self {
+            Self::Practice(_) => PRACTICAL_DRAWS,
+            Self::Distance(_) => 1,
+        }
+    }
+
+    /// Whether the fit earned what was asked for.
+    pub fn is_met(self, file: &FitFile) -> bool {
+        match self {
+            Self::Practice(_) => true,
+            Self::Distance(accuracy) => file.plan_bound.value.is_some_and(|bound| bound <= accuracy),
+        }
+    }
+}
+
+/// The way to the answer.
+#[derive(Debug)]
+pub enum Way {
+    /// The default.
+    Auto(Auto),
+    /// Planned steps, and the audit of their answer.
+    Planned(Box<Plan>, Audit),
+}
+
+impl Way {
+    /// The way the options ask for.
+    pub fn of(options: &RunOptions, target: &dyn Target) -> Result<Self> {
+        let audit = options.audit.audit()?;
+        Ok(match options.choice()? {
+            Choice::Auto => {
+                let default = Auto::default();
+                Self::Auto(Auto {
+                    accuracy: options.audit.accuracy,
+                    evaluations: options.evaluations.unwrap_or(default.evaluations),
+                    audit,
+                    start: options.start.clone(),
+                    starts: options.starts.unwrap_or(default.starts),
+                    memory: options.memory,
+                })
+            }
+            Choice::Planned(method) => {
+                let mut planner = options.step.planner(method)?;
+                if let Some(start) = &options.start {
+                    planner = planner.start(start);
+                }
+                if let Some(bytes) = options.memory {
+                    planner = planner.memory_budget(bytes);
+                }
+                Self::Planned(Box::new(Aim::of(options).plan(target, &planner)?), audit)
+            }
+        })
+    }
+
+    /// The plan, if there is one.
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Auto(_) => None,
+            Self::Planned(plan, _) => Some(plan),
+        }
+    }
+
+    /// Goes that way, under watch.
+    pub fn run(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
+        let begin = Instant::now();
+        let since = |begin: Instant| begin.elapsed().as_secs_f64();
+        match self {
+            Self::Auto(auto) => {
+                let certified = match target {
+                    Evaluator::Parallel(target) => auto.run_watched(&target, seed, watch)?,
+                    Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
+                };
+                let estimating = Instant::now();
+                let measure = || Worth::of(&certified.audited, target, &certified.fit.gaussian, seed);
+                let worth = covered(watch, begin, measure);
+                let audit_seconds = certified.audit_seconds + since(estimating);
+                Ok(Answer { fit: certified.fit, worth, notes: certified.search.notes(), audit_seconds })
+            }
+            Self::Planned(plan, audit) => {
+                let fit = match target {
+                    Evaluator::Parallel(target) => plan.run_watched(&target, seed, watch)?,
+                    Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
+                };
+                let auditing = Instant::now();
+                let audited = audit_watched(audit, target, &fit.gaussian, seed, watch, begin);
+                let worth = covered(watch, begin, || Worth::after(audited, target, &fit.gaussian, seed));
+                Ok(Answer { fit, worth, notes: Vec::new(), audit_seconds: since(auditing) })
+            }
+        }
+    }
+}
+
+/// Does the work under the signal of a run that began at `begin`.
+pub(crate) fn covered<T>(watch: &Watch<'_>, begin: Instant, work: impl FnOnce() -> T) -> T {
+    match watch.signal(begin) {
+        Some(signal) => signal.cover(work),
+        None => work(),
+    }
+}
+
+/// An answer and what it is worth.
+#[derive(Debug)]
+pub struct Answer {
+    /// q, and how it was reached.
+    pub fit: Fit,
+    /// What is proved and what is estimated about it.
+    pub worth: Worth,
+    /// What the search met on its way, a sentence each.
+    pub notes: Vec<String>,
+    /// Wall-clock seconds behind its worth.
+    pub audit_seconds: f64,
+}

@@ -1,0 +1,8 @@
+//! What a reader sees of a fit: words, tables, the report page, and draws for other tools.
+
+mod fitted;
+pub mod page;
+pub mod rows;
+pub mod summary;
+pub mod words;
+pub mod zarr;

@@ -1,0 +1,66 @@
+//! What a fit shows of itself.
+
+use provi::Seed;
+use provi::certificate::Certificate;
+use provi_report::FitPage;
+
+use super::page::page;
+use super::summary::{Summary, SummaryRow};
+use super::words::certificate::CertificateWords;
+use super::words::{beside_the_formula, condition};
+use super::zarr;
+use crate::error::Result;
+use crate::run::contrast::Contrast;
+use crate::run::fitted::Fitted;
+use crate::run::sampled::{self, Sampled};
+
+impl Fitted {
+    /// The certificate in the words that every shell says.
+    pub fn certificate_words(&self) -> Option<CertificateWords> {
+        self.certificate()
+            .map(|c| CertificateWords::new(c, self.file.estimates.as_ref(), condition(&self.file.model)))
+    }
+
+    /// What the answer is conditional on, what stands beside the formula, and what would trouble a fit, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let said = [condition(&self.file.model), beside_the_formula(&self.file.model)];
+        said.into_iter().flatten().chain(self.file.model.warnings.iter().cloned()).collect()
+    }
+
+    /// A row for each coefficient and each contrast, with intervals of that probability, and what is proved of them.
+    pub fn summary(&self, level: f64) -> Result<Summary> {
+        Summary::new(&self.file, &self.gaussian, level)
+    }
+
+    /// What is known about a linear combination of coefficients, such as `a - b`.
+    pub fn contrast(&self, expression: &str, level: f64) -> Result<SummaryRow> {
+        let nothing;
+        let certificate = match self.certificate() {
+            Some(certificate) => certificate,
+            None => {
+                nothing = Certificate::nothing(self.names(), "the fit has no certificate");
+                &nothing
+            }
+        };
+        let contrast = Contrast::read_one(expression, self.names(), self.file.model.recipe.as_ref())?;
+        let found = contrast.measure(&self.gaussian, certificate, self.file.moment_bounds.as_ref())?;
+        SummaryRow::new(found.expression, found.functional, level)
+    }
+
+    /// The files of a Zarr store with draws of q, path and content each: what `provi sample` writes and ArviZ opens.
+    pub fn zarr(&self, count: usize, seed: Seed) -> Result<Vec<(String, Vec<u8>)>> {
+        sampled::refuse_many(&self.gaussian, count, 3, false)?;
+        let sampled = Sampled::of_gaussian(&self.gaussian, self.names(), None, count, seed)?;
+        zarr::files(&sampled, &self.file, &self.gaussian)
+    }
+
+    /// The data of the report page and its plots; `command` is what makes the fit again, and may be empty.
+    pub fn page(&self, level: f64, command: &str) -> Result<FitPage> {
+        page(&self.file, &self.gaussian, level, command)
+    }
+
+    /// The report page itself.
+    pub fn html(&self, level: f64, command: &str) -> Result<String> {
+        Ok(self.page(level, command)?.html())
+    }
+}

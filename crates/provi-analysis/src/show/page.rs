@@ -1,0 +1,290 @@
+//! A kept fit as the data of its report page.
+
+use provi::{Certificate, Gaussian, Provenance};
+use provi_report::{
+    CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, Light, ModelFacts,
+    PredictiveBin, Quantities, Quantity, StatementFacts, Statistic, TracePoint,
+};
+
+use crate::error::Result;
+use crate::model::compiled::ConstrainedRecord;
+use crate::number::{grouped, plain};
+use crate::record::fit_file::FitFile;
+use crate::show::rows;
+use crate::show::words::certificate::{self, Worth};
+use crate::show::words::{beside_the_formula, condition, counted, describe_scale, method};
+
+/// Everything the page shows; `command` makes the fit again.
+pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<FitPage> {
+    let model = &file.model;
+    Ok(FitPage {
+        title: model.title().to_owned(),
+        model: facts(file),
+        certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
+        coefficients: coefficients(file, q, level)?,
+        quantities: file.constrained.as_ref().map(quantities).unwrap_or_default(),
+        correlation: correlation(q),
+        trace: trace(file),
+        steps: Some(file.steps),
+        seconds: Some(file.seconds),
+        evidence: evidence(file),
+        checks: checks(file),
+        assumptions: assumptions(file),
+        provenance: provenance(file),
+        command: command.to_owned(),
+    })
+}
+
+fn facts(file: &FitFile) -> ModelFacts {
+    let model = &file.model;
+    let mut further = vec![("coefficients".to_owned(), grouped(file.names.len() as u64))];
+    if let Some(level) = &model.success {
+        further.push(("counts as 1".to_owned(), level.clone()));
+    }
+    further.extend(beside_the_formula(model).map(|said| ("beside the formula".to_owned(), said)));
+    further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
+    ModelFacts {
+        formula: model.formula.clone(),
+        family: if model.kind.is_density() { model.kind.name().to_owned() } else { model.family.clone() },
+        data: model.data.clone(),
+        rows: model.rows as u64,
+        dropped: (model.dropped.rows > 0)
+            .then(|| format!("{} with missing values", counted(model.dropped.rows as u64, "row"))),
+        priors: model.prior.clone(),
+        conditional_on: model.scales.iter().map(describe_scale).collect(),
+        further,
+    }
+}
+
+/// What the verdict is about, lest it pass for praise of the model.
+const SCOPE: &str = "This is about the computation, given this model and this prior; it does not say that they suit the data.";
+
+/// What each statement means, in the certificate's order.
+const MEANINGS: [&str; 5] = [
+    "No Gaussian is closer to the posterior by more than this.",
+    "How far the posterior itself is: a small gap alone says nothing about it.",
+    "No probability under the fit is off by more than this.",
+    "What means and standard deviations may be off by.",
+    "The log of the probability of the data under the model.",
+];
+
+fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
+    let proved = [c.gap.provenance, c.kl.provenance].iter().all(|p| *p == Some(Provenance::Proved));
+    let estimates = file.estimates.as_ref();
+    let (light, meaning) = match (certificate::worth(c), proved && c.gap.bound.is_some()) {
+        (Worth::Tight, true) => {
+            (Light::Green, "The numbers below are the posterior's, up to the errors shown.")
+        }
+        (Worth::Tight, false) => (
+            Light::Amber,
+            "Close to the posterior if the constants are right, which somebody declared or estimated.",
+        ),
+        (Worth::Loose, _) => (
+            Light::Amber,
+            "The proof is loose: the fit may be better than it can be shown to be. Compare the estimates, or run MCMC.",
+        ),
+        (Worth::Nothing, _) if certificate::is_trouble(c, estimates) => (
+            Light::Red,
+            "Nothing useful is proved about the distance to the posterior, and the estimates do not vouch for it. \
+             Check with MCMC before using these numbers.",
+        ),
+        (Worth::Nothing, _) => (
+            Light::Amber,
+            "The distance to the posterior is estimated, not proved. Check with MCMC before leaning on tails or \
+             standard deviations.",
+        ),
+    };
+    let statements = certificate::rows(c).into_iter().zip(MEANINGS).map(|((what, row), meaning)| {
+        let (value, grounds, proved) = match row {
+            Ok((value, grounds)) => (value, grounds, true),
+            Err(reason) => (format!("not proved: {reason}"), String::new(), false),
+        };
+        StatementFacts { what: what.to_owned(), value, proved, meaning: meaning.to_owned(), grounds }
+    });
+    let footnote = [certificate::probability(c), condition(&file.model)];
+    CertificateFacts {
+        light,
+        headline: certificate::headline(c, estimates),
+        meaning: format!("{meaning} {SCOPE}"),
+        statements: statements.collect(),
+        footnote: footnote.into_iter().flatten().collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn coefficients(file: &FitFile, q: &Gaussian, level: f64) -> Result<Vec<Coefficient>> {
+    let Some(certificate) = &file.certificate else { return Ok(Vec::new()) };
+    let mut out = Vec::new();
+    for (i, (name, f)) in rows::coefficients(q, certificate)?.into_iter().enumerate() {
+        let [low, high] = f.interval(level)?;
+        out.push(Coefficient {
+            name,
+            mean: f.mean,
+            sd: f.sd,
+            low,
+            high,
+            mean_error: f.mean_error.bound,
+            sd_error: f.sd_error.bound,
+            digits: f.digits()[0],
+            prior_mean: file.model.prior_mean.get(i).copied(),
+            prior_sd: file.model.prior_sd.get(i).copied(),
+        });
+    }
+    Ok(out)
+}
+
+fn quantities(found: &ConstrainedRecord) -> Quantities {
+    let columns = found.mean.iter().zip(&found.sd).zip(found.lower.iter().zip(&found.upper));
+    let rows = found.names.iter().zip(columns).map(|(name, ((&mean, &sd), (&low, &high)))| Quantity {
+        name: name.clone(),
+        mean,
+        sd,
+        low,
+        high,
+    });
+    Quantities { rows: rows.collect(), level: found.level, origin: found.origin() }
+}
+
+/// Above this many coefficients no one reads a heat map.
+const MOST_CORRELATED: usize = 400;
+
+/// Packed, row by row.
+fn correlation(q: &Gaussian) -> Vec<f64> {
+    if q.dim() > MOST_CORRELATED {
+        return Vec::new();
+    }
+    let (covariance, sd) = (q.covariance(), q.standard_deviations());
+    (0..q.dim())
+        .flat_map(|i| (0..=i).map(move |j| (i, j)))
+        .map(|(i, j)| covariance[(i, j)] / (sd[i] * sd[j]))
+        .collect()
+}
+
+fn trace(file: &FitFile) -> Vec<TracePoint> {
+    let point = |p: &crate::record::fit_file::TracePoint| {
+        Some(TracePoint { step: p.step, value: p.neg_elbo?, gap_bound: p.gap })
+    };
+    file.trace.iter().filter_map(point).collect()
+}
+
+fn evidence(file: &FitFile) -> Evidence {
+    let interval = file.certificate.as_ref().map(|c| &c.evidence);
+    let estimate = file.estimates.as_ref();
+    Evidence {
+        lower: interval.and_then(|e| e.lower),
+        upper: interval.and_then(|e| e.upper),
+        elbo: Some(-file.neg_elbo),
+        estimate: estimate.and_then(|e| e.log_evidence.zip(e.standard_error)),
+        remark: estimate
+            .and_then(|e| e.reliability.clone())
+            .map_or(String::new(), |r| format!("Pareto k̂: {r}")),
+    }
+}
+
+fn checks(file: &FitFile) -> Vec<Check> {
+    let Some(found) = &file.checks else { return Vec::new() };
+    let mut out = Vec::new();
+    let response = file.model.formula.split('~').next().unwrap_or_default().trim().to_owned();
+    if !found.calibration.is_empty() {
+        let bin = |b: &provi::checks::CalibrationBin| CalibrationBin {
+            predicted: b.predicted,
+            observed: b.observed,
+            interval: b.interval,
+            rows: b.rows as u64,
+        };
+        out.push(Check::Calibration { bins: found.calibration.iter().map(bin).collect() });
+    }
+    if !found.histogram.is_empty() {
+        let bin = |b: &provi::checks::Bin| PredictiveBin {
+            low: b.low,
+            high: b.high,
+            observed: b.observed,
+            replicated: b.replicated,
+        };
+        out.push(Check::Predictive {
+            axis: response,
+            bins: found.histogram.iter().map(bin).collect(),
+            rooted: file.model.family != "gaussian",
+        });
+    }
+    if !found.residuals.is_empty() {
+        out.push(Check::Residuals {
+            kind: "Pearson residual".to_owned(),
+            axis: "fitted mean".to_owned(),
+            points: found.residuals.clone(),
+        });
+    }
+    if !found.statistics.is_empty() {
+        let row = |s: &provi::checks::Statistic| Statistic {
+            name: s.name.clone(),
+            observed: s.observed,
+            replicated: s.replicated,
+        };
+        out.push(Check::Statistics { rows: found.statistics.iter().map(row).collect() });
+    }
+    out
+}
+
+fn assumptions(file: &FitFile) -> Vec<String> {
+    let link = match file.model.family.as_str() {
+        "gaussian" => {
+            "Responses are independent and normal around a linear predictor, with the same noise everywhere."
+        }
+        "poisson" => "Counts are independent and Poisson, the log of their rate being linear.",
+        "probit" => "Responses are independent, and the probit of their probability is linear.",
+        "binomial" => "Trials are independent, and the logit of their probability is linear.",
+        _ if file.model.kind.is_density() => {
+            "The log density is the program's own: what it assumes is written there."
+        }
+        _ => "Responses are independent, and the logit of their probability is linear.",
+    };
+    let mut out = vec![link.to_owned()];
+    if file.model.population < file.names.len() && file.model.population > 0 {
+        out.push(
+            "Effects of groups are independent and normal around zero, with the spread stated above."
+                .to_owned(),
+        );
+    }
+    if !file.model.scales.is_empty() {
+        out.push(
+            "Scales are conditioned on, not integrated over: intervals are narrower than those of full Bayes.".to_owned(),
+        );
+    }
+    if file.model.dropped.rows > 0 {
+        out.push("Rows with missing values are left out, as if they were missing at random.".to_owned());
+    }
+    out.push(
+        "The certificate bounds what the computation is off by; it cannot know whether the model is right."
+            .to_owned(),
+    );
+    out
+}
+
+fn provenance(file: &FitFile) -> Vec<(String, String)> {
+    let mut out = vec![
+        ("provi".to_owned(), file.provi.clone()),
+        ("method".to_owned(), method(&file.method, file.draws_per_step, file.subsample)),
+        ("steps".to_owned(), grouped(file.steps)),
+        ("seconds".to_owned(), format!("{:.2}", file.seconds)),
+        ("seed".to_owned(), file.seed.to_string()),
+    ];
+    if !file.model.data_sha256.is_empty() {
+        out.push(("data SHA-256".to_owned(), file.model.data_sha256.clone()));
+    }
+    if let Some(library) = &file.model.library {
+        out.push(("model".to_owned(), library.path.clone()));
+        out.push(("model SHA-256".to_owned(), library.sha256.clone()));
+    }
+    if let Some(c) = &file.certificate {
+        let grounds = &c.grounds;
+        let mut push = |name: &str, value: Option<f64>| {
+            out.extend(value.map(|value| (name.to_owned(), plain(value))));
+        };
+        push("μ, smallest curvature", grounds.convexity);
+        push("R, radius of the local ball", grounds.radius);
+        push("failure probability", Some(grounds.failure_probability));
+        out.push(("draws of the audit".to_owned(), grouped(grounds.draws)));
+        let weakest = c.kl.provenance.map_or("none".to_owned(), |p| p.to_string());
+        out.push(("constants".to_owned(), weakest));
+    }
+    out
+}

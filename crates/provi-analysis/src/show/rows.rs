@@ -1,0 +1,27 @@
+//! The rows of a posterior table: names, and what is known about what they name.
+
+use provi::certificate::MomentStatement;
+use provi::functional::Functional;
+use provi::{Certificate, Gaussian};
+
+use crate::error::Result;
+use crate::record::fit_file::FitFile;
+
+/// The interval's probability where none is given.
+pub const LEVEL: f64 = 0.95;
+
+/// A name and what is known about what it names.
+pub type Row = (String, Functional);
+
+/// Every coefficient, with its errors from the certificate.
+pub fn coefficients(q: &Gaussian, certificate: &Certificate) -> Result<Vec<Row>> {
+    let row = |(i, moment): (usize, &MomentStatement)| {
+        Ok((moment.name.clone(), Functional::coordinate(q, i, certificate)?))
+    };
+    certificate.moments.iter().enumerate().map(row).collect()
+}
+
+/// The contrasts that were asked for.
+pub fn contrasts(file: &FitFile) -> Vec<Row> {
+    file.contrasts.iter().map(|c| (c.expression.clone(), c.functional.clone())).collect()
+}

@@ -1,0 +1,79 @@
+//! A fit as rows and statements, for shells that only render.
+
+use provi::Gaussian;
+use provi::certificate::Certificate;
+use provi::functional::Functional;
+use provi::scalar::Probability;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::record::fit_file::{EstimatesRecord, FitFile, ModelRecord};
+use crate::show::rows;
+
+/// The schema's name.
+pub const SCHEMA: &str = "provi-summary/1";
+
+/// What `provi summary --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The version of provi that made the fit.
+    pub provi: String,
+    /// What was fitted to what.
+    pub model: ModelRecord,
+    /// The probability of the intervals.
+    pub level: f64,
+    /// A row for each coefficient; those of groups follow the population's.
+    pub coefficients: Vec<SummaryRow>,
+    /// A row for each contrast that was asked for.
+    pub contrasts: Vec<SummaryRow>,
+    /// What is proved.
+    pub certificate: Certificate,
+    /// What is only estimated.
+    pub estimates: Option<EstimatesRecord>,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummaryRow {
+    /// The coefficient, or the contrast as it was written.
+    pub name: String,
+    /// Mean, sd and the probability of being positive, each with what it is proved to be off by at most.
+    #[serde(flatten)]
+    pub functional: Functional,
+    /// The central interval of q.
+    pub interval: [f64; 2],
+    /// Proved digits of mean and sd.
+    pub digits: [Option<u32>; 2],
+}
+
+impl SummaryRow {
+    /// With an interval of that probability.
+    pub fn new(name: String, functional: Functional, level: f64) -> Result<Self> {
+        let (interval, digits) = (functional.interval(level)?, functional.digits());
+        Ok(Self { name, functional, interval, digits })
+    }
+}
+
+impl Summary {
+    /// Of a file; one of before certificates proves nothing.
+    pub fn new(file: &FitFile, q: &Gaussian, level: f64) -> Result<Self> {
+        let level = Probability::new("level", level)?.get();
+        let nothing = || Certificate::nothing(&file.names, "the fit has no certificate");
+        let certificate = file.certificate.clone().unwrap_or_else(nothing);
+        let all = |rows: Vec<rows::Row>| -> Result<Vec<SummaryRow>> {
+            rows.into_iter().map(|(name, functional)| SummaryRow::new(name, functional, level)).collect()
+        };
+        Ok(Self {
+            schema: SCHEMA.to_owned(),
+            provi: file.provi.clone(),
+            model: file.model.clone(),
+            level,
+            coefficients: all(rows::coefficients(q, &certificate)?)?,
+            contrasts: all(rows::contrasts(file))?,
+            certificate,
+            estimates: file.estimates.clone(),
+        })
+    }
+}

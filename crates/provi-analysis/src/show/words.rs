@@ -1,0 +1,79 @@
+//! Sentences that every shell says the same way.
+
+pub mod certificate;
+
+use crate::number::{grouped, plain};
+use crate::record::fit_file::ModelRecord;
+use crate::record::scale::{Origin, Scale};
+use provi::subsample::Subsample;
+
+/// A scale, and who said it.
+pub fn describe_scale(scale: &Scale) -> String {
+    let what = match scale.is_noise() {
+        true => format!("noise sd {}", plain(scale.sd)),
+        false => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
+    };
+    match (scale.origin, scale.vanishing) {
+        (Origin::Given, _) => format!("{what}, as given"),
+        (Origin::Maximised, false) => format!("{what}, estimated: it maximises the ELBO"),
+        (Origin::Maximised, true) => {
+            format!("{what}, on its way to 0 as the ELBO grows: these groups do not differ visibly")
+        }
+    }
+}
+
+/// The scales in one line, for statements that are conditional on them.
+pub fn condition(model: &ModelRecord) -> Option<String> {
+    if model.kind == crate::record::fit_file::Kind::Stan {
+        return Some(crate::model::compiled::SPACE.to_owned());
+    }
+    let of = |origin: Origin| {
+        let scales = model.scales.iter().filter(|scale| scale.origin == origin);
+        scales.map(|scale| format!("{} sd = {}", scale.name, plain(scale.sd))).collect::<Vec<_>>()
+    };
+    let (given, estimated) = (of(Origin::Given), of(Origin::Maximised));
+    let mut parts = Vec::new();
+    if !given.is_empty() {
+        parts.push(format!("for {} as given", given.join(", ")));
+    }
+    if !estimated.is_empty() {
+        let whose = if estimated.len() == 1 { "its" } else { "their" };
+        parts.push(format!(
+            "empirical Bayes: {} estimated, {whose} uncertainty ignored",
+            estimated.join(", ")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Weights, offset and exposure in a line; none where the model has none beside its formula.
+pub fn beside_the_formula(model: &ModelRecord) -> Option<String> {
+    let given = |text: &str| match text.starts_with(crate::run::subject::DIGEST) {
+        true => String::new(),
+        false => format!(" `{text}`"),
+    };
+    let weights =
+        model.weights().map(|w| format!("weights{}: each row's log likelihood times its weight", given(w)));
+    let offset = model.offset().map(|o| format!("offset{}, added to the linear predictor", given(o)));
+    let exposure =
+        model.exposure().map(|e| format!("exposure `{e}`, its logarithm added to the linear predictor"));
+    let all: Vec<String> = [weights, offset, exposure].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// The method with its draws, and the terms they see if not all.
+pub fn method(method: &str, draws: usize, subsample: Option<Subsample>) -> String {
+    match (draws, subsample) {
+        (0, _) => format!("{method}, no draws"),
+        (draws, None) => format!("{method}, {} a step", counted(draws as u64, "draw")),
+        (draws, Some(Subsample { terms, sampling })) => {
+            let (draws, rows) = (counted(draws as u64, "draw"), counted(terms as u64, "row"));
+            format!("{method}, {draws} a step on {rows} each ({sampling})")
+        }
+    }
+}
+
+/// "1 row", "2,000 rows".
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}

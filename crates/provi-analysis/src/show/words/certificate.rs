@@ -1,0 +1,219 @@
+//! The certificate in words: a headline, five statements, and the probability they share.
+
+use provi::certificate::{Certificate, MomentStatement, Statement};
+use provi::estimate::Reliability;
+use provi::{Provenance, certificate::Interval};
+
+use serde::Serialize;
+
+use crate::number::{bound, decimals, grouped, outward_pair};
+use crate::record::fit_file::EstimatesRecord;
+
+/// A KL bound above this one says little: TV can be nearly ¼; above the next, nothing.
+const LITTLE: f64 = 0.1;
+const NOTHING: f64 = 1.0;
+/// A gap at most this large is no reason to go on searching.
+const OPTIMUM: f64 = 1e-3;
+
+/// What a certificate is about, lest it pass for praise of the model.
+pub const SCOPE: &str =
+    "about the computation, given this model and prior: it does not say that they suit the data";
+
+/// A certificate for shells that only render.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CertificateWords {
+    /// Whether the optimum was found, and how near the posterior it is proved to be.
+    pub headline: String,
+    /// How much the bound of the KL says.
+    pub worth: Worth,
+    /// What it is about, and what it is not.
+    pub scope: &'static str,
+    /// What all of it is conditional on.
+    pub condition: Option<String>,
+    /// Five of them.
+    pub statements: Vec<StatementWords>,
+    /// The probability that the sampled ones share; none where all are certain.
+    pub probability: Option<String>,
+}
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StatementWords {
+    /// What is bounded.
+    pub what: &'static str,
+    /// By what; none where nothing is proved.
+    pub value: Option<String>,
+    /// The ledger's key, and where its constants came from; or why nothing is proved.
+    pub grounds: String,
+}
+
+impl CertificateWords {
+    /// `condition` says what all of it is conditional on.
+    pub fn new(c: &Certificate, estimates: Option<&EstimatesRecord>, condition: Option<String>) -> Self {
+        let words = |(what, row): (&'static str, Row)| match row {
+            Ok((value, grounds)) => StatementWords { what, value: Some(value), grounds },
+            Err(reason) => StatementWords { what, value: None, grounds: reason },
+        };
+        Self {
+            headline: headline(c, estimates),
+            worth: worth(c),
+            scope: SCOPE,
+            condition,
+            statements: rows(c).into_iter().map(words).collect(),
+            probability: probability(c),
+        }
+    }
+}
+
+/// The five statements, in their order.
+pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
+    [
+        ("gap to best Gaussian", value(c.smallest_gap(), " nats")),
+        ("KL to posterior", value(&c.kl, " nats")),
+        ("total variation", value(&c.tv, "")),
+        ("moments", moments(&c.moments)),
+        ("log evidence", evidence(&c.evidence)),
+    ]
+}
+
+/// How much a bound of the KL says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Worth {
+    /// It is small.
+    Tight,
+    /// Little.
+    Loose,
+    /// Next to nothing, or there is none.
+    Nothing,
+}
+
+/// What the certificate's own bound says.
+pub fn worth(c: &Certificate) -> Worth {
+    match c.kl.bound {
+        Some(kl) if kl <= LITTLE => Worth::Tight,
+        Some(kl) if kl <= NOTHING => Worth::Loose,
+        _ => Worth::Nothing,
+    }
+}
+
+/// Whether the optimum was found, how near the posterior the answer is proved to be, and where that is not near, what the
+/// estimates say instead.
+pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String {
+    let gap = match c.smallest_gap().bound {
+        Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
+        Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),
+        None => "Not proved to be the best Gaussian.".to_owned(),
+    };
+    let estimate = estimates.and_then(estimated).map_or(String::new(), |kl| format!("; estimated {kl}"));
+    let kl = match c.kl.bound {
+        Some(kl) if kl <= LITTLE => format!("Within {} nats of the posterior.", bound(kl, 3)),
+        Some(kl) if kl <= NOTHING => {
+            format!("Within {} nats of the posterior, a loose bound{estimate}.", bound(kl, 3))
+        }
+        Some(kl) => format!("Accuracy not proved (KL ≤ {}){estimate}.", bound(kl, 3)),
+        None => format!("Accuracy not proved (no bound of the KL){estimate}."),
+    };
+    format!("{gap} {kl}")
+}
+
+/// The estimated KL to two digits, with a word where its weights say that it can be far off.
+fn estimated(e: &EstimatesRecord) -> Option<String> {
+    // Noise around zero has either sign.
+    let kl = e.kl?.max(0.0);
+    let shown = match kl {
+        kl if kl >= 1e-3 => format!("{kl:.*}", decimals(kl).saturating_sub(1)),
+        kl => format!("{kl:.1e}"),
+    };
+    Some(format!("KL {shown}{}", if is_unreliable(e) { ", unreliable" } else { "" }))
+}
+
+/// Whether the importance weights are too uneven, or too few, for the estimates to be believed.
+pub fn is_unreliable(e: &EstimatesRecord) -> bool {
+    // Equal weights have no tail to fit, and so no k̂.
+    let exact = e.reliability.as_deref() == Some(&Reliability::Exact.to_string());
+    let verdict = e.pareto_k.map_or(Reliability::Unknown, |k| Reliability::new(k, e.draws));
+    !exact && matches!(verdict, Reliability::Unreliable | Reliability::Unknown)
+}
+
+/// An estimated KL above this many nats is a poor Gaussian, proved or not.
+const POOR: f64 = 1.0;
+
+/// Whether a reader should be alarmed: nothing is proved, and the estimates are bad, unreliable or missing.
+pub fn is_trouble(c: &Certificate, estimates: Option<&EstimatesRecord>) -> bool {
+    let fine = |e: &EstimatesRecord| !is_unreliable(e) && e.kl.is_some_and(|kl| kl <= POOR);
+    worth(c) == Worth::Nothing && !estimates.is_some_and(fine)
+}
+
+/// A value with its grounds, or the reason why there is none.
+pub type Row = Result<(String, String), String>;
+
+fn value(s: &Statement, unit: &str) -> Row {
+    match s.bound {
+        Some(x) => Ok((format!("≤ {}{unit}", bound(x, 3)), grounds(s))),
+        None => Err(reason(&s.reason)),
+    }
+}
+
+fn moments(moments: &[MomentStatement]) -> Row {
+    let worst = |pick: fn(&MomentStatement) -> &Statement| {
+        let size = |s: &Statement| s.bound.unwrap_or(f64::INFINITY);
+        moments.iter().map(pick).max_by(|a, b| size(a).total_cmp(&size(b)))
+    };
+    let (Some(mean), Some(sd)) = (worst(|m| &m.mean_error), worst(|m| &m.sd_error)) else {
+        return Err("no coefficients".to_owned());
+    };
+    match (mean.bound, sd.bound) {
+        (Some(mean), Some(sd_bound)) => {
+            Ok((format!("means ± {}, sds ± {}", bound(mean, 3), bound(sd_bound, 3)), grounds(sd)))
+        }
+        (None, _) => Err(reason(&mean.reason)),
+        _ => Err(reason(&sd.reason)),
+    }
+}
+
+fn evidence(e: &Interval) -> Row {
+    match (e.lower, e.upper) {
+        (Some(lower), Some(upper)) => {
+            let places = decimals(upper - lower).clamp(2, 8);
+            let [low, high] = outward_pair(Some(lower), Some(upper), places);
+            Ok((format!("{low} to {high}"), key(e.key.as_deref(), e.provenance)))
+        }
+        (Some(lower), None) => {
+            let [low, _] = outward_pair(Some(lower), None, 4);
+            Err(format!("an upper bound ({}); at least {low}", reason(&e.reason)))
+        }
+        _ => Err(reason(&e.reason)),
+    }
+}
+
+/// Why there is no bound.
+pub fn reason(reason: &Option<String>) -> String {
+    reason.clone().unwrap_or_else(|| "no bound".to_owned())
+}
+
+/// "[cert-gap], certain".
+fn grounds(s: &Statement) -> String {
+    let certain = if s.confidence.is_some_and(|c| c >= 1.0) { ", certain" } else { "" };
+    format!("{}{certain}", key(s.key.as_deref(), s.provenance))
+}
+
+fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
+    let constants = match provenance {
+        None | Some(Provenance::Proved) => String::new(),
+        Some(weaker) => format!(", constants {weaker}"),
+    };
+    format!("[{}]{constants}", key.unwrap_or("no key"))
+}
+
+/// What the sampled statements share; none where all are certain.
+pub fn probability(c: &Certificate) -> Option<String> {
+    let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
+    sampled.then(|| {
+        format!(
+            "holds as a whole with probability 1 − {:e}, over the {} draws of the audit",
+            c.grounds.failure_probability,
+            grouped(c.grounds.draws)
+        )
+    })
+}
