@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! table, formula, ModelOptions ──► Analysis ─┐       RunOptions        ┌──► summary, contrasts, predictions, draws
-//! design and response ───────────────────────┼──► Subject ──► Fitted ──┼──► fit.json ──► Fitted
+//! design and response ───────────────────────┼──► Problem ──► Fitted ──┼──► fit.json ──► Fitted
 //! any log density ───────────────────────────┘                         └──► the report page
 //! ```
 //!
@@ -23,5 +23,5 @@ pub mod threads;
 pub use error::{Error, Result};
 pub use record::abandon;
 pub use run::fitted::Fitted;
-pub use run::subject::Subject;
+pub use run::problem::Problem;
 pub use run::{Analysis, fresh_seed};

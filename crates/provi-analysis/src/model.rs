@@ -5,18 +5,18 @@ pub mod compiled;
 pub mod conflict;
 mod data;
 mod files;
-mod held;
 pub mod memory;
 mod opened;
 mod prior;
 pub(crate) mod prior_words;
 mod scales;
+mod target;
 mod warnings;
 
 pub use crate::record::scale::{Origin, Scale};
 pub use blocks::Blocks;
 pub use data::{Data, USUAL_MEMORY};
-pub use held::Held;
+pub use target::ModelTarget;
 pub use warnings::warnings;
 
 use std::path::Path;
@@ -34,7 +34,7 @@ use scales::Chosen;
 #[derive(Debug)]
 pub struct Model {
     /// Conditional on the scales.
-    pub target: Held,
+    pub target: ModelTarget,
     /// With its noise.
     pub family: Family,
     /// Was the family read off the response?

@@ -2,7 +2,7 @@
 
 pub mod about;
 pub mod fit_file;
-pub mod given;
+pub mod gaussian_file;
 pub mod library;
 pub mod scale;
 pub mod store;

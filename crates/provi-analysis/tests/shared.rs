@@ -12,8 +12,8 @@ use provi_analysis::model::Data;
 use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions};
 use provi_analysis::record::about::About;
 use provi_analysis::record::fit_file::Kind;
-use provi_analysis::run::worth::Worth;
-use provi_analysis::{Analysis, Error, Fitted, Subject};
+use provi_analysis::run::assessment::Assessment;
+use provi_analysis::{Analysis, Error, Fitted, Problem};
 use provi_table::{Missing, NewLevels, Table, Values};
 
 const CSV: &str =
@@ -52,7 +52,7 @@ fn matrices() -> Fitted {
     let glm = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(2.5).unwrap()).unwrap();
     let glm = glm.with_names(vec!["base".to_owned(), "slope".to_owned()]).unwrap();
     let about = About { title: Some("dose and answer".to_owned()), ..About::default() };
-    Subject::matrices(&glm, about).fit(&RunOptions::default(), &mut Watch::default()).unwrap()
+    Problem::matrices(&glm, about).fit(&RunOptions::default(), &mut Watch::default()).unwrap()
 }
 
 /// A correlated pair, which nobody declares anything about.
@@ -64,8 +64,8 @@ fn black_box() -> Fitted {
     })
     .unwrap();
     let options = RunOptions { contrasts: vec!["z0 - z1".to_owned()], ..RunOptions::default() };
-    let subject = Subject::black_box(Evaluator::Serial(&target), About::default());
-    subject.fit(&options, &mut Watch::default()).unwrap()
+    let problem = Problem::black_box(Evaluator::Serial(&target), About::default());
+    problem.fit(&options, &mut Watch::default()).unwrap()
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn the_noise_of_matrices_is_a_condition() {
     let design = Design::dense(&[1.0, 1.0, 1.0], 3, 1).unwrap();
     let glm = Glm::linear(design, &[0.5, 1.5, 1.0], 0.5, Prior::scale(2.5).unwrap()).unwrap();
     let fit =
-        Subject::matrices(&glm, About::default()).fit(&RunOptions::default(), &mut Watch::default()).unwrap();
+        Problem::matrices(&glm, About::default()).fit(&RunOptions::default(), &mut Watch::default()).unwrap();
     assert_eq!(fit.notes(), ["for noise sd = 0.5 as given"]);
 }
 
@@ -181,8 +181,8 @@ fn estimates_cost_nothing_where_the_audit_has_made_their_draws() {
         let audit = Audit { draws, price: 1e-3, ..Audit::default() };
         let audited = audit.run(Evaluator::Serial(&target), &q, Seed(1)).unwrap();
         let before = calls.load(Relaxed);
-        let worth = Worth::of(&audited, Evaluator::Serial(&target), &q, Seed(1));
-        (calls.load(Relaxed) - before, worth.estimates.unwrap())
+        let assessment = Assessment::of(&audited, Evaluator::Serial(&target), &q, Seed(1));
+        (calls.load(Relaxed) - before, assessment.estimates.unwrap())
     };
     let ((none, own), (all, fresh)) = (of(5_000), of(400));
     assert_eq!((none, own.draws, all, fresh.draws), (0, 5_000, 4_000, 4_000));
@@ -239,20 +239,20 @@ fn an_answer_found_elsewhere_is_kept_with_what_is_proved_about_it() {
     let analysis = Analysis::of(csv(), FORMULA, &ModelOptions::default()).unwrap();
     let ours = analysis.fit(&RunOptions::default(), &mut Watch::default()).unwrap();
     let given =
-        analysis.subject().certify(&ours.gaussian, &RunOptions::default(), &mut Watch::default()).unwrap();
+        analysis.problem().certify(&ours.gaussian, &RunOptions::default(), &mut Watch::default()).unwrap();
     assert_eq!(given.certificate().unwrap().gap, ours.certificate().unwrap().gap);
     assert_eq!((given.file.neg_elbo, given.file.method.as_str()), (ours.file.neg_elbo, "given"));
     // A wider one is worse, and said to be.
     let wide: Vec<f64> = ours.gaussian.factor().iter().map(|c| 3.0 * c).collect();
     let wide = Gaussian::new(ours.gaussian.mean(), &wide).unwrap();
-    let given = analysis.subject().certify(&wide, &RunOptions::default(), &mut Watch::default()).unwrap();
+    let given = analysis.problem().certify(&wide, &RunOptions::default(), &mut Watch::default()).unwrap();
     assert!(!given.certificate().unwrap().proves_gap(0.1));
     assert!(given.file.neg_elbo > ours.file.neg_elbo + 1.0);
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(saved(&given, dir.path()).file, given.file);
     let other = Gaussian::standard(2);
     assert!(matches!(
-        analysis.subject().certify(&other, &RunOptions::default(), &mut Watch::default()),
+        analysis.problem().certify(&other, &RunOptions::default(), &mut Watch::default()),
         Err(Error::Library(_))
     ));
 }
@@ -268,7 +268,7 @@ fn a_prior_in_memory_is_the_populations() {
     // The file has it, and makes the same model again.
     let again = fit.model(&csv(), false).unwrap();
     let given =
-        Subject::model(&again).certify(&fit.gaussian, &RunOptions::default(), &mut Watch::default()).unwrap();
+        Problem::model(&again).certify(&fit.gaussian, &RunOptions::default(), &mut Watch::default()).unwrap();
     assert!(given.certificate().unwrap().proves_gap(1e-9));
     assert!(matches!(of(&Gaussian::standard(3)), Err(Error::Library(provi::Error::Shape { found: 3, .. }))));
 }
@@ -288,11 +288,11 @@ fn a_kept_fit_is_found_out_again_and_a_false_one_is_caught() {
     let fit = fit(csv());
     let analysis = Analysis::of(Data::from(frame()), FORMULA, &ModelOptions::default()).unwrap();
     let audit = AuditOptions::default();
-    let found = analysis.subject().recheck(&fit, &audit, Some(1)).unwrap();
+    let found = analysis.problem().recheck(&fit, &audit, Some(1)).unwrap();
     assert!(found.is_reproduced() && found.claims.len() > 4, "{:?}", found.claims);
     assert_eq!(found.seed, Seed(1));
     // Nobody can know the seed of the next check.
-    let fresh = |_| analysis.subject().recheck(&fit, &audit, None).unwrap().seed;
+    let fresh = |_| analysis.problem().recheck(&fit, &audit, None).unwrap().seed;
     let [first, second] = [0, 1].map(fresh);
     assert_ne!(first, second);
     // Nobody writes a claim but in a file.
@@ -300,9 +300,9 @@ fn a_kept_fit_is_found_out_again_and_a_false_one_is_caught() {
     forged["certificate"]["kl"]["bound"] = 1e-9.into();
     let mut better = fit.clone();
     better.file = serde_json::from_value(forged).unwrap();
-    assert!(!analysis.subject().recheck(&better, &audit, Some(1)).unwrap().is_reproduced());
+    assert!(!analysis.problem().recheck(&better, &audit, Some(1)).unwrap().is_reproduced());
     assert!(matches!(
-        analysis.subject().recheck(&matrices(), &audit, None),
+        analysis.problem().recheck(&matrices(), &audit, None),
         Err(Error::OtherCoefficients { .. })
     ));
 }

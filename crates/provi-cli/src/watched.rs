@@ -9,8 +9,8 @@ use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
 use provi_analysis::Fitted;
 use provi_analysis::record::store::Store;
-use provi_analysis::run::Way;
-use provi_analysis::run::subject::Prepared;
+use provi_analysis::run::Strategy;
+use provi_analysis::run::problem::Prepared;
 
 use crate::failure::Result;
 use crate::interrupt;
@@ -64,7 +64,7 @@ impl Default for Run<'_> {
 pub(crate) const KEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
-pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fitted> {
+pub(crate) fn run(prepared: &Prepared<'_>, strategy: &Strategy, how: Run<'_>) -> Result<Fitted> {
     // Before a signal is handled: from here on no data are read any more.
     interrupt::begin();
     let stop = match how.processes {
@@ -72,13 +72,13 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
         Some(processes) => interrupt::watch_among(processes.rank, processes.size, how.folder),
     };
     let mut log = Log::new(how.store);
-    let begin = summary::announcement(prepared.target().dim(), way.plan());
+    let begin = summary::announcement(prepared.target().dim(), strategy.plan());
     log.say(&begin);
     if !how.quiet {
         // Ctrl-C is watched from before the first word: who reads one may press it.
         eprintln!("memory {}\n{begin}", prepared.memory);
     }
-    let progress = RefCell::new(Progress::new(how.quiet, way.plan().map_or(0, |plan| plan.steps), log));
+    let progress = RefCell::new(Progress::new(how.quiet, strategy.plan().map_or(0, |plan| plan.steps), log));
     let mut observer = |at: &Snapshot| {
         progress.borrow_mut().show(at);
         ControlFlow::Continue(())
@@ -107,7 +107,7 @@ pub(crate) fn run(prepared: &Prepared<'_>, way: &Way, how: Run<'_>) -> Result<Fi
         from: how.from,
         agree: how.processes.map(|processes| processes.agree),
     };
-    let found = prepared.run(way, &mut watch);
+    let found = prepared.run(strategy, &mut watch);
     progress.borrow_mut().finish(&match &found {
         Ok(fit) if fit.file.stopped_early => format!("stopped early after {} steps", fit.file.steps),
         Ok(fit) => format!("finished after {} steps", fit.file.steps),

@@ -9,7 +9,7 @@ use provi::target::{Closure, Glm, Prior};
 use provi::{Design, Seed};
 use provi_analysis::options::{ModelOptions, RunOptions};
 use provi_analysis::record::about::About;
-use provi_analysis::{Analysis, Subject};
+use provi_analysis::{Analysis, Problem};
 use provi_table::{Table, Values};
 
 const X: [f64; 6] = [0.5, -1.5, 2.0, -0.3, 1.0, 0.2];
@@ -22,7 +22,7 @@ fn bench() -> Bench {
     let glm = Glm::logistic(Design::dense(&rows, 6, 2).unwrap(), &Y, Prior::scale(2.5).unwrap()).unwrap();
     let glm = glm.with_names(vec!["(Intercept)".to_owned(), "x".to_owned()]).unwrap();
     let about = About { title: Some("dose and answer".to_owned()), ..About::default() };
-    let fit = Subject::matrices(&glm, about).fit(&RunOptions::default(), &mut Watch::default()).unwrap();
+    let fit = Problem::matrices(&glm, about).fit(&RunOptions::default(), &mut Watch::default()).unwrap();
     fit.save(&bench.path("matrix.fit"), false).unwrap();
 
     let target = Closure::new(2, |z: &[f64], gradient: &mut [f64]| {
@@ -30,8 +30,8 @@ fn bench() -> Bench {
         -0.5 * (z[0] * z[0] + 4.0 * z[1] * z[1])
     })
     .unwrap();
-    let subject = Subject::black_box(Evaluator::Serial(&target), About::default());
-    let fit = subject.fit(&RunOptions::default(), &mut Watch::default()).unwrap();
+    let problem = Problem::black_box(Evaluator::Serial(&target), About::default());
+    let fit = problem.fit(&RunOptions::default(), &mut Watch::default()).unwrap();
     fit.save(&bench.path("box.fit"), false).unwrap();
 
     let columns =

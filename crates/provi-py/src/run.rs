@@ -13,7 +13,7 @@ use provi::fit::{Snapshot, Watch};
 use provi::target::{Declared, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
 use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
-use provi_analysis::{Fitted, Subject};
+use provi_analysis::{Fitted, Problem};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 
@@ -84,7 +84,7 @@ pub(crate) fn fit(
 ) -> PyResult<Answer> {
     let run = options.read()?;
     run.check().map_err(refuse)?;
-    under_watch(py, model, options.threads, observer, move |subject, watch| subject.fit(&run, watch))
+    under_watch(py, model, options.threads, observer, move |problem, watch| problem.fit(&run, watch))
 }
 
 /// What a Gaussian found elsewhere is worth.
@@ -98,7 +98,7 @@ pub(crate) fn certify(
 ) -> PyResult<Answer> {
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
     let run = options.read()?;
-    under_watch(py, model, options.threads, None, move |subject, watch| subject.certify(&q, &run, watch))
+    under_watch(py, model, options.threads, None, move |problem, watch| problem.certify(&q, &run, watch))
 }
 
 /// log p and its gradient at points, one a row, into arrays of that size.
@@ -172,7 +172,7 @@ fn under_watch(
     model: &Model,
     threads: Option<usize>,
     observer: Option<Py<PyAny>>,
-    work: impl FnOnce(Subject<'_>, &mut Watch<'_>) -> provi_analysis::Result<Fitted> + Send + 'static,
+    work: impl FnOnce(Problem<'_>, &mut Watch<'_>) -> provi_analysis::Result<Fitted> + Send + 'static,
 ) -> PyResult<Answer> {
     model.check_entry()?;
     check_threads(threads)?;
@@ -194,7 +194,7 @@ fn under_watch(
                     stop: Some(&shared.stop),
                     ..Watch::default()
                 };
-                work(Subject::black_box(Evaluator::Serial(&target), about), &mut watch)
+                work(Problem::black_box(Evaluator::Serial(&target), about), &mut watch)
             };
             match kind {
                 Kind::FiniteSum(sum) => match Summed::new(SumSession::new(sum, &shared.stop)) {
@@ -225,16 +225,16 @@ fn under_watch(
             let mut watch =
                 Watch { observer: Some(&mut observer), stop: Some(&its.stop), ..Watch::default() };
             match &*kind {
-                Kind::Glm(model) => work(Subject::matrices(model, about), &mut watch),
+                Kind::Glm(model) => work(Problem::matrices(model, about), &mut watch),
                 Kind::Native(native) => {
                     let target = declared(native, names, curvature)?;
                     let target = match native.is_thread_safe() {
                         true => Evaluator::Parallel(&target),
                         false => Evaluator::Serial(&target),
                     };
-                    work(Subject::black_box(target, about), &mut watch)
+                    work(Problem::black_box(target, about), &mut watch)
                 }
-                Kind::Compiled(library) => work(Subject::compiled(library), &mut watch),
+                Kind::Compiled(library) => work(Problem::compiled(library), &mut watch),
                 Kind::Callback(_) | Kind::FiniteSum(_) => {
                     unreachable!("a Python function is called in place")
                 }

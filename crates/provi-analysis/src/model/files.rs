@@ -9,7 +9,7 @@ use provi::target::{Family, Prior};
 use provi_table::{Budget, Formula, FrameOptions, Learned, Learning, Part, Scan, Shards, Survey};
 
 use super::blocks::Blocks;
-use super::held::Held;
+use super::target::ModelTarget;
 use crate::error::{Error, Result};
 
 /// A path to files, the memory they may take, and who reads them.
@@ -54,11 +54,11 @@ impl Files {
     }
 
     /// The model of what was learned. A collective call, and one pass.
-    pub(super) fn target(&self, scan: Scan, family: Family, prior: Prior) -> Result<Held> {
+    pub(super) fn target(&self, scan: Scan, family: Family, prior: Prior) -> Result<ModelTarget> {
         let names = scan.names.clone();
         let blocks = Blocks::new(scan, self.part(), family, (self.memory / 2) as usize);
         let streamed = Streamed::distributed(family, blocks, prior, Arc::clone(&self.crew))?;
-        Ok(Held::Files(Box::new(streamed.with_names(names)?)))
+        Ok(ModelTarget::Files(Box::new(streamed.with_names(names)?)))
     }
 
     fn part(&self) -> Part {

@@ -4,7 +4,7 @@ use provi::target::{Family, Glm, Prior};
 use provi_table::{CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan};
 
 use super::data::Data;
-use super::held::Held;
+use super::target::ModelTarget;
 use super::warnings::{notable, warnings};
 use crate::error::{Error, Result};
 use crate::model::memory::ModelSize;
@@ -139,7 +139,7 @@ impl Opened {
     }
 
     /// The model, conditional on the scales in family and prior.
-    pub(super) fn target(self, data: &Data, family: Family, prior: Prior) -> Result<Held> {
+    pub(super) fn target(self, data: &Data, family: Family, prior: Prior) -> Result<ModelTarget> {
         let frame = match (self, data.as_files()) {
             (Self::Scan(scan), Some(files)) => return files.target(*scan, family, prior),
             (Self::Scan(_), None) => return Err(provi::Error::Empty { what: "data (no files)" }.into()),
@@ -168,7 +168,7 @@ impl Opened {
         if let Some(offsets) = &frame.offsets {
             target = target.with_offsets(offsets)?;
         }
-        Ok(Held::Memory(Box::new(target)))
+        Ok(ModelTarget::Memory(Box::new(target)))
     }
 }
 

@@ -8,7 +8,7 @@ use provi_table::CodedColumn;
 use super::opened::Head;
 use crate::error::{Error, Result};
 use crate::options::{ModelOptions, PRIOR_SCALE};
-use crate::record::given::Given;
+use crate::record::gaussian_file::GaussianFile;
 use crate::record::scale::Scale;
 
 /// The population's prior, if a file holds its covariance.
@@ -22,7 +22,7 @@ pub(super) fn given(options: &ModelOptions, head: &Head<'_>) -> Result<Option<Ga
     if let Some((_, other)) = others.into_iter().find(|(said, _)| *said) {
         return Err(Error::TwoPriors { other });
     }
-    Given::read_covariance(path)?.gaussian(&head.names[..head.population]).map(Some)
+    GaussianFile::read_covariance(path)?.gaussian(&head.names[..head.population]).map(Some)
 }
 
 /// What a prior is made of.

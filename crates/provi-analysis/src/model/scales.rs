@@ -6,8 +6,8 @@ use provi::Gaussian;
 use provi::scales::FreeScales;
 use provi::target::Family;
 
-use super::held::Held;
 use super::opened::Head;
+use super::target::ModelTarget;
 use crate::error::{Error, Result};
 use crate::options::{ModelOptions, ScaleSpec};
 use crate::record::scale::{NOISE, Origin, Scale};
@@ -55,7 +55,7 @@ pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> 
 
 /// A target with its scales, and how they were found.
 pub(super) struct Chosen {
-    pub(super) target: Held,
+    pub(super) target: ModelTarget,
     pub(super) scales: Vec<Scale>,
     /// Wall-clock seconds of the search, if there was one.
     pub(super) seconds: Option<f64>,
@@ -64,7 +64,7 @@ pub(super) struct Chosen {
 }
 
 /// Finds the scales that nobody gave, by maximising the ELBO.
-pub(super) fn choose(target: Held, mut scales: Vec<Scale>) -> Result<Chosen> {
+pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chosen> {
     let begin = Instant::now();
     let free = |scale: &&mut Scale| scale.origin == Origin::Maximised;
     let mut search = FreeScales::default();

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::model::{self, Data, Model};
 use crate::options::{ModelOptions, RunOptions};
 use crate::run::fitted::Fitted;
+use crate::run::problem::Problem;
 use crate::run::sensitivity::{Sensitivity, sensitivity};
-use crate::run::subject::Subject;
 
 /// A table, a formula, and the model that they make.
 ///
@@ -77,13 +77,13 @@ impl Analysis {
     }
 
     /// What is fitted, for shells that take the steps of [`Analysis::fit`] one by one.
-    pub fn subject(&self) -> Subject<'_> {
-        Subject::model(&self.model)
+    pub fn problem(&self) -> Problem<'_> {
+        Problem::model(&self.model)
     }
 
     /// The answer, its certificate and its checks, under watch.
     pub fn fit(&self, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
-        self.subject().fit(options, watch)
+        self.problem().fit(options, watch)
     }
 
     /// What an answer owes to the prior.

@@ -22,10 +22,10 @@ use crate::error::{Error, Result};
 use crate::number::bound;
 use crate::options::AuditOptions;
 use crate::record::fit_file::FitFile;
+use crate::run::assessment::Assessment;
 use crate::run::fitted::Fitted;
 use crate::run::fresh_seed;
-use crate::run::subject::Subject;
-use crate::run::worth::Worth;
+use crate::run::problem::Problem;
 
 /// What rounding may do to a number that no draw touches, beside what [`Rounding`] measures.
 const RELATIVE: f64 = 1e-5;
@@ -99,7 +99,7 @@ impl Verdict {
 #[derive(Clone, Debug)]
 pub struct Rechecked {
     /// What is proved and estimated now.
-    pub worth: Worth,
+    pub assessment: Assessment,
     /// Every claim of the fit beside it.
     pub claims: Vec<Claim>,
     /// The seed of the fresh draws.
@@ -113,7 +113,7 @@ impl Rechecked {
     }
 }
 
-impl Subject<'_> {
+impl Problem<'_> {
     /// Audits a kept fit of this very model anew, with draws of a fresh seed unless one is given.
     pub fn recheck(&self, fitted: &Fitted, audit: &AuditOptions, seed: Option<u64>) -> Result<Rechecked> {
         let names = self.target().target().names();
@@ -133,7 +133,7 @@ const ATTEMPTS: u64 = 3;
 /// probability 1 − δ, all three together with 1 − 3δ.
 pub fn check(
     record: Option<&FitFile>,
-    subject: &Subject<'_>,
+    problem: &Problem<'_>,
     q: &Gaussian,
     audit: &AuditOptions,
     seed: Option<u64>,
@@ -142,11 +142,12 @@ pub fn check(
     let mut best: Option<(usize, Rechecked)> = None;
     for attempt in 0..ATTEMPTS {
         let seed = Seed(first.0.wrapping_add(attempt));
-        let worth = Worth::measure(subject.target(), q, seed, &run);
-        let claims = record.map_or(Vec::new(), |record| compare(record, subject, q, &worth, audit, seed));
+        let assessment = Assessment::measure(problem.target(), q, seed, &run);
+        let claims =
+            record.map_or(Vec::new(), |record| compare(record, problem, q, &assessment, audit, seed));
         let failed = claims.iter().filter(|claim| !claim.verdict.stands()).count();
         if best.as_ref().is_none_or(|(least, _)| failed < *least) {
-            best = Some((failed, Rechecked { worth, claims, seed: first }));
+            best = Some((failed, Rechecked { assessment, claims, seed: first }));
         }
         if failed == 0 {
             break;
@@ -214,9 +215,9 @@ impl Rounding {
 /// What is compared, and with what.
 struct Comparison<'a> {
     record: &'a FitFile,
-    subject: &'a Subject<'a>,
+    problem: &'a Problem<'a>,
     q: &'a Gaussian,
-    now: &'a Worth,
+    now: &'a Assessment,
     seed: Seed,
     rounding: Rounding,
     /// The caller asked for less than the file's own audit had.
@@ -226,20 +227,20 @@ struct Comparison<'a> {
 /// Every claim of the file, beside what `now` was found for q by an audit with these options and this seed.
 fn compare(
     record: &FitFile,
-    subject: &Subject<'_>,
+    problem: &Problem<'_>,
     q: &Gaussian,
-    now: &Worth,
+    now: &Assessment,
     audit: &AuditOptions,
     seed: Seed,
 ) -> Vec<Claim> {
     let stored = record.certificate.as_ref();
     let comparison = Comparison {
         record,
-        subject,
+        problem,
         q,
         now,
         seed,
-        rounding: Rounding::measure(subject.target(), q, &now.certificate),
+        rounding: Rounding::measure(problem.target(), q, &now.certificate),
         weaker: stored.is_some_and(|stored| is_weaker(audit, stored)),
     };
     let mut claims = comparison.model();

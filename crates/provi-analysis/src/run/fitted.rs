@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::{Data, Model, Scale};
 use crate::options::ModelOptions;
 use crate::record::fit_file::{FitFile, Kind, TracePoint};
-use crate::record::given::Given;
+use crate::record::gaussian_file::GaussianFile;
 use crate::record::store::Store;
 use crate::room::refuse_beyond;
 
@@ -25,7 +25,7 @@ pub struct Fitted {
 impl Fitted {
     /// From fit.json, or its folder. A Gaussian of another tool has no record, and is refused.
     pub fn load(path: &Path) -> Result<Self> {
-        let mut given = Given::read(path).map_err(no_fit)?;
+        let mut given = GaussianFile::read(path).map_err(no_fit)?;
         let Some(file) = given.record.take() else { return Err(Error::NoRecord { path: given.path }) };
         let gaussian = given.gaussian(&file.names).map_err(no_fit)?;
         Ok(Self { file: *file, gaussian })

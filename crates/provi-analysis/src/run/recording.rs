@@ -6,7 +6,7 @@ use provi::fit::Snapshot;
 use provi::plan::{Constants, Coordinates, Promise};
 use serde::Serialize;
 
-use super::way::Answer;
+use super::strategy::Answer;
 use crate::model::Model;
 use crate::record::fit_file::{
     BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, Kind, LARGEST_COVARIANCE, LARGEST_METRIC,
@@ -46,9 +46,9 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         phases: Some(Phases { scales: None, fit: fit.seconds, audit: answer.audit_seconds }),
         plan_bound: bound(&fit.promise, plan.and_then(|plan| plan.constants.as_ref())),
         trace: fit.trace.iter().map(point).collect(),
-        certificate: Some(answer.worth.certificate.clone()),
-        estimates: Some(estimates(&answer.worth.estimates)),
-        moment_bounds: answer.worth.moment_bounds.clone().filter(|_| dim <= LARGEST_METRIC),
+        certificate: Some(answer.assessment.certificate.clone()),
+        estimates: Some(estimates(&answer.assessment.estimates)),
+        moment_bounds: answer.assessment.moment_bounds.clone().filter(|_| dim <= LARGEST_METRIC),
         checks: None,
         contrasts: Vec::new(),
         constrained: None,
@@ -150,17 +150,18 @@ mod tests {
     use crate::model::Data;
     use crate::options::{ModelOptions, RunOptions};
     use crate::record::store::Store;
-    use crate::run::Way;
+    use crate::run::Strategy;
     use provi::Gaussian;
     use provi::fit::Watch;
 
     fn fitted() -> (FitFile, Gaussian) {
         let data = Data::new(b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n".to_vec(), "t.csv".to_owned());
         let model = Model::build(&data, "y ~ x", &ModelOptions::default(), None).unwrap();
-        let way =
-            Way::of(&RunOptions { steps: Some(20), ..RunOptions::default() }, model.target.target()).unwrap();
-        let answer = way.run(model.target.evaluator(), provi::Seed(1), &mut Watch::default()).unwrap();
-        (fit_file(super::model(&model), way.plan(), &answer), answer.fit.gaussian)
+        let strategy =
+            Strategy::of(&RunOptions { steps: Some(20), ..RunOptions::default() }, model.target.target())
+                .unwrap();
+        let answer = strategy.run(model.target.evaluator(), provi::Seed(1), &mut Watch::default()).unwrap();
+        (fit_file(super::model(&model), strategy.plan(), &answer), answer.fit.gaussian)
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub fn condition(model: &ModelRecord) -> Option<String> {
 
 /// Weights, offset and exposure in a line; none where the model has none beside its formula.
 pub fn beside_the_formula(model: &ModelRecord) -> Option<String> {
-    let given = |text: &str| match text.starts_with(crate::run::subject::DIGEST) {
+    let given = |text: &str| match text.starts_with(crate::run::problem::DIGEST) {
         true => String::new(),
         false => format!(" `{text}`"),
     };

@@ -5,11 +5,11 @@ mod library;
 use std::path::Path;
 
 use provi::{Certificate, Seed};
-use provi_analysis::Subject;
+use provi_analysis::Problem;
 use provi_analysis::model::{self, Data, Model};
 use provi_analysis::options::ModelOptions;
 use provi_analysis::record::fit_file::{EstimatesRecord, FitFile, Kind, to_json};
-use provi_analysis::record::given::Given;
+use provi_analysis::record::gaussian_file::GaussianFile;
 use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
 use provi_analysis::run::fitted::{rebuild, refuse_other_data};
 use provi_analysis::run::recording;
@@ -27,7 +27,7 @@ use crate::output::{certificate, estimates, style, summary, table};
 
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     args.audit.audit()?;
-    let given = Given::read(&args.fit)?;
+    let given = GaussianFile::read(&args.fit)?;
     match &args.data {
         Some(data) => of_table(args, &given, data),
         None => library::execute(args, &given),
@@ -35,7 +35,7 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
 }
 
 /// Against the model of a table.
-fn of_table(args: &CertifyArgs, given: &Given, data: &Path) -> Result<Outcome> {
+fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Outcome> {
     // A fit of a program's own model is certified for the formula that is given, like that of another tool.
     let record = given.record.as_deref().filter(|record| record.model.kind == Kind::Formula);
     let claimed = record.filter(|_| !args.force);
@@ -56,25 +56,26 @@ fn of_table(args: &CertifyArgs, given: &Given, data: &Path) -> Result<Outcome> {
     if let Some(record) = claimed {
         refuse_another_model(record, &model)?;
     }
-    judge(args, given, record, &Subject::model(&model), Vec::new())
+    judge(args, given, record, &Problem::model(&model), Vec::new())
 }
 
 /// Audits the Gaussian anew; `record` is the fit whose claims are held against what comes out.
 fn judge(
     args: &CertifyArgs,
-    given: &Given,
+    given: &GaussianFile,
     record: Option<&FitFile>,
-    subject: &Subject<'_>,
+    problem: &Problem<'_>,
     further: Vec<Claim>,
 ) -> Result<Outcome> {
-    let (target, model) = (subject.target(), subject.record());
+    let (target, model) = (problem.target(), problem.record());
     let names = target.target().names();
     let q = given.gaussian(&names)?;
-    let Rechecked { worth, mut claims, seed } = claims::check(record, subject, &q, &args.audit, args.seed)?;
+    let Rechecked { assessment, mut claims, seed } =
+        claims::check(record, problem, &q, &args.audit, args.seed)?;
     claims.extend(further);
     let reproduced = claims.iter().all(|claim| claim.verdict.stands());
     let accuracy = args.audit.accuracy;
-    let estimated = recording::estimates(&worth.estimates);
+    let estimated = recording::estimates(&assessment.estimates);
     let text = if args.json {
         to_json(&Report {
             schema: "provi-certificate/1",
@@ -83,22 +84,22 @@ fn judge(
             data_sha256: &model.data_sha256,
             seed: seed.0,
             names,
-            certificate: &worth.certificate,
+            certificate: &assessment.certificate,
             estimates: estimated,
             stored: record.and_then(|r| r.certificate.as_ref()),
             reproduced: (!claims.is_empty()).then_some(reproduced),
             not_reproduced: failed(&claims),
             claims: &claims,
             accuracy,
-            accuracy_proved: accuracy.map(|a| worth.certificate.proves_gap(a)),
+            accuracy_proved: accuracy.map(|a| assessment.certificate.proves_gap(a)),
         })
     } else {
         let mut text = format!(
             "fit    {}\n{}\n{}\n{}\n{}",
             origin(given),
             summary::recorded_model(model, names.len()),
-            table::posterior(&coefficients(&q, &worth.certificate)?, LEVEL)?,
-            certificate::describe(&worth.certificate, Some(&estimated), condition(model).as_deref()),
+            table::posterior(&coefficients(&q, &assessment.certificate)?, LEVEL)?,
+            certificate::describe(&assessment.certificate, Some(&estimated), condition(model).as_deref()),
             estimates::describe(&estimated)
         );
         match (claims.is_empty(), given.record.is_some()) {
@@ -116,7 +117,7 @@ fn judge(
     if !reproduced {
         eprintln!("not reproduced: {}", failed(&claims).join("; "));
     }
-    let accurate = accuracy.is_none_or(|a| certificate::accuracy_is_proved(&worth.certificate, a));
+    let accurate = accuracy.is_none_or(|a| certificate::accuracy_is_proved(&assessment.certificate, a));
     Ok(Outcome { text, proved: reproduced && accurate })
 }
 
@@ -144,7 +145,7 @@ fn refuse_another_model(record: &FitFile, model: &Model) -> Result<()> {
     }
 }
 
-fn origin(given: &Given) -> String {
+fn origin(given: &GaussianFile) -> String {
     let path = given.path.display();
     match &given.record {
         Some(r) => format!("{path}, by provi {}: {}, seed {}", r.provi, r.method, r.seed),

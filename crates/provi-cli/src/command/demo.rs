@@ -18,9 +18,9 @@ pub(crate) fn execute(args: &DemoArgs) -> Result<Ending> {
     let options = ModelOptions { prior_scale: Some(1.0), ..ModelOptions::default() };
     let data = Data::new(DATA.to_vec(), "tumours.csv".to_owned());
     let analysis = Analysis::of(data, FORMULA, &options)?;
-    let prepared = analysis.subject().prepare(&RunOptions::default())?;
+    let prepared = analysis.problem().prepare(&RunOptions::default())?;
     let how = Run { quiet: args.quiet, ..Run::default() };
-    let fit = watched::run(&prepared, &prepared.way()?, how)?;
+    let fit = watched::run(&prepared, &prepared.strategy()?, how)?;
     let stopped = fit.file.stopped_early;
     let outcome = Outcome::said(format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}\n\

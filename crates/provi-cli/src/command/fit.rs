@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use provi::stop::Signal;
 use provi::stream::{Alone, Reduce, together};
-use provi_analysis::model::Held;
+use provi_analysis::model::ModelTarget;
 use provi_analysis::options::RunOptions;
 use provi_analysis::record::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::record::store::Store;
@@ -69,20 +69,20 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     job.refuse_other_data(&analysis.model().data_sha256)?;
     refuse_without_folder(args, analysis.model().dim())?;
     interrupt::begin();
-    let prepared = analysis.subject().prepare(options)?;
+    let prepared = analysis.problem().prepare(options)?;
     let store =
         crew.together(job.store(|| RunFile::of_table(args, &analysis.model().data_sha256, crew.size)))?;
     let phase = Phase { alone: !crew.several(), signal: interrupt::signal(begin, options.limit()?) };
-    let way = phase.during("the making of the plan", || prepared.way())?;
+    let strategy = phase.during("the making of the plan", || prepared.strategy())?;
     let agree = |own| analysis.model().target.agree(own);
     let processes = crew.several().then_some(Processes { rank: crew.rank, size: crew.size, agree: &agree });
     let how = Run { processes, ..job.run(store.as_ref(), begin, options.limit()?) };
-    let mut fit = watched::run(&prepared, &way, how)?;
+    let mut fit = watched::run(&prepared, &strategy, how)?;
     let kept = store.as_ref().map_or(Ok(()), |store| {
         prepared.check(&mut fit);
         let sampled = match analysis.model().target {
-            Held::Memory(_) => Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed()),
-            Held::Files(_) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
+            ModelTarget::Memory(_) => Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed()),
+            ModelTarget::Files(_) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
         };
         keep(args, store, &fit, sampled.map_err(Failure::from))
     });

@@ -10,7 +10,7 @@ fn fitted(seed: u64) -> Fitted {
     let data = Data::new(b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n".to_vec(), "t.csv".to_owned());
     let analysis = Analysis::of(data, "y ~ x", &ModelOptions::default()).unwrap();
     let options = RunOptions { steps: Some(20), seed: Some(seed), ..RunOptions::default() };
-    analysis.subject().fit(&options, &mut Watch::default()).unwrap()
+    analysis.problem().fit(&options, &mut Watch::default()).unwrap()
 }
 
 fn names(dir: &Path) -> Vec<String> {

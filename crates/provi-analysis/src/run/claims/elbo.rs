@@ -13,7 +13,7 @@ impl Comparison<'_> {
     pub(super) fn elbo(&self) -> Vec<Claim> {
         let record = self.record;
         let (stored, stored_error) = (record.neg_elbo, record.neg_elbo_error);
-        let found = measure_neg_elbo(self.subject.target().target(), self.q, self.seed);
+        let found = measure_neg_elbo(self.problem.target().target(), self.q, self.seed);
         let verdict = match &found {
             Err(_) => Verdict::NotReproduced,
             // An error that is no bound cannot be stored as one, nor can one that is smaller than the arithmetic's.

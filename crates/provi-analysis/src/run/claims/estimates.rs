@@ -83,7 +83,7 @@ impl Comparison<'_> {
 
     /// The checks of the model against its data: what was seen is exact, what was replicated has the same quantiles.
     pub(super) fn checks(&self) -> Option<Claim> {
-        let (stored, glm) = (self.record.checks.as_ref()?, self.subject.glm()?);
+        let (stored, glm) = (self.record.checks.as_ref()?, self.problem.glm()?);
         let now = Checks::new(glm, self.q, Seed(self.record.seed)).ok();
         let same = |a: &Checks| {
             stored.statistics.len() == a.statistics.len()

@@ -6,7 +6,7 @@ use crate::record::fit_file::ModelRecord;
 impl Comparison<'_> {
     /// Rows, scales and priors; only what differs has a row.
     pub(super) fn model(&self) -> Vec<Claim> {
-        let (old, new) = (&self.record.model, self.subject.record());
+        let (old, new) = (&self.record.model, self.problem.record());
         let mut claims = Vec::new();
         let mut row = |what: &str, stored: String, now: String, same: bool| {
             if !same {

@@ -29,7 +29,7 @@ impl Comparison<'_> {
         if let Some(subsample) = record.subsample {
             planner = planner.subsample(subsample.terms, subsample.sampling);
         }
-        let plan = planner.to_steps(self.subject.target().target(), record.steps).ok()?;
+        let plan = planner.to_steps(self.problem.target().target(), record.steps).ok()?;
         plan.promise.value
     }
 }

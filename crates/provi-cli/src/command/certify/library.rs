@@ -1,11 +1,11 @@
 //! `provi certify --stan` and `--library`: against a density out of a library.
 
 use provi::{Gaussian, Seed};
-use provi_analysis::Subject;
+use provi_analysis::Problem;
 use provi_analysis::model::compiled::{Compiled, ConstrainedRecord, Digests, LibraryRecord};
 use provi_analysis::options::ModelOptions;
 use provi_analysis::record::fit_file::FitFile;
-use provi_analysis::record::given::Given;
+use provi_analysis::record::gaussian_file::GaussianFile;
 use provi_analysis::run::claims::{Claim, Verdict};
 use provi_stan::Include;
 
@@ -15,7 +15,7 @@ use crate::command::Outcome;
 use crate::command::library::LibraryArgs;
 use crate::failure::{Failure, Result};
 
-pub(super) fn execute(args: &CertifyArgs, given: &Given) -> Result<Outcome> {
+pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcome> {
     if let Some((key, ..)) = args.model.difference(&ModelOptions::default()) {
         return Err(Failure::OfTable { option: format!("--{key}") });
     }
@@ -43,7 +43,7 @@ pub(super) fn execute(args: &CertifyArgs, given: &Given) -> Result<Outcome> {
         }
         None => Vec::new(),
     };
-    judge(args, given, record, &Subject::compiled(&compiled), own_scale)
+    judge(args, given, record, &Problem::compiled(&compiled), own_scale)
 }
 
 /// The stored means and deviations of a Stan model's own quantities, within six standard errors of fresh draws.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args as Group;
-use provi_analysis::Subject;
+use provi_analysis::Problem;
 use provi_analysis::options::RunOptions;
 use provi_analysis::run::sampled::Sampled;
 use provi_analysis::show::rows::LEVEL;
@@ -63,11 +63,11 @@ pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
         starts: given.starts.map(usize::from),
         ..args.run_options()
     };
-    let prepared = Subject::compiled(&compiled).prepare(&options)?;
+    let prepared = Problem::compiled(&compiled).prepare(&options)?;
     let store = job.store(|| RunFile::of_library(args, compiled.digests()))?;
     let signal = interrupt::signal(begin, options.limit()?);
-    let way = signal.during("the making of the plan", || prepared.way())?;
-    let mut fit = watched::run(&prepared, &way, job.run(store.as_ref(), begin, options.limit()?))?;
+    let strategy = signal.during("the making of the plan", || prepared.strategy())?;
+    let mut fit = watched::run(&prepared, &strategy, job.run(store.as_ref(), begin, options.limit()?))?;
     let include = Include { transformed: given.transformed, generated: given.generated };
     // The answer is there: whatever the model makes of its own scale, it is kept.
     let constrained = signal.during("the draws on the constrained scale", || {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Given, Spread, checked};
+use super::{GaussianFile, Spread, checked};
 use crate::error::BadFit;
 
 /// What a CSV without the column `mean` says.
@@ -15,7 +15,7 @@ pub(super) enum Means {
     Zero,
 }
 
-pub(super) fn read(text: &str, path: &Path, means: Means) -> Result<Given, BadFit> {
+pub(super) fn read(text: &str, path: &Path, means: Means) -> Result<GaussianFile, BadFit> {
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let unreadable = |error: csv::Error| BadFit::Unreadable(error.to_string());
@@ -56,5 +56,5 @@ pub(super) fn read(text: &str, path: &Path, means: Means) -> Result<Given, BadFi
     let places = places.filter(|p| p.len() == columns.len()).ok_or_else(differ)?;
     let entries = rows.iter().flat_map(|row| places.iter().map(|&j| row[j])).collect();
     let spread = checked(&mean, Spread::Covariance(entries))?;
-    Ok(Given { path: path.to_owned(), names: Some(names), mean, spread, record: None })
+    Ok(GaussianFile { path: path.to_owned(), names: Some(names), mean, spread, record: None })
 }

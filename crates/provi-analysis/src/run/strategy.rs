@@ -12,7 +12,7 @@ use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
 use crate::error::{Error, Result};
 use crate::options::RunOptions;
 use crate::record::fit_file::FitFile;
-use crate::run::worth::Worth;
+use crate::run::assessment::Assessment;
 
 /// What planned steps aim for.
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +59,14 @@ impl Aim {
 
 /// The way to the answer.
 #[derive(Debug)]
-pub enum Way {
+pub enum Strategy {
     /// The default.
     Auto(Auto),
     /// Planned steps, and the audit of their answer.
     Planned(Box<Plan>, Audit),
 }
 
-impl Way {
+impl Strategy {
     /// The way the options ask for.
     pub fn of(options: &RunOptions, target: &dyn Target) -> Result<Self> {
         let audit = options.audit.audit()?;
@@ -114,10 +114,10 @@ impl Way {
                     Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
                 };
                 let estimating = Instant::now();
-                let measure = || Worth::of(&certified.audited, target, &certified.fit.gaussian, seed);
-                let worth = covered(watch, begin, measure);
+                let measure = || Assessment::of(&certified.audited, target, &certified.fit.gaussian, seed);
+                let assessment = covered(watch, begin, measure);
                 let audit_seconds = certified.audit_seconds + since(estimating);
-                Ok(Answer { fit: certified.fit, worth, notes: certified.search.notes(), audit_seconds })
+                Ok(Answer { fit: certified.fit, assessment, notes: certified.search.notes(), audit_seconds })
             }
             Self::Planned(plan, audit) => {
                 let fit = match target {
@@ -126,8 +126,9 @@ impl Way {
                 };
                 let auditing = Instant::now();
                 let audited = audit_watched(audit, target, &fit.gaussian, seed, watch, begin);
-                let worth = covered(watch, begin, || Worth::after(audited, target, &fit.gaussian, seed));
-                Ok(Answer { fit, worth, notes: Vec::new(), audit_seconds: since(auditing) })
+                let assessment =
+                    covered(watch, begin, || Assessment::after(audited, target, &fit.gaussian, seed));
+                Ok(Answer { fit, assessment, notes: Vec::new(), audit_seconds: since(auditing) })
             }
         }
     }
@@ -147,7 +148,7 @@ pub struct Answer {
     /// q, and how it was reached.
     pub fit: Fit,
     /// What is proved and what is estimated about it.
-    pub worth: Worth,
+    pub assessment: Assessment,
     /// What the search met on its way, a sentence each.
     pub notes: Vec<String>,
     /// Wall-clock seconds behind its worth.

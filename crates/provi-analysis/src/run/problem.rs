@@ -21,11 +21,11 @@ use crate::options::RunOptions;
 use crate::record::about::About;
 use crate::record::fit_file::{self, Kind, ModelRecord};
 use crate::room::refuse_beyond;
+use crate::run::assessment::Assessment;
 use crate::run::contrast::Contrast;
 use crate::run::fitted::Fitted;
 use crate::run::fresh_seed;
-use crate::run::worth::Worth;
-use crate::run::{Aim, Answer, Way, covered};
+use crate::run::{Aim, Answer, Strategy, covered};
 
 /// What stands before the digest of numbers that a program gave.
 pub(crate) const DIGEST: &str = "sha256:";
@@ -35,7 +35,7 @@ const GIVEN: &str = "given";
 
 /// A target with its record.
 #[derive(Clone, Debug)]
-pub struct Subject<'a> {
+pub struct Problem<'a> {
     target: Evaluator<'a>,
     /// A model of a linear predictor can be held against its data.
     glm: Option<&'a Glm>,
@@ -46,7 +46,7 @@ pub struct Subject<'a> {
     scale_seconds: Option<f64>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> Problem<'a> {
     /// The model of a table and a formula.
     pub fn model(model: &'a Model) -> Self {
         Self {
@@ -138,13 +138,13 @@ impl<'a> Subject<'a> {
             let what = || format!("{starts} starts of {d} coefficients");
             refuse_beyond(what, starts as u128 * 12 * d * (d + 3))?;
         }
-        Ok(Prepared { subject: self, options: options.clone(), contrasts, memory })
+        Ok(Prepared { problem: self, options: options.clone(), contrasts, memory })
     }
 
     /// The answer, its certificate and its checks, under watch.
     pub fn fit(self, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
         let prepared = self.prepare(options)?;
-        let mut fitted = prepared.run(&prepared.way()?, watch)?;
+        let mut fitted = prepared.run(&prepared.strategy()?, watch)?;
         prepared.check(&mut fitted);
         Ok(fitted)
     }
@@ -163,7 +163,7 @@ impl<'a> Subject<'a> {
         }
         let begin = Instant::now();
         let audited = audit_watched(&options.audit.audit()?, target, q, seed, watch, begin);
-        let worth = covered(watch, begin, || Worth::after(audited, target, q, seed));
+        let assessment = covered(watch, begin, || Assessment::after(audited, target, q, seed));
         let audit_seconds = begin.elapsed().as_secs_f64();
         let reason = "the answer was given, not found by planned steps".to_owned();
         let fit = Fit {
@@ -181,7 +181,8 @@ impl<'a> Subject<'a> {
             promise: Promise::none(reason),
             trace: Vec::new(),
         };
-        let mut fitted = prepared.put_down(None, Answer { fit, worth, notes: Vec::new(), audit_seconds })?;
+        let mut fitted =
+            prepared.put_down(None, Answer { fit, assessment, notes: Vec::new(), audit_seconds })?;
         prepared.check(&mut fitted);
         Ok(fitted)
     }
@@ -190,7 +191,7 @@ impl<'a> Subject<'a> {
 /// A fit that may begin.
 #[derive(Debug)]
 pub struct Prepared<'a> {
-    subject: Subject<'a>,
+    problem: Problem<'a>,
     options: RunOptions,
     contrasts: Vec<Contrast>,
     /// What the run will need, in a line.
@@ -199,49 +200,53 @@ pub struct Prepared<'a> {
 
 impl<'a> Prepared<'a> {
     /// The way that is asked for; a plan is made here.
-    pub fn way(&self) -> Result<Way> {
-        Way::of(&self.options, self.subject.target.target())
+    pub fn strategy(&self) -> Result<Strategy> {
+        Strategy::of(&self.options, self.problem.target.target())
     }
 
     /// Goes that way. The limit of the options holds unless the watch has one.
-    pub fn run(&self, way: &Way, watch: &mut Watch<'_>) -> Result<Fitted> {
+    pub fn run(&self, strategy: &Strategy, watch: &mut Watch<'_>) -> Result<Fitted> {
         watch.time_limit = match watch.time_limit {
             None => self.options.limit()?,
             limit => limit,
         };
-        if let (Way::Auto(_), Some(q), None) = (way, self.subject.stopped_at, &watch.from) {
+        if let (Strategy::Auto(_), Some(q), None) = (strategy, self.problem.stopped_at, &watch.from) {
             // Time is up: what the search for the scales solved last is where this one begins.
             watch.from = Some(Checkpoint::at(q));
         }
-        let answer = way.run(self.subject.target, self.seed(), watch)?;
-        self.put_down(way.plan(), answer)
+        let answer = strategy.run(self.problem.target, self.seed(), watch)?;
+        self.put_down(strategy.plan(), answer)
     }
 
     fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
-        let mut file = fit_file(self.subject.record.clone(), plan, &answer);
+        let mut file = fit_file(self.problem.record.clone(), plan, &answer);
         file.model.warnings.extend(answer.notes);
         // Scales that were not searched to their end leave an answer that was not, either.
-        file.stopped_early |= self.subject.stopped_at.is_some();
+        file.stopped_early |= self.problem.stopped_at.is_some();
         if let Some(phases) = &mut file.phases {
-            phases.scales = self.subject.scale_seconds;
+            phases.scales = self.problem.scale_seconds;
         }
-        let (q, worth) = (answer.fit.gaussian, answer.worth);
+        let (q, assessment) = (answer.fit.gaussian, answer.assessment);
         file.model.warnings.extend(conflict::of_coefficients(&file.model, &file.names, &q));
         for contrast in &self.contrasts {
-            file.contrasts.push(contrast.measure(&q, &worth.certificate, worth.moment_bounds.as_ref())?);
+            file.contrasts.push(contrast.measure(
+                &q,
+                &assessment.certificate,
+                assessment.moment_bounds.as_ref(),
+            )?);
         }
         Ok(Fitted { file, gaussian: q })
     }
 
     /// Holds the model against its data, where it is one of a linear predictor.
     pub fn check(&self, fitted: &mut Fitted) {
-        let glm = self.subject.glm;
+        let glm = self.problem.glm;
         fitted.file.checks = glm.and_then(|glm| Checks::new(glm, &fitted.gaussian, self.seed()).ok());
     }
 
     /// The target, for draws with their densities.
     pub fn target(&self) -> Evaluator<'a> {
-        self.subject.target
+        self.problem.target
     }
 
     /// The seed of the run.

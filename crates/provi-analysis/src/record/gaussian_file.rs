@@ -16,7 +16,7 @@ use crate::record::store;
 
 /// A Gaussian as its file has it.
 #[derive(Debug)]
-pub struct Given {
+pub struct GaussianFile {
     /// In messages.
     pub path: PathBuf,
     /// In the file's order.
@@ -36,7 +36,7 @@ enum Spread {
     Factor(Vec<f64>),
 }
 
-impl Given {
+impl GaussianFile {
     /// From a file, or from fit.json in a folder.
     pub fn read(path: &Path) -> Result<Self> {
         Self::read_as(path, csv::Means::Needed)
@@ -60,7 +60,7 @@ impl Given {
         }
     }
 
-    /// [`Given::read`] of a prior: in a CSV the column `mean` may be missing, and the means are 0 then.
+    /// [`GaussianFile::read`] of a prior: in a CSV the column `mean` may be missing, and the means are 0 then.
     pub fn read_covariance(path: &Path) -> Result<Self> {
         Self::read_as(path, csv::Means::Zero)
     }

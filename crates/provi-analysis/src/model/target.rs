@@ -14,14 +14,14 @@ use crate::error::Result;
 
 /// Rows in memory, or files that are read again at each pass.
 #[derive(Clone, Debug)]
-pub enum Held {
+pub enum ModelTarget {
     /// Everything at hand.
     Memory(Box<Glm>),
     /// A block at a time, by one process or several.
     Files(Box<Streamed<Blocks, Arc<dyn Reduce>>>),
 }
 
-impl Held {
+impl ModelTarget {
     /// The log density.
     pub fn target(&self) -> &dyn Target {
         match self {
@@ -88,7 +88,10 @@ impl Held {
 
     /// At the free scales that maximise its ELBO.
     pub(super) fn maximised(&self, free: &FreeScales) -> Result<ScaledModel<Self>> {
-        fn held<M>(found: ScaledModel<M>, hold: impl FnOnce(Box<M>) -> Held) -> ScaledModel<Held> {
+        fn held<M>(
+            found: ScaledModel<M>,
+            hold: impl FnOnce(Box<M>) -> ModelTarget,
+        ) -> ScaledModel<ModelTarget> {
             let ScaledModel {
                 model,
                 shared,

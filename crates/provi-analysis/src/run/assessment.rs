@@ -12,7 +12,7 @@ const ENOUGH: usize = 500;
 
 /// What is proved and what is estimated about one Gaussian.
 #[derive(Clone, Debug)]
-pub struct Worth {
+pub struct Assessment {
     /// Every bound in it is finite.
     pub certificate: Certificate,
     /// What bounds the error of any contrast.
@@ -21,7 +21,7 @@ pub struct Worth {
     pub estimates: std::result::Result<Estimates, String>,
 }
 
-impl Worth {
+impl Assessment {
     /// Audits q. An audit that fails leaves a certificate that claims nothing: the answer is still one.
     pub fn measure(target: Evaluator<'_>, q: &Gaussian, seed: Seed, audit: &Audit) -> Self {
         Self::after(audit.run(target, q, seed), target, q, seed)

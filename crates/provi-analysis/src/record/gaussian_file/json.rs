@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{Given, Spread, checked};
+use super::{GaussianFile, Spread, checked};
 use crate::error::BadFit;
 use crate::record::fit_file::{FitFile, sha256};
 
@@ -12,7 +12,7 @@ const MEAN: &[&str] = &["mean", "m"];
 const COVARIANCE: &[&str] = &["covariance", "cov", "S"];
 const FACTOR: &[&str] = &["factor", "L", "C"];
 
-pub(super) fn read(text: &str, path: &Path) -> Result<Given, BadFit> {
+pub(super) fn read(text: &str, path: &Path) -> Result<GaussianFile, BadFit> {
     let value: Value = serde_json::from_str(text).map_err(|error| BadFit::Json(error.to_string()))?;
     let Value::Object(object) = &value else { return Err(BadFit::Missing("`mean`: it is no object")) };
     if object.get("schema").and_then(Value::as_str).is_some_and(|schema| schema.starts_with("provi-fit/")) {
@@ -33,11 +33,11 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Given, BadFit> {
     };
     let names = object.get("names").filter(|names| !names.is_null()).map(strings).transpose()?;
     let spread = checked(&mean, spread)?;
-    Ok(Given { path: path.to_owned(), names, mean, spread, record: None })
+    Ok(GaussianFile { path: path.to_owned(), names, mean, spread, record: None })
 }
 
 /// What provi wrote itself; a large fit has its factor beside it.
-fn own(record: FitFile, path: &Path) -> Result<Given, BadFit> {
+fn own(record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
     let mean = record.mean.clone();
     let spread = match (&record.covariance, &record.factor_file) {
         (Some(rows), _) => {
@@ -60,7 +60,7 @@ fn own(record: FitFile, path: &Path) -> Result<Given, BadFit> {
     };
     let spread = checked(&mean, spread)?;
     let names = Some(record.names.clone());
-    Ok(Given { path: path.to_owned(), names, mean, spread, record: Some(Box::new(record)) })
+    Ok(GaussianFile { path: path.to_owned(), names, mean, spread, record: Some(Box::new(record)) })
 }
 
 /// The value under one of these keys, at most one of which may be there.
