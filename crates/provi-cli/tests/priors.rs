@@ -55,10 +55,10 @@ fn run_files_keep_the_prior_they_were_made_with() {
         bench.write(name, text);
         prior_sd(&bench, &["--config", name])
     };
-    assert_eq!(again("new.toml", &run), plain);
+    assert_eq!(again("new.fit/new.toml", &run), plain);
     // One of before the name, and one that was written by hand.
     let old = run.replace("default-prior = \"data\"\n", "");
-    assert_eq!(again("old.toml", &old), [2.5, 2.5]);
+    assert_eq!(again("new.fit/old.toml", &old), [2.5, 2.5]);
     let hand = "data = \"line.csv\"\nformula = \"y ~ x\"\n\n[model]\nfamily = \"gaussian\"\n";
     assert_eq!(again("hand.toml", hand), plain);
 }

@@ -141,21 +141,20 @@ impl Crew {
     }
 }
 
-/// Writes the answer and its draws: the answer even where there are none, as when a run was stopped.
+/// Writes the answer and its draws: the answer even where there are none, as when a run was stopped or its model failed.
 fn keep(args: &FitArgs, store: &Store, fit: &Fitted, sampled: Result<Sampled>) -> Result<()> {
-    let draws = sampled.and_then(|sampled| Ok(zarr::files(&sampled, &fit.file, &fit.gaussian)?));
-    let draws = match draws {
-        Err(failure) if failure.is_stop() => {
-            eprintln!("no draws were written: {failure}");
-            Vec::new()
-        }
-        draws => draws?,
-    };
-    let path = store.save(&fit.file, &fit.gaussian, &draws)?;
+    let drawn = sampled.and_then(|sampled| Ok(zarr::files(&sampled, &fit.file, &fit.gaussian)?));
+    let path = store.save(&fit.file, &fit.gaussian, drawn.as_deref().unwrap_or_default())?;
     if !args.quiet && args.json {
         eprintln!("written: {}", path.display());
     }
-    Ok(())
+    match drawn {
+        Err(failure) if failure.is_stop() => {
+            eprintln!("no draws were written: {failure}");
+            Ok(())
+        }
+        drawn => drawn.map(drop),
+    }
 }
 
 /// A covariance that is too large for the file needs a folder.
