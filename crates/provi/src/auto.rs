@@ -4,28 +4,35 @@
 //! ([`crate::ascent`]). No theorem is needed for the steps: what the answer is worth is measured at it, from
 //! fresh draws ([`crate::audit`]).
 
+#[doc(hidden)]
+pub mod ascent;
+pub(crate) mod initial;
+#[doc(hidden)]
+pub mod scales;
 mod search;
+#[doc(hidden)]
+pub mod solve;
 
-use crate::ascent::{Ascent, Options};
-use crate::audit::{Audit, Audited, nothing};
-use crate::average::AverageState;
-use crate::checkpoint::{Checkpoint, is_about};
-use crate::curvature::Provenance;
-use crate::draws::Seed;
-use crate::error::{Error, Result};
-use crate::estimator::Evaluator;
-use crate::fit::{Fit, NegElbo, Snapshot, Watch, neg_elbo_at_least};
-use crate::gaussian::{Gaussian, Triangular};
-use crate::initial::initial_point;
-use crate::memory::{Forecast, Size};
-pub use crate::method::Choice;
-use crate::mode::about_laplace;
-use crate::plan::Promise;
-use crate::scalar::{Positive, Probability};
-use crate::solve::{Solver, Stop};
-use crate::stop;
+use crate::auto::ascent::{Ascent, Options};
+use crate::auto::initial::initial_point;
+use crate::auto::solve::{Solver, Stop};
+use crate::base::draws::Seed;
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::scalar::{Positive, Probability};
+use crate::base::stop;
+use crate::certify::audit::{Audit, Audited, nothing};
+use crate::sgd::fit::{Fit, NegElbo, neg_elbo_at_least};
+use crate::sgd::memory::{Forecast, Size};
+pub use crate::sgd::method::Choice;
+use crate::sgd::plan::Promise;
+use crate::target::curvature::Provenance;
+use crate::target::evaluate::Evaluator;
+use crate::target::mode::about_laplace;
+use crate::target::watchdog::{GRADIENT_CHECK, Watching, check_gradient};
 use crate::target::{Rejections, Target};
-use crate::watchdog::{GRADIENT_CHECK, Watching, check_gradient};
+use crate::watch::checkpoint::{Checkpoint, is_about};
+use crate::watch::{AverageState, Snapshot, Watch};
 pub use search::{Search, Start, StartFit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

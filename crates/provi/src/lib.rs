@@ -87,76 +87,43 @@
 //! Features are additive, and none changes a number.
 #![forbid(unsafe_code)]
 
-pub mod ascent;
-pub mod audit;
+// The rooms. Each imports from those to its left alone, in the order that `cargo xtask rooms` says.
 pub mod auto;
-pub mod autodiff;
-pub mod average;
-mod bytes;
-pub mod certificate;
-pub mod checkpoint;
-pub mod checks;
-mod chunked;
-pub mod curvature;
-pub mod design;
-pub mod draws;
-mod dual;
-pub mod error;
-pub mod estimate;
-pub mod estimator;
-pub mod evidence;
-pub mod expectation;
-pub mod fit;
-pub mod functional;
-pub mod gaussian;
+mod base;
+mod certify;
+mod glm;
 #[cfg(doctest)]
 mod guide;
-mod initial;
-mod linalg;
-pub mod matrix;
-pub mod memory;
-pub mod method;
-pub mod mode;
-pub mod optimize;
-pub mod plan;
-pub mod predict;
-mod report;
-mod rows;
-pub mod scalar;
-pub mod scales;
-pub mod schedule;
-mod scratch;
-mod secant;
-pub mod separation;
-pub mod solve;
-mod special;
-pub mod standard;
-pub mod step;
-pub mod stop;
-pub mod stream;
-pub mod subsample;
+mod sgd;
 pub mod target;
 pub mod theory;
-pub mod watchdog;
-pub mod whiten;
+mod watch;
 
-pub use audit::Audit;
+// The public modules, by the room they live in.
+#[doc(inline)]
+pub use auto::{ascent, scales, solve};
+pub use base::{draws, error, gaussian, matrix, scalar, stop};
+pub use certify::{audit, certificate, estimate, evidence, functional};
+pub use glm::{checks, design, expectation, predict, separation, stream};
+pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
+#[doc(inline)]
+pub use target::{autodiff, curvature, mode, standard, watchdog, whiten};
+#[doc(inline)]
+pub use theory::schedule;
+pub use watch::checkpoint;
+
 pub use auto::Auto;
-pub use average::Average;
-pub use certificate::Certificate;
-pub use curvature::{Curvature, Provenance, Quadratic};
-pub use design::Design;
-pub use draws::Seed;
-pub use error::{Error, Result};
-pub use fit::Fit;
-pub use gaussian::{Gaussian, Symmetric, Triangular};
-pub use matrix::Matrix;
-pub use method::Method;
-pub use plan::{Plan, Planner};
-pub use schedule::Schedule;
+pub use base::draws::Seed;
+pub use base::error::{Error, Result};
+pub use base::gaussian::{Gaussian, Symmetric, Triangular};
+pub use base::matrix::Matrix;
+pub use certify::audit::Audit;
+pub use certify::certificate::Certificate;
+pub use glm::design::Design;
+pub use sgd::average::Average;
+pub use sgd::fit::Fit;
+pub use sgd::method::Method;
+pub use sgd::plan::{Plan, Planner};
 pub use target::Target;
-
-/// ‖x‖.
-pub(crate) fn norm(x: &[f64]) -> f64 {
-    provi_kernels::dot(x, x).sqrt()
-}
+pub use target::curvature::{Curvature, Provenance, Quadratic};
+pub use theory::schedule::Schedule;

@@ -1,44 +1,51 @@
 //! What is to be approximated: a density p(z, x) known through its logarithm and gradient.
 
+#[doc(hidden)]
+pub mod autodiff;
 mod closure;
+#[doc(hidden)]
+pub mod curvature;
 mod declared;
+pub(crate) mod dual;
 pub(crate) mod evaluate;
 pub(crate) mod expectations;
-mod family;
-mod finite_sum;
+pub(crate) mod finite_sum;
 mod gaussian;
-mod glm;
-mod hierarchical;
-pub(crate) mod linear;
 mod local;
-mod prior;
+#[doc(hidden)]
+pub mod mode;
 mod rejections;
 pub(crate) mod rounding;
+#[doc(hidden)]
+pub mod standard;
 mod standardized;
+#[doc(hidden)]
+pub mod watchdog;
+#[doc(hidden)]
+pub mod whiten;
 
-pub use crate::rows::{ColumnSummary, DataSummary};
-pub use crate::scratch::Scratch;
+pub use crate::base::scratch::Scratch;
 pub use closure::Closure;
 pub use declared::Declared;
-pub use family::Family;
 pub use finite_sum::{FiniteSum, Summed, TermSmoothness};
 pub use gaussian::GaussianTarget;
-pub use glm::Glm;
-pub use hierarchical::{
-    GROUP_SCALE, hierarchical_convexity, hierarchical_logistic, hierarchical_logistic_scaled,
-};
 pub use local::LocalCurvature;
-pub use prior::{DataPrior, Prior};
 pub use rejections::{RejectionLog, Rejections};
 pub use rounding::Rounding;
 pub use standardized::Standardized;
 
-use crate::curvature::{Curvature, Provenance};
-use crate::error::Result;
-use crate::gaussian::{Gaussian, Triangular};
-use crate::matrix::Matrix;
-use crate::stop;
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::base::stop;
+use crate::target::curvature::{Curvature, Provenance};
 use expectations::Expectations;
+
+// The face of the crate: models live in `glm`, and users find them here. Nothing in this room uses them.
+pub use crate::glm::{
+    ColumnSummary, DataPrior, DataSummary, Family, GROUP_SCALE, Glm, Prior, hierarchical_convexity,
+    hierarchical_logistic, hierarchical_logistic_scaled,
+};
 
 /// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
 ///

@@ -12,11 +12,13 @@ pub mod event;
 pub mod noise;
 pub mod rate;
 pub mod recursion;
+#[doc(hidden)]
+pub mod schedule;
 
 pub use noise::NoiseBound;
 pub use recursion::{Contraction, Recursion};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// x, moved up by more than the rounding of a dozen operations on non-negative numbers. A NaN among such
 /// numbers is an overflow times an underflow, of which infinity is the only safe bound.

@@ -1,10 +1,10 @@
 //! How a sampled search went: points the target refused, and several starts compared.
 
-use crate::draws::Seed;
-use crate::error::{Error, Result};
-use crate::estimate::estimate;
-use crate::estimator::Evaluator;
-use crate::gaussian::{Gaussian, Triangular};
+use crate::base::draws::Seed;
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::certify::estimate::estimate;
+use crate::target::evaluate::Evaluator;
 
 /// Draws behind the estimates of a start.
 const DRAWS: usize = 2_000;

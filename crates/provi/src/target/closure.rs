@@ -1,7 +1,7 @@
 //! A target from a Rust function that computes value and gradient.
 
 use super::Target;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// A log density given as a function `(z, gradient) ↦ log p(z, x)`. [`super::Declared`] adds what is known of it.
 ///

@@ -1,10 +1,11 @@
 //! A target with what its owner knows about it.
 
-use super::{FiniteSum, LocalCurvature, Rejections, Rounding, Scratch, Target, own};
-use crate::curvature::{Curvature, Provenance};
-use crate::error::{Error, Result};
-use crate::gaussian::{Gaussian, Triangular};
-use crate::matrix::Matrix;
+use super::{FiniteSum, LocalCurvature, Rejections, Rounding, Target, own};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::base::scratch::Scratch;
+use crate::target::curvature::{Curvature, Provenance};
 use crate::target::expectations::Expectations;
 
 /// Any target, with a curvature on its owner's word and names of its owner's choice.

@@ -1,12 +1,13 @@
 //! Evaluating a batch of draws, on one thread or many, with the same bits.
 
-use super::{Scratch, Target};
+use super::Target;
 #[cfg(feature = "parallel")]
-use crate::chunked;
-use crate::error::Result;
-use crate::stop;
+use crate::base::chunked;
+use crate::base::error::Result;
+use crate::base::scratch::Scratch;
+use crate::base::stop;
 #[cfg(feature = "parallel")]
-use crate::stop::Carried;
+use crate::base::stop::Carried;
 
 /// A target and the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
 #[derive(Clone, Copy)]
@@ -131,10 +132,10 @@ impl<'a> Evaluator<'a> {
 #[cfg(test)]
 mod tests {
     use crate::auto::Auto;
-    use crate::draws::Seed;
-    use crate::error::Result;
-    use crate::fit::Watch;
+    use crate::base::draws::Seed;
+    use crate::base::error::Result;
     use crate::target::Target;
+    use crate::watch::Watch;
     use std::cell::Cell;
 
     /// A quartic that wants so many points at once, and remembers the most it was handed.
@@ -156,7 +157,7 @@ mod tests {
             points: &[f64],
             values: &mut [f64],
             gradients: &mut [f64],
-            _scratch: &mut crate::target::Scratch,
+            _scratch: &mut crate::base::scratch::Scratch,
         ) -> Result<()> {
             self.most.set(self.most.get().max(values.len()));
             for (k, value) in values.iter_mut().enumerate() {

@@ -1,11 +1,10 @@
 //! Targets that know their expectations under a Gaussian, and what these say about f \[exact\].
 
-use crate::curvature::Provenance;
-use crate::error::Result;
-use crate::gaussian::{Gaussian, Triangular, entropy_constant};
-use crate::linalg::multiply_lower;
-use crate::matrix::{Matrix, pack_lower_into, packed_index};
-use crate::norm;
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular, entropy_constant};
+use crate::base::linalg::{multiply_lower, norm};
+use crate::base::matrix::{Matrix, pack_lower_into, packed_index};
+use crate::target::curvature::Provenance;
 
 /// A target whose Gaussian expectations are available.
 pub trait Expectations {

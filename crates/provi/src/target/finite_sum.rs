@@ -1,15 +1,14 @@
 //! Densities that are sums over data, term by term.
 
-mod glm;
 mod summed;
 
 pub use summed::Summed;
 
-use super::Scratch;
-use crate::curvature::Provenance;
-use crate::error::Result;
-use crate::linalg::{eigenvalue_error, eigenvalues, safe_congruence};
-use crate::matrix::{Matrix, unpack_lower};
+use crate::base::error::Result;
+use crate::base::linalg::{eigenvalue_error, eigenvalues, safe_congruence};
+use crate::base::matrix::{Matrix, unpack_lower};
+use crate::base::scratch::Scratch;
+use crate::target::curvature::Provenance;
 
 /// log p(z, x) = log p_0(z) + Σ_n log p_n(z): a prior, or whatever belongs to no datum, and a term for each of N data.
 ///
@@ -152,7 +151,7 @@ impl TermSmoothness {
 
     /// Checks that every M_n is finite and not negative.
     pub fn new(each: Vec<f64>, provenance: Provenance) -> Result<Self> {
-        crate::matrix::check_finite("smoothness of the terms", &each)?;
+        crate::base::matrix::check_finite("smoothness of the terms", &each)?;
         if let Some(&value) = each.iter().find(|&&m| m < 0.0) {
             let what = "smoothness M_n of a term";
             return Err(crate::Error::OutOfRange { what, value, needed: "at least 0" });
@@ -168,7 +167,7 @@ impl TermSmoothness {
 }
 
 /// ‖P‖₂², rounded up.
-fn square_norm(dim: usize, factor: &[f64]) -> Result<f64> {
+pub(crate) fn square_norm(dim: usize, factor: &[f64]) -> Result<f64> {
     let p = unpack_lower(dim, factor);
     let gram = safe_congruence(&Matrix::scaled_identity(dim, 1.0), &p, 0.0, 1.0);
     let largest = eigenvalues("PᵀP", &gram)?.last().copied().unwrap_or(0.0);

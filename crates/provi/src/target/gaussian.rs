@@ -1,11 +1,12 @@
 //! A Gaussian target, for which every answer is known.
 
-use super::{Rounding, Scratch, Target, own};
-use crate::curvature::{Curvature, Provenance, Quadratic};
-use crate::error::{Error, Result};
-use crate::gaussian::{Gaussian, Triangular};
-use crate::linalg::{Cholesky, multiply_lower};
-use crate::matrix::{Matrix, check_finite, pack_lower_into, packed_index, packed_len};
+use super::{Rounding, Target, own};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::{Cholesky, multiply_lower};
+use crate::base::matrix::{Matrix, check_finite, pack_lower_into, packed_index, packed_len};
+use crate::base::scratch::Scratch;
+use crate::target::curvature::{Curvature, Provenance, Quadratic};
 use crate::target::expectations::{Expectations, Moments};
 
 /// Rows of P(z − c) that are turned into gradients together.
@@ -200,9 +201,9 @@ impl Expectations for GaussianTarget {
         out.value = -value + 0.5 * trace;
         // Sums of d products and of d such sums, which may cancel in P(m−c) and in the two quadratic forms.
         let unit = (2.0 * d as f64 + 16.0) * f64::EPSILON;
-        let precision = crate::norm(self.precision.entries());
+        let precision = crate::base::linalg::norm(self.precision.entries());
         let distance = q.mean().iter().zip(&self.mean).map(|(m, c)| (m - c).powi(2)).sum::<f64>().sqrt();
-        let spread = crate::norm(q.factor());
+        let spread = crate::base::linalg::norm(q.factor());
         out.value_error = unit * (self.constant.abs() + precision * (distance * distance + spread * spread));
         out.gradient_error = unit * precision * (distance + spread);
         out.provenance = Provenance::Proved;

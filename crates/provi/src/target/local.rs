@@ -1,7 +1,7 @@
 //! Curvature where the posterior lives: bounds of ∇²V on an ellipsoid around an answer.
 
-use crate::error::Result;
-use crate::matrix::Matrix;
+use crate::base::error::Result;
+use crate::base::matrix::Matrix;
 
 /// Bounds of ∇²V on {m + Cx, ‖x‖ ≤ r}, for one q and any r.
 pub trait LocalCurvature {

@@ -1,8 +1,8 @@
 //! How far rounding may move what a target says.
 
-use crate::gaussian::{Gaussian, Triangular};
-use crate::matrix::packed_index;
-use crate::norm;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::packed_index;
 
 /// What rounding does at most to −log p and its gradient at every double z = m + Cx, ‖x‖ ≤ r, of one Gaussian:
 /// ```text

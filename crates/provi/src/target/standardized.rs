@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::evaluate::Evaluator;
-use crate::standard::Standard;
+use crate::target::standard::Standard;
 
 /// The same density in the coordinates b of β = Tb \[whiten\], and the way back. Solvers and audits work in b and answer for β:
 /// what they prove does not depend on the units that the user's columns are in.

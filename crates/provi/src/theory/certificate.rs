@@ -4,8 +4,8 @@
 //! log(q/p) in the coordinates x = C⁻¹(z − m), where q = N(0, I); B = {‖x‖ ≤ R}.
 
 use super::upward;
-use crate::error::Result;
-use crate::scalar::{NonNegative, Positive, Probability};
+use crate::base::error::Result;
+use crate::base::scalar::{NonNegative, Positive, Probability};
 
 /// f(w) − f* ≤ ½(‖G‖ + ε)², ‖·‖ the dual norm of H_lo and ε the error of G in it [cert-gap].
 pub fn gap(dual_norm: f64, error: f64) -> f64 {

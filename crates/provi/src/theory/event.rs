@@ -1,6 +1,6 @@
 //! What a KL bound says about the probability of one event.
 
-use crate::special::softplus;
+use crate::base::special::softplus;
 
 /// The probabilities P(A) that p can give an event A to which q gives a = Q(A), 1 − a = b, where KL(q‖p) ≤ K
 /// [cert-event]:

@@ -10,8 +10,8 @@ mod terms;
 
 pub use terms::TermNoise;
 
-use crate::error::{Error, Result};
-use crate::scalar::{NonNegative, Positive};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{NonNegative, Positive};
 
 /// E‖g‖² ≤ growth·‖w − w*‖² + floor (Def. 5), with g or g − ∇l(w*) as its maker says.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,9 +9,9 @@
 
 use super::noise::{self, NoiseBound};
 use super::{MOST_STEPS, decay, settle_steps, upward};
-use crate::error::{Error, Result};
-use crate::scalar::{NonNegative, Positive};
-use crate::schedule::{StepKind, strong_limit, within};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{NonNegative, Positive};
+use crate::theory::schedule::{StepKind, strong_limit, within};
 
 /// e_0 from a computed mode z̃: (‖w_0 − (z̃,0)‖ + ‖∇V(z̃)‖/μ + √(d/μ))² ≥ ‖w_0 − w*‖².
 pub fn start_distance2(distance: f64, d: usize, convexity: f64, gradient_norm: f64) -> Result<f64> {

@@ -9,9 +9,9 @@
 
 use super::noise::NoiseBound;
 use super::upward;
-use crate::error::{Error, Result};
-use crate::scalar::{NonNegative, Positive, Probability};
-use crate::schedule::{self, Schedule};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{NonNegative, Positive, Probability};
+use crate::theory::schedule::{self, Schedule};
 
 /// Up to this many steps are walked one by one; beyond, the closed form answers.
 const WALK: f64 = 4_194_304.0;
@@ -248,7 +248,7 @@ impl TakeSteps for schedule::Stepper<'_> {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::StepKind;
+    use crate::theory::schedule::StepKind;
     use proptest::prelude::*;
 
     fn recursion(convexity: f64, growth: f64, floor: f64) -> Recursion {

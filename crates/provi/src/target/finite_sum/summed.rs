@@ -1,8 +1,8 @@
 //! A finite sum as a target.
 
-use super::{FiniteSum, Scratch};
-use crate::error::{Error, Result};
-use crate::target::Target;
+use crate::base::error::{Error, Result};
+use crate::base::scratch::Scratch;
+use crate::target::{FiniteSum, Target};
 
 /// Terms evaluated in one call, at most.
 const TERMS_A_CALL: usize = 1 << 16;

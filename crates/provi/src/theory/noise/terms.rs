@@ -1,8 +1,8 @@
 //! The noise of drawing terms: V = V_0 + Σ_n V_n, B terms for each draw.
 
 use super::{NoiseBound, dimension, energy, energy_subsample, entropy, entropy_subsample, square};
-use crate::error::{Error, Result};
-use crate::scalar::{NonNegative, Positive};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{NonNegative, Positive};
 use crate::theory::upward;
 
 /// What B independent terms, term n with probability π_n, do to one draw [noise-subsample]:

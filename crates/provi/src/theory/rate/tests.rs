@@ -1,8 +1,8 @@
 //! Each closed form against the recursion it was derived from, and wrong constants against both.
 
 use super::*;
-use crate::schedule::Schedule;
 use crate::theory::Recursion;
+use crate::theory::schedule::Schedule;
 
 struct Case {
     mu: f64,

@@ -1,0 +1,572 @@
+//! The black-box path: log p and its gradient are all there is.
+//!
+//! Mode → Laplace → natural-gradient steps with sticking-the-landing noise → average. In coordinates whitened by
+//! the current q, s̃(u) = Cᵀ∇V(m + Cu) − u has mean g̃ = CᵀE∇V and E s̃uᵀ = CᵀE∇²VC − I, and one step makes
+//! ```text
+//! P̃ = I + ρS + ½ρ²S²,   S = sym(mean of s̃uᵀ),     C ← C·R with RRᵀ = P̃⁻¹,     m ← m − ρC·RRᵀ·(mean of s̃)
+//! ```
+//! Its fixed point is that of the exact problem, E∇V = 0 and E∇²V = (CCᵀ)⁻¹, and P̃ is positive definite whatever S.
+//! Two things make the noise small. Draws come in pairs ±u: the even part of s̃, its skewness, then cancels from S
+//! exactly, and the odd part from the mean. And the u of a step are orthogonal, each still N(0, I): along d of them
+//! a quadratic V is seen without noise. With B pairs in dimension d the mean square of a step's error is smallest for
+//! ```text
+//! ρ = B/(max{B, d} + 2)
+//! ```
+//! while the answer is still far, and smaller once noise outweighs progress, which shows when two residuals in a row
+//! point against each other (Kesten): after K such turns ρ is multiplied by (1 + K/2)^(−2/3). The average does the rest.
+//! Where steps add up instead, the answer is further off than noise made it seem: most turns are forgiven, and the average
+//! begins anew.
+//! No theorem is claimed for these steps and none is needed: a certificate is computed at the answer.
+
+mod begin;
+mod drift;
+
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::{add_gram, inverse_factor, multiply, multiply_transposed, norm};
+use crate::base::matrix::{Matrix, pack_lower, packed_len, unpack_lower};
+use crate::base::scalar::{NonNegative, Positive};
+use crate::base::scratch::Scratch;
+use crate::base::stop;
+use crate::sgd::fit::NegElbo;
+use crate::target::evaluate::Evaluator;
+use drift::Drift;
+use provi_kernels::{axpy, dot};
+
+/// Pairs a step holds at least: fewer would leave a small dimension to the noise.
+const PAIRS: usize = 8;
+/// Halvings in a row before a target that is not finite is given up.
+const HALVINGS: u32 = 60;
+
+/// What an ascent may be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Where the search for the mode begins; the origin if empty.
+    pub start: Vec<f64>,
+    /// How near the mode the steps begin, in nats.
+    pub mode_accuracy: f64,
+    /// The average weighs the iterate after n evaluations like n^power.
+    pub power: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { start: Vec::new(), mode_accuracy: 0.05, power: 3.0 }
+    }
+}
+
+/// A run that can be looked at, and continued.
+///
+/// ```
+/// use provi::{Seed, ascent::{Ascent, Options}, estimator::Evaluator, target::Closure};
+///
+/// let target = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
+///     gradient[0] = -2.0 * (z[0] - 3.0);
+///     -(z[0] - 3.0).powi(2)
+/// })?;
+/// let mut ascent = Ascent::new(Evaluator::Serial(&target), Seed(1), Options::default())?;
+/// ascent.advance(200)?;
+/// assert!((ascent.current().mean()[0] - 3.0).abs() < 1e-6);
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Ascent<'a> {
+    view: Evaluator<'a>,
+    draws: Draws,
+    power: f64,
+    q: Gaussian<Triangular>,
+    /// The last q whose draws were all finite, once there is one.
+    safe: Option<Gaussian<Triangular>>,
+    /// Empty before the first step.
+    average: Vec<f64>,
+    step: u64,
+    halvings: u64,
+    rejected: u64,
+    /// The residuals of the last step, and how often two in a row pointed against each other.
+    last: Vec<f64>,
+    turns: u64,
+    drift: Drift,
+    evaluations: u64,
+    /// Evaluations that the average has seen.
+    spent: u64,
+    room: Room,
+}
+
+/// Working memory of a step.
+#[derive(Debug, Default)]
+struct Room {
+    u: Vec<f64>,
+    points: Vec<f64>,
+    values: Vec<f64>,
+    pulls: Vec<f64>,
+    whitened: Vec<f64>,
+    scratch: Vec<Scratch>,
+}
+
+impl<'a> Ascent<'a> {
+    /// Climbs to a mode and takes the curvature there, or at a better place on the way; every evaluation of the gradient
+    /// counts.
+    pub fn new(view: Evaluator<'a>, seed: Seed, options: Options) -> Result<Self> {
+        let d = view.dim();
+        Positive::new("accuracy of the mode", options.mode_accuracy)?;
+        NonNegative::new("power of the average", options.power)?;
+        let start = if options.start.is_empty() { vec![0.0; d] } else { options.start };
+        let (q, evaluations) = begin::begin(view, seed, &start, options.mode_accuracy)?;
+        Ok(Self {
+            view,
+            draws: Draws::new(seed, Purpose::Optimise),
+            power: options.power,
+            average: Vec::new(),
+            q,
+            safe: None,
+            step: 0,
+            halvings: 0,
+            rejected: 0,
+            last: Vec::new(),
+            turns: 0,
+            drift: Drift::default(),
+            evaluations,
+            spent: 0,
+            room: Room::default(),
+        })
+    }
+
+    /// Evaluations of log p with its gradient so far: mode, curvature and steps.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// Steps made.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// Retreats from places where the target was not finite.
+    pub fn halvings(&self) -> u64 {
+        self.halvings
+    }
+
+    /// Draws at which the target was not finite.
+    pub fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// The averaged answer.
+    pub fn current(&self) -> Gaussian<Triangular> {
+        let first = self.safe.as_ref().unwrap_or(&self.q).parameters();
+        let average = if self.average.is_empty() { first } else { &self.average };
+        Gaussian::from_parameters(self.q.dim(), average.to_vec())
+    }
+
+    /// Steps that spend at most `budget` more evaluations. The same budgets give the same bits. [`Error::Stopped`] leaves what was
+    /// reached before the step that was cut off.
+    pub fn advance(&mut self, budget: u64) -> Result<()> {
+        let full = self.q.dim().max(PAIRS);
+        let mut left = budget;
+        let mut retreats = 0;
+        while left >= 2 {
+            // A stop ends the steps here; the first one is made if it is quick.
+            if stop::is_urgent() || self.step > 0 && stop::is_wanted() {
+                break;
+            }
+            let pairs = full.min(usize::try_from(left / 2).unwrap_or(full));
+            let before = self.evaluations;
+            match self.make_step(pairs) {
+                Ok(()) => retreats = 0,
+                Err(Error::TargetNotFinite { .. }) if retreats < HALVINGS => {
+                    retreats += 1;
+                    self.halvings += 1;
+                    self.retreat();
+                }
+                Err(error) => return Err(error),
+            }
+            left -= self.evaluations - before;
+        }
+        Ok(())
+    }
+
+    /// Half the way back to where draws were finite; to the mode, should the Laplace approximation itself reach too far.
+    fn retreat(&mut self) {
+        let d = self.q.dim();
+        let w = self.q.parameters_mut();
+        match &self.safe {
+            Some(safe) => w.iter_mut().zip(safe.parameters()).for_each(|(w, safe)| *w = 0.5 * (*w + safe)),
+            None => w[d..].iter_mut().for_each(|x| *x *= 0.5),
+        }
+    }
+
+    fn make_step(&mut self, pairs: usize) -> Result<()> {
+        let d = self.q.dim();
+        self.measure(pairs)?;
+        let (mean, mut s) = self.residuals(pairs)?;
+        match &mut self.safe {
+            Some(safe) => safe.clone_from(&self.q),
+            none => *none = Some(self.q.clone()),
+        }
+        self.count_turns(&mean, &s);
+        let mut rate = pairs as f64 / (pairs.max(d) as f64 + 2.0) * self.damping();
+        // A step changes no precision by more than a few times √d; only far from the answer does this bind.
+        rate = rate.min(2.0 * (d as f64).sqrt() / s.frobenius_norm());
+        s.entries_mut().iter_mut().for_each(|x| *x *= rate);
+        let mut precision = Matrix::zeros(d, d);
+        add_gram(s.entries(), d, &mut precision);
+        precision.entries_mut().iter_mut().for_each(|x| *x *= 0.5);
+        precision.add_scaled(1.0, &s);
+        (0..d).for_each(|i| precision[(i, i)] += 1.0);
+        let mut r = vec![0.0; packed_len(d)];
+        inverse_factor("precision of a step", &precision, &mut r)?;
+        let (mut pulled, mut shift) = (vec![0.0; d], vec![0.0; d]);
+        provi_kernels::triangle::multiply_transposed(&r, &mean, &mut pulled);
+        let limit = (d as f64).sqrt() / norm(&pulled);
+        provi_kernels::triangle::multiply(&r, &pulled, &mut shift);
+        provi_kernels::triangle::multiply(self.q.factor(), &shift, &mut pulled);
+        self.drift.add(&shift);
+        let factor = pack_lower(&multiply(&self.q.factor_matrix(), &unpack_lower(d, &r)));
+        stop::check()?;
+        let (m, c) = self.q.parameters_mut().split_at_mut(d);
+        axpy(-rate.min(limit), &pulled, m);
+        c.copy_from_slice(&factor);
+        self.step += 1;
+        if self.q.parameters().iter().any(|x| !x.is_finite()) {
+            return Err(Error::Diverged { step: self.step - 1, gamma: rate });
+        }
+        match self.drift.verdict() {
+            drift::Verdict::None => {}
+            drift::Verdict::Forgive => self.turns /= 4,
+            drift::Verdict::Restart => (self.turns, self.spent) = (0, 0),
+        }
+        // Weights of density n^power in the evaluations n.
+        let spent = self.spent as f64;
+        self.spent += 2 * pairs as u64;
+        let weight = 1.0 - (spent / self.spent as f64).powf(self.power + 1.0);
+        self.average.resize(self.q.parameters().len(), 0.0);
+        for (mean, w) in self.average.iter_mut().zip(self.q.parameters()) {
+            *mean += weight * (w - *mean);
+        }
+        Ok(())
+    }
+
+    /// Notes whether this residual opposes the last one, in the natural metric ‖g̃‖² + ½‖S‖².
+    fn count_turns(&mut self, mean: &[f64], s: &Matrix) {
+        let d = mean.len();
+        if self.last.len() == d + d * d {
+            let (last_mean, last_s) = self.last.split_at(d);
+            self.turns += u64::from(dot(last_mean, mean) + 0.5 * dot(last_s, s.entries()) < 0.0);
+        }
+        self.last.clear();
+        self.last.extend(mean);
+        self.last.extend(s.entries());
+    }
+
+    fn damping(&self) -> f64 {
+        (1.0 + 0.5 * self.turns as f64).powf(-2.0 / 3.0)
+    }
+
+    /// Draws ±u, evaluates, and leaves Cᵀ∇V at both in `whitened`.
+    fn measure(&mut self, pairs: usize) -> Result<()> {
+        let d = self.q.dim();
+        let half = pairs * d;
+        let room = &mut self.room;
+        room.u.resize(half, 0.0);
+        for buffer in [&mut room.points, &mut room.pulls, &mut room.whitened] {
+            buffer.resize(2 * half, 0.0);
+        }
+        room.values.resize(2 * pairs, 0.0);
+        room.scratch = match room.scratch.len() {
+            n if n < self.view.scratch(2 * pairs).len() => self.view.scratch(2 * pairs),
+            _ => std::mem::take(&mut room.scratch),
+        };
+        for (k, u) in room.u.chunks_exact_mut(d).enumerate() {
+            // A retreat redraws: its draws differ from those that failed.
+            self.draws.fill(self.step + (self.halvings << 40), k as u32, u);
+        }
+        room.u.chunks_mut(d * d).for_each(|block| orthogonalise(block, d));
+        let (ahead, behind) = room.points.split_at_mut(half);
+        self.q.transport(&room.u, ahead);
+        for (z, mirror) in ahead.chunks_exact(d).zip(behind.chunks_exact_mut(d)) {
+            for ((mirror, z), m) in mirror.iter_mut().zip(z).zip(self.q.mean()) {
+                *mirror = 2.0 * m - z;
+            }
+        }
+        self.evaluations += 2 * pairs as u64;
+        self.view.evaluate(&room.points, &mut room.values, &mut room.pulls, &mut room.scratch)?;
+        let mut refused = None;
+        for (draw, (&value, pull)) in room.values.iter().zip(room.pulls.chunks_exact(d)).enumerate() {
+            let square = dot(pull, pull);
+            let (quantity, value) = match value.is_finite() {
+                true if square.is_finite() => continue,
+                true => ("gradient", square),
+                false => ("log-density", value),
+            };
+            self.rejected += 1;
+            let norm = norm(&room.points[draw * d..(draw + 1) * d]);
+            refused.get_or_insert(Error::TargetNotFinite { quantity, value, step: self.step, draw, norm });
+        }
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        // The one minus sign.
+        room.pulls.iter_mut().for_each(|x| *x = -*x);
+        provi_kernels::triangle::pull_back(self.q.factor(), &room.pulls, &mut room.whitened);
+        Ok(())
+    }
+
+    /// The means of s̃ and of sym(s̃uᵀ) over the pairs.
+    fn residuals(&mut self, pairs: usize) -> Result<(Vec<f64>, Matrix)> {
+        let d = self.q.dim();
+        let room = &mut self.room;
+        let mut mean = vec![0.0; d];
+        let (ahead, behind) = room.whitened.split_at_mut(pairs * d);
+        let scale = 1.0 / pairs as f64;
+        for ((a, b), u) in ahead.chunks_exact_mut(d).zip(behind.chunks_exact(d)).zip(room.u.chunks_exact(d)) {
+            for i in 0..d {
+                // s̃(±u) = C^T∇V(m ± Cu) ∓ u: half the sum is even, half the difference odd.
+                mean[i] += 0.5 * scale * (a[i] + b[i]);
+                a[i] = scale * (0.5 * (a[i] - b[i]) - u[i]);
+            }
+        }
+        let odd = Matrix::new(pairs, d, ahead.to_vec())?;
+        let u = Matrix::new(pairs, d, room.u.clone())?;
+        let mut s = multiply_transposed(&odd, &u);
+        for i in 0..d {
+            for j in 0..i {
+                let mean = 0.5 * (s[(i, j)] + s[(j, i)]);
+                s[(i, j)] = mean;
+                s[(j, i)] = mean;
+            }
+        }
+        // Products of finite numbers may still overflow.
+        let value = s.frobenius_norm() + norm(&mean);
+        if !value.is_finite() {
+            let norm = norm(self.q.mean());
+            return Err(Error::TargetNotFinite {
+                quantity: "gradient",
+                value,
+                step: self.step,
+                draw: 0,
+                norm,
+            });
+        }
+        Ok((mean, s))
+    }
+}
+
+impl Ascent<'_> {
+    /// Draws of a full step: pairs ±u.
+    pub fn draws_per_step(&self) -> usize {
+        2 * self.q.dim().max(PAIRS)
+    }
+
+    /// The same with its standard error, where there is one.
+    pub(crate) fn neg_elbo_known(&self) -> Option<NegElbo> {
+        let (value, values) = (self.neg_elbo_estimate(), &self.room.values);
+        let (count, mean) = (values.len() as f64, values.iter().sum::<f64>() / values.len() as f64);
+        let square: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+        let error = (square / (count * (count - 1.0))).sqrt();
+        (value.is_finite() && error.is_finite()).then_some(NegElbo { value, error, exact: false })
+    }
+
+    /// f at the iterate before the last step, estimated from that step's draws; NaN before the first.
+    pub fn neg_elbo_estimate(&self) -> f64 {
+        let values = &self.room.values;
+        let energy = -values.iter().sum::<f64>() / values.len() as f64;
+        let neg_entropy = self.safe.as_ref().and_then(|safe| safe.neg_entropy().ok());
+        energy + neg_entropy.unwrap_or(f64::NAN)
+    }
+}
+
+/// Makes up to d vectors orthogonal, each keeping its length: directions uniform, lengths independent of them, so
+/// each stays N(0, I).
+fn orthogonalise(block: &mut [f64], d: usize) {
+    let lengths: Vec<f64> = block.chunks_exact(d).map(norm).collect();
+    for (k, length) in lengths.iter().enumerate() {
+        let (done, rest) = block.split_at_mut(k * d);
+        let u = &mut rest[..d];
+        for (v, length) in done.chunks_exact(d).zip(&lengths) {
+            axpy(-dot(u, v) / (length * length), v, u);
+        }
+        let scale = length / norm(u);
+        u.iter_mut().for_each(|x| *x *= scale);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auto::solve::Solver;
+    use crate::glm::design::Design;
+    use crate::glm::{Glm, Prior};
+    use crate::target::expectations::neg_elbo;
+    use crate::target::{Closure, Target};
+
+    /// log p and its gradient of another target, and nothing else.
+    struct Blind<'a>(&'a Glm);
+
+    impl Target for Blind<'_> {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+            self.0.log_density(z, gradient)
+        }
+    }
+
+    fn gap(model: &Glm, budget: u64, options: Options) -> f64 {
+        let best = Solver::default().run(model).unwrap().neg_elbo;
+        let blind = Blind(model);
+        let mut ascent = Ascent::new(Evaluator::Serial(&blind), Seed(3), options).unwrap();
+        ascent.advance(budget).unwrap();
+        neg_elbo(model, &ascent.current()).unwrap() - best
+    }
+
+    fn run<F: Fn(&[f64], &mut [f64]) -> f64>(dim: usize, f: F, budget: u64) -> Result<Gaussian<Triangular>> {
+        let target = Closure::new(dim, f)?;
+        let mut ascent = Ascent::new(Evaluator::Serial(&target), Seed(5), Options::default())?;
+        ascent.advance(budget)?;
+        let q = ascent.current();
+        assert!(q.parameters().iter().all(|x| x.is_finite()));
+        Ok(q)
+    }
+
+    #[test]
+    fn small_models_come_within_a_hundredth_of_a_nat() {
+        let mut entries = vec![0.0; 120];
+        provi_kernels::normals(2, 0, 0, &mut entries);
+        let design = Design::dense(&entries, 40, 3).unwrap();
+        let y: Vec<f64> = (0..40).map(|n| f64::from(n % 3)).collect();
+        let labels: Vec<f64> = (0..40).map(|n| f64::from(n % 2)).collect();
+        let prior = || Prior::scale(3.0).unwrap();
+        let poisson = Glm::poisson(design.clone(), &y, prior()).unwrap();
+        assert!(gap(&poisson, 1000, Options::default()) < 1e-2);
+        let far = Options { start: vec![-15.0, 10.0, 8.0], ..Options::default() };
+        assert!(gap(&poisson, 1000, far) < 1e-2);
+        assert!(
+            gap(&Glm::logistic(design.clone(), &labels, prior()).unwrap(), 1000, Options::default()) < 1e-2
+        );
+        assert!(gap(&Glm::probit(design, &labels, prior()).unwrap(), 1000, Options::default()) < 1e-2);
+        // One observation, one dimension; separable data.
+        let one = Glm::logistic(Design::dense(&[2.0], 1, 1).unwrap(), &[1.0], prior()).unwrap();
+        assert!(gap(&one, 1000, Options::default()) < 1e-2);
+        let x: Vec<f64> = (0..30).map(|n| f64::from(n) - 14.5).collect();
+        let y: Vec<f64> = x.iter().map(|x| f64::from(u8::from(*x > 0.0))).collect();
+        let separable =
+            Glm::logistic(Design::dense(&x, 30, 1).unwrap(), &y, Prior::scale(5.0).unwrap()).unwrap();
+        // A wall at the origin with a long slope behind it: far from Gaussian.
+        assert!(gap(&separable, 4000, Options::default()) < 0.2);
+    }
+
+    #[test]
+    fn a_gaussian_is_found_to_rounding_at_any_scale() {
+        for scale in [1e-6, 1.0, 1e6] {
+            let q = run(
+                2,
+                |z, g| {
+                    let (a, b) = (z[0] / scale - 3.0, z[1] / scale + 1.0 - z[0] / scale);
+                    g[0] = (-a + b) / scale;
+                    g[1] = -b / scale;
+                    -0.5 * (a * a + b * b)
+                },
+                2000,
+            )
+            .unwrap();
+            // z₀ = 3 + a, z₁ = 2 + a + b: the factor is [1 0; 1 1].
+            let expected = [3.0, 2.0, 1.0, 1.0, 1.0];
+            for (x, y) in q.parameters().iter().zip(expected) {
+                assert!((x / scale - y).abs() < 1e-6, "{scale}: {q:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn awkward_targets_finish() {
+        // A mixture of two normals; the start is the saddle between them, where the Hessian is indefinite.
+        let mixture = |z: &[f64], g: &mut [f64]| {
+            let (a, b) = ((z[0] - 3.0).powi(2) / 2.0, (z[0] + 3.0).powi(2) / 2.0);
+            let weight = 1.0 / (1.0 + (a - b).exp());
+            g[0] = -weight * (z[0] - 3.0) - (1.0 - weight) * (z[0] + 3.0);
+            g[1] = -z[1];
+            (-a).max(-b) + (-(a - b).abs()).exp().ln_1p() - 0.5 * z[1] * z[1]
+        };
+        run(2, mixture, 2000).unwrap();
+        // Neal's funnel: its mode lies in the neck, far from where the mass is.
+        let funnel = |z: &[f64], g: &mut [f64]| {
+            let precision = (-z[0]).exp();
+            let square: f64 = z[1..].iter().map(|x| x * x).sum();
+            g[0] = -z[0] / 9.0 - 2.0 + 0.5 * precision * square;
+            (1..5).for_each(|i| g[i] = -precision * z[i]);
+            -z[0] * z[0] / 18.0 - 2.0 * z[0] - 0.5 * precision * square
+        };
+        run(5, funnel, 5000).unwrap();
+        // Heavy tails: not log-concave.
+        let student = |z: &[f64], g: &mut [f64]| {
+            g[0] = -3.0 * z[0] / (2.0 + z[0] * z[0]);
+            -1.5 * (2.0 + z[0] * z[0]).ln()
+        };
+        run(1, student, 2000).unwrap();
+    }
+
+    #[test]
+    fn a_target_that_ends_somewhere_makes_the_steps_retreat() {
+        // N(0, 1), but only on |z| < 2.5: one draw in eighty lies beyond, and is answered by halving.
+        let target = Closure::new(1, |z: &[f64], g: &mut [f64]| {
+            g[0] = -z[0];
+            if z[0].abs() < 2.5 { -0.5 * z[0] * z[0] } else { f64::NAN }
+        })
+        .unwrap();
+        let mut ascent = Ascent::new(Evaluator::Serial(&target), Seed(5), Options::default()).unwrap();
+        ascent.advance(5000).unwrap();
+        assert!(ascent.halvings() > 0 && ascent.current().factor()[0] < 1.5);
+        // Finite at one point only.
+        let nowhere =
+            Closure::new(1, |z: &[f64], _: &mut [f64]| if z[0].abs() > 0.0 { f64::NAN } else { 0.0 })
+                .unwrap();
+        assert!(Ascent::new(Evaluator::Serial(&nowhere), Seed(5), Options::default()).is_err());
+        for options in [
+            Options { power: f64::NAN, ..Options::default() },
+            Options { mode_accuracy: 0.0, ..Options::default() },
+            Options { start: vec![0.0; 2], ..Options::default() },
+        ] {
+            assert!(Ascent::new(Evaluator::Serial(&target), Seed(5), options).is_err());
+        }
+    }
+
+    #[test]
+    fn budgets_are_kept_and_the_bits_do_not_depend_on_threads() {
+        let target = Closure::new(3, |z: &[f64], g: &mut [f64]| {
+            (0..3).for_each(|i| g[i] = -z[i] - 0.1 * z[i].powi(3));
+            z.iter().map(|z| -0.5 * z * z - 0.025 * z.powi(4)).sum()
+        })
+        .unwrap();
+        let run = |view: Evaluator<'_>| {
+            let mut ascent = Ascent::new(view, Seed(5), Options::default()).unwrap();
+            for budget in [0, 1, 7, 100, 333] {
+                let before = ascent.evaluations();
+                ascent.advance(budget).unwrap();
+                let spent = ascent.evaluations() - before;
+                assert!(spent <= budget && spent + 2 > budget);
+            }
+            ascent.current()
+        };
+        let serial = run(Evaluator::Serial(&target));
+        assert_eq!(run(Evaluator::Parallel(&target)), serial);
+        #[cfg(feature = "parallel")]
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| run(Evaluator::Parallel(&target))), serial);
+        }
+    }
+
+    #[test]
+    fn orthogonal_draws_keep_their_lengths() {
+        let mut block = vec![0.0; 12];
+        provi_kernels::normals(1, 0, 0, &mut block);
+        let lengths: Vec<f64> = block.chunks_exact(4).map(norm).collect();
+        orthogonalise(&mut block, 4);
+        for i in 0..3 {
+            assert!((norm(&block[4 * i..4 * i + 4]) - lengths[i]).abs() < 1e-14);
+            (0..i)
+                .for_each(|j| assert!(dot(&block[4 * i..4 * i + 4], &block[4 * j..4 * j + 4]).abs() < 1e-13));
+        }
+    }
+}

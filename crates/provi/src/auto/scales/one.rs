@@ -1,0 +1,95 @@
+//! The maximum of a profile with one free scale, next to where its search begins.
+//!
+//! With more coefficients than rows the ELBO grows without bound as the noise falls: every row is met exactly. A maximum
+//! above that is what is wanted, so the search walks from its guess in short steps to the first place where the slope
+//! changes sign, and closes in on it: the same data in another form (a row twice, or once with weight 2) give the same scale.
+
+use super::NATS;
+use crate::base::error::{Error, Result};
+
+/// Steps of the walk, in the logarithm of the scale.
+const STEP: f64 = 0.35;
+/// Nothing is gained by a scale known better than this.
+const WIDTH: f64 = 1e-10;
+
+/// The logarithm of the scale, at most `reach` from the start, and how many slopes were asked for. `slope` is that of the
+/// ELBO.
+///
+/// Where the slope keeps its sign as far as it can be had, that end is the answer: a scale on its way to zero or infinity.
+pub(super) fn climb(start: f64, reach: f64, slope: &dyn Fn(f64) -> Result<f64>) -> Result<(f64, u64)> {
+    let mut evaluations = 1;
+    let mut known = (start, slope(start)?);
+    if known.1 == 0.0 || !known.1.is_finite() {
+        return Ok((start, evaluations));
+    }
+    let direction = known.1.signum();
+    let mut beyond = loop {
+        let next = known.0 + direction * STEP;
+        // A slope that dies away has nothing more to give.
+        if (next - start).abs() > reach || known.1.abs() * STEP < NATS {
+            return Ok((known.0, evaluations));
+        }
+        evaluations += 1;
+        match slope(next) {
+            Ok(value) if value.is_finite() && value * direction > 0.0 => known = (next, value),
+            Ok(value) if value.is_finite() => break (next, value),
+            Err(error) if error.is_of_the_data() || matches!(error, Error::Stopped { .. }) => {
+                return Err(error);
+            }
+            // Beyond this the model itself cannot be solved.
+            _ => return Ok((known.0, evaluations)),
+        }
+    };
+    // Regula falsi in Illinois' form: the slope of the end that stays is halved.
+    let mut stayed = 0i32;
+    while (beyond.0 - known.0).abs() > WIDTH && beyond.1 != 0.0 && evaluations < 200 {
+        let middle = known.0 + (beyond.0 - known.0) * known.1 / (known.1 - beyond.1);
+        let value = slope(middle)?;
+        evaluations += 1;
+        if value * direction > 0.0 {
+            if stayed > 0 {
+                beyond.1 *= 0.5;
+            }
+            (known, stayed) = ((middle, value), 1);
+        } else {
+            if stayed < 0 {
+                known.1 *= 0.5;
+            }
+            (beyond, stayed) = ((middle, value), -1);
+        }
+    }
+    Ok((if beyond.1 == 0.0 { beyond.0 } else { known.0 }, evaluations))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REACH: f64 = 16.0;
+
+    /// Slope zero at the given places, with alternating sign, falling through the first from above.
+    fn with_zeros(zeros: &'static [f64]) -> impl Fn(f64) -> Result<f64> {
+        move |x| Ok(zeros.iter().fold(-1.0, |product, zero| product * (x - zero)))
+    }
+
+    #[test]
+    fn the_first_maximum_on_the_way_is_found() {
+        // Maxima at 0.3 and −4, a minimum between them at −2.
+        let slope = with_zeros(&[0.3, -2.0, -4.0]);
+        for (start, maximum) in [(2.0, 0.3), (0.0, 0.3), (-1.9, 0.3), (-2.1, -4.0), (-9.0, -4.0)] {
+            let (found, evaluations) = climb(start, REACH, &slope).unwrap();
+            assert!((found - maximum).abs() < 1e-9 && evaluations < 60, "{start}: {found} by {evaluations}");
+        }
+    }
+
+    #[test]
+    fn a_slope_that_keeps_its_sign_is_followed_to_the_end_of_the_range() {
+        let (found, _) = climb(1.0, REACH, &|_| Ok(-3.0)).unwrap();
+        assert!((1.0 - REACH..1.0 - REACH + STEP).contains(&found));
+        let (found, _) = climb(1.0, REACH, &|x| Ok(if x < -2.0 { f64::NAN } else { -1.0 })).unwrap();
+        assert!((-2.0..-2.0 + STEP).contains(&found), "{found}");
+        // A deviation on its way to zero: the slope is −τ².
+        let (found, _) = climb(1.0, REACH, &|x| Ok(-(2.0 * x).exp())).unwrap();
+        assert!((2.0 * found).exp() < NATS / STEP && (2.0 * (found + STEP)).exp() > NATS / STEP);
+    }
+}

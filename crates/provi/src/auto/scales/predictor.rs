@@ -1,0 +1,91 @@
+//! Models whose prior and noise can be exchanged, in memory or streamed.
+
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::glm::rows::{Row, Rows};
+use crate::glm::stream::{Reduce, Source, Streamed};
+use crate::glm::{Family, Glm, Prior};
+use crate::target::Target;
+
+/// A linear-predictor model over some data, under a prior and a noise that can be exchanged.
+pub trait LinearPredictor: Target + Clone {
+    /// The prior.
+    fn prior(&self) -> &Prior;
+
+    /// The same data under another prior.
+    fn with_prior(self, prior: Prior) -> Result<Self>;
+
+    /// The same data with another noise deviation; refused where the family has none.
+    fn with_noise_sd(self, noise_sd: f64) -> Result<Self>;
+
+    /// The deviation of the responses, a row of weight 2 being two rows; 1 where there is none.
+    fn response_deviation(&self) -> f64;
+
+    /// Σ w_n, and Σ w_n E_q(y_n − s_n)².
+    fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)>;
+}
+
+impl Rows {
+    /// Adds Σ w_n and Σ w_n E_q(y_n − s_n)².
+    pub(crate) fn add_expected_squares(&self, q: &Gaussian<Triangular>, sums: &mut [f64]) {
+        let square = |row: Row| (row.response - row.mean).powi(2) + row.variance;
+        self.add_over_predictors(q, |row| [row.weight, row.weight * square(row)], sums);
+    }
+}
+
+/// A gaussian family with another noise.
+fn noisy(family: Family, noise_sd: f64) -> Result<Family> {
+    match family {
+        Family::Gaussian { .. } => Ok(Family::Gaussian { noise_sd }),
+        other => Err(Error::NoNoise { family: other.name() }),
+    }
+}
+
+impl LinearPredictor for Glm {
+    fn prior(&self) -> &Prior {
+        self.prior()
+    }
+
+    fn with_prior(self, prior: Prior) -> Result<Self> {
+        self.with_prior(prior)
+    }
+
+    fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
+        let family = noisy(self.family(), noise_sd)?;
+        self.with_family(family)
+    }
+
+    fn response_deviation(&self) -> f64 {
+        self.rows.response_spread().deviation_or_one()
+    }
+
+    fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)> {
+        let mut sums = [0.0; 2];
+        self.rows.add_expected_squares(q, &mut sums);
+        Ok((sums[0], sums[1]))
+    }
+}
+
+impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
+    fn prior(&self) -> &Prior {
+        self.prior()
+    }
+
+    fn with_prior(self, prior: Prior) -> Result<Self> {
+        self.with_prior(prior)
+    }
+
+    fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
+        let family = noisy(self.family(), noise_sd)?;
+        self.with_noisy_family(family)
+    }
+
+    fn response_deviation(&self) -> f64 {
+        self.response_spread().deviation_or_one()
+    }
+
+    fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)> {
+        let [weight, squares] = self.over_blocks(|rows, sums| rows.add_expected_squares(q, sums))?;
+        Ok((weight, squares))
+    }
+}

@@ -1,0 +1,509 @@
+//! The optimum itself, without noise, where Gaussian expectations are exact \[exact\].
+//!
+//! f is convex on ℝᵈ × 𝒯ᵈ and its gradient costs a pass over the data, so the best Gaussian is found like the
+//! solution of any smooth convex problem. With H = E∇²V, the model
+//! ```text
+//! E∇Vᵀδ + ½δᵀHδ + ½tr(C'ᵀHC') − log det C'     (δ = m' − m)
+//! ```
+//! has the gradient of f at (m, C), and its minimiser m' = m − H⁻¹E∇V, C'C'ᵀ = H⁻¹ is the natural-gradient step:
+//! always a descent direction, always in the domain, and the answer itself for a Gaussian target. Secant pairs
+//! correct the natural metric (L-BFGS), and a line search on exact f makes it converge from any start.
+
+mod state;
+
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::{inverse_factor, multiply, multiply_transposed};
+use crate::base::matrix::{packed_index, packed_len, unpack_lower};
+use crate::base::secant::Secants;
+use crate::base::stop;
+use crate::target::curvature::Provenance;
+use crate::target::dual::DualNorm;
+use crate::target::expectations::{Expectations, Moments};
+use crate::target::mode::about_laplace;
+use crate::target::{Standardized, Target};
+use provi_kernels::{axpy, dot};
+pub use state::State;
+use state::{Remembered, remembered};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+const MEMORY: usize = 20;
+
+/// The deterministic solver and its defaults.
+///
+/// ```
+/// use provi::{Design, solve::Solver, target::{Glm, Prior}};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2)?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(2.5)?)?;
+/// let solution = Solver::default().run(&target)?;
+/// assert!(solution.gap.unwrap().value <= 1e-10);           // f − f*, proved, in nats
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solver {
+    /// The gap f − f* to reach, in nats: proved where H_lo ≻ 0 is known, estimated elsewhere. Default 1e-10.
+    pub goal: f64,
+    /// Iterations at most. Default 1000.
+    pub iterations: usize,
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Self { goal: 1e-10, iterations: 1000 }
+    }
+}
+
+/// Why a solver stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Stop {
+    /// The gap is below the goal.
+    Reached,
+    /// Rounding ends the progress: the answer is as good as the arithmetic.
+    Stalled,
+    /// The watcher said so.
+    Interrupted,
+    /// The iterations ran out.
+    Exhausted,
+}
+
+/// A bound of f(w) − f* [cert-gap]: ½(‖G‖ + ε)² in the dual norm of H_lo.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GapBound {
+    /// The bound, in nats.
+    pub value: f64,
+    /// ε: quadrature and rounding errors of the gradient, in the dual norm.
+    pub error: f64,
+    /// The weaker origin of H_lo and of ε.
+    pub provenance: Provenance,
+}
+
+/// Where a solver stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Look {
+    /// Iterations made.
+    pub iteration: usize,
+    /// f, with every constant.
+    pub neg_elbo: f64,
+    /// f − f*: a bound if `proved`, otherwise half the squared natural decrement, an estimate.
+    pub gap: f64,
+    /// Whether the gap is a bound.
+    pub proved: bool,
+}
+
+/// Sees where a solver stands, before each iteration; may break.
+pub type Watcher<'a> = dyn FnMut(&Look, &State<'_>) -> ControlFlow<()> + 'a;
+
+/// The answer of a solver.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// q*, up to the gap.
+    pub gaussian: Gaussian<Triangular>,
+    /// f(q).
+    pub neg_elbo: f64,
+    /// Bounds the error of `neg_elbo`.
+    pub neg_elbo_error: f64,
+    /// Whether that bound is proved.
+    pub neg_elbo_proved: bool,
+    /// The proved gap, where H_lo ≻ 0 is known.
+    pub gap: Option<GapBound>,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// Iterations made.
+    pub iterations: usize,
+    /// Evaluations of E V and its derivatives: line searches included.
+    pub expectation_evaluations: u64,
+    /// Evaluations of log p and its derivatives before the first iteration: the mode and its curvature.
+    pub gradient_evaluations: u64,
+    /// The course of f and of the gap.
+    pub history: Vec<Look>,
+}
+
+impl Solution {
+    /// The same in the coordinates of the user.
+    fn of(self, standard: Option<&Standardized<'_>>) -> Self {
+        match standard {
+            Some(standard) => Self { gaussian: standard.map().own_gaussian(&self.gaussian), ..self },
+            None => self,
+        }
+    }
+}
+
+/// Iterations are made in the standard coordinates of a target that has some ([`Target::standardized`]); starts and solutions are in
+/// its own.
+impl Solver {
+    /// From about the Laplace approximation.
+    pub fn run(&self, target: &dyn Target) -> Result<Solution> {
+        self.run_watched(target, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    /// As [`Solver::run`]; `watch` is called before each iteration and may break.
+    pub fn run_watched(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
+        let standard = target.standardized()?;
+        let target = standard.as_ref().map_or(target, Standardized::target);
+        let (start, evaluations) = about_laplace(target, &vec![0.0; target.dim()])?;
+        let solution = self.go(target, start, &[], watch)?.of(standard.as_ref());
+        Ok(Solution { gradient_evaluations: evaluations, ..solution })
+    }
+
+    /// From any start.
+    pub fn run_from(
+        &self,
+        target: &dyn Target,
+        start: &Gaussian<Triangular>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
+        let standard = target.standardized()?;
+        let start = standard.as_ref().map_or_else(|| start.clone(), |s| s.map().standard_gaussian(start));
+        let target = standard.as_ref().map_or(target, Standardized::target);
+        Ok(self.go(target, start, &[], watch)?.of(standard.as_ref()))
+    }
+
+    /// From where another run stood, its [`State::gaussian`] and [`State::memory`]: the iterations that it would have made, to the
+    /// same bits.
+    pub fn take_up(
+        &self,
+        target: &dyn Target,
+        start: &Gaussian<Triangular>,
+        memory: &[f64],
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
+        let standard = target.standardized()?;
+        let target = standard.as_ref().map_or(target, Standardized::target);
+        Ok(self.go(target, start.clone(), memory, watch)?.of(standard.as_ref()))
+    }
+
+    fn go(
+        &self,
+        target: &dyn Target,
+        start: Gaussian<Triangular>,
+        memory: &[f64],
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
+        stop::careful_phase("the search", Duration::ZERO, || self.iterate(target, start, memory, watch))
+    }
+
+    fn iterate(
+        &self,
+        target: &dyn Target,
+        start: Gaussian<Triangular>,
+        memory: &[f64],
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
+        let mut objective = Objective::new(target, self.goal)?;
+        let start = objective.at(start)?;
+        stop::check()?;
+        if !start.neg_elbo.is_finite() {
+            return Err(Error::NotFinite {
+                what: "negative ELBO at the start",
+                index: 0,
+                value: start.neg_elbo,
+            });
+        }
+        let mut secants = Secants::new(MEMORY);
+        let (mut now, mut best) = (start, None::<Point>);
+        let (mut history, mut idle) = (Vec::new(), 0);
+        let mut resumed = false;
+        if let Some(Remembered { looks, best: q, pairs }) = remembered(memory) {
+            if let Some((mean, factor)) = q.split_at_checked(now.q.dim()).filter(|_| !q.is_empty()) {
+                best = Some(objective.at(Gaussian::new(mean, factor)?)?);
+            }
+            secants.read_from(now.q.parameters().len(), pairs);
+            (idle, resumed) = (looks, true);
+        }
+        let mut iteration = 0;
+        let stop = loop {
+            let proved = now.bound.is_some_and(|(_, provenance)| provenance == Provenance::Proved);
+            let look = Look { iteration, neg_elbo: now.neg_elbo, gap: now.gap, proved };
+            history.push(look);
+            if now.gap <= self.goal {
+                break Stop::Reached;
+            }
+            // Below the rounding of f only the gradient tells progress; a few idle looks end it. The look that a run is taken
+            // up at has been counted.
+            idle = match &best {
+                _ if std::mem::take(&mut resumed) => idle,
+                Some(best) if now.gap > 0.5 * best.gap && now.decrement2 <= now.moments.value_error => {
+                    idle + 1
+                }
+                _ => 0,
+            };
+            if best.as_ref().is_none_or(|best| now.gap < best.gap) {
+                best = Some(now.clone());
+            }
+            if idle >= 4 {
+                break Stop::Stalled;
+            }
+            let best_q = best.as_ref().map(|best| &best.q);
+            let state = State { gaussian: &now.q, best: best_q, idle, secants: &secants };
+            if watch(&look, &state).is_break() {
+                break Stop::Interrupted;
+            }
+            if iteration == self.iterations {
+                break Stop::Exhausted;
+            }
+            let next = objective.step(&now, &mut secants);
+            if stop::was_cut_off() {
+                // Where the step began is still whole: whoever keeps checkpoints may keep it.
+                let best_q = best.as_ref().map(|best| &best.q);
+                let _ = watch(&look, &State { gaussian: &now.q, best: best_q, idle, secants: &secants });
+                break Stop::Interrupted;
+            }
+            let Some(next) = next? else {
+                break Stop::Stalled;
+            };
+            secants.push(
+                difference(&next, &now, |p| p.q.parameters()),
+                difference(&next, &now, |p| &p.gradient),
+            );
+            now = next;
+            iteration += 1;
+        };
+        let answer = match best {
+            Some(best) if best.gap < now.gap => best,
+            _ => now,
+        };
+        Ok(Solution {
+            gap: answer.bound.map(|(error, provenance)| GapBound { value: answer.gap, error, provenance }),
+            neg_elbo: answer.neg_elbo,
+            neg_elbo_error: answer.moments.neg_elbo_error(&answer.q),
+            neg_elbo_proved: answer.moments.provenance == Provenance::Proved,
+            gaussian: answer.q,
+            stop,
+            iterations: iteration,
+            expectation_evaluations: objective.evaluations,
+            gradient_evaluations: 0,
+            history,
+        })
+    }
+}
+
+fn difference(a: &Point, b: &Point, field: impl Fn(&Point) -> &[f64]) -> Vec<f64> {
+    field(a).iter().zip(field(b)).map(|(a, b)| a - b).collect()
+}
+
+/// f and what the solver knows of it at one q.
+#[derive(Clone, Debug)]
+struct Point {
+    q: Gaussian<Triangular>,
+    moments: Moments,
+    gradient: Vec<f64>,
+    neg_elbo: f64,
+    /// ∇fᵀN∇f in the natural metric N: twice the decrease that the quadratic model promises. Zero once the goal is reached.
+    decrement2: f64,
+    gap: f64,
+    /// Where the gap is a bound: the error of the gradient that it allows for, and its origin.
+    bound: Option<(f64, Provenance)>,
+}
+
+/// H_lo, ready to measure gradients.
+struct Metric {
+    norm: DualNorm,
+    convexity: f64,
+    provenance: Provenance,
+}
+
+struct Objective<'a> {
+    target: &'a dyn Target,
+    expectations: &'a dyn Expectations,
+    /// Found when first needed; the inner `None`: there is none.
+    metric: Option<Option<Metric>>,
+    goal: f64,
+    evaluations: u64,
+}
+
+impl<'a> Objective<'a> {
+    fn new(target: &'a dyn Target, goal: f64) -> Result<Self> {
+        let Some(expectations) = target.expectations() else {
+            return Err(Error::MissingConstant {
+                wanted: "the deterministic solver",
+                constant: "Gaussian expectations in closed form or by quadrature",
+                way_out: "use the stochastic ascent",
+            });
+        };
+        Ok(Self { target, expectations, metric: None, goal, evaluations: 0 })
+    }
+
+    fn metric(&mut self) -> Result<Option<&Metric>> {
+        if self.metric.is_none() {
+            self.metric = Some(match self.target.lower_curvature()? {
+                Some(c) if c.convexity() > 0.0 => c.dual_norm().ok().map(|norm| Metric {
+                    norm,
+                    convexity: c.convexity(),
+                    provenance: c.lower_provenance(),
+                }),
+                _ => None,
+            });
+        }
+        Ok(self.metric.as_ref().and_then(Option::as_ref))
+    }
+
+    /// Everything at q; f = +∞ where an expectation overflows.
+    fn at(&mut self, q: Gaussian<Triangular>) -> Result<Point> {
+        self.evaluations += 1;
+        let d = q.dim();
+        let mut out = Point {
+            moments: Moments::new(d),
+            gradient: vec![0.0; q.parameters().len()],
+            q,
+            neg_elbo: f64::INFINITY,
+            decrement2: f64::INFINITY,
+            gap: f64::INFINITY,
+            bound: None,
+        };
+        match self.expectations.expect(&out.q, &mut out.moments) {
+            Ok(()) => {}
+            Err(Error::NotFinite { .. }) if !stop::was_cut_off() => return Ok(out),
+            Err(error) => return Err(error),
+        }
+        stop::check()?;
+        let neg_elbo = out.moments.neg_elbo(&out.q)?;
+        out.moments.neg_elbo_gradient(&out.q, &mut out.gradient);
+        let size = dot(&out.gradient, &out.gradient);
+        if !(neg_elbo.is_finite() && size.is_finite()) {
+            return Ok(out);
+        }
+        out.neg_elbo = neg_elbo;
+        let error = out.moments.neg_elbo_gradient_error(&out.q);
+        if self.expectations.has_constant_hessian()
+            && let Some(convexity) = convexity_at(&out.q, size.sqrt() + error)
+        {
+            let gap = 0.5 * (size.sqrt() + error).powi(2) / convexity * (1.0 + 1e-10);
+            if gap <= self.goal {
+                out.gap = gap;
+                out.bound = Some((error / convexity.sqrt() * (1.0 + 1e-14), out.moments.provenance));
+                out.decrement2 = 0.0;
+                return Ok(out);
+            }
+        }
+        if let Some(metric) = self.metric()? {
+            let error = error / metric.convexity.sqrt() * (1.0 + 1e-14);
+            let norm = metric.norm.square(&out.gradient)?.sqrt();
+            out.gap = 0.5 * (norm + error).powi(2) * (1.0 + 1e-14);
+            out.bound = Some((error, metric.provenance.weakest(out.moments.provenance)));
+            if out.gap <= self.goal {
+                out.decrement2 = 0.0;
+                return Ok(out);
+            }
+        }
+        let mut natural_gradient = out.gradient.clone();
+        natural(&out.q, &mut natural_gradient);
+        out.decrement2 = dot(&natural_gradient, &out.gradient).max(0.0);
+        if out.bound.is_none() {
+            out.gap = 0.5 * out.decrement2;
+        }
+        Ok(out)
+    }
+
+    /// The next point: along the secant direction if there is one, else towards the model's minimiser. `None` when
+    /// neither leads down at working precision.
+    fn step(&mut self, now: &Point, secants: &mut Secants) -> Result<Option<Point>> {
+        if !secants.is_empty() {
+            let mut direction = secants.apply(&now.gradient, |v| natural(&now.q, v));
+            direction.iter_mut().for_each(|x| *x = -*x);
+            if let Some(next) = self.search(now, &direction)? {
+                return Ok(Some(next));
+            }
+            secants.forget();
+        }
+        let direction = match model_minimiser(now) {
+            Ok(direction) => direction,
+            // E∇²V is not positive definite at working precision: the natural gradient needs no inverse.
+            Err(Error::NotPositiveDefinite { .. }) => {
+                let mut direction = now.gradient.clone();
+                natural(&now.q, &mut direction);
+                direction.iter_mut().for_each(|x| *x = -*x);
+                direction
+            }
+            Err(error) => return Err(error),
+        };
+        self.search(now, &direction)
+    }
+
+    /// A step t along `direction` with sufficient decrease, or, where f is flat to rounding, with a flatter slope.
+    fn search(&mut self, now: &Point, direction: &[f64]) -> Result<Option<Point>> {
+        let slope = dot(&now.gradient, direction);
+        if slope.is_nan() || slope >= 0.0 {
+            return Ok(None);
+        }
+        let d = now.q.dim();
+        let mut t = 1.0f64;
+        for i in 0..d {
+            // Never more than nine tenths of the way to the border of the domain.
+            let k = d + packed_index(i, i);
+            t = t.min(-0.9 * now.q.parameters()[k] / direction[k].min(-f64::MIN_POSITIVE));
+        }
+        for _ in 0..60 {
+            let mut q = now.q.clone();
+            axpy(t, direction, q.parameters_mut());
+            let next = self.at(q)?;
+            if !next.neg_elbo.is_finite() {
+                t *= 0.1;
+                continue;
+            }
+            let end = dot(&next.gradient, direction);
+            let decreases = next.neg_elbo <= now.neg_elbo + 1e-4 * t * slope;
+            let flat =
+                next.neg_elbo <= now.neg_elbo + now.moments.value_error && end.abs() <= 0.8 * slope.abs();
+            if decreases || flat {
+                return Ok(Some(next));
+            }
+            // The secant of the slope, kept away from both ends.
+            let guess = if end > 0.0 { slope / (slope - end) } else { 0.5 };
+            t *= guess.clamp(0.1, 0.7);
+        }
+        Ok(None)
+    }
+}
+
+/// A lower bound of λ_min(H), H = E∇²V, where tril(HC) is within `residual` of diag(1/C_ii), as it is near an optimum.
+///
+/// S = CᵀHC − I is symmetric, and its lower half is that of CᵀE, E = tril(HC) − diag(1/C_ii): C is lower triangular. So
+/// ‖S‖ ≤ √2‖C‖‖E‖ =: s, and H ⪰ (1 − s)(CCᵀ)⁻¹ ⪰ (1 − s)/‖C‖_F². `None` if s is not small.
+fn convexity_at(q: &Gaussian<Triangular>, residual: f64) -> Option<f64> {
+    let square = dot(q.factor(), q.factor()) * (1.0 + 1e-10);
+    let spread = std::f64::consts::SQRT_2 * square.sqrt() * residual * (1.0 + 1e-10);
+    (spread < 0.5).then(|| (1.0 - spread) / square * (1.0 - 1e-10))
+}
+
+/// g ← N·g, the natural metric on (m, C): (CCᵀg_m, CΦ(tril(Cᵀg_C))), Φ halving the diagonal. It inverts the Hessian
+/// of f where V is quadratic and q its optimum.
+fn natural(q: &Gaussian<Triangular>, g: &mut [f64]) {
+    let d = q.dim();
+    let (mean, triangle) = g.split_at_mut(d);
+    let mut pulled = vec![0.0; d];
+    provi_kernels::triangle::multiply_transposed(q.factor(), mean, &mut pulled);
+    provi_kernels::triangle::multiply(q.factor(), &pulled, mean);
+    let c = q.factor_matrix();
+    let mut inner = multiply_transposed(&c, &unpack_lower(d, triangle));
+    for i in 0..d {
+        inner[(i, i)] *= 0.5;
+        inner.row_mut(i)[i + 1..].fill(0.0);
+    }
+    let product = multiply(&c, &inner);
+    for i in 0..d {
+        triangle[packed_index(i, 0)..=packed_index(i, i)].copy_from_slice(&product.row(i)[..=i]);
+    }
+}
+
+/// (−H⁻¹E∇V, C' − C) with C'C'ᵀ = H⁻¹ and H = E∇²V.
+fn model_minimiser(now: &Point) -> Result<Vec<f64>> {
+    let d = now.q.dim();
+    let mut factor = vec![0.0; packed_len(d)];
+    inverse_factor("E∇²V", &now.moments.hessian, &mut factor)?;
+    let mut pulled = vec![0.0; d];
+    provi_kernels::triangle::multiply_transposed(&factor, &now.moments.gradient, &mut pulled);
+    let mut direction = vec![0.0; d];
+    provi_kernels::triangle::multiply(&factor, &pulled, &mut direction);
+    direction.iter_mut().for_each(|x| *x = -*x);
+    direction.extend(factor.iter().zip(now.q.factor()).map(|(a, b)| a - b));
+    Ok(direction)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! What knows nothing of inference: errors, checked numbers, memory, matrices, special functions, draws, Gaussians.
+
+pub(crate) mod bytes;
+pub(crate) mod chunked;
+pub mod draws;
+pub mod error;
+pub mod gaussian;
+pub(crate) mod linalg;
+pub mod matrix;
+pub mod scalar;
+pub(crate) mod scratch;
+pub(crate) mod secant;
+pub(crate) mod special;
+pub mod stop;

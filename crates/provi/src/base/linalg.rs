@@ -1,0 +1,608 @@
+//! Dense factorisations: the one room where the linear-algebra crate lives.
+//!
+//! Symmetric matrices are stored in full; every product runs on one thread, so its bits do not depend on
+//! the machine's core count. A large one may be cut off on its way ([`crate::stop`]): its result then means nothing.
+
+mod packed;
+
+pub(crate) use packed::PackedCholesky;
+
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Matrix, below_diagonal, packed_index, packed_len};
+use crate::base::stop;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::{matmul, triangular_inverse, triangular_solve};
+use faer::{Accum, Auto, MatMut, MatRef, Par, Side, Spec};
+use std::ops::Range;
+
+/// Multiply-adds between two looks at the signal: some tenth of a second. Smaller products are made at one go.
+const LOOK: usize = 1 << 30;
+/// Rows and columns from which on a factorisation is waited for on a thread of its own.
+const LARGE: usize = 1024;
+
+/// Calls `make` with panels of the columns 0..count, each of which costs so many multiply-adds, until it is cut off.
+fn in_panels(count: usize, work: usize, mut make: impl FnMut(Range<usize>)) {
+    let size = (LOOK / work.max(1)).max(1).next_multiple_of(64);
+    for first in (0..count).step_by(size).take_while(|_| !stop::trips()) {
+        make(first..(first + size).min(count));
+    }
+}
+
+/// Row-major data of an r×c matrix is the column-major data of its transpose.
+fn transposed_view(m: &Matrix) -> MatRef<'_, f64> {
+    MatRef::from_column_major_slice(m.entries(), m.columns(), m.rows())
+}
+
+fn transposed_view_mut(m: &mut Matrix) -> MatMut<'_, f64> {
+    let (rows, columns) = (m.rows(), m.columns());
+    MatMut::from_column_major_slice_mut(m.entries_mut(), columns, rows)
+}
+
+/// A·B.
+pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows(), b.columns());
+    // (AB)ᵀ = BᵀAᵀ: everything seen through its transpose.
+    in_panels(a.rows(), a.columns() * b.columns(), |panel| {
+        matmul::matmul(
+            transposed_view_mut(&mut out).subcols_mut(panel.start, panel.len()),
+            Accum::Replace,
+            transposed_view(b),
+            transposed_view(a).subcols(panel.start, panel.len()),
+            1.0,
+            Par::Seq,
+        );
+    });
+    out
+}
+
+/// tril(A·C) for square A and lower triangular C, the halves that vanish or are not asked for left out. The upper half of
+/// the result means nothing.
+pub(crate) fn multiply_lower(a: &Matrix, c: &Matrix) -> Matrix {
+    let d = a.rows();
+    let mut out = Matrix::zeros(d, d);
+    if d * d > LOOK / d.max(1) {
+        // Rows of the result, as far as their diagonals at least.
+        in_panels(d, d * d, |panel| {
+            matmul::matmul(
+                transposed_view_mut(&mut out).submatrix_mut(0, panel.start, panel.end, panel.len()),
+                Accum::Replace,
+                transposed_view(c).subrows(0, panel.end),
+                transposed_view(a).subcols(panel.start, panel.len()),
+                1.0,
+                Par::Seq,
+            );
+        });
+        return out;
+    }
+    triangular::matmul(
+        transposed_view_mut(&mut out),
+        BlockStructure::TriangularUpper,
+        Accum::Replace,
+        transposed_view(c),
+        BlockStructure::TriangularUpper,
+        transposed_view(a),
+        BlockStructure::Rectangular,
+        1.0,
+        Par::Seq,
+    );
+    out
+}
+
+/// out ← out + AᵀA, exactly symmetric, for `a` of size n × d held row by row.
+pub(crate) fn add_gram(a: &[f64], columns: usize, out: &mut Matrix) {
+    add_lower_gram(a, columns, out.entries_mut());
+    mirror_lower(out);
+}
+
+/// The lower half of it, with `out` of size d × d held row by row; what the upper half holds afterwards means nothing.
+pub(crate) fn add_lower_gram(a: &[f64], columns: usize, out: &mut [f64]) {
+    let rows = a.len() / columns;
+    let at = MatRef::from_column_major_slice(a, columns, rows);
+    // The column-major upper half is the row-major lower half.
+    triangular::matmul(
+        MatMut::from_column_major_slice_mut(out, columns, columns),
+        BlockStructure::TriangularUpper,
+        Accum::Add,
+        at,
+        BlockStructure::Rectangular,
+        at.transpose(),
+        BlockStructure::Rectangular,
+        1.0,
+        Par::Seq,
+    );
+}
+
+/// Copies the lower half onto the upper one.
+pub(crate) fn mirror_lower(m: &mut Matrix) {
+    below_diagonal(m.rows(), |i, j| m[(j, i)] = m[(i, j)]);
+}
+
+/// AᵀB.
+pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.columns(), b.columns());
+    in_panels(a.columns(), a.rows() * b.columns(), |panel| {
+        matmul::matmul(
+            transposed_view_mut(&mut out).subcols_mut(panel.start, panel.len()),
+            Accum::Replace,
+            transposed_view(b),
+            transposed_view(a).transpose().subcols(panel.start, panel.len()),
+            1.0,
+            Par::Seq,
+        );
+    });
+    out
+}
+
+/// PᵀHP for symmetric H, exactly symmetric.
+pub(crate) fn congruence(h: &Matrix, p: &Matrix) -> Matrix {
+    let mut out = multiply_transposed(p, &multiply(h, p));
+    mirror_lower(&mut out);
+    out
+}
+
+/// The lower triangular C with positive diagonal and CCᵀ = H⁻¹, packed into `out`. No inverse is formed: with H = WᵀW, C = W⁻¹.
+pub(crate) fn inverse_factor(what: &'static str, h: &Matrix, out: &mut [f64]) -> Result<()> {
+    let d = h.rows();
+    let mut model = PackedCholesky::with_dim(d);
+    model.factor_square(h).map_err(|pivot| Error::NotPositiveDefinite { what, dim: d, pivot })?;
+    model.write_inverse_factor(out);
+    Ok(())
+}
+
+/// Pᵀ(H + shift·I)P for positive semidefinite H, moved down (`side` −1) or up (1) by more than rounding can have lost, so
+/// that it bounds the exact one from that side.
+///
+/// Two products of length-d sums: |fl(PᵀHP) − PᵀHP| ≤ (d+2)ε·|P|ᵀ|H||P| entry by entry, and |H_ij| ≤ √(H_iiH_jj) makes that
+/// at most (d+2)ε·wwᵀ, w = |P|ᵀ√(diag H). PᵀHP itself can be far smaller than wwᵀ when H is ill conditioned.
+pub(crate) fn safe_congruence(h: &Matrix, p: &Matrix, shift: f64, side: f64) -> Matrix {
+    let d = h.rows();
+    let mut w = vec![0.0; p.columns()];
+    for i in 0..d {
+        let root = h[(i, i)].abs().sqrt();
+        w.iter_mut().zip(p.row(i)).for_each(|(w, x)| *w += x.abs() * root);
+    }
+    let size = provi_kernels::dot(&w, &w);
+    let rounding = 2.0 * (d as f64 + 4.0) * f64::EPSILON * size;
+    let moved = shift.abs() * p.frobenius_norm().powi(2) * (1.0 + 1e-10);
+    let mut out = congruence(h, p);
+    (0..out.rows()).for_each(|i| out[(i, i)] += side * (rounding + moved));
+    out
+}
+
+/// L with H = LLᵀ, kept so that nothing is allocated when it is factored again.
+pub(crate) struct Cholesky {
+    /// Lᵀ row by row, i.e. L column by column; the other half is not meaningful.
+    factor: Matrix,
+    memory: MemBuffer,
+}
+
+impl Cholesky {
+    /// Room for factors of size `dim`.
+    pub(crate) fn with_dim(dim: usize) -> Self {
+        let scratch = llt::factor::cholesky_in_place_scratch::<f64>(dim, Par::Seq, Spec::default());
+        Self { factor: Matrix::zeros(dim, dim), memory: MemBuffer::new(scratch) }
+    }
+
+    /// The factor of `h`, or an error that names it.
+    pub(crate) fn new(what: &'static str, h: &Matrix) -> Result<Self> {
+        if h.rows() == 0 {
+            return Err(Error::Empty { what });
+        }
+        let mut out = Self::with_dim(h.rows());
+        out.factor_from(h, 0.0).map_err(|pivot| Error::NotPositiveDefinite { what, dim: h.rows(), pivot })?;
+        Ok(out)
+    }
+
+    /// Factors h − shift·I; the error is the first bad pivot.
+    pub(crate) fn factor_from(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
+        self.factor.entries_mut().copy_from_slice(h.entries());
+        self.factor_in_place(shift)
+    }
+
+    /// Factors h − shift·I with rows and columns in reversed order; the error is the first bad pivot, in h's own order.
+    pub(crate) fn factor_reversed(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
+        let d = self.dim();
+        self.factor.entries_mut().iter_mut().zip(h.entries().iter().rev()).for_each(|(to, x)| *to = *x);
+        self.factor_in_place(shift).map_err(|pivot| d - 1 - pivot.min(d - 1))
+    }
+
+    fn factor_in_place(&mut self, shift: f64) -> std::result::Result<(), usize> {
+        for i in 0..self.dim() {
+            self.factor[(i, i)] -= shift;
+        }
+        self.at_one_go(|factor, memory| {
+            llt::factor::cholesky_in_place(
+                transposed_view_mut(factor),
+                Default::default(),
+                Par::Seq,
+                MemStack::new(memory),
+                Spec::new(Auto::<f64>::auto()),
+            )
+            .map(|_| ())
+            .map_err(|llt::factor::LltError::NonPositivePivot { index }| index)
+        })
+        .unwrap_or(Err(0))?;
+        // A NaN pivot passes the comparison inside the factorisation.
+        let bad = |x: f64| x.is_nan() || x <= 0.0;
+        match (0..self.dim()).find(|&i| bad(self.factor[(i, i)])) {
+            Some(pivot) => Err(pivot),
+            None => Ok(()),
+        }
+    }
+
+    /// Does what nobody can look into; `None` if it was cut off, and then the factor means nothing.
+    fn at_one_go<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Matrix, &mut MemBuffer) -> T + Send + 'static,
+    ) -> Option<T> {
+        if self.dim() < LARGE {
+            return Some(work(&mut self.factor, &mut self.memory));
+        }
+        let (d, nothing) = (self.dim(), || Self::with_dim(0));
+        let mut own = std::mem::replace(self, nothing());
+        let done = stop::apart(move || {
+            let out = work(&mut own.factor, &mut own.memory);
+            (own, out)
+        });
+        match done {
+            Some((own, out)) => {
+                *self = own;
+                Some(out)
+            }
+            None => {
+                self.factor = Matrix::zeros(d, d);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.factor.rows()
+    }
+
+    fn lower(&self) -> MatRef<'_, f64> {
+        transposed_view(&self.factor)
+    }
+
+    /// log det H = 2 Σ log L_ii.
+    pub(crate) fn log_det(&self) -> f64 {
+        2.0 * (0..self.dim()).map(|i| self.factor[(i, i)].ln()).sum::<f64>()
+    }
+
+    /// b ← H⁻¹b.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        self.solve_lower(b);
+        self.solve_upper(b);
+    }
+
+    /// b ← L⁻¹b for each of the vectors that lie one after the other in `many`.
+    pub(crate) fn solve_lower(&self, many: &mut [f64]) {
+        let (d, count) = (self.dim(), many.len() / self.dim());
+        triangular_solve::solve_lower_triangular_in_place(
+            self.lower(),
+            MatMut::from_column_major_slice_mut(many, d, count),
+            Par::Seq,
+        );
+    }
+
+    /// b ← L⁻ᵀb.
+    pub(crate) fn solve_upper(&self, b: &mut [f64]) {
+        let n = b.len();
+        triangular_solve::solve_upper_triangular_in_place(
+            self.lower().transpose(),
+            MatMut::from_column_major_slice_mut(b, n, 1),
+            Par::Seq,
+        );
+    }
+
+    /// H⁻¹.
+    pub(crate) fn inverse(&self) -> Matrix {
+        let d = self.dim();
+        let (mut room, mut out) = (Matrix::zeros(d, d), Matrix::zeros(d, d));
+        triangular_inverse::invert_lower_triangular(transposed_view_mut(&mut room), self.lower(), Par::Seq);
+        // H⁻¹ = L⁻ᵀL⁻¹ = GᵀG with G = L⁻¹. The column-major upper half is the row-major lower half.
+        let inverse = transposed_view(&room);
+        triangular::matmul(
+            transposed_view_mut(&mut out),
+            BlockStructure::TriangularUpper,
+            Accum::Replace,
+            inverse.transpose(),
+            BlockStructure::TriangularUpper,
+            inverse,
+            BlockStructure::TriangularLower,
+            1.0,
+            Par::Seq,
+        );
+        mirror_lower(&mut out);
+        out
+    }
+
+    /// L⁻¹, lower triangular.
+    pub(crate) fn inverse_lower(&self) -> Matrix {
+        let d = self.dim();
+        let mut columns = Matrix::zeros(d, d);
+        triangular_inverse::invert_lower_triangular(
+            transposed_view_mut(&mut columns),
+            self.lower(),
+            Par::Seq,
+        );
+        let mut out = Matrix::zeros(d, d);
+        for i in 0..d {
+            for j in 0..=i {
+                out[(i, j)] = columns[(j, i)];
+            }
+        }
+        out
+    }
+
+    /// L, packed row by row.
+    pub(crate) fn packed_lower(&self) -> Vec<f64> {
+        /// Rows written side by side, so that what is read lies side by side too.
+        const SIDE: usize = 8;
+        let d = self.dim();
+        let mut packed = vec![0.0; packed_len(d)];
+        let factor = self.factor.entries();
+        for i in (0..d).step_by(SIDE) {
+            let end = (i + SIDE).min(d);
+            for j in 0..end {
+                let first = i.max(j);
+                for (k, x) in (first..end).zip(&factor[j * d + first..j * d + end]) {
+                    packed[packed_index(k, j)] = *x;
+                }
+            }
+        }
+        packed
+    }
+}
+
+/// Eigenvalues in ascending order.
+pub(crate) fn eigenvalues(what: &'static str, h: &Matrix) -> Result<Vec<f64>> {
+    let dim = h.rows();
+    if h.entries().iter().any(|x| !x.is_finite()) {
+        return Err(Error::Eigen { what, dim });
+    }
+    let failed = Error::Eigen { what, dim };
+    match dim < LARGE {
+        true => transposed_view(h).self_adjoint_eigenvalues(Side::Lower).ok(),
+        false => {
+            let h = h.clone();
+            stop::apart(move || transposed_view(&h).self_adjoint_eigenvalues(Side::Lower).ok()).flatten()
+        }
+    }
+    .ok_or(failed)
+}
+
+/// H = UDUᵀ: eigenvalues in ascending order, and the rows of the matrix are the eigenvectors.
+pub(crate) fn eigen(what: &'static str, h: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    let dim = h.rows();
+    if h.entries().iter().any(|x| !x.is_finite()) {
+        return Err(Error::Eigen { what, dim });
+    }
+    let evd = match dim < LARGE {
+        true => transposed_view(h).self_adjoint_eigen(Side::Lower).ok(),
+        false => {
+            let h = h.clone();
+            stop::apart(move || transposed_view(&h).self_adjoint_eigen(Side::Lower).ok()).flatten()
+        }
+    }
+    .ok_or(Error::Eigen { what, dim })?;
+    let values = (0..dim).map(|i| evd.S()[i]).collect();
+    let mut vectors = Matrix::zeros(dim, dim);
+    for k in 0..dim {
+        for i in 0..dim {
+            vectors[(k, i)] = evd.U()[(i, k)];
+        }
+    }
+    Ok((values, vectors))
+}
+
+/// The eigenvalues of a small symmetric tridiagonal matrix, in no order, in place of its diagonal; the rows of `vectors`, the
+/// identity's before, become the eigenvectors. Implicit QL steps; false if they do not converge, or meet a NaN.
+pub(crate) fn tridiagonal_eigen<const N: usize>(
+    diagonal: &mut [f64],
+    beside: &[f64],
+    vectors: &mut [[f64; N]],
+) -> bool {
+    let n = diagonal.len();
+    let mut e = [0.0; N];
+    e[..beside.len()].copy_from_slice(beside);
+    for l in 0..n {
+        let mut rounds = 0;
+        loop {
+            let negligible =
+                |m: usize| e[m].abs() <= 0.5 * f64::EPSILON * (diagonal[m].abs() + diagonal[m + 1].abs());
+            let m = (l..n - 1).find(|&m| negligible(m)).unwrap_or(n - 1);
+            if m == l {
+                break;
+            }
+            rounds += 1;
+            if rounds > 40 {
+                return false;
+            }
+            // Wilkinson's shift.
+            let mut g = (diagonal[l + 1] - diagonal[l]) / (2.0 * e[l]);
+            g = diagonal[m] - diagonal[l] + e[l] / (g + (g * g + 1.0).sqrt().copysign(g));
+            let (mut sine, mut cosine, mut p) = (1.0, 1.0, 0.0);
+            for i in (l..m).rev() {
+                let (f, b) = (sine * e[i], cosine * e[i]);
+                let r = (f * f + g * g).sqrt();
+                e[i + 1] = r;
+                if r <= 0.0 {
+                    // The matrix has fallen apart here: start again with the parts.
+                    diagonal[i + 1] -= p;
+                    e[m] = 0.0;
+                    break;
+                }
+                (sine, cosine) = (f / r, g / r);
+                g = diagonal[i + 1] - p;
+                let r = (diagonal[i] - g) * sine + 2.0 * cosine * b;
+                p = sine * r;
+                diagonal[i + 1] = g + p;
+                g = cosine * r - b;
+                let (upper, lower) = vectors.split_at_mut(i + 1);
+                for (x, y) in upper[i].iter_mut().zip(&mut lower[0]) {
+                    (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
+                }
+                if i == l {
+                    diagonal[l] -= p;
+                    e[l] = g;
+                    e[m] = 0.0;
+                }
+            }
+        }
+    }
+    diagonal.iter().all(|x| x.is_finite())
+}
+
+/// Σ_k f(λ_k) v_k v_kᵀ from eigenvalues and row eigenvectors.
+pub(crate) fn spectral_map(values: &[f64], vectors: &Matrix, f: impl Fn(f64) -> f64) -> Matrix {
+    let dim = values.len();
+    let mut scaled = vectors.clone();
+    for (k, &value) in values.iter().enumerate() {
+        let weight = f(value);
+        scaled.row_mut(k).iter_mut().for_each(|x| *x *= weight);
+    }
+    let mut out = Matrix::zeros(dim, dim);
+    in_panels(dim, dim * dim, |panel| {
+        matmul::matmul(
+            transposed_view_mut(&mut out).subcols_mut(panel.start, panel.len()),
+            Accum::Replace,
+            transposed_view(&scaled),
+            transposed_view(vectors).transpose().subcols(panel.start, panel.len()),
+            1.0,
+            Par::Seq,
+        );
+    });
+    mirror_lower(&mut out);
+    out
+}
+
+/// A safe distance from a computed eigenvalue of `h` to the true one: the backward error of a symmetric
+/// eigensolver, a small multiple of dε‖H‖.
+pub(crate) fn eigenvalue_error(h: &Matrix) -> f64 {
+    4.0 * h.rows() as f64 * f64::EPSILON * h.frobenius_norm()
+}
+
+/// ‖x‖.
+pub(crate) fn norm(x: &[f64]) -> f64 {
+    provi_kernels::dot(x, x).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spd(d: usize) -> Matrix {
+        let mut a = Matrix::zeros(d + 3, d);
+        provi_kernels::normals(3, 0, 0, a.entries_mut());
+        let mut h = Matrix::scaled_identity(d, 0.3);
+        add_gram(a.entries(), d, &mut h);
+        h
+    }
+
+    fn assert_near(a: &Matrix, b: &Matrix, tolerance: f64) {
+        for (x, y) in a.entries().iter().zip(b.entries()) {
+            assert!((x - y).abs() <= tolerance, "{x} {y}");
+        }
+    }
+
+    #[test]
+    fn gram_and_products_match_the_definition() {
+        let a = Matrix::new(3, 2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let mut g = Matrix::zeros(2, 2);
+        add_gram(a.entries(), 2, &mut g);
+        assert_eq!(g.entries(), [35.0, 44.0, 44.0, 56.0]);
+        let b = Matrix::new(2, 1, vec![1.0, -1.0]).unwrap();
+        assert_eq!(multiply(&a, &b).entries(), [-1.0, -1.0, -1.0]);
+        assert_eq!(congruence(&g, &b).entries(), [3.0]);
+        let (h, mut c) = (spd(9), spd(9));
+        (0..9).for_each(|i| c.row_mut(i)[i + 1..].fill(0.0));
+        let (all, lower) = (multiply(&h, &c), multiply_lower(&h, &c));
+        for i in 0..9 {
+            (0..=i).for_each(|j| assert!((all[(i, j)] - lower[(i, j)]).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn a_safe_congruence_stays_on_its_side_of_an_ill_conditioned_product() {
+        // H = I + t·11ᵀ with t = 10¹⁴, P = [1 0; −1 1]: PᵀHP = [2 −1; −1 1+t], and the 2 drowns in rounding.
+        let t = 1e14;
+        let h = Matrix::new(2, 2, vec![1.0 + t, t, t, 1.0 + t]).unwrap();
+        let p = Matrix::new(2, 2, vec![1.0 / 3.0, 0.0, -1.0 / 3.0, 1.0]).unwrap();
+        let exact = 2.0 / 9.0;
+        let (low, high) = (safe_congruence(&h, &p, 0.0, -1.0), safe_congruence(&h, &p, 0.0, 1.0));
+        assert!(low[(0, 0)] <= exact && high[(0, 0)] >= exact);
+        assert!((congruence(&h, &p)[(0, 0)] - exact).abs() > 1e-4);
+    }
+
+    #[test]
+    fn cholesky_solves_inverts_and_refuses() {
+        let h = spd(7);
+        let c = Cholesky::new("h", &h).unwrap();
+        assert_near(&multiply(&h, &c.inverse()), &Matrix::scaled_identity(7, 1.0), 1e-12);
+        let mut b = h.row(2).to_vec();
+        c.solve(&mut b);
+        assert!(b.iter().enumerate().all(|(i, x)| (x - f64::from(u8::from(i == 2))).abs() < 1e-12));
+        let l = crate::base::matrix::unpack_lower(7, &c.packed_lower());
+        let mut lt = Matrix::zeros(7, 7);
+        for i in 0..7 {
+            for j in 0..7 {
+                lt[(j, i)] = l[(i, j)];
+            }
+        }
+        assert_near(&multiply(&l, &lt), &h, 1e-12);
+        assert_near(&multiply(&c.inverse_lower(), &l), &Matrix::scaled_identity(7, 1.0), 1e-12);
+        let mut packed = vec![f64::NAN; packed_len(7)];
+        inverse_factor("h", &h, &mut packed).unwrap();
+        let f = crate::base::matrix::unpack_lower(7, &packed);
+        assert_near(&multiply_transposed(&f, &multiply(&h, &f)), &Matrix::scaled_identity(7, 1.0), 1e-12);
+        let indefinite = Matrix::new(2, 2, vec![1.0, 2.0, 2.0, 1.0]).unwrap();
+        assert!(matches!(
+            Cholesky::new("h", &indefinite),
+            Err(Error::NotPositiveDefinite { pivot: 1, dim: 2, .. })
+        ));
+        assert!(Cholesky::new("h", &Matrix::new(1, 1, vec![f64::NAN]).unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_tridiagonal_matrix_is_rebuilt_from_its_eigenpairs() {
+        for n in 1..=9 {
+            let mut entries = [0.0; 18];
+            provi_kernels::normals(5, n as u64, 0, &mut entries);
+            let mut cases = vec![(entries[..n].to_vec(), entries[9..9 + n - 1].to_vec())];
+            cases.push((vec![1.0; n], vec![0.0; n - 1]));
+            cases.push((vec![0.0; n], vec![1.0; n - 1]));
+            for (diagonal, beside) in cases {
+                let mut values = diagonal.clone();
+                let mut vectors: [[f64; 9]; 9] =
+                    std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+                assert!(tridiagonal_eigen(&mut values, &beside, &mut vectors[..n]));
+                for i in 0..n {
+                    for j in 0..n {
+                        let found: f64 = (0..n).map(|k| values[k] * vectors[k][i] * vectors[k][j]).sum();
+                        let entry = match i.abs_diff(j) {
+                            0 => diagonal[i],
+                            1 => beside[i.min(j)],
+                            _ => 0.0,
+                        };
+                        assert!((found - entry).abs() < 1e-14, "n = {n}: {found} {entry}");
+                    }
+                }
+            }
+        }
+        assert!(!tridiagonal_eigen(&mut [f64::NAN, 1.0], &[1.0], &mut [[1.0, 0.0], [0.0, 1.0]]));
+    }
+
+    #[test]
+    fn eigen_rebuilds_the_matrix_and_refuses_nan() {
+        let h = spd(6);
+        let (values, vectors) = eigen("h", &h).unwrap();
+        assert_near(&spectral_map(&values, &vectors, |x| x), &h, 1e-12);
+        for (x, y) in values.iter().zip(eigenvalues("h", &h).unwrap()) {
+            assert!((x - y).abs() < eigenvalue_error(&h));
+        }
+        assert!(eigenvalues("h", &Matrix::new(1, 1, vec![f64::NAN]).unwrap()).is_err());
+    }
+}

@@ -1,0 +1,7 @@
+//! What an answer is worth, however it was found: audits, certificates, functionals, evidence, estimates.
+
+pub mod audit;
+pub mod certificate;
+pub mod estimate;
+pub mod evidence;
+pub mod functional;

@@ -1,0 +1,560 @@
+//! Fresh draws at the answer → what is proved about it.
+//!
+//! Nothing here knows how q was found: a fit made elsewhere is audited the same way.
+//!
+//! An audit evaluates log p at independent draws of q. The estimates beside a certificate ([`crate::estimate`]) want just
+//! that, so the first of these values are kept ([`Audited::log_ratios`]). It is sound because nothing has looked at them
+//! before: q is settled before the audit begins, the ball and the number of draws are chosen from the pilot's draws, which
+//! are others, and the values are kept in the order of the draws, whatever they are. An audit that was kept *because* of
+//! what it proved has been looked at, and gives none.
+
+mod ball;
+mod bounds;
+mod measure;
+mod metric;
+mod residual;
+mod rounding;
+mod route;
+mod transport;
+
+use crate::base::draws::Seed;
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::base::scalar::Probability;
+use crate::base::stop;
+use crate::certify::certificate::{
+    Certificate, CertificateFields, Grounds, Interval, IntervalFields, MomentStatement, Statement,
+};
+use crate::certify::functional::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
+use crate::target::curvature::{Curvature, Provenance};
+use crate::target::evaluate::Evaluator;
+use crate::target::expectations::Moments;
+use crate::target::standard::Standard;
+use crate::target::trusted_curvature;
+use crate::target::watchdog::{Violation, Watching};
+use crate::theory::certificate::{self as theory, Ball};
+use ball::Choice;
+use bounds::Bounds;
+use measure::{Lost, Measurement};
+use residual::go_on;
+use route::Transport;
+use std::ops::{ControlFlow, Deref};
+
+/// How an answer is audited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Audit {
+    /// δ: every statement of the certificate holds together with probability at least 1 − δ.
+    pub failure_probability: f64,
+    /// The most draws to spend.
+    pub draws: u64,
+    /// Which look at a certificate this is. 0: the only one, which may spend all of δ. The k-th of several spends
+    /// δ/(k(k+1)), so that stopping at the first success is allowed.
+    pub look: u32,
+    /// How many searches look at certificates of their own and share δ: each look of each of them spends that part of its δ.
+    pub searches: u32,
+    /// The wanted price of confidence: draws are spent until F costs at most (1 + price)² of its mean.
+    pub price: f64,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self { failure_probability: 1e-6, draws: 20_000, look: 0, searches: 1, price: 0.2 }
+    }
+}
+
+/// What an audit asks between its draws, with those made and those wanted: go on, or certify by those made.
+///
+/// The end may depend on the draws, as a clock does where a target takes longer for some: a certificate by fewer draws spends δ
+/// once more, over all the places where it might have ended, and holds with probability 1 − 2δ \[confidence\].
+pub type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
+
+/// Why what is measured proves nothing.
+const UNRESOLVED: &str = "rounding hides the answer: double precision does not resolve draws of q, or sums of the model's terms, \
+     finely enough; centre or rescale the data";
+
+/// Why nothing is measured.
+const STOPPED: &str = "the audit was stopped before its first draws";
+
+/// What is proved about one q, able to answer for any linear functional. Its certificate can be read and not changed.
+/// ```compile_fail,E0594
+/// fn forge(mut audited: provi::audit::Audited, better: provi::Certificate) {
+///     audited.certificate = better;
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Audited {
+    fields: AuditedFields,
+    bounds: Bounds,
+    log_ratios: Vec<f64>,
+}
+
+/// What an [`Audited`] shows.
+#[derive(Debug)]
+pub struct AuditedFields {
+    /// The statements.
+    pub certificate: Certificate,
+}
+
+impl Deref for Audited {
+    type Target = AuditedFields;
+
+    fn deref(&self) -> &AuditedFields {
+        &self.fields
+    }
+}
+
+impl Audited {
+    /// The same, or nothing if the declared curvature was contradicted.
+    pub(crate) fn unless(mut self, violation: Option<Violation>) -> Self {
+        if let Some(violation) = violation {
+            self.revoke(&violation.to_string());
+        }
+        self
+    }
+
+    /// log p(z, x) − log q(z) at the audit's first draws of q: what [`estimate`](crate::estimate::estimate) would evaluate,
+    /// at no further cost. At most 20 000 of them, fewer if the audit made fewer, and none if it made none or was selected by
+    /// its outcome.
+    pub fn log_ratios(&self) -> &[f64] {
+        &self.log_ratios
+    }
+
+    /// The same as one that was kept because of what it proved: its draws are no longer like any others.
+    pub(crate) fn selected(mut self) -> Self {
+        self.log_ratios.clear();
+        self
+    }
+
+    /// Withdraws everything, as when a declared constant is seen to be wrong.
+    pub fn revoke(&mut self, reason: &str) {
+        self.fields.certificate.revoke(reason);
+        self.bounds = Bounds::nothing(&self.bounds.q, reason);
+    }
+
+    /// The same for the Gaussian that the map makes of the one audited.
+    fn through(mut self, map: &Standard) -> Self {
+        self.bounds.map = Some(map.clone());
+        let dim = self.bounds.q.dim();
+        for (i, moment) in self.fields.certificate.0.moments.iter_mut().enumerate() {
+            let mut v = vec![0.0; dim];
+            v[i] = 1.0;
+            [moment.mean_error, moment.sd_error] = self.bounds.functional(&v);
+        }
+        self
+    }
+
+    /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖| for any v [cert-moments], [local-moments].
+    pub fn functional(&self, v: &[f64]) -> Result<[Statement; 2]> {
+        let d = self.bounds.q.dim();
+        if v.len() != d {
+            return Err(Error::Shape { what: "functional", found: v.len(), expected: d });
+        }
+        Ok(self.bounds.functional(v))
+    }
+
+    /// The same bounds as numbers that can be kept, so that a functional thought of later has its errors without another
+    /// audit. Cost: two products and two factorisations of d×d matrices.
+    pub fn moment_bounds(&self) -> Result<MomentBounds> {
+        stop::phase("the bounds of the moments", || self.kept_bounds())
+    }
+
+    fn kept_bounds(&self) -> Result<MomentBounds> {
+        let bounds = &self.bounds;
+        let mut factor = bounds.q.factor_matrix();
+        if let Some(map) = &bounds.map {
+            factor = map.own_rows(&factor);
+        }
+        let mut global = None;
+        if let Some((metric, provenance)) = &bounds.metric {
+            let fisher = bounds.fisher.map(|(fisher, grounds)| (theory::kl(fisher), grounds));
+            // A bound that is not finite is none, and data have no word for it.
+            let kls = [fisher, bounds.kl].into_iter().flatten().filter(|(kl, _)| kl.is_finite());
+            if let Some((kl, grounds)) = kls.min_by(|a, b| a.0.total_cmp(&b.0)) {
+                let provenance = provenance.weakest(grounds);
+                global = Some(GlobalBound { metric: metric.spread(&factor)?, kl, provenance });
+            }
+        }
+        let mut local = None;
+        if let Some((metric, ball, provenance)) = &bounds.local
+            && ball.outside.moments.iter().chain([&ball.fisher]).all(|x| x.is_finite())
+        {
+            local = Some(LocalBound {
+                metric: metric.spread(&factor)?,
+                fisher: ball.fisher,
+                outside: ball.outside.moments,
+                alpha: ball.alpha,
+                alpha2: ball.alpha2,
+                provenance: *provenance,
+            });
+        }
+        let (confidence, reason) = (bounds.confidence, bounds.reason.clone());
+        Ok(MomentBounds(MomentBoundsFields { global, local, confidence, reason }))
+    }
+}
+
+impl Audit {
+    /// Measures q and proves what it can.
+    pub fn run(&self, target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed) -> Result<Audited> {
+        self.run_watched(target, q, seed, &mut go_on)
+    }
+
+    /// The same, asking between draws whether to end. Fewer draws prove less; without any, what needs none is still proved.
+    pub fn run_watched(
+        &self,
+        target: Evaluator<'_>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+        between: &mut Between<'_>,
+    ) -> Result<Audited> {
+        Probability::new("failure probability δ", self.failure_probability)?;
+        let d = target.dim();
+        if q.dim() != d {
+            return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: d });
+        }
+        match target.target().standardized()? {
+            Some(standard) => {
+                let (seen, map) = (standard.evaluator(target), standard.map());
+                Ok(self.go(seen, &map.standard_gaussian(q), seed, between)?.through(map))
+            }
+            None => self.go(target, q, seed, between),
+        }
+    }
+
+    fn go(
+        &self,
+        target: Evaluator<'_>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+        between: &mut Between<'_>,
+    ) -> Result<Audited> {
+        let names = target.target().names();
+        let curvature = trusted_curvature(target.target())?;
+        let Some(curvature) = curvature.filter(|c| c.convexity() >= 0.0) else {
+            let reason =
+                "no curvature is known: V is not known to be convex (declare μ and M to get a proof)";
+            return Ok(nothing(&names, q, reason));
+        };
+        if curvature.provenance() == Provenance::Proved {
+            return Session::new(self, target, q, seed, curvature, between)?.certify(&names);
+        }
+        // A curvature on somebody's word is watched while the draws pass by.
+        target.wrap(Watching(curvature.clone()), |view, seen| {
+            let audited = Session::new(self, view, q, seed, curvature, between)?.certify(&names)?;
+            Ok(audited.unless(seen()))
+        })
+    }
+}
+
+impl Audit {
+    /// What this look spends of δ: δ/(Kk(k+1)) for the k-th look of one of K searches, and all of it for an only look. Over all
+    /// looks of all searches that is at most δ \[confidence\].
+    pub(crate) fn share(&self) -> f64 {
+        let look = f64::from(self.look);
+        let looks = if self.look == 0 { 1.0 } else { look * (look + 1.0) };
+        self.failure_probability / (looks * f64::from(self.searches.max(1)))
+    }
+}
+
+/// Nothing is proved, for that reason.
+pub(crate) fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
+    let (certificate, bounds) = (Certificate::nothing(names, reason), Bounds::nothing(q, reason));
+    Audited { fields: AuditedFields { certificate }, bounds, log_ratios: Vec::new() }
+}
+
+/// f(w), exact up to a proved error.
+#[derive(Clone, Copy)]
+struct ExactValue {
+    value: f64,
+    error: f64,
+    provenance: Provenance,
+}
+
+/// One audit under way.
+struct Session<'a> {
+    options: &'a Audit,
+    target: Evaluator<'a>,
+    q: &'a Gaussian<Triangular>,
+    factor: Matrix,
+    seed: Seed,
+    curvature: Curvature,
+    delta: f64,
+    moments: Option<Moments>,
+    exact: Option<ExactValue>,
+    grounds: Grounds,
+    between: &'a mut Between<'a>,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        options: &'a Audit,
+        target: Evaluator<'a>,
+        q: &'a Gaussian<Triangular>,
+        seed: Seed,
+        curvature: Curvature,
+        between: &'a mut Between<'a>,
+    ) -> Result<Self> {
+        let delta = options.share();
+        let mut moments = None;
+        if let Some(expectations) = target.target().expectations() {
+            let mut found = Moments::new(q.dim());
+            expectations.expect(q, &mut found)?;
+            moments = Some(found).filter(|m| m.provenance != Provenance::Estimated);
+        }
+        let exact = match &moments {
+            Some(m) => {
+                let (value, error) = (m.neg_elbo(q)?, m.neg_elbo_error(q));
+                Some(ExactValue { value, error, provenance: m.provenance })
+            }
+            None => None,
+        };
+        let convexity = Some(curvature.convexity());
+        // A look spends its share; what was selected among all looks holds with the whole δ.
+        let failure_probability = options.failure_probability;
+        let grounds = Grounds { failure_probability, convexity, ..Grounds::default() };
+        Ok(Self {
+            options,
+            target,
+            q,
+            factor: q.factor_matrix(),
+            seed,
+            curvature,
+            delta,
+            moments,
+            exact,
+            grounds,
+            between,
+        })
+    }
+
+    fn certify(mut self, names: &[String]) -> Result<Audited> {
+        let deterministic_gap = self.gap()?;
+        let measurement = self.measure()?;
+        let Measurement { global, choice, transport, mut measured, draws, delta, rounding } = measurement;
+        let confidence = 1.0 - self.grounds.failure_probability;
+        let log_ratios = std::mem::take(&mut measured.log_ratios);
+        let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
+        let mut kl = Statement::missing(if draws > 0 { self.why_no_global_bound() } else { STOPPED });
+        let mut tv = kl.clone();
+        if let Some(metric) = global.as_ref().filter(|_| draws > 0) {
+            let fisher = metric.fisher_upper(measured.global_mean, draws, delta, &rounding.draws)?;
+            self.grounds.global_fisher_mean = Some(measured.global_mean);
+            self.grounds.global_lipschitz = Some(metric.lipschitz());
+            let provenance = self.curvature.provenance();
+            if fisher.is_finite() {
+                let bound = theory::kl(fisher);
+                kl = Statement::proved(bound, confidence, "cert-kl", provenance);
+                tv = Statement::proved(theory::total_variation(bound), confidence, "cert-kl", provenance);
+                bounds.fisher = Some((fisher, provenance));
+            } else {
+                (kl, tv) = (Statement::missing(UNRESOLVED), Statement::missing(UNRESOLVED));
+            }
+        }
+        if let Some(transport) = transport.filter(|_| draws > 0) {
+            let bound = transport.bound(draws, delta, &rounding.draws)?;
+            let Transport { mean, lipschitz, .. } = transport;
+            self.grounds.transport_mean = Some(mean);
+            self.grounds.transport_lipschitz = Some(lipschitz);
+            let provenance = self.curvature.provenance();
+            let proved = |bound| Statement::proved(bound, confidence, "cert-transport", provenance);
+            if bound.is_finite() {
+                kl = kl.or_better(proved(bound));
+                tv = tv.or_better(proved(theory::total_variation(bound)));
+                bounds.kl = Some((bound, provenance));
+            }
+        }
+        bounds.metric =
+            global.or_else(|| self.lower_metric()).map(|m| (m, self.curvature.lower_provenance()));
+        let mut evidence = self.exact_evidence(&kl, confidence);
+        if let Some(choice) = choice.filter(|_| measured.inside > 0) {
+            let local = self.local(&choice, &measured, delta, &rounding)?;
+            if let Some(bound) = local.kl.filter(|bound| bound.is_finite()) {
+                let statement = Statement::proved(bound, confidence, "local-kl", choice.provenance);
+                tv = tv.or_better(Statement::proved(
+                    theory::total_variation(bound),
+                    confidence,
+                    "local-kl",
+                    choice.provenance,
+                ));
+                kl = kl.or_better(statement);
+                if bounds.kl.is_none_or(|(known, _)| bound < known) {
+                    bounds.kl = Some((bound, choice.provenance));
+                }
+            } else if kl.bound.is_none() && local.kl.is_none() {
+                kl = Statement::missing(
+                    "the passage from the ball to the whole space needs H_hi or a closed form; TV and moments hold",
+                );
+            }
+            tv = tv.or_better(Statement::proved(
+                local.ball.total_variation(),
+                confidence,
+                "local-tv",
+                choice.provenance,
+            ));
+            evidence = self.exact_evidence(&kl, confidence);
+            if let Some(interval) = local.evidence.filter(|sides| sides.iter().all(|x| x.is_finite())) {
+                evidence = narrower(evidence, interval, confidence, choice.provenance);
+            }
+            bounds.local = Some((choice.metric, local.ball, choice.provenance));
+        }
+        bounds.reason = kl.reason.clone().unwrap_or_default();
+        // f* is the minimum over Gaussians, so KL(q‖p) bounds the gap too, at its own confidence.
+        let gap = deterministic_gap.unwrap_or_else(|| kl.clone());
+        let moments = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| {
+                let mut v = vec![0.0; names.len()];
+                v[i] = 1.0;
+                let [mean_error, sd_error] = bounds.functional(&v);
+                MomentStatement { name: name.clone(), mean_error, sd_error }
+            })
+            .collect();
+        let certificate =
+            Certificate(CertificateFields { gap, kl, tv, evidence, moments, grounds: self.grounds });
+        Ok(Audited { fields: AuditedFields { certificate }, bounds, log_ratios })
+    }
+
+    fn why_no_global_bound(&self) -> &'static str {
+        if self.curvature.convexity() <= 0.0 {
+            "V is not known to be strongly convex (μ = 0), and no ball carries a local certificate"
+        } else if self.curvature.upper().is_some() {
+            "H_lo is too flat to be factored in double precision, and no ball carries a local certificate"
+        } else {
+            "no upper curvature H_hi is known, and no ball carries a local certificate"
+        }
+    }
+
+    /// [cert-gap] from the exact gradient.
+    fn gap(&mut self) -> Result<Option<Statement>> {
+        let Some(moments) = &self.moments else { return Ok(None) };
+        if self.curvature.convexity() <= 0.0 {
+            return Ok(None);
+        }
+        let mut gradient = vec![0.0; self.q.parameters().len()];
+        moments.neg_elbo_gradient(self.q, &mut gradient);
+        // Too flat to factor safely: then there is no deterministic statement.
+        let Ok(dual) = self.curvature.dual_norm() else { return Ok(None) };
+        let dual = dual.square(&gradient)?.sqrt();
+        // The dual norm of an error of Euclidean size ε is at most ε/√μ.
+        let error = moments.neg_elbo_gradient_error(self.q) / self.curvature.convexity().sqrt();
+        self.grounds.gradient_norm = Some(dual + error);
+        let bound = theory::gap(dual, error);
+        let provenance = self.curvature.lower_provenance().weakest(moments.provenance);
+        Ok(Some(Statement::proved(bound, 1.0, "cert-gap", provenance)))
+    }
+
+    /// The local statements of the chosen ball.
+    fn local(
+        &mut self,
+        choice: &Choice,
+        measured: &residual::Measured,
+        delta: f64,
+        rounding: &Lost,
+    ) -> Result<Local> {
+        let (d, lost) = (self.q.dim(), rounding.inside);
+        let fisher = choice.metric.fisher_upper(measured.local_mean, measured.inside, delta, &lost)?;
+        let ball = choice.ball(fisher);
+        self.grounds.radius = Some(choice.radius);
+        self.grounds.local_fisher_mean = Some(measured.local_mean);
+        self.grounds.local_lipschitz = Some(choice.metric.lipschitz());
+        self.grounds.local_convexity = Some(choice.least);
+        self.grounds.outside = Some(choice.outside.moments[0]);
+
+        // E_{q_B}D from draws, where f has no exact value: Γ, then Bernstein.
+        let center = measured.center_value;
+        let mut evidence = None;
+        let mut floor = None; // −f ≤ this
+        let log_inside = (-choice.alpha).ln_1p();
+        if let Some(exact) = self.exact {
+            floor = Some(-exact.value + exact.error);
+        } else if let Some(spread) = choice.metric.deviation_from_identity() {
+            let root = theory::running_mean_upper(measured.square_mean, measured.inside).sqrt()
+                + lost.slope
+                + (1.0 + spread) * lost.shift;
+            let gamma = theory::fisher_upper(root * root, spread, measured.inside, delta)?;
+            let range = 2.0 * choice.radius * (measured.gradient_norm + spread * choice.radius);
+            // ‖∇U‖ ≤ g_0 + ‖∇²U‖·‖x‖ where û may be, times how far that is from u.
+            let slope = measured.gradient_norm + (1.0 + spread) * (choice.radius + lost.shift);
+            let moved = lost.value + lost.constant + lost.shift * slope + rounding.value_mean_lost;
+            let width = theory::bernstein(gamma, range, measured.inside, delta) + moved;
+            let mean = measured.local_value_mean - log_inside;
+            evidence = Some([-(mean + width), -(mean - width) + ball.kl()]);
+            floor = Some(-(measured.local_value_mean - width) + log_inside + ball.kl());
+        }
+        let excess = match (self.upper(), floor) {
+            (Some(upper), Some(floor)) => {
+                // Diagonals of CᵀH_hiC, each moved up by more than rounding lost.
+                let trace = (0..d).map(|i| upper[(i, i)]).sum::<f64>() * (1.0 + 1e-12);
+                Some(ball.excess_from_upper_curvature(center + measured.center_lost + floor, trace, d))
+            }
+            (None, Some(floor)) => self.tail_integral(choice)?.map(|j| j + ball.weigh_outside(floor)),
+            _ => None,
+        };
+        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
+    }
+
+    /// J ≥ ∫_{Bᶜ} D dq in closed form, where the target has one.
+    fn tail_integral(&self, choice: &Choice) -> Result<Option<f64>> {
+        match self.target.target().expectations() {
+            Some(expectations) => expectations.tail_integral(self.q, choice.radius),
+            None => Ok(None),
+        }
+    }
+
+    /// −f ≤ log p(x) ≤ −f + KL(q‖p) [cert-evidence]; f exact up to its error.
+    fn exact_evidence(&self, kl: &Statement, confidence: f64) -> Interval {
+        match (self.exact, kl.bound) {
+            (Some(f), bound) => Interval(IntervalFields {
+                lower: Some(-f.value - f.error),
+                upper: bound.map(|kl| -f.value + f.error + kl),
+                confidence: Some(if bound.is_some() { confidence } else { 1.0 }),
+                key: Some(
+                    if kl.key.as_deref() == Some("local-kl") { "local-evidence" } else { "cert-evidence" }
+                        .into(),
+                ),
+                provenance: Some(kl.provenance.map_or(f.provenance, |p| p.weakest(f.provenance))),
+                reason: bound.is_none().then(|| kl.reason.clone().unwrap_or_default()),
+            }),
+            (None, _) => Interval::missing("f is not exact here, and no ball carries a local certificate"),
+        }
+    }
+}
+
+struct Local {
+    ball: Ball,
+    kl: Option<f64>,
+    evidence: Option<[f64; 2]>,
+}
+
+/// The tighter of two intervals that hold together.
+fn narrower(known: Interval, [lower, upper]: [f64; 2], confidence: f64, provenance: Provenance) -> Interval {
+    let width = |i: &Interval| i.upper.zip(i.lower).map_or(f64::INFINITY, |(u, l)| u - l);
+    if width(&known) <= upper - lower {
+        return known;
+    }
+    Interval(IntervalFields {
+        lower: Some(lower),
+        upper: Some(upper),
+        confidence: Some(confidence),
+        key: Some("local-evidence".into()),
+        provenance: Some(provenance),
+        reason: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Audit;
+
+    #[test]
+    fn the_shares_of_all_looks_of_all_searches_add_up_to_delta() {
+        let share = |look, searches| Audit { look, searches, ..Audit::default() }.share();
+        assert!((share(0, 1) - 1e-6).abs() <= 0.0);
+        for searches in [1, 2, 7] {
+            let all: f64 = (1..=1_000).map(|look| f64::from(searches) * share(look, searches)).sum();
+            // δ(1 − 1/1001): no more than δ, and hardly less.
+            assert!((all / 1e-6 - (1.0 - 1.0 / 1_001.0)).abs() < 1e-12, "{all:e}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Pilot draws choose how to measure; fresh ones measure.
+
+use super::Session;
+use super::ball::{self, Choice};
+use super::metric::Metric;
+use super::residual::{self, Residuals};
+use super::rounding::Allowance;
+use super::route::Transport;
+use crate::base::draws::{Draws, Purpose};
+use crate::base::error::Result;
+use crate::base::linalg::safe_congruence;
+use crate::base::matrix::Matrix;
+use crate::target::curvature::Quadratic;
+use crate::target::{LocalCurvature, Target};
+use crate::theory::certificate as theory;
+
+/// The fewest draws of an audit that needs any, and those that choose the ball.
+pub(super) const LEAST_DRAWS: u64 = 1_000;
+pub(super) const PILOT_DRAWS: u64 = 400;
+/// A bound of KL in nats that says next to nothing. Where the plain mean of the pilot gives more, no number of draws helps;
+/// this share of the most that may be spent is what it is worth.
+const HOPELESS: f64 = 1.0;
+const HOPELESS_SHARE: f64 = 0.2;
+/// A global bound this small needs no local one beside it.
+const SMALL: f64 = 1e-7;
+
+/// What the draws gave.
+pub(super) struct Measurement {
+    /// The metric of the global statement, if there is one.
+    pub(super) global: Option<Metric>,
+    pub(super) choice: Option<Choice>,
+    pub(super) transport: Option<Transport>,
+    pub(super) measured: residual::Measured,
+    pub(super) draws: u64,
+    /// The share of δ that each statement spends.
+    pub(super) delta: f64,
+    pub(super) rounding: Lost,
+}
+
+/// What rounding may have done to the numbers measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lost {
+    /// At the draws.
+    pub(super) draws: Allowance,
+    /// At those in the ball.
+    pub(super) inside: Allowance,
+    /// To the mean of D over these, V apart.
+    pub(super) value_mean_lost: f64,
+}
+
+/// Bounds over all z, for a target that knows of no better ones near an answer.
+struct Everywhere {
+    bounds: (Matrix, Option<Matrix>),
+}
+
+impl LocalCurvature for Everywhere {
+    fn bounds(&self, radii: &[f64]) -> Result<Vec<(Matrix, Option<Matrix>)>> {
+        Ok(vec![self.bounds.clone(); radii.len()])
+    }
+
+    fn lower(&self, radii: &[f64]) -> Result<Vec<Matrix>> {
+        Ok(vec![self.bounds.0.clone(); radii.len()])
+    }
+}
+
+impl Session<'_> {
+    /// Pilot draws choose the routes, the ball and the number of draws; fresh ones measure.
+    pub(super) fn measure(&mut self) -> Result<Measurement> {
+        // Together: the global F, the local F, and without an exact f also Γ and the mean of D.
+        let events = if self.exact.is_some() { 2.0 } else { 4.0 };
+        let mut delta = self.delta / events;
+        let residuals = Residuals::new(self.target, self.q)?;
+        let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
+        self.grounds.evaluations += PILOT_DRAWS + 1;
+        let usual = residuals.allowances().usual(self.q.dim());
+        let global = self.global_metric()?;
+        let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));
+        let settled = match (&global, global_mean) {
+            // Without an exact f the evidence needs a ball all the same.
+            (Some(m), Some(mean)) if self.exact.is_some() => {
+                0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta, &usual)? <= SMALL
+            }
+            _ => false,
+        };
+        let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
+
+        let mut wanted = LEAST_DRAWS as f64;
+        // The mean of ‖ŝ‖², its Lipschitz constant, and the bound that unlimited draws would leave.
+        let prospect = match (&choice, &global, global_mean) {
+            (Some(c), ..) => Some((c.mean, c.metric.lipschitz(), c.ball(c.mean).kl())),
+            (None, Some(m), Some(mean)) if !settled => Some((mean, m.lipschitz(), theory::kl(mean))),
+            _ => None,
+        };
+        if let Some((mean, lipschitz, least)) = prospect {
+            let most = self.worth_spending(least);
+            let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
+            wanted = wanted.max(tight.min(most));
+        }
+        let mut transport = None;
+        if let (Some(metric), Some(mean), Some(_)) = (&global, global_mean, prospect) {
+            let draws = (wanted as u64).clamp(1, self.options.draws.max(1));
+            let plain = self.expected(&residuals, (metric, mean), choice.as_ref(), draws, delta)?;
+            if plain > HOPELESS {
+                transport =
+                    self.consider_transport(&residuals, metric, plain, self.delta / (events + 1.0))?;
+            }
+        }
+        if let Some(transport) = &transport {
+            wanted = wanted.max(transport.draws);
+            delta = transport.delta;
+        }
+        let draws = (wanted.ceil() as u64).clamp(1, self.options.draws.max(1));
+        // Each look has draws of its own.
+        let (audit, look) = (Draws::new(self.seed, Purpose::Audit), self.options.look);
+        let mut ascent =
+            global.as_ref().zip(transport).map(|(metric, t)| residuals.ascent(metric, t.enough()));
+        let measured = residuals.measure(
+            &|k, u| audit.fill(k, look, u),
+            draws,
+            global.as_ref(),
+            choice.as_ref().map(|c| (&c.metric, c.radius)),
+            ascent.as_mut(),
+            self.between,
+        )?;
+        if measured.draws < draws {
+            // The time that draws take may depend on them, so whoever watches the clock may have seen something of them.
+            delta /= residual::ends(draws);
+            self.grounds.failure_probability *= 2.0;
+        }
+        let draws = measured.draws;
+        if let (Some(ascent), Some(transport)) = (ascent, &mut transport) {
+            let evaluations;
+            (transport.mean, evaluations) = ascent.finish();
+            self.grounds.evaluations += evaluations;
+        }
+        self.grounds.draws = draws;
+        self.grounds.evaluations += draws;
+        let allowances = residuals.allowances().clone();
+        let inside = choice.as_ref().map_or(0.0, |choice| choice.radius);
+        let value_mean_lost = residuals.value_mean_lost(measured.local_size_mean, measured.inside.max(1));
+        let rounding =
+            Lost { draws: allowances.at(measured.furthest), inside: allowances.at(inside), value_mean_lost };
+        Ok(Measurement { global, choice, transport, measured, draws, delta, rounding })
+    }
+
+    /// The most draws for a bound of which unlimited ones would leave `least` nats.
+    pub(super) fn worth_spending(&self, least: f64) -> f64 {
+        self.options.draws as f64 * if least > HOPELESS { HOPELESS_SHARE } else { 1.0 }
+    }
+
+    /// H_lo and H_hi in the coordinates where q is standard.
+    fn global_metric(&self) -> Result<Option<Metric>> {
+        let (d, curvature) = (self.q.dim(), &self.curvature);
+        if curvature.convexity() <= 0.0 {
+            return Ok(None);
+        }
+        let Some(upper) = self.upper() else { return Ok(None) };
+        let lower = safe_congruence(&curvature.lower().to_matrix(d), &self.factor, -curvature.slack(), -1.0);
+        // Too flat to factor safely: then there is no global statement.
+        Ok(Metric::new(lower, Some(&upper)).ok())
+    }
+
+    /// H_hi there, rounded up.
+    pub(super) fn upper(&self) -> Option<Matrix> {
+        let upper = self.curvature.upper()?.to_matrix(self.q.dim());
+        Some(safe_congruence(&upper, &self.factor, self.curvature.slack(), 1.0))
+    }
+
+    /// H_lo alone, where there is no H_hi: enough to turn a KL bound into moments.
+    pub(super) fn lower_metric(&self) -> Option<Metric> {
+        if self.curvature.convexity() <= 0.0 {
+            return None;
+        }
+        let lower = self.curvature.lower().to_matrix(self.q.dim());
+        Metric::new(safe_congruence(&lower, &self.factor, -self.curvature.slack(), -1.0), None).ok()
+    }
+
+    fn choose_ball(
+        &self,
+        residuals: &Residuals<'_>,
+        pilot: &residual::Pilot,
+        delta: f64,
+    ) -> Result<Option<Choice>> {
+        let target: &dyn Target = self.target.target();
+        let local = target.local_curvature(self.q)?;
+        // A ball needs V convex beyond it, and the passage to q needs H_hi: both are the global curvature's word, even
+        // where the curvature on the ball is the model's own.
+        let provenance = self.curvature.provenance();
+        let d = self.q.dim();
+        let moved = |h: &Quadratic, by: f64| {
+            let mut h = h.to_matrix(d);
+            (0..d).for_each(|i| h[(i, i)] += by);
+            h
+        };
+        let (curvature, slack) = (&self.curvature, self.curvature.slack());
+        let global = (moved(curvature.lower(), -slack), curvature.upper().map(|h| moved(h, slack)));
+        let everywhere = Everywhere { bounds: global };
+        ball::choose(
+            &self.factor,
+            local.as_deref().unwrap_or(&everywhere),
+            residuals,
+            pilot,
+            delta,
+            self.options.draws,
+            provenance,
+        )
+    }
+}

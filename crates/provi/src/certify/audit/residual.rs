@@ -1,0 +1,327 @@
+//! Draws of the residual s̃(u) = Cᵀ∇V(m + Cu) − u and of D(u) = log(q/p) up to the evidence.
+
+use super::Between;
+use super::metric::Metric;
+use super::rounding::Allowances;
+use super::transport::Ascents;
+use crate::base::chunked;
+use crate::base::draws::Draws;
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::packed_index;
+use crate::base::scratch::Scratch;
+use crate::target::evaluate::Evaluator;
+use provi_kernels::{axpy, dot};
+use std::ops::ControlFlow;
+
+/// What is known of one draw.
+struct Seen<'d> {
+    u: &'d [f64],
+    /// s̃(u).
+    residual: &'d [f64],
+    /// D(u), and Σ|terms| of it.
+    value: f64,
+    size: f64,
+    /// V(m + Cu).
+    potential: f64,
+    /// ‖ŝ‖² in the metrics asked for.
+    squares: [f64; 2],
+}
+
+type See<'s> = dyn FnMut(Seen<'_>) + 's;
+
+/// Writes the draw of a number.
+pub(super) type Fill<'f> = dyn Fn(u64, &mut [f64]) + Sync + 'f;
+
+/// Where nobody is to be asked.
+pub(super) fn go_on(_: u64, _: u64) -> Result<ControlFlow<()>> {
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Draws evaluated at once.
+const BATCH: usize = 512;
+/// Of those, drawn, transported and pulled back together.
+const TOGETHER: usize = 16;
+/// Multiply-adds that the draw of one coordinate costs.
+const DRAW_WORK: usize = 16;
+/// In how many places an audit of so many draws may be told to end.
+pub(super) fn ends(draws: u64) -> f64 {
+    draws.div_ceil(BATCH as u64) as f64
+}
+
+/// The most values of D that are kept, for estimates: those of a usual audit, 160 kB.
+const KEPT: usize = 20_000;
+
+pub(super) struct Residuals<'a> {
+    target: Evaluator<'a>,
+    q: &'a Gaussian<Triangular>,
+    /// (d/2) log 2π + log det C, and Σ|terms| of it.
+    constant: f64,
+    constant_size: f64,
+    allowances: Allowances,
+    center_value: f64,
+    center_lost: f64,
+    gradient_norm: f64,
+}
+
+/// Draws kept to choose a ball.
+pub(super) struct Pilot {
+    dim: usize,
+    norms: Vec<f64>,
+    residuals: Vec<f64>,
+}
+
+/// Sums over the audit's draws.
+#[derive(Debug)]
+pub(super) struct Measured {
+    /// How many.
+    pub(super) draws: u64,
+    /// The mean of ‖ŝ‖² in the global metric, over all draws.
+    pub(super) global_mean: f64,
+    /// Draws inside the ball.
+    pub(super) inside: u64,
+    /// The mean of ‖ŝ‖² in the local metric, over those.
+    pub(super) local_mean: f64,
+    /// The mean of ‖s̃‖² over those.
+    pub(super) square_mean: f64,
+    /// The mean of D over those, and that of Σ|terms| of it.
+    pub(super) local_value_mean: f64,
+    pub(super) local_size_mean: f64,
+    /// ‖u‖ of the draw that is furthest out.
+    pub(super) furthest: f64,
+    /// D(0), and what rounding may have done to it.
+    pub(super) center_value: f64,
+    pub(super) center_lost: f64,
+    /// g_0 = ‖s̃(0)‖, rounded up.
+    pub(super) gradient_norm: f64,
+    /// −D at the first draws.
+    pub(super) log_ratios: Vec<f64>,
+}
+
+impl<'a> Residuals<'a> {
+    pub(super) fn new(target: Evaluator<'a>, q: &'a Gaussian<Triangular>) -> Result<Self> {
+        let d = q.dim();
+        let entropy = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
+        let logs: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].ln().abs()).sum();
+        let allowances = Allowances::new(target.target(), q)?;
+        let here = allowances.at(0.0);
+        let mut out = Self {
+            target,
+            q,
+            constant: entropy + q.log_det()?,
+            constant_size: entropy + logs,
+            allowances,
+            center_value: 0.0,
+            center_lost: 0.0,
+            gradient_norm: 0.0,
+        };
+        let (mut center, mut size, mut slope) = (0.0, 0.0, 0.0);
+        out.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut go_on, &mut |at| {
+            (center, size) = (at.value, at.size);
+            slope = norm(at.residual);
+        })?;
+        (out.center_value, out.center_lost) = (center, here.value + out.value_unit() * size);
+        out.gradient_norm = slope * (1.0 + 1e-12) + here.slope;
+        Ok(out)
+    }
+
+    /// What rounding may do to the numbers that are measured here.
+    pub(super) fn allowances(&self) -> &Allowances {
+        &self.allowances
+    }
+
+    /// What is lost of Σ|terms| when D is made of V: the logarithms of log det C, ‖u‖² and three sums.
+    fn value_unit(&self) -> f64 {
+        (self.q.dim() as f64 + 16.0) * f64::EPSILON
+    }
+
+    /// What rounding may have done to a mean of D over so many draws of at most that norm, V apart.
+    pub(super) fn value_mean_lost(&self, size_mean: f64, draws: u64) -> f64 {
+        (self.value_unit() + (draws as f64 + 128.0) * f64::EPSILON) * size_mean * (1.0 + 1e-6)
+    }
+
+    /// g_0 = ‖Cᵀ∇V(m)‖.
+    pub(super) fn gradient_norm(&self) -> f64 {
+        self.gradient_norm
+    }
+
+    /// D(0).
+    pub(super) fn center_value(&self) -> f64 {
+        self.center_value
+    }
+
+    /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are, until `between` breaks.
+    ///
+    /// Draws, their transport, and what is made of a gradient are spread over threads, even where evaluations are not.
+    fn visit(
+        &self,
+        fill: &Fill<'_>,
+        count: u64,
+        metrics: [Option<&Metric>; 2],
+        between: &mut Between<'_>,
+        see: &mut See<'_>,
+    ) -> Result<()> {
+        let d = self.q.dim();
+        let room = BATCH.min(count as usize);
+        let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);
+        let (mut values, mut pulls) = (vec![0.0; room], vec![0.0; room * d]);
+        let mut squares = vec![0.0; 2 * room];
+        let mut scratch: Vec<Scratch> = self.target.scratch(room);
+        let mut first = 0;
+        while first < count && between(first, count)?.is_continue() {
+            let size = room.min((count - first) as usize);
+            let work = size.saturating_mul(d * (d + DRAW_WORK));
+            let (u, z) = (&mut u[..size * d], &mut z[..size * d]);
+            chunked::fill_together(
+                [(&mut *u, TOGETHER * d), (&mut *z, TOGETHER * d)],
+                work,
+                |chunk, [u, z]| {
+                    for (k, u) in u.chunks_exact_mut(d).enumerate() {
+                        fill(first + (chunk * TOGETHER + k) as u64, u);
+                    }
+                    self.q.transport(u, z);
+                },
+            );
+            let (values, pulls) = (&mut values[..size], &mut pulls[..size * d]);
+            self.target.evaluate(z, values, pulls, &mut scratch)?;
+            for ((k, value), (pull, z)) in
+                values.iter().enumerate().zip(pulls.chunks_exact_mut(d).zip(z.chunks_exact(d)))
+            {
+                if !(value.is_finite() && dot(pull, pull).is_finite()) {
+                    return Err(Error::TargetNotFinite {
+                        quantity: if value.is_finite() { "gradient" } else { "log-density" },
+                        value: if value.is_finite() { f64::NAN } else { *value },
+                        step: first,
+                        draw: k,
+                        norm: norm(z),
+                    });
+                }
+                pull.iter_mut().for_each(|x| *x = -*x);
+            }
+            // The points are spent: their room takes Cᵀπ − u. Then so are the pulls: theirs takes what metrics work in.
+            let (squares, drawn) = (&mut squares[..2 * size], &*u);
+            chunked::fill_together(
+                [(&mut *z, TOGETHER * d), (pulls, TOGETHER * d), (&mut *squares, TOGETHER * 2)],
+                work,
+                |chunk, [s, pulls, squares]| {
+                    provi_kernels::triangle::pull_back(self.q.factor(), pulls, s);
+                    axpy(-1.0, &drawn[chunk * TOGETHER * d..][..s.len()], s);
+                    for (which, metric) in metrics.iter().enumerate() {
+                        let Some(metric) = metric else { continue };
+                        pulls.copy_from_slice(s);
+                        let found = metric.squares(pulls);
+                        squares.chunks_exact_mut(2).zip(found).for_each(|(square, x)| square[which] = x);
+                    }
+                },
+            );
+            let draws = u.chunks_exact(d).zip(z.chunks_exact(d)).zip(squares.chunks_exact(2));
+            for (((u, s), squares), value) in draws.zip(&*values) {
+                let (potential, half) = (-value, 0.5 * dot(u, u));
+                let value = potential - half - self.constant;
+                let size = potential.abs() + half + self.constant_size;
+                see(Seen { u, residual: s, value, size, potential, squares: [squares[0], squares[1]] });
+            }
+            first += size as u64;
+        }
+        Ok(())
+    }
+
+    /// A few draws, kept, to choose how to measure.
+    pub(super) fn pilot(&self, draws: Draws, count: u64) -> Result<Pilot> {
+        let mut out = Pilot { dim: self.q.dim(), norms: Vec::new(), residuals: Vec::new() };
+        self.visit(&|k, u| draws.fill(k, 0, u), count, [None; 2], &mut go_on, &mut |at| {
+            out.norms.push(norm(at.u));
+            out.residuals.extend_from_slice(at.residual);
+        })?;
+        Ok(out)
+    }
+
+    /// The mean of Ĝ over a few draws, and the evaluations that it took.
+    pub(super) fn pilot_ascent(
+        &self,
+        draws: Draws,
+        count: u64,
+        metric: &Metric,
+        enough: f64,
+    ) -> Result<(f64, u64)> {
+        let mut ascent = self.ascent(metric, enough);
+        self.visit(&|k, u| draws.fill(k, 0, u), count, [Some(metric), None], &mut go_on, &mut |at| {
+            ascent.take(at.u, at.potential, at.residual, at.squares[0]);
+        })?;
+        let (mean, evaluations) = ascent.finish();
+        Ok((mean, evaluations + count))
+    }
+
+    /// An ascent for draws of q that are seen here.
+    pub(super) fn ascent<'s>(&'s self, metric: &'s Metric, enough: f64) -> Ascents<'s> {
+        Ascents::new(self.target, self.q, metric, &self.allowances, enough)
+    }
+
+    /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B. An ascent takes in all of
+    /// them, and needs the global metric.
+    pub(super) fn measure(
+        &self,
+        fill: &Fill<'_>,
+        count: u64,
+        global: Option<&Metric>,
+        local: Option<(&Metric, f64)>,
+        mut ascent: Option<&mut Ascents<'_>>,
+        between: &mut Between<'_>,
+    ) -> Result<Measured> {
+        let mut out = Measured {
+            draws: 0,
+            global_mean: 0.0,
+            inside: 0,
+            local_mean: 0.0,
+            square_mean: 0.0,
+            local_value_mean: 0.0,
+            local_size_mean: 0.0,
+            furthest: 0.0,
+            center_value: self.center_value,
+            center_lost: self.center_lost,
+            gradient_norm: self.gradient_norm,
+            log_ratios: Vec::with_capacity(KEPT.min(count as usize)),
+        };
+        let metrics = [global, local.map(|(metric, _)| metric)];
+        self.visit(fill, count, metrics, between, &mut |at| {
+            out.draws += 1;
+            if out.log_ratios.len() < KEPT {
+                out.log_ratios.push(-at.value);
+            }
+            if global.is_some() {
+                out.global_mean += (at.squares[0] - out.global_mean) / out.draws as f64;
+            }
+            let distance = norm(at.u);
+            out.furthest = out.furthest.max(distance);
+            if let Some((_, radius)) = local
+                && distance <= radius
+            {
+                out.inside += 1;
+                let weight = 1.0 / out.inside as f64;
+                out.square_mean += weight * (dot(at.residual, at.residual) - out.square_mean);
+                out.local_value_mean += weight * (at.value - out.local_value_mean);
+                out.local_size_mean += weight * (at.size - out.local_size_mean);
+                out.local_mean += weight * (at.squares[1] - out.local_mean);
+            }
+            if let Some(ascent) = &mut ascent {
+                ascent.take(at.u, at.potential, at.residual, at.squares[0]);
+            }
+        })?;
+        Ok(out)
+    }
+}
+
+impl Pilot {
+    /// The mean of ‖ŝ‖² over the pilot draws with ‖u‖ ≤ radius; NaN if there are none.
+    pub(super) fn mean_within(&self, metric: &Metric, radius: f64) -> f64 {
+        let mut inside: Vec<f64> = Vec::with_capacity(self.residuals.len());
+        for (&size, s) in self.norms.iter().zip(self.residuals.chunks_exact(self.dim)) {
+            if size <= radius {
+                inside.extend_from_slice(s);
+            }
+        }
+        let count = (inside.len() / self.dim) as f64;
+        metric.squares(&mut inside).sum::<f64>() / count
+    }
+}

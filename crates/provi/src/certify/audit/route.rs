@@ -1,0 +1,97 @@
+//! Whether the transport route is worth its draws, on pilot draws that are used for nothing else.
+
+use super::Session;
+use super::ball::Choice;
+use super::measure::{LEAST_DRAWS, PILOT_DRAWS};
+use super::metric::Metric;
+use super::residual::Residuals;
+use super::rounding::Allowance;
+use crate::base::draws::{Draws, Purpose};
+use crate::base::error::Result;
+use crate::theory::certificate as theory;
+
+/// What an ascent of the transport bound need not find, in nats and as a part of the pilot's mean.
+const ENOUGH: f64 = 1e-4;
+const ENOUGH_PART: f64 = 0.02;
+
+/// The transport route, where the others leave next to nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Transport {
+    /// The mean of Ĝ: the pilot's, then the audit's.
+    pub(super) mean: f64,
+    pub(super) lipschitz: f64,
+    /// Draws worth spending.
+    pub(super) draws: f64,
+    pub(super) delta: f64,
+}
+
+impl Transport {
+    /// The bound of KL(q‖p), from so many draws. √G is L-Lipschitz, so √G(x) ≤ √G(x̂) + L·shift at the place x̂ where the target
+    /// was evaluated \[rounding\]. Infinite where doubles do not resolve the draws.
+    pub(super) fn bound(&self, draws: u64, delta: f64, allowance: &Allowance) -> Result<f64> {
+        let root = self.mean.sqrt() + self.lipschitz * allowance.shift;
+        match root.is_finite() {
+            true => theory::fisher_upper(root * root, self.lipschitz, draws, delta),
+            false => Ok(f64::INFINITY),
+        }
+    }
+
+    /// What an ascent of the audit need not find, in nats.
+    pub(super) fn enough(&self) -> f64 {
+        ENOUGH.max(ENOUGH_PART * self.mean)
+    }
+}
+
+impl Session<'_> {
+    /// The bound of KL(q‖p) that the other routes will prove with so many draws, as far as the pilot can tell: by the global
+    /// metric and its mean, or on the ball.
+    pub(super) fn expected(
+        &self,
+        residuals: &Residuals<'_>,
+        (metric, mean): (&Metric, f64),
+        choice: Option<&Choice>,
+        draws: u64,
+        delta: f64,
+    ) -> Result<f64> {
+        let allowances = residuals.allowances();
+        let global = theory::kl(metric.fisher_upper(mean, draws, delta, &allowances.usual(self.q.dim()))?);
+        let Some(choice) = choice else { return Ok(global) };
+        let allowance = allowances.at(choice.radius);
+        let ball = choice.ball(choice.metric.fisher_upper(choice.mean, draws, delta, &allowance)?);
+        // Without an exact f a guess will do: this only decides whether to look further.
+        let drop = self.exact.map_or(0.0, |f| residuals.center_value() - f.value);
+        let excess = ball.excess_from_upper_curvature(drop, metric.upper_trace(), self.q.dim());
+        Ok(global.min(ball.kl_of_whole(excess)))
+    }
+
+    /// Whether the transport route will prove less than `plain` nats, as far as the pilot can tell.
+    pub(super) fn consider_transport(
+        &mut self,
+        residuals: &Residuals<'_>,
+        metric: &Metric,
+        plain: f64,
+        delta: f64,
+    ) -> Result<Option<Transport>> {
+        let Some(upper) = self.upper() else { return Ok(None) };
+        // Too flat for its inverse: then there is no such statement.
+        let Ok(largest) = metric.largest_with_inverse(&upper) else { return Ok(None) };
+        let lipschitz = theory::transport_lipschitz(largest);
+        let most = self.options.draws.max(1);
+        // What confidence alone would cost: no ascent is worth more.
+        if !lipschitz.is_finite() || theory::fisher_upper(0.0, lipschitz, most, delta)? >= plain {
+            return Ok(None);
+        }
+        let draws = Draws::new(self.seed, Purpose::Pilot);
+        let (mean, evaluations) = residuals.pilot_ascent(draws, PILOT_DRAWS, metric, ENOUGH)?;
+        self.grounds.evaluations += evaluations;
+        if !mean.is_finite() {
+            return Ok(None);
+        }
+        let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
+        let draws = tight.min(self.worth_spending(mean)).max(LEAST_DRAWS as f64);
+        let transport = Transport { mean, lipschitz, draws, delta };
+        let usual = residuals.allowances().usual(self.q.dim());
+        let expected = transport.bound(most.min(draws as u64), delta, &usual)?;
+        Ok((expected < plain).then_some(transport))
+    }
+}

@@ -1,0 +1,598 @@
+//! Draws of G = U + U* − ‖x‖², each by an ascent of its own to U*(x) = sup_y x·y − U(y) [cert-transport].
+//!
+//! Any y bounds G(x) from above, so nothing rests on how far an ascent came. Every draw climbs by L-BFGS from y = x, with
+//! numbers of its own; the points where draws want the target are evaluated together. A draw that is done makes room for
+//! another.
+
+use super::metric::Metric;
+use super::rounding::{Allowance, Allowances};
+use crate::base::chunked;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::scratch::Scratch;
+use crate::sgd::memory::ascents_at_once;
+use crate::target::evaluate::Evaluator;
+use crate::theory::certificate as theory;
+use provi_kernels::{axpy, dot};
+
+/// Draws transported and pulled back together, of those under way at once.
+const TOGETHER: usize = 16;
+/// Secant pairs of a draw.
+const PAIRS: usize = 5;
+/// Evaluations of a draw, the one at x included.
+const EVALUATIONS: f64 = 40.0;
+/// A draw is done when what is not yet found of U*(x) is below this part of Ĝ.
+const PART: f64 = 0.02;
+/// How much of the slope a step must gain (Armijo), and the least step.
+const GAIN: f64 = 1e-4;
+const LEAST_STEP: f64 = 1e-6;
+
+/// Draws that climb.
+pub(super) struct Ascents<'a> {
+    target: Evaluator<'a>,
+    q: &'a Gaussian<Triangular>,
+    /// That of H_lo.
+    metric: &'a Metric,
+    allowances: &'a Allowances,
+    /// A draw is done when less than this, in nats, is not yet found, or after so many evaluations.
+    enough: f64,
+    most: f64,
+    /// Rows of [`Path`]; those under way come first.
+    paths: Vec<f64>,
+    under_way: usize,
+    /// Where the draws want the target next, and what it says there.
+    trials: Vec<f64>,
+    points: Vec<f64>,
+    pulls: Vec<f64>,
+    slopes: Vec<f64>,
+    values: Vec<f64>,
+    scratch: Vec<Scratch>,
+    evaluations: u64,
+    /// Whether the target refused a trial: what was found until then are the bounds.
+    refused: bool,
+    /// Ĝ, in the order of the draws.
+    bounds: Vec<f64>,
+}
+
+impl<'a> Ascents<'a> {
+    pub(super) fn new(
+        target: Evaluator<'a>,
+        q: &'a Gaussian<Triangular>,
+        metric: &'a Metric,
+        allowances: &'a Allowances,
+        enough: f64,
+    ) -> Self {
+        let d = q.dim();
+        let slots = ascents_at_once(d);
+        let zeros = || vec![0.0; slots * d];
+        Self {
+            target,
+            q,
+            metric,
+            allowances,
+            enough,
+            most: EVALUATIONS,
+            paths: vec![0.0; slots * Path::width(d)],
+            under_way: 0,
+            trials: zeros(),
+            points: zeros(),
+            pulls: zeros(),
+            slopes: zeros(),
+            values: vec![0.0; slots],
+            scratch: target.scratch(slots),
+            evaluations: 0,
+            refused: false,
+            bounds: Vec::new(),
+        }
+    }
+
+    /// Takes in a draw x with V(x), ∇U(x) − x and the square of that in the metric.
+    pub(super) fn take(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64) {
+        let allowance = self.allowances.at(norm(x));
+        // ∇U was taken at x̂, and x̂ is what its gap is for.
+        let residual = self.metric.residual(square, allowance.slope + allowance.shift);
+        let bound = theory::transport_gap(0.0, 0.0, 0.0, residual, 0.0);
+        self.bounds.push(bound);
+        if 0.5 * square <= self.enough || self.refused {
+            return;
+        }
+        let (d, k) = (x.len(), self.under_way);
+        let row = &mut self.paths[k * Path::width(d)..][..Path::width(d)];
+        let draw = self.bounds.len() - 1;
+        let here = Here { draw, x, potential, slope, bound, allowance };
+        Path::new(row, d).start(here, &mut self.trials[k * d..][..d]);
+        self.under_way += 1;
+        let slots = self.values.len();
+        if self.under_way == slots {
+            while self.under_way > slots / 2 {
+                self.round();
+            }
+        }
+    }
+
+    /// Lets all that are under way arrive: the mean of Ĝ, and the evaluations that it took.
+    pub(super) fn finish(mut self) -> (f64, u64) {
+        while self.under_way > 0 {
+            self.round();
+        }
+        let mut mean = 0.0;
+        for (k, bound) in self.bounds.iter().enumerate() {
+            mean += (bound - mean) / (k + 1) as f64;
+        }
+        (theory::running_mean_upper(mean, self.bounds.len() as u64), self.evaluations)
+    }
+
+    /// One evaluation for every draw under way. A target that errs at points which no draw of q reached ends all ascents where
+    /// they are: that is no reason to lose what the draws prove.
+    fn round(&mut self) {
+        let (d, count, width) = (self.q.dim(), self.under_way, Path::width(self.q.dim()));
+        let (q, metric, allowances) = (self.q, self.metric, self.allowances);
+        let (enough, most) = (self.enough, self.most);
+        let work = count.saturating_mul(d * (d + 4 * PAIRS));
+        let (trials, points) = (&mut self.trials[..count * d], &mut self.points[..count * d]);
+        let (values, pulls) = (&mut self.values[..count], &mut self.pulls[..count * d]);
+        chunked::fill_together(
+            [(&mut *points, TOGETHER * d), (&mut *trials, TOGETHER * d)],
+            work,
+            |_, [z, y]| q.transport(y, z),
+        );
+        self.evaluations += count as u64;
+        if self.target.evaluate(points, values, pulls, &mut self.scratch).is_err() {
+            self.refused = true;
+            for path in self.paths[..count * width].chunks_exact_mut(width) {
+                Path::new(path, d).marks[DONE] = 1.0;
+            }
+            return self.dismiss();
+        }
+        let values = &*values;
+        chunked::fill_together(
+            [
+                (&mut *points, TOGETHER * d),
+                (pulls, TOGETHER * d),
+                (trials, TOGETHER * d),
+                (&mut self.slopes[..count * d], TOGETHER * d),
+                (&mut self.paths[..count * width], TOGETHER * width),
+            ],
+            work,
+            |chunk, [spent, pulls, trials, slopes, paths]| {
+                pulls.iter_mut().for_each(|x| *x = -*x);
+                provi_kernels::triangle::pull_back(q.factor(), pulls, slopes);
+                for (slope, path) in slopes.chunks_exact_mut(d).zip(paths.chunks_exact(width)) {
+                    axpy(-1.0, &path[..d], slope);
+                }
+                // The points are spent: their room takes what the metric works in.
+                spent.copy_from_slice(slopes);
+                let squares = metric.squares(spent);
+                let values = values[chunk * TOGETHER..].iter();
+                let rows = trials.chunks_exact_mut(d).zip(slopes.chunks_exact(d)).zip(values).zip(squares);
+                for (path, (((trial, slope), value), square)) in paths.chunks_exact_mut(width).zip(rows) {
+                    let path = Path::new(path, d);
+                    let allowance = allowances.at(norm(trial));
+                    let residual = metric.residual(square, allowance.slope + path.marks[SHIFT]);
+                    let there = Place { potential: -value, slope, square, residual, allowance };
+                    path.advance(trial, &there, enough, most);
+                }
+            },
+        );
+        self.dismiss();
+    }
+
+    /// Those that are done leave, and the last ones take their rows.
+    fn dismiss(&mut self) {
+        let (d, width) = (self.q.dim(), Path::width(self.q.dim()));
+        let mut k = 0;
+        while k < self.under_way {
+            let path = Path::new(&mut self.paths[k * width..][..width], d);
+            let Some((draw, bound)) = path.arrived() else {
+                k += 1;
+                continue;
+            };
+            self.bounds[draw] = bound;
+            self.under_way -= 1;
+            let last = self.under_way;
+            self.paths.copy_within(last * width..(last + 1) * width, k * width);
+            self.trials.copy_within(last * d..(last + 1) * d, k * d);
+        }
+    }
+}
+
+/// What the target says at a trial point.
+struct Place<'p> {
+    potential: f64,
+    /// ∇U(y) − x.
+    slope: &'p [f64],
+    /// ‖∇U(y) − x‖² in the metric, as measured, and its root rounded up.
+    square: f64,
+    residual: f64,
+    /// What rounding may have done there.
+    allowance: Allowance,
+}
+
+/// A draw, with what the target says at it and the bound that this gives.
+struct Here<'p> {
+    draw: usize,
+    x: &'p [f64],
+    potential: f64,
+    /// ∇U(x) − x.
+    slope: &'p [f64],
+    bound: f64,
+    allowance: Allowance,
+}
+
+/// The ascent of one draw, in a row of numbers: it minimises ψ(y) = V(m + Cy) − x·y.
+struct Path<'r> {
+    x: &'r mut [f64],
+    /// The best point so far in ψ, its slope ∇ψ, and the direction of the next trial.
+    y: &'r mut [f64],
+    slope: &'r mut [f64],
+    direction: &'r mut [f64],
+    /// Secant pairs Δy, Δ∇ψ, in turn; the oldest is overwritten.
+    pairs: &'r mut [f64],
+    /// 1/ΔyᵀΔ∇ψ of each pair, and what the recursion keeps.
+    weights: &'r mut [f64],
+    marks: &'r mut [f64],
+}
+
+/// Single numbers of a path, by their places in [`Path::marks`].
+const DRAW: usize = 0;
+/// V at x.
+const START: usize = 1;
+/// ψ at y.
+const HEIGHT: usize = 2;
+/// ∇ψ·direction.
+const FALL: usize = 3;
+const STEP: usize = 4;
+/// Pairs taken in so far.
+const TAKEN: usize = 5;
+const SPENT: usize = 6;
+/// The smallest Ĝ so far.
+const BOUND: usize = 7;
+const DONE: usize = 8;
+/// What rounding may have done to V at x, and how far x̂ may be from x.
+const LOST: usize = 9;
+const SHIFT: usize = 10;
+const MARKS: usize = 11;
+
+impl<'r> Path<'r> {
+    const fn width(d: usize) -> usize {
+        (4 + 2 * PAIRS) * d + 2 * PAIRS + MARKS
+    }
+
+    fn new(row: &'r mut [f64], d: usize) -> Self {
+        let (x, row) = row.split_at_mut(d);
+        let (y, row) = row.split_at_mut(d);
+        let (slope, row) = row.split_at_mut(d);
+        let (direction, row) = row.split_at_mut(d);
+        let (pairs, row) = row.split_at_mut(2 * PAIRS * d);
+        let (marks, weights) = row.split_at_mut(MARKS);
+        Self { x, y, slope, direction, pairs, weights, marks }
+    }
+
+    fn start(mut self, here: Here<'_>, trial: &mut [f64]) {
+        self.x.copy_from_slice(here.x);
+        self.y.copy_from_slice(here.x);
+        self.slope.copy_from_slice(here.slope);
+        self.marks.fill(0.0);
+        self.marks[DRAW] = here.draw as f64;
+        self.marks[START] = here.potential;
+        self.marks[HEIGHT] = here.potential - dot(here.x, here.x);
+        self.marks[SPENT] = 1.0;
+        self.marks[BOUND] = here.bound;
+        (self.marks[LOST], self.marks[SHIFT]) = (here.allowance.value, here.allowance.shift);
+        self.aim();
+        self.try_next(trial);
+    }
+
+    /// Which draw this was and its Ĝ, if it is done.
+    fn arrived(&self) -> Option<(usize, f64)> {
+        (self.marks[DONE] > 0.0).then(|| (self.marks[DRAW] as usize, self.marks[BOUND]))
+    }
+
+    /// Looks at what was found at the trial point, and writes the next one there. A trial where the target is not finite is
+    /// one where ψ did not fall.
+    fn advance(mut self, trial: &mut [f64], there: &Place<'_>, enough: f64, most: f64) {
+        self.marks[SPENT] += 1.0;
+        let mut fell = false;
+        let mut height = f64::INFINITY;
+        if there.potential.is_finite() && there.square.is_finite() {
+            let (along, distance) = self.along(trial);
+            // A sum of d products; and x̂·(ŷ − x̂) in place of x·(y − x).
+            let (size, here, at) = (norm(self.x), self.marks[SHIFT], there.allowance);
+            let rounding = (trial.len() + 8) as f64 * f64::EPSILON * size * distance;
+            let moved = size * (here + at.shift) + here * (distance + here + at.shift);
+            let (start, lost) = (self.marks[START], self.marks[LOST] + at.value + moved);
+            let along = along + rounding;
+            let bound = theory::transport_gap(start, there.potential, along, there.residual, lost);
+            self.marks[BOUND] = self.marks[BOUND].min(bound);
+            height = there.potential - dot(self.x, trial);
+            fell = height <= self.marks[HEIGHT] + GAIN * self.marks[STEP] * self.marks[FALL];
+            if 0.5 * there.square <= enough.max(PART * self.marks[BOUND]) {
+                self.marks[DONE] = 1.0;
+            }
+        }
+        if fell {
+            self.remember(trial, there.slope);
+            self.y.copy_from_slice(trial);
+            self.slope.copy_from_slice(there.slope);
+            self.marks[HEIGHT] = height;
+            self.aim();
+        } else {
+            self.shorten(height);
+        }
+        if self.marks[SPENT] >= most || self.marks[STEP] < LEAST_STEP {
+            self.marks[DONE] = 1.0;
+        }
+        self.try_next(trial);
+    }
+
+    /// x·(y − x) and ‖y − x‖.
+    fn along(&self, y: &[f64]) -> (f64, f64) {
+        let (mut sum, mut square) = (0.0, 0.0);
+        for (x, y) in self.x.iter().zip(y) {
+            sum += x * (y - x);
+            square += (y - x) * (y - x);
+        }
+        (sum, square.sqrt())
+    }
+
+    /// Takes in the pair of the step to `y`, if it shows curvature.
+    fn remember(&mut self, y: &[f64], slope: &[f64]) {
+        let d = y.len();
+        let place = self.marks[TAKEN] as usize % PAIRS;
+        let (step, turn) = self.pairs[2 * place * d..][..2 * d].split_at_mut(d);
+        step.iter_mut().zip(y.iter().zip(&*self.y)).for_each(|(s, (new, old))| *s = new - old);
+        turn.iter_mut().zip(slope.iter().zip(&*self.slope)).for_each(|(t, (new, old))| *t = new - old);
+        let curvature = dot(step, turn);
+        if curvature > 1e-12 * norm(step) * norm(turn) {
+            self.weights[place] = 1.0 / curvature;
+            self.marks[TAKEN] += 1.0;
+        } else if self.marks[TAKEN] >= PAIRS as f64 {
+            // The oldest pair is overwritten by one of no use: begin again.
+            self.marks[TAKEN] = 0.0;
+        }
+    }
+
+    /// The direction −B∇ψ by the two-loop recursion; B starts from I, for q is near p, then from the last pair's size.
+    fn aim(&mut self) {
+        let (d, taken) = (self.x.len(), self.marks[TAKEN] as usize);
+        let kept = taken.saturating_sub(PAIRS)..taken;
+        let (weights, alphas) = self.weights.split_at_mut(PAIRS);
+        let v = &mut *self.direction;
+        v.copy_from_slice(self.slope);
+        let pair = |k: usize| self.pairs[2 * (k % PAIRS) * d..][..2 * d].split_at(d);
+        for k in kept.clone().rev() {
+            let (step, turn) = pair(k);
+            alphas[k % PAIRS] = weights[k % PAIRS] * dot(step, v);
+            axpy(-alphas[k % PAIRS], turn, v);
+        }
+        if let Some(k) = kept.clone().last() {
+            let turn = pair(k).1;
+            let scale = 1.0 / (weights[k % PAIRS] * dot(turn, turn));
+            v.iter_mut().for_each(|x| *x *= scale);
+        }
+        for k in kept {
+            let (step, turn) = pair(k);
+            let beta = weights[k % PAIRS] * dot(turn, v);
+            axpy(alphas[k % PAIRS] - beta, step, v);
+        }
+        v.iter_mut().for_each(|x| *x = -*x);
+        self.marks[FALL] = dot(self.slope, v);
+        self.marks[STEP] = 1.0;
+        if self.marks[FALL] >= 0.0 || self.marks[FALL].is_nan() {
+            // Rounding has spoilt the pairs, or the slope is zero.
+            self.marks[TAKEN] = 0.0;
+            self.direction.iter_mut().zip(&*self.slope).for_each(|(v, g)| *v = -g);
+            self.marks[FALL] = -dot(self.slope, self.slope);
+        }
+    }
+
+    /// A shorter step: to the minimum of the parabola through what is known, at most half of it and at least a tenth.
+    fn shorten(&mut self, height: f64) {
+        let (step, fall) = (self.marks[STEP], self.marks[FALL]);
+        let bend = height - self.marks[HEIGHT] - step * fall;
+        let guess =
+            if bend.is_finite() && bend > 0.0 { -0.5 * fall * step * step / bend } else { 0.5 * step };
+        self.marks[STEP] = guess.clamp(0.1 * step, 0.5 * step);
+    }
+
+    fn try_next(&self, trial: &mut [f64]) {
+        trial.copy_from_slice(self.y);
+        axpy(self.marks[STEP], self.direction, trial);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::draws::{Draws, Purpose, Seed};
+    use crate::base::error::{Error, Result};
+    use crate::base::matrix::Matrix;
+    use crate::target::Target;
+
+    /// V = Σ ½λ_i z_i² + w log(1 + e^{z_i}), with no number beyond a wall, or a refusal.
+    struct Bent {
+        flat: Vec<f64>,
+        weight: f64,
+        wall: f64,
+        beyond: f64,
+        refuses: bool,
+    }
+
+    impl Bent {
+        fn new(d: usize, weight: f64) -> Self {
+            let flat = (0..d).map(|i| 0.02 * 3f64.powi((i % 4) as i32)).collect();
+            Self { flat, weight, wall: f64::INFINITY, beyond: f64::NAN, refuses: false }
+        }
+
+        fn slope(&self, i: usize, z: f64) -> f64 {
+            self.flat[i] * z + self.weight / (1.0 + (-z).exp())
+        }
+
+        fn value(&self, i: usize, z: f64) -> f64 {
+            0.5 * self.flat[i] * z * z + self.weight * (z.max(0.0) + (-z.abs()).exp().ln_1p())
+        }
+
+        /// G(x) for q = N(0, I), one coordinate after the other, by bisection.
+        fn gap(&self, x: &[f64]) -> f64 {
+            let one = |(i, &x): (usize, &f64)| {
+                let far = (self.slope(i, x) - x).abs() / self.flat[i];
+                let (mut low, mut high) = (x - far, x + far);
+                for _ in 0..200 {
+                    let y = 0.5 * (low + high);
+                    if self.slope(i, y) > x { high = y } else { low = y }
+                }
+                self.value(i, x) - self.value(i, low) + x * (low - x)
+            };
+            x.iter().enumerate().map(one).sum()
+        }
+
+        fn metric(&self) -> Metric {
+            let upper: Vec<f64> = self.flat.iter().map(|l| l + 0.25 * self.weight).collect();
+            Metric::new(Matrix::diagonal(&self.flat), Some(&Matrix::diagonal(&upper))).unwrap()
+        }
+    }
+
+    impl Target for Bent {
+        fn dim(&self) -> usize {
+            self.flat.len()
+        }
+        fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+            gradient.iter_mut().enumerate().for_each(|(i, g)| *g = -self.slope(i, z[i]));
+            if z.iter().any(|z| z.abs() > self.wall) {
+                if self.refuses {
+                    return Err(Error::Target { message: "too far out".into() });
+                }
+                gradient.fill(self.beyond);
+                return Ok(self.beyond);
+            }
+            Ok(-z.iter().enumerate().map(|(i, z)| self.value(i, *z)).sum::<f64>())
+        }
+    }
+
+    fn draws(d: usize, count: usize) -> Vec<Vec<f64>> {
+        let stream = Draws::new(Seed(5), Purpose::Sample);
+        let fill = |k: usize| {
+            let mut x = vec![0.0; d];
+            stream.fill(k as u64, 0, &mut x);
+            x
+        };
+        (0..count).map(fill).collect()
+    }
+
+    /// Ĝ of some draws under q = N(0, I) and what it took; inside the wall, so that V is known at x.
+    fn climb(target: &Bent, count: usize, enough: f64, most: f64) -> (Vec<Vec<f64>>, Vec<f64>, u64) {
+        let (d, metric) = (target.dim(), target.metric());
+        let identity: Vec<f64> =
+            (0..d).flat_map(|i| (0..=i).map(move |j| f64::from(u8::from(i == j)))).collect();
+        let q = Gaussian::new(&vec![0.0; d], &identity).unwrap();
+        let allowances = Allowances::none();
+        let mut ascent = Ascents::new(Evaluator::Parallel(target), &q, &metric, &allowances, enough);
+        ascent.most = most;
+        let xs: Vec<Vec<f64>> =
+            draws(d, count).into_iter().filter(|x| x.iter().all(|x| x.abs() <= target.wall)).collect();
+        for x in &xs {
+            let mut slope = vec![0.0; d];
+            let value = target.log_density(x, &mut slope).unwrap();
+            slope.iter_mut().zip(x).for_each(|(s, x)| *s = -*s - x);
+            let square = metric.squares(&mut slope.clone()).sum();
+            ascent.take(x, -value, &slope, square);
+        }
+        while ascent.under_way > 0 {
+            ascent.round();
+        }
+        let (bounds, evaluations) = (ascent.bounds.clone(), ascent.evaluations);
+        let mean = bounds.iter().sum::<f64>() / bounds.len() as f64;
+        let (found, same) = ascent.finish();
+        assert!((found - mean).abs() <= 1e-12 * mean && same == evaluations);
+        (xs, bounds, evaluations)
+    }
+
+    #[test]
+    fn every_draw_is_bounded_from_above_and_nearly_found() {
+        for (d, weight) in [(1, 1.0), (3, 4.0), (12, 2.0), (40, 30.0)] {
+            let target = Bent::new(d, weight);
+            // More than there are rows: those that are done make room.
+            let (xs, bounds, evaluations) = climb(&target, 700, 1e-4, EVALUATIONS);
+            assert_eq!(bounds.len(), 700);
+            let mut short = 0;
+            for (x, bound) in xs.iter().zip(&bounds) {
+                let truth = target.gap(x);
+                assert!(*bound >= truth - 1e-10 * (1.0 + truth), "d = {d}: {bound} {truth}");
+                short += usize::from(bound - truth > (PART * bound).max(1e-4) + 1e-9);
+            }
+            // Fewer than one in a hundred run into the limit.
+            assert!(short <= 7, "d = {d}: {short}, {evaluations} evaluations");
+        }
+    }
+
+    #[test]
+    fn an_ascent_cut_short_is_still_a_bound() {
+        let target = Bent::new(20, 10.0);
+        let (_, full, _) = climb(&target, 100, 0.0, EVALUATIONS);
+        let (xs, first, _) = climb(&target, 100, 0.0, 1.0);
+        for most in [2.0, 3.0, 6.0] {
+            let (_, bounds, evaluations) = climb(&target, 100, 0.0, most);
+            assert!(evaluations as f64 <= 100.0 * (most - 1.0));
+            for (((x, bound), full), first) in xs.iter().zip(&bounds).zip(&full).zip(&first) {
+                assert!(*bound >= target.gap(x) - 1e-9 && bound >= full && bound <= first, "{bound}");
+            }
+        }
+    }
+
+    #[test]
+    fn trials_without_a_number_are_no_progress_and_no_harm() {
+        for beyond in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let target = Bent { wall: 2.5, beyond, ..Bent::new(3, 8.0) };
+            let (xs, bounds, _) = climb(&target, 300, 1e-4, EVALUATIONS);
+            let (_, first, _) = climb(&target, 300, 1e-4, 1.0);
+            assert!(xs.len() > 200);
+            let mut better = 0;
+            for ((x, bound), first) in xs.iter().zip(&bounds).zip(&first) {
+                // U* over all y: the wall hides where its maximum is, and the residual term stands for that.
+                assert!(bound.is_finite() && *bound >= target.gap(x) - 1e-9, "{bound}");
+                better += usize::from(*bound < 0.9 * first);
+            }
+            assert!(better > xs.len() / 2, "{better} of {}", xs.len());
+        }
+    }
+
+    #[test]
+    fn a_target_that_refuses_a_trial_leaves_what_was_found() {
+        let target = Bent { wall: 4.0, refuses: true, ..Bent::new(3, 8.0) };
+        let (xs, bounds, evaluations) = climb(&target, 1_500, 1e-4, EVALUATIONS);
+        let (_, first, _) = climb(&target, 1_500, 1e-4, 1.0);
+        assert!(bounds.len() == xs.len() && evaluations > 0);
+        for ((x, bound), first) in xs.iter().zip(&bounds).zip(&first) {
+            assert!(*bound >= target.gap(x) - 1e-9 && bound <= first, "{bound} {first}");
+        }
+        // Those that came after the refusal have the bound at x.
+        assert_eq!(bounds.last(), first.last());
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn the_paths_have_the_same_bits_on_one_and_three_threads() {
+        let target = Bent::new(40, 30.0);
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (_, bounds, evaluations) = pool.install(|| climb(&target, 1_100, 1e-4, EVALUATIONS));
+            (bounds.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), evaluations)
+        };
+        assert_eq!(run(1), run(3));
+    }
+
+    #[test]
+    fn the_forecast_covers_what_is_held() {
+        for d in [1, 31, 600, 3_000] {
+            let target = Bent::new(d, 1.0);
+            let metric = Bent::new(1, 1.0).metric();
+            let q = Gaussian::new(&vec![0.0; d], &vec![1.0; d * (d + 1) / 2]).unwrap();
+            let allowances = Allowances::none();
+            let ascent = Ascents::new(Evaluator::Parallel(&target), &q, &metric, &allowances, 1e-4);
+            let arrays = [&ascent.paths, &ascent.trials, &ascent.points, &ascent.pulls, &ascent.slopes];
+            let held: usize = arrays.iter().map(|a| 8 * a.len()).sum::<usize>() + 8 * ascent.values.len();
+            assert_eq!(crate::sgd::memory::ascent_bytes(d), held as u64);
+            assert!(held < 50 << 20, "d = {d}: {held}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Two models of the same data, told apart by bounds of their log evidence.
+
+use crate::certify::certificate::Interval;
+use crate::target::curvature::Provenance;
+use std::fmt;
+
+/// Bounds of log p(x|first) − log p(x|second), the log Bayes factor [evidence-difference]:
+/// ```text
+/// lower_first − upper_second ≤ log BF ≤ upper_first − lower_second
+/// ```
+/// Each interval holds with its own probability 1 − δ, so both, and these, with at least 1 − δ_first − δ_second (union bound).
+/// Only for the same data and the same response: nothing here can know.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct LogBayesFactor {
+    /// log BF is at least this, in nats.
+    pub lower: Option<f64>,
+    /// And at most this.
+    pub upper: Option<f64>,
+    /// With which probability over the draws of both audits.
+    pub confidence: f64,
+    /// The weakest origin of the constants.
+    pub provenance: Option<Provenance>,
+}
+
+/// What the bounds decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Verdict {
+    /// log BF > 0 for certain, up to the confidence.
+    First(Strength),
+    /// log BF < 0.
+    Second(Strength),
+    /// The interval holds 0.
+    Open,
+}
+
+/// How much at least, by the words of Kass and Raftery (*Bayes factors*, JASA 90(430), 1995), who cut log BF at 1, 3 and 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Strength {
+    /// Less than 1 nat.
+    Slight,
+    /// 1 to 3 nats.
+    Positive,
+    /// 3 to 5 nats.
+    Strong,
+    /// 5 nats or more.
+    VeryStrong,
+}
+
+impl Strength {
+    /// Of a proved difference in nats.
+    pub fn new(nats: f64) -> Self {
+        match nats {
+            x if x >= 5.0 => Self::VeryStrong,
+            x if x >= 3.0 => Self::Strong,
+            x if x >= 1.0 => Self::Positive,
+            _ => Self::Slight,
+        }
+    }
+}
+
+impl fmt::Display for Strength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slight => "slight",
+            Self::Positive => "positive",
+            Self::Strong => "strong",
+            Self::VeryStrong => "very strong",
+        })
+    }
+}
+
+impl LogBayesFactor {
+    /// From the evidence of both.
+    pub fn new(first: &Interval, second: &Interval) -> Self {
+        let minus = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a - b);
+        // A subtraction of nearby numbers is exact; one of others is off by less than this.
+        let ulp = |x: f64| 2.0 * f64::EPSILON * x.abs();
+        let weakest = first.provenance.zip(second.provenance).map(|(a, b)| a.weakest(b));
+        Self {
+            lower: minus(first.lower, second.upper).map(|x| x - ulp(x)),
+            upper: minus(first.upper, second.lower).map(|x| x + ulp(x)),
+            confidence: [first, second]
+                .iter()
+                .fold(1.0f64, |all, i| all - (1.0 - i.confidence.unwrap_or(1.0)))
+                .max(0.0),
+            provenance: weakest,
+        }
+    }
+
+    /// Which of the two the data are proved to speak for.
+    pub fn verdict(&self) -> Verdict {
+        match (self.lower, self.upper) {
+            (Some(lower), _) if lower > 0.0 => Verdict::First(Strength::new(lower)),
+            (_, Some(upper)) if upper < 0.0 => Verdict::Second(Strength::new(-upper)),
+            _ => Verdict::Open,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certify::certificate::IntervalFields;
+
+    fn interval(lower: Option<f64>, upper: Option<f64>) -> Interval {
+        let Interval(missing) = Interval::missing("");
+        Interval(IntervalFields { lower, upper, confidence: Some(1.0 - 1e-6), ..missing })
+    }
+
+    #[test]
+    fn intervals_apart_decide_and_by_how_much_at_least() {
+        let best = interval(Some(-100.0), Some(-99.5));
+        let factor = |lower, upper| LogBayesFactor::new(&best, &interval(lower, upper));
+        let far = factor(Some(-120.0), Some(-103.6));
+        assert!((far.lower.unwrap() - 3.6).abs() < 1e-12 && (far.upper.unwrap() - 20.5).abs() < 1e-12);
+        assert_eq!(far.verdict(), Verdict::First(Strength::Strong));
+        assert!((1.0 - far.confidence - 2e-6).abs() < 1e-12, "union bound");
+        assert_eq!(factor(Some(-99.6), Some(-98.0)).verdict(), Verdict::Open);
+        assert_eq!(factor(Some(-99.0), Some(-98.0)).verdict(), Verdict::Second(Strength::Slight));
+    }
+
+    #[test]
+    fn one_side_of_each_is_enough() {
+        let first = interval(Some(-10.0), None);
+        let second = interval(None, Some(-17.0));
+        let factor = LogBayesFactor::new(&first, &second);
+        assert!(factor.upper.is_none());
+        assert_eq!(factor.verdict(), Verdict::First(Strength::VeryStrong));
+        assert_eq!(LogBayesFactor::new(&second, &first).verdict(), Verdict::Second(Strength::VeryStrong));
+        let nothing = interval(None, None);
+        assert_eq!(LogBayesFactor::new(&nothing, &first).verdict(), Verdict::Open);
+    }
+}

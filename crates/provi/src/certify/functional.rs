@@ -1,0 +1,176 @@
+//! Linear functionals vᵀz of a certified answer: value, error, interval and sign.
+
+mod bounds;
+mod compare;
+mod sign;
+
+pub use bounds::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
+pub use sign::SignProbability;
+
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::packed_index;
+use crate::base::scalar::Probability;
+use crate::base::special::upper_quantile;
+use crate::certify::certificate::{Certificate, Statement};
+
+/// What q says about vᵀz, and how far the posterior can be from it.
+/// ```text
+/// mean = vᵀm,   sd = ‖Cᵀv‖,   P(vᵀz > 0) = Φ(mean/sd)
+/// ```
+/// The errors are those of [cert-moments] and [local-moments] for this v, the sign's that of [cert-event]. A coefficient
+/// is the functional of its unit vector.
+///
+/// ```
+/// use provi::{Auto, Design, Seed, functional::Functional, target::{Glm, Prior}};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
+/// let answer = Auto::default().run(&target, Seed(0))?;
+/// let v = [-1.0, 1.0];
+/// let errors = answer.audited.functional(&v)?;
+/// let slope_above_intercept = Functional::new(&answer.fit.gaussian, &v, errors, &answer.audited.certificate)?;
+/// assert!(slope_above_intercept.positive.lower > 0.2);
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Functional {
+    /// vᵀm.
+    pub mean: f64,
+    /// ‖Cᵀv‖.
+    pub sd: f64,
+    /// |E_p vᵀz − vᵀm|.
+    pub mean_error: Statement,
+    /// |sd_p vᵀz − ‖Cᵀv‖|.
+    pub sd_error: Statement,
+    /// P(vᵀz > 0).
+    pub positive: SignProbability,
+}
+
+impl Functional {
+    /// From the errors of v's mean and sd ([`crate::audit::Audited::functional`], [`MomentBounds::functional`]). The zero
+    /// functional is refused: it is no question.
+    pub fn new(
+        q: &Gaussian<Triangular>,
+        v: &[f64],
+        [mean_error, sd_error]: [Statement; 2],
+        certificate: &Certificate,
+    ) -> Result<Self> {
+        let sd = deviation(q, v)?;
+        if sd.is_nan() || sd <= 0.0 {
+            return Err(Error::OutOfRange { what: "sd of the functional", value: sd, needed: "positive" });
+        }
+        let mean = provi_kernels::dot(v, q.mean());
+        let positive = SignProbability::new(mean / sd, certificate);
+        Ok(Self { mean, sd, mean_error, sd_error, positive })
+    }
+
+    /// Coordinate `index`, with its errors in the certificate. Cost: one row of C.
+    pub fn coordinate(q: &Gaussian<Triangular>, index: usize, certificate: &Certificate) -> Result<Self> {
+        let d = q.dim();
+        let Some(moment) = certificate.moments.get(index).filter(|_| index < d) else {
+            return Err(Error::Index {
+                what: "coordinates",
+                index,
+                length: d.min(certificate.moments.len()),
+            });
+        };
+        let (mean, sd) =
+            (q.mean()[index], norm(&q.factor()[packed_index(index, 0)..=packed_index(index, index)]));
+        let (mean_error, sd_error) = (moment.mean_error.clone(), moment.sd_error.clone());
+        Ok(Self { mean, sd, mean_error, sd_error, positive: SignProbability::new(mean / sd, certificate) })
+    }
+
+    /// The central interval of q with that probability, between its quantiles.
+    pub fn interval(&self, level: f64) -> Result<[f64; 2]> {
+        let level = Probability::new("level", level)?.get();
+        let half = upper_quantile(0.5 * (1.0 - level)) * self.sd;
+        Ok([self.mean - half, self.mean + half])
+    }
+
+    /// Proved digits of the mean and of the sd; none where there is no bound.
+    pub fn digits(&self) -> [Option<u32>; 2] {
+        [(self.mean, &self.mean_error), (self.sd, &self.sd_error)]
+            .map(|(value, error)| error.bound.map(|bound| proved_digits(value, bound)))
+    }
+}
+
+/// The errors of vᵀz where no bounds were kept: none, for the reason the certificate gives.
+pub fn unbounded(q: &Gaussian<Triangular>, v: &[f64], certificate: &Certificate) -> Result<[Statement; 2]> {
+    deviation(q, v)?;
+    let reason = certificate.kl.reason.as_deref().unwrap_or("no bounds were kept");
+    Ok([Statement::missing(reason), Statement::missing(reason)])
+}
+
+/// How many significant digits of a value are proved by a bound of its error: the largest D ≤ 15 with
+/// ```text
+/// error ≤ ½·10^(e+1−D),   e = ⌊log₁₀|value|⌋
+/// ```
+/// half a unit of the D-th digit. 0 where not even the first is.
+///
+/// ```
+/// use provi::functional::proved_digits;
+/// assert_eq!([proved_digits(-1.217, 0.004), proved_digits(-1.217, 0.006), proved_digits(0.0, 0.1)], [3, 2, 0]);
+/// ```
+pub fn proved_digits(value: f64, error: f64) -> u32 {
+    if !(value.abs() > 0.0 && value.is_finite() && error >= 0.0) {
+        return 0;
+    }
+    let unit = value.abs().log10().floor() + 1.0;
+    (unit - (2.0 * error.max(f64::MIN_POSITIVE)).log10()).floor().clamp(0.0, 15.0) as u32
+}
+
+/// ‖Cᵀv‖.
+fn deviation(q: &Gaussian<Triangular>, v: &[f64]) -> Result<f64> {
+    if v.len() != q.dim() {
+        return Err(Error::Shape { what: "functional", found: v.len(), expected: q.dim() });
+    }
+    let mut pulled = vec![0.0; v.len()];
+    provi_kernels::triangle::multiply_transposed(q.factor(), v, &mut pulled);
+    Ok(norm(&pulled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn functional(mean: f64, sd: f64) -> Functional {
+        let q = Gaussian::<Triangular>::new(&[mean], &[sd]).unwrap();
+        let certificate = Certificate::nothing(&["x".into()], "nothing was tried");
+        let none = || Statement::missing("nothing was tried");
+        Functional::new(&q, &[1.0], [none(), none()], &certificate).unwrap()
+    }
+
+    #[test]
+    fn intervals_are_quantiles() {
+        for (level, quantile) in [(0.5, 0.674_489_750_196_081_7), (0.95, 1.959_963_984_540_054)] {
+            let [low, high] = functional(3.0, 2.0).interval(level).unwrap();
+            assert!(
+                (low - (3.0 - 2.0 * quantile)).abs() < 1e-12 && (high - (3.0 + 2.0 * quantile)).abs() < 1e-12
+            );
+        }
+        assert!([0.0, 1.0, f64::NAN].iter().all(|&level| functional(0.0, 1.0).interval(level).is_err()));
+    }
+
+    #[test]
+    fn a_digit_is_proved_to_half_its_unit() {
+        assert_eq!([0.5, 0.51, 0.05, 5e-12, 0.0].map(|error| proved_digits(1.0, error)), [1, 0, 2, 12, 15]);
+        assert_eq!([999.0, 1000.0].map(|value| proved_digits(value, 0.5)), [3, 4]);
+        assert_eq!(functional(1.0, 1.0).digits(), [None, None]);
+    }
+
+    #[test]
+    fn what_is_no_question_is_refused() {
+        let q = Gaussian::<Triangular>::standard(2);
+        let certificate = Certificate::nothing(&[], "");
+        let ask = |v: &[f64]| {
+            Functional::new(&q, v, [Statement::missing(""), Statement::missing("")], &certificate)
+        };
+        assert!(
+            unbounded(&q, &[1.0], &certificate).is_err() && unbounded(&q, &[1.0, 0.0], &certificate).is_ok()
+        );
+        assert!(ask(&[0.0, 0.0]).is_err() && ask(&[1.0]).is_err() && ask(&[f64::NAN, 1.0]).is_err());
+    }
+}

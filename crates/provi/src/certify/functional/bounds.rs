@@ -1,0 +1,115 @@
+//! What a certificate must remember so that functionals thought of later have their errors too.
+
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::{packed_index, packed_len};
+use crate::certify::certificate::Statement;
+use crate::target::curvature::Provenance;
+use crate::theory::certificate::{Ball, Outside, moment_error};
+
+/// The constants behind every functional's error, apart from the target and the draws that gave them.
+/// ```text
+/// global   |E_p vᵀz − vᵀm|, |sd_p vᵀz − ‖Cᵀv‖| ≤ √(vᵀH_lo⁻¹v)·√(2·KL)              [cert-moments]
+/// local    ω + ‖Cᵀv‖T_1 and its twin for the sd, ω = √(vᵀ(C H_R⁻¹ Cᵀ)v)·√F_B       [local-moments]
+/// ```
+/// Each metric is kept as a triangular R with RRᵀ ⪰ H_lo⁻¹, or C H_R⁻¹ Cᵀ, in the user's coordinates: the norm of v is ‖Rᵀv‖.
+/// Memory: d(d+1)/2 numbers each. Cost of a functional: one pass.
+///
+/// They can be read and not changed; those of a file are the file's claim.
+/// ```compile_fail,E0594
+/// fn forge(mut bounds: provi::functional::MomentBounds) {
+///     bounds.confidence = 1.0;
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MomentBounds(pub(crate) MomentBoundsFields);
+
+crate::certify::certificate::read_only!(MomentBounds, MomentBoundsFields);
+
+/// What [`MomentBounds`] hold.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MomentBoundsFields {
+    /// From the curvature on the whole space.
+    pub global: Option<GlobalBound>,
+    /// From the curvature on a ball.
+    pub local: Option<LocalBound>,
+    /// With which probability over the audit's draws all hold, together with the certificate's.
+    pub confidence: f64,
+    /// Why there is neither.
+    pub reason: String,
+}
+
+/// A KL bound and the metric that turns it into moments.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GlobalBound {
+    /// R with RRᵀ ⪰ H_lo⁻¹, lower triangular, packed row by row.
+    pub metric: Vec<f64>,
+    /// KL(q‖p) ≤ this.
+    pub kl: f64,
+    /// The weakest origin of the two.
+    pub provenance: Provenance,
+}
+
+/// What is proved on a ball around m.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LocalBound {
+    /// R with RRᵀ ⪰ C H_R⁻¹ Cᵀ, lower triangular, packed row by row.
+    pub metric: Vec<f64>,
+    /// F_B.
+    pub fisher: f64,
+    /// T_0, T_1, T_2.
+    pub outside: [f64; 3],
+    /// α = P(χ²_d > R²).
+    pub alpha: f64,
+    /// α₂ = P(χ²_{d+2} > R²).
+    pub alpha2: f64,
+    /// The weakest origin of its constants.
+    pub provenance: Provenance,
+}
+
+impl MomentBounds {
+    /// Bounds that claim nothing, and say why.
+    pub fn nothing(reason: String) -> Self {
+        Self(MomentBoundsFields { global: None, local: None, confidence: 1.0, reason })
+    }
+
+    /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖|, q the Gaussian they were measured at.
+    pub fn functional(&self, q: &Gaussian<Triangular>, v: &[f64]) -> Result<[Statement; 2]> {
+        let deviation = super::deviation(q, v)?;
+        let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
+        let mut offer = |errors: [f64; 2], key: &str, provenance| {
+            out = [0, 1].map(|i| {
+                out[i].clone().or_better(Statement::proved(errors[i], self.confidence, key, provenance))
+            });
+        };
+        if let Some(global) = &self.global {
+            let error = moment_error(metric_norm(&global.metric, v)?, global.kl);
+            offer([error; 2], "cert-moments", global.provenance);
+        }
+        if let Some(local) = &self.local {
+            let outside = Outside { moments: local.outside };
+            let ball = Ball { fisher: local.fisher, outside, alpha: local.alpha, alpha2: local.alpha2 };
+            let errors = ball.moments(deviation, metric_norm(&local.metric, v)?);
+            offer(errors, "local-moments", local.provenance);
+        }
+        Ok(out)
+    }
+}
+
+/// ‖Rᵀv‖, rounded up: each row of R is known to 1e-10 of its norm, and v may make them cancel.
+fn metric_norm(metric: &[f64], v: &[f64]) -> Result<f64> {
+    let d = v.len();
+    if metric.len() != packed_len(d) {
+        return Err(Error::Shape { what: "packed metric", found: metric.len(), expected: packed_len(d) });
+    }
+    let mut pulled = vec![0.0; d];
+    provi_kernels::triangle::multiply_transposed(metric, v, &mut pulled);
+    let row = |i: usize| norm(&metric[packed_index(i, 0)..=packed_index(i, i)]);
+    let rows: f64 = (0..d).map(|i| v[i].abs() * row(i)).sum();
+    Ok((norm(&pulled) + 1e-10 * rows) * (1.0 + 1e-10))
+}

@@ -1,0 +1,25 @@
+//! Linear-predictor models: a prior, and rows of data that are in memory, in blocks, or in other processes.
+//!
+//! Users find the models in [`crate::target`], beside all other targets.
+
+pub mod checks;
+pub mod design;
+pub mod expectation;
+pub(crate) mod family;
+mod hierarchical;
+pub(crate) mod linear;
+pub(crate) mod model;
+pub mod predict;
+pub(crate) mod prior;
+pub(crate) mod rows;
+pub mod separation;
+pub mod stream;
+pub(crate) mod terms;
+
+pub use family::Family;
+pub use hierarchical::{
+    GROUP_SCALE, hierarchical_convexity, hierarchical_logistic, hierarchical_logistic_scaled,
+};
+pub use model::Glm;
+pub use prior::{DataPrior, Prior};
+pub use rows::{ColumnSummary, DataSummary};

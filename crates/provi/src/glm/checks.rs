@@ -1,0 +1,298 @@
+//! A model held against its own data: what it would have us see, and what was seen.
+//!
+//! Replicated responses are drawn at the rows of the data, each with its own z ~ q. No statement here is a bound: a check
+//! that fails says that the model is wrong, one that passes says nothing.
+
+use crate::base::draws::Seed;
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::glm::predict::{Rows, predict, responses};
+use crate::glm::{Family, Glm};
+
+/// Rows looked at, at most: evenly spaced ones where there are more.
+const MOST_ROWS: usize = 2000;
+/// Replicated data sets.
+const REPLICATES: usize = 200;
+/// Bins of a calibration, at most.
+const CALIBRATION_BINS: usize = 10;
+/// Bins of a histogram, at most.
+const HISTOGRAM_BINS: usize = 24;
+
+/// How the data look beside what q would have us see.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Checks {
+    /// Rows looked at.
+    pub rows: usize,
+    /// The histogram of the responses among replicated ones; none for binary ones.
+    pub histogram: Vec<Bin>,
+    /// Observed frequencies against predicted probabilities, for binary responses and successes among trials.
+    pub calibration: Vec<CalibrationBin>,
+    /// (fitted mean, Pearson residual), for the other families.
+    pub residuals: Vec<(f64, f64)>,
+    /// Summaries of the data among those of replicated data.
+    pub statistics: Vec<Statistic>,
+}
+
+/// A bin of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Bin {
+    /// Left edge.
+    pub low: f64,
+    /// Right edge.
+    pub high: f64,
+    /// Rows of the data in it.
+    pub observed: f64,
+    /// Of replicated data: 2.5%, median, 97.5%.
+    pub replicated: [f64; 3],
+}
+
+/// Rows of similar predicted probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CalibrationBin {
+    /// Mean predicted probability.
+    pub predicted: f64,
+    /// Observed frequency.
+    pub observed: f64,
+    /// Wilson's 95% interval of it.
+    pub interval: (f64, f64),
+    /// Rows in it.
+    pub rows: usize,
+}
+
+/// A summary of the data, and its place among replicated ones.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Statistic {
+    /// Its name.
+    pub name: String,
+    /// Of the data.
+    pub observed: f64,
+    /// Of replicated data: 2.5%, median, 97.5%.
+    pub replicated: [f64; 3],
+}
+
+impl Checks {
+    /// Of a model at q; a pure function of the seed. Cost: 200 replicates of at most 2000 rows.
+    pub fn new(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+        crate::base::stop::phase("the checks", || Self::made(model, q, seed))
+    }
+
+    fn made(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+        let all = model.design().rows();
+        let count = all.min(MOST_ROWS);
+        let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();
+        let take = |values: &[f64]| -> Vec<f64> { chosen.iter().map(|&n| values[n]).collect() };
+        let design = model.design().select(&chosen)?;
+        let (offsets, trials) = (model.rows.offsets.as_deref().map(take), model.rows.trials().map(take));
+        let rows = Rows { offsets: offsets.as_deref(), trials: trials.as_deref(), ..Rows::new(&design) };
+        let family = model.family();
+        let of_row = |n: usize| trials.as_ref().map_or(1.0, |t| t[n]);
+        let seen: Vec<f64> =
+            chosen.iter().enumerate().map(|(i, &n)| model.rows.response[n] * of_row(i)).collect();
+        let predicted: Vec<f64> = predict(family, q, &rows, 0.95)?.iter().map(|p| p.mean).collect();
+        let replicated = responses(family, q, &rows, REPLICATES, seed)?;
+        let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
+
+        let binary = matches!(family, Family::Bernoulli | Family::Probit);
+        let shares = binary || family == Family::Binomial;
+        let residual = |n: usize| {
+            let mean = predicted[n];
+            let sd = match family {
+                Family::Gaussian { noise_sd } => noise_sd,
+                _ => mean.sqrt(),
+            };
+            (mean, (seen[n] - mean) / sd)
+        };
+        let whole = !matches!(family, Family::Gaussian { .. });
+        Ok(Self {
+            rows: count,
+            histogram: if binary { Vec::new() } else { histogram(&seen, &replicates, whole) },
+            calibration: if shares { calibration(&predicted, &seen, of_row) } else { Vec::new() },
+            residuals: if shares { Vec::new() } else { (0..count).map(residual).collect() },
+            statistics: statistics(&seen, &replicates, whole, binary),
+        })
+    }
+}
+
+/// Bins over the range of the data; whole numbers have edges between them.
+fn histogram(seen: &[f64], replicates: &[&[f64]], whole: bool) -> Vec<Bin> {
+    let (low, high) = seen.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &y| (a.min(y), b.max(y)));
+    let (low, high) = if whole { (low - 0.5, high + 0.5) } else { (low, high) };
+    if high <= low {
+        return Vec::new();
+    }
+    let (bins, width) = if whole {
+        let width = ((high - low) / HISTOGRAM_BINS as f64).ceil();
+        (((high - low) / width).ceil() as usize, width)
+    } else {
+        (HISTOGRAM_BINS, (high - low) / HISTOGRAM_BINS as f64)
+    };
+    let count = |values: &[f64]| {
+        let mut counts = vec![0.0; bins];
+        for &y in values {
+            let place = ((y - low) / width).floor();
+            // The largest value belongs to the last bin.
+            let place = if (y - high).abs() <= 0.0 { bins as f64 - 1.0 } else { place };
+            if place >= 0.0 && place < bins as f64 {
+                counts[place as usize] += 1.0;
+            }
+        }
+        counts
+    };
+    let (observed, replicated): (_, Vec<_>) = (count(seen), replicates.iter().map(|r| count(r)).collect());
+    (0..bins)
+        .map(|b| Bin {
+            low: low + b as f64 * width,
+            high: low + (b + 1) as f64 * width,
+            observed: observed[b],
+            replicated: quantiles(replicated.iter().map(|counts| counts[b]).collect()),
+        })
+        .collect()
+}
+
+/// Bins of equally many rows, in order of the prediction.
+fn calibration(predicted: &[f64], successes: &[f64], trials: impl Fn(usize) -> f64) -> Vec<CalibrationBin> {
+    let mut order: Vec<usize> = (0..predicted.len()).collect();
+    order.sort_by(|&a, &b| predicted[a].total_cmp(&predicted[b]));
+    let bins = CALIBRATION_BINS.min(order.len());
+    (0..bins)
+        .map(|b| {
+            let rows = &order[b * order.len() / bins..(b + 1) * order.len() / bins];
+            let total: f64 = rows.iter().map(|&n| trials(n)).sum();
+            let successes: f64 = rows.iter().map(|&n| successes[n]).sum();
+            let expected: f64 = rows.iter().map(|&n| trials(n) * predicted[n]).sum();
+            CalibrationBin {
+                predicted: expected / total,
+                observed: successes / total,
+                interval: wilson(successes, total),
+                rows: rows.len(),
+            }
+        })
+        .collect()
+}
+
+/// Wilson's 95% interval of a share.
+fn wilson(successes: f64, trials: f64) -> (f64, f64) {
+    let z = crate::base::special::upper_quantile(0.025);
+    let (share, square) = (successes / trials, z * z / trials);
+    let center = (share + 0.5 * square) / (1.0 + square);
+    let half = z * (share * (1.0 - share) / trials + 0.25 * square / trials).sqrt() / (1.0 + square);
+    ((center - half).max(0.0), (center + half).min(1.0))
+}
+
+/// A number that sums up some responses.
+type Summary<'a> = &'a dyn Fn(&[f64]) -> f64;
+
+/// Mean, deviation, largest value and, for counts, the share of zeros.
+fn statistics(seen: &[f64], replicates: &[&[f64]], whole: bool, binary: bool) -> Vec<Statistic> {
+    let mean = |y: &[f64]| y.iter().sum::<f64>() / y.len() as f64;
+    let sd = |y: &[f64]| {
+        let center = mean(y);
+        (y.iter().map(|x| (x - center).powi(2)).sum::<f64>() / y.len() as f64).sqrt()
+    };
+    let largest = |y: &[f64]| y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let zeros = |y: &[f64]| y.iter().filter(|x| x.abs() < 0.5).count() as f64 / y.len() as f64;
+    let mut all: Vec<(&str, Summary<'_>)> = vec![("mean", &mean)];
+    if !binary {
+        all.extend([("standard deviation", &sd as Summary<'_>), ("largest", &largest)]);
+    }
+    if whole && !binary {
+        all.push(("share of zeros", &zeros));
+    }
+    let row = |(name, f): (&str, Summary<'_>)| Statistic {
+        name: name.to_owned(),
+        observed: f(seen),
+        replicated: quantiles(replicates.iter().map(|y| f(y)).collect()),
+    };
+    all.into_iter().map(row).collect()
+}
+
+/// 2.5%, median and 97.5%.
+fn quantiles(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().saturating_sub(1) as f64;
+    [0.025, 0.5, 0.975].map(|p| values.get((p * last).round() as usize).copied().unwrap_or(f64::NAN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auto::solve::Solver;
+    use crate::glm::Prior;
+    use crate::glm::design::Design;
+
+    const ROWS: usize = 400;
+
+    /// Data drawn from the model itself, so that it fits.
+    fn fitted(family: Family) -> (Glm, Gaussian<Triangular>) {
+        let mut x = vec![0.0; ROWS];
+        provi_kernels::normals(4, 0, 0, &mut x);
+        let entries: Vec<f64> = x.iter().flat_map(|&x| [1.0, x]).collect();
+        let design = Design::dense(&entries, ROWS, 2).unwrap();
+        let truth = Gaussian::new(&[0.4, 0.7], &[1e-9, 0.0, 1e-9]).unwrap();
+        let trials = vec![5.0; ROWS];
+        let rows = Rows { trials: Some(&trials), ..Rows::new(&design) };
+        let y = responses(family, &truth, &rows, 1, Seed(6)).unwrap();
+        let prior = Prior::scale(2.5).unwrap();
+        let model = match family {
+            Family::Binomial => Glm::binomial(design, &y, &trials, prior),
+            _ => Glm::new(family, design, &y, prior),
+        };
+        let model = model.unwrap();
+        let q = Solver::default().run(&model).unwrap().gaussian;
+        (model, q)
+    }
+
+    #[test]
+    fn data_of_the_model_pass_its_checks() {
+        for family in [
+            Family::Gaussian { noise_sd: 0.7 },
+            Family::Bernoulli,
+            Family::Probit,
+            Family::Binomial,
+            Family::Poisson,
+        ] {
+            let (model, q) = fitted(family);
+            let checks = Checks::new(&model, &q, Seed(1)).unwrap();
+            let usual = |at: f64, [low, _, high]: [f64; 3]| low <= at && at <= high;
+            let outside = checks.statistics.iter().filter(|s| !usual(s.observed, s.replicated)).count();
+            assert!(outside <= 1, "{family:?} {:?}", checks.statistics);
+            let off =
+                checks.calibration.iter().filter(|b| !(b.interval.0..=b.interval.1).contains(&b.predicted));
+            assert!(off.count() <= 3, "{family:?} {:?}", checks.calibration);
+            let total: f64 = checks.histogram.iter().map(|b| b.observed).sum();
+            assert!(checks.histogram.is_empty() || (total - ROWS as f64).abs() < 0.5);
+            let squares: f64 = checks.residuals.iter().map(|r| r.1 * r.1).sum::<f64>() / ROWS as f64;
+            assert!(checks.residuals.is_empty() || (0.7..1.4).contains(&squares), "{squares}");
+        }
+    }
+
+    #[test]
+    fn data_of_another_model_do_not() {
+        let (model, q) = fitted(Family::Poisson);
+        // Counts twice as spread as Poisson counts are.
+        let wide: Vec<f64> = model
+            .rows
+            .response
+            .iter()
+            .enumerate()
+            .map(|(n, y)| if n % 2 == 0 { 3.0 * y } else { 0.0 })
+            .collect();
+        let model = Glm::poisson(model.design().clone(), &wide, Prior::scale(2.5).unwrap()).unwrap();
+        let checks = Checks::new(&model, &q, Seed(1)).unwrap();
+        let sd = checks.statistics.iter().find(|s| s.name == "standard deviation").unwrap();
+        assert!(sd.observed > sd.replicated[2]);
+        let zeros = checks.statistics.iter().find(|s| s.name == "share of zeros").unwrap();
+        assert!(zeros.observed > zeros.replicated[2]);
+    }
+
+    #[test]
+    fn wilson_is_the_textbook_s() {
+        let (low, high) = wilson(8.0, 10.0);
+        assert!((low - 0.490_162).abs() < 1e-5 && (high - 0.943_318).abs() < 1e-5, "{low} {high}");
+        assert!(wilson(0.0, 5.0).0 <= 0.0 && wilson(5.0, 5.0).1 >= 1.0);
+    }
+}

@@ -1,0 +1,147 @@
+//! E V, E ∇V and E ∇²V of a linear-predictor model: the rows' share in one pass, then the prior's.
+
+use super::quadrature;
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::{Matrix, packed_index};
+use crate::glm::Family;
+use crate::glm::design::BLOCK;
+use crate::glm::linear::Linear;
+use crate::glm::rows::Rows;
+use crate::target::expectations::{Moments, product_size};
+use provi_kernels::axpy;
+use std::ops::Range;
+
+/// Sums before the gradient: E V, the error of it, the error of the gradient.
+const SCALARS: usize = 3;
+
+/// Room for the sums of a pass over rows of `dim` columns.
+pub(crate) fn sums(dim: usize) -> Vec<f64> {
+    vec![0.0; SCALARS + dim]
+}
+
+/// The longest chains of additions behind the sums of a pass. A sum loses at most as many units in the last place of Σ|terms| as its
+/// longest chain is long, in whatever order the chains meet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chains {
+    /// Behind E V, its error and the gradient.
+    pub(crate) sums: usize,
+    /// Behind an entry of the Hessian.
+    pub(crate) grams: usize,
+}
+
+/// What a sum with so long a chain may lose, times Σ|terms|; each term is itself of some dim operations.
+fn unit(chain: usize, dim: usize) -> f64 {
+    (chain + dim + 16) as f64 * f64::EPSILON
+}
+
+impl Rows {
+    /// Adds to the sums of [`sums`], and Aᵀ diag(w·E φ''(s)) A to `hessian`; `chains` are those of all blocks.
+    ///
+    /// One pass: a block of rows is still in cache when its Gram matrix is added.
+    pub(crate) fn add_expectations(
+        &self,
+        family: Family,
+        q: &Gaussian<Triangular>,
+        chains: Chains,
+        sums: &mut [f64],
+        hessian: &mut Matrix,
+    ) {
+        let d = q.dim();
+        let factor = self.design.factor(q.factor());
+        let unit = unit(chains.sums, d);
+        // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
+        // rows of C. Where θ_max bounds the second and the third derivative of φ, Eφ moves by at most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n²
+        // and its derivatives by θ_maxδ_n. Poisson rates are multiplied by at most e^x, x = δ_n(1 + σ_n + δ_n).
+        let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
+        let row = |i: usize| &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
+        let scales: Vec<f64> =
+            (0..d).map(|i| q.mean()[i].abs() + crate::base::linalg::norm(row(i))).collect();
+        let steepest = family.curvature_range().1;
+        let weigh = |range: Range<usize>, sums: &mut [f64], weights: &mut [f64]| {
+            let mut room = [[0.0; BLOCK]; 5];
+            let [means, deviations, squares, reaches, first] =
+                room.each_mut().map(|buffer| &mut buffer[..range.len()]);
+            self.predictors(range.clone(), q.mean(), means);
+            self.design.row_variances(range.clone(), &factor, deviations);
+            deviations.iter_mut().for_each(|v| *v = v.sqrt());
+            self.design.row_sizes(range.clone(), &scales, squares, reaches);
+            let terms = quadrature::expect_rows(family, means, deviations, &self.response[range.clone()]);
+            let (sums, gradient) = sums.split_at_mut(SCALARS);
+            for (k, n) in range.clone().enumerate() {
+                let (w, deviation) = (self.weights[n], deviations[k]);
+                let off = predictor_unit * (means[k].abs() + reaches[k]);
+                let sizes = (terms.first[k].abs(), terms.second[k].abs());
+                sums[0] += w * terms.value[k];
+                let growth = match steepest {
+                    Some(_) => off,
+                    None => (off * (1.0 + deviation + off)).exp_m1(),
+                };
+                let moved = match steepest {
+                    Some(theta) => off * (sizes.0 + deviation * sizes.1) + theta * off * off,
+                    None => sizes.1 * growth + self.response[n] * off,
+                };
+                sums[1] += w * (terms.value_error[k] + unit * terms.value[k].abs() + moved);
+                // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
+                let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
+                let slope = steepest.unwrap_or(sizes.1);
+                sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + growth * slope);
+                first[k] = w * terms.first[k];
+                weights[k] = w * terms.second[k];
+            }
+            self.design.pull_back(range, first, gradient);
+        };
+        let take = |part: &[f64]| axpy(1.0, part, sums);
+        self.design.add_grams_and_sums(d + SCALARS, weigh, take, std::slice::from_mut(hessian));
+    }
+}
+
+impl Linear {
+    /// Refuses a q of another dimension.
+    pub(crate) fn check_dim(&self, q: &Gaussian<Triangular>) -> Result<()> {
+        match q.dim() == self.dim() {
+            true => Ok(()),
+            false => Err(Error::Shape { what: "gaussian", found: q.dim(), expected: self.dim() }),
+        }
+    }
+
+    /// The moments, from the sums over the rows; `out.hessian` holds Λ and the rows' share.
+    pub(crate) fn conclude_moments(
+        &self,
+        q: &Gaussian<Triangular>,
+        sums: &[f64],
+        chains: Chains,
+        out: &mut Moments,
+    ) -> Result<()> {
+        let d = self.dim();
+        let (scalars, gradient) = sums.split_at(SCALARS);
+        out.product.clear();
+        out.gradient.copy_from_slice(gradient);
+        let prior = self.prior.energy(q.mean(), &mut out.gradient) + 0.5 * self.prior.trace(d, q.factor());
+        out.value = scalars[0] + prior + self.constant;
+        // Λ(m−ν) and its quadratic forms are sums of d products that may cancel.
+        let prior_unit = (d as f64 + 16.0) * f64::EPSILON;
+        let precision = self.precision().frobenius_norm();
+        let factor_norm = crate::base::linalg::norm(q.factor());
+        let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
+        let spread = distance * distance + factor_norm * factor_norm;
+        let forms = precision * spread;
+        let whole = scalars[0].abs() + prior.abs() + self.constant.abs();
+        out.value_error =
+            scalars[1] + prior_unit * (forms + whole) + self.lost * spread + self.constant_error;
+        // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
+        let gram = chains.grams as f64 * f64::EPSILON * product_size(&out.hessian, q);
+        out.gradient_error = scalars[2]
+            + gram
+            + unit(chains.sums, d) * crate::base::linalg::norm(&out.gradient)
+            + (prior_unit * precision + self.lost) * distance
+            + self.lost * factor_norm;
+        out.provenance = quadrature::provenance(self.family);
+        match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
+            true => Ok(()),
+            false => {
+                Err(Error::NotFinite { what: "expectation of the potential", index: 0, value: out.value })
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What lies outside a ball, for a Poisson likelihood, where no curvature bounds it.
+
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::packed_index;
+use crate::base::special::chi_square;
+use crate::glm::linear::Linear;
+use crate::glm::rows::Rows;
+
+/// Sums over the rows: Σ_n w_n y_n s_n, Σ_n w_n e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²), and of the first the absolute values of its
+/// terms and what they are off by.
+pub(crate) const TAIL_SUMS: usize = 4;
+
+impl Rows {
+    /// Adds to the sums of a Poisson tail. χ' is noncentral: under e^{a_nᵀz} the draw u is shifted by Cᵀa_n.
+    pub(crate) fn add_poisson_tail(&self, q: &Gaussian<Triangular>, radius: f64, sums: &mut [f64]) {
+        let (d, square) = (q.dim(), radius * radius);
+        let share = |row: crate::glm::rows::Row| {
+            // Mean and deviation may be larger than they came out, and all of it rises with them.
+            let variance = (row.variance.sqrt() + row.off).powi(2);
+            let tail = chi_square::ln_noncentral_chi_square_tail_upper(d, variance, square);
+            let rate = (row.mean + row.off + 0.5 * variance + tail).exp();
+            let weight = row.weight * row.response;
+            [weight * row.mean, row.weight * rate, weight * row.mean.abs(), weight * row.off]
+        };
+        self.add_over_predictors(q, share, sums);
+    }
+}
+
+impl Linear {
+    /// J for a Poisson likelihood, exact [local-kl]:
+    /// ```text
+    /// J = ½[α(m−ν)ᵀΛ(m−ν) + α₂(tr(CᵀΛC) − d)] + Σ_n w_n[e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²) − αy_n s_n]
+    ///     + α(const of V − (d/2) log 2π − log det C),   s_n = a_nᵀm + o_n
+    /// ```
+    pub(crate) fn poisson_tail(
+        &self,
+        q: &Gaussian<Triangular>,
+        radius: f64,
+        rows: usize,
+        [linear, rates, size, off]: [f64; TAIL_SUMS],
+    ) -> Result<f64> {
+        let d = q.dim();
+        let square = radius * radius;
+        let (alpha, alpha2) =
+            (chi_square::chi_square_tail(d, square), chi_square::chi_square_tail(d + 2, square));
+        let prior = self.prior.energy(q.mean(), &mut vec![0.0; d]);
+        let entropy = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
+        let flat = prior + self.constant - entropy - q.log_det()? - linear;
+        let spread = 0.5 * alpha2 * (self.prior.trace(d, q.factor()) - d as f64);
+        // α and α₂ are known to 1e-11 of themselves, so their products are; the sums lose a part of Σ|terms|, which may be far
+        // larger than what they come to.
+        let distances: Vec<f64> = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).abs()).collect();
+        let spreads = crate::target::rounding::deviations(q);
+        let form = |x: &[f64]| provi_kernels::dot(&self.prior.sizes(x), x);
+        let logs: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].ln().abs()).sum();
+        let whole = form(&distances) + self.constant.abs() + entropy + logs + size;
+        let unit = (rows as f64 + 2.0 * d as f64 + 24.0) * f64::EPSILON;
+        let slack = 1e-9 * ((alpha * flat).abs() + spread.abs() + rates)
+            + alpha * (1.0 + 1e-9) * (off + unit * whole)
+            + alpha2 * unit * (form(&spreads) + d as f64)
+            + unit * rates;
+        Ok(alpha * flat + spread + rates + slack)
+    }
+}

@@ -1,0 +1,199 @@
+//! A linear-predictor model without its rows: what is done with their sums.
+
+pub(crate) mod local;
+pub(crate) mod rounding;
+
+use super::{DataSummary, Family, Prior};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Matrix;
+use crate::target::curvature::{Curvature, Provenance, Quadratic};
+use crate::target::standard::Standard;
+
+/// Family, prior and constants of a model whose rows are elsewhere: in memory, in blocks, in other processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Linear {
+    pub(crate) family: Family,
+    pub(crate) prior: Prior,
+    dim: usize,
+    names: Option<Vec<String>>,
+    /// The constant of V, and what it may be off by.
+    pub(crate) constant: f64,
+    pub(crate) constant_error: f64,
+    known_convexity: f64,
+    /// What moving the prior to other coordinates may have lost of Λ, in spectral norm.
+    pub(crate) lost: f64,
+    /// Whether this is a model in standard coordinates.
+    is_standard: bool,
+}
+
+/// The rows' part of the constant of V.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Likelihood {
+    pub(crate) constant: f64,
+    /// Σ|terms| of it.
+    pub(crate) size: f64,
+    /// How many rows were added up.
+    pub(crate) rows: usize,
+}
+
+impl Likelihood {
+    /// The constant of V, and what it may be off by: log Γ is within 4 units in the last place, and each addition within one
+    /// of Σ|terms|.
+    fn with_prior(self, prior: &Prior, dim: usize) -> [f64; 2] {
+        let (own, own_size) = prior.constant(dim);
+        let of_rows = (self.rows as f64 + 16.0) * f64::EPSILON * self.size;
+        [own + self.constant, of_rows + (dim as f64 + 16.0) * f64::EPSILON * own_size]
+    }
+}
+
+impl Linear {
+    /// `likelihood` is the rows' part of the constant.
+    pub(crate) fn new(family: Family, dim: usize, prior: Prior, likelihood: Likelihood) -> Result<Self> {
+        prior.check(dim)?;
+        let [constant, constant_error] = likelihood.with_prior(&prior, dim);
+        Ok(Self {
+            family,
+            prior,
+            dim,
+            names: None,
+            constant,
+            constant_error,
+            known_convexity: 0.0,
+            lost: 0.0,
+            is_standard: false,
+        })
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The same under another prior.
+    pub(crate) fn with_prior(self, prior: Prior, likelihood: Likelihood) -> Result<Self> {
+        Ok(Self { names: self.names, ..Self::new(self.family, self.dim, prior, likelihood)? })
+    }
+
+    /// The same with another part of the rows in its constant.
+    pub(crate) fn with_likelihood(mut self, family: Family, likelihood: Likelihood) -> Self {
+        self.family = family;
+        [self.constant, self.constant_error] = likelihood.with_prior(&self.prior, self.dim);
+        self
+    }
+
+    pub(crate) fn with_names(mut self, names: Vec<String>) -> Result<Self> {
+        if names.len() != self.dim {
+            return Err(Error::Shape { what: "names", found: names.len(), expected: self.dim });
+        }
+        self.names = Some(names);
+        Ok(self)
+    }
+
+    /// A lower bound of μ known in closed form, where an eigensolver's error would hide it.
+    pub(crate) fn with_known_convexity(mut self, convexity: f64) -> Self {
+        self.known_convexity = convexity;
+        self
+    }
+
+    /// Whether this is a model in standard coordinates.
+    pub(crate) fn is_standard(&self) -> bool {
+        self.is_standard
+    }
+
+    /// The coordinates in which this model is solved and audited, whatever the units of its columns.
+    ///
+    /// The size of a column is that of what data and prior know about its coefficient, √(θ·var(a_j) + Λ_jj), θ = φ'' for a gaussian
+    /// model and 1 for others: in other units both change alike.
+    pub(crate) fn standard(&self, data: &DataSummary, sparse: bool) -> Standard {
+        let information = match self.family {
+            Family::Gaussian { noise_sd } => 1.0 / (noise_sd * noise_sd),
+            _ => 1.0,
+        };
+        let centred = data.centred(sparse);
+        let known = self.prior.known(self.dim, &centred);
+        let size =
+            |(j, known): (usize, f64)| (information.sqrt() * data.deviation(j, &centred)).hypot(known.sqrt());
+        let sizes: Vec<f64> = known.into_iter().enumerate().map(size).collect();
+        centred.resized(&sizes)
+    }
+
+    /// The same model in standard coordinates; the rows' part of the constant is as it was.
+    pub(crate) fn in_standard(&self, map: &Standard) -> Self {
+        let moved = self.prior.in_standard(self.dim, map);
+        // λ_min(TᵀΛT) ≥ λ_min(Λ)/‖T⁻¹‖².
+        let inverse = map.largest_inverse();
+        let known = moved.prior.convexity().unwrap_or(self.known_convexity / (inverse * inverse));
+        let (own, own_size) = self.prior.constant(self.dim);
+        let (other, other_size) = moved.prior.constant(self.dim);
+        // Taking one part off and putting another on loses what such sums lose.
+        let sizes = self.constant.abs() + own_size + other_size;
+        let moved_error = (self.dim as f64 + 16.0) * f64::EPSILON * sizes;
+        let likelihood = self.constant - own;
+        Self {
+            family: self.family,
+            constant: other + likelihood,
+            constant_error: self.constant_error + moved_error,
+            prior: moved.prior,
+            dim: self.dim,
+            names: self.names.clone(),
+            known_convexity: known,
+            lost: moved.lost,
+            is_standard: true,
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.names.clone().unwrap_or_else(|| (0..self.dim).map(|j| format!("x{j}")).collect())
+    }
+
+    /// Λ.
+    pub(crate) fn precision(&self) -> Matrix {
+        self.prior.quadratic(self.dim).to_matrix(self.dim)
+    }
+
+    /// From the rows' energies and their gradients to log densities and theirs.
+    pub(crate) fn conclude_densities(&self, points: &[f64], values: &mut [f64], gradients: &mut [f64]) {
+        let d = self.dim;
+        for ((z, value), pull) in points.chunks_exact(d).zip(values).zip(gradients.chunks_exact_mut(d)) {
+            *value = -(*value + self.prior.energy(z, pull) + self.constant);
+            pull.iter_mut().for_each(|x| *x = -*x);
+        }
+    }
+
+    /// Both bounds of the curvature; `bound(θ)` is Λ + θAᵀWA, and what forming it may have lost.
+    pub(crate) fn curvature(&self, bound: impl Fn(f64) -> (Matrix, f64)) -> Result<Curvature> {
+        let (low, high) = self.family.curvature_range();
+        let (lower, slack) = self.lower_bound(&bound);
+        let upper = match high {
+            Some(high) if high - low <= 0.0 => Some(lower.clone()),
+            Some(high) => {
+                // Where θ_min > 0 both bounds share one slack; here the upper one is moved by its own.
+                let (mut h, lost) = bound(high);
+                if low <= 0.0 {
+                    (0..self.dim).for_each(|i| h[(i, i)] += lost);
+                }
+                Some(Quadratic::Matrix(h))
+            }
+            None => None,
+        };
+        let curvature = Curvature::with_slack(self.dim, lower, upper, slack, Provenance::Proved)?;
+        Ok(curvature.with_convexity_at_least(self.known_convexity))
+    }
+
+    /// The lower bound alone.
+    pub(crate) fn lower_curvature(&self, bound: impl Fn(f64) -> (Matrix, f64)) -> Result<Curvature> {
+        let (lower, slack) = self.lower_bound(&bound);
+        let curvature = Curvature::with_slack(self.dim, lower, None, slack, Provenance::Proved)?;
+        Ok(curvature.with_convexity_at_least(self.known_convexity))
+    }
+
+    /// H_lo; where θ_min = 0 it is the prior's own matrix, which is given and not formed, unless the prior is centred.
+    fn lower_bound(&self, bound: &impl Fn(f64) -> (Matrix, f64)) -> (Quadratic, f64) {
+        match self.family.curvature_range().0 {
+            low if low > 0.0 => {
+                let (h, slack) = bound(low);
+                (Quadratic::Matrix(h), slack + self.prior.rounding() + self.lost)
+            }
+            _ => (self.prior.quadratic(self.dim), self.prior.rounding() + self.lost),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Bounds of ∇²V around an answer for linear-predictor models, from the range of φ'' over the rows [cert-local].
+
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::glm::Family;
+use crate::target::LocalCurvature;
+
+/// A model that bounds its curvature by Gram matrices of its rows.
+pub(crate) trait LocalModel {
+    /// The longest chain of additions behind an entry of a Gram matrix.
+    fn gram_terms(&self) -> usize;
+
+    /// Λ + Aᵀ diag(w·θ) A into `grams`, and Σ_n w_nθ_n‖a_n‖² added to `sizes`: [`crate::stream::Rows`] says for which θ.
+    fn local_grams(
+        &self,
+        q: &Gaussian<Triangular>,
+        radii: &[f64],
+        sizes: &mut [f64],
+        grams: &mut [Matrix],
+    ) -> Result<()>;
+}
+
+/// The bounds of such a model.
+pub(crate) struct LocalBounds<'a, M> {
+    model: &'a M,
+    q: Gaussian<Triangular>,
+    at_once: usize,
+}
+
+/// Numbers that Gram matrices made together may occupy, unless there is only one: 8 MB.
+const ROOM: usize = 1 << 20;
+
+impl<'a, M: LocalModel> LocalBounds<'a, M> {
+    /// At most `most` radii are asked for together. Memory: that many d × d matrices, or twice as many where upper bounds are
+    /// wanted, as far as they fit into 8 MB.
+    pub(crate) fn new(model: &'a M, q: &Gaussian<Triangular>, most: usize) -> Self {
+        let at_once = (ROOM / (2 * q.dim() * q.dim())).clamp(1, most);
+        Self { model, q: q.clone(), at_once }
+    }
+
+    /// Lower bounds for the radii, then as many upper ones as `count` leaves room for; `None` where there is none.
+    fn matrices(&self, radii: &[f64], count: usize) -> Result<Vec<Option<Matrix>>> {
+        let d = self.q.dim();
+        let mut sizes = vec![0.0; count];
+        let mut grams = vec![Matrix::zeros(d, d); count];
+        self.model.local_grams(&self.q, radii, &mut sizes, &mut grams)?;
+        let terms = (self.model.gram_terms() as f64 + 8.0) * f64::EPSILON;
+        let settled = grams.into_iter().zip(sizes).enumerate().map(|(k, (mut gram, size))| {
+            // Moved outwards by what forming it may have lost.
+            let sign = if k < radii.len() { -1.0 } else { 1.0 };
+            let slack = sign * terms * (size + gram.frobenius_norm());
+            (0..d).for_each(|i| gram[(i, i)] += slack);
+            size.is_finite().then_some(gram)
+        });
+        Ok(settled.collect())
+    }
+
+    /// Nothing is known of a curvature that is not finite, but that it is not negative.
+    fn or_nothing(&self, matrix: Option<Matrix>) -> Matrix {
+        matrix.unwrap_or_else(|| Matrix::zeros(self.q.dim(), self.q.dim()))
+    }
+}
+
+impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
+    fn bounds(&self, radii: &[f64]) -> Result<Vec<(Matrix, Option<Matrix>)>> {
+        let mut low = self.matrices(radii, 2 * radii.len())?;
+        let high = low.split_off(radii.len());
+        Ok(low.into_iter().map(|low| self.or_nothing(low)).zip(high).collect())
+    }
+
+    fn lower(&self, radii: &[f64]) -> Result<Vec<Matrix>> {
+        Ok(self.matrices(radii, radii.len())?.into_iter().map(|low| self.or_nothing(low)).collect())
+    }
+
+    fn at_once(&self) -> usize {
+        self.at_once
+    }
+}
+
+impl Family {
+    /// The least and the largest φ'' over [low, high], rounded outwards.
+    ///
+    /// Logistic: even, decreasing in |s|. Probit: decreasing in (2y−1)s. Poisson: eˢ increases.
+    pub(crate) fn second_range(self, low: f64, high: f64, y: f64) -> [f64; 2] {
+        let at = |s: f64| self.second_derivative(s, y);
+        let [least, most] = match self {
+            Self::Gaussian { .. } => [at(low), at(high)],
+            Self::Bernoulli | Self::Binomial => {
+                let (near, far) = if low.abs() < high.abs() { (low, high) } else { (high, low) };
+                [at(far), if low <= 0.0 && high >= 0.0 { 0.25 } else { at(near) }]
+            }
+            Self::Probit => {
+                if y > 0.5 {
+                    [at(high), at(low)]
+                } else {
+                    [at(low), at(high)]
+                }
+            }
+            Self::Poisson => [at(low), at(high)],
+        };
+        match self {
+            Self::Gaussian { .. } => [least, most],
+            _ => [least * (1.0 - 1e-12), most * (1.0 + 1e-12)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_of_the_second_derivative_is_what_a_search_finds() {
+        let families =
+            [Family::Bernoulli, Family::Probit, Family::Poisson, Family::Gaussian { noise_sd: 0.5 }];
+        for family in families {
+            for y in [0.0, 1.0] {
+                for (low, high) in [(-2.0, 1.0), (0.5, 3.0), (-4.0, -0.3), (-1.0, 1.0)] {
+                    let values: Vec<f64> = (0..=2000)
+                        .map(|i| family.derivatives(low + (high - low) * f64::from(i) / 2000.0, y)[2])
+                        .collect();
+                    let found = [
+                        values.iter().copied().fold(f64::INFINITY, f64::min),
+                        values.iter().copied().fold(0.0, f64::max),
+                    ];
+                    let range = family.second_range(low, high, y);
+                    assert!(range[0] <= found[0] && range[1] >= found[1], "{family:?} {low} {high}");
+                    assert!(
+                        range[0] > found[0] - 1e-5 && range[1] < found[1] + 1e-5,
+                        "{family:?} {low} {high}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Models with a linear predictor and a Gaussian prior.
+
+use super::linear::local::{LocalBounds, LocalModel};
+use super::linear::{Linear, rounding};
+use super::{DataPrior, DataSummary, Family, Prior};
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::base::scratch::Scratch;
+use crate::glm::design::Design;
+use crate::glm::rows::Rows;
+use crate::target::curvature::Curvature;
+use crate::target::expectations::Expectations;
+use crate::target::{FiniteSum, LocalCurvature, Rounding, Standardized, Target, own};
+
+/// A linear-predictor model [linear-predictor]:
+/// ```text
+/// V(z) = ½(z−ν)ᵀΛ(z−ν) + Σ_n w_n φ_n(a_nᵀz + o_n) + const,   θ_min ≤ φ_n'' ≤ θ_max
+/// H_lo = Λ + θ_min AᵀWA,   H_hi = Λ + θ_max AᵀWA
+/// ```
+/// with every constant of the prior and the likelihood included, so that the ELBO bounds the log evidence. Cost: one pass
+/// over A for a batch of points; the curvature forms AᵀWA once, O(nd²), and takes its eigenvalues, O(d³).
+///
+/// ```
+/// use provi::{Design, target::{Glm, Prior, Target}};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2)?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(2.5)?)?;
+/// let curvature = target.curvature()?.unwrap();
+/// assert_eq!(curvature.convexity(), 1.0 / 6.25);          // the prior's precision
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Glm {
+    pub(crate) linear: Linear,
+    pub(crate) rows: Rows,
+}
+
+impl Glm {
+    /// A model of any [`Family`].
+    pub fn new(family: Family, design: Design, response: &[f64], prior: Prior) -> Result<Self> {
+        Self::of_rows(Rows::new(family, design, response)?, prior)
+    }
+
+    /// A model of rows that were made before.
+    pub fn of_rows(rows: Rows, prior: Prior) -> Result<Self> {
+        let family = rows.family();
+        let linear = Linear::new(family, rows.design().columns(), prior, rows.likelihood(family))?;
+        Ok(Self { linear, rows })
+    }
+
+    /// Linear regression with known noise standard deviation: a Gaussian posterior.
+    pub fn linear(design: Design, response: &[f64], noise_sd: f64, prior: Prior) -> Result<Self> {
+        Self::new(Family::Gaussian { noise_sd }, design, response, prior)
+    }
+
+    /// Logistic regression; labels 0/1 or −1/1.
+    pub fn logistic(design: Design, labels: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Bernoulli, design, labels, prior)
+    }
+
+    /// Logistic regression on counts: k_n successes in n_n trials, with the binomial coefficients in the evidence.
+    /// ```text
+    /// V(z) = … + Σ_n n_n [log(1+e^{s_n}) − (k_n/n_n) s_n] − Σ_n log C(n_n, k_n)
+    /// ```
+    pub fn binomial(design: Design, successes: &[f64], trials: &[f64], prior: Prior) -> Result<Self> {
+        Self::of_rows(Rows::binomial(design, successes, trials)?, prior)
+    }
+
+    /// Probit regression; labels 0/1 or −1/1.
+    pub fn probit(design: Design, labels: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Probit, design, labels, prior)
+    }
+
+    /// Poisson regression with log link. Its curvature has no upper bound M.
+    pub fn poisson(design: Design, counts: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Poisson, design, counts, prior)
+    }
+
+    /// Poisson regression on means y_n ≥ 0 of counts, such as claims a year, what they are means over being the weights:
+    /// ```text
+    /// w_n [y_n s_n − e^{s_n}]   is   log Poisson(w_n y_n; w_n e^{s_n})   up to what does not depend on z
+    /// ```
+    /// That part is left as [`Glm::poisson`] has it, −w_n log Γ(y_n + 1), so the evidence is that of no density over y; the
+    /// posterior, and every bound on the way to it, is the same.
+    pub fn poisson_rates(design: Design, means: &[f64], prior: Prior) -> Result<Self> {
+        Self::of_rows(Rows::poisson_rates(design, means)?, prior)
+    }
+
+    /// Multiplies each observation's log likelihood by a weight of at least 0.
+    pub fn with_weights(self, weights: &[f64]) -> Result<Self> {
+        self.with_rows(|rows| rows.with_weights(weights))
+    }
+
+    /// Adds a known offset to each linear predictor.
+    pub fn with_offsets(self, offsets: &[f64]) -> Result<Self> {
+        self.with_rows(|rows| rows.with_offsets(offsets))
+    }
+
+    /// The weight of each row; `None` where all are 1. Of a binomial model the trials are no weights.
+    pub fn weights(&self) -> Option<Vec<f64>> {
+        let trials = self.rows.trials();
+        let each =
+            |n: usize| self.rows.weights[n] / trials.map_or(1.0, |trials| trials[n].max(f64::MIN_POSITIVE));
+        let weights: Vec<f64> = (0..self.rows.weights.len()).map(each).collect();
+        // A row without trials says nothing, whatever its weight.
+        let plain = |n: usize| trials.is_some_and(|t| t[n] <= 0.0) || (weights[n] - 1.0).abs() <= 1e-12;
+        (!(0..weights.len()).all(plain)).then_some(weights)
+    }
+
+    /// What is added to each row's linear predictor, if anything is.
+    pub fn offsets(&self) -> Option<&[f64]> {
+        self.rows.offsets.as_deref()
+    }
+
+    /// The same responses under another member of the family.
+    pub(crate) fn with_family(self, family: Family) -> Result<Self> {
+        self.with_rows(|rows| rows.with_family(family))
+    }
+
+    fn with_rows(self, change: impl FnOnce(Rows) -> Result<Rows>) -> Result<Self> {
+        let rows = change(self.rows)?;
+        let family = rows.family();
+        Ok(Self { linear: self.linear.with_likelihood(family, rows.likelihood(family)), rows })
+    }
+
+    /// Names the coefficients.
+    pub fn with_names(self, names: Vec<String>) -> Result<Self> {
+        Ok(Self { linear: self.linear.with_names(names)?, rows: self.rows })
+    }
+
+    /// The likelihood.
+    pub fn family(&self) -> Family {
+        self.linear.family
+    }
+
+    /// The prior.
+    pub fn prior(&self) -> &Prior {
+        &self.linear.prior
+    }
+
+    /// The same data under another prior.
+    pub fn with_prior(self, prior: Prior) -> Result<Self> {
+        let likelihood = self.rows.likelihood(self.linear.family);
+        Ok(Self { linear: self.linear.with_prior(prior, likelihood)?, rows: self.rows })
+    }
+
+    /// Columns and responses in numbers. Cost: one pass.
+    pub fn summary(&self) -> DataSummary {
+        self.rows.known_summary().clone()
+    }
+
+    /// The same data under the prior that stands where none is given, [`DataPrior`].
+    pub fn with_data_prior(self) -> Result<Self> {
+        let prior = DataPrior::new(&self.summary(), self.family(), self.linear.dim()).prior()?;
+        self.with_prior(prior)
+    }
+
+    /// The design matrix.
+    pub fn design(&self) -> &Design {
+        self.rows.design()
+    }
+
+    /// A lower bound of μ known in closed form, where an eigensolver's error would hide it.
+    pub(crate) fn with_known_convexity(self, convexity: f64) -> Self {
+        Self { linear: self.linear.with_known_convexity(convexity), rows: self.rows }
+    }
+
+    /// Λ + θAᵀWA, and what forming it from n rows may have lost: at most about θnε‖√W A‖_F².
+    fn bound(&self, theta: f64) -> (Matrix, f64) {
+        let mut h = self.linear.precision();
+        self.rows.add_gram(theta, &mut h);
+        (h, theta * (self.rows.len() as f64 + 4.0) * f64::EPSILON * self.rows.square_norm())
+    }
+}
+
+impl Target for Glm {
+    fn dim(&self) -> usize {
+        self.linear.dim()
+    }
+
+    /// As many as a pass over few columns takes side by side where lanes are wide.
+    fn batch(&self) -> usize {
+        16
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        crate::target::batch_of_one(self, z, gradient)
+    }
+
+    /// Cost: one pass over A.
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        values.fill(0.0);
+        gradients.fill(0.0);
+        self.rows.add_energies(self.linear.family, points, (values, gradients), scratch);
+        self.linear.conclude_densities(points, values, gradients);
+        Ok(())
+    }
+
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+        *out = self.linear.precision();
+        self.rows.add_hessian(self.linear.family, z, out);
+        out.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        Ok(true)
+    }
+
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        self.linear.curvature(|theta| self.bound(theta)).map(Some)
+    }
+
+    fn proves_its_curvature(&self, _: own::Word) -> bool {
+        true
+    }
+
+    fn lower_curvature(&self) -> Result<Option<Curvature>> {
+        self.linear.lower_curvature(|theta| self.bound(theta)).map(Some)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.linear.names()
+    }
+
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        Some(self)
+    }
+
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
+        Some(self)
+    }
+
+    fn data_size(&self) -> (usize, usize) {
+        (self.rows.len(), self.rows.stored())
+    }
+
+    /// Cost: one pass the first time, to learn the columns. Dense rows are shared.
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        if self.linear.is_standard() {
+            return Ok(None);
+        }
+        let map = self.linear.standard(self.rows.known_summary(), self.rows.design().is_sparse());
+        if map.is_identity() {
+            return Ok(None);
+        }
+        let target = Self { linear: self.linear.in_standard(&map), rows: self.rows.in_standard(&map) };
+        Ok(Some(Standardized::shared(map, target)))
+    }
+
+    fn local_curvature<'s>(
+        &'s self,
+        q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+        Ok(Some(Box::new(LocalBounds::new(self, q, GRAMS_AT_ONCE))))
+    }
+
+    /// Cost: one pass over A, d² a row where it is dense.
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        self.linear.check_dim(q)?;
+        let mut sums = vec![0.0; radii.len() * rounding::width(q.dim())];
+        self.rows.add_rounding(self.linear.family, q, radii, &mut sums);
+        let (inside, chunks) = self.rows.energy_chain();
+        Ok(Some(self.linear.conclude_rounding(q, radii, &sums, (inside + chunks) as f64)))
+    }
+}
+
+impl LocalModel for Glm {
+    fn gram_terms(&self) -> usize {
+        self.rows.gram_terms()
+    }
+
+    fn local_grams(
+        &self,
+        q: &Gaussian<Triangular>,
+        radii: &[f64],
+        sizes: &mut [f64],
+        grams: &mut [Matrix],
+    ) -> Result<()> {
+        grams.fill(self.linear.precision());
+        self.rows.add_local_grams(self.linear.family, q, radii, sizes, grams);
+        Ok(())
+    }
+}
+
+/// Radii whose bounds are made in one pass: what they share is worth less than one that turns out not to be needed.
+const GRAMS_AT_ONCE: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(family: Family, sparse: bool) -> Glm {
+        let mut entries = vec![0.0; 30];
+        provi_kernels::normals(5, 1, 0, &mut entries);
+        let design = if sparse {
+            let triplets: Vec<_> = (0..30).map(|e| (e / 3, e % 3, entries[e])).collect();
+            Design::triplets(10, 3, &triplets).unwrap()
+        } else {
+            Design::dense(&entries, 10, 3).unwrap()
+        };
+        let y: Vec<f64> = (0..10).map(|n| f64::from(n % 2)).collect();
+        let weights: Vec<f64> = (0..10).map(|n| 0.5 + 0.1 * f64::from(n)).collect();
+        let prior =
+            Prior::precision(Matrix::new(3, 3, vec![2.0, 0.3, 0.0, 0.3, 1.0, 0.1, 0.0, 0.1, 0.7]).unwrap());
+        Glm::new(family, design, &y, prior.unwrap().with_mean(&[0.1, -0.2, 0.3]).unwrap())
+            .unwrap()
+            .with_weights(&weights)
+            .unwrap()
+            .with_offsets(&[0.25; 10])
+            .unwrap()
+    }
+
+    const ALL: [Family; 4] =
+        [Family::Gaussian { noise_sd: 0.8 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+
+    #[test]
+    fn gradient_and_hessian_match_differences_dense_and_sparse() {
+        for family in ALL {
+            for sparse in [false, true] {
+                let model = model(family, sparse);
+                let z = [0.4, -0.3, 0.8];
+                let (mut g, mut up, mut down) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+                let mut h = Matrix::zeros(3, 3);
+                model.log_density(&z, &mut g).unwrap();
+                assert!(model.hessian(&z, &mut h).unwrap());
+                for i in 0..3 {
+                    let step = 1e-5;
+                    let (mut zu, mut zd) = (z, z);
+                    zu[i] += step;
+                    zd[i] -= step;
+                    let slope = (model.log_density(&zu, &mut up).unwrap()
+                        - model.log_density(&zd, &mut down).unwrap())
+                        / (2.0 * step);
+                    assert!((slope - g[i]).abs() < 1e-7, "{family:?} {slope} {}", g[i]);
+                    for j in 0..3 {
+                        assert!(((up[j] - down[j]) / (2.0 * step) - h[(i, j)]).abs() < 1e-7);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_batch_equals_its_single_points() {
+        for family in ALL {
+            let model = model(family, false);
+            let points = [0.1, 0.2, 0.3, -1.0, 2.0, 0.5];
+            let (mut values, mut gradients) = ([0.0; 2], [0.0; 6]);
+            model.log_densities(&points, &mut values, &mut gradients, &mut Scratch::default()).unwrap();
+            for k in 0..2 {
+                let mut gradient = [0.0; 3];
+                let value = model.log_density(&points[3 * k..3 * k + 3], &mut gradient).unwrap();
+                assert!((value - values[k]).abs() < 1e-13);
+                for i in 0..3 {
+                    assert!((gradient[i] - gradients[3 * k + i]).abs() < 1e-13);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_binomial_row_is_its_trials_one_by_one() {
+        let prior = || Prior::scale(1.5).unwrap();
+        let counts = Design::dense(&[1.0, 0.3, 1.0, -0.8], 2, 2).unwrap();
+        let grouped = Glm::binomial(counts, &[2.0, 0.0], &[3.0, 2.0], prior()).unwrap();
+        let grouped = grouped.with_weights(&[1.0, 0.5]).unwrap();
+        let rows: Vec<f64> = [[1.0, 0.3]; 3].into_iter().chain([[1.0, -0.8]; 2]).flatten().collect();
+        let single = Design::dense(&rows, 5, 2).unwrap();
+        let single = Glm::logistic(single, &[1.0, 1.0, 0.0, 0.0, 0.0], prior()).unwrap();
+        let single = single.with_weights(&[1.0, 1.0, 1.0, 0.5, 0.5]).unwrap();
+        let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
+        let z = [0.4, -1.1];
+        // Three orders of two successes in three trials; the row of weight ½ has one.
+        let difference = grouped.log_density(&z, &mut a).unwrap() - single.log_density(&z, &mut b).unwrap();
+        assert!((difference - 3f64.ln()).abs() < 1e-13);
+        assert!((a[0] - b[0]).abs() < 1e-13 && (a[1] - b[1]).abs() < 1e-13);
+        let bound = |model: &Glm| model.curvature().unwrap().unwrap().smoothness().unwrap();
+        assert!((bound(&grouped) - bound(&single)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn impossible_counts_are_refused() {
+        let refused = |k: f64, n: f64| {
+            let design = Design::dense(&[1.0], 1, 1).unwrap();
+            Glm::binomial(design, &[k], &[n], Prior::scale(1.0).unwrap()).unwrap_err().to_string()
+        };
+        assert!(refused(3.0, 2.0).contains("response 3 at row 0 is not a whole number from 0 to the trials"));
+        assert!(refused(1.5, 2.0).contains("response 1.5"));
+        assert!(refused(0.0, 0.0).contains("at least 1"));
+    }
+
+    #[test]
+    fn sizes_and_weights_are_checked() {
+        let design = Design::dense(&[1.0, 2.0], 2, 1).unwrap();
+        let prior = Prior::isotropic(1.0).unwrap();
+        assert!(Glm::logistic(design.clone(), &[1.0], prior.clone()).is_err());
+        assert!(Glm::logistic(design.clone(), &[1.0, 0.5], prior.clone()).is_err());
+        let ok = Glm::logistic(design, &[1.0, 0.0], prior).unwrap();
+        assert!(ok.clone().with_weights(&[1.0, -1.0]).is_err());
+        assert!(ok.clone().with_offsets(&[1.0]).is_err());
+        assert!(ok.with_names(vec!["a".into(), "b".into()]).is_err());
+    }
+
+    /// Σ w_n[y_n s_n − e^{s_n}] is what counts and rates share; a rate need not be whole, and its posterior is that of its counts.
+    #[test]
+    fn a_rate_is_its_count_over_its_exposure() {
+        let design = || Design::dense(&[1.0, 0.4, 1.0, -0.7, 1.0, 1.3], 3, 2).unwrap();
+        let prior = || Prior::scale(2.0).unwrap();
+        let (counts, years) = ([3.0, 0.0, 5.0], [2.0, 1.5, 4.0]);
+        let rates: Vec<f64> = counts.iter().zip(&years).map(|(k, t)| k / t).collect();
+        let by_rate = Glm::poisson_rates(design(), &rates, prior()).unwrap().with_weights(&years).unwrap();
+        let offsets: Vec<f64> = years.iter().map(|t: &f64| t.ln()).collect();
+        let by_count = Glm::poisson(design(), &counts, prior()).unwrap().with_offsets(&offsets).unwrap();
+        let at = |model: &Glm, z: [f64; 2]| {
+            let mut gradient = [0.0; 2];
+            (model.log_density(&z, &mut gradient).unwrap(), gradient)
+        };
+        let (here, there) = ([0.3, -0.2], [-0.5, 0.9]);
+        let rise = |model: &Glm| at(model, there).0 - at(model, here).0;
+        assert!((rise(&by_rate) - rise(&by_count)).abs() < 1e-12);
+        let (a, b) = (at(&by_rate, here).1, at(&by_count, here).1);
+        assert!((a[0] - b[0]).abs() < 1e-12 && (a[1] - b[1]).abs() < 1e-12);
+
+        let whole = Glm::poisson_rates(design(), &counts, prior()).unwrap();
+        assert_eq!(at(&whole, here), at(&Glm::poisson(design(), &counts, prior()).unwrap(), here));
+        for bad in [-0.5, f64::NAN, f64::INFINITY] {
+            let refused = Glm::poisson_rates(design(), &[1.0, bad, 2.0], prior()).unwrap_err().to_string();
+            assert!(refused.contains("row 1") && refused.contains("at least 0"), "{refused}");
+        }
+    }
+}

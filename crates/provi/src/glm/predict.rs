@@ -1,0 +1,360 @@
+//! Responses at new rows: what q says about a mean, and draws of what might be observed.
+//!
+//! At a row a with offset o the linear predictor s = aᵀz + o is N(aᵀm + o, ‖Cᵀa‖²) under q, so the mean response
+//! E g(s) is a one-dimensional integral or a formula, and an interval of s maps to one of g(s), g being monotone:
+//! ```text
+//! gaussian  E s = μ          bernoulli  E sigmoid(s) by quadrature
+//! poisson   e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))
+//! ```
+//! These are statements about q. For a mean between 0 and 1 the posterior's own differs by at most TV(q, p)
+//! [cert-moments].
+
+mod observed;
+
+pub use observed::{Observation, observations};
+
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::scalar::Probability;
+use crate::base::special;
+use crate::glm::Family;
+use crate::glm::design::{BLOCK, Design};
+use crate::glm::expectation::mean_slopes;
+use std::ops::Range;
+
+/// New rows to predict at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// Their design, with the columns of the model.
+    pub design: &'a Design,
+    /// A known part of each predictor.
+    pub offsets: Option<&'a [f64]>,
+    /// Variance of each predictor beyond q's: effects of groups that the model has not seen.
+    pub extra_variance: Option<&'a [f64]>,
+    /// Trials of each row, for the binomial family; one otherwise.
+    pub trials: Option<&'a [f64]>,
+}
+
+/// What q says about the mean response of one row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Prediction {
+    /// Mean of the linear predictor, offset included.
+    pub predictor: f64,
+    /// Its standard deviation.
+    pub predictor_sd: f64,
+    /// The mean response: a probability, a rate or a value.
+    pub mean: f64,
+    /// Lower end of the equal-tailed interval of g(s).
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// Predictions at the rows, with intervals of the given probability. Cost: one pass over the rows and, for a dense q,
+/// d² a row.
+///
+/// ```
+/// use provi::{Design, Gaussian, predict::{Rows, predict}, target::Family};
+///
+/// let q = Gaussian::new(&[0.5, 1.0], &[0.2, 0.0, 0.1])?;
+/// let design = Design::dense(&[1.0, 2.0], 1, 2)?;
+/// let found = predict(Family::Poisson, &q, &Rows::new(&design), 0.95)?;
+/// assert!((found[0].mean - (2.5f64 + 0.5 * (0.04 + 0.04)).exp()).abs() < 1e-12);
+/// # Ok::<(), provi::Error>(())
+/// ```
+pub fn predict(
+    family: Family,
+    q: &Gaussian<Triangular>,
+    rows: &Rows<'_>,
+    probability: f64,
+) -> Result<Vec<Prediction>> {
+    rows.check(q.dim())?;
+    let level = Probability::new("probability of an interval", probability)?.get();
+    let half = special::upper_quantile(0.5 * (1.0 - level));
+    let means = rows.predictors(q.mean());
+    let mut deviations = rows.design.all_row_variances(q.factor());
+    for (n, variance) in deviations.iter_mut().enumerate() {
+        *variance = (*variance + rows.extra_variance.map_or(0.0, |extra| extra[n])).sqrt();
+    }
+    let responses = mean_responses(family, &means, &deviations);
+    Ok((0..means.len())
+        .map(|n| Prediction {
+            predictor: means[n],
+            predictor_sd: deviations[n],
+            mean: responses[n],
+            low: response(family, means[n] - half * deviations[n]),
+            high: response(family, means[n] + half * deviations[n]),
+        })
+        .collect())
+}
+
+/// `count` draws of what might be observed at the rows, each with its own z ~ q: `count` × rows, row by row; a pure
+/// function of the seed.
+pub fn responses(
+    family: Family,
+    q: &Gaussian<Triangular>,
+    rows: &Rows<'_>,
+    count: usize,
+    seed: Seed,
+) -> Result<Vec<f64>> {
+    responses_part(family, q, rows, 0..count as u64, seed)
+}
+
+/// The draws of these numbers out of the same list: a list of any length can be made part by part.
+pub fn responses_part(
+    family: Family,
+    q: &Gaussian<Triangular>,
+    rows: &Rows<'_>,
+    which: Range<u64>,
+    seed: Seed,
+) -> Result<Vec<f64>> {
+    rows.check(q.dim())?;
+    let n_rows = rows.design.rows();
+    let points = q.sample_part(which.clone(), seed);
+    let stream = Draws::new(seed, Purpose::Response);
+    let mut out = Vec::with_capacity(points.rows() * n_rows);
+    let (mut extra, mut chance) = (vec![0.0; n_rows], vec![0.0; n_rows]);
+    for (row, k) in which.enumerate() {
+        stream.fill(k, 0, &mut chance);
+        stream.fill(k, 1, &mut extra);
+        let predictors = rows.predictors(points.row(row));
+        out.extend((0..n_rows).map(|n| {
+            let spread = rows.extra_variance.map_or(0.0, |v| v[n].sqrt());
+            let trials = rows.trials.map_or(1.0, |t| t[n]);
+            observe(family, predictors[n] + spread * extra[n], trials, chance[n])
+        }));
+    }
+    Ok(out)
+}
+
+impl<'a> Rows<'a> {
+    /// Rows with nothing beside their design.
+    pub fn new(design: &'a Design) -> Self {
+        Self { design, offsets: None, extra_variance: None, trials: None }
+    }
+
+    fn check(&self, dim: usize) -> Result<()> {
+        let rows = self.design.rows();
+        if self.design.columns() != dim {
+            return Err(Error::Shape { what: "a new row", found: self.design.columns(), expected: dim });
+        }
+        let parts =
+            [("offsets", self.offsets), ("extra variances", self.extra_variance), ("trials", self.trials)];
+        for (what, part) in parts {
+            if let Some(part) = part
+                && part.len() != rows
+            {
+                return Err(Error::Shape { what, found: part.len(), expected: rows });
+            }
+        }
+        Ok(())
+    }
+
+    fn predictors(&self, point: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.design.rows()];
+        for first in (0..out.len()).step_by(BLOCK) {
+            let last = (first + BLOCK).min(out.len());
+            self.design.predict(first..last, point, &mut out[first..last]);
+        }
+        if let Some(offsets) = self.offsets {
+            out.iter_mut().zip(offsets).for_each(|(s, offset)| *s += offset);
+        }
+        out
+    }
+}
+
+/// g(s): the mean of a response at a known predictor.
+fn response(family: Family, s: f64) -> f64 {
+    match family {
+        Family::Gaussian { .. } => s,
+        Family::Bernoulli | Family::Binomial => special::sigmoid(s),
+        Family::Probit => special::normal_cdf(s),
+        Family::Poisson => s.exp(),
+    }
+}
+
+/// E g(s) for s ~ N(μ, σ²).
+fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64> {
+    match family {
+        Family::Probit => {
+            let at = |(m, s): (&f64, &f64)| special::normal_cdf(m / (1.0 + s * s).sqrt());
+            means.iter().zip(deviations).map(at).collect()
+        }
+        Family::Gaussian { .. } => means.to_vec(),
+        // φ'(s) = g(s) − y, at y = 0.
+        Family::Bernoulli | Family::Binomial | Family::Poisson => mean_slopes(family, means, deviations),
+    }
+}
+
+/// A response at predictor s, from a standard normal.
+fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
+    let mean = response(family, s);
+    match family {
+        Family::Gaussian { noise_sd } => s + noise_sd * normal,
+        Family::Bernoulli | Family::Probit => f64::from(u8::from(special::normal_cdf(normal) < mean)),
+        Family::Binomial => {
+            let odds = mean / (1.0 - mean);
+            let mode = ((trials + 1.0) * mean).floor().min(trials);
+            let weight = special::ln_gamma(trials + 1.0)
+                - special::ln_gamma(mode + 1.0)
+                - special::ln_gamma(trials - mode + 1.0)
+                + if mode > 0.0 { mode * mean.ln() } else { 0.0 }
+                + if mode < trials { (trials - mode) * (-mean).ln_1p() } else { 0.0 };
+            count_from(special::normal_cdf(normal), mode, weight.exp(), trials, |k| {
+                (trials - k) / (k + 1.0) * odds
+            })
+        }
+        Family::Poisson => {
+            let mode = mean.floor();
+            // A rate beyond this is a number without units digit: its deviation is all that is left.
+            if mean > 1e12 {
+                return (mean + mean.sqrt() * normal).round().max(0.0);
+            }
+            let weight = mode * s - mean - special::ln_gamma(mode + 1.0);
+            count_from(special::normal_cdf(normal), mode, weight.exp(), f64::INFINITY, |k| mean / (k + 1.0))
+        }
+    }
+}
+
+/// A count with a unimodal law, from a uniform u: the probabilities are taken off u from the mode outwards, the nearer
+/// side in turn, until it is spent. `ratio(k)` = P(k+1)/P(k). Cost: as many terms as a few deviations hold.
+fn count_from(mut u: f64, mode: f64, at_mode: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
+    let (mut below, mut above) = ((mode, at_mode), (mode, at_mode));
+    u -= at_mode;
+    while u > 0.0 {
+        let before = u;
+        if above.0 < most {
+            above = (above.0 + 1.0, above.1 * ratio(above.0));
+            u -= above.1;
+            if u <= 0.0 {
+                return above.0;
+            }
+        }
+        if below.0 > 0.0 {
+            below = (below.0 - 1.0, below.1 / ratio(below.0 - 1.0));
+            u -= below.1;
+            if u <= 0.0 {
+                return below.0;
+            }
+        }
+        // What rounding leaves of u when both tails are spent.
+        if before - u <= 0.0 {
+            break;
+        }
+    }
+    mode
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn design() -> Design {
+        Design::dense(&[1.0, 0.5, 1.0, -2.0, 1.0, 0.0], 3, 2).unwrap()
+    }
+
+    fn rows(design: &Design) -> Rows<'_> {
+        Rows { offsets: Some(&[0.1, 0.0, -0.3]), ..Rows::new(design) }
+    }
+
+    fn q() -> Gaussian<Triangular> {
+        Gaussian::new(&[0.3, -0.6], &[0.5, -0.2, 0.4]).unwrap()
+    }
+
+    const ALL: [Family; 4] =
+        [Family::Gaussian { noise_sd: 0.7 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+
+    #[test]
+    fn means_and_intervals_are_those_of_the_draws() {
+        let design = design();
+        let rows = rows(&design);
+        let draws = 40_000;
+        for family in ALL {
+            let found = predict(family, &q(), &rows, 0.9).unwrap();
+            let points = q().sample(draws, Seed(5));
+            for (n, p) in found.iter().enumerate() {
+                let values: Vec<f64> =
+                    (0..draws).map(|k| response(family, rows.predictors(points.row(k))[n])).collect();
+                let mean = values.iter().sum::<f64>() / draws as f64;
+                let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / draws as f64;
+                // Six standard errors: false alarm near 2e-9 each.
+                assert!((mean - p.mean).abs() < 6.0 * (variance / draws as f64).sqrt(), "{family:?} {n}");
+                let inside = values.iter().filter(|v| (p.low..p.high).contains(v)).count() as f64;
+                assert!((inside / draws as f64 - 0.9).abs() < 6.0 * (0.09 / draws as f64).sqrt());
+            }
+        }
+    }
+
+    #[test]
+    fn observations_have_the_mean_and_the_spread_of_their_law() {
+        let q = Gaussian::new(&[0.3, -0.6], &[1e-9, 0.0, 1e-9]).unwrap();
+        let (draws, trials) = (20_000, 7.0);
+        let design = design();
+        let rows = Rows { trials: Some(&[trials; 3]), ..rows(&design) };
+        for family in ALL.into_iter().chain([Family::Binomial]) {
+            let seen = responses(family, &q, &rows, draws, Seed(2)).unwrap();
+            for (n, p) in predict(family, &q, &rows, 0.5).unwrap().iter().enumerate() {
+                let (mean, variance) = match family {
+                    Family::Gaussian { noise_sd } => (p.mean, noise_sd * noise_sd),
+                    Family::Poisson => (p.mean, p.mean),
+                    Family::Binomial => (trials * p.mean, trials * p.mean * (1.0 - p.mean)),
+                    _ => (p.mean, p.mean * (1.0 - p.mean)),
+                };
+                let values: Vec<f64> = (0..draws).map(|k| seen[3 * k + n]).collect();
+                let average = values.iter().sum::<f64>() / draws as f64;
+                let squares: Vec<f64> = values.iter().map(|v| (v - mean).powi(2)).collect();
+                let spread = squares.iter().sum::<f64>() / draws as f64;
+                let fourth = squares.iter().map(|s| s * s).sum::<f64>() / draws as f64;
+                assert!((average - mean).abs() < 6.0 * (variance / draws as f64).sqrt(), "{family:?} {n}");
+                assert!((spread - variance).abs() < 6.0 * (fourth / draws as f64).sqrt(), "{family:?} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn counts_follow_their_probabilities_exactly() {
+        // u walks over (0, 1) in equal steps, so each count comes up in proportion to its probability.
+        let (rate, steps) = (3.7f64, 200_000u32);
+        let mut seen = [0u32; 12];
+        for i in 0..steps {
+            let u = (f64::from(i) + 0.5) / f64::from(steps);
+            let k =
+                count_from(u, 3.0, (3.0 * rate.ln() - rate).exp() / 6.0, f64::INFINITY, |k| rate / (k + 1.0));
+            if k < 12.0 {
+                seen[k as usize] += 1;
+            }
+        }
+        let mut probability = (-rate).exp();
+        for (k, &count) in seen.iter().enumerate() {
+            assert!((f64::from(count) - probability * f64::from(steps)).abs() <= 1.5, "{k}");
+            probability *= rate / (k as f64 + 1.0);
+        }
+    }
+
+    #[test]
+    fn new_groups_widen_the_interval() {
+        let design = design();
+        let (known, new) = (rows(&design), Rows { extra_variance: Some(&[1.0; 3]), ..rows(&design) });
+        let at = |rows| predict(Family::Bernoulli, &q(), &rows, 0.9);
+        let (a, b) = (at(known), at(new));
+        for (a, b) in a.unwrap().iter().zip(b.unwrap()) {
+            assert!(b.low < a.low && b.high > a.high);
+            assert!((b.predictor_sd.powi(2) - a.predictor_sd.powi(2) - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn rows_of_another_model_are_refused() {
+        let (design, narrow) = (design(), Design::dense(&[1.0], 1, 1).unwrap());
+        let other = Rows::new(&narrow);
+        assert!(predict(Family::Poisson, &q(), &other, 0.9).is_err());
+        let short = Rows { offsets: Some(&[0.0]), ..rows(&design) };
+        assert!(responses(Family::Poisson, &q(), &short, 1, Seed(0)).is_err());
+        let whole = responses(Family::Poisson, &q(), &rows(&design), 9, Seed(4)).unwrap();
+        let part = responses_part(Family::Poisson, &q(), &rows(&design), 5..9, Seed(4)).unwrap();
+        assert_eq!(part, whole[15..], "a part is a part of the whole");
+        assert!(predict(Family::Poisson, &q(), &rows(&design), 1.5).is_err());
+    }
+}

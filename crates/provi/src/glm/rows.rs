@@ -1,0 +1,227 @@
+//! Rows of a linear-predictor model: what the data add to each sum that a model is made of.
+//!
+//! A model in memory ([`crate::target::Glm`]) is a prior and one block of rows; a streamed one ([`crate::stream`]) a prior
+//! and many. Both ask a block for its share and add the prior themselves, so every pass is written once: energies and
+//! their gradients in `energy`, curvature in `curvature`, on an ellipsoid in `local`, sums over q's predictors in `spread`,
+//! expectations with their integrals (`expectation`).
+
+mod curvature;
+mod energy;
+mod local;
+mod response;
+mod rounding;
+mod spread;
+mod summary;
+
+use crate::base::chunked;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::check_finite;
+use crate::glm::Family;
+use crate::glm::design::{BLOCK, Design};
+use crate::glm::linear::Likelihood;
+use crate::target::standard::Standard;
+pub(crate) use response::Spread;
+pub(crate) use spread::Row;
+use std::ops::Range;
+use std::sync::OnceLock;
+pub use summary::{ColumnSummary, DataSummary};
+
+/// A block of rows: design, response, weights, trials and offsets, checked for a family when made.
+///
+/// ```
+/// use provi::{Design, stream::Rows, target::Family};
+///
+/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5], 2, 2)?;
+/// let rows = Rows::new(Family::Poisson, design, &[3.0, 0.0])?.with_offsets(&[0.1, 0.2])?;
+/// assert_eq!((rows.len(), rows.design().columns()), (2, 2));
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rows {
+    pub(crate) family: Family,
+    pub(crate) design: Design,
+    pub(crate) response: Vec<f64>,
+    /// What each row's φ is multiplied by: the user's weight, times the trials of a binomial row.
+    pub(crate) weights: Vec<f64>,
+    trials: Option<Vec<f64>>,
+    /// All weights are 1.
+    unweighted: bool,
+    pub(crate) offsets: Option<Vec<f64>>,
+    /// Found when first asked for.
+    known: OnceLock<Box<DataSummary>>,
+}
+
+impl Rows {
+    /// Rows of any [`Family`]. Each has a weight of one and no offset.
+    pub fn new(family: Family, design: Design, response: &[f64]) -> Result<Self> {
+        let rows = design.rows();
+        if response.len() != rows {
+            return Err(Error::Shape { what: "response", found: response.len(), expected: rows });
+        }
+        let response = family.checked_response(response)?;
+        let weights = vec![1.0; rows];
+        let known = OnceLock::new();
+        Ok(Self { family, design, response, weights, trials: None, unweighted: true, offsets: None, known })
+    }
+
+    /// Counts: k_n successes in n_n trials.
+    pub fn binomial(design: Design, successes: &[f64], trials: &[f64]) -> Result<Self> {
+        if trials.len() != successes.len() {
+            return Err(Error::Shape { what: "trials", found: trials.len(), expected: successes.len() });
+        }
+        let whole = |x: f64| (0.0..=9.0e15).contains(&x) && (x - x.floor()).abs() <= 0.0;
+        let family = Family::Binomial.name();
+        for (row, (&k, &n)) in successes.iter().zip(trials).enumerate() {
+            if !whole(n) || n < 1.0 {
+                let needed = "a whole number of trials, at least 1";
+                return Err(Error::Response { family, row, value: n, needed });
+            }
+            if !whole(k) || k > n {
+                let needed = "a whole number from 0 to the trials of its row";
+                return Err(Error::Response { family, row, value: k, needed });
+            }
+        }
+        let mut rows = Self::new(Family::Binomial, design, &vec![0.0; successes.len()])?;
+        rows.response = successes.iter().zip(trials).map(|(k, n)| k / n).collect();
+        rows.trials = Some(trials.to_vec());
+        rows.with_weights(&vec![1.0; trials.len()])
+    }
+
+    /// Means y_n ≥ 0 of Poisson counts, what they are means over being the weights: see
+    /// [`crate::target::Glm::poisson_rates`].
+    pub fn poisson_rates(design: Design, means: &[f64]) -> Result<Self> {
+        let family = Family::Poisson.name();
+        if let Some(row) = means.iter().position(|y| !(0.0..=9.0e15).contains(y)) {
+            let needed = "a number of at least 0";
+            return Err(Error::Response { family, row, value: means[row], needed });
+        }
+        let whole: Vec<f64> = means.iter().map(|y| y.floor()).collect();
+        let rows = Self::new(Family::Poisson, design, &whole)?;
+        Ok(Self { response: means.to_vec(), ..rows })
+    }
+
+    /// Multiplies each row's log likelihood by a weight of at least 0.
+    pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
+        self.check_length("weights", weights)?;
+        check_finite("weights", weights)?;
+        if let Some(&value) = weights.iter().find(|&&w| w < 0.0) {
+            return Err(Error::OutOfRange { what: "weight", value, needed: "at least 0" });
+        }
+        self.weights = match &self.trials {
+            Some(trials) => weights.iter().zip(trials).map(|(w, n)| w * n).collect(),
+            None => weights.to_vec(),
+        };
+        self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
+        self.known = OnceLock::new();
+        Ok(self)
+    }
+
+    /// Adds a known offset to each linear predictor.
+    pub fn with_offsets(mut self, offsets: &[f64]) -> Result<Self> {
+        self.check_length("offsets", offsets)?;
+        check_finite("offsets", offsets)?;
+        self.offsets = Some(offsets.to_vec());
+        self.known = OnceLock::new();
+        Ok(self)
+    }
+
+    fn check_length(&self, what: &'static str, values: &[f64]) -> Result<()> {
+        match values.len() == self.len() {
+            true => Ok(()),
+            false => Err(Error::Shape { what, found: values.len(), expected: self.len() }),
+        }
+    }
+
+    /// How many there are: at least one.
+    #[allow(clippy::len_without_is_empty, reason = "a design has rows")]
+    pub fn len(&self) -> usize {
+        self.response.len()
+    }
+
+    /// The family they were checked for.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// Their design matrix.
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// [`Rows::summary`], kept for the next who asks.
+    pub(crate) fn known_summary(&self) -> &DataSummary {
+        self.known.get_or_init(|| Box::new(self.summary()))
+    }
+
+    /// The same rows in standard coordinates; a dense design is shared.
+    pub(crate) fn in_standard(&self, map: &Standard) -> Self {
+        let (shifts, factors) = map.columns();
+        Self { design: self.design.seen(&shifts, &factors), known: OnceLock::new(), ..self.clone() }
+    }
+
+    /// Trials of each row, for the binomial family.
+    pub(crate) fn trials(&self) -> Option<&[f64]> {
+        self.trials.as_deref()
+    }
+
+    /// The same responses under another member of the family.
+    pub(crate) fn with_family(mut self, family: Family) -> Result<Self> {
+        self.response = family.checked_response(&self.response)?;
+        self.family = family;
+        Ok(self)
+    }
+
+    /// Numbers held to describe them, indices of sparse rows included.
+    pub(crate) fn stored(&self) -> usize {
+        let indices = if self.design.is_sparse() { self.design.entries() + self.design.rows() } else { 0 };
+        self.design.entries() + indices
+    }
+
+    /// The part of Σ_n w_n φ_n that does not depend on z, and Σ|terms| of it: log C(n, k) is a difference of large numbers.
+    pub(crate) fn constant(&self, family: Family) -> [f64; 2] {
+        let rows = self.response.iter().zip(&self.weights);
+        let add = |[sum, size]: [f64; 2], [x, y]: [f64; 2]| [sum + x, size + y];
+        match &self.trials {
+            // −log C(n, k) for each unit of a row's own weight, which is w/n.
+            Some(trials) => rows
+                .zip(trials)
+                .map(|((&y, w), &n)| ln_choose(n, (y * n).round()).map(|x| w / n * x))
+                .fold([0.0; 2], |sums, [log, size]| add(sums, [-log, size])),
+            None => rows
+                .map(|(&y, w)| (w, family.constant(y)))
+                .fold([0.0; 2], |sums, (w, x)| add(sums, [w * x, w * (1.0 + x.abs())])),
+        }
+    }
+
+    /// The same, as a model takes it.
+    pub(crate) fn likelihood(&self, family: Family) -> Likelihood {
+        let [constant, size] = self.constant(family);
+        Likelihood { constant, size, rows: self.len() }
+    }
+
+    /// Predictors of the rows of `range` at the points, offsets included.
+    pub(crate) fn predictors(&self, range: Range<usize>, points: &[f64], out: &mut [f64]) {
+        let count = points.len() / self.design.columns();
+        self.design.predict(range.clone(), points, out);
+        if let Some(offsets) = &self.offsets {
+            for (offset, out) in offsets[range].iter().zip(out.chunks_exact_mut(count)) {
+                out.iter_mut().for_each(|s| *s += offset);
+            }
+        }
+    }
+
+    /// a_nᵀz + o_n for every row.
+    pub(crate) fn all_predictors(&self, z: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.len()];
+        chunked::fill(&mut out, BLOCK, self.design.entries(), |first, out| {
+            self.predictors(first..first + out.len(), z, out);
+        });
+        out
+    }
+}
+
+/// log C(n, k), and the sizes of what it is the difference of.
+fn ln_choose(n: f64, k: f64) -> [f64; 2] {
+    let logs = [n, k, n - k].map(|x| libm::lgamma(x + 1.0));
+    [logs[0] - logs[1] - logs[2], logs.iter().sum::<f64>() + 1.0]
+}

@@ -1,0 +1,62 @@
+//! Energies and their gradients at many points, in one pass.
+
+use super::Rows;
+use crate::base::chunked;
+use crate::base::scratch::Scratch;
+use crate::base::stop;
+use crate::glm::Family;
+use crate::glm::design::BLOCK;
+use provi_kernels::axpy;
+use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
+
+/// Rows whose losses are summed together: whole blocks of any size.
+const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
+
+impl Rows {
+    /// Adds Σ_n w_n φ_n(a_nᵀz_k + o_n), constants apart, to `energies[k]` and its gradient to the k-th row of `pulls`.
+    ///
+    /// Blocks of rows stay in cache between the predictors and the gradient, and chunks of blocks are spread over threads.
+    pub(crate) fn add_energies(
+        &self,
+        family: Family,
+        points: &[f64],
+        (energies, pulls): (&mut [f64], &mut [f64]),
+        scratch: &mut Scratch,
+    ) {
+        let d = self.design.columns();
+        let count = energies.len();
+        let block = self.design.rows_at_once(count);
+        chunked::reduce(
+            self.design.chunks(count),
+            (count * (d + 1), (block + SPARE) * count),
+            scratch,
+            |range, partial, room| {
+                let (energies, pulls) = partial.split_at_mut(count);
+                let (predictors, room) = room.split_at_mut(block * count);
+                for start in range.clone().step_by(ROWS_A_SLOT).take_while(|_| !stop::trips()) {
+                    let mut slots = Slots::new(count, room);
+                    let end = (start + ROWS_A_SLOT).min(range.end);
+                    for first in (start..end).step_by(block) {
+                        let rows = first..(first + block).min(end);
+                        let predictors = &mut predictors[..rows.len() * count];
+                        self.predictors(rows.clone(), points, predictors);
+                        family.energies_and_slopes(
+                            self.unweighted,
+                            &self.response[rows.clone()],
+                            &self.weights[rows.clone()],
+                            predictors,
+                            &mut slots,
+                        );
+                        self.design.pull_back(rows, predictors, pulls);
+                    }
+                    slots.finish(energies);
+                }
+            },
+            |partial| {
+                let (some, slopes) = partial.split_at(count);
+                axpy(1.0, some, energies);
+                axpy(1.0, slopes, pulls);
+            },
+        );
+    }
+}

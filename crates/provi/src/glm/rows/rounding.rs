@@ -1,0 +1,141 @@
+//! What rounding does at most to the energies of the rows and their slopes, on an ellipsoid \[rounding\].
+
+use super::Rows;
+use crate::base::chunked;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::scratch::Scratch;
+use crate::glm::Family;
+use crate::glm::design::BLOCK;
+use crate::glm::linear::rounding::width;
+use crate::target::rounding::deviations;
+use provi_kernels::axpy;
+use std::f64::consts::LN_2;
+
+/// What a link loses of its own size, and what the products around it lose: the kernels' functions are within 4 units in the
+/// last place, the probit's within 4e-15 of themselves.
+const LINK: f64 = 16.0 * f64::EPSILON;
+const PROBIT_LINK: f64 = 64.0 * f64::EPSILON;
+
+/// One row's φ and φ' over an interval of predictors, in absolute value, and what is lost of each.
+struct Share {
+    value: f64,
+    slope: f64,
+    lost_value: f64,
+    lost_slope: f64,
+}
+
+impl Family {
+    /// Over |s − mean| ≤ spread, a predictor being off by at most `off`, both ends of which are within the interval.
+    ///
+    /// φ(s + δ) − φ(s) is at most |δ|·sup|φ'|, and φ' moves by |δ|·sup φ''. A response k/n of a binomial row is itself off by ε/2
+    /// of it, which the link's allowance covers: it is the model of the counts that is meant.
+    fn rounding(self, mean: f64, spread: f64, y: f64, off: f64) -> Share {
+        let size = mean.abs() + spread;
+        match self {
+            Self::Gaussian { noise_sd } => {
+                let theta = 1.0 / (noise_sd * noise_sd);
+                let gap = (mean - y).abs() + spread;
+                let (value, slope) = (0.5 * theta * gap * gap, theta * gap);
+                Share {
+                    value,
+                    slope,
+                    lost_value: slope * off + LINK * value,
+                    lost_slope: theta * off + LINK * slope,
+                }
+            }
+            Self::Bernoulli | Self::Binomial => {
+                let value = LN_2 + (1.0 + y) * size;
+                Share {
+                    value,
+                    slope: 1.0,
+                    lost_value: off + LINK * (1.0 + value),
+                    lost_slope: 0.25 * off + LINK,
+                }
+            }
+            Self::Probit => {
+                // −log Φ(−t) ≤ log 2 + t + ½t², and its slope is at most 1 + t.
+                let (value, slope) = (1.0 + size + 0.5 * size * size, 1.0 + size);
+                Share {
+                    value,
+                    slope,
+                    lost_value: slope * off + PROBIT_LINK * value,
+                    lost_slope: off + PROBIT_LINK * slope,
+                }
+            }
+            Self::Poisson => {
+                let rate = (mean + spread).exp() * (1.0 + 1e-12);
+                let (value, slope) = (rate + y * size, rate + y);
+                Share {
+                    value,
+                    slope,
+                    lost_value: slope * off + LINK * value,
+                    lost_slope: rate * off + LINK * slope,
+                }
+            }
+        }
+    }
+}
+
+impl Rows {
+    /// Adds for each radius, in [`width`] numbers, what rounding may take of Σ_n w_nφ_n and of its slopes before they are summed,
+    /// and the sums of absolute values, on {m + Cx, ‖x‖ ≤ r}.
+    ///
+    /// A predictor a_nᵀz + o_n is off by at most (d + 4)ε·(Σ_j|a_nj||z_j| + |o_n|), |z_j| ≤ |m_j| + r‖C_j‖. Cost: one pass, d² a row
+    /// for a dense design.
+    pub(crate) fn add_rounding(
+        &self,
+        family: Family,
+        q: &Gaussian<Triangular>,
+        radii: &[f64],
+        sums: &mut [f64],
+    ) {
+        let d = q.dim();
+        let factor = self.design.factor(q.factor());
+        let (centers, spreads): (Vec<f64>, _) = (q.mean().iter().map(|m| m.abs()).collect(), deviations(q));
+        let unit = (d as f64 + 4.0) * f64::EPSILON;
+        let mut chunks = self.design.chunks(radii.len() + d);
+        chunks.size = chunks.size.next_multiple_of(BLOCK);
+        chunked::reduce(
+            chunks,
+            (radii.len() * width(d), 5 * BLOCK),
+            &mut Scratch::default(),
+            |range, partial, room| {
+                for first in range.clone().step_by(BLOCK) {
+                    let rows = first..(first + BLOCK).min(range.end);
+                    let mut parts = room.chunks_exact_mut(BLOCK).map(|part| &mut part[..rows.len()]);
+                    let [means, deviations, squares, near, far] =
+                        std::array::from_fn(|_| parts.next().unwrap_or_default());
+                    self.predictors(rows.clone(), q.mean(), means);
+                    self.design.row_variances(rows.clone(), &factor, deviations);
+                    self.design.row_sizes(rows.clone(), &centers, squares, near);
+                    self.design.row_sizes(rows.clone(), &spreads, squares, far);
+                    for (k, n) in rows.enumerate() {
+                        let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+                        let (w, y) = (self.weights[n], self.response[n]);
+                        for (radius, sums) in radii.iter().zip(partial.chunks_exact_mut(width(d))) {
+                            let off = unit * (near[k] + radius * far[k] + offset);
+                            // Mean and deviation are themselves off by as much.
+                            let spread = radius * deviations[k].sqrt() * (1.0 + 1e-9) + 2.0 * off;
+                            let share = family.rounding(means[k], spread, y, off);
+                            let (scalars, slopes) = sums.split_at_mut(2);
+                            let (lost, sizes) = slopes.split_at_mut(d);
+                            scalars[0] += w * share.lost_value;
+                            scalars[1] += w * share.value;
+                            self.design.for_each_in_row(n, |j, a| {
+                                lost[j] += w * share.lost_slope * a.abs();
+                                sizes[j] += w * share.slope * a.abs();
+                            });
+                        }
+                    }
+                }
+            },
+            |partial| axpy(1.0, partial, sums),
+        );
+    }
+
+    /// The longest chain of additions behind an energy or its slope: inside a chunk of rows, and of the chunks.
+    pub(crate) fn energy_chain(&self) -> (usize, usize) {
+        let chunks = self.design.chunks(1);
+        (chunks.size.min(self.len()), self.len().div_ceil(chunks.size))
+    }
+}

@@ -1,0 +1,152 @@
+//! One pass over the blocks of every process, and one reduction at its end.
+
+use super::{Reduce, Source};
+use crate::base::error::{Error, Result};
+use crate::base::linalg::mirror_lower;
+use crate::base::matrix::{Matrix, pack_lower_into, packed_len};
+use crate::base::stop;
+use crate::glm::Family;
+use crate::glm::rows::Rows;
+
+/// The blocks of this process, and the way to the other ones.
+pub(super) struct Shards<S, R> {
+    pub(super) source: S,
+    pub(super) reduce: R,
+}
+
+/// Numbers and matrices that a pass adds up.
+pub(super) struct Sums<'a> {
+    /// The first one is the pass's own: how many processes failed.
+    pub(super) numbers: &'a mut [f64],
+    /// Symmetric ones.
+    pub(super) matrices: &'a mut [Matrix],
+}
+
+/// Numbers that belong to the pass itself.
+pub(super) const OWN: usize = 1;
+
+/// How long a pass was, on this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Length {
+    pub(super) rows: usize,
+    pub(super) blocks: usize,
+}
+
+impl<S: Source, R: Reduce> Shards<S, R> {
+    /// `add` adds each block's share to the sums, which hold the sums over all processes afterwards.
+    ///
+    /// A process that fails takes part in the reduction all the same, and says so in it: then it returns its own error and all
+    /// others one that names it, and nobody waits for anybody.
+    pub(super) fn pass(
+        &self,
+        family: Family,
+        expected: Option<Length>,
+        sums: Sums<'_>,
+        mut add: impl FnMut(&Rows, &mut Sums<'_>),
+    ) -> Result<Length> {
+        let mut sums = sums;
+        let walked = self.walk(family, expected, &mut |rows| add(rows, &mut sums));
+        self.agree_on(walked, |failed| {
+            sums.numbers[0] = failed;
+            self.sum(&mut sums)?;
+            Ok(sums.numbers[0])
+        })
+    }
+
+    /// This process's own blocks.
+    fn walk(&self, family: Family, expected: Option<Length>, add: &mut dyn FnMut(&Rows)) -> Result<Length> {
+        let columns = self.source.columns();
+        let (mut seen, mut refused) = (Length::default(), None);
+        let outcome = self.source.each(&mut |rows| {
+            let (found, of_family) = (rows.design().columns(), rows.family().name());
+            let error = if let Err(stopped) = stop::check() {
+                stopped
+            } else if found != columns {
+                Error::Shape { what: "a row", found, expected: columns }
+            } else if of_family != family.name() {
+                Error::OtherFamily { found: of_family, expected: family.name() }
+            } else {
+                add(rows);
+                seen.rows += rows.len();
+                seen.blocks += 1;
+                return Ok(());
+            };
+            refused.get_or_insert_with(|| in_block(error.clone(), seen.blocks));
+            Err(error)
+        });
+        // A source that goes on after a refusal must not have its way.
+        refused.map_or(Ok(()), Err)?;
+        outcome.map_err(|error| in_block(error, seen.blocks))?;
+        match expected {
+            Some(first) if first != seen => Err(Error::DataChanged {
+                found: seen.rows,
+                found_blocks: seen.blocks,
+                rows: first.rows,
+                blocks: first.blocks,
+            }),
+            _ => Ok(seen),
+        }
+    }
+
+    /// Numbers and the lower halves of the matrices, in one reduction.
+    fn sum(&self, sums: &mut Sums<'_>) -> Result<()> {
+        if self.reduce.size() == 1 {
+            return Ok(());
+        }
+        if sums.matrices.is_empty() {
+            return self.reduce.sum(sums.numbers);
+        }
+        let count = sums.numbers.len();
+        let half = packed_len(sums.matrices[0].rows());
+        let mut all = vec![0.0; count + half * sums.matrices.len()];
+        all[..count].copy_from_slice(sums.numbers);
+        for (matrix, packed) in sums.matrices.iter().zip(all[count..].chunks_exact_mut(half)) {
+            pack_lower_into(matrix, packed);
+        }
+        self.reduce.sum(&mut all)?;
+        sums.numbers.copy_from_slice(&all[..count]);
+        for (matrix, packed) in sums.matrices.iter_mut().zip(all[count..].chunks_exact(half)) {
+            let mut rest = packed;
+            for i in 0..matrix.rows() {
+                let (row, others) = rest.split_at(i + 1);
+                matrix.row_mut(i)[..=i].copy_from_slice(row);
+                rest = others;
+            }
+            mirror_lower(matrix);
+        }
+        Ok(())
+    }
+
+    /// This process's outcome, unless another one failed. `exchange` takes part in a reduction with 1 for a failure, and
+    /// returns the reduced number: positive where any process failed.
+    pub(super) fn agree_on<T>(&self, own: Result<T>, exchange: impl FnOnce(f64) -> Result<f64>) -> Result<T> {
+        let failed = if own.is_err() { 1.0 } else { 0.0 };
+        match exchange(failed) {
+            Ok(failures) if failures > 0.0 => {
+                let mut who = [if own.is_err() { self.reduce.rank() as f64 } else { -1.0 }];
+                let told = self.reduce.largest(&mut who);
+                own.and_then(|_| {
+                    told?;
+                    Err(Error::Rank { rank: who[0] as usize, size: self.reduce.size() })
+                })
+            }
+            Ok(_) => own,
+            Err(lost) => own.and(Err(lost)),
+        }
+    }
+}
+
+/// Names the block that a mistake in the data is in; what a source says of itself stays as it is.
+fn in_block(error: Error, block: usize) -> Error {
+    match error {
+        Error::Shape { .. }
+        | Error::Empty { .. }
+        | Error::NotFinite { .. }
+        | Error::DesignEntry { .. }
+        | Error::Response { .. }
+        | Error::OutOfRange { .. }
+        | Error::Index { .. }
+        | Error::OtherFamily { .. } => Error::Block { block, error: Box::new(error) },
+        other => other,
+    }
+}

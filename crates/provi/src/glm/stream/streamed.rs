@@ -1,0 +1,343 @@
+//! A linear-predictor model whose rows come in blocks.
+
+use super::pass::{OWN, Shards, Sums};
+use super::survey::Survey;
+use super::{Alone, Reduce, Source};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::base::scratch::Scratch;
+use crate::glm::linear::local::LocalBounds;
+use crate::glm::linear::rounding;
+use crate::glm::linear::{Likelihood, Linear};
+use crate::glm::rows::{DataSummary, Rows, Spread};
+use crate::glm::{Family, Prior};
+use crate::target::curvature::Curvature;
+use crate::target::expectations::Expectations;
+use crate::target::standard::Standard;
+use crate::target::{LocalCurvature, Rounding, Standardized, Target, own};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+
+/// Points of one pass, at most: enough for all the draws of an audit in a handful of passes.
+const BATCH: usize = 512;
+/// Radii whose curvature is bounded in one pass, at most, memory allowing.
+const RADII: usize = 64;
+
+/// A linear-predictor model whose rows come in blocks, from this process or from several: [`crate::target::Glm`], read
+/// anew at each pass [linear-predictor].
+///
+/// Every answer of a model of this kind is a sum over its rows and a share of its prior, so it takes one pass over the blocks
+/// and, where several processes have shards of the data, one reduction. Construction makes the first pass, which counts the
+/// rows and forms AᵀWA: curvature needs no other. Memory: one block, d² numbers, and at most 512 points with their
+/// gradients; nothing grows with the number of rows.
+///
+/// Threads: those of a pass work within a block. A pass is not to be interleaved with another, and reductions come from one
+/// thread, so the type is not `Sync`: use [`crate::Auto::run_serial`], [`crate::Plan::run_serial`] and
+/// [`crate::estimator::Evaluator::Serial`]. On one process the bits do not depend on the number of threads; how the rows are
+/// cut into blocks, and blocks spread over processes, moves sums by rounding alone.
+///
+/// Processes: every one makes the same calls with the same arguments, and gets the same bits back. Steps are decided by
+/// numbers, so all must run the same build on the same kind of processor. One that fails takes part in the reduction of its pass
+/// and says so: it returns its own error, the others [`Error::Rank`]. A clock or a flag that may end a run is to be
+/// agreed on ([`Streamed::agree`], [`crate::fit::Watch::agree`]).
+///
+/// ```
+/// use provi::stream::{Memory, Rows, Streamed};
+/// use provi::{Auto, Design, Seed, fit::Watch, target::{Family, Prior}};
+///
+/// let block = |entries: &[f64], labels: &[f64]| {
+///     Rows::new(Family::Bernoulli, Design::dense(entries, labels.len(), 2)?, labels)
+/// };
+/// let blocks = vec![block(&[1.0, 0.5, 1.0, -1.5], &[1.0, 0.0])?, block(&[1.0, 2.0], &[1.0])?];
+/// let model = Streamed::new(Family::Bernoulli, Memory::new(2, blocks)?, Prior::scale(2.5)?)?;
+/// assert_eq!(model.rows(), 3);
+/// let answer = Auto::default().run_serial(&model, Seed(0), &mut Watch::default())?;
+/// assert!(answer.audited.certificate.proves_gap(1e-9));
+/// # Ok::<(), provi::Error>(())
+/// ```
+///
+/// Draws in parallel are refused by the compiler:
+/// ```compile_fail,E0277
+/// fn run(model: &provi::stream::Streamed<provi::stream::Memory>) {
+///     let _ = provi::Auto::default().run(model, provi::Seed(0));
+/// }
+/// ```
+pub struct Streamed<S, R = Alone> {
+    pub(super) linear: Linear,
+    shards: Arc<Shards<S, R>>,
+    pub(super) survey: Arc<Survey>,
+    /// The constant of Σ_n w_n φ_n.
+    likelihood: Likelihood,
+    /// Rows are seen through this, if this is a model in standard coordinates.
+    view: Option<Arc<Standard>>,
+    /// AᵀWA in the first standard coordinates that anybody asked for: others have other scales at most.
+    standard: Arc<OnceLock<(Standard, Matrix)>>,
+    /// One thread at a time.
+    thread: PhantomData<Cell<()>>,
+}
+
+impl<S: Source> Streamed<S> {
+    /// A model of all the rows of a source. Cost: one pass.
+    pub fn new(family: Family, source: S, prior: Prior) -> Result<Self> {
+        Self::distributed(family, source, prior, Alone)
+    }
+}
+
+impl<S: Source, R: Reduce> Streamed<S, R> {
+    /// A model of the rows of every process's source: a collective call. Cost: one pass.
+    pub fn distributed(family: Family, source: S, prior: Prior, reduce: R) -> Result<Self> {
+        let d = source.columns();
+        let shards = Shards { source, reduce };
+        let ready = match d {
+            0 => Err(Error::Empty { what: "data (no columns)" }),
+            // It refuses a family's own parameters too.
+            _ => family.checked_response(&[]).and_then(|_| prior.check(d)),
+        };
+        let survey = Survey::new(family, &shards, ready)?;
+        let likelihood = survey.likelihood;
+        let linear = Linear::new(family, d, prior, likelihood)?;
+        let (shards, survey) = (Arc::new(shards), Arc::new(survey));
+        let standard = Arc::default();
+        Ok(Self { linear, shards, survey, likelihood, view: None, standard, thread: PhantomData })
+    }
+
+    /// Names the coefficients.
+    pub fn with_names(self, names: Vec<String>) -> Result<Self> {
+        Ok(Self { linear: self.linear.with_names(names)?, ..self })
+    }
+
+    /// The same data under another prior. Cost: no pass.
+    pub fn with_prior(self, prior: Prior) -> Result<Self> {
+        let linear = self.linear.with_prior(prior, self.likelihood)?;
+        Ok(Self { linear, ..self })
+    }
+
+    /// Columns and responses of all processes in numbers. Cost: no pass.
+    pub fn summary(&self) -> &DataSummary {
+        &self.survey.data
+    }
+
+    /// N, the rows of all processes.
+    pub fn rows(&self) -> usize {
+        self.survey.rows
+    }
+
+    /// The likelihood.
+    pub fn family(&self) -> Family {
+        self.linear.family
+    }
+
+    /// The prior.
+    pub fn prior(&self) -> &Prior {
+        &self.linear.prior
+    }
+
+    /// Where this process's blocks come from.
+    pub fn source(&self) -> &S {
+        &self.shards.source
+    }
+
+    /// How the processes find their sums.
+    pub fn reduce(&self) -> &R {
+        &self.shards.reduce
+    }
+
+    /// Whether any process says so: a collective call, the same answer for all.
+    pub fn agree(&self, own: bool) -> Result<bool> {
+        let mut any = [if own { 1.0 } else { 0.0 }];
+        self.shards.reduce.largest(&mut any)?;
+        Ok(any[0] > 0.5)
+    }
+
+    /// One pass: `add` adds a block's share to numbers, [`OWN`] of them before its own, and to matrices.
+    pub(super) fn pass(&self, sums: Sums<'_>, mut add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
+        let see = |rows: &Rows, sums: &mut Sums<'_>| match &self.view {
+            Some(map) => add(&rows.in_standard(map), sums),
+            None => add(rows, sums),
+        };
+        self.shards.pass(self.linear.family, Some(self.survey.own), sums, see).map(|_| ())
+    }
+
+    /// The same model in standard coordinates. Cost: one pass the first time, for AᵀWA.
+    fn in_standard(&self, map: &Standard) -> Result<Self> {
+        let mut out =
+            Self { linear: self.linear.in_standard(map), view: Some(Arc::new(map.clone())), ..self.clone() };
+        let d = self.linear.dim();
+        if self.standard.get().is_none() {
+            let mut gram = Matrix::zeros(d, d);
+            let sums = Sums { numbers: &mut [0.0; OWN], matrices: std::slice::from_mut(&mut gram) };
+            out.pass(sums, |rows, sums| rows.add_gram(1.0, &mut sums.matrices[0]))?;
+            // Somebody else's, if there is one by now, is the same.
+            let _ = self.standard.set((map.clone(), gram));
+        }
+        let Some((first, gram)) = self.standard.get() else { return Ok(out) };
+        // Scales are powers of two: nothing is rounded.
+        let ratios: Vec<f64> = first.scales().iter().zip(map.scales()).map(|(a, b)| a / b).collect();
+        let mut survey = Survey { gram: gram.clone(), ..(*self.survey).clone() };
+        for (i, a) in ratios.iter().enumerate() {
+            survey.gram.row_mut(i).iter_mut().zip(&ratios).for_each(|(x, b)| *x *= a * b);
+        }
+        survey.square_norm = (0..d).map(|i| survey.gram[(i, i)]).sum();
+        out.survey = Arc::new(survey);
+        Ok(out)
+    }
+
+    /// One pass for a few numbers.
+    pub(crate) fn over_blocks<const COUNT: usize>(
+        &self,
+        mut add: impl FnMut(&Rows, &mut [f64]),
+    ) -> Result<[f64; COUNT]> {
+        let mut numbers = vec![0.0; OWN + COUNT];
+        self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
+            add(rows, &mut sums.numbers[OWN..]);
+        })?;
+        Ok(std::array::from_fn(|i| numbers[OWN + i]))
+    }
+
+    /// Mean and spread of the responses of all processes.
+    pub(crate) fn response_spread(&self) -> Spread {
+        self.survey.response
+    }
+
+    /// The same data under a gaussian family of another noise, whose constant is the same for every response.
+    pub(crate) fn with_noisy_family(self, family: Family) -> Result<Self> {
+        family.checked_response(&[])?;
+        let constant = self.survey.response.weight * family.constant(0.0);
+        let size = self.survey.response.weight + constant.abs();
+        let likelihood = Likelihood { constant, size, rows: self.survey.rows };
+        Ok(Self { linear: self.linear.with_likelihood(family, likelihood), likelihood, ..self })
+    }
+
+    /// Λ + θAᵀWA, and what forming it from N rows may have lost: at most about θNε‖√W A‖_F², and the rounding of the sum.
+    fn bound(&self, theta: f64) -> (Matrix, f64) {
+        let mut h = self.linear.precision();
+        h.add_scaled(theta, &self.survey.gram);
+        let lost = theta * (self.survey.rows as f64 + 4.0) * self.survey.square_norm + h.frobenius_norm();
+        (h, f64::EPSILON * lost)
+    }
+}
+
+impl<S, R> Clone for Streamed<S, R> {
+    /// The same source and the same survey.
+    fn clone(&self) -> Self {
+        Self {
+            linear: self.linear.clone(),
+            shards: Arc::clone(&self.shards),
+            survey: Arc::clone(&self.survey),
+            likelihood: self.likelihood,
+            view: self.view.clone(),
+            standard: Arc::clone(&self.standard),
+            thread: PhantomData,
+        }
+    }
+}
+
+impl<S, R> std::fmt::Debug for Streamed<S, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Streamed");
+        out.field("family", &self.linear.family).field("rows", &self.survey.rows);
+        out.field("columns", &self.linear.dim()).finish_non_exhaustive()
+    }
+}
+
+impl<S: Source, R: Reduce> Target for Streamed<S, R> {
+    fn dim(&self) -> usize {
+        self.linear.dim()
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        crate::target::batch_of_one(self, z, gradient)
+    }
+
+    /// Cost: one pass for all the points.
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let count = values.len();
+        let (numbers, inner) = scratch.split(OWN + count + gradients.len());
+        numbers.fill(0.0);
+        self.pass(Sums { numbers: &mut *numbers, matrices: &mut [] }, |rows, sums| {
+            let (energies, pulls) = sums.numbers[OWN..].split_at_mut(count);
+            rows.add_energies(self.linear.family, points, (energies, pulls), inner);
+        })?;
+        values.copy_from_slice(&numbers[OWN..OWN + count]);
+        gradients.copy_from_slice(&numbers[OWN + count..]);
+        self.linear.conclude_densities(points, values, gradients);
+        Ok(())
+    }
+
+    fn batch(&self) -> usize {
+        BATCH
+    }
+
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+        *out = Matrix::zeros(self.dim(), self.dim());
+        let sums = Sums { numbers: &mut [0.0; OWN], matrices: std::slice::from_mut(out) };
+        self.pass(sums, |rows, sums| rows.add_hessian(self.linear.family, z, &mut sums.matrices[0]))?;
+        out.add_scaled(1.0, &self.linear.precision());
+        out.entries_mut().iter_mut().for_each(|x| *x = -*x);
+        Ok(true)
+    }
+
+    /// Cost: no pass.
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        self.linear.curvature(|theta| self.bound(theta)).map(Some)
+    }
+
+    fn proves_its_curvature(&self, _: own::Word) -> bool {
+        true
+    }
+
+    fn lower_curvature(&self) -> Result<Option<Curvature>> {
+        self.linear.lower_curvature(|theta| self.bound(theta)).map(Some)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.linear.names()
+    }
+
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        Some(self)
+    }
+
+    /// Those of the largest block of any process: no more is held at a time.
+    fn data_size(&self) -> (usize, usize) {
+        self.survey.largest
+    }
+
+    /// Cost: one pass the first time.
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        if self.linear.is_standard() {
+            return Ok(None);
+        }
+        let map = self.linear.standard(&self.survey.data, self.survey.sparse);
+        if map.is_identity() {
+            return Ok(None);
+        }
+        let target = self.in_standard(&map)?;
+        Ok(Some(Standardized::single(map, target)))
+    }
+
+    fn local_curvature<'s>(
+        &'s self,
+        q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+        Ok(Some(Box::new(LocalBounds::new(self, q, RADII))))
+    }
+
+    /// Cost: one pass.
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        self.linear.check_dim(q)?;
+        let mut numbers = vec![0.0; OWN + radii.len() * rounding::width(q.dim())];
+        self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
+            rows.add_rounding(self.linear.family, q, radii, &mut sums.numbers[OWN..]);
+        })?;
+        Ok(Some(self.linear.conclude_rounding(q, radii, &numbers[OWN..], self.survey.energies)))
+    }
+}

@@ -1,0 +1,147 @@
+//! The first pass: all that a model must know of its data before it is asked for anything.
+
+use super::pass::{Length, OWN, Shards, Sums};
+use super::{Reduce, Source};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Matrix;
+use crate::glm::Family;
+use crate::glm::expectation::Chains;
+use crate::glm::linear::Likelihood;
+use crate::glm::rows::{DataSummary, Spread};
+
+/// What one pass over the data says about them. Memory: d² numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Survey {
+    /// Rows of all processes.
+    pub(super) rows: usize,
+    /// The pass of this one.
+    pub(super) own: Length,
+    /// The constant of Σ_n w_n φ_n.
+    pub(super) likelihood: Likelihood,
+    /// AᵀWA.
+    pub(super) gram: Matrix,
+    /// ‖√W A‖_F².
+    pub(super) square_norm: f64,
+    /// The longest chains of additions behind the sums of a pass over all blocks of all processes, at most.
+    pub(super) chains: Chains,
+    /// And behind an energy or its slope.
+    pub(super) energies: f64,
+    pub(super) response: Spread,
+    /// Columns and responses of all processes.
+    pub(super) data: DataSummary,
+    /// Whether any block is sparse.
+    pub(super) sparse: bool,
+    /// Rows of the largest block of any process, and the numbers that the largest one holds.
+    pub(super) largest: (usize, usize),
+}
+
+impl Survey {
+    /// Makes the pass. `ready` is whether this process found nothing wrong beforehand: no process begins unless all are
+    /// ready and have as many columns.
+    pub(super) fn new<S: Source, R: Reduce>(
+        family: Family,
+        shards: &Shards<S, R>,
+        ready: Result<()>,
+    ) -> Result<Self> {
+        let d = shards.source.columns();
+        shards.agree_on(ready, |failed| {
+            let mut shape = [d as f64, -(d as f64), failed];
+            shards.reduce.largest(&mut shape)?;
+            let (most, least) = (shape[0] as usize, -shape[1] as usize);
+            match most == least {
+                true => Ok(shape[2]),
+                false => {
+                    let found = if most == d { least } else { most };
+                    Err(Error::Shape { what: "a row of another process", found, expected: d })
+                }
+            }
+        })?;
+        let mut numbers = [0.0; OWN + 7];
+        let mut matrices = [Matrix::zeros(d, d)];
+        let (mut response, mut largest) = (Spread::default(), [0; 5]);
+        let mut data = DataSummary::empty(d);
+        let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
+        let own = shards.pass(family, None, sums, |rows, sums| {
+            let terms = rows.gram_terms().min(rows.len()) as f64;
+            // A block's chunks are summed by themselves, then one after the other into what the blocks before have given.
+            let (inside, parts) = rows.design.sum_terms();
+            let ([constant, size], (_, chunks)) = (rows.constant(family), rows.energy_chain());
+            let mut shares =
+                [rows.len() as f64, constant, rows.square_norm(), terms + 1.0, parts as f64, size, 0.0];
+            shares[6] = chunks as f64 + 1.0;
+            sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
+            rows.add_gram(1.0, &mut sums.matrices[0]);
+            response = response.merged(rows.response_spread());
+            data.merge(&rows.summary());
+            let sparse = usize::from(rows.design().is_sparse());
+            let sizes = [rows.len(), rows.stored(), inside, sparse, rows.energy_chain().0];
+            largest = std::array::from_fn(|k| largest[k].max(sizes[k]));
+        })?;
+        if numbers[OWN] < 1.0 {
+            return Err(Error::Empty { what: "data (no rows)" });
+        }
+        let mut sizes = largest.map(|size| size as f64);
+        shards.reduce.largest(&mut sizes)?;
+        let [gram] = matrices;
+        Ok(Self {
+            rows: numbers[OWN] as usize,
+            own,
+            likelihood: Likelihood {
+                constant: numbers[OWN + 1],
+                size: numbers[OWN + 5],
+                rows: numbers[OWN] as usize,
+            },
+            gram,
+            square_norm: numbers[OWN + 2],
+            chains: Chains {
+                sums: sizes[2] as usize + numbers[OWN + 4] as usize + shards.reduce.size() + 8,
+                grams: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
+            },
+            energies: sizes[4] + numbers[OWN + 6] + shards.reduce.size() as f64,
+            response: everywhere(&shards.reduce, response)?,
+            data: data.everywhere(&shards.reduce)?,
+            sparse: sizes[3] > 0.5,
+            largest: (sizes[0] as usize, sizes[1] as usize),
+        })
+    }
+}
+
+/// The spread of all responses, from that of each process.
+fn everywhere(reduce: &impl Reduce, own: Spread) -> Result<Spread> {
+    if reduce.size() == 1 {
+        return Ok(own);
+    }
+    let mut totals = [own.weight, own.weight * own.mean];
+    reduce.sum(&mut totals)?;
+    let [weight, total] = totals;
+    let mean = if weight > 0.0 { total / weight } else { 0.0 };
+    let mut squares = [own.squares + own.weight * (own.mean - mean).powi(2)];
+    reduce.sum(&mut squares)?;
+    Ok(Spread { weight, mean, squares: squares[0] })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::glm::design::Design;
+    use crate::glm::rows::Rows;
+    use crate::glm::stream::{Memory, Streamed};
+    use crate::glm::{Family, Prior};
+
+    /// Blocks of 40 000, 700 and 30 rows are 16, 2 and 1 chunks; the largest chunk has 2500 rows, 20 blocks of 128.
+    #[test]
+    fn chains_are_those_of_the_largest_chunk_and_of_all_chunks() {
+        let block = |rows: usize| {
+            let mut entries = vec![0.0; 2 * rows];
+            provi_kernels::normals(4, rows as u64, 0, &mut entries);
+            let design = Design::from_rows(entries, rows, 2).unwrap();
+            Rows::new(Family::Poisson, design, &vec![1.0; rows]).unwrap()
+        };
+        let source = Memory::new(2, [40_000, 700, 30].map(block).into()).unwrap();
+        let model = Streamed::new(Family::Poisson, source, Prior::scale(1.0).unwrap()).unwrap();
+        let chains = model.survey.chains;
+        assert_eq!(chains.sums, (128 + 20) + (16 + 2 + 1) + 1 + 8);
+        // In blocks of 64 rows, and never more than the rows themselves.
+        let grams = [128 + 40 + 16 + 8, 128 + 8 + 2 + 8, 30].map(|terms| terms + 1);
+        assert_eq!(chains.grams, grams.iter().sum::<usize>() + 1 + 8);
+    }
+}

@@ -1,0 +1,220 @@
+//! Unbiased draws of ∇l or ∇f. `pull` is computed once; each estimator adds its own line.
+//!
+//! With π = ∇V(Cu + m):
+//! ```text
+//! energy    g = (π,           proj(πuᵀ))               unbiased for ∇l
+//! entropy   g = (π,           proj(πuᵀ − C⁻ᵀ))         unbiased for ∇f
+//! stl       g = (π − C⁻ᵀu,    proj((π − C⁻ᵀu)uᵀ))      unbiased for ∇f
+//! score     g = (ρC⁻ᵀu,       proj(ρ(C⁻ᵀuuᵀ − C⁻ᵀ)))   unbiased for ∇f, ρ = log q − log p; no bound
+//! exact     g = ∇l itself, where expectations are available
+//! ```
+//! A batch of N draws averages them. The target may be whole, or some of its terms for each draw ([`Source`]).
+
+mod exact;
+mod source;
+
+pub use crate::target::evaluate::Evaluator;
+pub use exact::Exact;
+pub(crate) use source::NO_TERMS;
+pub use source::{Source, Terms};
+
+use crate::base::draws::Draws;
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::Factor;
+use crate::base::linalg::norm;
+use crate::base::scratch::Scratch;
+use crate::sgd::optimize::{Estimator, Moved};
+use provi_kernels::{axpy, dot};
+
+/// Which gradient a draw estimates, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Kind {
+    /// The pull of V alone: ∇l.
+    Energy,
+    /// The pull and the exact gradient of the entropy: ∇f.
+    Entropy,
+    /// Sticking the landing: ∇f, with noise that vanishes where q = p.
+    Stl,
+    /// The score-function estimator of ∇f: no noise bound is known, for comparison only.
+    Score,
+}
+
+/// The mean of N draws of one estimator, ready to step.
+///
+/// The factor's part is kept as Σ_k left_k u_kᵀ/N − c·C⁻ᵀ and never formed: a step applies it in one pass.
+/// Nothing is allocated after construction.
+#[derive(Debug)]
+pub struct Sampled<'a, F: Factor> {
+    kind: Kind,
+    target: Source<'a>,
+    draws: Draws,
+    batch: usize,
+    u: Vec<f64>,
+    points: Vec<f64>,
+    values: Vec<f64>,
+    left: Vec<f64>,
+    inverse: F::Inverse,
+    inverse_weight: f64,
+    scratch: Vec<Scratch>,
+    evaluations: u64,
+}
+
+impl<'a, F: Factor> Sampled<'a, F> {
+    /// An estimator of `batch` ≥ 1 draws a step, each on the whole target or on terms of its own.
+    pub fn new(kind: Kind, target: impl Into<Source<'a>>, draws: Draws, batch: usize) -> Result<Self> {
+        let target = target.into();
+        let d = target.dim();
+        check_batch(d, batch)?;
+        Ok(Self {
+            kind,
+            draws,
+            batch,
+            u: vec![0.0; batch * d],
+            points: vec![0.0; batch * d],
+            values: vec![0.0; batch],
+            left: vec![0.0; batch * d],
+            inverse: F::inverse_room(if kind == Kind::Energy { 0 } else { d }),
+            inverse_weight: 0.0,
+            scratch: target.scratch(batch),
+            target,
+            evaluations: 0,
+        })
+    }
+
+    /// Evaluations of the target's density with its gradient so far, whole or by terms.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// g_t(w) as a flat vector like w, for inspection; the loop itself never forms it.
+    pub fn gradient(&mut self, w: &[f64], t: u64, out: &mut [f64]) -> Result<()> {
+        self.prepare(w, t)?;
+        out.fill(0.0);
+        self.subtract(out, -1.0);
+        Ok(())
+    }
+
+    /// Draws and evaluates at w: [`Sampled::parts`] are up to date after it.
+    pub(crate) fn pull(&mut self, w: &[f64], t: u64) -> Result<()> {
+        let d = self.target.dim();
+        let (mean, factor) = w.split_at(d);
+        for (k, u) in self.u.chunks_exact_mut(d).enumerate() {
+            self.draws.fill(t, k as u32, u);
+        }
+        F::transport(factor, mean, &self.u, &mut self.points);
+        self.target.evaluate(t, &self.points, &mut self.values, &mut self.left, &mut self.scratch)?;
+        self.evaluations += self.batch as u64;
+        check_finite(t, &self.points, &self.values, &self.left)?;
+        // The one minus sign: from here on everything is minimised.
+        self.values.iter_mut().for_each(|v| *v = -*v);
+        self.left.iter_mut().for_each(|g| *g = -*g);
+        Ok(())
+    }
+
+    /// The u_k, the π_k to work on, and the mean of −log p, after [`Sampled::pull`].
+    pub(crate) fn parts(&mut self) -> (&[f64], &mut [f64], f64) {
+        (&self.u, &mut self.left, self.values.iter().sum::<f64>() / self.batch as f64)
+    }
+
+    /// Draws, evaluates and forms the low-rank parts at w.
+    fn prepare(&mut self, w: &[f64], t: u64) -> Result<()> {
+        self.pull(w, t)?;
+        let d = self.target.dim();
+        let factor = &w[d..];
+        self.inverse_weight = 0.0;
+        if self.kind != Kind::Energy {
+            F::prepare_inverse(factor, &mut self.inverse)?;
+        }
+        match self.kind {
+            Kind::Energy => {}
+            Kind::Entropy => self.inverse_weight = 1.0,
+            Kind::Stl => {
+                for (left, u) in self.left.chunks_exact_mut(d).zip(self.u.chunks_exact(d)) {
+                    // The point is spent: its room holds C⁻ᵀu.
+                    let solved = &mut self.points[..d];
+                    solved.copy_from_slice(u);
+                    F::solve_transposed(factor, &self.inverse, solved);
+                    axpy(-1.0, solved, left);
+                }
+            }
+            Kind::Score => {
+                let constant = F::log_det(d, factor)? + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
+                let mut total = 0.0;
+                for (k, left) in self.left.chunks_exact_mut(d).enumerate() {
+                    let u = &self.u[k * d..(k + 1) * d];
+                    let ratio = self.values[k] - 0.5 * dot(u, u) - constant;
+                    left.copy_from_slice(u);
+                    F::solve_transposed(factor, &self.inverse, left);
+                    left.iter_mut().for_each(|x| *x *= ratio);
+                    total += ratio;
+                }
+                self.inverse_weight = total / self.batch as f64;
+            }
+        }
+        Ok(())
+    }
+
+    /// w ← w − γg from the prepared parts; returns an upper bound of ‖γg‖.
+    fn subtract(&mut self, w: &mut [f64], gamma: f64) -> f64 {
+        let d = self.target.dim();
+        let (mean, factor) = w.split_at_mut(d);
+        let scale = gamma / self.batch as f64;
+        let mut distance = 0.0;
+        for (left, u) in self.left.chunks_exact(d).zip(self.u.chunks_exact(d)) {
+            axpy(-scale, left, mean);
+            distance += norm(left) * (1.0 + dot(u, u)).sqrt();
+        }
+        F::rank_update(factor, -scale, &self.left, &self.u);
+        distance *= scale.abs();
+        if self.inverse_weight.abs() > 0.0 {
+            let weight = gamma * self.inverse_weight;
+            distance += weight.abs() * F::add_inverse(&mut self.inverse, weight, factor);
+        }
+        distance * (1.0 + 1e-12)
+    }
+}
+
+/// Refuses a target or a step of nothing.
+pub(crate) fn check_batch(dim: usize, batch: usize) -> Result<()> {
+    if batch == 0 || u32::try_from(batch).is_err() {
+        return Err(Error::OutOfRange {
+            what: "draws per step",
+            value: batch as f64,
+            needed: "between 1 and 4294967295",
+        });
+    }
+    if dim == 0 {
+        return Err(Error::Empty { what: "target (dimension 0)" });
+    }
+    Ok(())
+}
+
+/// Refuses a log-density or gradient that is not finite, naming step, draw and ‖z‖.
+pub(crate) fn check_finite(step: u64, points: &[f64], values: &[f64], gradients: &[f64]) -> Result<()> {
+    let d = points.len() / values.len();
+    for (draw, (&value, gradient)) in values.iter().zip(gradients.chunks_exact(d)).enumerate() {
+        // A finite sum of squares has only finite terms; the search is for the message alone.
+        let bad = if !value.is_finite() {
+            Some(("log-density", value))
+        } else if dot(gradient, gradient).is_finite() {
+            None
+        } else {
+            gradient.iter().find(|x| !x.is_finite()).map(|&x| ("gradient", x))
+        };
+        if let Some((quantity, value)) = bad {
+            let norm = norm(&points[draw * d..(draw + 1) * d]);
+            return Err(Error::TargetNotFinite { quantity, value, step, draw, norm });
+        }
+    }
+    Ok(())
+}
+
+impl<F: Factor> Estimator for Sampled<'_, F> {
+    fn descend(&mut self, w: &mut [f64], t: u64, gamma: f64) -> Result<Moved> {
+        self.prepare(w, t)?;
+        let value = self.values.iter().sum::<f64>() / self.batch as f64;
+        Ok(Moved { distance: self.subtract(w, gamma), value: Some(value) })
+    }
+}

@@ -1,0 +1,525 @@
+//! The run: estimator → step → average, and what came of it.
+
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
+use crate::base::linalg::norm;
+use crate::base::scratch::Scratch;
+use crate::base::stop::{check, phase};
+use crate::sgd::average::{Average, Averager};
+use crate::sgd::estimator::{Exact, Kind, Sampled, Source, Terms};
+use crate::sgd::method::{Guard, MISSING_SMOOTHNESS, Space};
+use crate::sgd::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
+use crate::sgd::plan::{Plan, Promise};
+use crate::sgd::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
+use crate::sgd::subsample::Subsample;
+use crate::target::Target;
+use crate::target::evaluate::Evaluator;
+use crate::target::expectations::Moments;
+use crate::target::whiten::Through;
+use crate::watch::checkpoint::{Checkpoint, Mark};
+pub use crate::watch::{Snapshot, Watch};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Steps between two looks at the clock, at most, and the time after which a look is overdue.
+const LOOK_EVERY: u64 = 16;
+const SLOW: Duration = Duration::from_millis(20);
+
+/// Points kept in a trace, at most.
+const TRACE_POINTS: u64 = 256;
+
+/// The negative ELBO of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NegElbo {
+    /// f, with every constant of V and of the entropy.
+    pub value: f64,
+    /// An error bound if exact; otherwise a standard error, or the checked error of a quadrature without a bound.
+    pub error: f64,
+    /// By a closed form, or by a quadrature with a proved error.
+    pub exact: bool,
+}
+
+/// An answer: q = N(m, CCᵀ) in the user's coordinates, and how it was reached.
+///
+/// q has a triangular factor whatever the method's space. `neg_elbo` is f(q) with every constant of the target, so that
+/// −f(q) ≤ log p(x) when it is exact. What the steps were promised to reach is in `promise`; what they did reach is for
+/// measurements at q to say. Memory: d(d+3)/2 numbers and a trace of some 256 points.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The coordinates' names.
+    pub names: Vec<String>,
+    /// q.
+    pub gaussian: Gaussian<Triangular>,
+    /// f(q).
+    pub neg_elbo: NegElbo,
+    /// The method's name.
+    pub method: String,
+    /// Steps made.
+    pub steps: u64,
+    /// Whether fewer steps were made than planned.
+    pub stopped_early: bool,
+    /// Draws per step.
+    pub draws_per_step: usize,
+    /// The terms that a draw looked at, if not all.
+    pub subsample: Option<Subsample>,
+    /// Evaluations of log p with its gradient that led to the answer, mode and coordinates included; what measures the
+    /// answer afterwards is not. B of N terms count as B/N of one.
+    pub gradient_evaluations: u64,
+    /// The seed.
+    pub seed: Seed,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// What the plan promised; void if the run stopped early.
+    pub promise: Promise,
+    /// How the run went.
+    pub trace: Vec<Snapshot>,
+}
+
+impl Plan {
+    /// Runs the plan, draws in parallel where that pays.
+    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed) -> Result<Fit> {
+        self.run_watched(target, seed, &mut Watch::default())
+    }
+
+    /// [`Plan::run`] with a watcher that sees progress and may stop the run.
+    pub fn run_watched<T: Target + Sync>(
+        &self,
+        target: &T,
+        seed: Seed,
+        watch: &mut Watch<'_>,
+    ) -> Result<Fit> {
+        self.go(Evaluator::Parallel(target), seed, watch)
+    }
+
+    /// Runs the plan on one thread, for targets that are not `Sync`. The same bits as [`Plan::run`].
+    pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+        self.go(Evaluator::Serial(target), seed, watch)
+    }
+
+    fn go(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+        self.check(target.target())?;
+        match &self.frame.factor {
+            None => run(self, target, target.target(), seed, watch),
+            Some(factor) => {
+                let through = Through { center: &self.frame.center, factor };
+                target.wrap(through, |view, _| run(self, view, target.target(), seed, watch))
+            }
+        }
+    }
+
+    fn check(&self, target: &dyn Target) -> Result<()> {
+        if target.dim() != self.start.dim() {
+            return Err(Error::Shape { what: "target", found: target.dim(), expected: self.start.dim() });
+        }
+        if self.method.guard() == Guard::Projection && self.smoothness.is_none() {
+            return Err(MISSING_SMOOTHNESS);
+        }
+        Ok(())
+    }
+}
+
+/// Runs `plan` in its own coordinates and hands the answer back in the user's.
+fn run(
+    plan: &Plan,
+    view: Evaluator<'_>,
+    target: &dyn Target,
+    seed: Seed,
+    watch: &mut Watch<'_>,
+) -> Result<Fit> {
+    let begin = Instant::now();
+    let from = watch.from.as_ref().map(|from| from.step).filter(|step| *step > 0);
+    let outcome = match plan.method.space() {
+        Space::Triangular => descend::<Triangular>(plan, view, plan.start.clone(), seed, watch, begin)?,
+        Space::Symmetric => descend::<Symmetric>(plan, view, plan.start.to_symmetric()?, seed, watch, begin)?,
+    };
+    let gaussian = plan.frame.restore(&outcome.gaussian);
+    let measure = || neg_elbo_at_least(target, &gaussian, seed, None);
+    let neg_elbo = watch.signal(begin).map_or_else(measure, |signal| signal.cover(measure))?;
+    let stopped_early = outcome.steps < plan.steps;
+    let promise = if stopped_early {
+        plan.promise.broken("the run stopped early: a bound holds only for a length fixed beforehand")
+    } else {
+        plan.promise.taken_up(from)
+    };
+    Ok(Fit {
+        names: target.names(),
+        gaussian,
+        neg_elbo,
+        method: plan.method.to_string(),
+        steps: outcome.steps,
+        stopped_early,
+        draws_per_step: plan.draws,
+        subsample: plan.subsample,
+        gradient_evaluations: plan.evaluations + outcome.evaluations,
+        seed,
+        seconds: outcome.seconds,
+        promise,
+        trace: outcome.trace,
+    })
+}
+
+struct Outcome {
+    gaussian: Gaussian<Triangular>,
+    steps: u64,
+    evaluations: u64,
+    trace: Vec<Snapshot>,
+    seconds: f64,
+}
+
+/// A run is made in stretches of at least this many steps; between two of them it is plain numbers.
+const STRETCH: u64 = 1024;
+
+/// The estimator and the operator of the plan's method, run through [`resume`] stretch by stretch.
+fn descend<F: StepSpace>(
+    plan: &Plan,
+    view: Evaluator<'_>,
+    mut q: Gaussian<F>,
+    seed: Seed,
+    watch: &mut Watch<'_>,
+    begin: Instant,
+) -> Result<Outcome> {
+    let d = q.dim();
+    // Start inside the set: the noise bound is used at w_0.
+    F::operator(plan, d)?.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
+    // The steps run in q itself: a second iterate would be the largest thing in memory.
+    let w = q.parameters_mut();
+    let mut average = Averager::new(plan.average, w.len())?;
+    let from = watch.from.take();
+    let (mut keeper, mut kept) = (watch.keeper.take(), (None::<Checkpoint>, begin));
+    let signal = watch.signal(begin);
+    let mut recorder = Recorder::new(plan.steps, watch, begin);
+    let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
+    let (mut steps, mut before, mark) = (0, 0.0, mark(plan, seed));
+    if let Some(from) = from {
+        from.check()?;
+        from.check_mark(&mark)?;
+        // Checkpoints are made between stretches, and after the last step, wherever that is.
+        let whole = from.step < plan.steps && from.step.is_multiple_of(stretch) || from.step == plan.steps;
+        let points = from.step / recorder.every
+            + u64::from(from.step == plan.steps && !from.step.is_multiple_of(recorder.every));
+        let traced = from.trace.len() as u64 == points && from.trace.iter().all(|at| at.steps == plan.steps);
+        if from.parameters.len() != w.len() || !from.memory.is_empty() || !whole || !traced {
+            return Err(Error::Checkpoint { what: "is that of another plan" });
+        }
+        F::check_domain(d, &from.parameters[d..])
+            .map_err(|_| Error::Checkpoint { what: "holds no Gaussian" })?;
+        average.restore(&from.average, from.step)?;
+        w.copy_from_slice(&from.parameters);
+        (steps, before, recorder.trace) = (from.step, from.seconds, from.trace);
+    }
+    let mut gammas = plan.schedule.stepper_from(steps);
+    let checkpoint = |step, w: &[f64], average: &Averager, trace: &[Snapshot]| Checkpoint {
+        step,
+        parameters: w.to_vec(),
+        memory: Vec::new(),
+        average: average.state(),
+        trace: trace.to_vec(),
+        seconds: before + begin.elapsed().as_secs_f64(),
+        mark: Some(mark.clone()),
+    };
+    if keeper.is_some() {
+        kept.0 = Some(checkpoint(steps, w, &average, &recorder.trace));
+    }
+    while steps < plan.steps {
+        let (first, end) = (steps, (steps + stretch).min(plan.steps));
+        let mut problem = F::start(plan, view, seed, d)?;
+        let see = &mut |p: &Progress<'_>| recorder.see::<F>(d, p);
+        let mut go = || resume(&mut *problem, w, &mut gammas, &mut average, first..end, see);
+        // A step that is cut off between two evaluations is not made.
+        steps += match &signal {
+            Some(signal) => signal.steps("the steps", go)?,
+            None => go()?,
+        };
+        if let Some(keeper) = &mut keeper {
+            let whole = steps == end;
+            if whole {
+                kept.0 = Some(checkpoint(steps, w, &average, &recorder.trace));
+            }
+            if (!whole || kept.1.elapsed() >= keeper.every)
+                && let Some(checkpoint) = kept.0.take()
+            {
+                (keeper.save)(&checkpoint);
+                kept.1 = Instant::now();
+            }
+        }
+        if let Some(error) = recorder.lost.take() {
+            return Err(error);
+        }
+        if steps < end {
+            break;
+        }
+    }
+    let answer = Gaussian::<F>::from_parameters(d, average.finish(w)?);
+    if answer.parameters().iter().any(|x| !x.is_finite()) {
+        return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
+    }
+    let points = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
+    let evaluations = match &plan.law {
+        // Rounded up, and in 128 bits: a long run looks at more terms than 64 bits may count.
+        Some(law) => {
+            let terms = u128::from(points) * law.subsample().terms as u128;
+            terms.div_ceil(law.count() as u128) as u64
+        }
+        None => points,
+    };
+    let seconds = before + begin.elapsed().as_secs_f64();
+    Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
+}
+
+/// What tells a run of this plan from others of as many coordinates.
+fn mark(plan: &Plan, seed: Seed) -> Mark {
+    let (average, discount) = match plan.average {
+        Average::Discounted { discount, includes_start } => {
+            (format!("discounted {includes_start}"), discount)
+        }
+        other => (format!("{other:?}"), 0.0),
+    };
+    let words = format!(
+        "{} {} {} {:?} {:?} {average} {}",
+        plan.method, plan.steps, plan.draws, plan.subsample, plan.frame.coordinates, seed.0
+    );
+    // Early ones: some schedules have to walk to later ones.
+    let gammas = [0, plan.steps.saturating_sub(1).min(1000)].map(|t| plan.schedule.at(t).ln());
+    let start = [norm(plan.start.mean()), norm(plan.start.factor())];
+    let numbers = [plan.smoothness.unwrap_or(0.0), discount];
+    Mark::new(&words, [gammas, start, numbers].concat())
+}
+
+/// A factor space with its operators.
+trait StepSpace: Factor {
+    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
+
+    /// The steps of the plan's method, from plain numbers.
+    fn start<'a>(
+        plan: &'a Plan,
+        view: Evaluator<'a>,
+        seed: Seed,
+        dim: usize,
+    ) -> Result<Box<dyn Problem + 'a>> {
+        let operator = Self::operator(plan, dim)?;
+        match plan.method.estimator() {
+            Some(kind) => {
+                let source = match &plan.law {
+                    Some(law) => Terms::new(view.target(), law, seed)?.into(),
+                    None => view.into(),
+                };
+                Self::problem(plan, kind, source, seed, operator)
+            }
+            None => {
+                let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
+                Ok(Box::new(Composite { estimator: Exact::new(expectations, dim), operator }))
+            }
+        }
+    }
+
+    /// The steps of a method that draws.
+    fn problem<'a>(
+        plan: &Plan,
+        kind: Kind,
+        source: Source<'a>,
+        seed: Seed,
+        operator: Box<dyn Operator>,
+    ) -> Result<Box<dyn Problem + 'a>>;
+}
+
+impl StepSpace for Triangular {
+    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
+        Ok(match plan.method.guard() {
+            Guard::Prox => Box::new(Prox::new(dim)),
+            Guard::Projection => {
+                Box::new(ProjTriangular::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?)
+            }
+            Guard::Nothing => Box::new(nothing()),
+        })
+    }
+
+    /// The energy estimator and the prox share their passes over C.
+    fn problem<'a>(
+        plan: &Plan,
+        kind: Kind,
+        source: Source<'a>,
+        seed: Seed,
+        operator: Box<dyn Operator>,
+    ) -> Result<Box<dyn Problem + 'a>> {
+        let draws = Draws::new(seed, Purpose::Optimise);
+        if kind == Kind::Energy {
+            return Ok(Box::new(FusedProx::new(source, draws, plan.draws)?));
+        }
+        let estimator = Sampled::<Self>::new(kind, source, draws, plan.draws)?;
+        Ok(Box::new(Composite { estimator, operator }))
+    }
+}
+
+impl StepSpace for Symmetric {
+    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
+        Ok(match plan.method.guard() {
+            Guard::Nothing => Box::new(nothing()),
+            _ => Box::new(ProjSymmetric::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?),
+        })
+    }
+
+    /// With the projection, whole steps that share their factorisations.
+    fn problem<'a>(
+        plan: &Plan,
+        kind: Kind,
+        source: Source<'a>,
+        seed: Seed,
+        operator: Box<dyn Operator>,
+    ) -> Result<Box<dyn Problem + 'a>> {
+        let draws = Draws::new(seed, Purpose::Optimise);
+        let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
+        Ok(match (kind, smoothness) {
+            (Kind::Stl, Some(m)) if ProjStl::pays(source.dim(), plan.draws) => {
+                Box::new(ProjStl::new(source, draws, plan.draws, m)?)
+            }
+            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(source, draws, plan.draws, m)?),
+            _ => Box::new(Composite {
+                estimator: Sampled::<Self>::new(kind, source, draws, plan.draws)?,
+                operator,
+            }),
+        })
+    }
+}
+
+fn nothing() -> impl Operator {
+    FnOperator(|_: &mut [f64], _: f64| {})
+}
+
+/// Collects the trace at evenly spaced steps and passes snapshots on.
+struct Recorder<'w, 'a> {
+    watch: &'w mut Watch<'a>,
+    begin: Instant,
+    every: u64,
+    /// When the clock was last read, and how many steps lie between two looks.
+    looked: (Instant, u64, u64),
+    steps: u64,
+    sum: f64,
+    count: u64,
+    trace: Vec<Snapshot>,
+    /// Why the processes of this run could not agree.
+    lost: Option<Error>,
+}
+
+impl<'w, 'a> Recorder<'w, 'a> {
+    fn new(steps: u64, watch: &'w mut Watch<'a>, begin: Instant) -> Self {
+        let every = steps.div_ceil(TRACE_POINTS).max(1);
+        let trace = Vec::with_capacity(TRACE_POINTS as usize + 1);
+        Self { watch, begin, every, looked: (begin, 0, 1), steps, sum: 0.0, count: 0, trace, lost: None }
+    }
+
+    /// Whether to read clock and flag: after every step where steps are slow, after every sixteenth where they are fast. Processes
+    /// that share a run agree on which they are, so that all look after the same steps.
+    fn is_due(&mut self, made: u64) -> bool {
+        let (last, at, between) = self.looked;
+        if made < at + between {
+            return false;
+        }
+        let slow = self.settle(last.elapsed() >= SLOW).is_break();
+        self.looked = (Instant::now(), made, if slow { 1 } else { (2 * between).min(LOOK_EVERY) });
+        true
+    }
+
+    fn see<F: Factor>(&mut self, dim: usize, progress: &Progress<'_>) -> ControlFlow<()> {
+        if let Some(value) = progress.moved.value {
+            self.sum += value;
+            self.count += 1;
+        }
+        let made = progress.t + 1;
+        let due = self.is_due(made);
+        if self.lost.is_some() || due && self.settle(self.watch.wants_stop(self.begin)).is_break() {
+            return ControlFlow::Break(());
+        }
+        if !made.is_multiple_of(self.every) && made != self.steps {
+            return ControlFlow::Continue(());
+        }
+        let entropy = F::log_det(dim, &progress.w[dim..]).unwrap_or(f64::NAN) + entropy_constant(dim);
+        let neg_elbo = self.sum / self.count.max(1) as f64 - entropy;
+        let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo, gap: None };
+        (self.sum, self.count) = (0.0, 0);
+        self.trace.push(snapshot);
+        let stop = self.watch.show(&snapshot).is_break();
+        self.settle(stop)
+    }
+
+    /// An error ends the steps here and the run after them.
+    fn settle(&mut self, stop: bool) -> ControlFlow<()> {
+        self.watch.settle(stop).unwrap_or_else(|error| {
+            self.lost = Some(error);
+            ControlFlow::Break(())
+        })
+    }
+}
+
+/// f(q): exact where the target can, otherwise from 1000 fresh draws. For an answer that was found elsewhere: a [`Fit`] has
+/// its own.
+pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
+    if q.dim() != target.dim() {
+        return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: target.dim() });
+    }
+    if let Some(standard) = target.standardized()? {
+        return measure_neg_elbo(standard.target(), &standard.map().standard_gaussian(q), seed);
+    }
+    if let Some(expectations) = target.expectations() {
+        let mut moments = Moments::new(q.dim());
+        expectations.expect(q, &mut moments)?;
+        let exact = moments.provenance == crate::target::curvature::Provenance::Proved;
+        return Ok(NegElbo { value: moments.neg_elbo(q)?, error: moments.neg_elbo_error(q), exact });
+    }
+    neg_elbo_by_draws(target, q, seed, 1000)
+}
+
+/// The same where the answer must not be lost: what is `known` already, or few draws, if the measurement is cut off or fails.
+pub(crate) fn neg_elbo_at_least(
+    target: &dyn Target,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    known: Option<NegElbo>,
+) -> Result<NegElbo> {
+    /// Draws where there is little time, and the fewest that have a standard error.
+    const FEW: usize = 16;
+    const FEWEST: usize = 2;
+    match (phase("the measurement of the ELBO", || measure_neg_elbo(target, q, seed)), known) {
+        (Ok(measured), known) if known.is_none() || measured.value.is_finite() => Ok(measured),
+        (Err(error @ Error::Reduce { .. }), _) => Err(error),
+        (_, Some(known)) => Ok(known),
+        (Err(Error::Stopped { .. }), None) => {
+            let few = phase("the measurement of the ELBO", || neg_elbo_by_draws(target, q, seed, FEW));
+            few.or_else(|_| neg_elbo_by_draws(target, q, seed, FEWEST))
+        }
+        (failed, None) => failed,
+    }
+}
+
+fn neg_elbo_by_draws(
+    target: &dyn Target,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    count: usize,
+) -> Result<NegElbo> {
+    let draws = Draws::new(seed, Purpose::Audit);
+    let (d, batch) = (q.dim(), target.batch().clamp(1, count));
+    let (mut u, mut z, mut g) = (vec![0.0; batch * d], vec![0.0; batch * d], vec![0.0; batch * d]);
+    let (mut values, mut scratch) = (vec![0.0; batch], Scratch::default());
+    let (mut mean, mut square) = (0.0, 0.0);
+    for first in (0..count).step_by(batch) {
+        check()?;
+        let size = batch.min(count - first);
+        let (u, z, values) = (&mut u[..size * d], &mut z[..size * d], &mut values[..size]);
+        for (k, u) in u.chunks_exact_mut(d).enumerate() {
+            draws.fill((first + k) as u64, 0, u);
+        }
+        q.transport(u, z);
+        target.log_densities(z, values, &mut g[..size * d], &mut scratch)?;
+        for (k, (u, value)) in u.chunks_exact(d).zip(values.iter()).enumerate() {
+            // −log p + log q at the same point: for q = p every draw gives the same number.
+            let value = -value + 0.5 * (d as f64 - provi_kernels::dot(u, u));
+            let delta = value - mean;
+            mean += delta / (first + k + 1) as f64;
+            square += delta * (value - mean);
+        }
+    }
+    let error = (square / (count * (count - 1)) as f64).sqrt();
+    Ok(NegElbo { value: mean + q.neg_entropy()?, error, exact: false })
+}

@@ -1,0 +1,290 @@
+//! The proved methods, in one table: estimator, step, factor space, noise bound.
+
+use crate::base::error::{Error, Result};
+use crate::sgd::estimator::Kind;
+use crate::target::curvature::Curvature;
+use crate::theory::noise::{self, NoiseBound, TermNoise};
+use crate::theory::schedule::StepKind;
+
+/// How w is moved. Every variant but the last has a theorem.
+///
+/// | method | estimator | step | factor | noise | rate |
+/// |---|---|---|---|---|---|
+/// | `prox-energy` | energy | prox | 𝒯ᵈ | [noise-energy], [noise-centred] | [rate-prox-strong] |
+/// | `proj-entropy` | entropy | projection on 𝒲_M | 𝒮ᵈ | [noise-entropy], [noise-batch] | [rate-proj-strong] |
+/// | `proj-entropy-triangular` | entropy | C_ii ≥ 1/√M | 𝒯ᵈ | the same [proj-tri] | [rate-proj-strong] |
+/// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
+/// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
+///
+/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` one pass over C and O(d); `proj-stl` five
+/// passes over C or its inverse while the projection is idle (with a Cholesky factorisation of C instead for batches
+/// beyond d/8); `proj-entropy` an inverse of C, O(d³); both a Cholesky factorisation when the projection is in doubt, and
+/// some eigenpairs when it is active; `exact` a few passes over the data and a product of d × d matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// Algorithm 1.
+    ProxEnergy,
+    /// Algorithm 2.
+    ProjEntropy,
+    /// Algorithm 2 with the O(d) projection of triangular factors.
+    ProjEntropyTriangular,
+    /// Algorithm 3.
+    ProjStl,
+    /// Proximal gradient steps without noise, for targets with exact expectations.
+    Exact,
+    /// Any other pairing: it runs, and carries no promise.
+    Unproven(Recipe),
+}
+
+/// A pairing that no theorem covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    estimator: Kind,
+    guard: Guard,
+    space: Space,
+}
+
+/// What keeps an unproven iterate in the domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// The proximal step, for an estimator of ∇l.
+    Prox,
+    /// A projection, for an estimator of ∇f.
+    Projection,
+    /// Nothing: plain stochastic gradient descent on f, which may leave the domain.
+    Nothing,
+}
+
+/// Where the factor lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// 𝒯ᵈ.
+    Triangular,
+    /// 𝒮ᵈ.
+    Symmetric,
+}
+
+impl Recipe {
+    /// A pairing; an estimator of ∇l goes with the prox, which supplies ∇h, and no other does.
+    pub fn new(estimator: Kind, guard: Guard, space: Space) -> Result<Self> {
+        let fits = (estimator == Kind::Energy) == (guard == Guard::Prox);
+        if !fits || (guard == Guard::Prox && space == Space::Symmetric) {
+            return Err(Error::Pairing {
+                why: if fits {
+                    "the proximal step is written for triangular factors"
+                } else {
+                    "the prox needs an estimate of ∇l (energy), every other step one of ∇f (entropy, stl, score)"
+                },
+            });
+        }
+        Ok(Self { estimator, guard, space })
+    }
+}
+
+/// The proved methods by the name users type.
+const NAMED: [(&str, Method); 5] = [
+    ("prox-energy", Method::ProxEnergy),
+    ("proj-entropy", Method::ProjEntropy),
+    ("proj-entropy-triangular", Method::ProjEntropyTriangular),
+    ("proj-stl", Method::ProjStl),
+    ("exact", Method::Exact),
+];
+
+impl Method {
+    /// Every proved method with its name.
+    pub fn named() -> impl Iterator<Item = (&'static str, Method)> {
+        NAMED.into_iter()
+    }
+
+    /// The name users type; "unproven" for a recipe.
+    pub fn name(self) -> &'static str {
+        NAMED.iter().find(|(_, m)| *m == self).map_or("unproven", |(name, _)| name)
+    }
+
+    /// The estimator, if the method draws.
+    pub fn estimator(self) -> Option<Kind> {
+        match self {
+            Self::ProxEnergy => Some(Kind::Energy),
+            Self::ProjEntropy | Self::ProjEntropyTriangular => Some(Kind::Entropy),
+            Self::ProjStl => Some(Kind::Stl),
+            Self::Exact => None,
+            Self::Unproven(recipe) => Some(recipe.estimator),
+        }
+    }
+
+    /// What keeps the iterate in the domain.
+    pub fn guard(self) -> Guard {
+        match self {
+            Self::ProxEnergy | Self::Exact => Guard::Prox,
+            Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjStl => Guard::Projection,
+            Self::Unproven(recipe) => recipe.guard,
+        }
+    }
+
+    /// The factor space.
+    pub fn space(self) -> Space {
+        match self {
+            Self::ProxEnergy | Self::ProjEntropyTriangular | Self::Exact => Space::Triangular,
+            Self::ProjEntropy | Self::ProjStl => Space::Symmetric,
+            Self::Unproven(recipe) => recipe.space,
+        }
+    }
+
+    /// Which family of theorems the step belongs to.
+    pub fn step_kind(self) -> StepKind {
+        if self.guard() == Guard::Prox { StepKind::Prox } else { StepKind::Proj }
+    }
+
+    /// Refuses a method that cannot do with some of the terms for each draw, and says why [noise-subsample].
+    pub fn check_subsampled(self) -> Result<()> {
+        match self {
+            Self::ProxEnergy | Self::ProjEntropy | Self::ProjEntropyTriangular | Self::Unproven(_) => Ok(()),
+            Self::ProjStl => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "no noise bound is known, for −C⁻ᵀu does not cancel against single terms",
+                otherwise: "the same steps as an unproven recipe",
+            }),
+            Self::Exact => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "it makes no draws, and its expectations go through all the data",
+                otherwise: "leave the subsample out",
+            }),
+        }
+    }
+
+    /// The constants (a, b) of the recursion for a mean of `draws` draws, each on terms of its own [noise-subsample].
+    pub fn subsampled_noise(
+        self,
+        curvature: &Curvature,
+        draws: usize,
+        terms: &TermNoise,
+    ) -> Result<NoiseBound> {
+        self.check_subsampled()?;
+        let d = curvature.dim();
+        let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
+        let distance2 = noise::optimum_distance2(d, curvature.convexity())?;
+        let v_star = noise::v_star_bound(d, smoothness, distance2)?;
+        match self {
+            Self::ProxEnergy => terms.energy(d, smoothness, draws, v_star),
+            Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(d, smoothness, draws, v_star),
+            // Without a bound of its own it has none with terms either.
+            other => other.noise(curvature, draws),
+        }
+    }
+
+    /// The constants (a, b) of the recursion for a mean of `draws` draws [noise-centred], [noise-batch].
+    /// Needs M, and μ > 0 for the floor.
+    pub fn noise(self, curvature: &Curvature, draws: usize) -> Result<NoiseBound> {
+        let d = curvature.dim();
+        let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
+        // At the optimum the energy estimator's variance is at most (d+3)M²·d/μ.
+        let v_star =
+            || noise::v_star_bound(d, smoothness, noise::optimum_distance2(d, curvature.convexity())?);
+        match self {
+            Self::ProxEnergy => noise::energy_batch(d, smoothness, draws, v_star()?),
+            Self::ProjEntropy | Self::ProjEntropyTriangular => {
+                noise::entropy_batch(d, smoothness, draws, v_star()?)
+            }
+            Self::ProjStl => {
+                let residual = noise::residual_smoothness(
+                    smoothness,
+                    curvature.convexity(),
+                    curvature.residual_smoothness(),
+                )?;
+                noise::stl_batch(d, smoothness, residual, curvature.trace_inverse(), draws)
+            }
+            Self::Exact => noise::exact_prox(smoothness),
+            Self::Unproven(_) => Err(Error::MissingConstant {
+                wanted: "a promise for an unproven recipe",
+                constant: "a noise bound",
+                way_out: "use one of the proved methods",
+            }),
+        }
+    }
+}
+
+/// The refusal of a proved method on a target without M.
+pub(crate) const MISSING_SMOOTHNESS: Error = Error::MissingConstant {
+    wanted: "a proved method",
+    constant: "a smoothness M (an upper bound of ∇²V)",
+    way_out: "declare one that holds everywhere, or use a method that needs none, like auto",
+};
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unproven(r) => write!(f, "unproven ({:?}, {:?}, {:?})", r.estimator, r.guard, r.space),
+            proved => f.write_str(proved.name()),
+        }
+    }
+}
+
+impl std::str::FromStr for Method {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        NAMED.iter().find(|(name, _)| *name == text).map(|(_, m)| *m).ok_or_else(|| Error::UnknownName {
+            what: "method",
+            found: text.to_owned(),
+            known: "prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, exact",
+        })
+    }
+}
+
+/// A way to an answer, by the name users type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The automatic path.
+    #[default]
+    Auto,
+    /// One of the methods that plan their steps.
+    Planned(Method),
+}
+
+impl std::str::FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text.parse().map(Self::Planned).map_err(|_| Error::UnknownName {
+                what: "method",
+                found: text.to_owned(),
+                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, exact",
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Planned(method) => method.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for (name, method) in Method::named() {
+            assert_eq!(name.parse::<Method>().unwrap(), method);
+            assert_eq!(method.to_string(), name);
+        }
+        assert!("adam".parse::<Method>().is_err());
+    }
+
+    #[test]
+    fn a_pairing_that_counts_the_entropy_twice_or_never_is_refused() {
+        assert!(Recipe::new(Kind::Entropy, Guard::Prox, Space::Triangular).is_err());
+        assert!(Recipe::new(Kind::Energy, Guard::Projection, Space::Symmetric).is_err());
+        assert!(Recipe::new(Kind::Energy, Guard::Nothing, Space::Triangular).is_err());
+        assert!(Recipe::new(Kind::Energy, Guard::Prox, Space::Symmetric).is_err());
+        assert!(Recipe::new(Kind::Stl, Guard::Projection, Space::Triangular).is_ok());
+    }
+}

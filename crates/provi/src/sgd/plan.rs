@@ -1,0 +1,546 @@
+//! Target + method + (accuracy or steps) → T, γ_t, average and what they promise, before any draw is made.
+
+mod comparison;
+mod coordinates;
+mod promise;
+mod start;
+mod terms;
+
+pub use comparison::Needed;
+pub use coordinates::{Coordinates, Frame};
+pub use promise::{Constants, Norm, Promise, Said};
+
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::sgd::average::Average;
+use crate::sgd::memory::{Forecast, Size};
+use crate::sgd::method::{Choice, MISSING_SMOOTHNESS, Method};
+use crate::sgd::subsample::{Law, Sampling, Subsample};
+use crate::target::curvature::Curvature;
+use crate::target::mode::{Mode, find_mode, laplace};
+use crate::target::{Target, trusted_curvature};
+use crate::theory::noise::TermNoise;
+use crate::theory::rate;
+use crate::theory::recursion::{Contraction, Recursion};
+use crate::theory::schedule::{Schedule, StepKind};
+use start::ExactStart;
+use std::ops::Deref;
+use std::sync::Arc;
+use terms::DrawnTerms;
+
+/// The longest run a plan will hold.
+pub const MOST_STEPS: u64 = 1_000_000_000_000;
+
+/// What to plan: a method and the defaults one may change.
+///
+/// Planning finds the mode and the Laplace factor, takes the target's curvature into the chosen coordinates, and bounds
+/// e_0 ≥ ‖w_0 − w*‖². The rest is `theory`: constants in, steps and a promise out. Cost: a mode (a few dozen evaluations
+/// of the target), some factorisations of d × d matrices, and at most a few million scalar operations; no draw is made.
+///
+/// | to plan | gives |
+/// |---|---|
+/// | [`Planner::to_distance`] | the shortest proved run to an accuracy \[schedule-optimal\] |
+/// | [`Planner::to_steps`] | the best proved bound for a number of steps |
+/// | [`Planner::with_schedule`] | steps of one's own, priced by the recursion \[recursion\] |
+/// | [`Planner::convex`] | a bound on E f(w̄_T) − f*, also for μ = 0 \[rate-prox-convex\] |
+/// | [`Planner::practical`] | steps that work, mostly beyond the theorems |
+///
+/// ```
+/// use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
+///
+/// let design = Design::dense(&[0.5, 1.0, -1.5, 0.3, 0.9, 2.0, -0.7, 0.1], 4, 2)?;
+/// let target = Glm::linear(design, &[0.2, -1.0, 2.1, -0.4], 1.0, Prior::isotropic(1.0)?)?;
+/// let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;   // before any draw
+/// let fit = plan.run(&target, Seed(7))?;
+/// assert_eq!(fit.steps, plan.steps);
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Planner {
+    method: Method,
+    draws: Option<usize>,
+    coordinates: Option<Coordinates>,
+    start: Option<Vec<f64>>,
+    radius: Option<f64>,
+    memory: Option<u64>,
+    subsample: Option<Subsample>,
+}
+
+impl Planner {
+    /// A planner for one method.
+    pub fn new(method: Method) -> Self {
+        Self {
+            method,
+            draws: None,
+            coordinates: None,
+            start: None,
+            radius: None,
+            memory: None,
+            subsample: None,
+        }
+    }
+
+    /// Draws per step (1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
+    pub fn draws(mut self, draws: usize) -> Self {
+        self.draws = Some(draws);
+        self
+    }
+
+    /// Lets every draw see `terms` of the target's N terms in place of all, drawn by this law [noise-subsample].
+    ///
+    /// The plan's constants become those of the subsampled estimator, so a promise holds as it stands: with more steps, each
+    /// of which is cheaper by the factor N/`terms`. What it needs beside the curvature is a smoothness M_n of each term; that
+    /// and one pass over the terms, for their gradients at the mode, are what planning costs. `Sampling::Reshuffle` makes the
+    /// steps that `Uniform` would, and no promise. Audits and the ELBO of an answer always use the whole target.
+    pub fn subsample(mut self, terms: usize, sampling: Sampling) -> Self {
+        self.subsample = Some(Subsample { terms, sampling });
+        self
+    }
+
+    /// The coordinates to step in, and so the norm of the promise.
+    pub fn coordinates(mut self, coordinates: Coordinates) -> Self {
+        self.coordinates = Some(coordinates);
+        self
+    }
+
+    /// Where the search for the mode begins (the origin otherwise).
+    pub fn start(mut self, start: &[f64]) -> Self {
+        self.start = Some(start.to_vec());
+        self
+    }
+
+    /// Declares ‖w_0 − w*‖ and ‖w* − w̄‖ to be at most this, which the convex rates need when μ = 0.
+    pub fn radius(mut self, radius: f64) -> Self {
+        self.radius = Some(radius);
+        self
+    }
+
+    /// Refuses, before anything large is allocated, a run that needs more than so many bytes on top of the target's data
+    /// ([`crate::memory`]); an audit afterwards is not counted.
+    pub fn memory_budget(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// The shortest proved run with E‖w_T − w*‖² ≤ `accuracy`, in the norm of the coordinates.
+    pub fn to_distance(&self, target: &dyn Target, accuracy: f64) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Curvature)?;
+        let constants = setting.constants(self)?;
+        let start = constants.start;
+        match self.method {
+            Method::Exact => {
+                let contraction = Contraction::prox(constants.convexity, constants.smoothness)?;
+                let steps = constants.exact_steps_to(accuracy)?;
+                self.finish_distance(
+                    setting,
+                    constants,
+                    Schedule::constant(contraction.optimal_gamma())?,
+                    steps,
+                )
+            }
+            _ => {
+                let recursion = Recursion::new(constants.convexity, constants.noise)?;
+                let steps = recursion.steps_to(start, accuracy, MOST_STEPS)?;
+                let schedule = recursion.optimal_schedule(start.max(f64::MIN_POSITIVE))?;
+                self.finish_distance(setting, constants, schedule, steps)
+            }
+        }
+    }
+
+    /// The proved run of `steps` steps with the smallest bound on E‖w_T − w*‖².
+    pub fn to_steps(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Curvature)?;
+        let constants = setting.constants(self)?;
+        let start = constants.start;
+        let schedule = match self.method {
+            Method::Exact => Schedule::constant(
+                Contraction::prox(constants.convexity, constants.smoothness)?.optimal_gamma(),
+            )?,
+            _ => Recursion::new(constants.convexity, constants.noise)?
+                .optimal_schedule(start.max(f64::MIN_POSITIVE))?,
+        };
+        self.finish_distance(setting, constants, schedule, steps)
+    }
+
+    /// A run with steps of the caller's choice; the promise is what the recursion gives for them, if anything.
+    pub fn with_schedule(&self, target: &dyn Target, schedule: Schedule, steps: u64) -> Result<Plan> {
+        schedule.check()?;
+        let setting = self.setting(target, Coordinates::Curvature)?;
+        match setting.constants(self) {
+            Ok(constants) => self.finish_distance(setting, constants, schedule, steps),
+            Err(error) if matches!(self.method, Method::Unproven(_)) => {
+                let average = Average::Last;
+                self.assemble(setting, None, schedule, average, steps, Promise::none(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The convex mode: γ = 1/√(aT) or √(2/(aT)), θ-averages, and a bound on E f(w̄_T) − f*. For μ = 0 it
+    /// needs a declared radius.
+    pub fn convex(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Original)?;
+        let constants = setting.single_draw_constants(self)?;
+        let start = constants.start;
+        let kind = self.method.step_kind();
+        let schedule = Schedule::convex(kind, constants.noise.growth, constants.smoothness, steps)?;
+        let gamma = schedule.at(0);
+        let (average, value) = match kind {
+            StepKind::Prox => (
+                Average::prox(constants.noise.growth, gamma)?,
+                rate::prox_convex(constants.smoothness, constants.noise, start, steps)?,
+            ),
+            StepKind::Proj => (
+                Average::proj(constants.noise.growth, gamma)?,
+                rate::proj_convex(constants.noise, start, steps)?,
+            ),
+        };
+        let key = if kind == StepKind::Prox { "rate-prox-convex" } else { "rate-proj-convex" };
+        let promise = Promise::gap(value, key, constants.provenance);
+        self.assemble(setting, Some(constants), schedule, average, steps, promise)
+    }
+
+    /// Steps that work in practice: Laplace coordinates, a step the local curvature allows, decay, averaging.
+    /// They are larger than the theorems cover on all but the best-conditioned targets; the promise then says so.
+    pub fn practical(&self, target: &dyn Target, steps: Option<u64>) -> Result<Plan> {
+        let setting = self.setting(target, Coordinates::Laplace)?;
+        let d = target.dim() as f64;
+        let steps = steps.unwrap_or(PRACTICAL_STEPS);
+        let draws = setting.draws as f64;
+        // In Laplace coordinates ∇²V ≈ I near the mode, where a = O(1 + (d+3)/N) and b = O(d(d+3)/N).
+        let gamma = match self.method {
+            Method::Exact => {
+                1.0 / setting.curvature.as_ref().and_then(Curvature::smoothness).ok_or(MISSING_SMOOTHNESS)?
+            }
+            _ => {
+                0.5 / (1.0
+                    + (d + 3.0)
+                        * (1.0 + setting.terms.as_ref().map_or(0.0, |terms| terms.practical_spread(d)))
+                        / draws)
+            }
+        };
+        let schedule = Schedule::practical(gamma, steps / 10, steps as f64 / 100.0)?;
+        let average = Average::Polynomial { power: 3.0 };
+        let constants = setting.constants(self).ok();
+        let promise = match &constants {
+            Some(constants) => promise::of_steps(
+                self.method,
+                constants,
+                &schedule,
+                average,
+                steps,
+                setting.frame.coordinates,
+            ),
+            None => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
+        };
+        self.assemble(setting, constants, schedule, average, steps, promise)
+    }
+
+    fn setting(&self, target: &dyn Target, default: Coordinates) -> Result<Setting> {
+        let draws = match self.method {
+            Method::Exact => 0,
+            _ => self.draws.unwrap_or(if default == Coordinates::Laplace { PRACTICAL_DRAWS } else { 1 }),
+        };
+        if draws == 0 && self.method != Method::Exact {
+            return Err(Error::OutOfRange { what: "draws per step", value: 0.0, needed: "at least 1" });
+        }
+        if self.method == Method::Exact && target.expectations().is_none() {
+            return Err(Error::MissingConstant {
+                wanted: "method `exact`",
+                constant: "expectations by one-dimensional integrals",
+                way_out: "use a linear-predictor model, or a method that draws",
+            });
+        }
+        if self.subsample.is_some() {
+            self.method.check_subsampled()?;
+        }
+        let size = Size { draws, audit: false, subsample: self.subsample, ..Size::of(target) };
+        Forecast::new(Choice::Planned(self.method), &size).check(self.memory)?;
+        let curvature = trusted_curvature(target)?;
+        if !matches!(self.method, Method::Unproven(_))
+            && curvature.as_ref().is_none_or(|c| c.smoothness().is_none())
+        {
+            return Err(MISSING_SMOOTHNESS);
+        }
+        let zeros = vec![0.0; target.dim()];
+        let mode = find_mode(target, self.start.as_deref().unwrap_or(&zeros))?;
+        let mut evaluations = mode.evaluations;
+        let local = laplace(target, &mode)?;
+        evaluations += local.evaluations;
+        let coordinates = self.coordinates.unwrap_or(default);
+        let frame = Frame::new(coordinates, &mode, local.gaussian.factor(), curvature.as_ref())?;
+        let (curvature, start, error) =
+            frame.view(target, &mode, local.gaussian.factor(), curvature, self.method.space())?;
+        let terms = match self.subsample {
+            Some(subsample) => Some(DrawnTerms::new(target, subsample, &frame)?),
+            None => None,
+        };
+        Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws, terms })
+    }
+
+    fn finish_distance(
+        &self,
+        setting: Setting,
+        constants: Constants,
+        schedule: Schedule,
+        steps: u64,
+    ) -> Result<Plan> {
+        let coordinates = setting.frame.coordinates;
+        let promise =
+            promise::of_steps(self.method, &constants, &schedule, Average::Last, steps, coordinates);
+        self.assemble(setting, Some(constants), schedule, Average::Last, steps, promise)
+    }
+
+    fn assemble(
+        &self,
+        setting: Setting,
+        constants: Option<Constants>,
+        schedule: Schedule,
+        average: Average,
+        steps: u64,
+        promise: Promise,
+    ) -> Result<Plan> {
+        if steps > MOST_STEPS {
+            let (value, needed) = (steps as f64, "at most 10¹²");
+            return Err(Error::OutOfRange { what: "steps", value, needed });
+        }
+        // Given the epoch so far the next terms are not drawn afresh: neither unbiased nor covered by any bound here.
+        let reshuffled = self.subsample.is_some_and(|s| s.sampling == Sampling::Reshuffle);
+        let (constants, promise) = if reshuffled {
+            let reason = "reshuffled epochs: the bounds are for terms drawn independently of each other";
+            (None, Promise::none(reason.into()))
+        } else {
+            (constants, promise)
+        };
+        Ok(Plan(Outline {
+            method: self.method,
+            steps,
+            draws: setting.draws,
+            subsample: self.subsample,
+            law: setting.terms.as_ref().map(|terms| Arc::clone(&terms.law)),
+            schedule,
+            average,
+            promise,
+            constants,
+            frame: setting.frame,
+            start: setting.start,
+            smoothness: setting.curvature.as_ref().and_then(Curvature::smoothness),
+            mode: setting.mode,
+            evaluations: setting.evaluations,
+        }))
+    }
+}
+
+/// Draws per step of a practical plan.
+pub const PRACTICAL_DRAWS: usize = 10;
+
+/// Steps of a practical plan.
+pub const PRACTICAL_STEPS: u64 = 20_000;
+
+/// What is known once mode, coordinates and curvature are.
+struct Setting {
+    mode: Mode,
+    evaluations: u64,
+    frame: Frame,
+    /// In the frame's coordinates.
+    curvature: Option<Curvature>,
+    /// w_0 in the frame's coordinates.
+    start: Gaussian<Triangular>,
+    /// ‖w_0 − w*‖² by [cert-gap], where expectations are exact.
+    exact_start: Option<ExactStart>,
+    draws: usize,
+    terms: Option<DrawnTerms>,
+}
+
+impl Setting {
+    fn provenance(&self, radius: Option<f64>) -> crate::Provenance {
+        let given = self.curvature.as_ref().map_or(crate::Provenance::Estimated, Curvature::provenance);
+        let given = self.terms.as_ref().and_then(DrawnTerms::provenance).map_or(given, |p| given.weakest(p));
+        if radius.is_some() { given.weakest(crate::Provenance::Declared) } else { given }
+    }
+
+    /// The constants of the terms drawn, if not all are looked at.
+    fn term_noise(&self, curvature: &Curvature) -> Result<Option<TermNoise>> {
+        let Some(terms) = &self.terms else { return Ok(None) };
+        let convexity = curvature.convexity();
+        let through_mode = crate::theory::noise::optimum_distance2(curvature.dim(), convexity)?.sqrt();
+        let shift = self.frame.gradient_norm(&self.mode) / convexity;
+        terms.noise((through_mode + shift) * (1.0 + 1e-12)).map(Some)
+    }
+
+    fn smooth(&self) -> Result<(&Curvature, f64)> {
+        let curvature = self.curvature.as_ref().ok_or(MISSING_SMOOTHNESS)?;
+        Ok((curvature, curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?))
+    }
+
+    /// The constants of the recursion, and e_0.
+    fn constants(&self, planner: &Planner) -> Result<Constants> {
+        let (curvature, smoothness) = self.smooth()?;
+        if curvature.convexity() <= 0.0 {
+            return Err(Error::MissingConstant {
+                wanted: "a bound on the distance to the optimum",
+                constant: "a convexity μ > 0",
+                way_out: "use a proper prior, or the convex mode with a declared radius",
+            });
+        }
+        let noise = match self.term_noise(curvature)? {
+            Some(terms) => planner.method.subsampled_noise(curvature, self.draws.max(1), &terms)?,
+            None => planner.method.noise(curvature, self.draws.max(1))?,
+        };
+        let exact = self.exact_start.as_ref().filter(|_| planner.method == Method::Exact);
+        Ok(Constants {
+            dim: curvature.dim(),
+            convexity: curvature.convexity(),
+            smoothness,
+            residual_smoothness: curvature.residual_smoothness(),
+            noise,
+            start: self.start_distance2(curvature)?,
+            gradient_error: exact.map_or(0.0, |e| 4.0 * e.gradient_error),
+            // Steps on expectations that are only checked are no better proved than these.
+            provenance: exact.map_or(self.provenance(None), |e| curvature.provenance().weakest(e.provenance)),
+        })
+    }
+
+    /// The single-draw constants of the convex rates, with g itself (not centred) for the prox.
+    fn single_draw_constants(&self, planner: &Planner) -> Result<Constants> {
+        use crate::theory::noise;
+        let (curvature, smoothness) = self.smooth()?;
+        let d = curvature.dim();
+        let (start, distance2) = match planner.radius {
+            Some(radius) => (radius * radius, radius * radius),
+            None if curvature.convexity() > 0.0 => {
+                (self.start_distance2(curvature)?, noise::optimum_distance2(d, curvature.convexity())?)
+            }
+            None => {
+                return Err(Error::MissingConstant {
+                    wanted: "a convex rate",
+                    constant: "a radius: nothing bounds ‖w_0 − w*‖ when μ = 0",
+                    way_out: "declare one with `Planner::radius`",
+                });
+            }
+        };
+        let terms = match (&self.terms, planner.radius) {
+            (Some(terms), Some(radius)) => Some(terms.noise(radius)?),
+            _ => self.term_noise(curvature)?,
+        };
+        let bound = match planner.method {
+            Method::ProxEnergy => match terms {
+                Some(terms) => terms.energy_single(d, smoothness, distance2)?,
+                None => noise::energy(d, smoothness, distance2)?,
+            },
+            Method::ProjEntropy | Method::ProjEntropyTriangular => match terms {
+                Some(terms) => terms.entropy_single(d, smoothness, smoothness, distance2)?,
+                None => noise::entropy(d, smoothness, smoothness, distance2)?,
+            },
+            other => other.noise(curvature, self.draws.max(1))?,
+        };
+        Ok(Constants {
+            dim: d,
+            convexity: curvature.convexity(),
+            smoothness,
+            residual_smoothness: curvature.residual_smoothness(),
+            noise: bound,
+            start,
+            gradient_error: 0.0,
+            provenance: self.provenance(planner.radius),
+        })
+    }
+
+    /// e_0 ≥ ‖w_0 − w*‖²: through the mode, or through the exact gradient if that is smaller.
+    fn start_distance2(&self, curvature: &Curvature) -> Result<f64> {
+        let d = curvature.dim();
+        // The frame is centred at the computed mode, so the distance is that of the factor alone; the
+        // gradient there, seen in these coordinates, is at most ‖P‖ times the user's.
+        let through_mode = rate::start_distance2(
+            norm(self.start.factor()),
+            d,
+            curvature.convexity(),
+            self.frame.gradient_norm(&self.mode),
+        )?;
+        Ok(self.exact_start.as_ref().map_or(through_mode, |e| e.distance2.min(through_mode)))
+    }
+}
+
+/// A run laid out before its first draw: w_0, T, γ_0 … γ_{T−1}, which average of the iterates is the answer, and what that
+/// promises. A plan is plain data about one target; running it twice with one seed gives the same bits.
+///
+/// Cost of a step: N evaluations of the target, N passes over the d(d+1)/2 entries of C, and the method's operator
+/// ([`Method`]).
+///
+/// What it lays out can be read ([`Outline`]) and not changed: the promise is about these steps and no others.
+///
+/// ```compile_fail,E0594
+/// fn forge(mut plan: provi::Plan) -> provi::Result<()> {
+///     plan.schedule = provi::Schedule::constant(0.5)?; // and the promise would be that of other steps
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Plan(Outline);
+
+impl Deref for Plan {
+    type Target = Outline;
+
+    fn deref(&self) -> &Outline {
+        &self.0
+    }
+}
+
+/// What a [`Plan`] lays out.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    /// The method.
+    pub method: Method,
+    /// T.
+    pub steps: u64,
+    /// N, draws per step; 0 for a method that does not draw.
+    pub draws: usize,
+    /// The terms that a draw looks at, if not all.
+    pub subsample: Option<Subsample>,
+    /// How they are drawn, in the coordinates of the steps.
+    pub(crate) law: Option<Arc<Law>>,
+    /// γ_t.
+    pub schedule: Schedule,
+    /// Which average of the iterates is the answer.
+    pub average: Average,
+    /// What the run promises.
+    pub promise: Promise,
+    /// The numbers behind the promise.
+    pub constants: Option<Constants>,
+    /// The coordinates of the steps.
+    pub(crate) frame: Frame,
+    /// w_0, in those coordinates.
+    pub(crate) start: Gaussian<Triangular>,
+    /// M in those coordinates.
+    pub(crate) smoothness: Option<f64>,
+    /// The mode.
+    pub mode: Mode,
+    /// Evaluations spent on mode and coordinates.
+    pub evaluations: u64,
+}
+
+impl Plan {
+    /// A proved plan to E‖w_T − w*‖² ≤ `accuracy`, with the method's defaults.
+    pub fn to_distance(target: &dyn Target, method: Method, accuracy: f64) -> Result<Self> {
+        Planner::new(method).to_distance(target, accuracy)
+    }
+
+    /// The same steps with another average of the iterates as the answer, and what the recursion gives for that, if anything.
+    pub fn with_average(self, average: Average) -> Self {
+        let plan = self.0;
+        let promise = match &plan.constants {
+            Some(constants) => {
+                let coordinates = plan.frame.coordinates;
+                promise::of_steps(plan.method, constants, &plan.schedule, average, plan.steps, coordinates)
+            }
+            None => Promise::none("no constants are known to price another average with".into()),
+        };
+        Self(Outline { average, promise, ..plan })
+    }
+
+    /// The coordinates the run steps in.
+    pub fn coordinates(&self) -> Coordinates {
+        self.frame.coordinates
+    }
+}

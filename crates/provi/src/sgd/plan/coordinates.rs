@@ -1,0 +1,142 @@
+//! The coordinates of a run: z = c + Py.
+
+use super::start::{ExactStart, exact_distance2};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::{Matrix, pack_lower, unpack_lower};
+use crate::sgd::method::Space;
+use crate::target::Target;
+use crate::target::curvature::Curvature;
+use crate::target::mode::Mode;
+use crate::target::whiten::Whitened;
+
+/// Which coordinates the steps are made in; a promise is in their norm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Coordinates {
+    /// The user's own.
+    Original,
+    /// PPᵀ = H_lo⁻¹: the best provable condition number.
+    Curvature,
+    /// PPᵀ = (∇²V(z̄))⁻¹: the best local one.
+    Laplace,
+}
+
+impl std::str::FromStr for Coordinates {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "original" => Ok(Self::Original),
+            "curvature" => Ok(Self::Curvature),
+            "laplace" => Ok(Self::Laplace),
+            _ => Err(Error::UnknownName {
+                what: "coordinates",
+                found: text.to_owned(),
+                known: "original, curvature, laplace",
+            }),
+        }
+    }
+}
+
+/// z = c + Py, P lower triangular; no P where it is the identity and c the origin.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub(crate) coordinates: Coordinates,
+    pub(crate) center: Vec<f64>,
+    pub(crate) factor: Option<Vec<f64>>,
+}
+
+impl Frame {
+    pub(super) fn new(
+        coordinates: Coordinates,
+        mode: &Mode,
+        laplace: &[f64],
+        curvature: Option<&Curvature>,
+    ) -> Result<Self> {
+        let factor = match coordinates {
+            Coordinates::Original => None,
+            Coordinates::Laplace => Some(laplace.to_vec()),
+            Coordinates::Curvature => match curvature {
+                Some(c) if c.convexity() > 0.0 => Some(c.whitening()?),
+                _ => {
+                    return Err(Error::MissingConstant {
+                        wanted: "curvature coordinates",
+                        constant: "a lower curvature H_lo ≻ 0",
+                        way_out: "use the original or the Laplace coordinates",
+                    });
+                }
+            },
+        };
+        Ok(Self { coordinates, center: mode.point.clone(), factor })
+    }
+
+    /// The curvature in these coordinates, w_0 = (z̄, Laplace factor) in them, and ‖w_0 − w*‖² where exact
+    /// expectations prove it: between the factors of `space`, for the two spaces measure differently.
+    pub(super) fn view(
+        &self,
+        target: &dyn Target,
+        mode: &Mode,
+        laplace: &[f64],
+        curvature: Option<Curvature>,
+        space: Space,
+    ) -> Result<(Option<Curvature>, Gaussian<Triangular>, Option<ExactStart>)> {
+        let d = mode.point.len();
+        match &self.factor {
+            None => {
+                let start = Gaussian::from_parameters(d, [&mode.point[..], laplace].concat());
+                let convexity = curvature.as_ref().map_or(0.0, Curvature::convexity);
+                let distance2 = exact_distance2(target, &start, convexity, space)?;
+                Ok((curvature, start, distance2))
+            }
+            Some(factor) => {
+                let white = Whitened::new(target, self.center.clone(), factor.clone());
+                let curvature = match curvature {
+                    Some(c) => Some(c.transformed(&unpack_lower(d, factor))?),
+                    None => None,
+                };
+                let start = match self.coordinates {
+                    Coordinates::Laplace => Gaussian::standard(d),
+                    _ => Gaussian::from_parameters(d, [vec![0.0; d], quotient(d, factor, laplace)?].concat()),
+                };
+                let convexity = curvature.as_ref().map_or(0.0, Curvature::convexity);
+                let distance2 = exact_distance2(&white, &start, convexity, space)?;
+                Ok((curvature, start, distance2))
+            }
+        }
+    }
+
+    /// An upper bound of ‖Pᵀ∇V(z̄)‖, the gradient at the mode in these coordinates.
+    pub(super) fn gradient_norm(&self, mode: &Mode) -> f64 {
+        let scale = self.factor.as_ref().map_or(1.0, |p| crate::base::linalg::norm(p));
+        scale * mode.gradient_norm * (1.0 + 1e-12)
+    }
+
+    /// q̃ in the user's coordinates.
+    pub(crate) fn restore(&self, q: &Gaussian<Triangular>) -> Gaussian<Triangular> {
+        match &self.factor {
+            None => q.clone(),
+            Some(factor) => q.pushed(&self.center, factor),
+        }
+    }
+}
+
+/// P⁻¹L for two packed lower triangles.
+fn quotient(d: usize, p: &[f64], l: &[f64]) -> Result<Vec<f64>> {
+    let mut columns = Matrix::zeros(d, d);
+    let l = unpack_lower(d, l);
+    for j in 0..d {
+        for i in 0..d {
+            columns[(j, i)] = l[(i, j)];
+        }
+        provi_kernels::triangle::solve(p, columns.row_mut(j));
+    }
+    let mut out = Matrix::zeros(d, d);
+    for i in 0..d {
+        for j in 0..=i {
+            out[(i, j)] = columns[(j, i)];
+        }
+    }
+    Ok(pack_lower(&out))
+}

@@ -1,0 +1,115 @@
+//! Plans and answers in words, for people. The library prints nothing itself.
+
+use crate::sgd::fit::Fit;
+use crate::sgd::plan::{Plan, Promise};
+use std::fmt;
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.value, self.norm) {
+            (Some(value), Some(norm)) => {
+                write!(f, "{} ≤ {}", norm.formula(), round_up(value))?;
+                if let (Some(key), Some(provenance)) = (self.key, self.provenance) {
+                    write!(f, "   {provenance} [{key}]")?;
+                }
+                Ok(())
+            }
+            _ => write!(f, "none: {}", self.reason.as_deref().unwrap_or("no theorem covers this run")),
+        }
+    }
+}
+
+/// Method, terms if not all, steps, sizes, average, constants and promise: five lines or six.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.draws {
+            0 => writeln!(f, "{}: {} steps without draws", self.method, self.steps)?,
+            draws => writeln!(f, "{}: {} steps of {draws} draws", self.method, self.steps)?,
+        }
+        if let (Some(subsample), Some(law)) = (self.subsample, &self.law) {
+            let (terms, count, sampling) = (subsample.terms, law.count(), subsample.sampling);
+            writeln!(f, "terms      {terms} of {count} for each draw, {sampling} [noise-subsample]")?;
+        }
+        writeln!(f, "steps      {}", self.schedule)?;
+        writeln!(f, "answer     {}", self.average)?;
+        if let Some(c) = &self.constants {
+            writeln!(
+                f,
+                "constants  μ = {:.4e}, M = {:.4e}, a = {:.4e}, b = {:.4e}, e₀ = {:.4e} ({})",
+                c.convexity, c.smoothness, c.noise.growth, c.noise.floor, c.start, c.provenance
+            )?;
+        }
+        write!(f, "promise    {}", self.promise)
+    }
+}
+
+/// One line a coordinate, then the ELBO and how the answer was reached.
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(4);
+        writeln!(f, "{:<width$}  {:>12}  {:>12}", "name", "mean", "sd")?;
+        let deviations = self.gaussian.standard_deviations();
+        for ((name, mean), sd) in self.names.iter().zip(self.gaussian.mean()).zip(deviations) {
+            writeln!(f, "{name:<width$}  {mean:>12.5}  {sd:>12.5}")?;
+        }
+        let grounds = if self.neg_elbo.exact { "exact to" } else { "estimated, standard error" };
+        writeln!(f, "ELBO {:.6} ({grounds} {:.1e})", -self.neg_elbo.value, self.neg_elbo.error)?;
+        write!(
+            f,
+            "{}, {} steps, {} gradients, seed {}",
+            self.method, self.steps, self.gradient_evaluations, self.seed.0
+        )?;
+        match self.subsample {
+            Some(subsample) => write!(f, ", {subsample}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Three digits, rounded up so that the printed bound holds too.
+pub(crate) fn round_up(x: f64) -> String {
+    if x.is_nan() || x <= 0.0 || x.is_infinite() {
+        return format!("{x}");
+    }
+    let scale = 10f64.powi(2 - x.log10().floor() as i32);
+    let mut up = (x * scale).ceil() / scale;
+    if up < x {
+        up = x;
+    }
+    if (1e-3..1e5).contains(&up) { format!("{}", trim(up)) } else { format!("{up:.2e}") }
+}
+
+fn trim(x: f64) -> f64 {
+    format!("{x:.6}").parse().map_or(x, |y: f64| if y < x { y + 1e-6 } else { y })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round_up;
+    use crate::glm::design::Design;
+    use crate::glm::{Glm, Prior};
+    use crate::{Method, Planner, Seed};
+
+    #[test]
+    fn printed_bounds_are_never_below_the_proved_ones() {
+        for x in [1.234e-12, 0.0012341, 0.99999, 3.4561, 123.41, 9.9999e4, 1.2e7] {
+            let printed: f64 = round_up(x).parse().unwrap();
+            assert!(printed >= x && printed <= 1.02 * x, "{x} {printed}");
+        }
+        assert_eq!(round_up(0.0), "0");
+    }
+
+    #[test]
+    fn a_plan_and_its_fit_say_what_they_are() {
+        let design = Design::dense(&[1.0, 0.5, -1.0, 2.0], 4, 1).unwrap();
+        let model = Glm::linear(design, &[1.1, 0.4, -0.8, 2.3], 1.0, Prior::isotropic(1.0).unwrap()).unwrap();
+        let plan = Planner::new(Method::ProxEnergy).practical(&model, Some(50)).unwrap();
+        let text = plan.to_string();
+        assert!(text.starts_with("prox-energy: 50 steps of 10 draws"), "{text}");
+        assert!(text.contains("promise    E["), "{text}");
+        let fit = plan.run(&model, Seed(1)).unwrap().to_string();
+        assert!(fit.contains("x0") && fit.contains("ELBO"), "{fit}");
+        let none = Planner::new(Method::ProjStl).practical(&model, Some(50)).unwrap().to_string();
+        assert!(none.contains("promise    none: practical steps"), "{none}");
+    }
+}

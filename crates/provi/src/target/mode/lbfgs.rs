@@ -1,0 +1,236 @@
+//! L-BFGS with a strong Wolfe line search.
+
+use super::{Mode, no_mode, potential};
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::{packed_index, packed_len};
+use crate::base::secant::Secants;
+use crate::base::stop;
+use crate::target::Target;
+use provi_kernels::{axpy, dot};
+
+const MEMORY: usize = 12;
+
+/// What counts as an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// A mode, or an error that says why not.
+    Mode,
+    /// The best point reached: a start for something that needs no mode.
+    Anywhere,
+}
+
+/// Points passed on the way up, thinned to at most [`Path::MOST`], whether the way ended at a mode, and where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    pub(crate) points: Vec<Vec<f64>>,
+    pub(crate) converged: bool,
+    seen: usize,
+    every: usize,
+    last: Option<Stand>,
+}
+
+/// The best point so far, and about how wide the posterior is there.
+#[derive(Debug)]
+struct Stand {
+    point: Vec<f64>,
+    variance: f64,
+    evaluations: u64,
+}
+
+impl Path {
+    const MOST: usize = 32;
+
+    fn pass(&mut self, point: &[f64]) {
+        self.every = self.every.max(1);
+        if self.seen.is_multiple_of(self.every) {
+            self.points.push(point.to_vec());
+        }
+        self.seen += 1;
+        if self.points.len() > Self::MOST {
+            let mut at = 0..;
+            self.points.retain(|_| at.next().is_some_and(|k: usize| k.is_multiple_of(2)));
+            self.every *= 2;
+        }
+    }
+
+    /// Notes the best point so far, with about a variance there, if the way has met any curvature.
+    pub(super) fn stand(&mut self, point: &[f64], variance: f64, evaluations: u64) {
+        if variance.is_finite() && variance > 0.0 {
+            self.last = Some(Stand { point: point.to_vec(), variance, evaluations });
+        }
+    }
+
+    /// What a way that was cut off leaves: the best point, equally wide in every direction. `None` where no step was made.
+    pub(crate) fn gaussian(&self) -> Option<(Gaussian<Triangular>, u64)> {
+        let Stand { point, variance, evaluations } = self.last.as_ref()?;
+        let mut factor = vec![0.0; packed_len(point.len())];
+        (0..point.len()).for_each(|i| factor[packed_index(i, i)] = variance.sqrt());
+        Gaussian::new(point, &factor).ok().map(|q| (q, *evaluations))
+    }
+}
+
+/// Climbs until gᵀBg, the squared decrement in the learned metric, is below `decrement2`, or until rounding ends
+/// the progress within 1e-10 nats.
+pub(super) fn find(
+    target: &dyn Target,
+    start: &[f64],
+    iterations: usize,
+    decrement2: f64,
+    ending: Ending,
+    path: &mut Path,
+) -> Result<Mode> {
+    let enough = decrement2;
+    let mut search = Search { target, evaluations: 0, point: start.to_vec(), pull: vec![0.0; start.len()] };
+    let mut value = search.evaluate()?;
+    if value.is_infinite() {
+        return Err(no_mode(0, &search.pull, "the density is not finite at the start; give another start"));
+    }
+    let mut history = Secants::new(MEMORY);
+    let mut restarted = false;
+    for iteration in 0..iterations {
+        path.pass(&search.point);
+        if !history.is_empty() {
+            path.stand(&search.point, history.scale(), search.evaluations);
+        }
+        if ending == Ending::Anywhere && stop::is_urgent() {
+            return Ok(search.mode(value));
+        }
+        let g = search.pull.clone();
+        let mut direction = history.apply(&g, |v| v.iter_mut().for_each(|x| *x *= history.scale()));
+        let decrement2 = dot(&direction, &g);
+        let negligible = decrement2 <= 1e-10 * value.abs().max(1.0);
+        // Before any pair is known the metric is the identity, and only a vanishing gradient counts.
+        if decrement2 <= if history.is_empty() { 1e-24 } else { enough } {
+            path.converged = true;
+            return Ok(search.mode(value));
+        }
+        direction.iter_mut().for_each(|x| *x = -*x);
+        let first = if history.is_empty() { 1.0 / norm(&g).max(1.0) } else { 1.0 };
+        let origin = search.point.clone();
+        match search.wolfe(&origin, &direction, value, -decrement2, first)? {
+            Some(next) => {
+                value = next;
+                let s = search.point.iter().zip(&origin).map(|(a, b)| a - b).collect();
+                let y = search.pull.iter().zip(&g).map(|(a, b)| a - b).collect();
+                history.push(s, y);
+                restarted = false;
+            }
+            None => {
+                search.point = origin;
+                value = search.evaluate()?;
+                if !history.is_empty() && negligible {
+                    path.converged = true;
+                    return Ok(search.mode(value));
+                }
+                if restarted || history.is_empty() {
+                    if ending == Ending::Anywhere {
+                        return Ok(search.mode(value));
+                    }
+                    let why =
+                        "the line search found no decrease; check the gradient, or a kink in the density";
+                    return Err(no_mode(iteration + 1, &search.pull, why));
+                }
+                // The metric may be spoilt: forget it once, and go on along the gradient.
+                history.forget();
+                restarted = true;
+            }
+        }
+        if norm(&search.point) > 1e100 {
+            if ending == Ending::Anywhere {
+                return Ok(search.mode(value));
+            }
+            return Err(no_mode(iteration + 1, &search.pull, "the density grows without end; is it proper?"));
+        }
+    }
+    match ending {
+        Ending::Anywhere => Ok(search.mode(value)),
+        Ending::Mode => {
+            Err(no_mode(iterations, &search.pull, "too many iterations; is the posterior proper?"))
+        }
+    }
+}
+
+struct Search<'a> {
+    target: &'a dyn Target,
+    evaluations: u64,
+    point: Vec<f64>,
+    pull: Vec<f64>,
+}
+
+impl Search<'_> {
+    fn evaluate(&mut self) -> Result<f64> {
+        self.evaluations += 1;
+        potential(self.target, &self.point, &mut self.pull)
+    }
+
+    fn mode(self, value: f64) -> Mode {
+        let gradient_norm = norm(&self.pull);
+        Mode { point: self.point, log_density: -value, gradient_norm, evaluations: self.evaluations }
+    }
+
+    /// Value and slope at origin + t·direction; the point and its gradient stay in `self`.
+    fn along(&mut self, origin: &[f64], direction: &[f64], t: f64) -> Result<(f64, f64)> {
+        self.point.copy_from_slice(origin);
+        axpy(t, direction, &mut self.point);
+        let value = self.evaluate()?;
+        let slope = if value.is_finite() { dot(&self.pull, direction) } else { f64::INFINITY };
+        Ok((value, slope))
+    }
+
+    /// A step with V(t) ≤ V(0) + c₁tV'(0) and |V'(t)| ≤ c₂|V'(0)|: bracket, then zoom by guarded cubics.
+    /// `None` if there is none to be found at working precision.
+    fn wolfe(
+        &mut self,
+        origin: &[f64],
+        direction: &[f64],
+        value: f64,
+        slope: f64,
+        first: f64,
+    ) -> Result<Option<f64>> {
+        const SUFFICIENT: f64 = 1e-4;
+        const FLAT: f64 = 0.9;
+        let (mut low, mut high) = ((0.0, value, slope), None::<(f64, f64, f64)>);
+        let mut t = first;
+        for _ in 0..60 {
+            let (v, s) = self.along(origin, direction, t)?;
+            if !v.is_finite() || v > value + SUFFICIENT * t * slope || v >= low.1 && low.0 > 0.0 {
+                high = Some((t, v, s));
+            } else if s.abs() <= -FLAT * slope {
+                return Ok(Some(v));
+            } else {
+                if s * (high.map_or(1.0, |h| h.0 - low.0)) >= 0.0 {
+                    high = Some(low);
+                }
+                low = (t, v, s);
+            }
+            t = match high {
+                None => 4.0 * t,
+                Some(high) => between(low, high),
+            };
+            if !(t.is_finite() && high.is_none_or(|h| (h.0 - low.0).abs() > 1e-16 * low.0.max(h.0))) {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The minimiser of the cubic through two ends, kept away from both; the middle where it makes no sense.
+fn between(a: (f64, f64, f64), b: (f64, f64, f64)) -> f64 {
+    let width = b.0 - a.0;
+    let middle = a.0 + 0.5 * width;
+    if !b.1.is_finite() {
+        return a.0 + 0.1 * width;
+    }
+    let d1 = a.2 + b.2 - 3.0 * (b.1 - a.1) / width;
+    let root = d1 * d1 - a.2 * b.2;
+    if root < 0.0 {
+        return middle;
+    }
+    let d2 = root.sqrt().copysign(width);
+    let t = b.0 - width * (b.2 + d2 - d1) / (b.2 - a.2 + 2.0 * d2);
+    let inside = (t - a.0) / width;
+    if t.is_finite() && (0.1..=0.9).contains(&inside) { t } else { middle }
+}

@@ -1,0 +1,287 @@
+//! Keeping an eye on what a target's owner declared: the gradient, and the curvature.
+
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::Matrix;
+use crate::base::scratch::Scratch;
+use crate::base::stop;
+use crate::target::curvature::{Curvature, Quadratic};
+use crate::target::evaluate::Wrap;
+use crate::target::expectations::Expectations;
+use crate::target::{LocalCurvature, Rejections, Rounding, Target};
+use provi_kernels::dot;
+use std::sync::{Mutex, PoisonError};
+
+/// Evaluations that [`check_gradient`] makes: one, and two pairs along each of three directions.
+pub(crate) const GRADIENT_CHECK: u64 = 13;
+
+/// Compares the gradient with central differences of the log density along three random directions near `z`.
+///
+/// A density that is not finite there is left to the run to complain about.
+pub fn check_gradient(target: &dyn Target, z: &[f64], seed: Seed) -> Result<()> {
+    let d = target.dim();
+    if z.len() != d {
+        return Err(Error::Shape { what: "point", found: z.len(), expected: d });
+    }
+    let draws = Draws::new(seed, Purpose::Pilot);
+    let (mut point, mut direction) = (vec![0.0; d], vec![0.0; d]);
+    let (mut gradient, mut other) = (vec![0.0; d], vec![0.0; d]);
+    draws.fill(u64::MAX, 0, &mut point);
+    for (x, z) in point.iter_mut().zip(z) {
+        *x = z + 0.1 * *x * z.abs().max(1.0);
+    }
+    stop::check()?;
+    let value = target.log_density(&point, &mut gradient)?;
+    for attempt in 1..=3 {
+        draws.fill(u64::MAX, attempt, &mut direction);
+        let scale = norm(&point).max(1.0) / norm(&direction);
+        direction.iter_mut().for_each(|x| *x *= scale);
+        let mut shifted = |h: f64| {
+            let moved: Vec<f64> = point.iter().zip(&direction).map(|(x, u)| x + h * u).collect();
+            stop::check()?;
+            target.log_density(&moved, &mut other)
+        };
+        let slope = dot(&gradient, &direction);
+        // Two steps tell a wrong gradient from a kink or a wild third derivative.
+        let (coarse, fine) = (difference(&mut shifted, 1e-4)?, difference(&mut shifted, 1e-5)?);
+        if !(value.is_finite() && slope.is_finite() && coarse.is_finite() && fine.is_finite()) {
+            return Ok(());
+        }
+        let size = norm(&gradient) * norm(&direction);
+        let tolerance =
+            1e-3 * size / (d as f64).sqrt() + 1e-6 * (1.0 + 1e-3 * value.abs()) + 3.0 * (coarse - fine).abs();
+        if (slope - fine).abs() > tolerance {
+            return Err(Error::WrongGradient { gradient: slope, difference: fine, norm: norm(&point) });
+        }
+    }
+    Ok(())
+}
+
+fn difference(value: &mut dyn FnMut(f64) -> Result<f64>, h: f64) -> Result<f64> {
+    Ok((value(h)? - value(-h)?) / (2.0 * h))
+}
+
+/// A target whose declared curvature is compared with every secant that passes by:
+/// ```text
+/// ΔzᵀH_loΔz ≤ ΔzᵀΔ∇V ≤ ΔzᵀH_hiΔz
+/// ```
+/// Evaluations go through unchanged; a secant outside the bounds is remembered and voids what rests on them.
+#[derive(Debug)]
+pub struct Watchdog<'a, T: ?Sized> {
+    inner: &'a T,
+    curvature: Curvature,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    last: Option<(Vec<f64>, Vec<f64>)>,
+    violation: Option<Violation>,
+}
+
+/// Puts a watchdog around a target ([`Evaluator::wrap`](crate::estimator::Evaluator)).
+pub(crate) struct Watching(pub(crate) Curvature);
+
+impl Wrap for Watching {
+    type Around<'t, T: Target + ?Sized + 't> = Watchdog<'t, T>;
+    type Seen = Option<Violation>;
+
+    fn around<'t, T: Target + ?Sized>(self, inner: &'t T) -> Watchdog<'t, T> {
+        Watchdog::new(inner, self.0)
+    }
+
+    fn seen<T: Target + ?Sized>(around: &Watchdog<'_, T>) -> Option<Violation> {
+        around.violation()
+    }
+}
+
+/// A secant outside the declared bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Violation {
+    /// ΔzᵀΔ∇V/‖Δz‖².
+    pub secant: f64,
+    /// ΔzᵀH_loΔz/‖Δz‖².
+    pub lower: f64,
+    /// ΔzᵀH_hiΔz/‖Δz‖².
+    pub upper: Option<f64>,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { secant, lower, upper } = self;
+        write!(
+            f,
+            "the declared curvature is wrong: between two points it was {secant:.4e}, outside [{lower:.4e}, "
+        )?;
+        match upper {
+            Some(upper) => write!(f, "{upper:.4e}]"),
+            None => f.write_str("∞)"),
+        }
+    }
+}
+
+impl<'a, T: Target + ?Sized> Watchdog<'a, T> {
+    /// Watches `inner` against `curvature`.
+    pub fn new(inner: &'a T, curvature: Curvature) -> Self {
+        Self { inner, curvature, seen: Mutex::default() }
+    }
+
+    /// The first secant outside the bounds, if any was seen.
+    pub fn violation(&self) -> Option<Violation> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).violation
+    }
+
+    fn compare(&self, seen: &mut Seen, a: (&[f64], &[f64]), b: (&[f64], &[f64])) {
+        if seen.violation.is_some() {
+            return;
+        }
+        let step: Vec<f64> = a.0.iter().zip(b.0).map(|(x, y)| x - y).collect();
+        let square = dot(&step, &step);
+        // ∇V = −∇ log p.
+        let secant: f64 = step.iter().zip(b.1.iter().zip(a.1)).map(|(s, (x, y))| s * (x - y)).sum();
+        if !(square > 0.0 && secant.is_finite()) {
+            return;
+        }
+        let form = |h: &Quadratic| match h {
+            Quadratic::Scalar(value) => value * square,
+            Quadratic::Matrix(h) => (0..step.len()).map(|i| step[i] * dot(h.row(i), &step)).sum(),
+        };
+        let lower = form(self.curvature.lower());
+        let upper = self.curvature.upper().map(form);
+        let rounding = 1e-9 * (norm(a.1) + norm(b.1)) * square.sqrt() + 1e-9 * lower.abs();
+        if secant < lower - rounding || upper.is_some_and(|upper| secant > upper * (1.0 + 1e-9) + rounding) {
+            let violation = Violation {
+                secant: secant / square,
+                lower: lower / square,
+                upper: upper.map(|x| x / square),
+            };
+            seen.violation = Some(violation);
+        }
+    }
+}
+
+impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+
+    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let value = self.inner.log_density(z, gradient)?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((point, slope)) = seen.last.take() {
+            self.compare(&mut seen, (z, gradient), (&point, &slope));
+        }
+        seen.last = Some((z.to_vec(), gradient.to_vec()));
+        Ok(value)
+    }
+
+    fn log_densities(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        gradients: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.inner.log_densities(points, values, gradients, scratch)?;
+        let d = self.dim();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for k in 1..values.len() {
+            let at = |k: usize| (&points[k * d..(k + 1) * d], &gradients[k * d..(k + 1) * d]);
+            self.compare(&mut seen, at(k), at(k - 1));
+        }
+        Ok(())
+    }
+
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
+    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
+        self.inner.hessian(z, out)
+    }
+
+    fn curvature(&self) -> Result<Option<Curvature>> {
+        Ok(Some(self.curvature.clone()))
+    }
+
+    fn data_size(&self) -> (usize, usize) {
+        self.inner.data_size()
+    }
+
+    fn rejections(&self) -> Rejections {
+        self.inner.rejections()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.inner.names()
+    }
+
+    fn expectations(&self) -> Option<&dyn Expectations> {
+        self.inner.expectations()
+    }
+
+    fn local_curvature<'s>(
+        &'s self,
+        q: &Gaussian<Triangular>,
+    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
+        self.inner.local_curvature(q)
+    }
+
+    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
+        self.inner.rounding(q, radii)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Closure;
+
+    #[test]
+    fn a_right_gradient_passes_and_a_wrong_one_does_not() {
+        let make = |factor: f64| {
+            Closure::new(3, move |z: &[f64], g: &mut [f64]| {
+                for i in 0..3 {
+                    g[i] = -z[i] - 0.4 * z[i].powi(3);
+                }
+                g[1] *= factor;
+                -z.iter().map(|x| 0.5 * x * x + 0.1 * x.powi(4)).sum::<f64>()
+            })
+            .unwrap()
+        };
+        assert!(check_gradient(&make(1.0), &[0.5, -2.0, 1.0], Seed(1)).is_ok());
+        for wrong in [-1.0, 0.0, 1.1] {
+            let error = check_gradient(&make(wrong), &[0.5, -2.0, 1.0], Seed(1)).unwrap_err();
+            assert!(matches!(error, Error::WrongGradient { .. }), "{error}");
+        }
+        let undefined = Closure::new(1, |_: &[f64], _: &mut [f64]| f64::NAN).unwrap();
+        assert!(check_gradient(&undefined, &[0.0], Seed(1)).is_ok());
+    }
+
+    #[test]
+    fn a_secant_outside_the_declared_curvature_is_remembered() {
+        let target = Closure::new(1, |z: &[f64], g: &mut [f64]| {
+            g[0] = -z[0] - z[0].powi(3);
+            -0.5 * z[0] * z[0] - 0.25 * z[0].powi(4)
+        })
+        .unwrap();
+        let declared =
+            |m: f64| Curvature::declared(1, Quadratic::Scalar(1.0), Some(Quadratic::Scalar(m))).unwrap();
+        let watch = |m: f64, points: &[f64]| {
+            let dog = Watchdog::new(&target, declared(m));
+            let (mut values, mut gradients) = (vec![0.0; points.len()], vec![0.0; points.len()]);
+            dog.log_densities(points, &mut values, &mut gradients, &mut Scratch::default()).unwrap();
+            dog.violation()
+        };
+        assert!(watch(4.0, &[-0.9, 0.0, 0.9]).is_none());
+        let violation = watch(4.0, &[0.0, 3.0]).unwrap();
+        assert!((violation.secant - 10.0).abs() < 1e-12, "{violation}");
+        let dog = Watchdog::new(&target, declared(4.0));
+        for z in [0.0, 3.0] {
+            dog.log_density(&[z], &mut [0.0]).unwrap();
+        }
+        assert!(dog.violation().is_some());
+    }
+}
