@@ -5,6 +5,7 @@ mod foreign;
 mod mpi;
 mod pages;
 mod python;
+mod rooms;
 mod stan;
 mod venv;
 
@@ -20,7 +21,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test          format, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels,
+  test          format, rooms, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels,
                 the Python package, several processes
   test --all    the same, then the heavy tier
   heavy         the heavy tier alone: benches compile in the bench profile; thousands of command lines at random;
@@ -28,6 +29,8 @@ usage: cargo xtask <command>
                 libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
+  rooms         who imports whom inside the library: from the left only
+  rooms --draw  the same, drawn into docs/architecture.md
 
 Python's steps use python3; where no packages can be installed they are skipped. The Stan check compiles its models with
 g++ and the pip package httpstan, some minutes the first time, and keeps them in the user's cache. The ArviZ check
@@ -36,6 +39,7 @@ PROVI_PYTHONS names, separated by spaces; where no packages can be installed it 
 need an MPI with its headers and libclang; where apt-get may, it installs them, otherwise that step is skipped. The check of
 foreign code needs valgrind, or gcc with its sanitizer; where neither is installed it is skipped.";
 
+const ROOMS: &str = "rooms: imports from the left only";
 const PYTHON: &str = "python: package and tests";
 const MPI: &str = "several processes";
 const FOREIGN: &str = "foreign code under a checker of memory";
@@ -60,6 +64,8 @@ fn main() -> ExitCode {
         ["pages"] => run.step("pages in a browser", pages::check),
         ["ffi"] => run.step(FOREIGN, foreign::check),
         ["stan"] => run.step("genuine Stan models", stan::check),
+        ["rooms"] => run.step(ROOMS, rooms::check),
+        ["rooms", "--draw"] => run.step("rooms: drawn", rooms::draw),
         ["mpi"] => run.step(MPI, mpi::check),
         ["arviz"] => run.step("draws open in ArviZ", arviz::check),
         ["python"] => run.step(PYTHON, python::check),
@@ -84,6 +90,7 @@ fn fail(message: &str) -> ExitCode {
 /// dependencies are compiled once to be checked and once to be linked.
 fn test(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
+    run.step(ROOMS, rooms::check)?;
     run.step("lints", |r| r.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     run.step("features: none", |r| r.lint_features(None))?;
     for feature in FEATURES {

@@ -1,0 +1,322 @@
+//! Who may import whom inside the library: its rooms, their order, and the page that shows them.
+
+mod imports;
+mod page;
+
+use crate::{Outcome, Run};
+use imports::{Names, paths, test_modules, without_tests};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The rooms of `crates/provi/src` from left to right. A room imports from itself and from rooms to its left.
+const ROOMS: [(&str, &str); 8] = [
+    (
+        "base",
+        "errors, checked numbers, matrices, special functions, draws, Gaussians: knows nothing of inference",
+    ),
+    ("theory", "numbers in, numbers out: noise, step sizes, recursion, rates, what measurements prove"),
+    ("watch", "progress, stopping, resuming: knows neither targets nor steps"),
+    ("target", "what is approximated: the trait, its wrappers, curvature, the mode, coordinates"),
+    (
+        "glm",
+        "linear predictors: design, rows, families, priors, exact expectations, streams, predictions, checks",
+    ),
+    ("sgd", "the paper's walk: estimator, step, average, method, plan, run"),
+    ("certify", "what an answer is worth: audit, certificate, functionals, evidence, estimates"),
+    ("auto", "the default walk: exact solver, sampled ascent, scales"),
+];
+
+/// Files of the crate's root: its front page, and doc tests of the guide.
+const ROOT: [&str; 2] = ["lib.rs", "guide.rs"];
+
+const PAGE: &str = "docs/architecture.md";
+
+/// A source file, named from `src` on.
+struct File {
+    path: String,
+    text: String,
+}
+
+/// A room and a module of it; a room's own file has the room's name.
+type Place = (String, String);
+
+/// Modules in the order of the rooms, and which imports which.
+#[derive(Debug, PartialEq)]
+struct Graph {
+    modules: Vec<Place>,
+    imports: BTreeSet<(Place, Place)>,
+}
+
+impl Graph {
+    /// Whether one room imports from another.
+    fn joins(&self, room: &str, other: &str) -> bool {
+        room != other && self.imports.iter().any(|(from, to)| from.0 == room && to.0 == other)
+    }
+}
+
+/// Refuses an import to the right, and a page that does not show the rooms as they are.
+pub(crate) fn check(run: &Run) -> Outcome {
+    let graph = graph(&files(&run.root)?)?;
+    let page = fs::read_to_string(run.root.join(PAGE))?;
+    if page::renewed(&page, &graph)? != page {
+        return Err(format!(
+            "{PAGE} shows the rooms as they were; `cargo xtask rooms --draw` draws them anew"
+        )
+        .into());
+    }
+    println!("   {}", order());
+    println!("   {} modules, {} imports, none to the right", graph.modules.len(), graph.imports.len());
+    Ok(())
+}
+
+/// Writes the drawing into its page.
+pub(crate) fn draw(run: &Run) -> Outcome {
+    let graph = graph(&files(&run.root)?)?;
+    let path = run.root.join(PAGE);
+    Ok(fs::write(&path, page::renewed(&fs::read_to_string(&path)?, &graph)?)?)
+}
+
+/// The rooms in their order.
+fn order() -> String {
+    ROOMS.map(|(room, _)| room).join(" ◄ ")
+}
+
+fn rank(room: &str) -> Option<usize> {
+    ROOMS.iter().position(|(name, _)| *name == room)
+}
+
+/// The source files of the library.
+fn files(root: &Path) -> Result<Vec<File>, Box<dyn std::error::Error>> {
+    let source = root.join("crates/provi/src");
+    let (mut found, mut folders) = (Vec::new(), vec![source.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|x| x == "rs") {
+                let name = path.strip_prefix(&source)?.to_string_lossy().replace('\\', "/");
+                found.push(File { path: name, text: fs::read_to_string(path)? });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// What imports what, or every import that runs to the right.
+fn graph(files: &[File]) -> Result<Graph, String> {
+    let house = House::new(files);
+    let (mut modules, mut imports, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for file in files.iter().filter(|file| !ROOT.contains(&file.path.as_str())) {
+        let module = module_of(&file.path);
+        if house.tests.iter().any(|tests| module.starts_with(tests)) {
+            continue;
+        }
+        let Some(here) = rank(&module[0]) else {
+            wrong.push(format!("{}: `{}` is in no room", file.path, module[0]));
+            continue;
+        };
+        let from = place(&module);
+        modules.insert((here, from.clone()));
+        let face = house.face.get(&module).map_or(&[][..], Vec::as_slice);
+        for path in paths(&module, &file.text).iter().filter(|path| !face.contains(path)) {
+            let Some(to) = house.find(path) else { continue };
+            if rank(&to.0).is_some_and(|there| there > here) {
+                wrong.push(format!(
+                    "{}: `{}` is in `{}`, to the right of `{}`",
+                    file.path,
+                    path.join("::"),
+                    to.0,
+                    from.0
+                ));
+            } else if to != from {
+                imports.insert((from.clone(), to));
+            }
+        }
+        wrong.extend(used_by_its_own_room(file, face));
+    }
+    if wrong.is_empty() {
+        return Ok(Graph { modules: modules.into_iter().map(|(_, place)| place).collect(), imports });
+    }
+    Err(format!("rooms import from their left only, {}:\n   {}", order(), wrong.join("\n   ")))
+}
+
+/// Where every name lives.
+struct House {
+    modules: BTreeSet<Names>,
+    /// Modules that are compiled for tests alone.
+    tests: Vec<Names>,
+    /// Of a room's own file: paths to the right that it re-exports for users. That imports nothing: whoever takes such a name through
+    /// the room takes it from where it lives.
+    face: BTreeMap<Names, Vec<Names>>,
+    /// What the crate's front page re-exports.
+    front: BTreeMap<String, Names>,
+}
+
+impl House {
+    fn new(files: &[File]) -> Self {
+        let modules = files.iter().map(|file| module_of(&file.path)).collect();
+        let (mut tests, mut face, mut front) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        for file in files {
+            let module = module_of(&file.path);
+            let inside = |name: &str| [&module[..], &[name.to_owned()]].concat();
+            tests.extend(test_modules(&file.text).into_iter().map(inside));
+            if file.path == "lib.rs" {
+                let shown = paths(&[], &reexports(&file.text)).into_iter();
+                front.extend(shown.filter_map(|path| Some((path.last()?.clone(), path))));
+            } else if module.len() == 1 {
+                let right = |path: &Names| rank(&path[0]) > rank(&module[0]);
+                let shown = paths(&[], &reexports(&file.text)).into_iter().filter(right).collect();
+                face.insert(module, shown);
+            }
+        }
+        Self { modules, tests, face, front }
+    }
+
+    /// The room and the module in which a path ends.
+    fn find(&self, path: &[String]) -> Option<Place> {
+        let first = path.first()?;
+        if rank(first).is_none() {
+            // A name of the front page stands for where it comes from; any other is no module of this crate.
+            let rest = self.front.get(first).filter(|known| known[..1] != path[..1])?;
+            return self.find(&[rest, &path[1..]].concat());
+        }
+        if let Some(name) = path.get(1)
+            && let Some(face) = self.face.get(&path[..1])
+        {
+            let shown = face.iter().find(|shown| shown.last() == Some(name) || name == "*");
+            if let Some(shown) = shown {
+                return self.find(shown);
+            }
+        }
+        let length = (1..=path.len().min(2)).rev().find(|&n| self.modules.contains(&path[..n]))?;
+        Some(place(&path[..length]))
+    }
+}
+
+/// The `pub use` lines of a file.
+fn reexports(text: &str) -> String {
+    let mut rest = text;
+    let mut found = String::new();
+    while let Some(begin) = rest.find("\npub use ") {
+        let end = rest[begin..].find(';').map_or(rest.len(), |end| begin + end + 1);
+        found.push_str(&rest[begin..end]);
+        rest = &rest[end..];
+    }
+    found
+}
+
+/// A face is for users: the room's own file may not say its names again.
+fn used_by_its_own_room(file: &File, face: &[Names]) -> Vec<String> {
+    let lines = without_tests(&file.text).into_iter().filter(|line| !line.trim_start().starts_with("//"));
+    let mut code = lines.collect::<Vec<_>>().join("\n");
+    for statement in reexports(&file.text).split_inclusive(';') {
+        code = code.replace(statement, "");
+    }
+    let words: BTreeSet<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    let shown = face.iter().filter_map(|path| path.last()).filter(|name| words.contains(name.as_str()));
+    shown.map(|name| format!("{}: `{name}` is there for users alone", file.path)).collect()
+}
+
+fn place(module: &[String]) -> Place {
+    (module[0].clone(), module[module.len().min(2) - 1].clone())
+}
+
+fn module_of(path: &str) -> Names {
+    path.trim_end_matches(".rs").split('/').map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small house with a face: `target` shows users `glm::Glm`, the front page shows `Plan`.
+    fn with(path: &str, text: &str) -> Result<Graph, String> {
+        let house = [
+            ("lib.rs", "//! A page.\npub use sgd::plan::{Plan, Planner};\npub use sgd::plan;\n"),
+            ("base.rs", "pub mod error;\n"),
+            ("base/error.rs", ""),
+            (
+                "target.rs",
+                "//! A room.\n\n/// [`Glm`]\nmod closure;\npub use crate::glm::{Glm, family::Family};\n",
+            ),
+            ("target/closure.rs", "use super::Target;\n#[cfg(test)]\nmod far;\n"),
+            ("glm.rs", "mod model;\npub use model::Glm;\n"),
+            ("glm/model.rs", "use crate::target::Target;\n"),
+            ("sgd/plan.rs", ""),
+        ];
+        let mut files: Vec<File> =
+            house.iter().filter(|(name, _)| *name != path).map(|(p, t)| file(p, t)).collect();
+        files.push(file(path, text));
+        graph(&files)
+    }
+
+    fn file(path: &str, text: &str) -> File {
+        File { path: path.into(), text: text.into() }
+    }
+
+    #[test]
+    fn imports_from_the_left_are_drawn() {
+        let found = with(
+            "sgd/fit.rs",
+            "use super::plan::Plan;\nuse crate::target::{Glm, Target};\nuse crate::base::error;\n",
+        );
+        let found = found.unwrap();
+        let of_fit: Vec<String> = found
+            .imports
+            .iter()
+            .filter(|(from, _)| from.1 == "fit")
+            .map(|(_, (room, module))| format!("{room}::{module}"))
+            .collect();
+        assert_eq!(of_fit, ["base::error", "glm::glm", "sgd::plan", "target::target"]);
+        assert!(found.joins("sgd", "glm") && !found.joins("glm", "sgd"));
+    }
+
+    #[test]
+    fn a_planted_import_to_the_right_is_refused_however_it_is_spelled() {
+        let planted = [
+            "use crate::sgd::plan::Plan;",
+            "use crate::{base::error, sgd::plan::{self, Plan}};",
+            "pub(crate) use crate::sgd::plan;",
+            "fn f() -> crate::sgd::plan::Plan {}",
+            "use super::super::sgd::plan;",
+            "use crate::Planner;",
+            "fn f(plan: &crate::Plan) {}",
+            "use crate::plan::Plan;",
+            "use super::Glm;",
+            "use crate::target::{Family, Target};",
+            "use super::*;",
+        ];
+        for line in planted {
+            let refused = with("target/whiten.rs", &format!("//! A file.\n\n{line}\n")).unwrap_err();
+            assert!(
+                refused.contains("target/whiten.rs") && refused.contains("to the right of `target`"),
+                "{line}: {refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn tests_comments_and_the_left_are_not_refused() {
+        let text = "//! [`crate::Plan`]\nuse super::Target;\nuse crate::base::error;\n// crate::sgd::plan\n#[cfg(test)]\nmod tests {\n    \
+                    use crate::Plan;\n}\n";
+        assert!(with("target/whiten.rs", text).is_ok());
+        assert!(with("target/closure/far.rs", "use crate::Plan;\n").is_ok());
+        assert!(with("target/closure/near.rs", "use crate::Plan;\n").is_err());
+    }
+
+    #[test]
+    fn a_face_is_for_users_alone() {
+        let text = "//! A room.\n\npub use crate::glm::Glm;\n\npub fn f(model: Glm) {}\n";
+        assert!(with("target.rs", text).unwrap_err().contains("`Glm` is there for users alone"));
+        let hidden = "//! A file.\n\npub use crate::glm::Glm;\n";
+        assert!(with("target/whiten.rs", hidden).unwrap_err().contains("to the right"));
+    }
+
+    #[test]
+    fn a_module_outside_the_rooms_is_refused() {
+        assert!(with("helpers.rs", "").unwrap_err().contains("`helpers` is in no room"));
+    }
+}
