@@ -31,7 +31,7 @@ use crate::target::evaluate::Evaluator;
 use crate::target::mode::about_laplace;
 use crate::target::watchdog::{GRADIENT_CHECK, Watching, check_gradient};
 use crate::target::{Rejections, Target};
-use crate::watch::checkpoint::{Checkpoint, is_about};
+use crate::watch::checkpoint::{Checkpoint, Keeping, is_about};
 use crate::watch::{AverageState, Snapshot, Watch};
 pub use search::{Search, Start, StartFit};
 use std::ops::ControlFlow;
@@ -270,7 +270,17 @@ impl Run<'_, '_> {
         let solver = Solver { goal, ..Solver::default() };
         let (steps, begin) = (solver.iterations as u64, self.begin);
         let (watch, trace) = (&mut *self.watch, &mut self.trace);
-        let (mut keeper, mut kept) = (watch.keeper.take(), begin);
+        let mut keeping = Keeping::new(watch.keeper.take(), begin, before);
+        let place =
+            |step, q: &Gaussian<Triangular>, memory: &[f64], trace: &[Snapshot], seconds| Checkpoint {
+                step,
+                parameters: q.parameters().to_vec(),
+                memory: [&[STANDARD, evaluations as f64], memory].concat(),
+                average: AverageState::default(),
+                trace: trace.to_vec(),
+                seconds,
+                mark: None,
+            };
         let mut lost = None;
         let solved = solver.take_up(target, &start, &memory, &mut |look, state| {
             let step = first + look.iteration as u64;
@@ -291,20 +301,9 @@ impl Run<'_, '_> {
                 lost = Some(error);
                 ControlFlow::Break(())
             });
-            if let Some(keeper) = &mut keeper
-                && (told.is_break() || kept.elapsed() >= keeper.every)
-            {
-                kept = Instant::now();
-                (keeper.save)(&Checkpoint {
-                    step,
-                    parameters: state.gaussian.parameters().to_vec(),
-                    memory: [&[STANDARD, evaluations as f64], &state.memory()[..]].concat(),
-                    average: AverageState::default(),
-                    trace: trace.clone(),
-                    seconds: before + begin.elapsed().as_secs_f64(),
-                    mark: None,
-                });
-            }
+            keeping.offer(told.is_break(), |seconds| {
+                place(step, state.gaussian, &state.memory(), trace, seconds)
+            });
             told
         });
         if let Some(error) = lost {
@@ -320,17 +319,7 @@ impl Run<'_, '_> {
             }
             // Cut off before its first look: there is what it began with.
             Err(Error::Stopped { .. }) => {
-                if let Some(keeper) = &mut keeper {
-                    (keeper.save)(&Checkpoint {
-                        step: first,
-                        parameters: start.parameters().to_vec(),
-                        memory: [&[STANDARD, evaluations as f64], &memory[..]].concat(),
-                        average: AverageState::default(),
-                        trace: self.trace.clone(),
-                        seconds: before + begin.elapsed().as_secs_f64(),
-                        mark: None,
-                    });
-                }
+                keeping.offer(true, |seconds| place(first, &start, &memory, &self.trace, seconds));
                 let start = standard.as_ref().map_or_else(|| start.clone(), |s| s.map().own_gaussian(&start));
                 self.fit(start, first, 0, evaluations, true, None)?
             }

@@ -17,7 +17,7 @@ use crate::target::Target;
 use crate::target::evaluate::Evaluator;
 use crate::target::expectations::Moments;
 use crate::target::whiten::Through;
-use crate::watch::checkpoint::{Checkpoint, Mark};
+use crate::watch::checkpoint::{Checkpoint, Keeping, Mark};
 pub use crate::watch::{Snapshot, Watch};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -187,7 +187,7 @@ fn descend<F: StepSpace>(
     let w = q.parameters_mut();
     let mut average = Averager::new(plan.average, w.len())?;
     let from = watch.from.take();
-    let (mut keeper, mut kept) = (watch.keeper.take(), (None::<Checkpoint>, begin));
+    let keeper = watch.keeper.take();
     let signal = watch.signal(begin);
     let mut recorder = Recorder::new(plan.steps, watch, begin);
     let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
@@ -210,18 +210,17 @@ fn descend<F: StepSpace>(
         (steps, before, recorder.trace) = (from.step, from.seconds, from.trace);
     }
     let mut gammas = plan.schedule.stepper_from(steps);
-    let checkpoint = |step, w: &[f64], average: &Averager, trace: &[Snapshot]| Checkpoint {
+    let mut keeping = Keeping::new(keeper, begin, before);
+    let place = |step, w: &[f64], average: &Averager, trace: &[Snapshot], seconds| Checkpoint {
         step,
         parameters: w.to_vec(),
         memory: Vec::new(),
         average: average.state(),
         trace: trace.to_vec(),
-        seconds: before + begin.elapsed().as_secs_f64(),
+        seconds,
         mark: Some(mark.clone()),
     };
-    if keeper.is_some() {
-        kept.0 = Some(checkpoint(steps, w, &average, &recorder.trace));
-    }
+    keeping.stand(|seconds| place(steps, w, &average, &recorder.trace, seconds));
     while steps < plan.steps {
         let (first, end) = (steps, (steps + stretch).min(plan.steps));
         let mut problem = F::start(plan, view, seed, d)?;
@@ -232,18 +231,11 @@ fn descend<F: StepSpace>(
             Some(signal) => signal.steps("the steps", go)?,
             None => go()?,
         };
-        if let Some(keeper) = &mut keeper {
-            let whole = steps == end;
-            if whole {
-                kept.0 = Some(checkpoint(steps, w, &average, &recorder.trace));
-            }
-            if (!whole || kept.1.elapsed() >= keeper.every)
-                && let Some(checkpoint) = kept.0.take()
-            {
-                (keeper.save)(&checkpoint);
-                kept.1 = Instant::now();
-            }
+        // A stretch that was cut short begins again.
+        if steps == end {
+            keeping.stand(|seconds| place(steps, w, &average, &recorder.trace, seconds));
         }
+        keeping.save(steps < end);
         if let Some(error) = recorder.lost.take() {
             return Err(error);
         }
@@ -264,7 +256,7 @@ fn descend<F: StepSpace>(
         }
         None => points,
     };
-    let seconds = before + begin.elapsed().as_secs_f64();
+    let seconds = keeping.seconds();
     Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
 }
 

@@ -9,7 +9,7 @@
 //! run is refused. Nobody can see in it that its steps were made: a plan's [`Promise`](crate::plan::Promise) says after which
 //! of them it rests on the checkpoint's word, and certificates rest on none of it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -92,6 +92,58 @@ pub struct Keeper<'a> {
     pub every: Duration,
     /// Takes one; what it does about a full disk is its own business.
     pub save: &'a mut dyn FnMut(&Checkpoint),
+}
+
+/// The checkpoints of one run: the last place at which it can be taken up again, when that is handed over, and the time that the
+/// run has taken, with what it goes on from.
+pub(crate) struct Keeping<'a> {
+    keeper: Option<Keeper<'a>>,
+    begin: Instant,
+    before: f64,
+    saved: Instant,
+    place: Option<Checkpoint>,
+}
+
+impl<'a> Keeping<'a> {
+    /// For a run that began at `begin`, and had taken `before` seconds where it was taken up. Without a keeper nothing is kept.
+    pub(crate) fn new(keeper: Option<Keeper<'a>>, begin: Instant, before: f64) -> Self {
+        Self { keeper, begin, before, saved: begin, place: None }
+    }
+
+    /// Seconds that the run has taken.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.before + self.begin.elapsed().as_secs_f64()
+    }
+
+    /// Puts a place aside in the stead of the last one; `make` is told the seconds.
+    pub(crate) fn stand(&mut self, make: impl FnOnce(f64) -> Checkpoint) {
+        if self.keeper.is_some() {
+            self.place = Some(make(self.seconds()));
+        }
+    }
+
+    /// Hands the place over: where the run `ends`, and otherwise if the last one is long enough ago.
+    pub(crate) fn save(&mut self, ends: bool) {
+        if self.is_due(ends)
+            && let Some(keeper) = &mut self.keeper
+            && let Some(place) = self.place.take()
+        {
+            (keeper.save)(&place);
+            self.saved = Instant::now();
+        }
+    }
+
+    /// Both at once, of a place that is made only to be handed over.
+    pub(crate) fn offer(&mut self, ends: bool, make: impl FnOnce(f64) -> Checkpoint) {
+        if self.is_due(ends) {
+            self.stand(make);
+            self.save(ends);
+        }
+    }
+
+    fn is_due(&self, ends: bool) -> bool {
+        self.keeper.as_ref().is_some_and(|keeper| ends || self.saved.elapsed() >= keeper.every)
+    }
 }
 
 /// First bytes of the format, with its version.
@@ -229,6 +281,34 @@ mod tests {
             seconds: 0.25,
             mark: Some(Mark::new("a run", vec![0.5, 1e9])),
         }
+    }
+
+    /// Between two of them lies the keeper's time, but the end of a run; every one is handed over once.
+    #[test]
+    fn places_are_handed_over_when_they_are_due() {
+        for (every, expected) in [(Duration::ZERO, vec![1, 3, 4]), (Duration::MAX, vec![3])] {
+            let mut seen = Vec::new();
+            let mut save = |at: &Checkpoint| seen.push(at.step);
+            let mut keeping = Keeping::new(Some(Keeper { every, save: &mut save }), Instant::now(), 2.0);
+            let at = |step| {
+                move |seconds: f64| {
+                    assert!(seconds >= 2.0);
+                    Checkpoint { step, seconds, ..example() }
+                }
+            };
+            keeping.stand(at(1));
+            keeping.save(false);
+            keeping.stand(at(2));
+            keeping.stand(at(3));
+            keeping.save(true);
+            keeping.save(true);
+            keeping.offer(false, at(4));
+            drop(keeping);
+            assert_eq!(seen, expected);
+        }
+        let mut nobody = Keeping::new(None, Instant::now(), 0.0);
+        nobody.stand(|_| unreachable!("nobody keeps it"));
+        nobody.offer(true, |_| unreachable!("nobody keeps it"));
     }
 
     #[test]
