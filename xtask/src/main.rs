@@ -29,7 +29,7 @@ usage: cargo xtask <command>
                 libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
-  rooms         who imports whom inside the library: from the left only
+  rooms         who imports whom inside the library and provi-analysis: from the left only
   rooms --draw  the same, drawn into docs/architecture.md
 
 Python's steps use python3; where no packages can be installed they are skipped. The Stan check compiles its models with

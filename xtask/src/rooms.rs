@@ -1,4 +1,4 @@
-//! Who may import whom inside the library: its rooms, their order, and the page that shows them.
+//! Who may import whom inside a crate: its rooms, their order, and the page that shows them.
 
 mod imports;
 mod page;
@@ -9,23 +9,48 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The rooms of `crates/provi/src` from left to right. A room imports from itself and from rooms to its left.
-const ROOMS: [(&str, &str); 8] = [
-    (
-        "base",
-        "errors, checked numbers, matrices, special functions, draws, Gaussians: knows nothing of inference",
-    ),
-    ("theory", "numbers in, numbers out: noise, step sizes, recursion, rates, what measurements prove"),
-    ("watch", "progress, stopping, resuming: knows neither targets nor steps"),
-    ("target", "what is approximated: the trait, its wrappers, curvature, the mode, coordinates"),
-    (
-        "glm",
-        "linear predictors: design, rows, families, priors, exact expectations, streams, predictions, checks",
-    ),
-    ("sgd", "the paper's walk: estimator, step, average, method, plan, run"),
-    ("certify", "what an answer is worth: audit, certificate, functionals, evidence, estimates"),
-    ("auto", "the default walk: exact solver, sampled ascent, scales"),
-];
+/// A crate whose modules stand in rooms.
+#[derive(Debug)]
+struct House {
+    name: &'static str,
+    /// From left to right, each with what is in it. A room imports from itself and from rooms to its left.
+    rooms: &'static [(&'static str, &'static str)],
+}
+
+const LIBRARY: House = House {
+    name: "provi",
+    rooms: &[
+        (
+            "base",
+            "errors, checked numbers, matrices, special functions, draws, Gaussians: knows nothing of inference",
+        ),
+        ("theory", "numbers in, numbers out: noise, step sizes, recursion, rates, what measurements prove"),
+        ("watch", "progress, stopping, resuming: knows neither targets nor steps"),
+        ("target", "what is approximated: the trait, its wrappers, curvature, the mode, coordinates"),
+        (
+            "glm",
+            "linear predictors: design, rows, families, priors, exact expectations, streams, predictions, checks",
+        ),
+        ("sgd", "the paper's walk: estimator, step, average, method, plan, run"),
+        ("certify", "what an answer is worth: audit, certificate, functionals, evidence, estimates"),
+        ("auto", "the default walk: exact solver, sampled ascent, scales"),
+    ],
+};
+
+const ANALYSIS: House = House {
+    name: "provi-analysis",
+    rooms: &[
+        ("number", "numbers as a reader sees them"),
+        ("error", "what can go wrong, in words"),
+        ("room", "whether there is memory for what is asked"),
+        ("threads", "how many threads are of use"),
+        ("options", "what a user may say about a model and a run"),
+        ("record", "what is kept of a fit: the keys of fit.json, its folder, Gaussians out of files"),
+        ("model", "from data and options to a target"),
+        ("run", "from a target to an answer, and what can be asked of it"),
+        ("show", "what a reader sees of a fit: words, tables, the report page, draws for other tools"),
+    ],
+};
 
 /// Files of the crate's root: its front page, and doc tests of the guide.
 const ROOT: [&str; 2] = ["lib.rs", "guide.rs"];
@@ -57,94 +82,102 @@ impl Graph {
 
 /// Refuses an import to the right, and a page that does not show the rooms as they are.
 pub(crate) fn check(run: &Run) -> Outcome {
-    let graph = graph(&files(&run.root)?)?;
     let page = fs::read_to_string(run.root.join(PAGE))?;
-    if page::renewed(&page, &graph)? != page {
-        return Err(format!(
-            "{PAGE} shows the rooms as they were; `cargo xtask rooms --draw` draws them anew"
-        )
-        .into());
+    for house in [&LIBRARY, &ANALYSIS] {
+        let graph = house.graph(&house.files(&run.root)?)?;
+        if page::renewed(&page, house, &graph)? != page {
+            return Err(format!(
+                "{PAGE} shows the rooms as they were; `cargo xtask rooms --draw` draws them anew"
+            )
+            .into());
+        }
+        println!("   {}: {}", house.name, house.order());
+        println!("   {} modules, {} imports, none to the right", graph.modules.len(), graph.imports.len());
     }
-    println!("   {}", order());
-    println!("   {} modules, {} imports, none to the right", graph.modules.len(), graph.imports.len());
     Ok(())
 }
 
-/// Writes the drawing into its page.
+/// Writes the drawings into their page.
 pub(crate) fn draw(run: &Run) -> Outcome {
-    let graph = graph(&files(&run.root)?)?;
     let path = run.root.join(PAGE);
-    Ok(fs::write(&path, page::renewed(&fs::read_to_string(&path)?, &graph)?)?)
+    let mut page = fs::read_to_string(&path)?;
+    for house in [&LIBRARY, &ANALYSIS] {
+        page = page::renewed(&page, house, &house.graph(&house.files(&run.root)?)?)?;
+    }
+    Ok(fs::write(&path, page)?)
 }
 
-/// The rooms in their order.
-fn order() -> String {
-    ROOMS.map(|(room, _)| room).join(" ◄ ")
-}
+impl House {
+    /// The rooms in their order.
+    fn order(&self) -> String {
+        self.rooms.iter().map(|(room, _)| *room).collect::<Vec<_>>().join(" ◄ ")
+    }
 
-fn rank(room: &str) -> Option<usize> {
-    ROOMS.iter().position(|(name, _)| *name == room)
-}
+    fn rank(&self, room: &str) -> Option<usize> {
+        self.rooms.iter().position(|(name, _)| *name == room)
+    }
 
-/// The source files of the library.
-fn files(root: &Path) -> Result<Vec<File>, Box<dyn std::error::Error>> {
-    let source = root.join("crates/provi/src");
-    let (mut found, mut folders) = (Vec::new(), vec![source.clone()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|x| x == "rs") {
-                let name = path.strip_prefix(&source)?.to_string_lossy().replace('\\', "/");
-                found.push(File { path: name, text: fs::read_to_string(path)? });
+    /// Its source files.
+    fn files(&self, root: &Path) -> Result<Vec<File>, Box<dyn std::error::Error>> {
+        let source = root.join("crates").join(self.name).join("src");
+        let (mut found, mut folders) = (Vec::new(), vec![source.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|x| x == "rs") {
+                    let name = path.strip_prefix(&source)?.to_string_lossy().replace('\\', "/");
+                    found.push(File { path: name, text: fs::read_to_string(path)? });
+                }
             }
         }
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
-}
 
-/// What imports what, or every import that runs to the right.
-fn graph(files: &[File]) -> Result<Graph, String> {
-    let house = House::new(files);
-    let (mut modules, mut imports, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    for file in files.iter().filter(|file| !ROOT.contains(&file.path.as_str())) {
-        let module = module_of(&file.path);
-        if house.tests.iter().any(|tests| module.starts_with(tests)) {
-            continue;
-        }
-        let Some(here) = rank(&module[0]) else {
-            wrong.push(format!("{}: `{}` is in no room", file.path, module[0]));
-            continue;
-        };
-        let from = place(&module);
-        modules.insert((here, from.clone()));
-        let face = house.face.get(&module).map_or(&[][..], Vec::as_slice);
-        for path in paths(&module, &file.text).iter().filter(|path| !face.contains(path)) {
-            let Some(to) = house.find(path) else { continue };
-            if rank(&to.0).is_some_and(|there| there > here) {
-                wrong.push(format!(
-                    "{}: `{}` is in `{}`, to the right of `{}`",
-                    file.path,
-                    path.join("::"),
-                    to.0,
-                    from.0
-                ));
-            } else if to != from {
-                imports.insert((from.clone(), to));
+    /// What imports what, or every import that runs to the right.
+    fn graph(&self, files: &[File]) -> Result<Graph, String> {
+        let names = Directory::new(self, files);
+        let (mut modules, mut imports, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        for file in files.iter().filter(|file| !ROOT.contains(&file.path.as_str())) {
+            let module = module_of(&file.path);
+            if names.tests.iter().any(|tests| module.starts_with(tests)) {
+                continue;
             }
+            let Some(here) = self.rank(&module[0]) else {
+                wrong.push(format!("{}: `{}` is in no room", file.path, module[0]));
+                continue;
+            };
+            let from = place(&module);
+            modules.insert((here, from.clone()));
+            let face = names.face.get(&module).map_or(&[][..], Vec::as_slice);
+            for path in paths(&module, &file.text).iter().filter(|path| !face.contains(path)) {
+                let Some(to) = names.find(path) else { continue };
+                if self.rank(&to.0).is_some_and(|there| there > here) {
+                    wrong.push(format!(
+                        "{}: `{}` is in `{}`, to the right of `{}`",
+                        file.path,
+                        path.join("::"),
+                        to.0,
+                        from.0
+                    ));
+                } else if to != from {
+                    imports.insert((from.clone(), to));
+                }
+            }
+            wrong.extend(used_by_its_own_room(file, face));
         }
-        wrong.extend(used_by_its_own_room(file, face));
+        if wrong.is_empty() {
+            return Ok(Graph { modules: modules.into_iter().map(|(_, place)| place).collect(), imports });
+        }
+        Err(format!("rooms import from their left only, {}:\n   {}", self.order(), wrong.join("\n   ")))
     }
-    if wrong.is_empty() {
-        return Ok(Graph { modules: modules.into_iter().map(|(_, place)| place).collect(), imports });
-    }
-    Err(format!("rooms import from their left only, {}:\n   {}", order(), wrong.join("\n   ")))
 }
 
 /// Where every name lives.
-struct House {
+struct Directory<'h> {
+    house: &'h House,
     modules: BTreeSet<Names>,
     /// Modules that are compiled for tests alone.
     tests: Vec<Names>,
@@ -155,8 +188,8 @@ struct House {
     front: BTreeMap<String, Names>,
 }
 
-impl House {
-    fn new(files: &[File]) -> Self {
+impl<'h> Directory<'h> {
+    fn new(house: &'h House, files: &[File]) -> Self {
         let modules = files.iter().map(|file| module_of(&file.path)).collect();
         let (mut tests, mut face, mut front) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         for file in files {
@@ -167,18 +200,18 @@ impl House {
                 let shown = paths(&[], &reexports(&file.text)).into_iter();
                 front.extend(shown.filter_map(|path| Some((path.last()?.clone(), path))));
             } else if module.len() == 1 {
-                let right = |path: &Names| rank(&path[0]) > rank(&module[0]);
+                let right = |path: &Names| house.rank(&path[0]) > house.rank(&module[0]);
                 let shown = paths(&[], &reexports(&file.text)).into_iter().filter(right).collect();
                 face.insert(module, shown);
             }
         }
-        Self { modules, tests, face, front }
+        Self { house, modules, tests, face, front }
     }
 
     /// The room and the module in which a path ends.
     fn find(&self, path: &[String]) -> Option<Place> {
         let first = path.first()?;
-        if rank(first).is_none() {
+        if self.house.rank(first).is_none() {
             // A name of the front page stands for where it comes from; any other is no module of this crate.
             let rest = self.front.get(first).filter(|known| known[..1] != path[..1])?;
             return self.find(&[rest, &path[1..]].concat());
@@ -250,7 +283,7 @@ mod tests {
         let mut files: Vec<File> =
             house.iter().filter(|(name, _)| *name != path).map(|(p, t)| file(p, t)).collect();
         files.push(file(path, text));
-        graph(&files)
+        LIBRARY.graph(&files)
     }
 
     fn file(path: &str, text: &str) -> File {
