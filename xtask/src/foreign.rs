@@ -20,14 +20,14 @@ pub(crate) fn check(run: &Run) -> Outcome {
         command.args(["--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite"]);
         command.args(["--errors-for-leak-kinds=definite", "--child-silent-after-fork=yes"]);
         return run.wait(
-            command.arg(tests).args(["--test-threads", "1"]).current_dir(run.root.join("crates/provi-stan")),
+            command.arg(tests).args(["--test-threads", "1"]).current_dir(run.root.join("crates/provi-ffi")),
         );
     }
     if let Some(library) = sanitizer() {
         println!("   under the address sanitizer of gcc; valgrind is not installed");
         let tests = built(run)?;
         let mut command = Command::new(tests);
-        command.args(["--test-threads", "1"]).current_dir(run.root.join("crates/provi-stan"));
+        command.args(["--test-threads", "1"]).current_dir(run.root.join("crates/provi-ffi"));
         command
             .env("LD_PRELOAD", library)
             .env(FLAGS, "-fsanitize=address,undefined -fno-sanitize-recover=undefined");
@@ -42,7 +42,7 @@ pub(crate) fn check(run: &Run) -> Outcome {
 
 /// The compiled tests; cargo says where they are.
 fn built(run: &Run) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let mut command = run.command(&["test", "--package", "provi-stan", "--test", TESTS, "--no-run"]);
+    let mut command = run.command(&["test", "--package", "provi-ffi", "--test", TESTS, "--no-run"]);
     let output = command.stderr(Stdio::piped()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {

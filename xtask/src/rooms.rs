@@ -42,7 +42,7 @@ const ANALYSIS: House = House {
     rooms: &[
         ("number", "numbers as a reader sees them"),
         ("error", "what can go wrong, in words"),
-        ("room", "whether there is memory for what is asked"),
+        ("capacity", "whether there is memory for what is asked"),
         ("threads", "how many threads are of use"),
         ("options", "what a user may say about a model and a run"),
         ("record", "what is kept of a fit: the keys of fit.json, its folder, Gaussians out of files"),

@@ -35,10 +35,10 @@ pub(crate) fn check(run: &Run) -> Outcome {
     fs::create_dir_all(&cache)?;
     let Some(package) = package(&cache)? else { return Ok(()) };
     if !works(Command::new("g++").arg("--version")) {
-        println!("   skipped: no g++; the fixture library is still tested by `cargo test -p provi-stan`");
+        println!("   skipped: no g++; the fixture library is still tested by `cargo test -p provi-ffi`");
         return Ok(());
     }
-    let sources = run.root.join("crates/provi-stan/tests/models");
+    let sources = run.root.join("crates/provi-ffi/tests/models");
     let shim = fs::read(sources.join("shim.cpp"))?;
     let folder = cache.join("models");
     fs::create_dir_all(&folder)?;
@@ -58,7 +58,7 @@ pub(crate) fn check(run: &Run) -> Outcome {
         }
         fs::copy(&library, folder.join(format!("{name}_model.so")))?;
     }
-    let mut tests = run.command(&["test", "--package", "provi-stan", "--test", "genuine", "--", "--ignored"]);
+    let mut tests = run.command(&["test", "--package", "provi-ffi", "--test", "genuine", "--", "--ignored"]);
     run.wait(tests.env("PROVI_STAN_MODELS", &folder))?;
     check_reference(run, &cache, &folder)?;
     python::check_stan(run, &folder)
@@ -69,7 +69,7 @@ const REFERENCE: &str = "poisson";
 
 /// That very test, on reference draws that a script makes without provi.
 fn check_reference(run: &Run, cache: &Path, folder: &Path) -> Outcome {
-    let tests = run.root.join("crates/provi-stan/tests");
+    let tests = run.root.join("crates/provi-ffi/tests");
     let (script, data) = (tests.join("reference/draws.py"), tests.join(format!("models/{REFERENCE}.json")));
     let library = folder.join(format!("{REFERENCE}_model.so"));
     let key = [fs::read(&script)?, fs::read(&data)?, fs::read(&library)?].concat();
@@ -80,7 +80,7 @@ fn check_reference(run: &Run, cache: &Path, folder: &Path) -> Outcome {
         fs::rename(part, &draws)?;
     }
     let mut command =
-        run.command(&["test", "--package", "provi-stan", "--test", "reference", "--", "--ignored"]);
+        run.command(&["test", "--package", "provi-ffi", "--test", "reference", "--", "--ignored"]);
     command.env("PROVI_STAN_LIBRARY", library).env("PROVI_STAN_DATA", data).env("PROVI_STAN_DRAWS", draws);
     run.wait(command.env("PROVI_STAN_REQUIRED", "1"))
 }

@@ -5,7 +5,7 @@ use crate::gradient::data;
 use crate::table::Row;
 use provi::Target;
 use provi::target::Scratch;
-use provi_stan::StanModel;
+use provi_ffi::StanModel;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ type Gradient = unsafe extern "C" fn(
 /// Eight points of a logistic regression through the library of the tests; nothing if it cannot be compiled.
 pub(crate) fn row(seconds: f64) -> Option<Row> {
     let source =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/provi-stan/tests/fixture/bridgestan.rs");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/provi-ffi/tests/fixture/bridgestan.rs");
     let path = std::env::temp_dir().join(format!("provi-limits-{}.so", std::process::id()));
     let mut rustc = Command::new("rustc");
     rustc.args(["--edition", "2024", "-O", "-o"]).arg(&path).arg(source);

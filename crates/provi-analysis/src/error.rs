@@ -33,7 +33,7 @@ pub enum Error {
     Library(#[from] provi::Error),
     /// A compiled library.
     #[error("{0}")]
-    Compiled(#[from] provi_stan::Error),
+    Compiled(#[from] provi_ffi::Error),
     /// Values to start from that cannot be read.
     #[error("`{}` holds no values to start from: {reason}", .path.display())]
     BadInit {

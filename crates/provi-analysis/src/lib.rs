@@ -10,12 +10,12 @@
 //! method and no word about a certificate lives in a shell. The mathematics is all in [`provi`].
 #![forbid(unsafe_code)]
 
+pub mod capacity;
 pub mod error;
 pub mod model;
 pub mod number;
 pub mod options;
 pub mod record;
-pub mod room;
 pub mod run;
 pub mod show;
 pub mod threads;

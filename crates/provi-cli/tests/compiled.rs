@@ -1,7 +1,7 @@
 //! `provi fit --stan` and `--library`, on the fixture with BridgeStan's symbols and the examples of provi.h.
 
 mod common;
-#[path = "../../provi-stan/tests/fixture/libraries.rs"]
+#[path = "../../provi-ffi/tests/fixture/libraries.rs"]
 mod libraries;
 
 use common::Bench;

@@ -4,7 +4,7 @@
 //! for any number of lines. A block of kind `toml` is a run file. `status=N` after the kind is the exit status of the last command, 0 otherwise.
 
 mod common;
-#[path = "../../provi-stan/tests/fixture/libraries.rs"]
+#[path = "../../provi-ffi/tests/fixture/libraries.rs"]
 mod libraries;
 
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ fn run(chapter: &Path) -> String {
         }
     }
     // The library with BridgeStan's symbols stands for the model that its chapter compiles.
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provi-stan/tests/models");
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provi-ffi/tests/models");
     std::fs::copy(libraries::bridgestan(""), bench.path("regression_model.so")).unwrap();
     std::fs::copy(models.join("regression.json"), bench.path("regression.json")).unwrap();
     let text = std::fs::read_to_string(chapter).unwrap();

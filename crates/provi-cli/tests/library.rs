@@ -1,7 +1,7 @@
 //! Runs on libraries that are made again, taken up again and certified; `.stan` files that are compiled on the way.
 
 mod common;
-#[path = "../../provi-stan/tests/fixture/libraries.rs"]
+#[path = "../../provi-ffi/tests/fixture/libraries.rs"]
 mod libraries;
 
 use common::{Bench, assert_snapshot};

@@ -9,7 +9,7 @@ use numpy::{PyArray2, PyReadonlyArray2};
 use provi::Seed;
 use provi_analysis::model::compiled::{Compiled, Data, Digests, Source};
 use provi_analysis::show::rows::LEVEL;
-use provi_stan::{Include, StanModel};
+use provi_ffi::{Include, StanModel};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -95,7 +95,7 @@ pub(crate) fn open_library(py: Python<'_>, source: Arguments, prober: Option<Pro
 /// What the probing process does; it returns only if the library did not crash.
 #[pyfunction]
 pub(crate) fn probe_library(py: Python<'_>, kind: &str, path: PathBuf, seed: &str) -> PyResult<()> {
-    in_place(py, || provi_stan::probe::child(kind, &path, seed))?.map_err(refuse_library)
+    in_place(py, || provi_ffi::probe::child(kind, &path, seed))?.map_err(refuse_library)
 }
 
 /// The names of a draw on the constrained scale, in Stan's order.

@@ -2,7 +2,7 @@
 
 use provi::Error;
 use provi_analysis::Error as Refusal;
-use provi_stan::Error as LibraryError;
+use provi_ffi::Error as LibraryError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileExistsError, PyFileNotFoundError, PyIndexError, PyMemoryError, PyOSError, PyRuntimeError,

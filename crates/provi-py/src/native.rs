@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use provi::Result;
 use provi::target::{Scratch, Target};
-use provi_stan::{Density, Function, Gate};
+use provi_ffi::{Density, Function, Gate};
 use pyo3::prelude::*;
 
 /// The function with its user data, and the Python objects that keep both alive.

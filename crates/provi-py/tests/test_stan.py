@@ -13,7 +13,7 @@ import provi
 from provi._stan import _arrange
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-STAN = ROOT / "crates/provi-stan"
+STAN = ROOT / "crates/provi-ffi"
 REGRESSION = {"x": np.array([-1, 0, 1, 2, 3]), "y": np.array([-0.8, 0.3, 0.9, 2.2, 2.9])}
 
 

@@ -11,8 +11,8 @@ use std::process::Command;
 use provi::estimator::Evaluator;
 use provi::target::{Rejections, Scratch, Target};
 use provi::{Curvature, Gaussian, Matrix, Quadratic, Seed};
-use provi_stan::probe::{self, Request};
-use provi_stan::{Gate, Include, NativeModel, Posterior, StanModel, compile};
+use provi_ffi::probe::{self, Request};
+use provi_ffi::{Gate, Include, NativeModel, Posterior, StanModel, compile};
 
 use crate::error::{Error, Result};
 use crate::record::about::About;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use provi::certificate::Certificate;
 use provi::{Gaussian, Matrix, Seed};
 
+use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::model::{Data, Model, Scale};
 use crate::options::ModelOptions;
 use crate::record::fit_file::{FitFile, Kind, TracePoint};
 use crate::record::gaussian_file::GaussianFile;
 use crate::record::store::Store;
-use crate::room::refuse_beyond;
 
 /// A fit of provi, whatever it is a fit of.
 #[derive(Clone, Debug)]

@@ -7,11 +7,11 @@ use provi::target::Family;
 use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
 
+use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::model;
 use crate::options::FamilyName;
 use crate::record::fit_file::FitFile;
-use crate::room::refuse_beyond;
 use crate::run::fitted::Fitted;
 
 /// Numbers that are held at once where draws are made part by part.

@@ -12,6 +12,7 @@ use provi::target::Glm;
 use provi::{Fit, Gaussian, Plan, Seed, Target};
 
 use super::recording::{self, fit_file};
+use crate::capacity::refuse_beyond;
 use crate::error::Result;
 use crate::model::conflict;
 use crate::model::memory;
@@ -20,7 +21,6 @@ use crate::model::{Model, Origin, Scale};
 use crate::options::RunOptions;
 use crate::record::about::About;
 use crate::record::fit_file::{self, Kind, ModelRecord};
-use crate::room::refuse_beyond;
 use crate::run::assessment::Assessment;
 use crate::run::contrast::Contrast;
 use crate::run::fitted::Fitted;

@@ -4,8 +4,8 @@ use provi::estimate::{Estimates, Reliability, log_ratios, psis, resample, weight
 use provi::estimator::Evaluator;
 use provi::{Gaussian, Matrix, Seed};
 
+use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
-use crate::room::refuse_beyond;
 
 /// Independent draws have no chains; several let the tools that compare chains work as they do.
 const CHAINS: usize = 4;

@@ -21,6 +21,6 @@ pub(crate) struct ProbeLibraryArgs {
 }
 
 pub(super) fn execute(args: &ProbeLibraryArgs) -> Result<Outcome> {
-    provi_stan::probe::child(&args.kind, &args.path, &args.seed).map_err(provi_analysis::Error::from)?;
+    provi_ffi::probe::child(&args.kind, &args.path, &args.seed).map_err(provi_analysis::Error::from)?;
     Ok(Outcome::said(String::new()))
 }

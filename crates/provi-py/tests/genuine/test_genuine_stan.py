@@ -10,7 +10,7 @@ import pytest
 import provi
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
-DATA = ROOT / "crates/provi-stan/tests/models"
+DATA = ROOT / "crates/provi-ffi/tests/models"
 MODELS = ["logistic", "regression", "schools", "poisson", "hierarchical"]
 
 

@@ -105,7 +105,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
     let path = path.to_owned();
     Error::Compiled(match error.kind() {
-        std::io::ErrorKind::NotFound => provi_stan::Error::NotFound { path },
-        _ => provi_stan::Error::Unreadable { path, reason: error.to_string() },
+        std::io::ErrorKind::NotFound => provi_ffi::Error::NotFound { path },
+        _ => provi_ffi::Error::Unreadable { path, reason: error.to_string() },
     })
 }

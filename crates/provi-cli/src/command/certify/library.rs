@@ -7,7 +7,7 @@ use provi_analysis::options::ModelOptions;
 use provi_analysis::record::fit_file::FitFile;
 use provi_analysis::record::gaussian_file::GaussianFile;
 use provi_analysis::run::claims::{Claim, Verdict};
-use provi_stan::Include;
+use provi_ffi::Include;
 
 use super::judge;
 use crate::args::CertifyArgs;

@@ -8,7 +8,7 @@ use provi_analysis::Problem;
 use provi_analysis::options::RunOptions;
 use provi_analysis::run::sampled::Sampled;
 use provi_analysis::show::rows::LEVEL;
-use provi_stan::Include;
+use provi_ffi::Include;
 
 use super::{Job, finish, keep, refuse_without_folder};
 use crate::command::Ending;

@@ -5,7 +5,7 @@ mod libraries;
 
 use libraries::{bridgestan, example};
 use provi::{Auto, Seed, Target};
-use provi_stan::{Error, NativeModel};
+use provi_ffi::{Error, NativeModel};
 
 #[test]
 fn c_and_fortran_say_the_same_density_and_it_is_fitted() {

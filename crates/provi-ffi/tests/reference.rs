@@ -8,12 +8,12 @@
 //! | `PROVI_STAN_STARTS` | how many starts, 4 otherwise |
 //! | `PROVI_STAN_REQUIRED` | if set, a k̂ of 0.5 or more is a failure, and not a shrug |
 //!
-//! Run with `cargo test -p provi-stan --test reference -- --ignored --nocapture`. Where k̂ < 0.5 every quantity that both
+//! Run with `cargo test -p provi-ffi --test reference -- --ignored --nocapture`. Where k̂ < 0.5 every quantity that both
 //! sides name must have its mean within 0.1 standard deviations and its deviation within 15%. `reference/draws.py` makes
 //! draws of models with few parameters; `cargo xtask stan` has it make some, and runs these tests on them.
 
 use provi::{Auto, Seed};
-use provi_stan::{Include, Posterior, StanModel, compile};
+use provi_ffi::{Include, Posterior, StanModel, compile};
 use std::collections::HashMap;
 use std::path::PathBuf;
 

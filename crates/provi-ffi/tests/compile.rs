@@ -6,7 +6,7 @@ mod libraries;
 
 use libraries::imitation;
 use provi::Target;
-use provi_stan::{Error, StanModel, compile};
+use provi_ffi::{Error, StanModel, compile};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -29,7 +29,7 @@ impl Workshop {
         Some((Self { _dir: dir, bridgestan }, model))
     }
 
-    fn compile(&self, model: &Path) -> provi_stan::Result<PathBuf> {
+    fn compile(&self, model: &Path) -> provi_ffi::Result<PathBuf> {
         compile::compile(model, Some(&self.bridgestan))
     }
 

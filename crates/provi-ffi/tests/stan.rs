@@ -11,7 +11,7 @@ use provi::expectation::neg_elbo;
 use provi::target::{Scratch, Target};
 use provi::watchdog::check_gradient;
 use provi::{Auto, Matrix, Seed};
-use provi_stan::{Error, Include, StanModel};
+use provi_ffi::{Error, Include, StanModel};
 use std::path::Path;
 
 const BOTH: Include = Include { transformed: true, generated: true };

@@ -9,7 +9,7 @@ use provi::expectation::neg_elbo;
 use provi::target::Target;
 use provi::watchdog::check_gradient;
 use provi::{Auto, Matrix, Seed};
-use provi_stan::{Include, StanModel};
+use provi_ffi::{Include, StanModel};
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {

@@ -4,8 +4,8 @@
 mod libraries;
 
 use libraries::bridgestan;
-use provi_stan::probe::{Kind, Request, check, child};
-use provi_stan::{Error, StanModel};
+use provi_ffi::probe::{Kind, Request, check, child};
+use provi_ffi::{Error, StanModel};
 use std::path::PathBuf;
 use std::process::Command;
 

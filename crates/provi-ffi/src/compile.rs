@@ -90,7 +90,7 @@ impl Alias {
         if !is_plain(&folder.to_string_lossy()) {
             static COUNT: AtomicU32 = AtomicU32::new(0);
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = std::env::temp_dir().join(format!("provi-stan-{}-{count}", std::process::id()));
+            let path = std::env::temp_dir().join(format!("provi-ffi-{}-{count}", std::process::id()));
             std::os::unix::fs::symlink(folder, &path)?;
             return Ok(Self { path, is_link: true });
         }

@@ -14,7 +14,7 @@
 //!
 //! ```no_run
 //! use provi::{Auto, Seed};
-//! use provi_stan::{Include, StanModel};
+//! use provi_ffi::{Include, StanModel};
 //!
 //! let data = std::fs::read_to_string("data.json")?;
 //! let model = StanModel::open("model_model.so".as_ref(), Some(&data), 1)?;

@@ -8,7 +8,7 @@ mod libraries;
 use libraries::hostile;
 use provi::target::{Scratch, Target};
 use provi::{Error as Core, Matrix};
-use provi_stan::{Density, Error, Include, NativeModel, StanModel};
+use provi_ffi::{Density, Error, Include, NativeModel, StanModel};
 use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
