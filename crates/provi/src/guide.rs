@@ -12,6 +12,9 @@ struct PlansAndPromises;
 #[doc = include_str!("../../../docs/guide/certificates.md")]
 struct Certificates;
 
+#[doc = include_str!("../../../docs/guide/curvature.md")]
+struct FindingCurvature;
+
 #[doc = include_str!("../../../docs/guide/output-files.md")]
 struct OutputFiles;
 
