@@ -21,12 +21,12 @@ type Outcome = Result<(), Box<dyn Error>>;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test          format, rooms, lints, each feature alone, tests, the theory on trial, documentation, examples, scalar kernels,
-                the Python package, several processes
+  test          format, rooms, lints, tests, the theory on trial, documentation, examples, the Python package
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone: benches compile in the bench profile; thousands of command lines at random;
-                libraries that misbehave, under valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python package beside the
-                libraries whose models it takes
+  heavy         the heavy tier alone, what is rarely broken: each feature alone, scalar kernels, several processes; benches
+                compile in the bench profile; thousands of command lines at random; libraries that misbehave, under
+                valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python package
+                beside the libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
   rooms         who imports whom inside the library and provi-analysis: from the left only
@@ -86,16 +86,12 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Every build here but that of the scalar kernels uses the dev profile and one target directory, so that
-/// dependencies are compiled once to be checked and once to be linked.
+/// Every build here uses the dev profile and one target directory, so that dependencies are compiled once to be checked
+/// and once to be linked.
 fn test(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
     run.step(ROOMS, rooms::check)?;
     run.step("lints", |r| r.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    run.step("features: none", |r| r.lint_features(None))?;
-    for feature in FEATURES {
-        run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;
-    }
     run.step("tests", |r| r.cargo(&["test", "--workspace", "--", "--quiet"]))?;
     run.step("theory on trial: verify --quick", |r| {
         let path = r.binaries.join("provi");
@@ -111,17 +107,21 @@ fn test(run: &mut Run) -> Outcome {
             r.wait(&mut Command::new(path))
         })?;
     }
+    run.step(PYTHON, python::check)
+}
+
+fn heavy(run: &mut Run) -> Outcome {
+    run.step("features: none", |r| r.lint_features(None))?;
+    for feature in FEATURES {
+        run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;
+    }
     run.step("kernels: scalar build", |r| {
         // Its own directory: other flags would throw away everything compiled so far.
         let target = r.binaries.with_file_name("scalar");
         let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
         r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
     })?;
-    run.step(PYTHON, python::check)?;
-    run.step(MPI, mpi::check)
-}
-
-fn heavy(run: &mut Run) -> Outcome {
+    run.step(MPI, mpi::check)?;
     run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
     run.step("options and inputs at random", |r| {
         let mut command = r.command(&["test", "--workspace", "--test", "fuzz", "--", "--nocapture"]);

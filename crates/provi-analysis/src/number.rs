@@ -1,5 +1,7 @@
 //! Numbers for people.
 
+use provi::printed::{lowered_at, raised, raised_at};
+
 /// 20,000.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
@@ -29,9 +31,7 @@ pub fn plain(value: f64) -> String {
 
 /// [`plain`], rounded up: an upper bound stays one on paper.
 pub fn above(value: f64) -> String {
-    let covers = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown >= value);
-    let nudged = [0.0, 2e-5, 5.1e-5, 1.1e-4].map(|nudge| plain(value + value.abs() * nudge));
-    nudged.into_iter().find(covers).unwrap_or_else(|| value.to_string())
+    plain(raised(value, 5))
 }
 
 /// A bound of at least 0 to so many significant digits, rounded up.
@@ -39,31 +39,18 @@ pub fn bound(value: f64, digits: i32) -> String {
     if !(value > 0.0 && value.is_finite()) {
         return if value.is_infinite() { "∞".to_owned() } else { value.to_string() };
     }
+    let up = raised(value, digits.max(1) as usize);
     let exponent = value.log10().floor() as i32;
-    let show = |last: f64| {
-        if (-3..5).contains(&exponent) {
-            let places = (digits - 1 - exponent).max(0);
-            format!("{:.*}", places as usize, last * 10f64.powi(exponent - digits + 1))
-        } else {
-            // The digits as text: a power of ten far below 1 is not exact.
-            format!("{last}e{}", exponent - digits + 1)
-                .parse::<f64>()
-                .map_or(value.to_string(), |x| format!("{x:.*e}", (digits - 1) as usize))
-        }
-    };
-    let last = value / 10f64.powi(exponent - digits + 1);
-    let covers = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown >= value);
-    let tries = [0.0, 1.0].map(|more| show((last + more).ceil()));
-    tries.into_iter().find(covers).unwrap_or_else(|| value.to_string())
+    match (-3..5).contains(&exponent) {
+        true => format!("{up:.*}", (digits - 1 - exponent).max(0) as usize),
+        false => format!("{up:.*e}", (digits - 1).max(0) as usize),
+    }
 }
 
 /// The ends of an interval to so many decimals, rounded away from it; a dash for an end that is missing.
 pub fn outward_pair(lower: Option<f64>, upper: Option<f64>, places: usize) -> [String; 2] {
-    let scale = 10f64.powi(places as i32);
-    let show = |x: Option<f64>, round: fn(f64) -> f64| {
-        x.map_or("–".to_owned(), |x| format!("{:.places$}", round(x * scale) / scale))
-    };
-    [show(lower, f64::floor), show(upper, f64::ceil)]
+    let show = |x: Option<f64>| x.map_or("–".to_owned(), |x| format!("{x:.places$}"));
+    [show(lower.map(|x| lowered_at(x, places))), show(upper.map(|x| raised_at(x, places)))]
 }
 
 /// A probability to three decimals; one that is nearly sure does not pass for sure.

@@ -1,5 +1,7 @@
 //! Numbers for people: significant digits, bounds rounded up, a true minus sign.
 
+use provi::printed::{lowered_at, raised, raised_at};
+
 /// What stands for a number that is not there.
 pub const MISSING: &str = "–";
 
@@ -24,23 +26,6 @@ impl Decimal {
             digits: mantissa.chars().filter(char::is_ascii_digit).collect(),
             exponent: exponent.parse().unwrap_or(0),
         }
-    }
-
-    /// One more in the last digit.
-    fn next(mut self) -> Self {
-        let length = self.digits.len();
-        let more = self.digits.parse::<u128>().map_or(String::new(), |m| (m + 1).to_string());
-        if more.len() > length {
-            self.exponent += 1;
-        }
-        self.digits = more.chars().take(length).collect();
-        self
-    }
-
-    /// Its size, as a machine number.
-    fn size(&self) -> f64 {
-        let (first, rest) = self.digits.split_at(1);
-        format!("{first}.{rest}e{}", self.exponent).parse().unwrap_or(f64::NAN)
     }
 
     fn render(&self) -> String {
@@ -79,15 +64,9 @@ pub fn significant(value: f64, digits: usize) -> String {
 
 /// A number of at least 0 to so many significant digits, rounded up: an upper bound stays one on paper.
 pub fn above(value: f64, digits: usize) -> String {
-    not_finite(value).unwrap_or_else(|| {
-        let nearest = Decimal::nearest(value, digits);
-        if exactly_zero(value) {
-            "0".to_owned()
-        } else if nearest.size() >= value {
-            nearest.render()
-        } else {
-            nearest.next().render()
-        }
+    not_finite(value).unwrap_or_else(|| match exactly_zero(value) {
+        true => "0".to_owned(),
+        false => Decimal::nearest(raised(value, digits), digits).render(),
     })
 }
 
@@ -121,22 +100,12 @@ pub fn enclosing(low: f64, high: f64) -> [String; 2] {
 
 /// So many decimals, rounded down.
 pub(crate) fn below_at(value: f64, places: usize) -> String {
-    let unit = 10f64.powi(-(places as i32));
-    let shown = |x: f64| format!("{x:.places$}").parse::<f64>().unwrap_or(x);
-    let floor = (value / unit).floor() * unit;
-    // The quotient, or the product, may round to the wrong side.
-    let tries = [value, floor, floor - unit];
-    fixed(tries.into_iter().find(|x| shown(*x) <= value).unwrap_or(floor - 2.0 * unit), places)
+    fixed(lowered_at(value, places), places)
 }
 
 /// So many decimals, rounded up.
 pub(crate) fn above_at(value: f64, places: usize) -> String {
-    let text = below_at(-value, places);
-    match text.strip_prefix('−') {
-        Some(size) => size.to_owned(),
-        None if text.bytes().any(|b| (b'1'..=b'9').contains(&b)) => format!("−{text}"),
-        None => text,
-    }
+    fixed(raised_at(value, places), places)
 }
 
 /// So many decimals, with a true minus sign.

@@ -7,6 +7,7 @@ pub mod error;
 pub mod gaussian;
 pub(crate) mod linalg;
 pub mod matrix;
+pub mod printed;
 pub mod scalar;
 pub(crate) mod scratch;
 pub(crate) mod secant;

@@ -102,7 +102,7 @@ mod watch;
 // The public modules, by the room they live in.
 #[doc(inline)]
 pub use auto::{ascent, scales, solve};
-pub use base::{draws, error, gaussian, matrix, scalar, stop};
+pub use base::{draws, error, gaussian, matrix, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, functional};
 pub use glm::{checks, design, expectation, predict, separation, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};

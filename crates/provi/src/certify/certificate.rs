@@ -4,7 +4,7 @@
 //! feature `serde` a certificate is read back from a file. Such a claim is the file's, unverified; who doubts it audits anew, as
 //! `provi certify` does.
 
-use crate::sgd::report::round_up;
+use crate::base::printed;
 use crate::target::curvature::Provenance;
 use std::fmt;
 
@@ -298,8 +298,8 @@ impl fmt::Display for Certificate {
                 f,
                 "{:<26}every mean within {}, every sd within {}   {}",
                 "moments",
-                round_up(mean),
-                round_up(sd),
+                printed::upper(mean),
+                printed::upper(sd),
                 ground(s)
             )?,
             (Some(s), ..) => line(f, "moments", "", s)?,
@@ -307,7 +307,7 @@ impl fmt::Display for Certificate {
         }
         match (self.evidence.lower, self.evidence.upper) {
             (Some(lower), Some(upper)) => {
-                let (lower, upper) = outwards(lower, upper);
+                let (lower, upper) = (printed::lowered_at(lower, 6), printed::raised_at(upper, 6));
                 let s = Statement(StatementFields {
                     bound: Some(upper),
                     confidence: self.evidence.confidence,
@@ -321,7 +321,7 @@ impl fmt::Display for Certificate {
                 f,
                 "{:<26}at least {:.6}, no upper bound: {}",
                 "log evidence",
-                outwards(lower, lower).0,
+                printed::lowered_at(lower, 6),
                 self.evidence.reason.as_deref().unwrap_or("none")
             ),
             _ => write!(
@@ -334,16 +334,11 @@ impl fmt::Display for Certificate {
     }
 }
 
-/// Six decimals that still enclose the interval.
-fn outwards(lower: f64, upper: f64) -> (f64, f64) {
-    ((lower * 1e6 - 0.5).floor() / 1e6, (upper * 1e6 + 0.5).ceil() / 1e6)
-}
-
 fn line(f: &mut fmt::Formatter<'_>, what: &str, unit: &str, s: &Statement) -> fmt::Result {
     match s.bound {
         Some(bound) => {
             let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-            writeln!(f, "{what:<26}≤ {}{unit}   {}", round_up(bound), ground(s))
+            writeln!(f, "{what:<26}≤ {}{unit}   {}", printed::upper(bound), ground(s))
         }
         None => writeln!(f, "{what:<26}not proved: {}", s.reason.as_deref().unwrap_or("no bound")),
     }
