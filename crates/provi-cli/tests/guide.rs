@@ -179,3 +179,66 @@ fn a_gap_stands_for_any_number_of_lines() {
     let masked = "run    auto, 3 steps, scales 0.01 s, fit 0.01 s, audit 0.01 s, seed 0";
     assert_eq!(untimed(phases), masked);
 }
+
+/// Messages that the program puts together from parts, or whose numbers the guide writes out.
+const COMPOSED: [&str; 14] = [
+    "Optimum found. Accuracy not proved (KL ≤",
+    "); estimated KL",
+    "nats was not proved; proved is",
+    ", unreliable: the weights have a heavy tail, so these estimates can be far off",
+    "is above 0.7, the limit, of the importance weights: draws resampled by them are not to be believed",
+    "prior and data disagree: posterior means are more than 2 prior sds from the prior mean,",
+    "prior and data disagree: the noise sd",
+    "prior and data disagree: the sd between groups",
+    "coefficients, most of them for the",
+    "is being written to by another run, process",
+    "the checkpoint is cut short or damaged: its checksum does not agree; start the run anew",
+    "the checkpoint is that of another run",
+    "a proved method needs a smoothness M (an upper bound of ∇²V), which the target does not give",
+    "log-density is NaN at step",
+];
+
+/// The texts of all crates, each run of white space one space, as a message reads.
+fn sources(folder: &Path, into: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|kind| kind == "rs" || kind == "txt") {
+            let text = std::fs::read_to_string(path).unwrap().replace("\\\n", "").replace("\\\"", "\"");
+            into.extend(text.split_whitespace().flat_map(|word| [word, " "]));
+        }
+    }
+}
+
+/// A message that is looked up in the guide is one that the program says.
+#[test]
+fn every_message_in_the_chapter_of_messages_is_said() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut said = String::new();
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let source = entry.unwrap().path().join("src");
+        if source.is_dir() {
+            sources(&source, &mut said);
+        }
+    }
+    let chapter = std::fs::read_to_string(root.join("docs/guide/troubleshooting.md")).unwrap();
+    // Bold code: `**` and one or two back-quotes at either end.
+    let (mut looked_up, mut unsaid) = (0, Vec::new());
+    for message in chapter.split("**").skip(1).step_by(2).filter(|text| text.starts_with('`')) {
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in message.split('…') {
+            let part = part.trim_matches([' ', '`']);
+            let part = part.strip_prefix("not proved: ").unwrap_or(part);
+            if part.chars().count() < 12 {
+                continue;
+            }
+            looked_up += 1;
+            if !said.contains(part) && !COMPOSED.contains(&part) {
+                unsaid.push(part.to_owned());
+            }
+        }
+    }
+    assert!(unsaid.is_empty(), "the program does not say {unsaid:#?}");
+    assert!(looked_up > 80, "{looked_up}");
+}
