@@ -42,7 +42,7 @@ pub(crate) struct Options<'py> {
     starts: Option<usize>,
     failure_probability: Option<f64>,
     audit_draws: Option<u64>,
-    memory: Option<u64>,
+    memory_budget: Option<u64>,
     seed: Option<u64>,
     time_limit: Option<f64>,
     pub(crate) threads: Option<usize>,
@@ -60,7 +60,7 @@ impl Options<'_> {
             step: StepOptions { draws: self.draws, coordinates, subsample: self.subsample, sampling },
             evaluations: self.evaluations,
             start: self.init.as_ref().map(numbers),
-            memory: self.memory,
+            memory_budget: self.memory_budget,
             audit: AuditOptions {
                 accuracy: self.accuracy,
                 failure_probability: self.failure_probability,

@@ -174,6 +174,7 @@ def test_groups_have_coefficients_of_their_own(data):
         (lambda X, y: provi.logistic(X, y).fit(accuracy=0.0), ValueError, "accuracy"),
         (lambda X, y: provi.logistic(X, y).fit(method="auto", steps=5), ValueError, "steps"),
         (lambda X, y: provi.logistic(X, y).fit(init=[0.0]), ValueError, "start has length 1, expected 2"),
+        (lambda X, y: provi.logistic(X, y).fit(memory_budget=10), MemoryError, "memory"),
         (lambda X, y: provi.logistic(X, y).fit(memory=10), MemoryError, "memory"),
         (lambda X, y: provi.poisson(X, y).fit(method="prox-energy"), ValueError, "smoothness"),
     ],

@@ -64,7 +64,7 @@ pub struct Auto {
     /// needs one.
     pub starts: usize,
     /// Bytes that the run may use on top of the target's data: one that would need more is refused at once.
-    pub memory: Option<u64>,
+    pub memory_budget: Option<u64>,
 }
 
 impl Default for Auto {
@@ -75,7 +75,7 @@ impl Default for Auto {
             audit: Audit::default(),
             start: None,
             starts: 1,
-            memory: None,
+            memory_budget: None,
         }
     }
 }
@@ -140,7 +140,7 @@ impl Auto {
             Positive::new("accuracy", accuracy)?;
         }
         Probability::new("failure probability δ", self.audit.failure_probability)?;
-        Forecast::new(Choice::Auto, &Size::of(target.target())).check(self.memory)?;
+        Forecast::new(Choice::Auto, &Size::of(target.target())).check(self.memory_budget)?;
         let begin = Instant::now();
         let signal = watch.signal(begin);
         let run = Run { auto: self, target, seed, begin, watch, trace: Vec::new(), audit_seconds: 0.0 };

@@ -27,7 +27,7 @@ pub struct RunOptions {
     /// Where the search for the mode begins; the origin otherwise.
     pub start: Option<Vec<f64>>,
     /// Bytes that the run may use on top of the data.
-    pub memory: Option<u64>,
+    pub memory_budget: Option<u64>,
     /// What is to be proved.
     pub audit: AuditOptions,
     /// What makes the draws repeatable; 0 otherwise.

@@ -79,7 +79,7 @@ impl Strategy {
                     audit,
                     start: options.start.clone(),
                     starts: options.starts.unwrap_or(default.starts),
-                    memory: options.memory,
+                    memory_budget: options.memory_budget,
                 })
             }
             Choice::Planned(method) => {
@@ -87,7 +87,7 @@ impl Strategy {
                 if let Some(start) = &options.start {
                     planner = planner.start(start);
                 }
-                if let Some(bytes) = options.memory {
+                if let Some(bytes) = options.memory_budget {
                     planner = planner.memory_budget(bytes);
                 }
                 Self::Planned(Box::new(Aim::of(options).plan(target, &planner)?), audit)

@@ -102,6 +102,7 @@ def fit_formula(
     sampling: Optional[str] = None,
     failure_probability: Optional[float] = None,
     audit_draws: Optional[int] = None,
+    memory_budget: Optional[int] = None,
     memory: Optional[int] = None,
 ) -> FormulaFit:
     """Fits a formula such as ``"y ~ x + (1 | group)"`` to the columns of a data frame.
