@@ -41,6 +41,16 @@ pub enum Kind {
     Score,
 }
 
+impl Kind {
+    /// Whether it estimates ∇l, and leaves the gradient of the entropy to the step.
+    pub(crate) fn leaves_the_entropy(self) -> bool {
+        match self {
+            Self::Energy => true,
+            Self::Entropy | Self::Stl | Self::Score => false,
+        }
+    }
+}
+
 /// The mean of N draws of one estimator, ready to step.
 ///
 /// The factor's part is kept as Σ_k left_k u_kᵀ/N − c·C⁻ᵀ and never formed: a step applies it in one pass.
@@ -75,7 +85,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
             points: vec![0.0; batch * d],
             values: vec![0.0; batch],
             left: vec![0.0; batch * d],
-            inverse: F::inverse_room(if kind == Kind::Energy { 0 } else { d }),
+            inverse: F::inverse_room(if kind.leaves_the_entropy() { 0 } else { d }),
             inverse_weight: 0.0,
             scratch: target.scratch(batch),
             target,
@@ -124,7 +134,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
         let d = self.target.dim();
         let factor = &w[d..];
         self.inverse_weight = 0.0;
-        if self.kind != Kind::Energy {
+        if !self.kind.leaves_the_entropy() {
             F::prepare_inverse(factor, &mut self.inverse)?;
         }
         match self.kind {

@@ -68,7 +68,7 @@ pub enum Space {
 impl Recipe {
     /// A pairing; an estimator of ∇l goes with the prox, which supplies ∇h, and no other does.
     pub fn new(estimator: Kind, guard: Guard, space: Space) -> Result<Self> {
-        let fits = (estimator == Kind::Energy) == (guard == Guard::Prox);
+        let fits = estimator.leaves_the_entropy() == (guard == Guard::Prox);
         if !fits || (guard == Guard::Prox && space == Space::Symmetric) {
             return Err(Error::Pairing {
                 why: if fits {
@@ -169,7 +169,7 @@ impl Method {
             Self::ProxEnergy => terms.energy(d, smoothness, draws, v_star),
             Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(d, smoothness, draws, v_star),
             // Without a bound of its own it has none with terms either.
-            other => other.noise(curvature, draws),
+            other @ (Self::ProjStl | Self::Exact | Self::Unproven(_)) => other.noise(curvature, draws),
         }
     }
 

@@ -433,7 +433,9 @@ impl Setting {
                 Some(terms) => terms.entropy_single(d, smoothness, smoothness, distance2)?,
                 None => noise::entropy(d, smoothness, smoothness, distance2)?,
             },
-            other => other.noise(curvature, self.draws.max(1))?,
+            other @ (Method::ProjStl | Method::Exact | Method::Unproven(_)) => {
+                other.noise(curvature, self.draws.max(1))?
+            }
         };
         Ok(Constants {
             dim: d,

@@ -23,7 +23,9 @@ pub(super) struct Terms {
 pub(super) fn provenance(family: Family) -> Provenance {
     match family {
         Family::Probit => Provenance::Estimated,
-        _ => Provenance::Proved,
+        Family::Gaussian { .. } | Family::Bernoulli | Family::Binomial | Family::Poisson => {
+            Provenance::Proved
+        }
     }
 }
 
