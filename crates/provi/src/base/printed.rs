@@ -3,6 +3,9 @@
 //! The one place where bounds are rounded for people. Rust prints the decimal nearest to a double, exactly; where that lies on the
 //! wrong side, the next decimal does not. No power of ten is multiplied with, so nothing is lost on the way. What comes back is the
 //! double nearest to the decimal, which prints as that decimal.
+//!
+//! Sides are those of doubles: read back as a double, the text is never inside. The decimal itself may be, by half a unit in the last place
+//! of that double.
 
 /// The least number of so many significant digits (at most 15) that is at least `x`; what is not finite stays.
 ///
