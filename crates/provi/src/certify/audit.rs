@@ -10,6 +10,7 @@
 
 mod ball;
 mod bounds;
+mod image;
 mod measure;
 mod metric;
 mod residual;
@@ -36,6 +37,7 @@ use crate::target::watchdog::{Violation, Watching};
 use crate::theory::certificate::{self as theory, Ball};
 use ball::Choice;
 use bounds::Bounds;
+use image::Image;
 use measure::{Lost, Measurement};
 use residual::go_on;
 use route::Transport;
@@ -215,9 +217,10 @@ impl Audit {
         match target.target().standardized()? {
             Some(standard) => {
                 let (seen, map) = (standard.evaluator(target), standard.map());
-                Ok(self.go(seen, &map.standard_gaussian(q), seed, between)?.through(map))
+                let image = Image::new(d);
+                Ok(self.go(seen, &map.standard_gaussian(q), image, seed, between)?.through(map))
             }
-            None => self.go(target, q, seed, between),
+            None => self.go(target, q, Image::EXACT, seed, between),
         }
     }
 
@@ -225,6 +228,7 @@ impl Audit {
         &self,
         target: Evaluator<'_>,
         q: &Gaussian<Triangular>,
+        image: Image,
         seed: Seed,
         between: &mut Between<'_>,
     ) -> Result<Audited> {
@@ -236,11 +240,11 @@ impl Audit {
             return Ok(nothing(&names, q, reason));
         };
         if curvature.provenance() == Provenance::Proved {
-            return Session::new(self, target, q, seed, curvature, between)?.certify(&names);
+            return Session::new(self, target, (q, image), seed, curvature, between)?.certify(&names);
         }
         // A curvature on somebody's word is watched while the draws pass by.
         target.wrap(Watching(curvature.clone()), |view, seen| {
-            let audited = Session::new(self, view, q, seed, curvature, between)?.certify(&names)?;
+            let audited = Session::new(self, view, (q, image), seed, curvature, between)?.certify(&names)?;
             Ok(audited.unless(seen()))
         })
     }
@@ -275,6 +279,7 @@ struct Session<'a> {
     options: &'a Audit,
     target: Evaluator<'a>,
     q: &'a Gaussian<Triangular>,
+    image: Image,
     factor: Matrix,
     seed: Seed,
     curvature: Curvature,
@@ -289,7 +294,7 @@ impl<'a> Session<'a> {
     fn new(
         options: &'a Audit,
         target: Evaluator<'a>,
-        q: &'a Gaussian<Triangular>,
+        (q, image): (&'a Gaussian<Triangular>, Image),
         seed: Seed,
         curvature: Curvature,
         between: &'a mut Between<'a>,
@@ -316,6 +321,7 @@ impl<'a> Session<'a> {
             options,
             target,
             q,
+            image,
             factor: q.factor_matrix(),
             seed,
             curvature,
@@ -328,9 +334,14 @@ impl<'a> Session<'a> {
     }
 
     fn certify(mut self, names: &[String]) -> Result<Audited> {
-        let deterministic_gap = self.gap()?;
         let measurement = self.measure()?;
         let Measurement { global, choice, transport, mut measured, draws, delta, rounding } = measurement;
+        let moved =
+            self.moments.as_ref().map_or(0.0, |m| self.image.moves(m, self.q, rounding.relative_inverse));
+        if let Some(exact) = &mut self.exact {
+            exact.error += moved;
+        }
+        let deterministic_gap = self.gap(moved)?;
         let confidence = 1.0 - self.grounds.failure_probability;
         let log_ratios = std::mem::take(&mut measured.log_ratios);
         let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
@@ -425,8 +436,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// [cert-gap] from the exact gradient.
-    fn gap(&mut self) -> Result<Option<Statement>> {
+    /// [cert-gap] from the exact gradient, for a q whose f is within `moved` of the one measured.
+    fn gap(&mut self, moved: f64) -> Result<Option<Statement>> {
         let Some(moments) = &self.moments else { return Ok(None) };
         if self.curvature.convexity() <= 0.0 {
             return Ok(None);
@@ -439,7 +450,10 @@ impl<'a> Session<'a> {
         // The dual norm of an error of Euclidean size ε is at most ε/√μ.
         let error = moments.neg_elbo_gradient_error(self.q) / self.curvature.convexity().sqrt();
         self.grounds.gradient_norm = Some(dual + error);
-        let bound = theory::gap(dual, error);
+        let bound = theory::gap(dual, error) + moved;
+        if !bound.is_finite() {
+            return Ok(None);
+        }
         let provenance = self.curvature.lower_provenance().weakest(moments.provenance);
         Ok(Some(Statement::proved(bound, 1.0, "cert-gap", provenance)))
     }

@@ -35,6 +35,9 @@ pub struct Moments {
     pub value_error: f64,
     /// Bounds the Euclidean norm of the error of (E∇V, E∇²V·C).
     pub gradient_error: f64,
+    /// Bounds (l(w') − l(w) − ⟨∇l(w), w'−w⟩)/r² for every w' whose means and rows of C differ from those of w by at most r times
+    /// their size, r ≤ [`Moments::NEAR`]. Infinite where no bound is known.
+    pub(crate) bend: f64,
     /// Whether the error bounds are proved, declared or only checked.
     pub(crate) provenance: Provenance,
     /// tril(E∇²V·C) where it was made on the way, packed; empty otherwise.
@@ -42,6 +45,9 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// The largest r of the bend.
+    pub(crate) const NEAR: f64 = 1e-9;
+
     /// Room for dimension `dim`. What somebody else's target writes into it is declared; provi's own models say what they prove.
     pub fn new(dim: usize) -> Self {
         Self {
@@ -50,6 +56,7 @@ impl Moments {
             hessian: Matrix::zeros(dim, dim),
             value_error: 0.0,
             gradient_error: 0.0,
+            bend: f64::INFINITY,
             provenance: Provenance::Declared,
             product: Vec::new(),
         }

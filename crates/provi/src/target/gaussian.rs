@@ -206,6 +206,7 @@ impl Expectations for GaussianTarget {
         let spread = crate::base::linalg::norm(q.factor());
         out.value_error = unit * (self.constant.abs() + precision * (distance * distance + spread * spread));
         out.gradient_error = unit * precision * (distance + spread);
+        out.bend = f64::INFINITY;
         out.provenance = Provenance::Proved;
         Ok(())
     }

@@ -137,7 +137,7 @@ impl Standard {
     }
 
     /// The distribution of b for β ~ q. What is not exact: each mean and each row of the factor moves by at most
-    /// [`Standard::RELATIVE`]·d of its own size.
+    /// [`Standard::relative`] of its own size.
     pub fn standard_gaussian(&self, q: &Gaussian<Triangular>) -> Gaussian<Triangular> {
         self.map(q, self.to_standard(q.mean()), |rows| {
             for (j, s) in self.scales.iter().enumerate() {
@@ -171,9 +171,11 @@ impl Standard {
         out
     }
 
-    /// ε times this times d bounds what [`Standard::standard_gaussian`] changes, relative to a mean or to the norm of a row: the sums
+    /// What [`Standard::standard_gaussian`] changes at most in dimension `dim`, relative to a mean or to the norm of a row: 16dε. The sums
     /// in twice the working precision round once, and 2d rotations move a row by at most six units each.
-    pub const RELATIVE: f64 = 16.0 * f64::EPSILON;
+    pub(crate) fn relative(dim: usize) -> f64 {
+        16.0 * dim as f64 * f64::EPSILON
+    }
 
     fn map(
         &self,

@@ -141,6 +141,8 @@ impl<T: Target + ?Sized> Expectations for Whitened<'_, T> {
         out.hessian = congruence(&out.hessian, &p);
         out.value -= self.log_det;
         out.gradient_error *= p.frobenius_norm();
+        // Rows of C are others here.
+        out.bend = f64::INFINITY;
         Ok(())
     }
 }

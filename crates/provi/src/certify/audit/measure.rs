@@ -46,6 +46,8 @@ pub(super) struct Lost {
     pub(super) inside: Allowance,
     /// To the mean of D over these, V apart.
     pub(super) value_mean_lost: f64,
+    /// ‖|C⁻¹|(‖C_i‖)_i‖.
+    pub(super) relative_inverse: f64,
 }
 
 /// Bounds over all z, for a target that knows of no better ones near an answer.
@@ -138,8 +140,12 @@ impl Session<'_> {
         let allowances = residuals.allowances().clone();
         let inside = choice.as_ref().map_or(0.0, |choice| choice.radius);
         let value_mean_lost = residuals.value_mean_lost(measured.local_size_mean, measured.inside.max(1));
-        let rounding =
-            Lost { draws: allowances.at(measured.furthest), inside: allowances.at(inside), value_mean_lost };
+        let rounding = Lost {
+            draws: allowances.at(measured.furthest),
+            inside: allowances.at(inside),
+            value_mean_lost,
+            relative_inverse: allowances.relative_inverse(),
+        };
         Ok(Measurement { global, choice, transport, measured, draws, delta, rounding })
     }
 

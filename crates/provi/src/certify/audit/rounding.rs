@@ -44,6 +44,8 @@ impl Allowance {
 pub(super) struct Allowances {
     radii: Vec<f64>,
     each: Vec<Allowance>,
+    /// ‖|C⁻¹|(‖C_i‖)_i‖: rows of C that move by at most r of their size move C⁻¹C by at most r times this.
+    relative_inverse: f64,
 }
 
 impl Allowances {
@@ -70,13 +72,18 @@ impl Allowances {
             let numbers = [value, slope, allowance.shift, constant];
             if numbers.iter().all(|x| x.is_finite()) { allowance } else { Allowance::NO_BOUND }
         });
-        Ok(Self { each: each.collect(), radii })
+        Ok(Self { each: each.collect(), radii, relative_inverse: shifts.relative_inverse() })
     }
 
     /// For every u of at most that norm.
     pub(super) fn at(&self, radius: f64) -> Allowance {
         let place = self.radii.partition_point(|&r| r < radius);
         self.each.get(place).copied().unwrap_or(Allowance::NO_BOUND)
+    }
+
+    /// ‖|C⁻¹|(‖C_i‖)_i‖, or more; infinite where double precision does not resolve C⁻¹.
+    pub(super) fn relative_inverse(&self) -> f64 {
+        self.relative_inverse
     }
 
     /// For all the draws that there will be, as far as one can tell.
@@ -88,8 +95,14 @@ impl Allowances {
     #[cfg(test)]
     pub(super) fn none() -> Self {
         let each = vec![Allowance { value: 0.0, slope: 0.0, shift: 0.0, constant: 0.0 }];
-        Self { radii: vec![f64::INFINITY], each }
+        Self { radii: vec![f64::INFINITY], each, relative_inverse: 0.0 }
     }
+}
+
+/// ‖|C⁻¹|(‖C_i‖)_i‖, or more.
+#[cfg(test)]
+pub(super) fn relative_inverse(q: &Gaussian<Triangular>) -> f64 {
+    Shifts::new(q).relative_inverse()
 }
 
 /// √d + 7: a draw is further out less often than once in 10¹¹.
@@ -146,28 +159,35 @@ impl<'q> Shifts<'q> {
             provi_kernels::axpy(1.0, &c, &mut center);
             provi_kernels::axpy(1.0, &s, &mut spread);
         }
-        // An audit in standard coordinates is of the image of q, which the map gets up to its own rounding.
-        let unit = (d as f64 + 4.0) * f64::EPSILON + d as f64 * Standard::RELATIVE;
+        let unit = (d as f64 + 4.0) * f64::EPSILON + Standard::relative(d);
         Self { q, spreads, unit, center, spread }
     }
 
     fn at(&self, radius: f64) -> f64 {
         // At m itself the map alone is off. What holds on a small ball holds there, and no size below is zero.
-        let radius = radius.max(1e-3);
+        self.unit * self.norm(1.0, radius.max(1e-3))
+    }
+
+    /// ‖|C⁻¹|(‖C_i‖)_i‖.
+    fn relative_inverse(&self) -> f64 {
+        self.norm(0.0, 1.0)
+    }
+
+    /// ‖|C⁻¹|δ‖ for δ_i = center·|m_i| + radius·‖C_i‖.
+    fn norm(&self, center: f64, radius: f64) -> f64 {
         let d = self.q.dim();
-        let shift: Vec<f64> =
-            (0..d).map(|i| self.unit * (self.center[i] + radius * self.spread[i])).collect();
+        let solved: Vec<f64> = (0..d).map(|i| center * self.center[i] + radius * self.spread[i]).collect();
         let mut worst = 0.0f64;
         for i in 0..d {
             let row = &self.q.factor()[packed_index(i, 0)..=packed_index(i, i)];
-            let back: f64 = row.iter().zip(&shift).map(|(c, v)| c.abs() * v).sum();
-            let given = self.unit * (self.q.mean()[i].abs() + radius * self.spreads[i]);
+            let back: f64 = row.iter().zip(&solved).map(|(c, v)| c.abs() * v).sum();
+            let given = center * self.q.mean()[i].abs() + radius * self.spreads[i];
             // NaN where C is beyond the range of doubles: then there is no bound.
             let ratio = back / given;
             worst = if ratio.is_nan() { f64::INFINITY } else { worst.max(ratio) };
         }
         let lost = self.unit * worst;
-        if lost < 0.5 { norm(&shift) / (1.0 - lost) * (1.0 + 1e-9) } else { f64::INFINITY }
+        if lost < 0.5 { norm(&solved) / (1.0 - lost) * (1.0 + 1e-9) } else { f64::INFINITY }
     }
 }
 

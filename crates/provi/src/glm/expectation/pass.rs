@@ -12,8 +12,8 @@ use crate::target::expectations::{Moments, product_size};
 use provi_kernels::axpy;
 use std::ops::Range;
 
-/// Sums before the gradient: E V, the error of it, the error of the gradient.
-const SCALARS: usize = 3;
+/// Sums before the gradient: E V, the error of it, the error of the gradient, the bend of E V.
+const SCALARS: usize = 4;
 
 /// Room for the sums of a pass over rows of `dim` columns.
 pub(crate) fn sums(dim: usize) -> Vec<f64> {
@@ -30,9 +30,33 @@ pub(crate) struct Chains {
     pub(crate) grams: usize,
 }
 
+/// |m_i| + ‖C_i‖, C_i the rows of C.
+fn scales(q: &Gaussian<Triangular>) -> Vec<f64> {
+    let row = |i: usize| &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
+    (0..q.dim()).map(|i| q.mean()[i].abs() + crate::base::linalg::norm(row(i))).collect()
+}
+
 /// What a sum with so long a chain may lose, times Σ|terms|; each term is itself of some dim operations.
 fn unit(chain: usize, dim: usize) -> f64 {
     (chain + dim + 16) as f64 * f64::EPSILON
+}
+
+/// A row's share of [`Moments::bend`], for r_n = Σ_i |a_ni|(|m_i| + ‖C_i‖). The predictor s moves by Δ = α + bᵀu with
+/// |α| + ‖b‖ ≤ r·r_n, and Eφ bends by ∫(1−t)E[φ''(s+tΔ)Δ²]dt.
+/// ```text
+/// φ'' ≤ θ:    ≤ ½θE[Δ²] ≤ ½θr²r_n²
+/// φ'' = e^s:  ≤ ½E[e^s Δ²e^{|Δ|}] ≤ 2Eφ''·((1+σ_n)² + 1)·r²r_n²     where r·r_n(1+σ_n) ≤ 1/10
+/// ```
+/// For the second line weigh u by e^s, which moves its mean by a vector of norm σ_n: then |Δ| ≤ r·r_n(1 + σ_n + |ξ|), ξ standard
+/// normal, and (1+σ_n+|ξ|)² ≤ 2(1+σ_n)² + 2ξ², E e^{|ξ|/10} ≤ 1.1, E ξ²e^{|ξ|/10} ≤ 1.2.
+fn bend(steepest: Option<f64>, second: f64, deviation: f64, reach: f64) -> f64 {
+    match steepest {
+        Some(theta) => 0.5 * theta * reach * reach,
+        None if Moments::NEAR * reach * (1.0 + deviation) <= 0.1 => {
+            2.0 * second * ((1.0 + deviation).powi(2) + 1.0) * reach * reach
+        }
+        None => f64::INFINITY,
+    }
 }
 
 impl Rows {
@@ -54,9 +78,7 @@ impl Rows {
         // rows of C. Where θ_max bounds the second and the third derivative of φ, Eφ moves by at most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n²
         // and its derivatives by θ_maxδ_n. Poisson rates are multiplied by at most e^x, x = δ_n(1 + σ_n + δ_n).
         let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
-        let row = |i: usize| &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
-        let scales: Vec<f64> =
-            (0..d).map(|i| q.mean()[i].abs() + crate::base::linalg::norm(row(i))).collect();
+        let scales = scales(q);
         let steepest = family.curvature_range().1;
         let weigh = |range: Range<usize>, sums: &mut [f64], weights: &mut [f64]| {
             let mut room = [[0.0; BLOCK]; 5];
@@ -86,6 +108,7 @@ impl Rows {
                 let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
                 let slope = steepest.unwrap_or(sizes.1);
                 sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + growth * slope);
+                sums[3] += w * bend(steepest, sizes.1 + terms.slope_error[k], deviation, reaches[k]);
                 first[k] = w * terms.first[k];
                 weights[k] = w * terms.second[k];
             }
@@ -121,7 +144,8 @@ impl Linear {
         out.value = scalars[0] + prior + self.constant;
         // Λ(m−ν) and its quadratic forms are sums of d products that may cancel.
         let prior_unit = (d as f64 + 16.0) * f64::EPSILON;
-        let precision = self.precision().frobenius_norm();
+        let lambda = self.precision();
+        let precision = lambda.frobenius_norm();
         let factor_norm = crate::base::linalg::norm(q.factor());
         let distance = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).powi(2)).sum::<f64>().sqrt();
         let spread = distance * distance + factor_norm * factor_norm;
@@ -136,6 +160,10 @@ impl Linear {
             + unit(chains.sums, d) * crate::base::linalg::norm(&out.gradient)
             + (prior_unit * precision + self.lost) * distance
             + self.lost * factor_norm;
+        // ½(ΔᵀΛΔ + tr(ΔCᵀΛΔC)) ≤ ½r²(Σ_i √Λ_ii(|m_i| + ‖C_i‖))², Λ being positive semidefinite.
+        let scales = scales(q);
+        let prior_bend: f64 = (0..d).map(|i| (lambda[(i, i)] + self.lost).sqrt() * scales[i]).sum();
+        out.bend = (scalars[3] + 0.5 * prior_bend * prior_bend) * (1.0 + 1e-9);
         out.provenance = quadrature::provenance(self.family);
         match out.value.is_finite() && out.gradient.iter().all(|x| x.is_finite()) {
             true => Ok(()),
