@@ -63,13 +63,16 @@ pub(crate) fn watch() -> &'static Stop {
 }
 
 /// The signal of a command that began at `begin` and may last as long as `limit`. Data that are still being read when it is over
-/// end the process: there is nothing to keep.
-pub(crate) fn limited(begin: Instant, limit: Option<Duration>) -> Signal {
+/// end the process: there is nothing to keep. Of several processes the first one says so.
+pub(crate) fn limited(begin: Instant, limit: Option<Duration>, rank: usize) -> Signal {
+    /// By then the first process has spoken, and `mpirun` ends the others with it.
+    const SPOKEN: Duration = Duration::from_millis(500);
     let deadline = limit.and_then(|limit| begin.checked_add(limit));
     if let (Some(deadline), Some(limit)) = (deadline, limit) {
         // Without a thread nobody looks at the clock while data are read; everything else still does.
         let _ = std::thread::Builder::new().name("time-limit".into()).spawn(move || {
-            std::thread::sleep((deadline + PATIENCE).saturating_duration_since(Instant::now()));
+            let patience = if rank == 0 { PATIENCE } else { PATIENCE + SPOKEN };
+            std::thread::sleep((deadline + patience).saturating_duration_since(Instant::now()));
             if nothing_yet() {
                 eprintln!(
                     "Error: --time-limit {} was over while the data were still being read: there is nothing to keep\n  help: \
@@ -88,10 +91,11 @@ pub(crate) fn signal(begin: Instant, limit: Option<Duration>) -> Signal {
     Signal::on(&STOP).at(limit.and_then(|limit| begin.checked_add(limit)))
 }
 
-/// The same for one of several processes. When a process dies, `mpirun` tells the others to end: they wait for it inside a
-/// sum and cannot be asked, so they end at once. The first of them say where the run can be taken up: there are two, as the
-/// dead one may be the very first.
-pub(crate) fn watch_among(rank: usize, size: usize, folder: Option<&Path>) -> &'static Stop {
+/// From here on ctrl-C and SIGTERM ask one of several processes, and so all of them, to end the run with what it has; a second one
+/// ends the process. When a process dies, `mpirun` tells the others to end and kills them a little later: they wait for the dead
+/// one inside a sum. So the first of them say at once where the run can be taken up: there are two, as the dead one may be the very
+/// first.
+pub(crate) fn watch_among(rank: usize, size: usize, folder: Option<&Path>) {
     let resume = match folder {
         Some(folder) => {
             let folder = folder.display();
@@ -100,10 +104,22 @@ pub(crate) fn watch_among(rank: usize, size: usize, folder: Option<&Path>) -> &'
         None => "it kept no checkpoint, having no --out".to_owned(),
     };
     let _ = ctrlc::set_handler(move || {
-        if rank < 2 {
-            eprintln!("rank {rank} of {size} was told to end, and ends this run; {resume}");
+        if STOP.swap(true, Ordering::Relaxed) {
+            end(ABORTED);
         }
-        end(ABORTED);
+        let reading = nothing_yet();
+        if rank < 2 && !reading {
+            eprintln!(
+                "rank {rank} of {size} was told to end: the run ends with what there is, or without an answer if a process is \
+                 gone; {resume}"
+            );
+        } else if rank < 2 {
+            eprintln!(
+                "rank {rank} of {size} was told to end while the data were read: there is nothing to keep"
+            );
+        }
+        if reading {
+            end(FAILED);
+        }
     });
-    &STOP
 }

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
+use provi::stop::Agreement;
 use provi_analysis::Fitted;
 use provi_analysis::record::store::Store;
 use provi_analysis::run::Strategy;
@@ -30,19 +30,8 @@ pub(crate) struct Run<'a> {
     /// When the command began, and how long it may last.
     pub(crate) begin: Instant,
     pub(crate) limit: Option<Duration>,
-    /// The folder of the run, whichever process writes to it.
-    pub(crate) folder: Option<&'a Path>,
-    /// Where there are several.
-    pub(crate) processes: Option<Processes<'a>>,
-}
-
-/// The processes that share a run.
-#[derive(Clone, Copy)]
-pub(crate) struct Processes<'a> {
-    pub(crate) rank: usize,
-    pub(crate) size: usize,
-    /// Whether to stop, if one of them would.
-    pub(crate) agree: &'a dyn Fn(bool) -> provi::Result<bool>,
+    /// Where several processes share it.
+    pub(crate) agree: Option<Agreement>,
 }
 
 impl Default for Run<'_> {
@@ -54,8 +43,7 @@ impl Default for Run<'_> {
             keep_every: KEEP_EVERY,
             begin: Instant::now(),
             limit: None,
-            folder: None,
-            processes: None,
+            agree: None,
         }
     }
 }
@@ -67,9 +55,10 @@ pub(crate) const KEEP_EVERY: Duration = Duration::from_secs(15);
 pub(crate) fn run(prepared: &Prepared<'_>, strategy: &Strategy, how: Run<'_>) -> Result<Fitted> {
     // Before a signal is handled: from here on no data are read any more.
     interrupt::begin();
-    let stop = match how.processes {
+    let stop = match how.agree {
         None => interrupt::watch(),
-        Some(processes) => interrupt::watch_among(processes.rank, processes.size, how.folder),
+        // They watch from the beginning.
+        Some(_) => interrupt::stop(),
     };
     let mut log = Log::new(how.store);
     let begin = summary::announcement(prepared.target().dim(), strategy.plan());
@@ -105,7 +94,7 @@ pub(crate) fn run(prepared: &Prepared<'_>, strategy: &Strategy, how: Run<'_>) ->
         audit: Some(&mut audit),
         keeper,
         from: how.from,
-        agree: how.processes.map(|processes| processes.agree),
+        agree: how.agree,
     };
     let found = prepared.run(strategy, &mut watch);
     progress.borrow_mut().finish(&match &found {

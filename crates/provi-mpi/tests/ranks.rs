@@ -1,5 +1,8 @@
 //! Processes started by `mpirun`: one answer, however many there are.
 
+#[path = "ranks/stopped.rs"]
+mod stopped;
+
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -6,7 +6,7 @@
 pub mod checkpoint;
 
 use crate::base::error::Result;
-use crate::base::stop::{PATIENCE, Signal, Stop};
+use crate::base::stop::{Agreement, PATIENCE, Signal, Stop};
 use checkpoint::{Checkpoint, Keeper};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -31,11 +31,9 @@ pub struct Watch<'a> {
     pub keeper: Option<Keeper<'a>>,
     /// Take the run up here instead of at its start.
     pub from: Option<Checkpoint>,
-    /// Asked with what this process thinks of stopping, wherever it might: whether to. Processes that share a run must end it
-    /// at the same place, so theirs is a reduction ([`crate::stream::Streamed::agree`]); without one each process thinks for
-    /// itself.
-    #[allow(clippy::type_complexity)]
-    pub agree: Option<&'a dyn Fn(bool) -> Result<bool>>,
+    /// How this process and the others agree on stopping, where several share the run: they must end it at the same place
+    /// ([`crate::stream::Streamed::agreement`]). Without it each process thinks for itself.
+    pub agree: Option<Agreement>,
 }
 
 impl Watch<'_> {
@@ -44,15 +42,16 @@ impl Watch<'_> {
         self.time_limit.is_some_and(|limit| begin.elapsed() >= limit) || self.stop.is_some_and(Stop::is_asked)
     }
 
-    /// What ends the loops of a run that began at `begin`: nothing where nobody may stop it, nor where several processes share it.
-    /// Those end between two steps, where they can agree.
+    /// What ends the loops of a run that began at `begin`: nothing where nobody may stop it. Several processes share it, even where
+    /// nobody may stop this one.
     pub fn signal(&self, begin: Instant) -> Option<Signal> {
-        if self.agree.is_some() || self.stop.is_none() && self.time_limit.is_none() {
+        if self.agree.is_none() && self.stop.is_none() && self.time_limit.is_none() {
             return None;
         }
         let deadline = self.time_limit.and_then(|limit| begin.checked_add(limit));
         let signal = self.stop.map_or_else(Signal::default, Signal::on);
-        Some(signal.at(deadline).with_patience(self.patience.unwrap_or(PATIENCE)))
+        let signal = signal.at(deadline).with_patience(self.patience.unwrap_or(PATIENCE));
+        Some(signal.among(self.agree.clone()))
     }
 
     /// How long the audit of an answer may last if its search was stopped: a tenth of the time that it took.
@@ -66,7 +65,7 @@ impl Watch<'_> {
 
     /// What comes of a wish to stop.
     pub(crate) fn settle(&self, stop: bool) -> Result<ControlFlow<()>> {
-        let stop = self.agree.map_or(Ok(stop), |agree| agree(stop))?;
+        let stop = self.agree.as_ref().map_or(Ok(stop), |agreement| agreement.any(stop))?;
         Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 

@@ -78,14 +78,6 @@ impl ModelTarget {
         })
     }
 
-    /// Whether any of the processes says so, where there are several.
-    pub fn agree(&self, own: bool) -> provi::Result<bool> {
-        match self {
-            Self::Memory(_) => Ok(own),
-            Self::Files(streamed) => streamed.agree(own),
-        }
-    }
-
     /// At the free scales that maximise its ELBO.
     pub(super) fn maximised(&self, free: &FreeScales) -> Result<ScaledModel<Self>> {
         fn held<M>(

@@ -6,7 +6,7 @@ mod job;
 use std::sync::Arc;
 use std::time::Instant;
 
-use provi::stop::Signal;
+use provi::stop::Agreement;
 use provi::stream::{Alone, Reduce, together};
 use provi_analysis::model::ModelTarget;
 use provi_analysis::options::RunOptions;
@@ -29,7 +29,7 @@ use crate::processes;
 use crate::progress::Heartbeat;
 use crate::run_file::RunFile;
 use crate::sensitivity;
-use crate::watched::{self, Processes, Run};
+use crate::watched::{self, Run};
 use job::Job;
 
 pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<Ending> {
@@ -50,12 +50,18 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     // Before anything uses threads: the model's own scales may be a long search.
     args.threads.map_or(Ok(()), |threads| start_threads(threads, args.quiet || crew.rank > 0))?;
     let limit = options.limit()?;
+    match crew.several() {
+        true => interrupt::watch_among(crew.rank, crew.size, job.folder()),
+        false => _ = interrupt::watch(),
+    }
+    let quiet = args.quiet || crew.rank > 0;
+    let _heartbeat = Heartbeat::new(quiet, limit.and_then(|limit| begin.checked_add(limit)));
+    let signal = interrupt::limited(begin, limit, crew.rank);
     if crew.several() {
+        // What the first process does alone, such as writing, is not for all to agree on.
         return fit_table(&job, &crew, &options, begin);
     }
-    interrupt::watch();
-    let _heartbeat = Heartbeat::new(args.quiet, limit.and_then(|limit| begin.checked_add(limit)));
-    interrupt::limited(begin, limit).cover(|| match args.compiled.library.is_given() {
+    signal.cover(|| match args.compiled.library.is_given() {
         true => compiled::execute(&job, begin),
         false => fit_table(&job, &crew, &options, begin),
     })
@@ -65,18 +71,16 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     let args = &job.args;
     job.compare_processes(crew.size);
     let (data, formula) = crew.together(job.data(&crew.reduce))?;
-    let analysis = Analysis::of(data, formula, &args.model)?;
+    let signal = interrupt::signal(begin, options.limit()?).among(crew.agreement());
+    let analysis = signal.cover(|| Analysis::of(data, formula, &args.model))?;
     job.refuse_other_data(&analysis.model().data_sha256)?;
     refuse_without_folder(args, analysis.model().dim())?;
     interrupt::begin();
-    let prepared = analysis.problem().prepare(options)?;
+    let prepared = signal.cover(|| analysis.problem().prepare(options))?;
     let store =
         crew.together(job.store(|| RunFile::of_table(args, &analysis.model().data_sha256, crew.size)))?;
-    let phase = Phase { alone: !crew.several(), signal: interrupt::signal(begin, options.limit()?) };
-    let strategy = phase.during("the making of the plan", || prepared.strategy())?;
-    let agree = |own| analysis.model().target.agree(own);
-    let processes = crew.several().then_some(Processes { rank: crew.rank, size: crew.size, agree: &agree });
-    let how = Run { processes, ..job.run(store.as_ref(), begin, options.limit()?) };
+    let strategy = signal.during("the making of the plan", || prepared.strategy())?;
+    let how = Run { agree: crew.agreement(), ..job.run(store.as_ref(), begin, options.limit()?) };
     let mut fit = watched::run(&prepared, &strategy, how)?;
     let kept = store.as_ref().map_or(Ok(()), |store| {
         prepared.check(&mut fit);
@@ -88,7 +92,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     });
     let sensitivity = match args.prior_sensitivity && !args.json {
         true => {
-            Some(phase.during("the sensitivity to the prior", || analysis.sensitivity(&fit)).map(|found| {
+            Some(signal.during("the sensitivity to the prior", || analysis.sensitivity(&fit)).map(|found| {
                 let sd = fit.gaussian.standard_deviations();
                 sensitivity::describe(&found, &sd)
             }))
@@ -98,22 +102,6 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     match crew.rank {
         0 => finish(args, options, &fit, store.as_ref(), kept, sensitivity),
         _ => Ok(Outcome::said(String::new()).into()),
-    }
-}
-
-/// What may be cut off, unless several processes share it.
-struct Phase {
-    alone: bool,
-    signal: Signal,
-}
-
-impl Phase {
-    fn during<T>(
-        &self,
-        what: &'static str,
-        work: impl FnOnce() -> provi_analysis::Result<T>,
-    ) -> provi_analysis::Result<T> {
-        if self.alone { self.signal.during(what, work) } else { work() }
     }
 }
 
@@ -133,6 +121,12 @@ impl Crew {
 
     fn several(&self) -> bool {
         self.size > 1
+    }
+
+    /// How they agree on stopping, if there are several.
+    fn agreement(&self) -> Option<Agreement> {
+        let reduce = Arc::clone(&self.reduce);
+        self.several().then(|| Agreement::new(move |values| reduce.largest(values)))
     }
 
     /// This process's outcome, unless another one failed.
@@ -189,7 +183,8 @@ fn finish(
             if fit.file.stopped_early {
                 // A search by draws keeps no checkpoint.
                 let what = if store.has_checkpoint() { "to go on" } else { "to begin again" };
-                text.push_str(&format!("{what}: provi fit --resume {}\n", store.dir().display()));
+                let among = if args.distributed { " --distributed" } else { "" };
+                text.push_str(&format!("{what}: provi fit --resume {}{among}\n", store.dir().display()));
             }
         }
         text

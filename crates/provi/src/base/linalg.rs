@@ -25,7 +25,9 @@ const LARGE: usize = 1024;
 /// Calls `make` with panels of the columns 0..count, each of which costs so many multiply-adds, until it is cut off.
 fn in_panels(count: usize, work: usize, mut make: impl FnMut(Range<usize>)) {
     let size = (LOOK / work.max(1)).max(1).next_multiple_of(64);
-    for first in (0..count).step_by(size).take_while(|_| !stop::trips()) {
+    // Processes that share the work ask each other only where it is long.
+    let go_on = |first: &usize| if *first == 0 { !stop::trips() } else { !stop::trips_together() };
+    for first in (0..count).step_by(size).take_while(go_on) {
         make(first..(first + size).min(count));
     }
 }

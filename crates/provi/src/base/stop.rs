@@ -8,7 +8,13 @@
 //! have something to keep end there. Work that has nothing to keep yet goes on for the signal's patience, a second where nobody
 //! says otherwise, and is cut off then. Small problems are done by that time.
 //!
-//! A run that is not stopped has the same bits with a signal as without.
+//! A run that is not stopped has the same bits with a signal as without. Processes that share a run share its signal too
+//! ([`Signal::among`]): they stop at the same place.
+
+mod together;
+
+pub use together::Agreement;
+pub(crate) use together::{VOTES, own_share, trips_together};
 
 use crate::base::error::{Error, Result};
 use std::cell::RefCell;
@@ -16,7 +22,9 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
+use together::{Round, Together};
 
 /// How long work with nothing to keep goes on once a stop is wanted, where nobody says otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(1);
@@ -85,6 +93,8 @@ pub struct Signal {
     stop: Stop,
     deadline: Option<Instant>,
     patience: Duration,
+    /// Where several processes share the work.
+    together: Option<Arc<Together>>,
     #[cfg(test)]
     polls: Option<Arc<Polls>>,
 }
@@ -95,6 +105,7 @@ impl Default for Signal {
             stop: Stop::default(),
             deadline: None,
             patience: PATIENCE,
+            together: None,
             #[cfg(test)]
             polls: None,
         }
@@ -149,7 +160,24 @@ impl Signal {
         Self { patience, ..self }
     }
 
-    /// Whether a stop is wanted.
+    /// Shared by processes that make the same calls: each enters it at the same places, and what one of them wants all of them do, at
+    /// the next reduction. `None` changes nothing.
+    ///
+    /// ```
+    /// use provi::stop::{Agreement, Signal, Stop};
+    /// use provi::stream::{Alone, Reduce};
+    ///
+    /// let agreement = Agreement::new(|values: &mut [f64]| Alone.largest(values));
+    /// let signal = Signal::on(&Stop::default()).among(Some(agreement));
+    /// assert_eq!(signal.during("a sum", || Ok::<_, provi::Error>(7))?, 7);
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn among(self, agreement: Option<Agreement>) -> Self {
+        let together = agreement.map(|agreement| Arc::new(Together::new(agreement)));
+        Self { together: together.or(self.together), ..self }
+    }
+
+    /// Whether a stop is wanted here.
     pub fn is_wanted(&self) -> bool {
         self.stop.is_asked() || self.deadline.is_some_and(|at| Instant::now() >= at)
     }
@@ -157,7 +185,7 @@ impl Signal {
     /// Does the work under this signal. Loops that have something to keep end when a stop is wanted; each phase of the work that
     /// has nothing yet is cut off after the signal's patience, and says so by [`Error::Stopped`].
     ///
-    /// Not for one of several processes that share a run: they must end it at the same place.
+    /// One of several processes that share the work needs [`Signal::among`]: they must end it at the same place.
     pub fn cover<T>(&self, work: impl FnOnce() -> T) -> T {
         self.enter("", None, work)
     }
@@ -203,6 +231,12 @@ struct Entered {
     tripped: AtomicBool,
     /// What evaluations are made under, where they are cut off sooner than the rest.
     evaluations: Option<Arc<Entered>>,
+    /// All processes know that half of the patience is over.
+    urgent: AtomicBool,
+    /// The share of one process, which decides by its own clock.
+    own: bool,
+    /// Which one speaks to the other processes.
+    thread: ThreadId,
 }
 
 impl Entered {
@@ -215,21 +249,75 @@ impl Entered {
             noticed: OnceLock::new(),
             tripped: AtomicBool::new(false),
             evaluations: None,
+            urgent: AtomicBool::new(false),
+            own: false,
+            thread: std::thread::current().id(),
         }
     }
 
-    /// Since when a stop is wanted, or since the work began if it was wanted before.
+    /// The same for a share of this process alone.
+    fn on_its_own(&self) -> Self {
+        Self {
+            since: self.since,
+            noticed: self.noticed.clone(),
+            tripped: AtomicBool::new(self.tripped.load(Ordering::Relaxed)),
+            own: true,
+            ..Self::new(&self.signal, self.what, self.patience)
+        }
+    }
+
+    /// The others, where decisions are theirs too.
+    fn together(&self) -> Option<&Together> {
+        self.signal.together.as_deref().filter(|_| !self.own)
+    }
+
+    /// What this process has to say to the others: a stop is wanted, half of the patience is over, all of it is.
+    fn votes(&self) -> [bool; VOTES] {
+        let (since, patience) = (self.wanted_since(), self.patience.unwrap_or(Duration::MAX));
+        let over = |part: Duration| since.is_some_and(|since| since.elapsed() >= part);
+        [since.is_some(), over(patience / 2), over(patience) || self.tripped.load(Ordering::Relaxed)]
+    }
+
+    /// What all of them said.
+    fn take_over(&self, [wanted, urgent, trips]: [bool; VOTES]) {
+        if let Some(together) = self.together() {
+            together.wanted.fetch_or(wanted, Ordering::Relaxed);
+        }
+        self.urgent.fetch_or(urgent, Ordering::Relaxed);
+        self.tripped.fetch_or(trips, Ordering::Relaxed);
+    }
+
+    /// Since when a stop is wanted as far as this process knows, or since the work began if it was wanted before.
     fn wanted_since(&self) -> Option<Instant> {
-        if self.signal.stop.is_asked() {
+        let told = || self.signal.together.as_ref().is_some_and(|all| all.wanted.load(Ordering::Relaxed));
+        if self.signal.stop.is_asked() || told() {
             return Some(*self.noticed.get_or_init(Instant::now));
         }
         self.signal.deadline.filter(|at| Instant::now() >= *at).map(|at| at.max(self.since))
+    }
+
+    fn is_wanted(&self) -> bool {
+        match self.together() {
+            Some(together) => together.wanted.load(Ordering::Relaxed),
+            None => self.wanted_since().is_some(),
+        }
+    }
+
+    fn is_urgent(&self) -> bool {
+        if self.together().is_some() {
+            return self.urgent.load(Ordering::Relaxed);
+        }
+        let patience = self.patience.unwrap_or(Duration::MAX);
+        self.wanted_since().is_some_and(|since| since.elapsed() >= patience / 2)
     }
 
     /// Trips when patience is at its end.
     fn trips(&self) -> bool {
         if self.tripped.load(Ordering::Relaxed) {
             return true;
+        }
+        if self.together().is_some() {
+            return false;
         }
         #[cfg(test)]
         if self.signal.polls.as_ref().is_some_and(|polls| polls.cuts_off(self.what)) {
@@ -311,16 +399,12 @@ pub(crate) fn was_cut_off() -> bool {
 
 /// Whether a stop is wanted: for loops that have something to keep.
 pub(crate) fn is_wanted() -> bool {
-    current(|entered| entered.wanted_since().is_some()).unwrap_or(false)
+    current(Entered::is_wanted).unwrap_or(false)
 }
 
 /// Whether half of the patience is over: for loops that need the other half to make something of what they have.
 pub(crate) fn is_urgent() -> bool {
-    let urgent = |entered: &Entered| {
-        let patience = entered.patience.unwrap_or(Duration::MAX);
-        entered.wanted_since().is_some_and(|since| since.elapsed() >= patience / 2)
-    };
-    current(urgent).unwrap_or(false)
+    current(Entered::is_urgent).unwrap_or(false)
 }
 
 /// [`Error::Stopped`] where the work under way is cut off: for loops over slow calls, between two of them. Whoever entered the
@@ -335,15 +419,16 @@ pub fn check() -> Result<()> {
 
 /// [`Error::Stopped`] as soon as a stop is wanted: where there is something to keep already.
 pub(crate) fn check_early() -> Result<()> {
-    current(|entered| match entered.wanted_since() {
-        Some(_) => Err(Error::Stopped { during: entered.what }),
-        None => Ok(()),
+    current(|entered| match entered.is_wanted() {
+        true => Err(Error::Stopped { during: entered.what }),
+        false => Ok(()),
     })
     .unwrap_or(Ok(()))
 }
 
 /// Does work that nobody can look into, such as a large factorisation, on a thread of its own, and waits for it; `None` if it is
-/// cut off first. The thread then ends when it is done, and what it owns goes with it.
+/// cut off first. The thread then ends when it is done, and what it owns goes with it. Processes that share a signal wait for each
+/// other's, in rounds: all have the result or none.
 pub(crate) fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     /// Between two looks at the signal.
     const LOOK: Duration = Duration::from_millis(20);
@@ -365,18 +450,28 @@ pub(crate) fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
             let _ = send.send(work());
         }
     };
-    let Ok(thread) = std::thread::Builder::new().stack_size(STACK).spawn(body) else {
-        return take(&work).map(|work| work());
+    let (thread, mut out) = match std::thread::Builder::new().stack_size(STACK).spawn(body) {
+        Ok(thread) => (Some(thread), None),
+        Err(_) => (None, take(&work).map(|work| work())),
     };
     loop {
-        match receive.recv_timeout(LOOK) {
-            Ok(out) => return Some(out),
-            Err(RecvTimeoutError::Timeout) if trips() => return None,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                Err(panic) => std::panic::resume_unwind(panic),
-                Ok(()) => return None,
-            },
+        if out.is_none() {
+            out = match receive.recv_timeout(LOOK) {
+                Ok(out) => Some(out),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => match thread.map(std::thread::JoinHandle::join) {
+                    Some(Err(panic)) => std::panic::resume_unwind(panic),
+                    _ => return None,
+                },
+            };
+        }
+        match together::wait(out.is_none()) {
+            Some(Round::CutOff) => return None,
+            Some(Round::Waiting) => {}
+            Some(Round::Done) => return out,
+            None if out.is_some() => return out,
+            None if trips() => return None,
+            None => {}
         }
     }
 }

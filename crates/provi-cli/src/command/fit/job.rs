@@ -1,5 +1,6 @@
 //! What is to be done: the command line, with a run file behind it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -141,9 +142,13 @@ impl Job {
             keep_every: self.args.checkpoint_every.map_or(watched::KEEP_EVERY, |every| every.0),
             begin,
             limit,
-            folder: self.store.as_ref().map(Store::dir).or(self.args.out.as_deref()),
-            processes: None,
+            agree: None,
         }
+    }
+
+    /// The folder of the run, whichever process writes to it.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.store.as_ref().map(Store::dir).or(self.args.out.as_deref())
     }
 
     /// The folder for the answer, with its run file: whatever becomes of the run, it can be made again.

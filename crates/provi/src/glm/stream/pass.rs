@@ -16,14 +16,14 @@ pub(super) struct Shards<S, R> {
 
 /// Numbers and matrices that a pass adds up.
 pub(super) struct Sums<'a> {
-    /// The first one is the pass's own: how many processes failed.
+    /// The first ones are the pass's own: how many processes failed, and how many say what about stopping.
     pub(super) numbers: &'a mut [f64],
     /// Symmetric ones.
     pub(super) matrices: &'a mut [Matrix],
 }
 
 /// Numbers that belong to the pass itself.
-pub(super) const OWN: usize = 1;
+pub(super) const OWN: usize = 1 + stop::VOTES;
 
 /// How long a pass was, on this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl<S: Source, R: Reduce> Shards<S, R> {
     /// `add` adds each block's share to the sums, which hold the sums over all processes afterwards.
     ///
     /// A process that fails takes part in the reduction all the same, and says so in it: then it returns its own error and all
-    /// others one that names it, and nobody waits for anybody.
+    /// others one that names it, and nobody waits for anybody. One that is cut off under a shared signal says that, and all are.
     pub(super) fn pass(
         &self,
         family: Family,
@@ -45,12 +45,21 @@ impl<S: Source, R: Reduce> Shards<S, R> {
         mut add: impl FnMut(&Rows, &mut Sums<'_>),
     ) -> Result<Length> {
         let mut sums = sums;
-        let walked = self.walk(family, expected, &mut |rows| add(rows, &mut sums));
-        self.agree_on(walked, |failed| {
+        let (walked, ballot) =
+            stop::own_share(|| self.walk(family, expected, &mut |rows| add(rows, &mut sums)));
+        // Among processes that share a signal a stop is no failure.
+        let walked = match walked {
+            Err(Error::Stopped { .. }) if ballot.is_cast() => Ok(Length::default()),
+            walked => walked,
+        };
+        let length = self.agree_on(walked, |failed| {
             sums.numbers[0] = failed;
+            sums.numbers[1..OWN].copy_from_slice(&ballot.numbers());
             self.sum(&mut sums)?;
             Ok(sums.numbers[0])
-        })
+        })?;
+        ballot.count(&sums.numbers[1..OWN])?;
+        Ok(length)
     }
 
     /// This process's own blocks.

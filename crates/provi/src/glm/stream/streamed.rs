@@ -7,6 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
+use crate::base::stop::Agreement;
 use crate::glm::linear::local::LocalBounds;
 use crate::glm::linear::rounding;
 use crate::glm::linear::{Likelihood, Linear};
@@ -41,7 +42,8 @@ const RADII: usize = 64;
 /// Processes: every one makes the same calls with the same arguments, and gets the same bits back. Steps are decided by
 /// numbers, so all must run the same build on the same kind of processor. One that fails takes part in the reduction of its pass
 /// and says so: it returns its own error, the others [`Error::Rank`]. A clock or a flag that may end a run is to be
-/// agreed on ([`Streamed::agree`], [`crate::fit::Watch::agree`]).
+/// agreed on ([`Streamed::agreement`], [`crate::fit::Watch::agree`], [`crate::stop::Signal::among`]): then every pass carries what each
+/// process wants, and all end at the same one.
 ///
 /// ```
 /// use provi::stream::{Memory, Rows, Streamed};
@@ -149,6 +151,16 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         let mut any = [if own { 1.0 } else { 0.0 }];
         self.shards.reduce.largest(&mut any)?;
         Ok(any[0] > 0.5)
+    }
+
+    /// How the processes agree on stopping a run.
+    pub fn agreement(&self) -> Agreement
+    where
+        S: Send + Sync + 'static,
+        R: 'static,
+    {
+        let shards = Arc::clone(&self.shards);
+        Agreement::new(move |values| shards.reduce.largest(values))
     }
 
     /// One pass: `add` adds a block's share to numbers, [`OWN`] of them before its own, and to matrices.
