@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 use provi::Method;
-use provi::auto::Choice;
 use provi_analysis::model::Model;
-use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions, StepOptions};
+use provi_analysis::options::{
+    AuditOptions, CompiledOptions, FileOptions, LibraryOptions, ModelOptions, RowMemory, RunOptions,
+    StepOptions,
+};
 
-use crate::amount::{Seconds, Size};
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
 use crate::command::explain::ExplainArgs;
-use crate::command::fit::compiled::CompiledArgs;
 use crate::command::inspect::InspectArgs;
-use crate::command::library::LibraryArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
 use crate::command::probe_library::ProbeLibraryArgs;
@@ -200,32 +199,9 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) model: ModelOptions,
     #[command(flatten)]
-    pub(crate) compiled: CompiledArgs,
+    pub(crate) compiled: CompiledOptions,
     #[command(flatten)]
-    pub(crate) audit: AuditOptions,
-    /// How the answer is found [default: auto]
-    #[arg(long, value_parser = methods())]
-    pub(crate) method: Option<Choice>,
-    /// Run a plan that provably reaches an expected squared distance of at most E
-    #[arg(long, value_name = "E", conflicts_with = "steps", allow_negative_numbers = true)]
-    pub(crate) distance: Option<f64>,
-    /// Number of steps [default: the method's own]
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) steps: Option<u64>,
-    #[command(flatten)]
-    pub(crate) step: StepOptions,
-    /// What makes the draws repeatable [default: 0]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Threads to use; the result is the same for any number [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) threads: Option<u16>,
-    /// End this long after the start with what there is, and without a promise
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub(crate) time_limit: Option<f64>,
-    /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again
-    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
-    pub(crate) contrast: Vec<String>,
+    pub(crate) run: RunOptions,
     /// Fit again with every prior half and twice as wide, and show what changes
     #[arg(long, conflicts_with_all = ["json", "stan", "library"])]
     pub(crate) prior_sensitivity: bool,
@@ -235,15 +211,11 @@ pub(crate) struct FitArgs {
     /// Go on with a fit that was stopped, with the options in its folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "draws", "coordinates", "subsample", "sampling", "seed"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Read the data block by block, in about so much memory, such as 2GiB or 500MB
-    #[arg(long, value_name = "SIZE", conflicts_with_all = ["stan", "library"])]
-    pub(crate) memory: Option<Size>,
+    #[command(flatten)]
+    pub(crate) files: FileOptions,
     /// One fit by all the processes that mpirun started, each reading its share of the data
     #[arg(long, conflicts_with_all = ["stan", "library"])]
     pub(crate) distributed: bool,
-    /// How often the run is put aside in its folder, for --resume [default: 15]
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) checkpoint_every: Option<Seconds>,
     /// Write fit.json, draws.zarr, run.toml and log.txt to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -260,22 +232,7 @@ pub(crate) struct FitArgs {
 
 impl FitArgs {
     pub(crate) fn seed(&self) -> u64 {
-        self.seed.unwrap_or(0)
-    }
-
-    /// What they say about the run.
-    pub(crate) fn run_options(&self) -> RunOptions {
-        RunOptions {
-            method: self.method,
-            distance: self.distance,
-            steps: self.steps,
-            step: self.step.clone(),
-            audit: self.audit.clone(),
-            seed: self.seed,
-            time_limit: self.time_limit,
-            contrasts: self.contrast.clone(),
-            ..RunOptions::default()
-        }
+        self.run.seed.unwrap_or(0)
     }
 }
 
@@ -324,7 +281,7 @@ pub(crate) struct CertifyArgs {
     #[command(flatten)]
     pub(crate) model: ModelOptions,
     #[command(flatten)]
-    pub(crate) library: LibraryArgs,
+    pub(crate) library: LibraryOptions,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
     /// What makes the draws repeatable [default: a fresh one each time, which is printed]
@@ -332,7 +289,7 @@ pub(crate) struct CertifyArgs {
     pub(crate) seed: Option<u64>,
     /// Read the data block by block, in about so much memory, such as 2GiB or 500MB
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["stan", "library"])]
-    pub(crate) memory: Option<Size>,
+    pub(crate) memory: Option<RowMemory>,
     /// Go on with data or a model other than the fit was made with
     #[arg(long)]
     pub(crate) force: bool,
@@ -362,10 +319,4 @@ impl ModelArgs {
 /// The library's names, listed in the help and parsed by the library.
 fn planned() -> impl TypedValueParser<Value = Method> {
     PossibleValuesParser::new(Method::named().map(|(name, _)| name)).try_map(|name| name.parse::<Method>())
-}
-
-/// The same, with the automatic path before them.
-fn methods() -> impl TypedValueParser<Value = Choice> {
-    let names = std::iter::once("auto").chain(Method::named().map(|(name, _)| name));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Choice>())
 }

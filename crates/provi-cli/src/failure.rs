@@ -25,7 +25,7 @@ pub(crate) enum Failure {
     #[error("the run file is for other data: its SHA-256 is {stored}, that of `{}` {found}", .path.display())]
     OtherRunData { path: PathBuf, stored: String, found: String },
     #[error("{option} speaks of a library, and the run file is for a table and a formula")]
-    OfLibrary { option: &'static str },
+    OfLibrary { option: String },
     #[error("{option} goes with a table and a formula, and a library is to be fitted")]
     OfTable { option: String },
     #[error("a covariance of {dim} coefficients is kept in a file of its own, which needs a folder")]
@@ -43,7 +43,7 @@ pub(crate) enum Failure {
     #[error("there is no topic `{word}`{}", .nearest.map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     UnknownTopic { word: String, nearest: Option<&'static str> },
     #[error("cannot start {threads} threads: {reason}")]
-    Threads { threads: u16, reason: String },
+    Threads { threads: u32, reason: String },
     #[error("`{}` is neither an .svg nor a .png file", .path.display())]
     UnknownImage { path: PathBuf },
     #[error("the plot cannot be drawn: {0}")]

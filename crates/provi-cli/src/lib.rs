@@ -7,7 +7,6 @@
 //! Exit status: 0 finished, 1 something asked for is not proved, 2 failed, 3 stopped early, 130 aborted.
 #![forbid(unsafe_code)]
 
-mod amount;
 mod args;
 mod command;
 mod explain;

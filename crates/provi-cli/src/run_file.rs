@@ -1,71 +1,49 @@
 //! A whole run as a file: `run.toml`, whose keys are the options of `provi fit`.
 
-mod compiled;
+mod keys;
 mod place;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
-use provi::auto::Choice;
 use provi_analysis::model::compiled::Digests;
-use provi_analysis::options::{AuditOptions, ModelOptions, StepOptions};
+use provi_analysis::options::{CompiledOptions, FileOptions, Layer, ModelOptions, RunOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::amount::{Seconds, Size};
 use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
-use compiled::CompiledRun;
+use keys::Keys;
 
-/// Everything that a fit depends on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+/// Everything that a fit depends on. Options are keys of the file as they are fields of their types: none is written again
+/// here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct RunFile {
     /// The version of provi that wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) provi: Option<String>,
     /// A table, or the data of a compiled model, which may have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<PathBuf>,
     /// Of the data's bytes; data with another one are refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data_sha256: Option<String>,
     /// The model of a table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) formula: Option<String>,
-    #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
-    pub(crate) method: Option<Choice>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) distance: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) steps: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) seed: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) threads: Option<u16>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) time_limit: Option<f64>,
-    /// Memory for the rows of files: how they are cut into blocks moves sums by their rounding.
-    #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
-    pub(crate) memory: Option<Size>,
-    /// Processes that share the fit, which move sums by their rounding too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Processes that share the fit: they move sums by their rounding.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) processes: Option<usize>,
-    #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
-    pub(crate) checkpoint_every: Option<Seconds>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) contrast: Vec<String>,
-    #[serde(default, skip_serializing_if = "StepOptions::is_default")]
-    pub(crate) step: StepOptions,
-    #[serde(default, skip_serializing_if = "AuditOptions::is_default")]
-    pub(crate) audit: AuditOptions,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(flatten, skip_deserializing)]
+    pub(crate) files: FileOptions,
+    #[serde(flatten, skip_deserializing)]
+    pub(crate) run: RunOptions,
+    #[serde(skip_serializing_if = "Layer::is_unset")]
     pub(crate) model: ModelOptions,
     /// Or a library.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) compiled: Option<CompiledRun>,
-}
-
-fn is_default(model: &ModelOptions) -> bool {
-    *model == ModelOptions::default()
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) compiled: Option<CompiledOptions>,
 }
 
 const HEADING: &str = "\
@@ -91,7 +69,11 @@ impl RunFile {
         Self {
             data: args.compiled.library.data_file.clone(),
             data_sha256: digests.data.clone(),
-            compiled: Some(CompiledRun::new(&args.compiled, digests)),
+            compiled: Some(CompiledOptions {
+                sha256: digests.model.clone(),
+                init_sha256: digests.init.clone(),
+                ..args.compiled.clone()
+            }),
             ..Self::of_any(args)
         }
     }
@@ -99,31 +81,32 @@ impl RunFile {
     fn of_any(args: &FitArgs) -> Self {
         Self {
             provi: Some(env!("CARGO_PKG_VERSION").to_owned()),
-            data: None,
-            data_sha256: None,
-            formula: None,
-            method: args.method,
-            distance: args.distance,
-            steps: args.steps,
-            seed: Some(args.seed()),
-            threads: args.threads,
-            time_limit: args.time_limit,
-            memory: args.memory,
-            processes: None,
-            checkpoint_every: args.checkpoint_every,
-            contrast: args.contrast.clone(),
-            step: args.step.clone(),
-            audit: args.audit.clone(),
-            model: ModelOptions::default(),
-            compiled: None,
+            files: args.files.clone(),
+            run: RunOptions { seed: Some(args.seed()), ..args.run.clone() },
+            ..Self::default()
         }
+    }
+
+    /// From its text. Keys of several types stand side by side in it.
+    fn parse(text: &str) -> std::result::Result<Self, toml::de::Error> {
+        let mut keys = Keys::parse(text)?;
+        let mut file: Self = keys.take()?;
+        (file.run, file.files) = (keys.take()?, keys.take()?);
+        if let Some(mut keys) = keys.table("compiled")? {
+            let mut compiled: CompiledOptions = keys.take()?;
+            (compiled.library, compiled.search) = (keys.take()?, keys.take()?);
+            keys.finish()?;
+            file.compiled = Some(compiled);
+        }
+        keys.finish()?;
+        Ok(file)
     }
 
     /// From that file; its paths are meant from `folder`, or, where nothing is there, from where the command runs.
     pub(crate) fn read(path: &Path, folder: &Path) -> Result<Self> {
         let refused = |reason: String| Failure::BadRunFile { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-        let mut file: Self = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let mut file = Self::parse(&text).map_err(|error| refused(error.to_string()))?;
         file.check().map_err(|reason| refused(reason.to_owned()))?;
         // One that provi wrote means the prior it was made with; one written by hand, the default of today.
         if file.provi.is_some() && file.formula.is_some() {
@@ -147,7 +130,10 @@ impl RunFile {
 
     /// The files and folders it names.
     fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let compiled = self.compiled.iter_mut().flat_map(CompiledRun::paths);
+        let compiled = self.compiled.iter_mut().flat_map(|CompiledOptions { library, init, .. }| {
+            let named = library.stan.iter_mut().chain(&mut library.library);
+            named.chain(init).chain(&mut library.bridgestan)
+        });
         self.data.iter_mut().chain(&mut self.model.prior_covariance).chain(compiled)
     }
 
@@ -160,7 +146,9 @@ impl RunFile {
             (None, None) => Err("it has neither a `formula` nor a [compiled] model"),
             (Some(_), None) if self.data.is_none() => Err("its `formula` has no `data`"),
             (Some(_), None) => Ok(()),
-            (None, Some(compiled)) if !is_default(&self.model) || !compiled.names_one() => {
+            (None, Some(CompiledOptions { library, .. }))
+                if !self.model.is_unset() || library.stan.is_some() == library.library.is_some() =>
+            {
                 Err("[compiled] needs one of `stan` and `library`, and has no [model]")
             }
             (None, Some(_)) => Ok(()),
@@ -186,59 +174,28 @@ impl RunFile {
 
     /// The arguments with the file behind them: what the command line says goes first.
     pub(crate) fn behind(self, args: &FitArgs) -> Result<FitArgs> {
-        let list =
-            |first: &Vec<String>, second: Vec<String>| if first.is_empty() { second } else { first.clone() };
-        let (data, compiled) = match self.compiled {
-            None => (args.data.clone().or(self.data), args.compiled.clone()),
-            Some(compiled) => (args.data.clone(), compiled.behind(&args.compiled, self.data)),
-        };
+        let given = args.clone();
         if self.formula.is_some() {
-            let stray = args.compiled.library.is_given().then_some("--stan or --library");
-            if let Some(option) = stray.or_else(|| args.compiled.first_given()) {
-                return Err(Failure::OfLibrary { option });
+            let stray = given.compiled.library.is_given().then(|| "stan or --library".to_owned());
+            if let Some(option) = stray.or_else(|| given.compiled.first_given()) {
+                return Err(Failure::OfLibrary { option: format!("--{option}") });
             }
         }
+        let (data, compiled) = match self.compiled {
+            None => (given.data.or(self.data), given.compiled),
+            Some(mut compiled) => {
+                compiled.library.data_file = self.data;
+                (given.data, given.compiled.over(compiled))
+            }
+        };
         Ok(FitArgs {
             data,
-            formula: args.formula.clone().or(self.formula),
-            method: args.method.or(self.method),
-            distance: args.distance.or(self.distance),
-            steps: args.steps.or(self.steps),
-            seed: args.seed.or(self.seed),
-            threads: args.threads.or(self.threads),
-            time_limit: args.time_limit.or(self.time_limit),
-            memory: args.memory.or(self.memory),
-            checkpoint_every: args.checkpoint_every.or(self.checkpoint_every),
-            contrast: list(&args.contrast, self.contrast),
-            step: args.step.over(self.step),
-            audit: args.audit.over(self.audit),
-            model: args.model.over(self.model),
             compiled,
-            ..args.clone()
+            formula: given.formula.or(self.formula),
+            run: given.run.over(self.run),
+            files: given.files.over(self.files),
+            model: given.model.over(self.model),
+            ..given
         })
-    }
-}
-
-/// A value that reads and writes itself as text.
-mod as_text {
-    use std::fmt::Display;
-    use std::str::FromStr;
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<T: Display, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => to.collect_str(value),
-            None => to.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
-    where
-        T: FromStr<Err: Display>,
-        D: Deserializer<'de>,
-    {
-        let text = String::deserialize(from)?;
-        text.parse().map(Some).map_err(D::Error::custom)
     }
 }

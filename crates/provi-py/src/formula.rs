@@ -1,6 +1,5 @@
 //! Fits of formulas, and what they say about other tables.
 
-use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -8,68 +7,18 @@ use numpy::IntoPyArray;
 use provi::fit::{Snapshot, Watch};
 use provi::stop::Signal;
 use provi_analysis::Analysis;
-use provi_analysis::options::ModelOptions;
 use provi_analysis::show::rows::LEVEL;
 use provi_table::{Missing, NewLevels};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answer::Answer;
 use crate::columns::Source;
 use crate::error::refuse;
+use crate::options::{model_options, run_options};
 use crate::predict::columns;
-use crate::run::{Options, with_threads};
+use crate::run::with_threads;
 use crate::wait::{Shared, Viewer, interruptible, on_a_thread};
-
-/// What is said about a model; what is `None` is the library's to choose.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct ModelArguments {
-    family: Option<String>,
-    noise_sd: Option<f64>,
-    prior: Vec<String>,
-    prior_scale: Option<f64>,
-    prior_covariance: Option<PathBuf>,
-    group_scale: Vec<String>,
-    standardize: bool,
-    weights: Option<String>,
-    offset: Option<String>,
-    exposure: Option<String>,
-    reference: Vec<String>,
-    missing: Option<String>,
-    na: Vec<String>,
-}
-
-impl ModelArguments {
-    fn read(self) -> PyResult<ModelOptions> {
-        Ok(ModelOptions {
-            family: self.family.as_deref().map(word).transpose()?,
-            noise_sd: self.noise_sd,
-            prior: words(&self.prior)?,
-            prior_scale: self.prior_scale,
-            prior_covariance: self.prior_covariance,
-            default_prior: None,
-            group_scale: words(&self.group_scale)?,
-            standardize: self.standardize,
-            weights: self.weights,
-            offset: self.offset,
-            exposure: self.exposure,
-            reference: words(&self.reference)?,
-            missing: self.missing.as_deref().map(word).transpose()?,
-            na: self.na,
-        })
-    }
-}
-
-/// A user's word as the library's enum, refused in the library's words.
-fn word<T: std::str::FromStr<Err = String>>(text: &str) -> PyResult<T> {
-    text.parse().map_err(PyValueError::new_err)
-}
-
-fn words<T: std::str::FromStr<Err = String>>(texts: &[String]) -> PyResult<Vec<T>> {
-    texts.iter().map(|text| word(text)).collect()
-}
 
 /// Fits a formula to a table.
 #[pyfunction]
@@ -77,15 +26,13 @@ pub(crate) fn fit_formula(
     py: Python<'_>,
     formula: String,
     source: Source<'_>,
-    model: ModelArguments,
-    contrasts: Vec<String>,
-    options: Options<'_>,
+    model: &Bound<'_, PyDict>,
+    options: &Bound<'_, PyDict>,
     observer: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
-    let (model, mut run) = (model.read()?, options.read()?);
-    run.contrasts = contrasts;
+    let (model, run) = (model_options(model)?, run_options(options)?);
     run.check().map_err(refuse)?;
-    let (threads, data) = (options.threads, source.data(&formula)?);
+    let (threads, data) = (run.threads, source.data(&formula)?);
     let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
     let its = Arc::clone(&shared);
     let outcome = on_a_thread(py, &shared, &mut viewer, move || {

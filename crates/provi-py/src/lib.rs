@@ -11,6 +11,7 @@
 //! | `callback.rs` | a Python function as a target |
 //! | `compiled.rs` | a density out of a library: Stan's, or any language's |
 //! | `native.rs` | a C function as a target, called without the interpreter's lock |
+//! | `options.rs` | keyword arguments → the options of every shell |
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
 //! | `answer.rs` | the handle of an answer |
 //! | `predict.rs` | predictions at new rows |
@@ -31,6 +32,7 @@ mod finite_sum;
 mod formula;
 mod model;
 mod native;
+mod options;
 mod predict;
 mod run;
 mod wait;
@@ -51,6 +53,8 @@ mod _provi {
     use super::formula::{conflicts, contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::options::{model_keywords, run_keywords};
     #[pymodule_export]
     use super::predict::{level, poisson_rates, predict};
     #[pymodule_export]

@@ -12,10 +12,10 @@ use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
 use provi::target::{Declared, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
-use provi_analysis::options::{AuditOptions, RunOptions, StepOptions};
 use provi_analysis::{Fitted, Problem};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::answer::Answer;
 use crate::callback::Session;
@@ -23,68 +23,22 @@ use crate::design::{matrix, numbers};
 use crate::error::{raise, refuse};
 use crate::finite_sum::SumSession;
 use crate::model::{Kind, Model};
+use crate::options::run_options;
 use crate::wait::{Lookout, Shared, Viewer, in_place, on_a_thread};
-
-/// How an answer is found and audited; what is `None` is the library's to choose.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Options<'py> {
-    method: Option<String>,
-    accuracy: Option<f64>,
-    evaluations: Option<u64>,
-    distance: Option<f64>,
-    steps: Option<u64>,
-    draws: Option<u32>,
-    coordinates: Option<String>,
-    subsample: Option<u32>,
-    sampling: Option<String>,
-    init: Option<PyReadonlyArray1<'py, f64>>,
-    starts: Option<usize>,
-    failure_probability: Option<f64>,
-    audit_draws: Option<u64>,
-    memory_budget: Option<u64>,
-    seed: Option<u64>,
-    time_limit: Option<f64>,
-    pub(crate) threads: Option<usize>,
-}
-
-impl Options<'_> {
-    pub(crate) fn read(&self) -> PyResult<RunOptions> {
-        let method = self.method.as_deref().map(str::parse).transpose().map_err(raise)?;
-        let coordinates = self.coordinates.as_deref().map(str::parse).transpose().map_err(raise)?;
-        let sampling = self.sampling.as_deref().map(str::parse).transpose().map_err(raise)?;
-        Ok(RunOptions {
-            method,
-            distance: self.distance,
-            steps: self.steps,
-            step: StepOptions { draws: self.draws, coordinates, subsample: self.subsample, sampling },
-            evaluations: self.evaluations,
-            start: self.init.as_ref().map(numbers),
-            memory_budget: self.memory_budget,
-            audit: AuditOptions {
-                accuracy: self.accuracy,
-                failure_probability: self.failure_probability,
-                audit_draws: self.audit_draws,
-            },
-            seed: self.seed,
-            time_limit: self.time_limit,
-            contrasts: Vec::new(),
-            starts: self.starts,
-        })
-    }
-}
 
 /// Fits a model.
 #[pyfunction]
 pub(crate) fn fit(
     py: Python<'_>,
     model: &Model,
-    options: Options<'_>,
+    options: &Bound<'_, PyDict>,
+    init: Option<PyReadonlyArray1<'_, f64>>,
     observer: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
-    let run = options.read()?;
+    let mut run = run_options(options)?;
+    run.search.start = init.as_ref().map(numbers);
     run.check().map_err(refuse)?;
-    under_watch(py, model, options.threads, observer, move |problem, watch| problem.fit(&run, watch))
+    under_watch(py, model, run.threads, observer, move |problem, watch| problem.fit(&run, watch))
 }
 
 /// What a Gaussian found elsewhere is worth.
@@ -94,11 +48,11 @@ pub(crate) fn certify(
     model: &Model,
     mean: PyReadonlyArray1<'_, f64>,
     cov: PyReadonlyArray2<'_, f64>,
-    options: Options<'_>,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
-    let run = options.read()?;
-    under_watch(py, model, options.threads, None, move |problem, watch| problem.certify(&q, &run, watch))
+    let run = run_options(options)?;
+    under_watch(py, model, run.threads, None, move |problem, watch| problem.certify(&q, &run, watch))
 }
 
 /// log p and its gradient at points, one a row, into arrays of that size.
@@ -170,7 +124,7 @@ fn evaluate(
 fn under_watch(
     py: Python<'_>,
     model: &Model,
-    threads: Option<usize>,
+    threads: Option<u32>,
     observer: Option<Py<PyAny>>,
     work: impl FnOnce(Problem<'_>, &mut Watch<'_>) -> provi_analysis::Result<Fitted> + Send + 'static,
 ) -> PyResult<Answer> {
@@ -260,9 +214,9 @@ fn declared<T: Target>(
 }
 
 /// The most threads that are started for somebody: more than any machine has use for, and few enough to start.
-const MOST_THREADS: usize = 1024;
+const MOST_THREADS: u32 = 1024;
 
-fn check_threads(threads: Option<usize>) -> PyResult<()> {
+fn check_threads(threads: Option<u32>) -> PyResult<()> {
     match threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
         None => Ok(()),
         Some(threads) => {
@@ -273,13 +227,13 @@ fn check_threads(threads: Option<usize>) -> PyResult<()> {
 }
 
 /// On so many threads, or on those of the process.
-pub(crate) fn with_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+pub(crate) fn with_threads<T: Send>(threads: Option<u32>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     check_threads(threads)?;
     match threads {
         None => Ok(work()),
         Some(threads) => {
             // Fewer where no more could be of use: the answer is the same.
-            let (threads, _) = provi_analysis::threads::sensible(threads);
+            let (threads, _) = provi_analysis::threads::sensible(threads as usize);
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             Ok(pool.map_err(|error| PyValueError::new_err(error.to_string()))?.install(work))
         }

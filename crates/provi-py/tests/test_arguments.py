@@ -1,5 +1,6 @@
 """Arguments that a stranger might give: refused in words, and never the end of the interpreter."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -115,3 +116,54 @@ def test_a_damaged_pickle_is_refused(data):
             provi._provi.Answer.restore(record, broken)
     again = pickle.loads(pickle.dumps(fit))
     np.testing.assert_array_equal(again.cov, fit.cov)
+
+
+# Of a run, but not of a formula's: its search draws nothing.
+SEARCH = {"starts", "evaluations"}
+
+
+@pytest.mark.parametrize(
+    ("function", "keywords"),
+    [
+        (provi.Model.fit, set(provi._provi.run_keywords()) - {"contrast"}),
+        (provi.fit_formula, set(provi._provi.run_keywords()) - {"contrast"} - SEARCH | {"contrasts"}),
+        (provi.fit_formula, set(provi._provi.model_keywords())),
+    ],
+)
+def test_every_option_of_the_library_is_a_keyword(function, keywords):
+    taken = inspect.signature(function).parameters
+    assert keywords <= set(taken), "name the new option in the signature and in the docstring"
+    said = inspect.getdoc(function) + inspect.getdoc(provi.Model.fit)
+    assert not [name for name in keywords if name not in said], "say what the new option does in the docstring"
+
+
+def test_options_are_refused_in_the_library_s_words(data):
+    model = provi.logistic(data["X"], data["label"])
+    for options, error, words in [
+        ({"method": "adam"}, ValueError, "adam.*auto, prox-energy"),
+        ({"coordinates": "polar", "steps": 3}, ValueError, "polar.*original, curvature, laplace"),
+        ({"sampling": "all", "steps": 3}, ValueError, "all.*uniform, importance, reshuffle"),
+        ({"method": 3}, TypeError, "method = 3; must be a text"),
+        ({"accuracy": "high"}, TypeError, "accuracy = 'high'; must be a number"),
+        ({"memory_budget": 2.5}, TypeError, "memory_budget = 2.5; must be a whole number"),
+        ({"memory_budget": "1B"}, MemoryError, "needs"),
+        ({"memory": 1}, MemoryError, "needs"),
+        ({"starts": -1}, ValueError, "starts = -1; must be between 0 and 4294967295"),
+    ]:
+        with pytest.raises(error, match=words):
+            model.fit(progress=False, **options)
+    assert model.fit(progress=False, seed=np.float64(3.0), memory_budget="2GiB").seed == 3
+
+
+def test_options_of_a_model_are_refused_in_the_library_s_words(data):
+    table = {"y": data["label"], "x": data["X"][:, 1]}
+    for options, error, words in [
+        ({"family": "normal"}, ValueError, "`normal` is no family; there are gaussian"),
+        ({"missing": "guess"}, ValueError, "say drop or error"),
+        ({"prior": "cauchy(0, 1)"}, ValueError, "`cauchy` is no prior"),
+        ({"standardize": "yes"}, TypeError, "standardize = 'yes'; must be True or False"),
+        ({"weights": 3}, TypeError, "weights = 3; must be a text"),
+        ({"contrasts": "z"}, ValueError, "z"),
+    ]:
+        with pytest.raises(error, match=words):
+            provi.fit_formula("y ~ x", table, progress=False, **options)

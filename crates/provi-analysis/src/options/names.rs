@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The families by the names users type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum FamilyName {
     /// Numbers with normal noise.
     Gaussian,
@@ -64,10 +64,18 @@ impl clap::ValueEnum for FamilyName {
     }
 }
 
+impl TryFrom<String> for FamilyName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 /// What becomes of rows with missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum MissingName {
     /// They are left out, and counted
     Drop,
@@ -84,6 +92,14 @@ impl FromStr for MissingName {
             "error" => Ok(Self::Error),
             _ => Err(format!("`{text}` says nothing about rows with missing values; say drop or error")),
         }
+    }
+}
+
+impl TryFrom<String> for MissingName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

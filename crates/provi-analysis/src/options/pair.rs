@@ -83,7 +83,7 @@ impl fmt::Display for ScaleSpec {
     }
 }
 
-super::as_text!(LevelSpec, ScaleSpec);
+super::as_text::as_text!(LevelSpec, ScaleSpec);
 
 #[cfg(test)]
 mod tests {

@@ -110,7 +110,7 @@ impl fmt::Display for NormalPrior {
     }
 }
 
-super::as_text!(PriorSpec);
+super::as_text::as_text!(PriorSpec);
 
 #[cfg(test)]
 mod tests {

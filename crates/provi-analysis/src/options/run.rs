@@ -7,37 +7,82 @@ use provi::plan::Coordinates;
 use provi::scalar::{Positive, Probability};
 use provi::subsample::{Sampling, Subsample};
 use provi::{Audit, Method, Planner};
-use serde::{Deserialize, Serialize};
 
+use super::{Size, as_text, options};
 use crate::error::{Error, Result};
 
-/// How an answer is found and audited. What is not said is the library's.
-#[derive(Clone, Debug, Default, PartialEq)]
+options! {
+/// How an answer is found and audited. What is not said is the library's to choose. Every option of a run is a field here or in
+/// one of its groups, and nowhere else: command, run file and Python read it from this type.
 pub struct RunOptions {
-    /// The way to the answer; without one the automatic path, unless an option speaks of planned steps.
-    pub method: Option<Choice>,
-    /// Run a plan that provably reaches this expected squared distance.
-    pub distance: Option<f64>,
-    /// Number of planned steps.
-    pub steps: Option<u64>,
-    /// How planned steps are made.
-    pub step: StepOptions,
-    /// The most evaluations of log p that the automatic path may spend where it draws.
-    pub evaluations: Option<u64>,
-    /// Where the search for the mode begins; the origin otherwise.
-    pub start: Option<Vec<f64>>,
-    /// Bytes that the run may use on top of the data.
-    pub memory_budget: Option<u64>,
-    /// What is to be proved.
+    /// What is to be proved
+    #[cfg_attr(feature = "clap", command(flatten))]
     pub audit: AuditOptions,
-    /// What makes the draws repeatable; 0 otherwise.
+    /// How the answer is found [default: auto]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = methods()))]
+    #[serde(with = "as_text")]
+    pub method: Option<Choice>,
+    /// Run a plan that provably reaches an expected squared distance of at most E
+    #[cfg_attr(feature = "clap", arg(long, value_name = "E", conflicts_with = "steps", allow_negative_numbers = true))]
+    pub distance: Option<f64>,
+    /// Number of steps [default: the method's own]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..)))]
+    pub steps: Option<u64>,
+    /// How planned steps are made
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub step: StepOptions,
+    /// What makes the draws repeatable [default: 0]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
-    /// End after so many seconds with what there is.
+    /// Threads to use; the result is the same for any number [default: one per core]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
+    pub threads: Option<u32>,
+    /// End this long after the start with what there is, and without a promise
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", allow_negative_numbers = true))]
     pub time_limit: Option<f64>,
-    /// Linear combinations of coefficients, such as `a - b`.
+    /// Refuse a run that needs more memory than this on top of the data, such as 2GiB [default: what is free]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
+    pub memory_budget: Option<Size>,
+    /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again
+    #[cfg_attr(feature = "clap", arg(long = "contrast", value_name = "EXPR", allow_hyphen_values = true))]
+    #[serde(rename = "contrast")]
     pub contrasts: Vec<String>,
-    /// Searches from so many starts, where the automatic path draws; one otherwise.
-    pub starts: Option<usize>,
+    /// How a black box is searched; the command and its files have this beside the library that they fit
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip)]
+    pub search: SearchOptions,
+}
+}
+
+/// Where a help text lists the options of compiled models.
+#[cfg(feature = "clap")]
+pub(super) const COMPILED: &str = "Compiled models";
+
+options! {
+/// How a black box is searched, where the automatic path draws.
+pub struct SearchOptions {
+    /// Search from so many starts, and compare what they find
+    #[cfg_attr(feature = "clap", arg(long, value_name = "K", requires = "of_library", value_parser = clap::value_parser!(u32).range(1..), help_heading = COMPILED))]
+    pub starts: Option<u32>,
+    /// The most evaluations of log p that the search may spend
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "of_library", value_parser = clap::value_parser!(u64).range(1..), help_heading = COMPILED, help = format!(
+        "The most evaluations of log p that the search may spend [default: {}]",
+        provi::Auto::default().evaluations
+    )))]
+    pub evaluations: Option<u64>,
+    /// Where the search begins; the origin otherwise. A command reads it from a file of the model's own values.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip)]
+    pub start: Option<Vec<f64>>,
+}
+}
+
+/// The library's names, listed in the help and parsed by the library, with the automatic path before them.
+#[cfg(feature = "clap")]
+fn methods() -> impl clap::builder::TypedValueParser<Value = Choice> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let names = std::iter::once("auto").chain(Method::named().map(|(name, _)| name));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Choice>())
 }
 
 impl RunOptions {
@@ -78,10 +123,8 @@ impl RunOptions {
     }
 }
 
+options! {
 /// What is to be proved, and at which price.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct AuditOptions {
     /// The gap that is to be proved: no Gaussian is better by more than so many nats
     #[cfg_attr(
@@ -93,39 +136,23 @@ pub struct AuditOptions {
             help = "Prove that no Gaussian is better by more than EPS nats; exit status 1 if that fails"
         )
     )]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// The probability that a sampled statement of the certificate fails
     #[cfg_attr(feature = "clap", arg(long, value_name = "D", allow_negative_numbers = true, help = format!(
         "The probability that a sampled statement of the certificate fails [default: {:e}]",
         Audit::default().failure_probability
     )))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_probability: Option<f64>,
     /// The most draws the audit may spend
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help = format!(
         "The most draws the audit may spend [default: {}]",
         Audit::default().draws
     )))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub audit_draws: Option<u64>,
+}
 }
 
 impl AuditOptions {
-    /// Is nothing said?
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// What is said here, and otherwise there.
-    pub fn over(&self, other: Self) -> Self {
-        Self {
-            accuracy: self.accuracy.or(other.accuracy),
-            failure_probability: self.failure_probability.or(other.failure_probability),
-            audit_draws: self.audit_draws.or(other.audit_draws),
-        }
-    }
-
     /// The audit that is asked for; numbers out of range are refused before the work, not after.
     pub fn audit(&self) -> Result<Audit> {
         let default = Audit::default();
@@ -138,45 +165,27 @@ impl AuditOptions {
     }
 }
 
+options! {
 /// How planned steps are made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct StepOptions {
     /// Draws per step [default: the plan's own]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub draws: Option<u32>,
     /// Coordinates of the steps: original, curvature or laplace [default: the plan's own]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "as_text::deserialize")]
     pub coordinates: Option<Coordinates>,
     /// Every draw sees so many rows of the data in place of all, for prox-energy and proj-entropy
     #[cfg_attr(feature = "clap", arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..)))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subsample: Option<u32>,
     /// How these rows are drawn: uniform, importance or reshuffle [default: uniform]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "as_text")]
     pub sampling: Option<Sampling>,
+}
 }
 
 impl StepOptions {
-    /// Is nothing said?
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// What is said here, and otherwise there.
-    pub fn over(&self, other: Self) -> Self {
-        Self {
-            draws: self.draws.or(other.draws),
-            coordinates: self.coordinates.or(other.coordinates),
-            subsample: self.subsample.or(other.subsample),
-            sampling: self.sampling.or(other.sampling),
-        }
-    }
-
     /// The terms that a draw sees, if not all; a law without a number of them is refused.
     pub fn subsample(&self) -> Result<Option<Subsample>> {
         match (self.subsample, self.sampling) {
@@ -222,6 +231,7 @@ impl StepOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{Layer, keys_of};
 
     fn refused(method: &str, step: StepOptions) -> String {
         let options = RunOptions { method: Some(method.parse().unwrap()), step, ..RunOptions::default() };
@@ -244,5 +254,30 @@ mod tests {
         let law = StepOptions { sampling: Some(Sampling::Reshuffle), ..StepOptions::default() };
         let both = law.over(some).subsample().unwrap();
         assert_eq!(both, Some(Subsample { terms: 32, sampling: Sampling::Reshuffle }));
+    }
+
+    #[test]
+    fn an_option_is_a_key_of_files_by_the_name_of_its_field() {
+        let own = keys_of::<RunOptions>();
+        assert_eq!(own[..4], ["audit", "method", "distance", "steps"]);
+        assert!(own.contains(&"time-limit") && own.contains(&"contrast") && !own.contains(&"search"));
+        let text = "method = 'proj-stl'\nmemory-budget = '2GiB'\n[step]\ndraws = 3\n";
+        let read: RunOptions = toml::from_str(text).unwrap();
+        assert_eq!(read.memory_budget, Some(Size(2 << 30)));
+        let again: RunOptions = toml::from_str(&toml::to_string(&read).unwrap()).unwrap();
+        assert_eq!(again, read);
+        assert!(toml::from_str::<RunOptions>("speed = 3").is_err());
+    }
+
+    #[test]
+    fn options_above_hide_those_below_one_by_one() {
+        let read = |text: &str| -> RunOptions { toml::from_str(text).unwrap() };
+        let below =
+            read("steps = 9\nseed = 1\ncontrast = ['a', 'b']\n[audit]\naccuracy = 0.1\naudit-draws = 7\n");
+        let above = read("seed = 2\ncontrast = ['c']\n[audit]\naccuracy = 0.2\n");
+        let both = read("steps = 9\nseed = 2\ncontrast = ['c']\n[audit]\naccuracy = 0.2\naudit-draws = 7\n");
+        assert_eq!(above.over(below.clone()), both);
+        assert_eq!(RunOptions::default().over(below.clone()), below);
+        assert!(RunOptions::default().is_unset() && !below.is_unset());
     }
 }

@@ -132,11 +132,11 @@ impl<'a> Problem<'a> {
         let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
         let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
-        if let Some(starts) = options.starts {
+        if let Some(starts) = options.search.starts {
             // The answer of each is kept until all can be compared.
             let d = target.dim() as u128;
             let what = || format!("{starts} starts of {d} coefficients");
-            refuse_beyond(what, starts as u128 * 12 * d * (d + 3))?;
+            refuse_beyond(what, u128::from(starts) * 12 * d * (d + 3))?;
         }
         Ok(Prepared { problem: self, options: options.clone(), contrasts, memory })
     }

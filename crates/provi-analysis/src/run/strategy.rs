@@ -10,7 +10,7 @@ use provi::scalar::Positive;
 use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
 
 use crate::error::{Error, Result};
-use crate::options::RunOptions;
+use crate::options::{RunOptions, Size};
 use crate::record::fit_file::FitFile;
 use crate::run::assessment::Assessment;
 
@@ -75,19 +75,19 @@ impl Strategy {
                 let default = Auto::default();
                 Self::Auto(Auto {
                     accuracy: options.audit.accuracy,
-                    evaluations: options.evaluations.unwrap_or(default.evaluations),
+                    evaluations: options.search.evaluations.unwrap_or(default.evaluations),
                     audit,
-                    start: options.start.clone(),
-                    starts: options.starts.unwrap_or(default.starts),
-                    memory_budget: options.memory_budget,
+                    start: options.search.start.clone(),
+                    starts: options.search.starts.map_or(default.starts, |starts| starts as usize),
+                    memory_budget: options.memory_budget.map(|size| size.0),
                 })
             }
             Choice::Planned(method) => {
                 let mut planner = options.step.planner(method)?;
-                if let Some(start) = &options.start {
+                if let Some(start) = &options.search.start {
                     planner = planner.start(start);
                 }
-                if let Some(bytes) = options.memory_budget {
+                if let Some(Size(bytes)) = options.memory_budget {
                     planner = planner.memory_budget(bytes);
                 }
                 Self::Planned(Box::new(Aim::of(options).plan(target, &planner)?), audit)

@@ -7,7 +7,7 @@ use std::path::Path;
 use provi::{Certificate, Seed};
 use provi_analysis::Problem;
 use provi_analysis::model::{self, Data, Model};
-use provi_analysis::options::ModelOptions;
+use provi_analysis::options::{Layer, ModelOptions};
 use provi_analysis::record::fit_file::{EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::record::gaussian_file::GaussianFile;
 use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
@@ -43,7 +43,7 @@ fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Out
         args.formula.clone().or(record.map(|r| r.model.formula.clone())).ok_or(Failure::NoFormula)?;
     model::parse(&formula)?;
     let data = match args.memory {
-        Some(memory) => Data::files(data, memory.0),
+        Some(memory) => Data::files(data, memory.0.0),
         None => Data::read(data).map_err(|error| Failure::table(error, &formula))?,
     };
     if let Some(record) = claimed {
@@ -127,7 +127,7 @@ fn options(args: &CertifyArgs, record: &FitFile) -> ModelOptions {
     // Another family than the file's does not inherit its noise.
     let another = args.model.family.is_some() && args.model.family != stored.family;
     let noise_sd = stored.noise_sd.filter(|_| !another);
-    args.model.over(ModelOptions { noise_sd, ..stored })
+    args.model.clone().over(ModelOptions { noise_sd, ..stored })
 }
 
 /// Another model than the fit's is a mistake, unless it is meant.

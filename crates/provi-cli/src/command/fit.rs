@@ -45,10 +45,10 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     let locked = crew.together(job::lock(args, crew.rank))?;
     let job = crew.together(Job::new(args, crew.rank, locked))?;
     let args = &job.args;
-    let options = args.run_options();
+    let options = &args.run;
     options.check()?;
     // Before anything uses threads: the model's own scales may be a long search.
-    args.threads.map_or(Ok(()), |threads| start_threads(threads, args.quiet || crew.rank > 0))?;
+    options.threads.map_or(Ok(()), |threads| start_threads(threads, args.quiet || crew.rank > 0))?;
     let limit = options.limit()?;
     match crew.several() {
         true => interrupt::watch_among(crew.rank, crew.size, job.folder()),
@@ -59,11 +59,11 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     let signal = interrupt::limited(begin, limit, crew.rank);
     if crew.several() {
         // What the first process does alone, such as writing, is not for all to agree on.
-        return fit_table(&job, &crew, &options, begin);
+        return fit_table(&job, &crew, options, begin);
     }
     signal.cover(|| match args.compiled.library.is_given() {
         true => compiled::execute(&job, begin),
-        false => fit_table(&job, &crew, &options, begin),
+        false => fit_table(&job, &crew, options, begin),
     })
 }
 
@@ -196,15 +196,15 @@ fn finish(
     {
         eprintln!("the distance asked for, {distance}, was not proved");
     }
-    if let (Some(accuracy), Some(certificate)) = (args.audit.accuracy, fit.certificate()) {
+    if let (Some(accuracy), Some(certificate)) = (options.audit.accuracy, fit.certificate()) {
         proved &= accuracy_is_proved(certificate, accuracy);
     }
     let outcome = Outcome { text, proved };
     Ok(Ending { outcome, stopped: fit.file.stopped_early, failure: kept.err() })
 }
 
-fn start_threads(threads: u16, quiet: bool) -> Result<()> {
-    let (number, words) = threads::sensible(threads.into());
+fn start_threads(threads: u32, quiet: bool) -> Result<()> {
+    let (number, words) = threads::sensible(threads as usize);
     if let Some(words) = words.filter(|_| !quiet) {
         eprintln!("--{words}");
     }

@@ -102,7 +102,7 @@ def fit_formula(
     sampling: Optional[str] = None,
     failure_probability: Optional[float] = None,
     audit_draws: Optional[int] = None,
-    memory_budget: Optional[int] = None,
+    memory_budget: Union[None, int, str] = None,
     memory: Optional[int] = None,
 ) -> FormulaFit:
     """Fits a formula such as ``"y ~ x + (1 | group)"`` to the columns of a data frame.
@@ -134,24 +134,14 @@ def fit_formula(
     >>> fit.predict({"arsenic": [1.0], "town": ["b"]})["mean"].shape
     (1,)
     """
-    options = _options(locals())
-    model = {
-        "family": family,
-        "noise_sd": noise_sd,
-        "prior": _words(prior),
-        "prior_scale": prior_scale,
-        "prior_covariance": prior_covariance,
-        "group_scale": _words(group_scale),
-        "standardize": standardize,
-        "weights": weights,
-        "offset": offset,
-        "exposure": exposure,
-        "reference": _words(reference),
-        "missing": missing,
-        "na": _words(na),
-    }
+    given = locals()
+    options = {**_options(given), "contrast": _words(contrasts)}
+    model = {name: given[name] for name in _provi.model_keywords()}
+    model.update({name: _words(model[name]) for name in ("prior", "group_scale", "reference", "na")})
+    if prior_covariance is not None:
+        model["prior_covariance"] = os.fspath(prior_covariance)
     with Watcher(progress) as observer:
-        core = _provi.fit_formula(formula, _columns.source(data), model, list(contrasts), options, observer)
+        core = _provi.fit_formula(formula, _columns.source(data), model, options, observer)
     return FormulaFit(core)
 
 

@@ -11,19 +11,6 @@ from ._fit import Fit, Transform, Variable
 from ._function import CFunction
 from ._progress import Progress, Watcher
 
-_OPTIONS = (
-    "method accuracy evaluations distance steps draws coordinates subsample sampling init starts failure_probability "
-    "audit_draws memory_budget seed time_limit threads"
-).split()
-
-
-# Options that are whole numbers, and the most that the library holds of each.
-_WHOLE = {
-    **dict.fromkeys("evaluations steps starts audit_draws memory_budget seed threads".split(), 2**64 - 1),
-    **dict.fromkeys("draws subsample".split(), 2**32 - 1),
-}
-
-
 class Model:
     """A posterior, ready to be fitted as often as one likes. Made by :func:`logistic` and its like, or by
     :func:`black_box`."""
@@ -78,7 +65,7 @@ class Model:
         sampling: Optional[str] = None,
         failure_probability: Optional[float] = None,
         audit_draws: Optional[int] = None,
-        memory_budget: Optional[int] = None,
+        memory_budget: Union[None, int, str] = None,
         memory: Optional[int] = None,
     ) -> Fit:
         """Finds the best Gaussian and certifies it. What is not given is the library's to choose.
@@ -98,13 +85,16 @@ class Model:
             prox-energy and proj-entropy, whose promise then counts the noise of it. The certificate is about all rows.
         sampling: how they are drawn, ``"uniform"``, ``"importance"``, or ``"reshuffle"``, which carries no promise.
         failure_probability, audit_draws: of the certificate.
-        memory_budget: bytes that the run may use on top of the data; ``memory`` is its old name.
+        memory_budget: bytes that the run may use on top of the data, or a text such as ``"2GiB"``; one that needs more is refused.
+            ``memory`` is its old name.
 
         Ctrl-C ends the run with what it has, and ``fit.stopped_early`` says so; a second one raises.
         """
         options = _options(locals())
+        if init is not None:
+            init = _data.vector(init, "init")
         with Watcher(progress) as observer:
-            core = _provi.fit(self._core, options, observer)
+            core = _provi.fit(self._core, options, init, observer)
         return self._answer(core)
 
     def log_density(
@@ -273,12 +263,10 @@ def certify(
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
-    options = {name: given.get(name) for name in _OPTIONS}
+    """The options of a run among the arguments; the library reads, checks and refuses them."""
+    options = {name: given.get(name) for name in _provi.run_keywords()}
     if options["memory_budget"] is None:
         options["memory_budget"] = given.get("memory")
-    options.update({name: _data.whole(options[name], name, most) for name, most in _WHOLE.items()})
-    if options["init"] is not None:
-        options["init"] = _data.vector(options["init"], "init")
     return options
 
 

@@ -3,7 +3,7 @@
 use provi::{Gaussian, Seed};
 use provi_analysis::Problem;
 use provi_analysis::model::compiled::{Compiled, ConstrainedRecord, Digests, LibraryRecord};
-use provi_analysis::options::ModelOptions;
+use provi_analysis::options::{LibraryOptions, ModelOptions};
 use provi_analysis::record::fit_file::FitFile;
 use provi_analysis::record::gaussian_file::GaussianFile;
 use provi_analysis::run::claims::{Claim, Verdict};
@@ -12,7 +12,7 @@ use provi_ffi::Include;
 use super::judge;
 use crate::args::CertifyArgs;
 use crate::command::Outcome;
-use crate::command::library::LibraryArgs;
+use crate::command::library::open;
 use crate::failure::{Failure, Result};
 
 pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcome> {
@@ -27,14 +27,14 @@ pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcom
             expected = refuse_another_model(record, stored, &library)?;
         }
         // What is not declared is what the fit was made with.
-        if library.convexity.is_none() {
-            (library.convexity, library.smoothness) = (stored.mu, stored.smoothness);
+        if library.mu.is_none() {
+            (library.mu, library.smoothness) = (stored.mu, stored.smoothness);
         }
     }
     let record = stored.map(|(record, _)| record);
     // Of what the model itself draws: that of the fit.
     let seed = record.map_or(args.seed.unwrap_or_default(), |record| record.seed);
-    let compiled = library.open(None, seed, expected)?;
+    let compiled = open(&library, None, seed, expected)?;
     // What a Stan model says on its own scale is drawn anew too.
     let own_scale = match record.and_then(|record| record.constrained.as_ref()) {
         Some(stored) => {
@@ -80,7 +80,7 @@ fn on_own_scale(stored: &ConstrainedRecord, compiled: &Compiled, q: &Gaussian, s
 }
 
 /// Another model than the fit's is a mistake, unless it is meant; the digests that the files must have.
-fn refuse_another_model(record: &FitFile, stored: &LibraryRecord, given: &LibraryArgs) -> Result<Digests> {
+fn refuse_another_model(record: &FitFile, stored: &LibraryRecord, given: &LibraryOptions) -> Result<Digests> {
     let other = |what: &str, stored: String, given: String| {
         Err(Failure::OtherModel { what: what.to_owned(), stored, given })
     };
@@ -90,7 +90,7 @@ fn refuse_another_model(record: &FitFile, stored: &LibraryRecord, given: &Librar
         let shown = given.data_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         return other("--data", named(record.model.data.clone()), named(shown));
     }
-    if let Some(mu) = given.convexity {
+    if let Some(mu) = given.mu {
         let shown = |mu: Option<f64>, top: Option<f64>| {
             let number = |x: Option<f64>| x.map_or("none".to_owned(), |x| x.to_string());
             format!("{} and {}", number(mu), number(top))

@@ -92,8 +92,8 @@ impl Job {
         };
         // A formula that cannot be read is refused before a large file is.
         model::parse(formula)?;
-        if self.args.distributed || self.args.memory.is_some() {
-            let memory = self.args.memory.map_or(USUAL_MEMORY, |memory| memory.0);
+        if self.args.distributed || self.args.files.memory.is_some() {
+            let memory = self.args.files.memory.map_or(USUAL_MEMORY, |memory| memory.0.0);
             return Ok((Data::shared(path, memory, Arc::clone(crew)), formula));
         }
         let refuse = |error| Failure::table(error, formula);
@@ -139,7 +139,7 @@ impl Job {
             quiet: self.args.quiet || self.rank > 0,
             store,
             from: self.from.clone(),
-            keep_every: self.args.checkpoint_every.map_or(watched::KEEP_EVERY, |every| every.0),
+            keep_every: self.args.files.checkpoint_every.map_or(watched::KEEP_EVERY, |every| every.0),
             begin,
             limit,
             agree: None,

@@ -4,22 +4,33 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 /// Bytes, such as `2GiB`, `500MB` or `1000000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size(pub(crate) u64);
+pub struct Size(pub u64);
+
+/// Bytes for the rows of files: enough to read some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowMemory(pub Size);
 
 /// A time of at least nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Seconds(pub(crate) Duration);
+pub struct Seconds(pub Duration);
 
-#[derive(Debug, Error, PartialEq)]
-pub(crate) enum BadAmount {
+/// Why a text is no amount.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadAmount {
+    /// No bytes.
     #[error("write a number and a unit: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in 2GiB")]
     Size,
+    /// Too few bytes for rows.
     #[error("at least 1 MiB is needed to read anything")]
     TooSmall,
+    /// No time.
     #[error("write a number of seconds, at least 0")]
     Seconds,
 }
@@ -50,11 +61,63 @@ impl FromStr for Size {
             unit.map_or((text, 1), |(unit, factor)| (&text[..text.len() - unit.len()], *factor));
         let number: f64 = number.trim().parse().map_err(|_| BadAmount::Size)?;
         let bytes = number * factor as f64;
-        match bytes {
-            _ if !(0.0..1e18).contains(&bytes) => Err(BadAmount::Size),
-            _ if bytes < (1 << 20) as f64 => Err(BadAmount::TooSmall),
-            _ => Ok(Self(bytes as u64)),
+        match (0.0..1e18).contains(&bytes) {
+            true => Ok(Self(bytes as u64)),
+            false => Err(BadAmount::Size),
         }
+    }
+}
+
+impl FromStr for RowMemory {
+    type Err = BadAmount;
+
+    fn from_str(text: &str) -> Result<Self, BadAmount> {
+        match text.parse()? {
+            Size(..0x10_0000) => Err(BadAmount::TooSmall),
+            size => Ok(Self(size)),
+        }
+    }
+}
+
+impl fmt::Display for RowMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// A text with a unit, or a number of bytes.
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Bytes;
+
+        impl Visitor<'_> for Bytes {
+            type Value = Size;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of bytes, or one with a unit, as in 2GiB")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Size, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Size, E> {
+                Ok(Size(bytes))
+            }
+
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Size, E> {
+                let refused = |_| E::invalid_value(de::Unexpected::Signed(bytes), &self);
+                u64::try_from(bytes).map(Size).map_err(refused)
+            }
+        }
+
+        from.deserialize_any(Bytes)
     }
 }
 
@@ -100,14 +163,19 @@ mod tests {
         for text in ["", "GiB", "2 parsecs", "-1GiB", "nan", "1e30", "é"] {
             assert_eq!(text.parse::<Size>(), Err(BadAmount::Size), "{text}");
         }
-        assert_eq!("12".parse::<Size>(), Err(BadAmount::TooSmall));
+        assert_eq!("12".parse(), Ok(Size(12)));
+        assert_eq!("1048575".parse::<RowMemory>(), Err(BadAmount::TooSmall));
+        assert_eq!("1MiB".parse(), Ok(RowMemory(Size(1 << 20))));
     }
 
     #[test]
     fn amounts_come_back_from_their_text() {
         for size in [Size(2 << 30), Size(1_500_000_000), Size(1_234_567)] {
             assert_eq!(size.to_string().parse(), Ok(size));
+            assert_eq!(serde_json::from_str::<Size>(&serde_json::to_string(&size).unwrap()).unwrap(), size);
         }
+        assert_eq!(serde_json::from_str::<Size>("2000").unwrap(), Size(2000));
+        assert!(serde_json::from_str::<Size>("-1").unwrap_err().to_string().contains("a number of bytes"));
         assert_eq!("0.25".parse::<Seconds>().unwrap().to_string(), "0.25");
         assert_eq!("-1".parse::<Seconds>(), Err(BadAmount::Seconds));
     }

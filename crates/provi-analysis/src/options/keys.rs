@@ -1,0 +1,48 @@
+//! The keys of a type, from the type itself.
+
+use serde::de::value::Error;
+use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// The keys that a struct is read from: whoever reads several out of one table hands each its own.
+///
+/// ```
+/// use provi_analysis::options::{AuditOptions, keys_of};
+///
+/// assert_eq!(keys_of::<AuditOptions>(), ["accuracy", "failure-probability", "audit-draws"]);
+/// ```
+pub fn keys_of<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
+    let mut found: &'static [&'static str] = &[];
+    // It reads nothing: a struct asks for its keys first, and that is all there is to hear.
+    let _: Result<T, Error> = T::deserialize(Listener(&mut found));
+    found
+}
+
+struct Listener<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Listener<'_> {
+    type Error = Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Error> {
+        *self.0 = fields;
+        Err(nothing())
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(nothing())
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+fn nothing() -> Error {
+    serde::de::Error::custom("only the keys are asked for")
+}
