@@ -54,7 +54,7 @@ fn a_line_far_from_zero_is_found() {
     assert!((fit.file.mean[0] - 1000.0).abs() < 25.0, "{:?}", fit.file.mean);
     assert!((fit.file.mean[1] - 500.0).abs() < 12.0, "{:?}", fit.file.mean);
     assert_eq!(fit.file.conflicts().count(), 0, "{:?}", fit.file.model.warnings);
-    assert!(fit.certificate().unwrap().kl.bound.unwrap() < 1e-6);
+    assert!(fit.certificate().unwrap().kl.bound().unwrap() < 1e-6);
 }
 
 /// What the default was: the certificate holds, and the numbers are nonsense. Now a note says so.

@@ -20,17 +20,17 @@ fn row(name: &str, target: &Glm, pairs: usize, draws: u64) {
     let (truth, error, shape) = study::sampled_kl(target, &q, pairs, 3);
     let (c, g) = (&audited.certificate, &audited.certificate.grounds);
     let show = |x: Option<f64>| x.map_or("–".into(), |x| format!("{x:.2e}"));
-    let bound = c.kl.bound.unwrap_or(f64::INFINITY);
-    let width = c.evidence.upper.zip(c.evidence.lower).map(|(u, l)| u - l);
+    let bound = c.kl.bound().unwrap_or(f64::INFINITY);
+    let width = c.evidence.upper().zip(c.evidence.lower()).map(|(u, l)| u - l);
     let plain = g.local_fisher_mean.or(g.global_fisher_mean).map(|f| 0.5 * f);
-    let plain = if c.kl.key.as_deref() == Some("cert-transport") { g.transport_mean } else { plain };
+    let plain = if c.kl.key() == Some("cert-transport") { g.transport_mean } else { plain };
     println!(
         "| {name} | {truth:.2e} ± {error:.0e} | {shape:.2} | {bound:.2e} | {:.1} | {} | {} | {} | {} | {} | {} |",
         bound / truth,
-        c.kl.key.as_deref().unwrap_or("none"),
+        c.kl.key().unwrap_or("none"),
         show(plain),
         show(width),
-        show(c.tv.bound),
+        show(c.tv.bound()),
         g.radius.map_or("–".into(), |r| format!("{r:.1}")),
         g.draws,
     );

@@ -194,6 +194,8 @@ fn a_changed_checkpoint_of_the_exact_solver_is_refused_or_earns_nothing() {
     bent.memory[last] += 1e3;
     if let Ok(found) = take_up(&bent) {
         let (found, whole) = (&found.audited.certificate, &whole.audited.certificate);
-        assert!(found.gap.bound.unwrap() >= 0.0 && found.kl.bound.unwrap() >= 0.9 * whole.kl.bound.unwrap());
+        assert!(
+            found.gap.bound().unwrap() >= 0.0 && found.kl.bound().unwrap() >= 0.9 * whole.kl.bound().unwrap()
+        );
     }
 }

@@ -30,7 +30,7 @@ fn family() -> impl Strategy<Value = Family> {
 fn is_honest(certificate: &provi::Certificate) -> bool {
     [&certificate.gap, &certificate.kl, &certificate.tv]
         .into_iter()
-        .all(|s| s.bound.is_none_or(|b| b >= 0.0) && (s.bound.is_some() || s.reason.is_some()))
+        .all(|s| s.bound().is_none_or(|b| b >= 0.0) && (s.bound().is_some() || s.reason().is_some()))
 }
 
 proptest! {

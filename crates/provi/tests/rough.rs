@@ -25,7 +25,7 @@ fn eight_schools_come_out_alike_from_several_starts() {
     assert!(elbo(&target, &answer) > -31.65, "{}", elbo(&target, &answer));
     assert_eq!(answer.search.agree(), Some(true), "{:?}", answer.search);
     assert!(answer.search.notes()[0].starts_with("3 starts agree"), "{:?}", answer.search.notes());
-    assert!(answer.audited.certificate.gap.bound.is_none(), "nothing is proved");
+    assert!(answer.audited.certificate.gap.bound().is_none(), "nothing is proved");
     let alone = run(&target, 1);
     assert!(alone.search.agree().is_none() && alone.search.notes().is_empty());
     assert!(answer.fit.gradient_evaluations > 2 * alone.fit.gradient_evaluations);

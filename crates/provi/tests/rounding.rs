@@ -160,9 +160,9 @@ fn audited(target: &(dyn Target + Sync), q: &Q) -> Certificate {
 fn violations(case: &Case, certificate: &Certificate) -> Vec<String> {
     let mut out = Vec::new();
     let mut check = |what: &str, claim: &Statement, truth: f64, slack: f64| {
-        if let Some(bound) = claim.bound.filter(|&bound| bound < truth - slack) {
-            out.push(format!("{what} ≤ {bound} by {:?}, truth {truth}", claim.key));
-        } else if claim.bound.is_none() && claim.reason.as_deref().unwrap_or_default().is_empty() {
+        if let Some(bound) = claim.bound().filter(|&bound| bound < truth - slack) {
+            out.push(format!("{what} ≤ {bound} by {:?}, truth {truth}", claim.key()));
+        } else if claim.bound().is_none() && claim.reason().unwrap_or_default().is_empty() {
             out.push(format!("{what}: neither a bound nor a reason"));
         }
     };
@@ -208,7 +208,7 @@ fn ordinary_answers_keep_their_claims() {
             let case = Case::new(&[line], shift, 1.0, 0.0);
             let certificate = audited(&case.model(false), &case.q);
             assert!(violations(&case, &certificate).is_empty());
-            let bound = certificate.kl.bound.unwrap();
+            let bound = certificate.kl.bound().unwrap();
             assert!(bound < most, "w = {weight}, o = {offset}, {shift}: {bound}, truth {}", case.kl());
         }
     }
@@ -286,8 +286,12 @@ fn draws_that_doubles_do_not_resolve_prove_nothing_small() {
         let (model, q, truth) = unresolved(m);
         let certificate = audited(&model, &q);
         for claim in [&certificate.kl, &certificate.gap] {
-            assert!(claim.bound.is_none_or(|bound| bound >= truth), "{m}: {:?}, truth {truth}", claim.bound);
-            assert!(claim.bound.is_some() || claim.reason.is_some());
+            assert!(
+                claim.bound().is_none_or(|bound| bound >= truth),
+                "{m}: {:?}, truth {truth}",
+                claim.bound()
+            );
+            assert!(claim.bound().is_some() || claim.reason().is_some());
         }
         assert!(truth > 1e3, "{truth}");
     }
@@ -320,10 +324,10 @@ fn the_evidence_of_many_trials_covers_the_truth() {
         let stirling = -0.5 * (0.5 * std::f64::consts::PI * n).ln() - 0.25 / n;
         let truth = stirling + case.lines[0].posterior().0 - 0.5 * (2.0 * std::f64::consts::PI).ln();
         let slack = 1e-8 + 0.01 / (n * n);
-        assert!(evidence.lower.is_none_or(|x| x <= truth + slack), "n = {n}: {evidence:?} {truth}");
-        assert!(evidence.upper.is_none_or(|x| x >= truth - slack), "n = {n}: {evidence:?} {truth}");
+        assert!(evidence.lower().is_none_or(|x| x <= truth + slack), "n = {n}: {evidence:?} {truth}");
+        assert!(evidence.upper().is_none_or(|x| x >= truth - slack), "n = {n}: {evidence:?} {truth}");
         assert!(
-            log > 7.0 || evidence.lower.is_some_and(|x| x > truth - 0.1),
+            log > 7.0 || evidence.lower().is_some_and(|x| x > truth - 0.1),
             "n = {n}: {evidence:?} {truth}"
         );
     }

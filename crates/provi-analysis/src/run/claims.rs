@@ -203,7 +203,7 @@ impl Rounding {
         let audit = Audit { draws: 1, ..Audit::default() };
         let again =
             Gaussian::from_covariance(q.mean(), q.covariance()).and_then(|q| audit.run(target, &q, Seed(0)));
-        let gaps = again.ok().and_then(|again| now.gap.bound.zip(again.certificate.gap.bound));
+        let gaps = again.ok().and_then(|again| now.gap.bound().zip(again.certificate.gap.bound()));
         Self { root: gaps.map_or(0.0, |(a, b)| 10.0 * (a.sqrt() - b.sqrt()).abs()) }
     }
 
@@ -264,12 +264,12 @@ impl Comparison<'_> {
         let now = &self.now.certificate;
         let row = |what: &str, old: &Statement, new: &Statement, slack: f64| Claim {
             what: what.to_owned(),
-            stored: shown(old.bound),
-            now: shown(new.bound),
+            stored: shown(old.bound()),
+            now: shown(new.bound()),
             verdict: self.judge(old, new, slack),
         };
         let mut kl = row("KL, nats", &stored.kl, &now.kl, ABSOLUTE);
-        if let (Some(claimed), Some((estimate, error))) = (stored.kl.bound, self.estimated_kl())
+        if let (Some(claimed), Some((estimate, error))) = (stored.kl.bound(), self.estimated_kl())
             && claimed < estimate - error - ABSOLUTE
         {
             kl.verdict = kl.verdict.max(Verdict::Contradicted);
@@ -284,13 +284,13 @@ impl Comparison<'_> {
 
     /// A claim beside what is proved now; `slack` is what rounding may leave of a bound of nearly 0.
     fn judge(&self, old: &Statement, new: &Statement, slack: f64) -> Verdict {
-        let Some(claimed) = old.bound else { return Verdict::NotClaimed };
-        let Some(found) = new.bound else { return Verdict::NotReproduced };
-        let founded = !is_better_founded(old.provenance, new.provenance);
+        let Some(claimed) = old.bound() else { return Verdict::NotClaimed };
+        let Some(found) = new.bound() else { return Verdict::NotReproduced };
+        let founded = !is_better_founded(old.provenance(), new.provenance());
         if !claimed.is_finite() || claimed < 0.0 || !founded {
             return Verdict::NotReproduced;
         }
-        if is_surer(old.confidence, new.confidence) {
+        if is_surer(old.confidence(), new.confidence()) {
             return if is_certain(old) { Verdict::NotReproduced } else { self.missed() };
         }
         if is_certain(old) {
@@ -307,7 +307,7 @@ impl Comparison<'_> {
 }
 
 fn is_certain(s: &Statement) -> bool {
-    s.confidence.is_some_and(|c| c >= 1.0)
+    s.confidence().is_some_and(|c| c >= 1.0)
 }
 
 /// Whether a claim says that it holds with more probability than was found; one that says nothing does.

@@ -113,7 +113,7 @@ impl NewData<'_> {
     /// any function between 0 and 1 [cert-moments], [local-tv]. None where nothing is proved, or for rates and values.
     pub fn probability_error(&self) -> Option<f64> {
         let probabilities = !matches!(self.family, Family::Gaussian { .. } | Family::Poisson);
-        self.fit.certificate().filter(|_| probabilities)?.tv.bound
+        self.fit.certificate().filter(|_| probabilities)?.tv.bound()
     }
 
     /// Of a gaussian model: what the posterior's own mean of each row may differ by from the predicted one. A mean aᵀm + o is
@@ -124,7 +124,7 @@ impl NewData<'_> {
         let Family::Gaussian { .. } = self.family else { return Ok(None) };
         let file = &self.fit.file;
         let each: Option<Vec<f64>> =
-            self.fit.certificate().and_then(|c| c.moments.iter().map(|m| m.mean_error.bound).collect());
+            self.fit.certificate().and_then(|c| c.moments.iter().map(|m| m.mean_error.bound()).collect());
         let columns = self.design.columns();
         let mut out = Vec::with_capacity(self.design.rows());
         let mut row = vec![0.0; columns];
@@ -135,7 +135,7 @@ impl NewData<'_> {
                 each.iter().zip(&row).map(|(e, a)| e * a.abs()).sum::<f64>() * (1.0 + 1e-12)
             };
             let exact = match &file.moment_bounds {
-                Some(bounds) => bounds.functional(&self.fit.gaussian, &row)?[0].bound,
+                Some(bounds) => bounds.functional(&self.fit.gaussian, &row)?[0].bound(),
                 None => None,
             };
             let summed = each.as_ref().filter(|each| each.len() == columns).map(sum);

@@ -69,9 +69,9 @@ const MEANINGS: [&str; 5] = [
 ];
 
 fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
-    let proved = [c.gap.provenance, c.kl.provenance].iter().all(|p| *p == Some(Provenance::Proved));
+    let proved = [c.gap.provenance(), c.kl.provenance()].iter().all(|p| *p == Some(Provenance::Proved));
     let estimates = file.estimates.as_ref();
-    let (light, meaning) = match (certificate::worth(c), proved && c.gap.bound.is_some()) {
+    let (light, meaning) = match (certificate::worth(c), proved && c.gap.bound().is_some()) {
         (Worth::Tight, true) => {
             (Light::Green, "The numbers below are the posterior's, up to the errors shown.")
         }
@@ -122,8 +122,8 @@ fn coefficients(file: &FitFile, q: &Gaussian, level: f64) -> Result<Vec<Coeffici
             sd: f.sd,
             low,
             high,
-            mean_error: f.mean_error.bound,
-            sd_error: f.sd_error.bound,
+            mean_error: f.mean_error.bound(),
+            sd_error: f.sd_error.bound(),
             digits: f.digits()[0],
             prior_mean: file.model.prior_mean.get(i).copied(),
             prior_sd: file.model.prior_sd.get(i).copied(),
@@ -170,8 +170,8 @@ fn evidence(file: &FitFile) -> Evidence {
     let interval = file.certificate.as_ref().map(|c| &c.evidence);
     let estimate = file.estimates.as_ref();
     Evidence {
-        lower: interval.and_then(|e| e.lower),
-        upper: interval.and_then(|e| e.upper),
+        lower: interval.and_then(|e| e.lower()),
+        upper: interval.and_then(|e| e.upper()),
         elbo: Some(-file.neg_elbo),
         estimate: estimate.and_then(|e| e.log_evidence.zip(e.standard_error)),
         remark: estimate
@@ -283,7 +283,7 @@ fn provenance(file: &FitFile) -> Vec<(String, String)> {
         push("R, radius of the local ball", grounds.radius);
         push("failure probability", Some(grounds.failure_probability));
         out.push(("draws of the audit".to_owned(), grouped(grounds.draws)));
-        let weakest = c.kl.provenance.map_or("none".to_owned(), |p| p.to_string());
+        let weakest = c.kl.provenance().map_or("none".to_owned(), |p| p.to_string());
         out.push(("constants".to_owned(), weakest));
     }
     out

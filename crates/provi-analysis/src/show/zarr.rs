@@ -70,10 +70,10 @@ pub fn files(sampled: &Sampled, file: &FitFile, q: &Gaussian) -> Result<Vec<(Str
         // NaN where nothing is proved.
         column("mean", &|f| f.mean);
         column("sd", &|f| f.sd);
-        column("mean_error", &|f| f.mean_error.bound.unwrap_or(f64::NAN));
-        column("sd_error", &|f| f.sd_error.bound.unwrap_or(f64::NAN));
+        column("mean_error", &|f| f.mean_error.bound().unwrap_or(f64::NAN));
+        column("sd_error", &|f| f.sd_error.bound().unwrap_or(f64::NAN));
         column("probability_positive", &|f| f.positive.value);
-        column("probability_positive_error", &|f| f.positive.error.bound.unwrap_or(f64::NAN));
+        column("probability_positive_error", &|f| f.positive.error.bound().unwrap_or(f64::NAN));
         store.group("moments", library(file));
         store.strings("moments/coefficient", "coefficient", &sampled.names);
     }
@@ -105,11 +105,11 @@ fn attributes(file: &FitFile, sampled: &Sampled) -> Value {
     put("provi_draws", json!(origin));
     put("provi_pareto_k", json!(sampled.resampled.filter(|k| k.is_finite())));
     if let Some(c) = &file.certificate {
-        put("provi_gap_bound", json!(c.smallest_gap().bound));
-        put("provi_kl_bound", json!(c.kl.bound));
-        put("provi_tv_bound", json!(c.tv.bound));
-        put("provi_log_evidence_lower", json!(c.evidence.lower));
-        put("provi_log_evidence_upper", json!(c.evidence.upper));
+        put("provi_gap_bound", json!(c.smallest_gap().bound()));
+        put("provi_kl_bound", json!(c.kl.bound()));
+        put("provi_tv_bound", json!(c.tv.bound()));
+        put("provi_log_evidence_lower", json!(c.evidence.lower()));
+        put("provi_log_evidence_upper", json!(c.evidence.upper()));
         put("provi_failure_probability", json!(c.grounds.failure_probability));
         put("provi_certificate", json!(serde_json::to_string(c).unwrap_or_default()));
     }

@@ -66,7 +66,7 @@ pub(crate) fn execute(args: &CompareArgs) -> Result<Outcome> {
         refuse_other_data(&entries)?;
     }
     let notes = notes(&entries);
-    let lower = |entry: &Entry| entry.evidence.lower.unwrap_or(f64::NEG_INFINITY);
+    let lower = |entry: &Entry| entry.evidence.lower().unwrap_or(f64::NEG_INFINITY);
     entries.sort_by(|a, b| lower(b).total_cmp(&lower(a)));
     let factors: Vec<LogBayesFactor> =
         entries[1..].iter().map(|other| LogBayesFactor::new(&entries[0].evidence, &other.evidence)).collect();
@@ -191,12 +191,12 @@ fn describe(entries: &[Entry], factors: &[LogBayesFactor], notes: &[String]) -> 
             Some(f) => (interval(f.lower, f.upper), word(f.verdict())),
             None => (String::new(), String::new()),
         };
-        let evidence = interval(entry.evidence.lower, entry.evidence.upper);
+        let evidence = interval(entry.evidence.lower(), entry.evidence.upper());
         columns.push(vec![entry.path.display().to_string(), evidence, bounds, verdict]);
     }
     let mut text = columns.render();
-    for entry in entries.iter().filter(|e| e.evidence.lower.is_none() || e.evidence.upper.is_none()) {
-        let reason = entry.evidence.reason.as_deref().unwrap_or("no bound");
+    for entry in entries.iter().filter(|e| e.evidence.lower().is_none() || e.evidence.upper().is_none()) {
+        let reason = entry.evidence.reason().unwrap_or("no bound");
         text.push_str(&wrapped("note  ", 6, &format!("{} lacks a bound: {reason}", entry.path.display())));
     }
     for note in notes {
@@ -212,7 +212,7 @@ fn describe(entries: &[Entry], factors: &[LogBayesFactor], notes: &[String]) -> 
 }
 
 fn failure_probability(entry: &Entry) -> f64 {
-    entry.evidence.confidence.map_or(0.0, |c| 1.0 - c)
+    entry.evidence.confidence().map_or(0.0, |c| 1.0 - c)
 }
 
 /// What --json prints.

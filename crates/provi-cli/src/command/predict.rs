@@ -118,7 +118,7 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     };
     let predictions = new.predict(args.level)?;
     let errors = new.mean_errors()?;
-    let tv = record.certificate.as_ref().and_then(|c| c.tv.bound);
+    let tv = record.certificate.as_ref().and_then(|c| c.tv.bound());
     let draws = args.draws.map(|count| Drawn { new: &new, count, seed: Seed(args.seed) });
     match (draws, args.json) {
         // Whatever their number, a part of the draws is held at once.
@@ -263,7 +263,7 @@ fn table_of(
         true => format!(", with probability {confidence}"),
         false => String::new(),
     };
-    let certified = match (what, tv.and_then(|tv| Some((tv.bound?, tv.confidence?)))) {
+    let certified = match (what, tv.and_then(|tv| Some((tv.bound()?, tv.confidence()?)))) {
         // TV is the largest difference of the means of any function between 0 and 1 [cert-moments], [local-tv].
         ("probability", Some((tv, confidence))) => {
             format!(
@@ -279,7 +279,7 @@ fn table_of(
         }
         // A mean is linear in the coefficients, so the certificate of their means covers it [cert-moments], [local-moments].
         ("mean", _) if errors.is_some() => {
-            let certain = |c: &Certificate| c.moments.first().and_then(|m| m.mean_error.confidence);
+            let certain = |c: &Certificate| c.moments.first().and_then(|m| m.mean_error.confidence());
             let confidence = record.certificate.as_ref().and_then(certain).unwrap_or(1.0);
             format!(
                 "certified: the posterior's own means differ from these, before rounding, by at most ±{}{condition}",

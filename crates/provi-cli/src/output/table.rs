@@ -27,7 +27,7 @@ pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
     let shared = share_decimals(rows[..shown].iter().map(|(_, f)| f.sd));
     for (name, f) in &rows[..shown] {
         let number = |x: f64| shared.map_or_else(|| to_spread(x, f.sd), |places| format!("{x:.places$}"));
-        let error = |s: &Statement| s.bound.map_or("–".to_owned(), |x| bound(x, 2));
+        let error = |s: &Statement| s.bound().map_or("–".to_owned(), |x| bound(x, 2));
         let [low, high] = f.interval(level)?;
         let digits = f.digits().map(|d| d.map_or("–".to_owned(), |d| d.to_string()));
         columns.push(vec![

@@ -5,7 +5,7 @@ use crate::algebra::form;
 use crate::problems::normals;
 use crate::space::objective;
 use crate::statistics::Mean;
-use provi::certificate::StatementFields;
+use provi::certificate::Statement;
 use provi::draws::{Draws, Purpose};
 use provi::estimator::Evaluator;
 use provi::mode::{find_mode, laplace};
@@ -93,17 +93,19 @@ fn audit(
     let f = objective(&hidden.target, q)?;
     let kl = f + hidden.log_evidence;
     let mut out = Audited::default();
-    let claim = |statement: &StatementFields, truth: f64, error: f64| {
-        let bound = statement.bound?;
-        let key = statement.key.clone().unwrap_or_default();
+    // Bound, truth and error in the given unit.
+    let claim_in = |unit: f64, statement: &Statement, truth: f64, error: f64| {
+        let proved = statement.proof()?;
+        let (key, bound) = (proved.key().to_owned(), proved.value() / unit);
         Some(Claim { key, name: name.to_owned(), bound, truth, error })
     };
+    let claim = |statement: &Statement, truth: f64, error: f64| claim_in(1.0, statement, truth, error);
     out.gap.extend(claim(&c.gap, f - best, 0.0));
     out.kl.extend(claim(&c.kl, kl, 0.0));
     let variation = total_variation(hidden, q, if quick { 1_000 } else { 10_000 })?;
     out.tv.extend(claim(&c.tv, variation.value, variation.error));
-    if let (Some(lower), Some(upper)) = (c.evidence.lower, c.evidence.upper) {
-        let key = c.evidence.key.clone().unwrap_or_default();
+    if let (Some(lower), Some(upper)) = (c.evidence.lower(), c.evidence.upper()) {
+        let key = c.evidence.key().unwrap_or_default().to_owned();
         // The interval's width against the part of it that is needed: from its lower end to the truth.
         let width = upper - lower;
         let name = name.to_owned();
@@ -116,10 +118,9 @@ fn audit(
         let (true_mean, true_sd) = hidden.functional(&v);
         let own = form(&q.covariance(), &v, &v).sqrt();
         // In units of the deviation under q.
-        let scaled = |s: &StatementFields| StatementFields { bound: s.bound.map(|b| b / own), ..s.clone() };
         let shift = (true_mean - crate::algebra::dot(&v, q.mean())).abs() / own;
-        out.means.extend(claim(&scaled(&mean), shift, 0.0));
-        out.deviations.extend(claim(&scaled(&sd), (true_sd / own - 1.0).abs(), 0.0));
+        out.means.extend(claim_in(own, &mean, shift, 0.0));
+        out.deviations.extend(claim_in(own, &sd, (true_sd / own - 1.0).abs(), 0.0));
     }
     Ok(out)
 }

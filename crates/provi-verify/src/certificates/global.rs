@@ -78,7 +78,7 @@ pub(crate) fn gap(trial: &Trial) -> Result<Outcome> {
             let Ok(q) = Gaussian::<Triangular>::new(&w[..d], &w[d..]) else { continue };
             let audit = Audit { draws: 1000, ..Audit::default() };
             let c = audit.run(Evaluator::Serial(problem.target()), &q, Seed(k))?.certificate.clone();
-            let Some(bound) = c.gap.bound else { continue };
+            let Some(bound) = c.gap.bound() else { continue };
             let truth = objective(problem.target(), &q)? - problem.best;
             outcome.check(Check::at_most(
                 format!("{}, near w*", problem.name),

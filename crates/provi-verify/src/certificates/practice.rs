@@ -32,7 +32,7 @@ pub(crate) fn auto(trial: &Trial) -> Result<Outcome> {
         let answer = Auto::default().run_serial(target, Seed(3), &mut provi::fit::Watch::default())?;
         let q = &answer.fit.gaussian;
         let truth = objective(problem.target(), q)? - problem.best;
-        let bound = answer.audited.certificate.gap.bound.unwrap_or(f64::INFINITY);
+        let bound = answer.audited.certificate.gap.bound().unwrap_or(f64::INFINITY);
         let name = &problem.name;
         outcome.check(Check::at_most(format!("{name}: true gap"), truth, trial.upper(bound) + 1e-10));
         points.push((problem.condition(), bound));

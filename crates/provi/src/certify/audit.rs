@@ -25,7 +25,7 @@ use crate::base::matrix::Matrix;
 use crate::base::scalar::Probability;
 use crate::base::stop;
 use crate::certify::certificate::{
-    Certificate, CertificateFields, Grounds, Interval, IntervalFields, MomentStatement, Statement,
+    Certificate, CertificateFields, Grounds, Interval, MomentStatement, Statement,
 };
 use crate::certify::functional::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
 use crate::target::curvature::{Curvature, Provenance};
@@ -391,7 +391,7 @@ impl<'a> Session<'a> {
                 if bounds.kl.is_none_or(|(known, _)| bound < known) {
                     bounds.kl = Some((bound, choice.provenance));
                 }
-            } else if kl.bound.is_none() && local.kl.is_none() {
+            } else if kl.bound().is_none() && local.kl.is_none() {
                 kl = Statement::missing(
                     "the passage from the ball to the whole space needs H_hi or a closed form; TV and moments hold",
                 );
@@ -408,7 +408,7 @@ impl<'a> Session<'a> {
             }
             bounds.local = Some((choice.metric, local.ball, choice.provenance));
         }
-        bounds.reason = kl.reason.clone().unwrap_or_default();
+        bounds.reason = kl.reason().unwrap_or_default().to_owned();
         // f* is the minimum over Gaussians, so KL(q‖p) bounds the gap too, at its own confidence.
         let gap = deterministic_gap.unwrap_or_else(|| kl.clone());
         let moments = names
@@ -518,19 +518,21 @@ impl<'a> Session<'a> {
 
     /// −f ≤ log p(x) ≤ −f + KL(q‖p) [cert-evidence]; f exact up to its error.
     fn exact_evidence(&self, kl: &Statement, confidence: f64) -> Interval {
-        match (self.exact, kl.bound) {
-            (Some(f), bound) => Interval(IntervalFields {
-                lower: Some(-f.value - f.error),
-                upper: bound.map(|kl| -f.value + f.error + kl),
-                confidence: Some(if bound.is_some() { confidence } else { 1.0 }),
-                key: Some(
-                    if kl.key.as_deref() == Some("local-kl") { "local-evidence" } else { "cert-evidence" }
-                        .into(),
-                ),
-                provenance: Some(kl.provenance.map_or(f.provenance, |p| p.weakest(f.provenance))),
-                reason: bound.is_none().then(|| kl.reason.clone().unwrap_or_default()),
-            }),
-            (None, _) => Interval::missing("f is not exact here, and no ball carries a local certificate"),
+        let Some(f) = self.exact else {
+            return Interval::missing("f is not exact here, and no ball carries a local certificate");
+        };
+        let lower = -f.value - f.error;
+        match kl {
+            Statement::Proved(kl) => {
+                let key = if kl.key() == "local-kl" { "local-evidence" } else { "cert-evidence" };
+                let provenance = kl.provenance().weakest(f.provenance);
+                let side = |bound| Statement::proved(bound, confidence, key, provenance);
+                Interval::new(side(lower), side(-f.value + f.error + kl.value()))
+            }
+            Statement::NotProved { reason } => Interval::new(
+                Statement::proved(lower, 1.0, "cert-evidence", f.provenance),
+                Statement::missing(reason),
+            ),
         }
     }
 }
@@ -543,18 +545,12 @@ struct Local {
 
 /// The tighter of two intervals that hold together.
 fn narrower(known: Interval, [lower, upper]: [f64; 2], confidence: f64, provenance: Provenance) -> Interval {
-    let width = |i: &Interval| i.upper.zip(i.lower).map_or(f64::INFINITY, |(u, l)| u - l);
+    let width = |i: &Interval| i.upper().zip(i.lower()).map_or(f64::INFINITY, |(u, l)| u - l);
     if width(&known) <= upper - lower {
         return known;
     }
-    Interval(IntervalFields {
-        lower: Some(lower),
-        upper: Some(upper),
-        confidence: Some(confidence),
-        key: Some("local-evidence".into()),
-        provenance: Some(provenance),
-        reason: None,
-    })
+    let side = |bound| Statement::proved(bound, confidence, "local-evidence", provenance);
+    Interval::new(side(lower), side(upper))
 }
 
 #[cfg(test)]

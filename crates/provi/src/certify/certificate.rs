@@ -22,60 +22,140 @@ macro_rules! read_only {
 }
 pub(crate) use read_only;
 
-/// One proved bound, or the reason why there is none. It can be read and not changed.
-/// ```compile_fail,E0594
-/// fn forge(mut statement: provi::certificate::Statement) {
-///     statement.bound = Some(1e-9);
+/// One proved bound, or the reason why there is none.
+/// ```
+/// # use provi::certificate::Statement;
+/// fn say(statement: &Statement) -> String {
+///     match statement {
+///         Statement::Proved(bound) => format!("at most {} by [{}]", bound.value(), bound.key()),
+///         Statement::NotProved { reason } => format!("nothing: {reason}"),
+///     }
+/// }
+/// ```
+/// Anyone can say that nothing is proved. A [`Bound`] comes from an audit, or from a file on the file's word.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "file::Statement", try_from = "file::Statement"))]
+pub enum Statement {
+    /// This holds.
+    Proved(Bound),
+    /// Nothing does.
+    NotProved {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A bound, with its confidence and its grounds. It can be read and not changed.
+/// ```compile_fail,E0616
+/// fn forge(mut bound: provi::certificate::Bound) {
+///     bound.value = 1e-9;
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Statement(pub(crate) StatementFields);
+pub struct Bound {
+    value: f64,
+    confidence: f64,
+    key: String,
+    provenance: Provenance,
+}
 
-read_only!(Statement, StatementFields);
+impl Bound {
+    /// The bound itself.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
 
-/// What a [`Statement`] says.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct StatementFields {
-    /// The bound.
-    pub bound: Option<f64>,
-    /// With which probability over the audit's draws it holds; 1 for a deterministic one.
-    pub confidence: Option<f64>,
+    /// The probability over the audit's draws with which it holds; 1 for a deterministic one.
+    pub fn confidence(&self) -> f64 {
+        self.confidence
+    }
+
     /// The ledger key of the statement that won.
-    pub key: Option<String>,
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// The weakest origin of its constants.
-    pub provenance: Option<Provenance>,
-    /// Why there is no bound, or what limits it.
-    pub reason: Option<String>,
+    pub fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+}
+
+/// "proved, confidence 1 − 1e-6 [local-kl]": the grounds, without the number, which needs its side to be rounded.
+impl Bound {
+    fn grounds(&self) -> String {
+        let confidence = match self.confidence {
+            c if c < 1.0 => format!(", confidence 1 − {:.0e}", 1.0 - c),
+            _ => String::new(),
+        };
+        format!("{}{confidence} [{}]", self.provenance, self.key)
+    }
 }
 
 impl Statement {
     pub(crate) fn proved(bound: f64, confidence: f64, key: &str, provenance: Provenance) -> Self {
-        Self(StatementFields {
-            bound: Some(bound),
-            confidence: Some(confidence),
-            key: Some(key.into()),
-            provenance: Some(provenance),
-            reason: None,
-        })
+        Self::Proved(Bound { value: bound, confidence, key: key.into(), provenance })
     }
 
     pub(crate) fn missing(reason: &str) -> Self {
-        let reason = Some(reason.into());
-        Self(StatementFields { bound: None, confidence: None, key: None, provenance: None, reason })
+        Self::NotProved { reason: reason.into() }
+    }
+
+    /// The bound with its grounds, if there is one.
+    pub fn proof(&self) -> Option<&Bound> {
+        match self {
+            Self::Proved(bound) => Some(bound),
+            Self::NotProved { .. } => None,
+        }
+    }
+
+    /// The number alone, if there is one.
+    pub fn bound(&self) -> Option<f64> {
+        self.proof().map(Bound::value)
+    }
+
+    /// Its confidence, if there is one.
+    pub fn confidence(&self) -> Option<f64> {
+        self.proof().map(Bound::confidence)
+    }
+
+    /// Its ledger key, if there is one.
+    pub fn key(&self) -> Option<&str> {
+        self.proof().map(Bound::key)
+    }
+
+    /// The weakest origin of its constants, if there is one.
+    pub fn provenance(&self) -> Option<Provenance> {
+        self.proof().map(Bound::provenance)
+    }
+
+    /// Why there is none.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Proved(_) => None,
+            Self::NotProved { reason } => Some(reason),
+        }
+    }
+
+    /// The same about another number, on the same grounds.
+    pub(crate) fn with_bound(mut self, value: f64) -> Self {
+        if let Self::Proved(bound) = &mut self {
+            bound.value = value;
+        }
+        self
     }
 
     /// The same, or none where the bound is not finite.
     fn only_finite(&mut self) {
-        if self.bound.is_some_and(|bound| !bound.is_finite()) {
-            (self.0.bound, self.0.confidence, self.0.reason) = (None, None, Some(NOT_FINITE.to_owned()));
+        if self.bound().is_some_and(|bound| !bound.is_finite()) {
+            *self = Self::missing(NOT_FINITE);
         }
     }
 
     /// The smaller of two bounds that hold together.
     pub(crate) fn or_better(self, other: Self) -> Self {
-        match (self.bound, other.bound) {
+        match (self.bound(), other.bound()) {
             (Some(a), Some(b)) if b < a => other,
             (None, Some(_)) => other,
             _ => self,
@@ -83,57 +163,109 @@ impl Statement {
     }
 }
 
+/// "≤ 0.013   proved, confidence 1 − 1e-6 [local-kl]", or "not proved: …".
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, "")
+    }
+}
+
+impl Statement {
+    fn write(&self, f: &mut fmt::Formatter<'_>, unit: &str) -> fmt::Result {
+        match self {
+            Self::Proved(bound) => {
+                write!(f, "≤ {}{unit}   {}", printed::upper(bound.value), bound.grounds())
+            }
+            Self::NotProved { reason } => write!(f, "not proved: {reason}"),
+        }
+    }
+}
+
 /// Why there is no bound where an audit came to an infinite one.
 const NOT_FINITE: &str = "no finite bound";
 
-/// A two-sided bound of log p(x). It can be read and not changed.
-/// ```compile_fail,E0594
-/// fn forge(mut interval: provi::certificate::Interval) {
-///     interval.lower = Some(0.0);
+/// A two-sided bound of log p(x): a statement for each side. It can be read and not changed.
+/// ```compile_fail,E0616
+/// fn forge(mut interval: provi::certificate::Interval, better: provi::certificate::Statement) {
+///     interval.lower = better;
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Interval(pub(crate) IntervalFields);
-
-read_only!(Interval, IntervalFields);
-
-/// What an [`Interval`] says.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct IntervalFields {
-    /// log p(x) is at least this.
-    pub lower: Option<f64>,
-    /// log p(x) is at most this.
-    pub upper: Option<f64>,
-    /// With which probability over the audit's draws both hold.
-    pub confidence: Option<f64>,
-    /// The ledger key.
-    pub key: Option<String>,
-    /// The weakest origin of its constants.
-    pub provenance: Option<Provenance>,
-    /// Why a side is missing.
-    pub reason: Option<String>,
+#[cfg_attr(feature = "serde", serde(into = "file::Interval", try_from = "file::Interval"))]
+pub struct Interval {
+    lower: Statement,
+    upper: Statement,
 }
 
 impl Interval {
+    /// Each side with its grounds or its reason.
+    pub(crate) fn new(lower: Statement, upper: Statement) -> Self {
+        Self { lower, upper }
+    }
+
     pub(crate) fn missing(reason: &str) -> Self {
-        Self(IntervalFields {
-            lower: None,
-            upper: None,
-            confidence: None,
-            key: None,
-            provenance: None,
-            reason: Some(reason.into()),
-        })
+        Self::new(Statement::missing(reason), Statement::missing(reason))
+    }
+
+    /// What is proved of the lower side and of the upper side.
+    pub fn sides(&self) -> [&Statement; 2] {
+        [&self.lower, &self.upper]
+    }
+
+    /// log p(x) is at least this.
+    pub fn lower(&self) -> Option<f64> {
+        self.lower.bound()
+    }
+
+    /// log p(x) is at most this.
+    pub fn upper(&self) -> Option<f64> {
+        self.upper.bound()
+    }
+
+    /// With which probability over the audit's draws the sides that are proved hold together.
+    pub fn confidence(&self) -> Option<f64> {
+        self.proofs().map(Bound::confidence).reduce(f64::min)
+    }
+
+    /// The ledger key.
+    pub fn key(&self) -> Option<&str> {
+        self.proofs().map(Bound::key).last()
+    }
+
+    /// The weakest origin of its constants.
+    pub fn provenance(&self) -> Option<Provenance> {
+        self.proofs().map(Bound::provenance).reduce(Provenance::weakest)
+    }
+
+    /// Why a side is missing.
+    pub fn reason(&self) -> Option<&str> {
+        self.upper.reason().or(self.lower.reason())
+    }
+
+    fn proofs(&self) -> impl Iterator<Item = &Bound> {
+        self.sides().into_iter().filter_map(Statement::proof)
     }
 
     fn only_finite(&mut self) {
-        let fields = &mut self.0;
-        fields.lower = fields.lower.filter(|x| x.is_finite());
-        fields.upper = fields.upper.filter(|x| x.is_finite());
-        if (fields.lower.is_none() || fields.upper.is_none()) && fields.reason.is_none() {
-            fields.reason = Some(NOT_FINITE.to_owned());
+        self.lower.only_finite();
+        self.upper.only_finite();
+    }
+}
+
+/// "between −51.2 and −51.1   proved, confidence 1 − 1e-6 [cert-evidence]".
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at_least = |lower: &Bound| printed::lowered_at(lower.value, 6);
+        match (&self.lower, &self.upper) {
+            (Statement::Proved(lower), Statement::Proved(upper)) => {
+                let most = printed::raised_at(upper.value, 6);
+                write!(f, "between {:.6} and {most:.6}   {}", at_least(lower), upper.grounds())
+            }
+            (Statement::Proved(lower), Statement::NotProved { reason }) => {
+                write!(f, "at least {:.6}, no upper bound: {reason}", at_least(lower))
+            }
+            (Statement::NotProved { reason }, _) => write!(f, "not proved: {reason}"),
         }
     }
 }
@@ -262,7 +394,7 @@ impl Certificate {
     /// ```
     /// so that a gap is never shown above the KL beside it.
     pub fn smallest_gap(&self) -> &Statement {
-        match (self.gap.bound, self.kl.bound) {
+        match (self.gap.bound(), self.kl.bound()) {
             (Some(gap), Some(kl)) if kl < gap => &self.kl,
             (None, Some(_)) => &self.kl,
             _ => &self.gap,
@@ -271,87 +403,130 @@ impl Certificate {
 
     /// Whether f − f* ≤ `accuracy` is proved.
     pub fn proves_gap(&self, accuracy: f64) -> bool {
-        self.smallest_gap().bound.is_some_and(|bound| bound <= accuracy)
+        self.smallest_gap().bound().is_some_and(|bound| bound <= accuracy)
     }
 }
 
 /// Five lines: gap, KL, TV, moments, evidence.
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        line(f, "gap to the best Gaussian", "nats", self.smallest_gap())?;
-        line(f, "KL to the posterior", "nats", &self.kl)?;
+        line(f, "gap to the best Gaussian", " nats", self.smallest_gap())?;
+        line(f, "KL to the posterior", " nats", &self.kl)?;
         line(f, "total variation", "", &self.tv)?;
         let worst = |pick: fn(&MomentStatement) -> &Statement| {
-            self.moments
-                .iter()
-                .map(pick)
-                .max_by(|a, b| {
-                    let size = |s: &Statement| s.bound.unwrap_or(f64::INFINITY);
-                    size(a).total_cmp(&size(b))
-                })
-                .cloned()
+            let size = |s: &&Statement| s.bound().unwrap_or(f64::INFINITY);
+            self.moments.iter().map(pick).max_by(|a, b| size(a).total_cmp(&size(b)))
         };
-        let (mean, sd) = (worst(|m| &m.mean_error), worst(|m| &m.sd_error));
-        let bounds = |s: &Option<Statement>| s.as_ref().and_then(|s| s.bound);
-        match (&mean, &sd, bounds(&mean), bounds(&sd)) {
-            (_, Some(s), Some(mean), Some(sd)) => writeln!(
+        match (worst(|m| &m.mean_error), worst(|m| &m.sd_error)) {
+            (Some(Statement::Proved(mean)), Some(Statement::Proved(sd))) => writeln!(
                 f,
                 "{:<26}every mean within {}, every sd within {}   {}",
                 "moments",
-                printed::upper(mean),
-                printed::upper(sd),
-                ground(s)
+                printed::upper(mean.value),
+                printed::upper(sd.value),
+                sd.grounds()
             )?,
-            (Some(s), ..) => line(f, "moments", "", s)?,
-            _ => {}
+            (Some(mean @ Statement::NotProved { .. }), _) => line(f, "moments", "", mean)?,
+            (_, Some(sd)) => line(f, "moments", "", sd)?,
+            (_, None) => {}
         }
-        match (self.evidence.lower, self.evidence.upper) {
-            (Some(lower), Some(upper)) => {
-                let (lower, upper) = (printed::lowered_at(lower, 6), printed::raised_at(upper, 6));
-                let s = Statement(StatementFields {
-                    bound: Some(upper),
-                    confidence: self.evidence.confidence,
-                    key: self.evidence.key.clone(),
-                    provenance: self.evidence.provenance,
-                    reason: None,
-                });
-                write!(f, "{:<26}between {lower:.6} and {upper:.6}   {}", "log evidence", ground(&s))
-            }
-            (Some(lower), None) => write!(
-                f,
-                "{:<26}at least {:.6}, no upper bound: {}",
-                "log evidence",
-                printed::lowered_at(lower, 6),
-                self.evidence.reason.as_deref().unwrap_or("none")
-            ),
-            _ => write!(
-                f,
-                "{:<26}not proved: {}",
-                "log evidence",
-                self.evidence.reason.as_deref().unwrap_or("no bound")
-            ),
-        }
+        write!(f, "{:<26}{}", "log evidence", self.evidence)
     }
 }
 
 fn line(f: &mut fmt::Formatter<'_>, what: &str, unit: &str, s: &Statement) -> fmt::Result {
-    match s.bound {
-        Some(bound) => {
-            let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-            writeln!(f, "{what:<26}≤ {}{unit}   {}", printed::upper(bound), ground(s))
-        }
-        None => writeln!(f, "{what:<26}not proved: {}", s.reason.as_deref().unwrap_or("no bound")),
-    }
+    write!(f, "{what:<26}")?;
+    s.write(f, unit)?;
+    writeln!(f)
 }
 
-/// "proved, confidence 1 − 1e-6 [local-kl]".
-fn ground(s: &Statement) -> String {
-    let provenance = s.provenance.map_or(String::new(), |p| p.to_string());
-    let confidence = match s.confidence {
-        Some(c) if c < 1.0 => format!(", confidence 1 − {:.0e}", 1.0 - c),
-        _ => String::new(),
-    };
-    format!("{provenance}{confidence} [{}]", s.key.as_deref().unwrap_or(""))
+/// How statements stand in data: one key for each part, null where it does not apply. These keys are part of fit.json.
+#[cfg(feature = "serde")]
+mod file {
+    use super::{Bound, Provenance};
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    pub(super) struct Statement {
+        bound: Option<f64>,
+        confidence: Option<f64>,
+        key: Option<String>,
+        provenance: Option<Provenance>,
+        reason: Option<String>,
+    }
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    pub(super) struct Interval {
+        lower: Option<f64>,
+        upper: Option<f64>,
+        confidence: Option<f64>,
+        key: Option<String>,
+        provenance: Option<Provenance>,
+        reason: Option<String>,
+    }
+
+    /// The reason where a file gives none.
+    const NO_REASON: &str = "no bound";
+
+    fn read(bound: Option<f64>, from: &Statement) -> Result<super::Statement, String> {
+        let Some(value) = bound else {
+            let reason = from.reason.clone().unwrap_or_else(|| NO_REASON.to_owned());
+            return Ok(super::Statement::NotProved { reason });
+        };
+        match (from.confidence, &from.key, from.provenance) {
+            (Some(confidence), Some(key), Some(provenance)) => {
+                Ok(super::Statement::Proved(Bound { value, confidence, key: key.clone(), provenance }))
+            }
+            _ => Err(format!("the bound {value:e} lacks its confidence, key or provenance")),
+        }
+    }
+
+    impl From<super::Statement> for Statement {
+        fn from(s: super::Statement) -> Self {
+            match s {
+                super::Statement::Proved(Bound { value, confidence, key, provenance }) => Self {
+                    bound: Some(value),
+                    confidence: Some(confidence),
+                    key: Some(key),
+                    provenance: Some(provenance),
+                    reason: None,
+                },
+                super::Statement::NotProved { reason } => {
+                    Self { bound: None, confidence: None, key: None, provenance: None, reason: Some(reason) }
+                }
+            }
+        }
+    }
+
+    impl TryFrom<Statement> for super::Statement {
+        type Error = String;
+
+        fn try_from(s: Statement) -> Result<Self, String> {
+            read(s.bound, &s)
+        }
+    }
+
+    impl From<super::Interval> for Interval {
+        fn from(i: super::Interval) -> Self {
+            Self {
+                lower: i.lower(),
+                upper: i.upper(),
+                confidence: i.confidence(),
+                key: i.key().map(Into::into),
+                provenance: i.provenance(),
+                reason: i.reason().map(Into::into),
+            }
+        }
+    }
+
+    impl TryFrom<Interval> for super::Interval {
+        type Error = String;
+
+        fn try_from(i: Interval) -> Result<Self, String> {
+            let Interval { lower, upper, confidence, key, provenance, reason } = i;
+            let grounds = Statement { bound: None, confidence, key, provenance, reason };
+            Ok(Self::new(read(lower, &grounds)?, read(upper, &grounds)?))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -381,5 +556,55 @@ mod tests {
         assert!(!c.proves_gap(0.2));
         assert!(c.to_string().contains("above the declared M"));
         assert_eq!(c.to_string().lines().count(), 5);
+    }
+
+    #[test]
+    fn a_statement_says_what_is_proved_or_why_nothing_is() {
+        let kl = Statement::proved(0.2, 0.99, "cert-kl", Provenance::Declared);
+        assert_eq!(kl.to_string(), "≤ 0.2   declared, confidence 1 − 1e-2 [cert-kl]");
+        assert_eq!((kl.bound(), kl.key(), kl.reason()), (Some(0.2), Some("cert-kl"), None));
+        let none = Statement::missing("too flat");
+        assert_eq!(none.to_string(), "not proved: too flat");
+        assert_eq!((none.bound(), none.confidence(), none.provenance()), (None, None, None));
+        let mut infinite = Statement::proved(f64::INFINITY, 1.0, "cert-kl", Provenance::Proved);
+        infinite.only_finite();
+        assert_eq!(infinite, Statement::missing(NOT_FINITE));
+    }
+
+    #[test]
+    fn an_interval_speaks_for_each_side() {
+        let side = |x| Statement::proved(x, 0.99, "cert-evidence", Provenance::Proved);
+        let both = Interval::new(side(-2.0), side(-1.5));
+        assert!(both.to_string().starts_with("between -2.000000 and -1.500000"), "{both}");
+        let one = Interval::new(side(-2.0), Statement::missing("no KL"));
+        assert_eq!(one.to_string(), "at least -2.000000, no upper bound: no KL");
+        assert_eq!((one.lower(), one.upper(), one.reason()), (Some(-2.0), None, Some("no KL")));
+        assert_eq!(Interval::missing("too flat").to_string(), "not proved: too flat");
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn statements_keep_their_keys_in_data() {
+        let proved = Statement::proved(0.2, 0.99, "cert-kl", Provenance::Proved);
+        let text = serde_json::to_string(&proved).unwrap();
+        assert_eq!(
+            text,
+            r#"{"bound":0.2,"confidence":0.99,"key":"cert-kl","provenance":"proved","reason":null}"#
+        );
+        assert_eq!(serde_json::from_str::<Statement>(&text).unwrap(), proved);
+        let interval = Interval::new(proved.clone(), Statement::missing("none"));
+        let text = serde_json::to_string(&interval).unwrap();
+        assert_eq!(
+            text,
+            r#"{"lower":0.2,"upper":null,"confidence":0.99,"key":"cert-kl","provenance":"proved","reason":"none"}"#
+        );
+        assert_eq!(serde_json::from_str::<Interval>(&text).unwrap(), interval);
+        // Older files kept the key of a bound that was not finite.
+        let old = r#"{"bound":null,"confidence":null,"key":"cert-kl","provenance":"proved","reason":"no finite bound"}"#;
+        assert_eq!(serde_json::from_str::<Statement>(old).unwrap(), Statement::missing(NOT_FINITE));
+        // A bound without its grounds is nothing that provi wrote.
+        let half = r#"{"bound":0.1,"confidence":null,"key":"cert-kl","provenance":"proved","reason":null}"#;
+        let error = serde_json::from_str::<Statement>(half).unwrap_err().to_string();
+        assert!(error.contains("lacks its confidence"), "{error}");
     }
 }

@@ -80,13 +80,13 @@ impl LogBayesFactor {
         let minus = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a - b);
         // A subtraction of nearby numbers is exact; one of others is off by less than this.
         let ulp = |x: f64| 2.0 * f64::EPSILON * x.abs();
-        let weakest = first.provenance.zip(second.provenance).map(|(a, b)| a.weakest(b));
+        let weakest = first.provenance().zip(second.provenance()).map(|(a, b)| a.weakest(b));
         Self {
-            lower: minus(first.lower, second.upper).map(|x| x - ulp(x)),
-            upper: minus(first.upper, second.lower).map(|x| x + ulp(x)),
+            lower: minus(first.lower(), second.upper()).map(|x| x - ulp(x)),
+            upper: minus(first.upper(), second.lower()).map(|x| x + ulp(x)),
             confidence: [first, second]
                 .iter()
-                .fold(1.0f64, |all, i| all - (1.0 - i.confidence.unwrap_or(1.0)))
+                .fold(1.0f64, |all, i| all - (1.0 - i.confidence().unwrap_or(1.0)))
                 .max(0.0),
             provenance: weakest,
         }
@@ -105,11 +105,14 @@ impl LogBayesFactor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::certify::certificate::IntervalFields;
+    use crate::certify::certificate::Statement;
 
     fn interval(lower: Option<f64>, upper: Option<f64>) -> Interval {
-        let Interval(missing) = Interval::missing("");
-        Interval(IntervalFields { lower, upper, confidence: Some(1.0 - 1e-6), ..missing })
+        let side = |bound: Option<f64>| match bound {
+            Some(bound) => Statement::proved(bound, 1.0 - 1e-6, "cert-evidence", Provenance::Proved),
+            None => Statement::missing("none"),
+        };
+        Interval::new(side(lower), side(upper))
     }
 
     #[test]

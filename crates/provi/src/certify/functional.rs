@@ -93,14 +93,14 @@ impl Functional {
     /// Proved digits of the mean and of the sd; none where there is no bound.
     pub fn digits(&self) -> [Option<u32>; 2] {
         [(self.mean, &self.mean_error), (self.sd, &self.sd_error)]
-            .map(|(value, error)| error.bound.map(|bound| proved_digits(value, bound)))
+            .map(|(value, error)| error.bound().map(|bound| proved_digits(value, bound)))
     }
 }
 
 /// The errors of vᵀz where no bounds were kept: none, for the reason the certificate gives.
 pub fn unbounded(q: &Gaussian<Triangular>, v: &[f64], certificate: &Certificate) -> Result<[Statement; 2]> {
     deviation(q, v)?;
-    let reason = certificate.kl.reason.as_deref().unwrap_or("no bounds were kept");
+    let reason = certificate.kl.reason().unwrap_or("no bounds were kept");
     Ok([Statement::missing(reason), Statement::missing(reason)])
 }
 

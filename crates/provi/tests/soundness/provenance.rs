@@ -80,10 +80,10 @@ fn what_is_not_known_is_not_claimed() {
     all.extend(c.moments.iter().flat_map(|m| [m.mean_error.clone(), m.sd_error.clone()]));
     all.extend(audited.functional(&vec![1.0; problem.dim()]).unwrap());
     for s in all {
-        assert!(s.bound.is_none() && s.provenance.is_none(), "{s:?}");
-        assert!(s.reason.as_ref().is_some_and(|r| r.contains("curvature")));
+        assert!(s.bound().is_none() && s.provenance().is_none(), "{s:?}");
+        assert!(s.reason().as_ref().is_some_and(|r| r.contains("curvature")));
     }
-    assert!(c.evidence.lower.is_none() && c.evidence.upper.is_none() && c.evidence.reason.is_some());
+    assert!(c.evidence.lower().is_none() && c.evidence.upper().is_none() && c.evidence.reason().is_some());
 }
 
 /// Where H_lo is too flat to factor in double precision the audit says so, and does not fail.
@@ -100,9 +100,9 @@ fn a_curvature_too_flat_to_factor_gets_a_reason_and_no_error() {
     let audited = AUDIT.run(Evaluator::Serial(&target), &q, Seed(1)).unwrap();
     let c = &audited.certificate;
     assert!(
-        c.gap.bound.is_none() && c.gap.reason.as_ref().is_some_and(|r| r.contains("flat")),
+        c.gap.bound().is_none() && c.gap.reason().as_ref().is_some_and(|r| r.contains("flat")),
         "{:?}",
         c.gap
     );
-    assert!(c.evidence.lower.is_some() && c.evidence.upper.is_none());
+    assert!(c.evidence.lower().is_some() && c.evidence.upper().is_none());
 }

@@ -5,7 +5,7 @@ use crate::common::{dot, form, objective};
 use crate::problem::{Dice, Problem};
 use crate::truth::Truth;
 use provi::audit::{Audit, Audited};
-use provi::certificate::{Statement, StatementFields};
+use provi::certificate::Statement;
 use provi::estimator::Evaluator;
 use provi::target::{LocalCurvature, Rounding, Scratch};
 use provi::{Curvature, Gaussian, Provenance, Result, Seed, Target, Triangular};
@@ -95,31 +95,30 @@ pub(crate) fn compare(
     dice: &mut Dice,
 ) -> Vec<Check> {
     let mut out = Vec::new();
-    let mut add = |what, statement: &StatementFields, truth: f64, tolerance: f64| {
-        let Some(bound) = statement.bound else {
-            assert!(statement.reason.as_ref().is_some_and(|r| !r.is_empty()), "no bound and no reason");
-            return;
+    let mut add_signed = |sign: f64, what, statement: &Statement, truth: f64, tolerance: f64| {
+        let proved = match statement {
+            Statement::Proved(proved) => proved,
+            Statement::NotProved { reason } => {
+                assert!(!reason.is_empty(), "no bound and no reason");
+                return;
+            }
         };
-        assert!(statement.provenance.is_some() && statement.key.is_some() && statement.confidence.is_some());
-        let (problem, key) = (problem.name.clone(), statement.key.clone().unwrap());
+        let (problem, key, bound) = (problem.name.clone(), proved.key().to_owned(), sign * proved.value());
+        let truth = sign * truth;
         out.push(Check { problem, answer: kind, what, key, bound, truth, tolerance });
     };
     let c = &audited.certificate;
+    let [lower, upper] = c.evidence.sides();
+    add_signed(-1.0, "evidence below", lower, truth.log_evidence, facts.tolerance);
+    add_signed(1.0, "evidence above", upper, truth.log_evidence, facts.tolerance);
+    let mut add = |what, statement: &Statement, truth: f64, tolerance: f64| {
+        add_signed(1.0, what, statement, truth, tolerance);
+    };
     add("gap", &c.gap, facts.gap, facts.tolerance);
     add("KL", &c.kl, facts.kl, facts.tolerance);
     if let Some((tv, error)) = facts.tv {
         add("TV", &c.tv, tv, error);
     }
-    let e = &c.evidence;
-    let side = |bound: Option<f64>| StatementFields {
-        bound,
-        confidence: e.confidence,
-        key: e.key.clone(),
-        provenance: e.provenance,
-        reason: e.reason.clone(),
-    };
-    add("evidence below", &side(e.lower.map(|x| -x)), -truth.log_evidence, facts.tolerance);
-    add("evidence above", &side(e.upper), truth.log_evidence, facts.tolerance);
     let mut moments = |v: &[f64], mean: &Statement, sd: &Statement| {
         let (deviation, own) = (form(&truth.covariance, v, v).sqrt(), form(&q.covariance(), v, v).sqrt());
         let tolerance = (truth.error + 1e-9) * (deviation + own);
@@ -147,11 +146,11 @@ pub(crate) fn assert_provenance(audited: &Audited, expected: Provenance, name: &
         all.extend([m.mean_error.clone(), m.sd_error.clone()]);
     }
     all.extend(audited.functional(&vec![1.0; c.moments.len()]).unwrap());
-    for s in all.iter().filter(|s| s.bound.is_some()) {
-        assert_eq!(s.provenance, Some(expected), "{name}: {s:?}");
+    for s in all.iter().filter(|s| s.bound().is_some()) {
+        assert_eq!(s.provenance(), Some(expected), "{name}: {s:?}");
     }
-    if c.evidence.lower.is_some() {
-        assert_eq!(c.evidence.provenance, Some(expected), "{name}: evidence");
+    if c.evidence.lower().is_some() {
+        assert_eq!(c.evidence.provenance(), Some(expected), "{name}: evidence");
     }
 }
 

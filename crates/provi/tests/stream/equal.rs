@@ -108,7 +108,7 @@ fn the_automatic_path_gives_the_same_answer_and_the_same_certificate() {
         );
         let (a, b) = (&a.audited.certificate, &b.audited.certificate);
         let statements =
-            |c: &provi::Certificate| [c.kl.bound, c.tv.bound, c.evidence.lower, c.evidence.upper];
+            |c: &provi::Certificate| [c.kl.bound(), c.tv.bound(), c.evidence.lower(), c.evidence.upper()];
         for (x, y) in statements(a).into_iter().zip(statements(b)) {
             assert_eq!(x.is_some(), y.is_some(), "{family:?}");
             let (x, y) = (x.unwrap_or(0.0), y.unwrap_or(0.0));

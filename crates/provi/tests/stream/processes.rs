@@ -148,7 +148,7 @@ fn every_rank_walks_to_the_answer_of_one_process() {
                 let model = Streamed::distributed(family, source, prior(), rank).unwrap();
                 let answer = Auto::default().run_serial(&model, Seed(4), &mut Watch::default()).unwrap();
                 let certificate = answer.audited.certificate.clone();
-                let bounds = [certificate.gap.bound, certificate.kl.bound].map(|x| x.unwrap_or(-1.0));
+                let bounds = [certificate.gap.bound(), certificate.kl.bound()].map(|x| x.unwrap_or(-1.0));
                 (answer.fit.gaussian.parameters().to_vec(), bounds)
             });
             assert_close(family.name(), whole.fit.gaussian.parameters(), &found[0].0);

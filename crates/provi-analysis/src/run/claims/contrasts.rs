@@ -23,7 +23,7 @@ impl Comparison<'_> {
             }
             _ => Verdict::NotReproduced,
         };
-        let show = |f: &Functional| format!("{:.4} {}", f.mean, shown(f.mean_error.bound));
+        let show = |f: &Functional| format!("{:.4} {}", f.mean, shown(f.mean_error.bound()));
         Claim {
             what: format!("contrast {}", stored.expression),
             stored: show(old),

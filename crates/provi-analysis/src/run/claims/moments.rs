@@ -26,8 +26,8 @@ impl Comparison<'_> {
             for (what, old_error, new_error) in pairs {
                 let claim = Claim {
                     what: format!("{what} ± of {}", old.name),
-                    stored: shown(old_error.bound),
-                    now: shown(new_error.bound),
+                    stored: shown(old_error.bound()),
+                    now: shown(new_error.bound()),
                     verdict: self.judge(old_error, new_error, DEVIATIONS * sd),
                 };
                 rows.push((growth(old_error, new_error), claim));
@@ -75,7 +75,7 @@ fn origin(bounds: &MomentBounds) -> Option<Provenance> {
 }
 
 fn growth(old: &Statement, new: &Statement) -> f64 {
-    match (old.bound, new.bound) {
+    match (old.bound(), new.bound()) {
         (Some(old), Some(new)) => new / old.max(f64::MIN_POSITIVE),
         (Some(_), None) => f64::INFINITY,
         (None, _) => 0.0,

@@ -90,7 +90,7 @@ pub enum Worth {
 
 /// What the certificate's own bound says.
 pub fn worth(c: &Certificate) -> Worth {
-    match c.kl.bound {
+    match c.kl.bound() {
         Some(kl) if kl <= LITTLE => Worth::Tight,
         Some(kl) if kl <= NOTHING => Worth::Loose,
         _ => Worth::Nothing,
@@ -100,13 +100,13 @@ pub fn worth(c: &Certificate) -> Worth {
 /// Whether the optimum was found, how near the posterior the answer is proved to be, and where that is not near, what the
 /// estimates say instead.
 pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String {
-    let gap = match c.smallest_gap().bound {
+    let gap = match c.smallest_gap().bound() {
         Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
         Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),
         None => "Not proved to be the best Gaussian.".to_owned(),
     };
     let estimate = estimates.and_then(estimated).map_or(String::new(), |kl| format!("; estimated {kl}"));
-    let kl = match c.kl.bound {
+    let kl = match c.kl.bound() {
         Some(kl) if kl <= LITTLE => format!("Within {} nats of the posterior.", bound(kl, 3)),
         Some(kl) if kl <= NOTHING => {
             format!("Within {} nats of the posterior, a loose bound{estimate}.", bound(kl, 3))
@@ -149,53 +149,53 @@ pub fn is_trouble(c: &Certificate, estimates: Option<&EstimatesRecord>) -> bool 
 pub type Row = Result<(String, String), String>;
 
 fn value(s: &Statement, unit: &str) -> Row {
-    match s.bound {
+    match s.bound() {
         Some(x) => Ok((format!("≤ {}{unit}", bound(x, 3)), grounds(s))),
-        None => Err(reason(&s.reason)),
+        None => Err(reason(s.reason())),
     }
 }
 
 fn moments(moments: &[MomentStatement]) -> Row {
     let worst = |pick: fn(&MomentStatement) -> &Statement| {
-        let size = |s: &Statement| s.bound.unwrap_or(f64::INFINITY);
+        let size = |s: &Statement| s.bound().unwrap_or(f64::INFINITY);
         moments.iter().map(pick).max_by(|a, b| size(a).total_cmp(&size(b)))
     };
     let (Some(mean), Some(sd)) = (worst(|m| &m.mean_error), worst(|m| &m.sd_error)) else {
         return Err("no coefficients".to_owned());
     };
-    match (mean.bound, sd.bound) {
+    match (mean.bound(), sd.bound()) {
         (Some(mean), Some(sd_bound)) => {
             Ok((format!("means ± {}, sds ± {}", bound(mean, 3), bound(sd_bound, 3)), grounds(sd)))
         }
-        (None, _) => Err(reason(&mean.reason)),
-        _ => Err(reason(&sd.reason)),
+        (None, _) => Err(reason(mean.reason())),
+        _ => Err(reason(sd.reason())),
     }
 }
 
 fn evidence(e: &Interval) -> Row {
-    match (e.lower, e.upper) {
+    match (e.lower(), e.upper()) {
         (Some(lower), Some(upper)) => {
             let places = decimals(upper - lower).clamp(2, 8);
             let [low, high] = outward_pair(Some(lower), Some(upper), places);
-            Ok((format!("{low} to {high}"), key(e.key.as_deref(), e.provenance)))
+            Ok((format!("{low} to {high}"), key(e.key(), e.provenance())))
         }
         (Some(lower), None) => {
             let [low, _] = outward_pair(Some(lower), None, 4);
-            Err(format!("an upper bound ({}); at least {low}", reason(&e.reason)))
+            Err(format!("an upper bound ({}); at least {low}", reason(e.reason())))
         }
-        _ => Err(reason(&e.reason)),
+        _ => Err(reason(e.reason())),
     }
 }
 
 /// Why there is no bound.
-pub fn reason(reason: &Option<String>) -> String {
-    reason.clone().unwrap_or_else(|| "no bound".to_owned())
+pub fn reason(reason: Option<&str>) -> String {
+    reason.unwrap_or("no bound").to_owned()
 }
 
 /// "[cert-gap], certain".
 fn grounds(s: &Statement) -> String {
-    let certain = if s.confidence.is_some_and(|c| c >= 1.0) { ", certain" } else { "" };
-    format!("{}{certain}", key(s.key.as_deref(), s.provenance))
+    let certain = if s.confidence().is_some_and(|c| c >= 1.0) { ", certain" } else { "" };
+    format!("{}{certain}", key(s.key(), s.provenance()))
 }
 
 fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
@@ -208,7 +208,7 @@ fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
 
 /// What the sampled statements share; none where all are certain.
 pub fn probability(c: &Certificate) -> Option<String> {
-    let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence.is_some_and(|p| p < 1.0));
+    let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence().is_some_and(|p| p < 1.0));
     sampled.then(|| {
         format!(
             "holds as a whole with probability 1 − {:e}, over the {} draws of the audit",

@@ -181,7 +181,7 @@ mod tests {
             let v = [angle.cos(), angle.sin()];
             let [claimed, proved] = [&other, &bounds()].map(|b| b.functional(&q(), &v).unwrap());
             for (claimed, proved) in claimed.iter().zip(&proved) {
-                let (claimed, proved) = (claimed.bound.unwrap(), proved.bound.unwrap());
+                let (claimed, proved) = (claimed.bound().unwrap(), proved.bound().unwrap());
                 assert!(proved <= factor * claimed * (1.0 + 1e-6), "{turn}: {proved} {claimed} {factor}");
             }
         }

@@ -26,23 +26,23 @@ impl SignProbability {
     pub(super) fn new(standardised: f64, c: &Certificate) -> Self {
         let (inside, outside) = (normal_cdf(standardised), normal_cdf(-standardised));
         let [mut lower, mut upper] = [0.0, 1.0];
-        let mut error = Statement::missing(c.tv.reason.as_deref().unwrap_or("no bound of KL or TV"));
-        if let (Some(tv), Some(provenance)) = (c.tv.bound, c.tv.provenance) {
+        let mut error = c.tv.clone();
+        if let Statement::Proved(tv) = &c.tv {
+            let tv = tv.value();
             (lower, upper) = ((inside - tv - 1e-15).max(0.0), (inside + tv + 1e-15).min(1.0));
-            let key = c.tv.key.as_deref().unwrap_or("local-tv");
-            error = Statement::proved(0.0, c.tv.confidence.unwrap_or(1.0), key, provenance);
         }
-        if let (Some(kl), Some(provenance)) = (c.kl.bound, c.kl.provenance) {
-            let [low, high] = event_interval(inside, outside, kl);
+        if let Statement::Proved(kl) = &c.kl {
+            let [low, high] = event_interval(inside, outside, kl.value());
             let narrower = low > lower || high < upper;
             (lower, upper) = (lower.max(low), upper.min(high));
             if narrower {
-                let confidence = c.kl.confidence.unwrap_or(1.0).min(error.confidence.unwrap_or(1.0));
-                let weakest = error.provenance.map_or(provenance, |other| provenance.weakest(other));
+                let confidence = kl.confidence().min(error.confidence().unwrap_or(1.0));
+                let provenance = kl.provenance();
+                let weakest = error.provenance().map_or(provenance, |other| provenance.weakest(other));
                 error = Statement::proved(0.0, confidence, "cert-event", weakest);
             }
         }
-        error.0.bound = error.bound.map(|_| (upper - inside).max(inside - lower));
+        let error = error.with_bound((upper - inside).max(inside - lower));
         Self { value: inside, lower, upper, error }
     }
 }
@@ -64,18 +64,18 @@ mod tests {
     fn the_narrower_of_both_bounds_counts() {
         let kl = SignProbability::new(3.0, &certificate(Some(0.02), Some(0.1)));
         assert!(kl.lower > 0.97 && kl.upper <= 1.0, "{kl:?}");
-        assert_eq!(kl.error.key.as_deref(), Some("cert-event"));
-        assert!((kl.error.bound.unwrap() - (kl.value - kl.lower)).abs() < 1e-15);
+        assert_eq!(kl.error.key(), Some("cert-event"));
+        assert!((kl.error.bound().unwrap() - (kl.value - kl.lower)).abs() < 1e-15);
         let tv = SignProbability::new(0.0, &certificate(None, Some(0.1)));
         assert!((tv.lower - 0.4).abs() < 1e-14 && (tv.upper - 0.6).abs() < 1e-14);
         let sharp = SignProbability::new(0.0, &certificate(Some(2.0), Some(0.1)));
-        assert!((sharp.lower - tv.lower).abs() < 1e-15 && sharp.error.key.as_deref() == Some("local-kl"));
+        assert!((sharp.lower - tv.lower).abs() < 1e-15 && sharp.error.key() == Some("local-kl"));
     }
 
     #[test]
     fn without_a_bound_any_probability_is_possible() {
         let none = SignProbability::new(1.0, &certificate(None, None));
-        assert!(none.lower <= 0.0 && none.upper >= 1.0 && none.error.bound.is_none());
-        assert_eq!(none.error.reason.as_deref(), Some("too flat"));
+        assert!(none.lower <= 0.0 && none.upper >= 1.0 && none.error.bound().is_none());
+        assert_eq!(none.error.reason(), Some("too flat"));
     }
 }
