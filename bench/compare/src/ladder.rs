@@ -4,7 +4,6 @@ use crate::Outcome;
 use crate::clock::timed;
 use crate::problem::{BlackBox, Problem};
 use provi::ascent::{Ascent, Options};
-use provi::estimator::Evaluator;
 use provi::expectation::neg_elbo;
 use provi::mode::{find_mode, laplace};
 use provi::solve::Solver;
@@ -60,7 +59,7 @@ impl Ladder {
         let mut steps = 0;
         let enough = loop {
             let (ascent, seconds) = timed(|| -> provi::Result<_> {
-                let mut ascent = Ascent::new(Evaluator::Parallel(&target), seed, Options::default())?;
+                let mut ascent = Ascent::new(&target, seed, Options::default())?;
                 ascent.advance(steps * ascent.draws_per_step() as u64)?;
                 Ok(ascent)
             })?;

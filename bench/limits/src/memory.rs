@@ -2,7 +2,6 @@
 
 use crate::process::peak_memory;
 use provi::auto::Choice;
-use provi::estimator::Evaluator;
 use provi::memory::{Bytes, Forecast, Size};
 use provi::plan::{Coordinates, Planner};
 use provi::target::{Closure, Declared, Glm, Prior};
@@ -59,7 +58,7 @@ pub(crate) fn of(way: &str) -> Result<()> {
             let planner = Planner::new(method).draws(DRAWS).coordinates(Coordinates::Laplace);
             let fit = planner.practical(&model, Some(STEPS))?.run(&model, Seed(1))?;
             let audit = Audit { draws: 1000, ..Audit::default() };
-            drop(audit.run(Evaluator::Parallel(&model), &fit.gaussian, Seed(2))?);
+            drop(audit.run(&model, &fit.gaussian, Seed(2))?);
         }
     }
     let taken = peak_memory().unwrap_or(0).saturating_sub(before);

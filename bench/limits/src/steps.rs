@@ -7,9 +7,9 @@ use crate::machine;
 use crate::reflected::{Reflected, SMOOTHNESS};
 use crate::table::Row;
 use provi::draws::{Draws, Purpose};
-use provi::estimator::Evaluator;
 use provi::optimize::Problem;
 use provi::step::{FusedProx, ProjEntropy, ProjStl};
+use provi::target::Evaluator;
 use provi::{Gaussian, Seed, Symmetric, Triangular};
 use std::hint::black_box;
 

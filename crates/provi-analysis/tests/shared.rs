@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use provi::estimator::Evaluator;
 use provi::fit::Watch;
+use provi::target::Evaluator;
 use provi::target::{Closure, Declared, Glm, Prior};
 use provi::{Audit, Curvature, Design, Gaussian, Quadratic, Seed};
 use provi_analysis::model::Data;

@@ -3,8 +3,8 @@
 mod common;
 
 use common::Bench;
-use provi::estimator::Evaluator;
 use provi::fit::Watch;
+use provi::target::Evaluator;
 use provi::target::{Closure, Glm, Prior};
 use provi::{Design, Seed};
 use provi_analysis::options::{ModelOptions, RunOptions};

@@ -2,7 +2,6 @@
 
 use crate::{Include, Result, StanModel};
 use provi::estimate::{Reliability, psis, weighted_draws};
-use provi::estimator::Evaluator;
 use provi::{Gaussian, Matrix, Seed};
 
 /// Means, deviations and intervals of constrained quantities; estimates, no bounds.
@@ -40,7 +39,7 @@ impl Posterior {
         level: f64,
         seed: Seed,
     ) -> Result<Self> {
-        let (points, mut weights) = weighted_draws(Evaluator::Parallel(model), q, seed, draws)?;
+        let (points, mut weights) = weighted_draws(model, q, seed, draws)?;
         let pareto_k = psis(&mut weights)?;
         let weighted =
             !matches!(Reliability::new(pareto_k, draws), Reliability::Unreliable | Reliability::Unknown);

@@ -4,7 +4,6 @@
 mod w2;
 
 use provi::estimate::estimate;
-use provi::estimator::Evaluator;
 use provi::expectation::neg_elbo;
 use provi::target::Target;
 use provi::watchdog::check_gradient;
@@ -59,7 +58,7 @@ fn every_model_is_fitted_and_its_draws_come_back() {
         let model = open(name);
         let answer = Auto::default().run(&model, Seed(1)).unwrap();
         let q = &answer.fit.gaussian;
-        let found = estimate(Evaluator::Parallel(&model), q, Seed(1), 4000).unwrap();
+        let found = estimate(&model, q, Seed(1), 4000).unwrap();
         println!(
             "{name}: k̂ = {:.2}, ELBO {:.3}, evaluations {}",
             found.pareto_k, found.elbo, answer.fit.gradient_evaluations

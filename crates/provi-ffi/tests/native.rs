@@ -23,7 +23,7 @@ fn c_and_fortran_say_the_same_density_and_it_is_fitted() {
         let answer = Auto::default().run(&model, Seed(1)).unwrap();
         // A normalised Gaussian: its log evidence is 0.
         assert!(answer.fit.neg_elbo.value.abs() < 1e-9, "{name}: {:?}", answer.fit.neg_elbo);
-        let proved = answer.audited.certificate.gap.bound().is_some();
+        let proved = answer.certificate().gap.bound().is_some();
         assert_eq!(proved, safe, "{name}: curvature is declared in C alone");
     }
 }

@@ -6,7 +6,6 @@ mod libraries;
 mod w2;
 
 use libraries::bridgestan;
-use provi::estimator::Evaluator;
 use provi::expectation::neg_elbo;
 use provi::target::{Scratch, Target};
 use provi::watchdog::check_gradient;
@@ -143,7 +142,7 @@ fn a_refused_point_has_no_density_and_its_reason_is_kept() {
 fn estimates_treat_refused_points_as_outside() {
     let model = regression("error");
     let q = provi::Gaussian::new(&[0.0; 3], &[1.0, 0.0, 0.5, 0.0, 0.0, 0.3]).unwrap();
-    let found = provi::estimate::estimate(Evaluator::Parallel(&model), &q, Seed(2), 500).unwrap();
+    let found = provi::estimate::estimate(&model, &q, Seed(2), 500).unwrap();
     assert!(found.log_evidence.is_finite() && model.rejections().count > 10);
 }
 

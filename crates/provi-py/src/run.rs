@@ -8,8 +8,8 @@ use std::sync::{Arc, PoisonError};
 use numpy::{
     PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
 };
-use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
+use provi::target::Evaluator;
 use provi::target::{Declared, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
 use provi_analysis::{Fitted, Problem};

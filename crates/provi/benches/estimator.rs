@@ -6,10 +6,11 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use provi::autodiff::{Autodiff, Matrix as DataMatrix};
 use provi::draws::{Draws, Purpose};
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Kind, Sampled};
 use provi::expectation::{Expectations, Moments};
 use provi::gaussian::Factor;
 use provi::optimize::Estimator;
+use provi::target::Evaluator;
 use provi::target::{GaussianTarget, Glm, Prior, Scratch};
 use provi::{Design, Gaussian, Matrix, Seed, Symmetric, Target, Triangular};
 use std::hint::black_box;

@@ -8,9 +8,10 @@
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use provi::average::{Average, Averager};
 use provi::draws::{Draws, Purpose};
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Kind, Sampled};
 use provi::optimize::{Composite, Moved, Operator, Problem};
 use provi::step::{FusedProx, ProjSymmetric, ProjTriangular, Prox};
+use provi::target::Evaluator;
 use provi::theory::{NoiseBound, Recursion};
 use provi::{Gaussian, Result, Seed, Symmetric, Target, Triangular};
 use std::hint::black_box;

@@ -2,7 +2,6 @@
 //! seven seeds, on the breast-cancer logistic regression (W2) and the hierarchical one (W4). Run from the workspace.
 
 use provi::ascent::{Ascent, Options};
-use provi::estimator::Evaluator;
 use provi::expectation::neg_elbo;
 use provi::solve::Solver;
 use provi::target::{Glm, Prior, Scratch, Target, hierarchical_logistic};
@@ -55,7 +54,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         let mut table = vec![Vec::new(); looks.len() + 1];
         let mut first = 0;
         for seed in 0..7 {
-            let mut ascent = Ascent::new(Evaluator::Parallel(&target), Seed(seed), Options::default())?;
+            let mut ascent = Ascent::new(&target, Seed(seed), Options::default())?;
             first = ascent.evaluations();
             table[0].push(neg_elbo(&model, &ascent.current())? - optimum);
             for (look, gaps) in looks.iter().zip(&mut table[1..]) {

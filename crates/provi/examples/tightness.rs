@@ -18,7 +18,7 @@ use provi::target::Glm;
 fn row(name: &str, target: &Glm, pairs: usize, draws: u64) {
     let (q, audited) = study::audited(target, draws);
     let (truth, error, shape) = study::sampled_kl(target, &q, pairs, 3);
-    let (c, g) = (&audited.certificate, &audited.certificate.grounds);
+    let (c, g) = (audited.certificate(), &audited.certificate().grounds);
     let show = |x: Option<f64>| x.map_or("–".into(), |x| format!("{x:.2e}"));
     let bound = c.kl.bound().unwrap_or(f64::INFINITY);
     let width = c.evidence.upper().zip(c.evidence.lower()).map(|(u, l)| u - l);

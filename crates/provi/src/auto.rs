@@ -22,6 +22,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scalar::{Positive, Probability};
 use crate::base::stop;
 use crate::certify::audit::{Audit, Audited, nothing};
+use crate::certify::certificate::Certificate;
 use crate::sgd::fit::{Fit, NegElbo, neg_elbo_at_least};
 use crate::sgd::memory::{Forecast, Size};
 pub use crate::sgd::method::Choice;
@@ -45,7 +46,7 @@ use std::time::{Duration, Instant};
 /// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
 /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(2.5)?)?;
 /// let answer = Auto::default().run(&target, Seed(0))?;
-/// assert!(answer.audited.certificate.proves_gap(1e-9));
+/// assert!(answer.certificate().proves_gap(1e-9));
 /// # Ok::<(), provi::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -103,29 +104,28 @@ pub struct Certified {
     pub audit_seconds: f64,
 }
 
+impl Certified {
+    /// The statements: what is proved about the answer.
+    pub fn certificate(&self) -> &Certificate {
+        self.audited.certificate()
+    }
+}
+
 impl Auto {
-    /// Fits and certifies, draws in parallel where that pays.
-    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed) -> Result<Certified> {
-        self.run_watched(target, seed, &mut Watch::default())
+    /// Fits `&model` and certifies the answer, draws in parallel where that pays ([`Evaluator`]).
+    pub fn run<'t>(&self, target: impl Into<Evaluator<'t>>, seed: Seed) -> Result<Certified> {
+        self.run_with(target, seed, &mut Watch::default())
     }
 
-    /// [`Auto::run`] with a watcher that sees progress and may stop the run.
-    pub fn run_watched<T: Target + Sync>(
+    /// [`Auto::run`] with a watch that sees progress, may stop the run, and keeps or takes up checkpoints.
+    pub fn run_with<'t>(
         &self,
-        target: &T,
+        target: impl Into<Evaluator<'t>>,
         seed: Seed,
         watch: &mut Watch<'_>,
     ) -> Result<Certified> {
-        self.watched(Evaluator::Parallel(target), seed, watch)
-    }
-
-    /// [`Auto::run_watched`] on one thread, for targets that are not `Sync`. The same bits.
-    pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Certified> {
-        self.watched(Evaluator::Serial(target), seed, watch)
-    }
-
-    /// A curvature on somebody's word is compared with what the run sees.
-    fn watched(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Certified> {
+        let target = target.into();
+        // A curvature on somebody's word is compared with what the run sees.
         match declared_curvature(target.target())? {
             None => self.go(target, seed, watch),
             Some(curvature) => target.wrap(Watching(curvature), |view, seen| {
@@ -182,25 +182,16 @@ fn declared_curvature(target: &dyn Target) -> Result<Option<crate::Curvature>> {
 
 /// Audits the answer of a run that began at `begin`, under the same watch. An audit that fails or is stopped proves nothing, and
 /// says why: the answer is still one. An error is returned only where processes have lost each other.
-pub fn audit_watched(
+pub fn audit_watched<'t>(
     audit: &Audit,
-    target: Evaluator<'_>,
+    target: impl Into<Evaluator<'t>>,
     q: &Gaussian<Triangular>,
     seed: Seed,
     watch: &mut Watch<'_>,
     begin: Instant,
 ) -> Result<Audited> {
-    let signal = watch.signal(begin);
-    let stopped = signal.as_ref().is_some_and(stop::Signal::is_wanted);
-    let more = if stopped { watch.grace(begin) } else { Duration::ZERO };
-    let mut between = watch.between_draws(begin)?;
-    let mut go =
-        || stop::patient_phase("the audit", more, || audit.run_watched(target, q, seed, &mut between));
-    let audited = match signal {
-        Some(signal) => signal.cover(go),
-        None => go(),
-    };
-    let reason = match audited {
+    let target = target.into();
+    let reason = match audit.run_since(begin, target, q, seed, watch) {
         Ok(audited) => return Ok(audited),
         Err(error @ Error::Reduce { .. }) => return Err(error),
         Err(Error::Stopped { .. }) => "the audit was stopped before it proved anything".to_owned(),
@@ -421,7 +412,7 @@ impl Run<'_, '_> {
                 look += 1;
                 next_look *= 2;
                 let found = self.audit(self.look(look), &ascent.current())?;
-                if found.certificate.proves_gap(accuracy) {
+                if found.certificate().proves_gap(accuracy) {
                     audited = Some(found.selected());
                     break;
                 }

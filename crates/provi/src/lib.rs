@@ -23,8 +23,8 @@
 //! let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, 0.1], 4, 2)?;
 //! let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?; // proves its own M and μ
 //! let answer = Auto::default().run(&target, Seed(7))?;                             // the default way
-//! println!("{}\n\n{}", answer.fit, answer.audited.certificate);                    // and what is proved about it
-//! assert!(answer.audited.certificate.proves_gap(1e-9));
+//! println!("{}\n\n{}", answer.fit, answer.certificate());                    // and what is proved about it
+//! assert!(answer.certificate().proves_gap(1e-9));
 //!
 //! let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;         // the paper's way: a promise
 //! println!("{plan}");                                                              // before any draw is made

@@ -10,10 +10,13 @@ pub(crate) mod dual;
 pub(crate) mod evaluate;
 pub(crate) mod expectations;
 pub(crate) mod finite_sum;
+mod forward;
 mod gaussian;
 mod local;
 #[doc(hidden)]
 pub mod mode;
+#[cfg(test)]
+mod protocol;
 mod rejections;
 pub(crate) mod rounding;
 #[doc(hidden)]
@@ -27,6 +30,8 @@ pub mod whiten;
 pub use crate::base::scratch::Scratch;
 pub use closure::Closure;
 pub use declared::Declared;
+pub use evaluate::Evaluator;
+pub use expectations::Expectations;
 pub use finite_sum::{FiniteSum, Summed, TermSmoothness};
 pub use gaussian::GaussianTarget;
 pub use local::LocalCurvature;
@@ -39,7 +44,6 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::stop;
 use crate::target::curvature::{Curvature, Provenance};
-use expectations::Expectations;
 
 // The face of the crate: models live in `glm`, and users find them here. Nothing in this room uses them.
 pub use crate::glm::{
@@ -52,9 +56,8 @@ pub use crate::glm::{
 /// A target speaks log p, as its users do; from the estimators on everything is minimised, V = −log p. Its cost is the
 /// cost of a run: one evaluation a draw.
 ///
-/// Threads: the loops evaluate draws in parallel when the target is `Sync`
-/// ([`crate::Plan::run`]) and one after the other when it is not ([`crate::Plan::run_serial`]). Results
-/// are the same bits either way. A target whose evaluations are passes that use all threads themselves, or that speak to other
+/// Threads: `&model` is handed over the same way everywhere. Draws are evaluated in parallel when the target is `Sync`, and one
+/// after the other when it is handed over as [`Evaluator::Serial`]. Results are the same bits either way. A target whose evaluations are passes that use all threads themselves, or that speak to other
 /// processes, is not `Sync` ([`crate::stream::Streamed`]): one call follows the other.
 pub trait Target {
     /// d, the number of coordinates.
@@ -188,64 +191,4 @@ pub fn batch_of_one(target: &(impl Target + ?Sized), z: &[f64], gradient: &mut [
     let mut value = [f64::NAN];
     target.log_densities(z, &mut value, gradient, &mut Scratch::default())?;
     Ok(value[0])
-}
-
-impl<T: Target + ?Sized> Target for &T {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        (**self).log_density(z, gradient)
-    }
-    fn log_densities(
-        &self,
-        points: &[f64],
-        values: &mut [f64],
-        gradients: &mut [f64],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        (**self).log_densities(points, values, gradients, scratch)
-    }
-    fn batch(&self) -> usize {
-        (**self).batch()
-    }
-    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
-        (**self).hessian(z, out)
-    }
-    fn curvature(&self) -> Result<Option<Curvature>> {
-        (**self).curvature()
-    }
-    fn proves_its_curvature(&self, word: own::Word) -> bool {
-        (**self).proves_its_curvature(word)
-    }
-    fn lower_curvature(&self) -> Result<Option<Curvature>> {
-        (**self).lower_curvature()
-    }
-    fn names(&self) -> Vec<String> {
-        (**self).names()
-    }
-    fn expectations(&self) -> Option<&dyn Expectations> {
-        (**self).expectations()
-    }
-    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
-        (**self).finite_sum()
-    }
-    fn data_size(&self) -> (usize, usize) {
-        (**self).data_size()
-    }
-    fn rejections(&self) -> Rejections {
-        (**self).rejections()
-    }
-    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
-        (**self).standardized()
-    }
-    fn local_curvature<'s>(
-        &'s self,
-        q: &Gaussian<Triangular>,
-    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
-        (**self).local_curvature(q)
-    }
-    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
-        (**self).rounding(q, radii)
-    }
 }

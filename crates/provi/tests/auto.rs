@@ -4,7 +4,6 @@ mod common;
 
 use common::{Gold, gold, normals};
 use provi::ascent::{Ascent, Options};
-use provi::estimator::Evaluator;
 use provi::expectation::neg_elbo;
 use provi::solve::{Solver, Stop};
 use provi::target::{GaussianTarget, Glm, Prior, Scratch, Target};
@@ -49,8 +48,7 @@ fn worst_gap(model: &Glm, optimum: f64, evaluations: u64, seeds: u64) -> f64 {
     let target = BlackBox(model);
     (0..seeds)
         .map(|seed| {
-            let mut ascent =
-                Ascent::new(Evaluator::Parallel(&target), Seed(seed), Options::default()).unwrap();
+            let mut ascent = Ascent::new(&target, Seed(seed), Options::default()).unwrap();
             ascent.advance(evaluations - ascent.evaluations()).unwrap();
             assert!(ascent.evaluations() <= evaluations);
             neg_elbo(model, &ascent.current()).unwrap() - optimum

@@ -3,9 +3,9 @@
 
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::estimate::{Estimates, estimate};
-use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
 use provi::stop::Stop;
+use provi::target::Evaluator;
 use provi::target::{Closure, Declared, GaussianTarget, Glm, Prior};
 use provi::theory::certificate::fisher_upper;
 use provi::{
@@ -32,7 +32,7 @@ fn logistic(count: usize, columns: usize) -> Glm {
 fn a_model_with_exact_expectations_is_solved_and_certified() {
     let model = logistic(600, 4);
     let answer = Auto::default().run(&model, Seed(1)).unwrap();
-    let certificate = &answer.audited.certificate;
+    let certificate = answer.certificate();
     assert!(certificate.proves_gap(1e-9), "{certificate}");
     assert_eq!(certificate.gap.confidence(), Some(1.0));
     assert!(certificate.kl.bound().unwrap() < 0.1, "{certificate}");
@@ -40,7 +40,7 @@ fn a_model_with_exact_expectations_is_solved_and_certified() {
     let (lower, upper) = (certificate.evidence.lower().unwrap(), certificate.evidence.upper().unwrap());
     assert!((upper - lower - certificate.kl.bound().unwrap()).abs() < 1e-6);
     // The importance-sampled evidence, which proves nothing, lies inside.
-    let estimates = estimate(Evaluator::Parallel(&model), &answer.fit.gaussian, Seed(2), 4000).unwrap();
+    let estimates = estimate(&model, &answer.fit.gaussian, Seed(2), 4000).unwrap();
     let slack = 5.0 * estimates.log_evidence_se;
     assert!(estimates.log_evidence > lower - slack && estimates.log_evidence < upper + slack);
     assert_eq!((answer.fit.method.as_str(), answer.fit.draws_per_step), ("auto", 0));
@@ -55,7 +55,7 @@ fn one_observation_far_from_its_prior_is_found() {
     let answer = Auto::default().run(&model, Seed(0)).unwrap();
     assert!((answer.fit.gaussian.mean()[0] - 8.0).abs() < 1e-10);
     assert!((answer.fit.gaussian.standard_deviations()[0] - 5f64.sqrt()).abs() < 1e-10);
-    assert!(answer.audited.certificate.kl.bound().unwrap() < 1e-6);
+    assert!(answer.certificate().kl.bound().unwrap() < 1e-6);
     let black_box = Closure::new(1, |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap()).unwrap();
     let sampled = Auto { evaluations: 500, ..Auto::default() }.run(&black_box, Seed(1)).unwrap();
     assert!((sampled.fit.gaussian.mean()[0] - 8.0).abs() < 1e-6);
@@ -75,7 +75,7 @@ fn a_seven_point_regression_has_the_right_slope() {
     let (a, d) = (7.0 + 1e-4, 140.0 + 1e-4);
     let slope = (a * product - 28.0 * sum) / (a * d - 28.0 * 28.0);
     assert!(slope < -1.0 && (answer.fit.gaussian.mean()[1] - slope).abs() < 1e-8);
-    let certificate = &answer.audited.certificate;
+    let certificate = answer.certificate();
     assert!(certificate.proves_gap(1e-8) && certificate.kl.bound().unwrap() < 1e-6, "{certificate}");
     // The sign is not only right but certified.
     assert!(answer.fit.gaussian.mean()[1] + certificate.moments[1].mean_error.bound().unwrap() < 0.0);
@@ -90,7 +90,7 @@ fn a_look_among_several_claims_the_whole_failure_probability() {
     let q = Auto::default().run(&model, Seed(1)).unwrap().fit.gaussian;
     let at = |look: u32| {
         let audit = provi::Audit { look, draws: 1000, ..Default::default() };
-        audit.run(Evaluator::Parallel(&model), &q, Seed(2)).unwrap().certificate.kl.clone()
+        audit.run(&model, &q, Seed(2)).unwrap().certificate().kl.clone()
     };
     // The third look spends δ/12, so its bound is wider; what was selected among looks still fails with δ.
     assert_eq!(at(3).confidence(), at(0).confidence());
@@ -112,7 +112,7 @@ fn an_audits_own_draws_give_the_estimates_beside_it() {
     assert!((own.elbo - exact).abs() < 5.0 * own.elbo_se, "{own} {exact}");
     // A wrong sign of ½‖u‖², which is d nats on average, would not pass.
     assert!(own.elbo_se < 0.1);
-    let fresh = estimate(Evaluator::Parallel(&model), q, Seed(3), 5_000).unwrap();
+    let fresh = estimate(&model, q, Seed(3), 5_000).unwrap();
     let error = own.log_evidence_se.hypot(fresh.log_evidence_se);
     assert!((own.log_evidence - fresh.log_evidence).abs() < 5.0 * error, "{own} {fresh}");
 
@@ -120,7 +120,7 @@ fn an_audits_own_draws_give_the_estimates_beside_it() {
     let target = GaussianTarget::new(&[1.0, -2.0], Matrix::scaled_identity(2, 4.0)).unwrap();
     let target = target.constant(-3.0).unwrap();
     let (optimum, audit) = (target.optimum().unwrap(), provi::Audit::default());
-    let found = audit.run(Evaluator::Parallel(&target), &optimum, Seed(1)).unwrap();
+    let found = audit.run(&target, &optimum, Seed(1)).unwrap();
     assert!(!found.log_ratios().is_empty());
     assert!(found.log_ratios().iter().all(|r| (r - target.log_evidence()).abs() < 1e-12));
 }
@@ -132,7 +132,7 @@ fn what_rests_on_probit_expectations_is_an_estimate_and_its_certificate_comes_fr
     let model = Glm::probit(Design::dense(&x, 400, 2).unwrap(), &labels, Prior::scale(1.0).unwrap()).unwrap();
     let answer = Auto::default().run(&model, Seed(1)).unwrap();
     assert!(!answer.fit.neg_elbo.exact);
-    let certificate = &answer.audited.certificate;
+    let certificate = answer.certificate();
     assert_eq!(certificate.gap.key(), certificate.kl.key(), "the gap is certified through KL");
     assert!(
         certificate.gap.confidence().unwrap() < 1.0 && certificate.kl.bound().unwrap() < 0.5,
@@ -165,7 +165,7 @@ fn a_black_box_with_declared_curvature_stops_when_its_accuracy_is_proved() {
     let target = declared(&model, 4.0, smoothness);
     let auto = Auto { accuracy: Some(0.05), ..Auto::default() };
     let answer = auto.run(&target, Seed(5)).unwrap();
-    let certificate = &answer.audited.certificate;
+    let certificate = answer.certificate();
     assert!(certificate.proves_gap(0.05), "{certificate}");
     assert_eq!(certificate.gap.provenance(), Some(Provenance::Declared));
     assert!(certificate.gap.confidence().unwrap() < 1.0);
@@ -188,7 +188,7 @@ fn a_declared_curvature_that_the_run_contradicts_is_revoked() {
         Glm::logistic(Design::dense(&x, 40, 2).unwrap(), &labels, Prior::isotropic(4.0).unwrap()).unwrap();
     for (lower, upper) in [(4.0, 4.5), (30.0, 40.0)] {
         let answer = Auto::default().run(&declared(&model, lower, upper), Seed(5)).unwrap();
-        let certificate = &answer.audited.certificate;
+        let certificate = answer.certificate();
         assert!(certificate.gap.bound().is_none() && certificate.kl.bound().is_none());
         assert!(
             certificate.gap.reason().as_ref().unwrap().contains("declared curvature is wrong"),
@@ -244,15 +244,15 @@ fn targets_that_are_not_log_concave_finish_without_a_proof_and_k_hat_warns() {
     let start = Auto { start: Some(vec![3.0, 0.5]), ..auto.clone() };
     let two = bimodal(2.5);
     let answer = start.run(&two, Seed(3)).unwrap();
-    assert!(answer.audited.certificate.kl.bound().is_none());
-    assert!(answer.audited.certificate.to_string().contains("not known to be convex"));
-    let estimates = estimate(Evaluator::Parallel(&two), &answer.fit.gaussian, Seed(4), 4000).unwrap();
+    assert!(answer.certificate().kl.bound().is_none());
+    assert!(answer.certificate().to_string().contains("not known to be convex"));
+    let estimates = estimate(&two, &answer.fit.gaussian, Seed(4), 4000).unwrap();
     assert!(estimates.pareto_k > 0.7, "{estimates}");
 
     let funnel = funnel();
     let answer = auto.run(&funnel, Seed(3)).unwrap();
-    assert!(answer.audited.certificate.gap.bound().is_none());
-    let estimates = estimate(Evaluator::Parallel(&funnel), &answer.fit.gaussian, Seed(4), 4000).unwrap();
+    assert!(answer.certificate().gap.bound().is_none());
+    let estimates = estimate(&funnel, &answer.fit.gaussian, Seed(4), 4000).unwrap();
     assert!(estimates.pareto_k > 0.7, "{estimates}");
 }
 
@@ -266,10 +266,10 @@ fn a_run_that_is_stopped_is_a_result_and_the_same_bits_come_from_any_thread_coun
         if seen == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let mut watch = Watch { observer: Some(&mut observer), ..Watch::default() };
-    let stopped = auto.run_watched(&two, Seed(3), &mut watch).unwrap();
+    let stopped = auto.run_with(&two, Seed(3), &mut watch).unwrap();
     assert!(stopped.fit.stopped_early && stopped.fit.gradient_evaluations < 4_000);
 
-    let serial = auto.run_serial(&two, Seed(3), &mut Watch::default()).unwrap();
+    let serial = auto.run(Evaluator::Serial(&two), Seed(3)).unwrap();
     #[cfg(feature = "parallel")]
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -291,12 +291,12 @@ fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
             if made < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let mut watch = Watch { audit: Some(&mut audit), ..Watch::default() };
-        let certificate = auto.run_watched(&target, Seed(3), &mut watch).unwrap().audited.certificate.clone();
+        let certificate = auto.run_with(&target, Seed(3), &mut watch).unwrap().certificate().clone();
         assert!(seen.is_sorted() && seen[0] == 0);
         certificate
     };
     let (whole, part, none) = (run(u64::MAX), run(1), run(0));
-    assert_eq!(whole, auto.run(&target, Seed(3)).unwrap().audited.certificate);
+    assert_eq!(&whole, auto.run(&target, Seed(3)).unwrap().certificate());
     let bound = |c: &Certificate| c.kl.bound().unwrap();
     assert!(0 < part.grounds.draws && part.grounds.draws < whole.grounds.draws);
     assert!(bound(&whole) < bound(&part), "{part}\n{whole}");
@@ -331,14 +331,15 @@ fn an_end_pays_for_every_place_where_it_might_have_come() {
     let (target, audit) = (logistic(600, 4), Audit { draws: 2_000, price: 0.01, ..Audit::default() });
     let q = Auto::default().run(&target, Seed(3)).unwrap().fit.gaussian;
     let mut after_two =
-        |made: u64, _| Ok(if made < 1_024 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
-    let part = audit.run_watched(Evaluator::Parallel(&target), &q, Seed(4), &mut after_two).unwrap();
+        |made: u64, _| if made < 1_024 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    let mut watch = Watch { audit: Some(&mut after_two), ..Watch::default() };
+    let part = audit.run_with(&target, &q, Seed(4), &mut watch).unwrap();
     // 2000 draws are four batches: as if so many draws had been asked for with a quarter of δ.
     let asked = Audit { draws: 1_024, failure_probability: 0.25e-6, ..audit };
-    let asked = asked.run(Evaluator::Parallel(&target), &q, Seed(4)).unwrap();
-    assert_eq!(part.certificate.grounds.draws, 1_024);
-    assert_eq!(part.certificate.kl.bound(), asked.certificate.kl.bound());
-    assert_eq!(part.certificate.kl.confidence(), Some(1.0 - 2e-6));
+    let asked = asked.run(&target, &q, Seed(4)).unwrap();
+    assert_eq!(part.certificate().grounds.draws, 1_024);
+    assert_eq!(part.certificate().kl.bound(), asked.certificate().kl.bound());
+    assert_eq!(part.certificate().kl.confidence(), Some(1.0 - 2e-6));
 }
 
 #[test]
@@ -346,8 +347,8 @@ fn a_run_that_was_told_to_end_is_audited_all_the_same() {
     let (target, flag) = (logistic(60, 4), Stop::default());
     flag.ask();
     let mut watch = Watch { stop: Some(&flag), ..Watch::default() };
-    let stopped = Auto::default().run_watched(&target, Seed(3), &mut watch).unwrap();
-    assert!(stopped.fit.stopped_early && stopped.audited.certificate.kl.bound().is_some());
+    let stopped = Auto::default().run_with(&target, Seed(3), &mut watch).unwrap();
+    assert!(stopped.fit.stopped_early && stopped.certificate().kl.bound().is_some());
     // A flag that is raised during the audit ends the audit.
     flag.store(false, Ordering::Relaxed);
     let mut raise = |made: u64, _| {
@@ -356,10 +357,10 @@ fn a_run_that_was_told_to_end_is_audited_all_the_same() {
     };
     let auto = Auto { audit: Audit { price: 0.01, ..Audit::default() }, ..Auto::default() };
     let mut watch = Watch { stop: Some(&flag), audit: Some(&mut raise), ..Watch::default() };
-    let answer = auto.run_watched(&target, Seed(3), &mut watch).unwrap();
+    let answer = auto.run_with(&target, Seed(3), &mut watch).unwrap();
     assert!(!answer.fit.stopped_early && flag.load(Ordering::Relaxed));
-    let whole = auto.run(&target, Seed(3)).unwrap().audited.certificate.grounds.draws;
-    assert!(answer.audited.certificate.grounds.draws < whole);
+    let whole = auto.run(&target, Seed(3)).unwrap().certificate().grounds.draws;
+    assert!(answer.certificate().grounds.draws < whole);
 }
 
 #[test]
@@ -367,7 +368,7 @@ fn a_gaussian_target_is_certified_to_rounding() {
     let precision = Matrix::new(2, 2, vec![2.0, 0.7, 0.7, 1.0]).unwrap();
     let target = GaussianTarget::new(&[3.0, -1.0], precision).unwrap();
     let answer = Auto::default().run(&target, Seed(0)).unwrap();
-    let certificate = &answer.audited.certificate;
+    let certificate = answer.certificate();
     assert!(certificate.kl.bound().unwrap() < 1e-12, "{certificate}");
     assert!(
         certificate.evidence.lower().unwrap() <= 0.0 + 1e-12
@@ -386,11 +387,11 @@ fn an_automatic_run_is_taken_up_where_it_was_put_aside() {
     };
     let keeper = Keeper { every: Duration::from_secs(3600), save: &mut save };
     let mut watch = Watch { observer: Some(&mut observer), keeper: Some(keeper), ..Watch::default() };
-    let stopped = auto.run_watched(&target, Seed(3), &mut watch).unwrap();
+    let stopped = auto.run_with(&target, Seed(3), &mut watch).unwrap();
     assert!(stopped.fit.stopped_early && kept.as_ref().is_some_and(|at| at.step == 3));
     let mut watch = Watch { from: kept, ..Watch::default() };
-    let resumed = auto.run_watched(&target, Seed(3), &mut watch).unwrap();
-    assert!(!resumed.fit.stopped_early && resumed.audited.certificate.proves_gap(1e-9));
+    let resumed = auto.run_with(&target, Seed(3), &mut watch).unwrap();
+    assert!(!resumed.fit.stopped_early && resumed.certificate().proves_gap(1e-9));
     let steps: Vec<u64> = resumed.fit.trace.iter().map(|s| s.step).collect();
     assert!(steps.windows(2).all(|pair| pair[0] < pair[1]) && steps.contains(&3), "{steps:?}");
 }

@@ -31,7 +31,7 @@ fn kept(plan: &Plan, target: &Glm, seed: Seed) -> Checkpoint {
     };
     let keeper = Keeper { every: Duration::MAX, save: &mut save };
     let mut watch = Watch { observer: Some(&mut stop), keeper: Some(keeper), ..Watch::default() };
-    assert!(plan.run_watched(target, seed, &mut watch).unwrap().stopped_early);
+    assert!(plan.run_with(target, seed, &mut watch).unwrap().stopped_early);
     drop(watch);
     let kept = kept.unwrap();
     assert!(kept.step > 1_000 && kept.step < 5_000, "{}", kept.step);
@@ -41,7 +41,7 @@ fn kept(plan: &Plan, target: &Glm, seed: Seed) -> Checkpoint {
 /// Through the bytes of a file, as a forger would hand it over: with a checksum that is right.
 fn take_up(plan: &Plan, target: &Glm, from: &Checkpoint) -> Result<Fit> {
     let from = Checkpoint::from_bytes(&from.to_bytes())?;
-    plan.run_watched(target, Seed(1), &mut Watch { from: Some(from), ..Watch::default() })
+    plan.run_with(target, Seed(1), &mut Watch { from: Some(from), ..Watch::default() })
 }
 
 type Forgery = (&'static str, fn(&mut Checkpoint));
@@ -157,14 +157,14 @@ fn a_changed_checkpoint_of_the_exact_solver_is_refused_or_earns_nothing() {
         };
         let keeper = Keeper { every: Duration::MAX, save: &mut save };
         let mut watch = Watch { observer: Some(&mut stop), keeper: Some(keeper), ..Watch::default() };
-        assert!(auto.run_watched(target, Seed(1), &mut watch).unwrap().fit.stopped_early);
+        assert!(auto.run_with(target, Seed(1), &mut watch).unwrap().fit.stopped_early);
         drop(watch);
         kept.unwrap()
     };
     let target = logistic(1, 3);
     let take_up = |from: &Checkpoint| {
         let from = Checkpoint::from_bytes(&from.to_bytes()).unwrap();
-        auto.run_watched(&target, Seed(1), &mut Watch { from: Some(from), ..Watch::default() })
+        auto.run_with(&target, Seed(1), &mut Watch { from: Some(from), ..Watch::default() })
     };
     let genuine = kept(&target);
     let whole = auto.run(&target, Seed(1)).unwrap();
@@ -193,7 +193,7 @@ fn a_changed_checkpoint_of_the_exact_solver_is_refused_or_earns_nothing() {
     let last = bent.memory.len() - 1;
     bent.memory[last] += 1e3;
     if let Ok(found) = take_up(&bent) {
-        let (found, whole) = (&found.audited.certificate, &whole.audited.certificate);
+        let (found, whole) = (found.certificate(), whole.certificate());
         assert!(
             found.gap.bound().unwrap() >= 0.0 && found.kl.bound().unwrap() >= 0.9 * whole.kl.bound().unwrap()
         );

@@ -20,7 +20,7 @@ fn model(family: Family, rows: usize, scale: f64) -> Glm {
 
 fn ask(answer: &Certified, v: &[f64]) -> Functional {
     let errors = answer.audited.functional(v).unwrap();
-    Functional::new(&answer.fit.gaussian, v, errors, &answer.audited.certificate).unwrap()
+    Functional::new(&answer.fit.gaussian, v, errors, answer.certificate()).unwrap()
 }
 
 /// E, sd and P(> 0) of vᵀz and E sigmoid(vᵀz) under the posterior, by the midpoint rule on a grid along v and across it, with 0 on an edge.
@@ -90,9 +90,9 @@ fn unit_vectors_and_kept_numbers_give_the_certificates_bounds() {
                 );
             }
         };
-        for (i, moment) in answer.audited.certificate.moments.iter().enumerate() {
+        for (i, moment) in answer.certificate().moments.iter().enumerate() {
             let unit = [0, 1].map(|j| f64::from(i == j));
-            let coordinate = Functional::coordinate(q, i, &answer.audited.certificate).unwrap();
+            let coordinate = Functional::coordinate(q, i, answer.certificate()).unwrap();
             assert_eq!(coordinate, ask(&answer, &unit));
             close(&kept, &unit, [moment.mean_error.bound(), moment.sd_error.bound()]);
         }
@@ -122,7 +122,7 @@ fn a_revoked_audit_keeps_nothing() {
 fn a_predicted_probability_is_off_by_at_most_the_total_variation() {
     let model = model(Family::Bernoulli, 150, 1.0);
     let answer = Auto::default().run(&model, Seed(1)).unwrap();
-    let tv = answer.audited.certificate.tv.bound().unwrap();
+    let tv = answer.certificate().tv.bound().unwrap();
     assert!(tv < 0.4, "{tv}");
     for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [0.5, 2.0]] {
         let [.., probability] = truth(&model, &answer.fit.gaussian, &v);

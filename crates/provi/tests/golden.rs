@@ -9,6 +9,7 @@ use provi::estimator::Kind;
 use provi::fit::{Snapshot, Watch};
 use provi::method::{Guard, Recipe, Space};
 use provi::plan::Coordinates;
+use provi::target::Evaluator;
 use provi::target::{Closure, Declared, Family, GaussianTarget};
 use provi::{Curvature, Error, Fit, Method, Plan, Planner, Quadratic, Schedule, Seed, Target};
 use std::ops::ControlFlow;
@@ -44,7 +45,7 @@ fn serial_and_parallel_runs_give_the_same_bits() {
     for method in methods() {
         let plan = plan(method, &target);
         let parallel = plan.run(&target, Seed(3)).unwrap();
-        let serial = plan.run_serial(&target, Seed(3), &mut Watch::default()).unwrap();
+        let serial = plan.run(Evaluator::Serial(&target), Seed(3)).unwrap();
         assert_eq!(bits(&parallel), bits(&serial), "{method}");
     }
 }
@@ -131,7 +132,7 @@ fn a_target_that_is_not_finite_is_named_with_step_draw_and_norm() {
                 let planner = Planner::new(method).draws(4).coordinates(Coordinates::Original);
                 let plan = planner.with_schedule(&target, Schedule::constant(0.01).unwrap(), 10).unwrap();
                 countdown.store(12, Ordering::SeqCst); // four draws a step: step 2, draw 3
-                let error = plan.run_serial(&target, Seed(1), &mut Watch::default()).unwrap_err();
+                let error = plan.run(Evaluator::Serial(&target), Seed(1)).unwrap_err();
                 let Error::TargetNotFinite { quantity, value, step, draw, norm } = error.clone() else {
                     panic!("{method}: {error}");
                 };
@@ -189,7 +190,7 @@ fn stopping_by_the_observer_voids_the_promise() {
             if s.step >= 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut watch = Watch { observer: Some(&mut observer), ..Watch::default() };
-        let fit = plan.run_watched(&target, Seed(1), &mut watch).unwrap();
+        let fit = plan.run_with(&target, Seed(1), &mut watch).unwrap();
         is_void(&fit, &plan);
         assert_eq!((fit.steps, seen.last()), (20, Some(&20)), "{method}");
     }
@@ -201,7 +202,7 @@ fn stopping_by_the_clock_voids_the_promise() {
     for method in methods() {
         let plan = plan(method, &target);
         let mut watch = Watch { time_limit: Some(Duration::ZERO), ..Watch::default() };
-        is_void(&plan.run_watched(&target, Seed(1), &mut watch).unwrap(), &plan);
+        is_void(&plan.run_with(&target, Seed(1), &mut watch).unwrap(), &plan);
     }
 }
 
@@ -222,18 +223,18 @@ fn a_run_taken_up_again_goes_on_with_the_same_bits() {
         };
         let keeper = Keeper { every: Duration::ZERO, save: &mut save };
         let mut watch = Watch { observer: Some(&mut observer), keeper: Some(keeper), ..Watch::default() };
-        assert!(plan.run_watched(&target, Seed(9), &mut watch).unwrap().stopped_early);
+        assert!(plan.run_with(&target, Seed(9), &mut watch).unwrap().stopped_early);
         assert_eq!(kept.iter().map(|c| c.step).collect::<Vec<_>>(), [1030, 2060], "{}", plan.method);
         // To its end, which is no multiple of what lies between two checkpoints: all that is left then is the answer.
         let mut end = None;
         let mut save = |at: &Checkpoint| end = Some(Checkpoint::from_bytes(&at.to_bytes()).unwrap());
         let keeper = Keeper { every: Duration::ZERO, save: &mut save };
         let mut watch = Watch { keeper: Some(keeper), ..Watch::default() };
-        let whole = plan.run_watched(&target, Seed(9), &mut watch).unwrap();
+        let whole = plan.run_with(&target, Seed(9), &mut watch).unwrap();
         assert_eq!(end.as_ref().map(|c| c.step), Some(2500), "{}", plan.method);
         for from in kept.into_iter().chain(end) {
             let mut watch = Watch { from: Some(from), ..Watch::default() };
-            let resumed = plan.run_watched(&target, Seed(9), &mut watch).unwrap();
+            let resumed = plan.run_with(&target, Seed(9), &mut watch).unwrap();
             assert_eq!(bits(&resumed), bits(&whole), "{}", plan.method);
             assert_eq!(resumed.promise.value, plan.promise.value);
             assert_eq!(
@@ -254,7 +255,7 @@ fn a_checkpoint_of_another_plan_is_refused() {
         (from.step, from.parameters) = (step, vec![1.0; len]);
         from.memory.clear();
         let mut watch = Watch { from: Some(from), ..Watch::default() };
-        plan.run_watched(&target, Seed(1), &mut watch).unwrap_err().to_string()
+        plan.run_with(&target, Seed(1), &mut watch).unwrap_err().to_string()
     };
     for message in [wrong(1030, 5), wrong(7, 9), wrong(5150, 9)] {
         assert_eq!(message, "the checkpoint is that of another plan; start the run anew");
@@ -273,7 +274,7 @@ fn a_run_of_the_planned_length_keeps_its_promise_even_when_watched() {
         time_limit: Some(Duration::from_secs(600)),
         ..Watch::default()
     };
-    let fit = plan.run_watched(&target, Seed(1), &mut watch).unwrap();
+    let fit = plan.run_with(&target, Seed(1), &mut watch).unwrap();
     assert!(!fit.stopped_early);
     assert_eq!(fit.promise, plan.promise);
 }

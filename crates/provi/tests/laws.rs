@@ -6,11 +6,12 @@ use common::{regression, square_norm};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use provi::average::Averager;
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Kind, Sampled};
 use provi::method::{Guard, Recipe, Space};
 use provi::plan::Coordinates;
 use provi::scalar::Probability;
 use provi::schedule::StepKind;
+use provi::target::Evaluator;
 use provi::target::{
     Closure, Declared, Family, GaussianTarget, Glm, Prior, hierarchical_convexity, hierarchical_logistic,
 };

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use provi::estimate::{estimate, psis, resample};
-use provi::estimator::Evaluator;
+use provi::target::Evaluator;
 use provi::target::{Closure, Declared, Family, Glm, Prior};
 use provi::watchdog::check_gradient;
 use provi::{Audit, Auto, Curvature, Design, Gaussian, Quadratic, Seed, Triangular};
@@ -46,9 +46,9 @@ proptest! {
         if let Ok(model) = model {
             let audit = Audit { draws: 200, ..Audit::default() };
             if let Ok(answer) = (Auto { audit, ..Auto::default() }).run(&model, Seed(seed)) {
-                prop_assert!(is_honest(&answer.audited.certificate), "{}", answer.audited.certificate);
+                prop_assert!(is_honest(answer.certificate()), "{}", answer.certificate());
                 let _ = answer.audited.functional(&entries[..2]);
-                let _ = (answer.fit.to_string(), answer.audited.certificate.to_string());
+                let _ = (answer.fit.to_string(), answer.certificate().to_string());
             }
         }
     }
@@ -62,8 +62,8 @@ proptest! {
         let model = Glm::new(family, Design::dense(&entries, 6, 2).unwrap(), &y, Prior::scale(2.5).unwrap()).unwrap();
         if let Ok(q) = Gaussian::<Triangular>::new(&mean, &factor) {
             let audit = Audit { failure_probability: delta, draws, look, searches: 1, price: 0.2 };
-            if let Ok(audited) = audit.run(Evaluator::Parallel(&model), &q, Seed(1)) {
-                prop_assert!(is_honest(&audited.certificate), "{}", audited.certificate);
+            if let Ok(audited) = audit.run(&model, &q, Seed(1)) {
+                prop_assert!(is_honest(audited.certificate()), "{}", audited.certificate());
             }
             let _ = estimate(Evaluator::Serial(&model), &q, Seed(1), draws as usize);
         }
@@ -84,7 +84,7 @@ proptest! {
         if let Ok(curvature) = curvature {
             let declared = Declared::new(target).with_curvature(curvature).unwrap();
             if let Ok(answer) = auto.run(&declared, Seed(0)) {
-                prop_assert!(is_honest(&answer.audited.certificate), "{}", answer.audited.certificate);
+                prop_assert!(is_honest(answer.certificate()), "{}", answer.certificate());
             }
         }
     }

@@ -5,7 +5,6 @@ mod targets;
 
 use provi::auto::Certified;
 use provi::estimate::estimate;
-use provi::estimator::Evaluator;
 use provi::target::{Closure, RejectionLog, Rejections, Target};
 use provi::{Auto, Error, Result, Seed};
 
@@ -14,7 +13,7 @@ fn run(target: &(impl Target + Sync), starts: usize) -> Certified {
 }
 
 fn elbo(target: &(impl Target + Sync), answer: &Certified) -> f64 {
-    estimate(Evaluator::Parallel(target), &answer.fit.gaussian, Seed(2), 4000).unwrap().elbo
+    estimate(target, &answer.fit.gaussian, Seed(2), 4000).unwrap().elbo
 }
 
 #[test]
@@ -25,7 +24,7 @@ fn eight_schools_come_out_alike_from_several_starts() {
     assert!(elbo(&target, &answer) > -31.65, "{}", elbo(&target, &answer));
     assert_eq!(answer.search.agree(), Some(true), "{:?}", answer.search);
     assert!(answer.search.notes()[0].starts_with("3 starts agree"), "{:?}", answer.search.notes());
-    assert!(answer.audited.certificate.gap.bound().is_none(), "nothing is proved");
+    assert!(answer.certificate().gap.bound().is_none(), "nothing is proved");
     let alone = run(&target, 1);
     assert!(alone.search.agree().is_none() && alone.search.notes().is_empty());
     assert!(answer.fit.gradient_evaluations > 2 * alone.fit.gradient_evaluations);

@@ -6,7 +6,6 @@
 
 use proptest::prelude::*;
 use provi::certificate::{Certificate, Statement};
-use provi::estimator::Evaluator;
 use provi::matrix::Matrix;
 use provi::target::{Glm, Prior};
 use provi::theory::certificate as theory;
@@ -153,7 +152,7 @@ impl Case {
 
 fn audited(target: &(dyn Target + Sync), q: &Q) -> Certificate {
     let audit = Audit { draws: 800, ..Audit::default() };
-    audit.run(Evaluator::Parallel(&target), q, Seed(5)).unwrap().certificate.clone()
+    audit.run(&target, q, Seed(5)).unwrap().certificate().clone()
 }
 
 /// Bounds that are below the truth, in words.

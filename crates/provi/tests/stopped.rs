@@ -2,10 +2,10 @@
 
 use provi::average::Average;
 use provi::checkpoint::{Checkpoint, Keeper};
-use provi::estimator::Evaluator;
 use provi::fit::{Snapshot, Watch};
 use provi::solve::Solver;
 use provi::stop::{Signal, Stop};
+use provi::target::Evaluator;
 use provi::target::{Closure, Glm, Prior, Target};
 use provi::{Audit, Auto, Curvature, Design, Error, Matrix, Method, Planner, Quadratic, Result, Seed};
 use std::ops::ControlFlow;
@@ -60,19 +60,19 @@ fn one_audit_draw_that_is_not_finite_does_not_cost_the_answer() {
     let whole = Auto { evaluations: 600, ..Auto::default() };
     let target = Counted::new(|_| 0.0);
     let answer = whole.run(&target, Seed(1)).unwrap();
-    assert!(answer.audited.certificate.kl.bound().is_some());
+    assert!(answer.certificate().kl.bound().is_some());
     // The same target, of which one later draw is not a number: one of the last 1000, which measure the ELBO, or of the audit.
     let last = target.calls();
     let run_broken_at = |bad: u64| {
         let broken = Counted::new(|call| if call == bad { f64::NAN } else { 0.0 });
-        let kept = whole.run_serial(&broken, Seed(1), &mut Watch::default()).unwrap();
+        let kept = whole.run(Evaluator::Serial(&broken), Seed(1)).unwrap();
         assert_eq!(kept.fit.gaussian, answer.fit.gaussian);
         assert!(kept.fit.neg_elbo.value.is_finite(), "{:?}", kept.fit.neg_elbo);
         kept
     };
-    assert_eq!(run_broken_at(last - 100).audited.certificate.kl, answer.audited.certificate.kl);
+    assert_eq!(run_broken_at(last - 100).certificate().kl, answer.certificate().kl);
     let kept = run_broken_at(last - 1_100);
-    let certificate = &kept.audited.certificate;
+    let certificate = kept.certificate();
     assert!(certificate.kl.bound().is_none() && certificate.gap.bound().is_none());
     let said = certificate.kl.reason().unwrap_or_default();
     assert!(said.contains("the audit failed") && said.contains("log-density is NaN"), "{said}");
@@ -88,7 +88,7 @@ fn a_stop_without_patience_ends_every_loop_between_two_evaluations() {
     let auto =
         Auto { evaluations: 2_000, audit: Audit { draws: 2_000, ..Audit::default() }, ..Auto::default() };
     let target = Counted::new(|_| 0.0);
-    auto.run_serial(&target, Seed(1), &mut Watch::default()).unwrap();
+    auto.run(Evaluator::Serial(&target), Seed(1)).unwrap();
     let all = target.calls();
     assert!(all > 4_000, "{all}");
     // Anywhere: in the search for the mode, in its Hessian, in the steps, in the measurement of the ELBO, in the audit. After the
@@ -102,7 +102,7 @@ fn a_stop_without_patience_ends_every_loop_between_two_evaluations() {
             0.0
         });
         let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
-        let outcome = auto.run_serial(&asking, Seed(1), &mut watch);
+        let outcome = auto.run_with(Evaluator::Serial(&asking), Seed(1), &mut watch);
         let after = asking.calls() - when;
         assert!(after <= 16, "{after} evaluations after number {when} asked for the end: {outcome:?}");
         match outcome {
@@ -129,12 +129,9 @@ fn a_stop_in_the_steps_keeps_them_and_one_in_the_audit_keeps_the_finished_search
         patience: Some(Duration::MAX),
         ..Watch::default()
     };
-    let cut = auto.run_serial(&steps, Seed(1), &mut watch).unwrap();
+    let cut = auto.run_with(Evaluator::Serial(&steps), Seed(1), &mut watch).unwrap();
     assert!(cut.fit.stopped_early && cut.fit.steps > 0 && cut.fit.gradient_evaluations < 2_000);
-    assert!(
-        cut.audited.certificate.kl.bound().is_some(),
-        "an answer that was stopped is audited all the same"
-    );
+    assert!(cut.certificate().kl.bound().is_some(), "an answer that was stopped is audited all the same");
     let stop = Stop::default();
     let mut late = |made: u64, _| {
         if made > 0 {
@@ -148,8 +145,8 @@ fn a_stop_in_the_steps_keeps_them_and_one_in_the_audit_keeps_the_finished_search
         patience: Some(Duration::MAX),
         ..Watch::default()
     };
-    let finished = auto.run_serial(&steps, Seed(1), &mut watch).unwrap();
-    assert!(!finished.fit.stopped_early && finished.audited.certificate.grounds.draws < 2_000);
+    let finished = auto.run_with(Evaluator::Serial(&steps), Seed(1), &mut watch).unwrap();
+    assert!(!finished.fit.stopped_early && finished.certificate().grounds.draws < 2_000);
 }
 
 #[test]
@@ -159,7 +156,7 @@ fn without_patience_a_model_in_memory_has_nothing_and_with_it_its_laplace_approx
     stop.ask();
     let run = |patience| {
         let mut watch = Watch { stop: Some(&stop), patience: Some(patience), ..Watch::default() };
-        Auto::default().run_watched(&target, Seed(1), &mut watch)
+        Auto::default().run_with(&target, Seed(1), &mut watch)
     };
     let nothing = run(Duration::ZERO).unwrap_err();
     assert_eq!(nothing, Error::Stopped { during: "the search for the mode" });
@@ -173,7 +170,7 @@ fn without_patience_a_model_in_memory_has_nothing_and_with_it_its_laplace_approx
     // A clock that is over is the same as a flag.
     let mut late =
         Watch { time_limit: Some(Duration::ZERO), patience: Some(Duration::MAX), ..Watch::default() };
-    let late = Auto::default().run_watched(&target, Seed(1), &mut late).unwrap();
+    let late = Auto::default().run_with(&target, Seed(1), &mut late).unwrap();
     assert_eq!(late.fit.gaussian, found.fit.gaussian);
 }
 
@@ -218,7 +215,7 @@ fn a_hessian_that_is_cut_off_leaves_the_one_before_it() {
     let keeper = Keeper { every: Duration::MAX, save: &mut save };
     let mut watch =
         Watch { stop: Some(&stop), patience: Some(Duration::ZERO), keeper: Some(keeper), ..Watch::default() };
-    let cut = Auto::default().run_serial(&target, Seed(1), &mut watch).unwrap();
+    let cut = Auto::default().run_with(Evaluator::Serial(&target), Seed(1), &mut watch).unwrap();
     drop(watch);
     assert!(cut.fit.stopped_early && cut.fit.steps == 0);
     let hessians = target.hessians.into_inner().unwrap();
@@ -234,7 +231,7 @@ fn a_hessian_that_is_cut_off_leaves_the_one_before_it() {
     }
     // The same is in the checkpoint, so that it can go on; nothing is proved that nobody had time to prove.
     assert_eq!(kept.unwrap().parameters, q.parameters());
-    assert!(cut.audited.certificate.kl.bound().is_none());
+    assert!(cut.certificate().kl.bound().is_none());
 }
 
 #[test]
@@ -244,16 +241,16 @@ fn a_signal_that_nobody_raises_changes_no_bit() {
     let stop = Stop::default();
     let mut watch =
         Watch { stop: Some(&stop), time_limit: Some(Duration::from_secs(86_400)), ..Watch::default() };
-    let watched = Auto::default().run_watched(&target, Seed(1), &mut watch).unwrap();
+    let watched = Auto::default().run_with(&target, Seed(1), &mut watch).unwrap();
     assert_eq!(watched.fit.gaussian, plain.fit.gaussian);
-    assert_eq!(watched.audited.certificate, plain.audited.certificate);
+    assert_eq!(watched.certificate(), plain.certificate());
     let solved = Signal::on(&stop).cover(|| Solver::default().run(&target)).unwrap();
     assert_eq!(solved.gaussian, Solver::default().run(&target).unwrap().gaussian);
     let boxed = Counted::new(|_| 0.0);
     let auto = Auto { evaluations: 1_000, ..Auto::default() };
     let plain = auto.run(&boxed, Seed(2)).unwrap();
     let mut watch = Watch { stop: Some(&stop), ..Watch::default() };
-    assert_eq!(auto.run_watched(&boxed, Seed(2), &mut watch).unwrap().fit.gaussian, plain.fit.gaussian);
+    assert_eq!(auto.run_with(&boxed, Seed(2), &mut watch).unwrap().fit.gaussian, plain.fit.gaussian);
 }
 
 /// A step of eight draws is dropped wherever among them the stop comes: what is left has the bits of a run that was stopped
@@ -273,7 +270,7 @@ fn a_planned_step_is_stopped_between_two_calls() {
                 false => ControlFlow::Continue(()),
             };
             let mut watch = Watch { observer: Some(&mut end), ..Watch::default() };
-            plan.run_serial(&plain, Seed(1), &mut watch).unwrap()
+            plan.run_with(Evaluator::Serial(&plain), Seed(1), &mut watch).unwrap()
         };
         for when in [1, 2, 8, 9, 12, 16, 17, 83, 88] {
             let stop = Stop::default();
@@ -284,7 +281,7 @@ fn a_planned_step_is_stopped_between_two_calls() {
                 0.0
             });
             let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
-            let fit = plan.run_serial(&asking, Seed(1), &mut watch).unwrap();
+            let fit = plan.run_with(Evaluator::Serial(&asking), Seed(1), &mut watch).unwrap();
             assert!(fit.stopped_early, "{method} {when}");
             assert_eq!(fit.steps, (when - 1) / DRAWS, "{method} {when}");
             // The ELBO takes two draws, however little time there is.
@@ -312,7 +309,7 @@ fn a_climb_that_is_cut_off_keeps_its_best_point() {
             0.0
         });
         let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
-        match auto.run_serial(&asking, Seed(1), &mut watch) {
+        match auto.run_with(Evaluator::Serial(&asking), Seed(1), &mut watch) {
             Ok(found) => {
                 kept += 1;
                 assert!(found.fit.stopped_early, "{when}");
@@ -350,7 +347,7 @@ fn slow_planned_steps_look_at_the_flag_after_each_of_them() {
     let plan = Planner::new(Method::ProxEnergy).draws(1).to_steps(&slow, 1_000).unwrap();
     when.store(slow.calls() + 3, Ordering::Relaxed);
     let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
-    let fit = plan.run_serial(&slow, Seed(1), &mut watch).unwrap();
+    let fit = plan.run_with(Evaluator::Serial(&slow), Seed(1), &mut watch).unwrap();
     assert!(fit.stopped_early && fit.steps <= 4, "{} steps", fit.steps);
 }
 
@@ -368,17 +365,17 @@ fn several_starts_with_an_accuracy_share_delta() {
     let again = |searches, found: &provi::auto::Certified| {
         // Looks after 2000 and 4000 evaluations, and the last one.
         let audit = Audit { look: 3, searches, ..audit };
-        audit.run(Evaluator::Parallel(&target), &found.fit.gaussian, Seed(5)).unwrap().certificate.kl.clone()
+        audit.run(&target, &found.fit.gaussian, Seed(5)).unwrap().certificate().kl.clone()
     };
-    assert_eq!(one.audited.certificate.kl, again(1, &one));
-    assert_eq!(three.audited.certificate.kl, again(3, &three));
+    assert_eq!(one.certificate().kl, again(1, &one));
+    assert_eq!(three.certificate().kl, again(3, &three));
     assert!(again(3, &three).bound() > again(1, &three).bound(), "a smaller share proves less");
-    assert_eq!(three.audited.certificate.kl.confidence(), Some(1.0 - 1e-6));
+    assert_eq!(three.certificate().kl.confidence(), Some(1.0 - 1e-6));
     // Without an accuracy nothing is looked at on the way, and the only look has all of δ.
     let plain = Auto { evaluations: 5_000, audit, starts: 3, ..Auto::default() };
     let plain = plain.run(&target, Seed(5)).unwrap();
-    let only = audit.run(Evaluator::Parallel(&target), &plain.fit.gaussian, Seed(5)).unwrap();
-    assert_eq!(plain.audited.certificate.kl, only.certificate.kl);
+    let only = audit.run(&target, &plain.fit.gaussian, Seed(5)).unwrap();
+    assert_eq!(plain.certificate().kl, only.certificate().kl);
 }
 
 #[test]
@@ -392,7 +389,7 @@ fn a_closure_in_its_own_words_is_stopped_between_two_calls() {
     })
     .unwrap();
     let mut watch = Watch { stop: Some(&stop), patience: Some(Duration::ZERO), ..Watch::default() };
-    let outcome = Auto::default().run_watched(&target, Seed(1), &mut watch);
+    let outcome = Auto::default().run_with(&target, Seed(1), &mut watch);
     assert!(matches!(outcome, Err(Error::Stopped { .. })), "{outcome:?}");
     assert!(calls.load(Ordering::Relaxed) <= 2, "{calls:?}");
 }

@@ -10,6 +10,7 @@ use provi::fit::{Snapshot, Watch};
 use provi::method::{Guard, Recipe, Space as FactorSpace};
 use provi::plan::Coordinates;
 use provi::subsample::{Law, Sampling, Subsample};
+use provi::target::Evaluator;
 use provi::target::{Closure, Declared, Family, FiniteSum, Glm, Prior, Scratch, Summed, TermSmoothness};
 use provi::{
     Curvature, Design, Gaussian, Method, Plan, Planner, Provenance, Quadratic, Seed, Symmetric, Target,
@@ -396,7 +397,7 @@ fn a_run_has_the_same_bits_serial_parallel_and_taken_up_again() {
     ] {
         let plan = Planner::new(method).draws(3).subsample(5, sampling).to_steps(&model, 3000).unwrap();
         let whole = plan.run(&model, Seed(4)).unwrap();
-        let serial = plan.run_serial(&model, Seed(4), &mut Watch::default()).unwrap();
+        let serial = plan.run(Evaluator::Serial(&model), Seed(4)).unwrap();
         assert_eq!(whole.gaussian, serial.gaussian);
         let mut kept = None;
         let mut save = |at: &Checkpoint| kept = Some(at.clone());
@@ -405,13 +406,9 @@ fn a_run_has_the_same_bits_serial_parallel_and_taken_up_again() {
         };
         let keeper = Keeper { every: Duration::ZERO, save: &mut save };
         let mut watch = Watch { observer: Some(&mut stop), keeper: Some(keeper), ..Watch::default() };
-        assert!(plan.run_watched(&model, Seed(4), &mut watch).unwrap().stopped_early);
+        assert!(plan.run_with(&model, Seed(4), &mut watch).unwrap().stopped_early);
         let mut watch = Watch { from: kept, ..Watch::default() };
-        assert_eq!(
-            plan.run_watched(&model, Seed(4), &mut watch).unwrap().gaussian,
-            whole.gaussian,
-            "{method}"
-        );
+        assert_eq!(plan.run_with(&model, Seed(4), &mut watch).unwrap().gaussian, whole.gaussian, "{method}");
     }
 }
 

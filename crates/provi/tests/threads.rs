@@ -3,8 +3,8 @@
 
 mod common;
 
-use provi::estimator::Evaluator;
 use provi::expectation::{Expectations, Moments};
+use provi::target::Evaluator;
 use provi::target::{Family, Glm, Prior, Scratch};
 use provi::{Audit, Design, Gaussian, Matrix, Seed, Target};
 
@@ -81,8 +81,8 @@ fn an_audit_gives_the_same_bits_on_one_and_three_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         // More than two batches, and a price that wants them all.
         let audit = Audit { draws: 1_100, price: 1e-3, ..Audit::default() };
-        let audited = pool.install(|| audit.run(Evaluator::Parallel(&model), &q, Seed(1)).unwrap());
-        let certificate = &audited.certificate;
+        let audited = pool.install(|| audit.run(&model, &q, Seed(1)).unwrap());
+        let certificate = audited.certificate();
         let grounds = &certificate.grounds;
         assert_eq!(grounds.draws, 1_100);
         let means = [grounds.global_fisher_mean, grounds.local_fisher_mean, grounds.gradient_norm];
@@ -102,13 +102,14 @@ fn a_transport_bound_has_the_same_bits_on_one_two_and_three_threads() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let audit = Audit { draws: 1_500, ..Audit::default() };
-        let audited = pool.install(|| audit.run(Evaluator::Parallel(&model), &q, Seed(1)).unwrap());
+        let audited = pool.install(|| audit.run(&model, &q, Seed(1)).unwrap());
         let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
-        assert_eq!(audited.certificate, serial.certificate);
-        let grounds = &audited.certificate.grounds;
-        assert_eq!(audited.certificate.kl.key(), Some("cert-transport"));
-        let of_moments = audited.certificate.moments.iter().map(|m| m.mean_error.bound());
-        let numbers = [grounds.transport_mean, audited.certificate.kl.bound()].into_iter().chain(of_moments);
+        assert_eq!(audited.certificate(), serial.certificate());
+        let grounds = &audited.certificate().grounds;
+        assert_eq!(audited.certificate().kl.key(), Some("cert-transport"));
+        let of_moments = audited.certificate().moments.iter().map(|m| m.mean_error.bound());
+        let numbers =
+            [grounds.transport_mean, audited.certificate().kl.bound()].into_iter().chain(of_moments);
         (numbers.map(|x| x.unwrap().to_bits()).collect::<Vec<_>>(), grounds.evaluations)
     };
     let one = run(1);

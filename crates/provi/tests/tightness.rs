@@ -18,7 +18,7 @@ use provi::target::Glm;
 /// The certified KL and the true one less four standard errors, so that the ratio is not flattered.
 fn certified_and_true(target: &Glm, draws: u64) -> (f64, f64) {
     let (q, audited) = study::audited(target, draws);
-    let c = &audited.certificate;
+    let c = audited.certificate();
     assert_eq!(c.kl.key(), Some("local-kl"));
     assert_eq!(c.kl.provenance(), Some(Provenance::Proved));
     let bound = c.kl.bound().unwrap();
@@ -51,7 +51,7 @@ fn a_thousand_rows_a_coordinate_certify_within_ten() {
 #[test]
 fn a_gaussian_posterior_is_certified_to_the_last_digits() {
     let (_, audited) = study::audited(&common::gold("W1").target, 2_000);
-    let c = &audited.certificate;
+    let c = audited.certificate();
     assert!(c.kl.bound().unwrap() < 1e-6 && c.gap.bound().unwrap() < 1e-6 && c.tv.bound().unwrap() < 1e-6);
     assert!(c.evidence.upper().unwrap() - c.evidence.lower().unwrap() < 1e-6);
 }
@@ -62,7 +62,7 @@ fn a_gaussian_posterior_is_certified_to_the_last_digits() {
 fn nearly_separable_data_is_certified_by_transport() {
     let target = common::gold("W2").target;
     let (q, audited) = study::audited(&target, 20_000);
-    let c = &audited.certificate;
+    let c = audited.certificate();
     let grounds = &c.grounds;
     assert!(grounds.radius.is_none() && 0.5 * grounds.global_fisher_mean.unwrap() > 10.0);
     assert_eq!(c.kl.key(), Some("cert-transport"));
@@ -79,12 +79,12 @@ fn nearly_separable_data_is_certified_by_transport() {
 #[test]
 fn draws_are_spent_only_where_they_can_tighten_the_bound() {
     let most = 20_000;
-    let few = study::audited(&study::logistic(50, 200, 1.0, 7), most).1.certificate.clone();
+    let few = study::audited(&study::logistic(50, 200, 1.0, 7), most).1.certificate().clone();
     assert_eq!(few.kl.key(), Some("cert-transport"));
     let grounds = &few.grounds;
     let least = grounds.transport_mean.unwrap();
     assert!(least > 1.0 && grounds.draws <= 4_000, "{least} nats after {} draws", grounds.draws);
-    let many = study::audited(&study::logistic(10, 1000, 2.5, 7), most).1.certificate.clone();
+    let many = study::audited(&study::logistic(10, 1000, 2.5, 7), most).1.certificate().clone();
     assert!(many.kl.bound().unwrap() < 1.0 && many.grounds.draws > 4_000, "{many}");
     assert!(many.grounds.transport_mean.is_none(), "the plain routes are enough here");
 }

@@ -4,9 +4,8 @@ mod common;
 
 use common::normals;
 use provi::audit::Audited;
-use provi::estimator::Evaluator;
-use provi::fit::Watch;
 use provi::stream::{Memory, Rows, Streamed};
+use provi::target::Evaluator;
 use provi::target::{Family, Glm, Prior};
 use provi::{Audit, Auto, Certificate, Design, Gaussian, Seed, Target, Triangular};
 
@@ -137,7 +136,7 @@ fn a_fit_has_the_same_certificate_in_every_unit() {
         for unit in UNITS {
             let other = run(unit);
             let lost = unit.lost();
-            let both = [&plain, &other].map(|run| &run.audited.certificate);
+            let both = [&plain, &other].map(|run| run.certificate());
             agree(family.name(), (both[0], PLAIN), (both[1], unit), lost);
             let (own, theirs) = (&plain.fit.gaussian, &other.fit.gaussian);
             let sd = own.standard_deviations();
@@ -174,11 +173,7 @@ fn somebody_elses_gaussian_has_the_same_certificate_in_every_unit() {
         best.mean().iter().zip(best.standard_deviations()).map(|(m, s)| m + 0.2 * s).collect();
     let q = Gaussian::<Triangular>::new(&mean, best.factor()).unwrap();
     let audit = |unit: Unit, q: &Gaussian<Triangular>| {
-        Audit::default()
-            .run(Evaluator::Parallel(&model(family, unit, false)), q, Seed(3))
-            .unwrap()
-            .certificate
-            .clone()
+        Audit::default().run(&model(family, unit, false), q, Seed(3)).unwrap().certificate().clone()
     };
     let plain = audit(PLAIN, &q);
     for unit in UNITS.into_iter().filter(|unit| (unit.shift / unit.scale).abs() < 1e4) {
@@ -191,12 +186,7 @@ fn sparse_and_streamed_rows_have_the_certificate_of_dense_ones() {
     for family in [Family::Bernoulli, Family::Poisson] {
         for unit in [PLAIN, UNITS[1], UNITS[4]] {
             let run = |model: &dyn Target| {
-                Auto::default()
-                    .run_serial(model, Seed(5), &mut Watch::default())
-                    .unwrap()
-                    .audited
-                    .certificate
-                    .clone()
+                Auto::default().run(Evaluator::Serial(model), Seed(5)).unwrap().audited.certificate().clone()
             };
             let dense = run(&model(family, unit, false));
             agree("sparse", (&run(&model(family, unit, true)), unit), (&dense, unit), unit.lost());
@@ -218,7 +208,7 @@ fn a_prior_in_the_users_own_units_is_still_certified() {
     for unit in [PLAIN, UNITS[0], UNITS[3], UNITS[4]] {
         for family in FAMILIES {
             let model = model(family, unit, false).with_prior(Prior::scale(2.5).unwrap()).unwrap();
-            let found = Auto::default().run(&model, Seed(5)).unwrap().audited.certificate.clone();
+            let found = Auto::default().run(&model, Seed(5)).unwrap().certificate().clone();
             assert!(found.kl.bound().is_some_and(|kl| kl < 0.3), "{family:?}, {unit:?}: {:?}", found.kl);
         }
     }
@@ -238,7 +228,7 @@ fn huge_counts_are_fitted() {
             assert!((mean[0] - size.ln()).abs() < 1e-6 && (mean[1] - 0.1).abs() < 1e-6, "{size:e}: {mean:?}");
             let sd = found.fit.gaussian.standard_deviations()[0];
             assert!((sd * (size * ROWS as f64).sqrt() - 1.0).abs() < 0.2, "{size:e}: {sd:e}");
-            let kl = &found.audited.certificate.kl;
+            let kl = &found.certificate().kl;
             assert!(kl.bound().is_some_and(|kl| kl < 1e-3), "{size:e}: {kl:?}");
         }
     }

@@ -8,8 +8,8 @@ pub use source::{Data, Digests, Source};
 use std::path::Path;
 use std::process::Command;
 
-use provi::estimator::Evaluator;
-use provi::target::{Rejections, Scratch, Target};
+use provi::target::Evaluator;
+use provi::target::Target;
 use provi::{Curvature, Gaussian, Matrix, Quadratic, Seed};
 use provi_ffi::probe::{self, Request};
 use provi_ffi::{Gate, Include, NativeModel, Posterior, StanModel, compile};
@@ -194,27 +194,7 @@ impl Compiled {
 }
 
 impl Target for Compiled {
-    fn dim(&self) -> usize {
-        self.inner().dim()
-    }
-
-    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> provi::Result<f64> {
-        self.inner().log_density(z, gradient)
-    }
-
-    fn log_densities(
-        &self,
-        points: &[f64],
-        values: &mut [f64],
-        gradients: &mut [f64],
-        scratch: &mut Scratch,
-    ) -> provi::Result<()> {
-        self.inner().log_densities(points, values, gradients, scratch)
-    }
-
-    fn hessian(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
-        self.inner().hessian(z, out)
-    }
+    provi::forward_target!(self => self.inner(); all_but_curvature);
 
     /// What was declared here goes before what the library declares.
     fn curvature(&self) -> provi::Result<Option<Curvature>> {
@@ -222,14 +202,6 @@ impl Target for Compiled {
             Some(curvature) => Ok(Some(curvature.clone())),
             None => self.inner().curvature(),
         }
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.inner().names()
-    }
-
-    fn rejections(&self) -> Rejections {
-        self.inner().rejections()
     }
 }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use provi::Target;
-use provi::estimator::Evaluator;
 use provi::scales::{FreeScales, ScaledModel};
 use provi::stream::{Reduce, Streamed};
+use provi::target::Evaluator;
 use provi::target::{DataSummary, Family, Glm, Prior};
 
 use super::blocks::Blocks;

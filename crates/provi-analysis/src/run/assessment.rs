@@ -2,8 +2,8 @@
 
 use provi::audit::Audited;
 use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
-use provi::estimator::Evaluator;
 use provi::functional::MomentBounds;
+use provi::target::Evaluator;
 use provi::{Audit, Certificate, Gaussian, Seed};
 
 /// Draws of an audit that serve the estimates as well. It makes so few only where the weights are nearly equal, and fresh
@@ -54,7 +54,7 @@ impl Assessment {
             ratios if ratios.len() >= ENOUGH => Estimates::from_log_ratios(ratios),
             _ => estimate(target, q, seed, USUAL_DRAWS),
         };
-        Self::with(audited.certificate.clone(), moment_bounds, estimates)
+        Self::with(audited.certificate().clone(), moment_bounds, estimates)
     }
 
     fn with(

@@ -14,7 +14,7 @@ mod moments;
 mod promise;
 
 use provi::certificate::{Certificate, Statement};
-use provi::estimator::Evaluator;
+use provi::target::Evaluator;
 use provi::{Audit, Gaussian, Provenance, Seed};
 use serde::Serialize;
 
@@ -203,7 +203,7 @@ impl Rounding {
         let audit = Audit { draws: 1, ..Audit::default() };
         let again =
             Gaussian::from_covariance(q.mean(), q.covariance()).and_then(|q| audit.run(target, &q, Seed(0)));
-        let gaps = again.ok().and_then(|again| now.gap.bound().zip(again.certificate.gap.bound()));
+        let gaps = again.ok().and_then(|again| now.gap.bound().zip(again.certificate().gap.bound()));
         Self { root: gaps.map_or(0.0, |(a, b)| 10.0 * (a.sqrt() - b.sqrt()).abs()) }
     }
 

@@ -5,9 +5,9 @@ use std::time::Instant;
 use provi::auto::audit_watched;
 use provi::checkpoint::Checkpoint;
 use provi::checks::Checks;
-use provi::estimator::Evaluator;
 use provi::fit::{Watch, measure_neg_elbo};
 use provi::plan::Promise;
+use provi::target::Evaluator;
 use provi::target::Glm;
 use provi::{Fit, Gaussian, Plan, Seed, Target};
 

@@ -1,7 +1,7 @@
 //! Draws to keep: of the Gaussian, or resampled towards the posterior.
 
 use provi::estimate::{Estimates, Reliability, log_ratios, psis, resample, weighted_draws};
-use provi::estimator::Evaluator;
+use provi::target::Evaluator;
 use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;

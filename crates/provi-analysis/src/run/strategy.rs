@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use provi::auto::{Choice, audit_watched};
-use provi::estimator::Evaluator;
 use provi::fit::Watch;
 use provi::plan::PRACTICAL_DRAWS;
 use provi::scalar::Positive;
+use provi::target::Evaluator;
 use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
 
 use crate::error::{Error, Result};
@@ -109,10 +109,7 @@ impl Strategy {
         let since = |begin: Instant| begin.elapsed().as_secs_f64();
         match self {
             Self::Auto(auto) => {
-                let certified = match target {
-                    Evaluator::Parallel(target) => auto.run_watched(&target, seed, watch)?,
-                    Evaluator::Serial(target) => auto.run_serial(target, seed, watch)?,
-                };
+                let certified = auto.run_with(target, seed, watch)?;
                 let estimating = Instant::now();
                 let measure = || Assessment::of(&certified.audited, target, &certified.fit.gaussian, seed);
                 let assessment = covered(watch, begin, measure);
@@ -120,10 +117,7 @@ impl Strategy {
                 Ok(Answer { fit: certified.fit, assessment, notes: certified.search.notes(), audit_seconds })
             }
             Self::Planned(plan, audit) => {
-                let fit = match target {
-                    Evaluator::Parallel(target) => plan.run_watched(&target, seed, watch)?,
-                    Evaluator::Serial(target) => plan.run_serial(target, seed, watch)?,
-                };
+                let fit = plan.run_with(target, seed, watch)?;
                 let auditing = Instant::now();
                 let audited = audit_watched(audit, target, &fit.gaussian, seed, watch, begin);
                 let assessment =

@@ -7,9 +7,9 @@ use crate::space::objective;
 use crate::statistics::Mean;
 use provi::certificate::Statement;
 use provi::draws::{Draws, Purpose};
-use provi::estimator::Evaluator;
 use provi::mode::{find_mode, laplace};
 use provi::solve::Solver;
+use provi::target::Evaluator;
 use provi::target::Family;
 use provi::{Audit, Gaussian, Result, Seed, Target, Triangular};
 use rayon::prelude::*;
@@ -89,7 +89,7 @@ fn audit(
 ) -> Result<Audited> {
     let audit = Audit { draws: if quick { 3_000 } else { 20_000 }, price: 0.1, ..Audit::default() };
     let audited = audit.run(Evaluator::Serial(&hidden.target), q, Seed(seed))?;
-    let c = &audited.certificate;
+    let c = audited.certificate();
     let f = objective(&hidden.target, q)?;
     let kl = f + hidden.log_evidence;
     let mut out = Audited::default();

@@ -7,7 +7,7 @@ use crate::outcome::{Check, Outcome};
 use crate::problems::{normals, small};
 use crate::space::{gradient, objective};
 use crate::trial::Trial;
-use provi::estimator::Evaluator;
+use provi::target::Evaluator;
 use provi::theory::certificate as theory;
 use provi::{Audit, Gaussian, Result, Seed, Triangular};
 
@@ -77,7 +77,7 @@ pub(crate) fn gap(trial: &Trial) -> Result<Outcome> {
                 problem.star.parameters().iter().zip(&shift).map(|(w, s)| w + 0.2 * size * s).collect();
             let Ok(q) = Gaussian::<Triangular>::new(&w[..d], &w[d..]) else { continue };
             let audit = Audit { draws: 1000, ..Audit::default() };
-            let c = audit.run(Evaluator::Serial(problem.target()), &q, Seed(k))?.certificate.clone();
+            let c = audit.run(Evaluator::Serial(problem.target()), &q, Seed(k))?.certificate().clone();
             let Some(bound) = c.gap.bound() else { continue };
             let truth = objective(problem.target(), &q)? - problem.best;
             outcome.check(Check::at_most(

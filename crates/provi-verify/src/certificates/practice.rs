@@ -8,8 +8,8 @@ use crate::problems::{Problem, regression, small, w1};
 use crate::space::{moments, objective};
 use crate::trial::Trial;
 use provi::estimate::estimate as importance;
-use provi::estimator::Evaluator;
 use provi::solve::Solver;
+use provi::target::Evaluator;
 use provi::target::Family;
 use provi::{Auto, Result, Seed, Target};
 
@@ -29,10 +29,10 @@ pub(crate) fn auto(trial: &Trial) -> Result<Outcome> {
     let mut points = Vec::new();
     for (i, problem) in problems.iter().enumerate() {
         let target: &(dyn Target + Send + Sync) = problem.target.as_ref();
-        let answer = Auto::default().run_serial(target, Seed(3), &mut provi::fit::Watch::default())?;
+        let answer = Auto::default().run(target, Seed(3))?;
         let q = &answer.fit.gaussian;
         let truth = objective(problem.target(), q)? - problem.best;
-        let bound = answer.audited.certificate.gap.bound().unwrap_or(f64::INFINITY);
+        let bound = answer.certificate().gap.bound().unwrap_or(f64::INFINITY);
         let name = &problem.name;
         outcome.check(Check::at_most(format!("{name}: true gap"), truth, trial.upper(bound) + 1e-10));
         points.push((problem.condition(), bound));

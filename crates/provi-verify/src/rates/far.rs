@@ -42,7 +42,7 @@ pub(crate) fn far_problems(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
             let errors: Result<Vec<f64>> = (0..4u64)
                 .into_par_iter()
                 .map(|seed| {
-                    let fit = plan.run_serial(target, Seed(seed), &mut provi::fit::Watch::default())?;
+                    let fit = plan.run(target, Seed(seed))?;
                     let found = whitened(&back, method, &fit.gaussian)?;
                     Ok(distance(method, problem.dim(), &found, &goal))
                 })

@@ -3,9 +3,10 @@
 use crate::problems::Problem;
 use crate::space::{Space, objective};
 use provi::draws::{Draws, Purpose, Seed};
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Kind, Sampled};
 use provi::optimize::{Moved, Operator};
 use provi::step::{ProjSymmetric, ProjTriangular, Prox};
+use provi::target::Evaluator;
 use provi::{Gaussian, Result, Symmetric, Triangular};
 
 /// Who runs.

@@ -59,13 +59,13 @@ impl Default for Options {
 /// A run that can be looked at, and continued.
 ///
 /// ```
-/// use provi::{Seed, ascent::{Ascent, Options}, estimator::Evaluator, target::Closure};
+/// use provi::{Seed, ascent::{Ascent, Options}, target::Closure};
 ///
 /// let target = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
 ///     gradient[0] = -2.0 * (z[0] - 3.0);
 ///     -(z[0] - 3.0).powi(2)
 /// })?;
-/// let mut ascent = Ascent::new(Evaluator::Serial(&target), Seed(1), Options::default())?;
+/// let mut ascent = Ascent::new(&target, Seed(1), Options::default())?;
 /// ascent.advance(200)?;
 /// assert!((ascent.current().mean()[0] - 3.0).abs() < 1e-6);
 /// # Ok::<(), provi::Error>(())
@@ -107,7 +107,8 @@ struct Room {
 impl<'a> Ascent<'a> {
     /// Climbs to a mode and takes the curvature there, or at a better place on the way; every evaluation of the gradient
     /// counts.
-    pub fn new(view: Evaluator<'a>, seed: Seed, options: Options) -> Result<Self> {
+    pub fn new(target: impl Into<Evaluator<'a>>, seed: Seed, options: Options) -> Result<Self> {
+        let view = target.into();
         let d = view.dim();
         Positive::new("accuracy of the mode", options.mode_accuracy)?;
         NonNegative::new("power of the average", options.power)?;
@@ -549,11 +550,11 @@ mod tests {
             ascent.current()
         };
         let serial = run(Evaluator::Serial(&target));
-        assert_eq!(run(Evaluator::Parallel(&target)), serial);
+        assert_eq!(run((&target).into()), serial);
         #[cfg(feature = "parallel")]
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            assert_eq!(pool.install(|| run(Evaluator::Parallel(&target))), serial);
+            assert_eq!(pool.install(|| run((&target).into())), serial);
         }
     }
 

@@ -139,11 +139,11 @@ impl Solution {
 impl Solver {
     /// From about the Laplace approximation.
     pub fn run(&self, target: &dyn Target) -> Result<Solution> {
-        self.run_watched(target, &mut |_, _| ControlFlow::Continue(()))
+        self.run_with(target, &mut |_, _| ControlFlow::Continue(()))
     }
 
     /// As [`Solver::run`]; `watch` is called before each iteration and may break.
-    pub fn run_watched(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
+    pub fn run_with(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
         let standard = target.standardized()?;
         let target = standard.as_ref().map_or(target, Standardized::target);
         let (start, evaluations) = about_laplace(target, &vec![0.0; target.dim()])?;

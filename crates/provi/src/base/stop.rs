@@ -39,7 +39,7 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 /// let stop = Stop::default();
 /// stop.ask();                                                   // from another thread, or a signal handler
 /// let mut watch = Watch { stop: Some(&stop), ..Watch::default() };
-/// assert!(Auto::default().run_watched(&target, Seed(0), &mut watch)?.fit.stopped_early);
+/// assert!(Auto::default().run_with(&target, Seed(0), &mut watch)?.fit.stopped_early);
 /// # Ok::<(), provi::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]

@@ -35,13 +35,15 @@ use crate::target::standard::Standard;
 use crate::target::trusted_curvature;
 use crate::target::watchdog::{Violation, Watching};
 use crate::theory::certificate::{self as theory, Ball};
+use crate::watch::Watch;
 use ball::Choice;
 use bounds::Bounds;
 use image::Image;
 use measure::{Lost, Measurement};
 use residual::go_on;
 use route::Transport;
-use std::ops::{ControlFlow, Deref};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 /// How an answer is audited.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +71,7 @@ impl Default for Audit {
 ///
 /// The end may depend on the draws, as a clock does where a target takes longer for some: a certificate by fewer draws spends δ
 /// once more, over all the places where it might have ended, and holds with probability 1 − 2δ \[confidence\].
-pub type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
+pub(crate) type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
 
 /// Why what is measured proves nothing.
 const UNRESOLVED: &str = "rounding hides the answer: double precision does not resolve draws of q, or sums of the model's terms, \
@@ -79,34 +81,24 @@ const UNRESOLVED: &str = "rounding hides the answer: double precision does not r
 const STOPPED: &str = "the audit was stopped before its first draws";
 
 /// What is proved about one q, able to answer for any linear functional. Its certificate can be read and not changed.
-/// ```compile_fail,E0594
+/// ```compile_fail,E0616
 /// fn forge(mut audited: provi::audit::Audited, better: provi::Certificate) {
 ///     audited.certificate = better;
 /// }
 /// ```
 #[derive(Debug)]
 pub struct Audited {
-    fields: AuditedFields,
+    certificate: Certificate,
     bounds: Bounds,
     log_ratios: Vec<f64>,
 }
 
-/// What an [`Audited`] shows.
-#[derive(Debug)]
-pub struct AuditedFields {
-    /// The statements.
-    pub certificate: Certificate,
-}
-
-impl Deref for Audited {
-    type Target = AuditedFields;
-
-    fn deref(&self) -> &AuditedFields {
-        &self.fields
-    }
-}
-
 impl Audited {
+    /// The statements.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
     /// The same, or nothing if the declared curvature was contradicted.
     pub(crate) fn unless(mut self, violation: Option<Violation>) -> Self {
         if let Some(violation) = violation {
@@ -130,7 +122,7 @@ impl Audited {
 
     /// Withdraws everything, as when a declared constant is seen to be wrong.
     pub fn revoke(&mut self, reason: &str) {
-        self.fields.certificate.revoke(reason);
+        self.certificate.revoke(reason);
         self.bounds = Bounds::nothing(&self.bounds.q, reason);
     }
 
@@ -138,7 +130,7 @@ impl Audited {
     fn through(mut self, map: &Standard) -> Self {
         self.bounds.map = Some(map.clone());
         let dim = self.bounds.q.dim();
-        for (i, moment) in self.fields.certificate.0.moments.iter_mut().enumerate() {
+        for (i, moment) in self.certificate.0.moments.iter_mut().enumerate() {
             let mut v = vec![0.0; dim];
             v[i] = 1.0;
             [moment.mean_error, moment.sd_error] = self.bounds.functional(&v);
@@ -196,13 +188,50 @@ impl Audited {
 }
 
 impl Audit {
-    /// Measures q and proves what it can.
-    pub fn run(&self, target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed) -> Result<Audited> {
-        self.run_watched(target, q, seed, &mut go_on)
+    /// Measures q, an answer for `&model`, and proves what it can.
+    pub fn run<'t>(
+        &self,
+        target: impl Into<Evaluator<'t>>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+    ) -> Result<Audited> {
+        self.measure(target.into(), q, seed, &mut go_on)
     }
 
-    /// The same, asking between draws whether to end. Fewer draws prove less; without any, what needs none is still proved.
-    pub fn run_watched(
+    /// [`Audit::run`] with a watch that sees its draws and may end it. Fewer draws prove less; without any, what needs none is
+    /// still proved. The certificate of an audit that may end early holds with probability 1 − 2δ \[confidence\].
+    pub fn run_with<'t>(
+        &self,
+        target: impl Into<Evaluator<'t>>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+        watch: &mut Watch<'_>,
+    ) -> Result<Audited> {
+        self.run_since(Instant::now(), target.into(), q, seed, watch)
+    }
+
+    /// The same as the last part of a run that began at `begin` under the same watch.
+    pub(crate) fn run_since(
+        &self,
+        begin: Instant,
+        target: Evaluator<'_>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+        watch: &mut Watch<'_>,
+    ) -> Result<Audited> {
+        let signal = watch.signal(begin);
+        let stopped = signal.as_ref().is_some_and(stop::Signal::is_wanted);
+        let more = if stopped { watch.grace(begin) } else { Duration::ZERO };
+        let mut between = watch.between_draws(begin)?;
+        let mut go =
+            || stop::patient_phase("the audit", more, || self.measure(target, q, seed, &mut between));
+        match signal {
+            Some(signal) => signal.cover(go),
+            None => go(),
+        }
+    }
+
+    fn measure(
         &self,
         target: Evaluator<'_>,
         q: &Gaussian<Triangular>,
@@ -263,7 +292,7 @@ impl Audit {
 /// Nothing is proved, for that reason.
 pub(crate) fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
     let (certificate, bounds) = (Certificate::nothing(names, reason), Bounds::nothing(q, reason));
-    Audited { fields: AuditedFields { certificate }, bounds, log_ratios: Vec::new() }
+    Audited { certificate, bounds, log_ratios: Vec::new() }
 }
 
 /// f(w), exact up to a proved error.
@@ -423,7 +452,7 @@ impl<'a> Session<'a> {
             .collect();
         let certificate =
             Certificate(CertificateFields { gap, kl, tv, evidence, moments, grounds: self.grounds });
-        Ok(Audited { fields: AuditedFields { certificate }, bounds, log_ratios })
+        Ok(Audited { certificate, bounds, log_ratios })
     }
 
     fn why_no_global_bound(&self) -> &'static str {

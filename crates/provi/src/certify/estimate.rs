@@ -63,21 +63,21 @@ pub struct Estimates {
 /// Estimates from `draws` fresh draws of q, at least two; a pure function of the seed.
 ///
 /// ```
-/// use provi::{Matrix, Seed, estimate::estimate, estimator::Evaluator, target::GaussianTarget};
+/// use provi::{Matrix, Seed, estimate::estimate, target::GaussianTarget};
 /// # fn main() -> provi::Result<()> {
 /// let target = GaussianTarget::new(&[1.0, 2.0], Matrix::scaled_identity(2, 1.0))?.constant(-3.0)?;
-/// let found = estimate(Evaluator::Parallel(&target), &target.optimum()?, Seed(1), 1000)?;
+/// let found = estimate(&target, &target.optimum()?, Seed(1), 1000)?;
 /// assert!((found.log_evidence - target.log_evidence()).abs() < 1e-12 && found.kl.abs() < 1e-12);
 /// # Ok(())
 /// # }
 /// ```
-pub fn estimate(
-    target: Evaluator<'_>,
+pub fn estimate<'t>(
+    target: impl Into<Evaluator<'t>>,
     q: &Gaussian<Triangular>,
     seed: Seed,
     draws: usize,
 ) -> Result<Estimates> {
-    let mut log_ratios = Vec::with_capacity(draws);
+    let (target, mut log_ratios) = (target.into(), Vec::with_capacity(draws));
     stop::phase("the estimates", || {
         for_each_batch(target, q, seed, draws, |_, ratios| log_ratios.extend_from_slice(ratios))
     })?;
@@ -86,12 +86,13 @@ pub fn estimate(
 
 /// The draws behind [`estimate`], one a row, and their log ratios, unsmoothed. With [`psis`] and [`resample`],
 /// draws from closer to the posterior than q.
-pub fn weighted_draws(
-    target: Evaluator<'_>,
+pub fn weighted_draws<'t>(
+    target: impl Into<Evaluator<'t>>,
     q: &Gaussian<Triangular>,
     seed: Seed,
     draws: usize,
 ) -> Result<(Matrix, Vec<f64>)> {
+    let target = target.into();
     let (mut points, mut log_ratios) = (Vec::with_capacity(draws * q.dim()), Vec::with_capacity(draws));
     stop::phase("the draws", || {
         for_each_batch(target, q, seed, draws, |z, ratios| {
@@ -103,7 +104,12 @@ pub fn weighted_draws(
 }
 
 /// log p(z, x) − log q(z) at given points, one a row, wherever they come from. The weights of draws of q, if they are that.
-pub fn log_ratios(target: Evaluator<'_>, q: &Gaussian<Triangular>, points: &Matrix) -> Result<Vec<f64>> {
+pub fn log_ratios<'t>(
+    target: impl Into<Evaluator<'t>>,
+    q: &Gaussian<Triangular>,
+    points: &Matrix,
+) -> Result<Vec<f64>> {
+    let target = target.into();
     let d = q.dim();
     for (what, found) in [("Gaussian", d), ("point", points.columns())] {
         if found != target.dim() {

@@ -30,7 +30,7 @@ use crate::certify::certificate::{Certificate, Statement};
 /// let answer = Auto::default().run(&target, Seed(0))?;
 /// let v = [-1.0, 1.0];
 /// let errors = answer.audited.functional(&v)?;
-/// let slope_above_intercept = Functional::new(&answer.fit.gaussian, &v, errors, &answer.audited.certificate)?;
+/// let slope_above_intercept = Functional::new(&answer.fit.gaussian, &v, errors, answer.certificate())?;
 /// assert!(slope_above_intercept.positive.lower > 0.2);
 /// # Ok::<(), provi::Error>(())
 /// ```

@@ -13,7 +13,6 @@
 mod exact;
 mod source;
 
-pub use crate::target::evaluate::Evaluator;
 pub use exact::Exact;
 pub(crate) use source::NO_TERMS;
 pub use source::{Source, Terms};

@@ -78,27 +78,19 @@ pub struct Fit {
 }
 
 impl Plan {
-    /// Runs the plan, draws in parallel where that pays.
-    pub fn run<T: Target + Sync>(&self, target: &T, seed: Seed) -> Result<Fit> {
-        self.run_watched(target, seed, &mut Watch::default())
+    /// Runs the plan on `&model`, draws in parallel where that pays ([`Evaluator`]).
+    pub fn run<'t>(&self, target: impl Into<Evaluator<'t>>, seed: Seed) -> Result<Fit> {
+        self.run_with(target, seed, &mut Watch::default())
     }
 
-    /// [`Plan::run`] with a watcher that sees progress and may stop the run.
-    pub fn run_watched<T: Target + Sync>(
+    /// [`Plan::run`] with a watch that sees progress, may stop the run, and keeps or takes up checkpoints.
+    pub fn run_with<'t>(
         &self,
-        target: &T,
+        target: impl Into<Evaluator<'t>>,
         seed: Seed,
         watch: &mut Watch<'_>,
     ) -> Result<Fit> {
-        self.go(Evaluator::Parallel(target), seed, watch)
-    }
-
-    /// Runs the plan on one thread, for targets that are not `Sync`. The same bits as [`Plan::run`].
-    pub fn run_serial(&self, target: &dyn Target, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
-        self.go(Evaluator::Serial(target), seed, watch)
-    }
-
-    fn go(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Fit> {
+        let target = target.into();
         self.check(target.target())?;
         match &self.frame.factor {
             None => run(self, target, target.target(), seed, watch),

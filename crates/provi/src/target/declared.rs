@@ -1,12 +1,8 @@
 //! A target with what its owner knows about it.
 
-use super::{FiniteSum, LocalCurvature, Rejections, Rounding, Target, own};
+use super::{Standardized, Target, own};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::matrix::Matrix;
-use crate::base::scratch::Scratch;
 use crate::target::curvature::{Curvature, Provenance};
-use crate::target::expectations::Expectations;
 
 /// Any target, with a curvature on its owner's word and names of its owner's choice.
 ///
@@ -59,31 +55,8 @@ impl<T: Target> Declared<T> {
 }
 
 impl<T: Target> Target for Declared<T> {
-    fn dim(&self) -> usize {
-        self.inner.dim()
-    }
-
-    fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        self.inner.log_density(z, gradient)
-    }
-
-    fn log_densities(
-        &self,
-        points: &[f64],
-        values: &mut [f64],
-        gradients: &mut [f64],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        self.inner.log_densities(points, values, gradients, scratch)
-    }
-
-    fn batch(&self) -> usize {
-        self.inner.batch()
-    }
-
-    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
-        self.inner.hessian(z, out)
-    }
+    crate::forward_target!(self => self.inner;
+        dim log_density log_densities batch hessian expectations finite_sum data_size rejections local_curvature rounding);
 
     fn curvature(&self) -> Result<Option<Curvature>> {
         match &self.curvature {
@@ -103,34 +76,18 @@ impl<T: Target> Target for Declared<T> {
         }
     }
 
-    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
-        self.inner.finite_sum()
-    }
-
-    fn data_size(&self) -> (usize, usize) {
-        self.inner.data_size()
-    }
-
-    fn rejections(&self) -> Rejections {
-        self.inner.rejections()
-    }
-
     fn names(&self) -> Vec<String> {
         self.names.clone().unwrap_or_else(|| self.inner.names())
     }
 
-    fn expectations(&self) -> Option<&dyn Expectations> {
-        self.inner.expectations()
-    }
-
-    fn local_curvature<'s>(
-        &'s self,
-        q: &Gaussian<Triangular>,
-    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
-        self.inner.local_curvature(q)
-    }
-
-    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
-        self.inner.rounding(q, radii)
+    /// A declared curvature is about these coordinates, so with one there are no others.
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        if self.curvature.is_some() {
+            return Ok(None);
+        }
+        match (self.inner.standardized()?, &self.names) {
+            (Some(standard), Some(names)) => standard.named(names).map(Some),
+            (standard, _) => Ok(standard),
+        }
     }
 }

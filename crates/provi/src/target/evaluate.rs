@@ -9,13 +9,65 @@ use crate::base::stop;
 #[cfg(feature = "parallel")]
 use crate::base::stop::Carried;
 
-/// A target and the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
+/// A target handed over, with the rule for threads: one that is `Sync` may be evaluated in parallel, any other serially.
+///
+/// Wherever something runs on a target it takes `impl Into<Evaluator>`, and `&model` is one:
+///
+/// | you have | hand over | draws are evaluated |
+/// |---|---|---|
+/// | a `model` that threads may share (`Sync`) | `&model` | in parallel |
+/// | a `Box<dyn Target + Sync>`, an `Arc<dyn Target + Send + Sync>` | `&model`, `&*model` | in parallel |
+/// | a `&dyn Target` | the same | one after the other |
+/// | a `model` that is not `Sync` | `Evaluator::Serial(&model)` | one after the other |
+///
+/// The bits are the same either way.
+/// ```
+/// use provi::target::{Closure, Evaluator, Target};
+/// use provi::{Auto, Seed};
+/// use std::cell::Cell;
+///
+/// let calls = Cell::new(0);                                       // not for several threads
+/// let model = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
+///     calls.set(calls.get() + 1);
+///     gradient[0] = -z[0];
+///     -0.5 * z[0] * z[0]
+/// })?;
+/// let answer = Auto::default().run(Evaluator::Serial(&model), Seed(1))?;
+/// assert!(answer.fit.gaussian.mean()[0].abs() < 0.1 && calls.get() > 0);
+/// let same = Auto::default().run(&model as &dyn Target, Seed(1))?;
+/// assert_eq!(answer.fit.gaussian, same.fit.gaussian);
+/// # Ok::<(), provi::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub enum Evaluator<'a> {
     /// One chunk after the other.
     Serial(&'a dyn Target),
     /// Chunks in parallel on the current thread pool.
     Parallel(&'a (dyn Target + Sync)),
+}
+
+impl<'a, T: Target + Sync> From<&'a T> for Evaluator<'a> {
+    fn from(target: &'a T) -> Self {
+        Self::Parallel(target)
+    }
+}
+
+impl<'a> From<&'a (dyn Target + 'a)> for Evaluator<'a> {
+    fn from(target: &'a (dyn Target + 'a)) -> Self {
+        Self::Serial(target)
+    }
+}
+
+impl<'a> From<&'a (dyn Target + Sync + 'a)> for Evaluator<'a> {
+    fn from(target: &'a (dyn Target + Sync + 'a)) -> Self {
+        Self::Parallel(target)
+    }
+}
+
+impl<'a> From<&'a (dyn Target + Send + Sync + 'a)> for Evaluator<'a> {
+    fn from(target: &'a (dyn Target + Send + Sync + 'a)) -> Self {
+        Self::Parallel(target)
+    }
 }
 
 /// How one target is put around another ([`Evaluator::wrap`]).
@@ -134,8 +186,8 @@ mod tests {
     use crate::auto::Auto;
     use crate::base::draws::Seed;
     use crate::base::error::Result;
+    use crate::target::Evaluator;
     use crate::target::Target;
-    use crate::watch::Watch;
     use std::cell::Cell;
 
     /// A quartic that wants so many points at once, and remembers the most it was handed.
@@ -175,7 +227,7 @@ mod tests {
         let run = |batch| {
             let target = Wanting { batch, most: Cell::new(0) };
             let auto = Auto { evaluations: 2_000, ..Auto::default() };
-            let found = auto.run_serial(&target, Seed(4), &mut Watch::default()).unwrap();
+            let found = auto.run(Evaluator::Serial(&target), Seed(4)).unwrap();
             (found.fit.gaussian, found.fit.neg_elbo, target.most.get())
         };
         let (q, elbo, most) = run(8);

@@ -1,7 +1,8 @@
 //! A target in coordinates that do not depend on units.
 
-use super::Target;
 use super::evaluate::Evaluator;
+use super::{Declared, Target};
+use crate::base::error::Result;
 use crate::target::standard::Standard;
 
 /// The same density in the coordinates b of β = Tb \[whiten\], and the way back. Solvers and audits work in b and answer for β:
@@ -26,13 +27,22 @@ impl std::fmt::Debug for Standardized<'_> {
 
 impl<'a> Standardized<'a> {
     /// A target in b that threads may share.
-    pub fn shared(map: Standard, target: impl Target + Sync + 'a) -> Self {
+    pub(crate) fn shared(map: Standard, target: impl Target + Sync + 'a) -> Self {
         Self { map, target: Held::Shared(Box::new(target)) }
     }
 
     /// A target in b for one thread.
-    pub fn single(map: Standard, target: impl Target + 'a) -> Self {
+    pub(crate) fn single(map: Standard, target: impl Target + 'a) -> Self {
         Self { map, target: Held::Single(Box::new(target)) }
+    }
+
+    /// The same with other names for the coordinates.
+    pub(crate) fn named(self, names: &[String]) -> Result<Self> {
+        let target = match self.target {
+            Held::Shared(target) => Held::Shared(Box::new(Declared::new(target).with_names(names.to_vec())?)),
+            Held::Single(target) => Held::Single(Box::new(Declared::new(target).with_names(names.to_vec())?)),
+        };
+        Ok(Self { map: self.map, target })
     }
 
     /// T.

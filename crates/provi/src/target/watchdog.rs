@@ -2,15 +2,12 @@
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
-use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
 use crate::base::stop;
 use crate::target::curvature::{Curvature, Quadratic};
 use crate::target::evaluate::Wrap;
-use crate::target::expectations::Expectations;
-use crate::target::{LocalCurvature, Rejections, Rounding, Target};
+use crate::target::{FiniteSum, Standardized, Target};
 use provi_kernels::dot;
 use std::sync::{Mutex, PoisonError};
 
@@ -81,7 +78,7 @@ struct Seen {
     violation: Option<Violation>,
 }
 
-/// Puts a watchdog around a target ([`Evaluator::wrap`](crate::estimator::Evaluator)).
+/// Puts a watchdog around a target ([`Evaluator::wrap`](crate::target::Evaluator)).
 pub(crate) struct Watching(pub(crate) Curvature);
 
 impl Wrap for Watching {
@@ -163,9 +160,8 @@ impl<'a, T: Target + ?Sized> Watchdog<'a, T> {
 }
 
 impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
-    fn dim(&self) -> usize {
-        self.inner.dim()
-    }
+    crate::forward_target!(self => self.inner;
+        dim batch hessian names expectations data_size rejections local_curvature rounding);
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let value = self.inner.log_density(z, gradient)?;
@@ -194,43 +190,18 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
         Ok(())
     }
 
-    fn batch(&self) -> usize {
-        self.inner.batch()
-    }
-
-    fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
-        self.inner.hessian(z, out)
-    }
-
     fn curvature(&self) -> Result<Option<Curvature>> {
         Ok(Some(self.curvature.clone()))
     }
 
-    fn data_size(&self) -> (usize, usize) {
-        self.inner.data_size()
+    /// None: terms would be evaluated unwatched.
+    fn finite_sum(&self) -> Option<&dyn FiniteSum> {
+        None
     }
 
-    fn rejections(&self) -> Rejections {
-        self.inner.rejections()
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.inner.names()
-    }
-
-    fn expectations(&self) -> Option<&dyn Expectations> {
-        self.inner.expectations()
-    }
-
-    fn local_curvature<'s>(
-        &'s self,
-        q: &Gaussian<Triangular>,
-    ) -> Result<Option<Box<dyn LocalCurvature + 's>>> {
-        self.inner.local_curvature(q)
-    }
-
-    fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
-        self.inner.rounding(q, radii)
+    /// None: in other coordinates the target would be evaluated unwatched.
+    fn standardized(&self) -> Result<Option<Standardized<'_>>> {
+        Ok(None)
     }
 }
 

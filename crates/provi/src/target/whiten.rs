@@ -8,7 +8,7 @@ use crate::base::scratch::Scratch;
 use crate::target::curvature::Curvature;
 use crate::target::evaluate::Wrap;
 use crate::target::expectations::{Expectations, Moments};
-use crate::target::{FiniteSum, Rejections, Target, TermSmoothness};
+use crate::target::{FiniteSum, Target, TermSmoothness};
 
 /// A target in the coordinates y of z = c + Py, P lower triangular with positive diagonal:
 /// ```text
@@ -40,7 +40,7 @@ impl<'a, T: Target + ?Sized> Whitened<'a, T> {
     }
 }
 
-/// Puts these coordinates around a target ([`Evaluator::wrap`](crate::estimator::Evaluator)).
+/// Puts these coordinates around a target ([`Evaluator::wrap`](crate::target::Evaluator)).
 pub(crate) struct Through<'c> {
     pub(crate) center: &'c [f64],
     pub(crate) factor: &'c [f64],
@@ -57,7 +57,11 @@ impl Wrap for Through<'_> {
     fn seen<T: Target + ?Sized>(_: &Whitened<'_, T>) {}
 }
 
+/// Steps are made here. Audits and solvers see the target itself: there are no other coordinates, no local curvature and no bounds of
+/// rounding through P.
 impl<T: Target + ?Sized> Target for Whitened<'_, T> {
+    crate::forward_target!(self => self.inner; batch names data_size rejections proves_its_curvature);
+
     fn dim(&self) -> usize {
         self.center.len()
     }
@@ -82,10 +86,6 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
         Ok(())
     }
 
-    fn batch(&self) -> usize {
-        self.inner.batch()
-    }
-
     fn hessian(&self, y: &[f64], out: &mut Matrix) -> Result<bool> {
         let mut z = vec![0.0; y.len()];
         provi_kernels::triangle::transport(&self.factor, &self.center, y, &mut z);
@@ -100,24 +100,12 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
         self.inner.curvature()?.map(|c| c.transformed(&self.matrix())).transpose()
     }
 
-    fn proves_its_curvature(&self, word: crate::target::own::Word) -> bool {
-        self.inner.proves_its_curvature(word)
+    fn lower_curvature(&self) -> Result<Option<Curvature>> {
+        self.inner.lower_curvature()?.map(|c| c.transformed(&self.matrix())).transpose()
     }
 
     fn finite_sum(&self) -> Option<&dyn FiniteSum> {
         self.inner.finite_sum().map(|_| self as &dyn FiniteSum)
-    }
-
-    fn data_size(&self) -> (usize, usize) {
-        self.inner.data_size()
-    }
-
-    fn rejections(&self) -> Rejections {
-        self.inner.rejections()
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.inner.names()
     }
 
     fn expectations(&self) -> Option<&dyn Expectations> {

@@ -34,10 +34,10 @@ use crate::watch::{AverageState, Snapshot};
 /// };
 /// let keeper = Keeper { every: Duration::ZERO, save: &mut save };
 /// let mut watch = Watch { observer: Some(&mut stop), keeper: Some(keeper), ..Watch::default() };
-/// assert!(plan.run_watched(&target, Seed(1), &mut watch)?.stopped_early);
+/// assert!(plan.run_with(&target, Seed(1), &mut watch)?.stopped_early);
 ///
 /// let mut watch = Watch { from: kept, ..Watch::default() };
-/// let resumed = plan.run_watched(&target, Seed(1), &mut watch)?;
+/// let resumed = plan.run_with(&target, Seed(1), &mut watch)?;
 /// assert_eq!(resumed.gaussian, plan.run(&target, Seed(1))?.gaussian);     // the same bits
 /// # Ok::<(), provi::Error>(())
 /// ```

@@ -5,11 +5,12 @@
 
 use provi::average::Averager;
 use provi::draws::{Draws, Purpose, Seed};
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Kind, Sampled};
 use provi::expectation::Moments;
 use provi::gaussian::Factor;
 use provi::optimize::{Composite, Moved, Operator, Progress, minimise};
 use provi::step::{ProjSymmetric, ProjTriangular, Prox};
+use provi::target::Evaluator;
 use provi::target::{Family, GaussianTarget, Glm, Prior, hierarchical_logistic};
 use provi::{Average, Design, Gaussian, Matrix, Method, Schedule, Symmetric, Target, Triangular};
 use std::f64::consts::PI;

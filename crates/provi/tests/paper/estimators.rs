@@ -2,7 +2,8 @@
 
 use crate::common::*;
 use provi::draws::{Draws, Purpose, Seed};
-use provi::estimator::{Evaluator, Kind, Sampled};
+use provi::estimator::{Kind, Sampled};
+use provi::target::Evaluator;
 use provi::target::{Family, GaussianTarget};
 use provi::{Gaussian, Matrix, Symmetric, Target, Triangular};
 

@@ -4,7 +4,7 @@ use crate::answers::{Kind, answer, optimum};
 use crate::problem::{Dice, Problem, problem};
 use crate::verdict::{Check, Facts, Opaque, assert_provenance, compare, on_threads, summary};
 use provi::audit::Audit;
-use provi::estimator::Evaluator;
+use provi::target::Evaluator;
 use provi::target::{Closure, Declared};
 use provi::{Curvature, Provenance, Seed, Target};
 
@@ -75,7 +75,7 @@ fn what_is_not_known_is_not_claimed() {
     let best = optimum(&problem.target);
     let target = closed(&problem);
     let audited = AUDIT.run(Evaluator::Serial(&target), &best, Seed(1)).unwrap();
-    let c = &audited.certificate;
+    let c = audited.certificate();
     let mut all = vec![c.gap.clone(), c.kl.clone(), c.tv.clone()];
     all.extend(c.moments.iter().flat_map(|m| [m.mean_error.clone(), m.sd_error.clone()]));
     all.extend(audited.functional(&vec![1.0; problem.dim()]).unwrap());
@@ -98,7 +98,7 @@ fn a_curvature_too_flat_to_factor_gets_a_reason_and_no_error() {
             .unwrap();
     let q = provi::Gaussian::<provi::Triangular>::standard(8);
     let audited = AUDIT.run(Evaluator::Serial(&target), &q, Seed(1)).unwrap();
-    let c = &audited.certificate;
+    let c = audited.certificate();
     assert!(
         c.gap.bound().is_none() && c.gap.reason().as_ref().is_some_and(|r| r.contains("flat")),
         "{:?}",

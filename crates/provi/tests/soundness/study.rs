@@ -5,7 +5,6 @@ use crate::common::objective;
 use crate::problem::Dice;
 use provi::audit::{Audit, Audited};
 use provi::draws::{Draws, Purpose};
-use provi::estimator::Evaluator;
 use provi::target::{Glm, Prior, Scratch};
 use provi::{Design, Gaussian, Seed, Target, Triangular};
 
@@ -79,6 +78,6 @@ fn pareto(ratios: &mut [f64]) -> f64 {
 pub(crate) fn audited(target: &Glm, draws: u64) -> (Gaussian<Triangular>, Audited) {
     let q = optimum(target);
     let audit = Audit { draws, price: 0.1, ..Audit::default() };
-    let found = audit.run(Evaluator::Parallel(target), &q, Seed(17)).unwrap();
+    let found = audit.run(target, &q, Seed(17)).unwrap();
     (q, found)
 }

@@ -4,7 +4,6 @@ use crate::answers::optimum;
 use crate::common::{dot, objective};
 use crate::problem::{Dice, Problem, Recipe};
 use provi::audit::Audit;
-use provi::estimator::Evaluator;
 use provi::target::Family;
 use provi::theory::certificate as theory;
 use provi::{Gaussian, Seed, Target, Triangular};
@@ -190,7 +189,7 @@ fn nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
         let q = optimum(&problem.target);
         let kl = objective(&problem.target, &q) + truth.log_evidence;
         let audit = Audit { draws: 20_000, ..Audit::default() };
-        let c = audit.run(Evaluator::Parallel(&problem.target), &q, Seed(seed)).unwrap().certificate.clone();
+        let c = audit.run(&problem.target, &q, Seed(seed)).unwrap().certificate().clone();
         let g = &c.grounds;
         let bound = c.kl.bound().unwrap();
         let (mean, slope) = (g.global_fisher_mean.unwrap(), g.global_lipschitz.unwrap());

@@ -6,7 +6,7 @@ use crate::problem::{Dice, Problem};
 use crate::truth::Truth;
 use provi::audit::{Audit, Audited};
 use provi::certificate::Statement;
-use provi::estimator::Evaluator;
+use provi::target::Evaluator;
 use provi::target::{LocalCurvature, Rounding, Scratch};
 use provi::{Curvature, Gaussian, Provenance, Result, Seed, Target, Triangular};
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ pub(crate) fn compare(
         let truth = sign * truth;
         out.push(Check { problem, answer: kind, what, key, bound, truth, tolerance });
     };
-    let c = &audited.certificate;
+    let c = audited.certificate();
     let [lower, upper] = c.evidence.sides();
     add_signed(-1.0, "evidence below", lower, truth.log_evidence, facts.tolerance);
     add_signed(1.0, "evidence above", upper, truth.log_evidence, facts.tolerance);
@@ -140,7 +140,7 @@ pub(crate) fn compare(
 }
 
 pub(crate) fn assert_provenance(audited: &Audited, expected: Provenance, name: &str) {
-    let c = &audited.certificate;
+    let c = audited.certificate();
     let mut all = vec![c.gap.clone(), c.kl.clone(), c.tv.clone()];
     for m in &c.moments {
         all.extend([m.mean_error.clone(), m.sd_error.clone()]);

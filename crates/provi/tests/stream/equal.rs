@@ -2,12 +2,11 @@
 
 use crate::blocks::{COLUMNS, Data, FAMILIES, near, prior};
 use provi::auto::Choice;
-use provi::estimator::Evaluator;
 use provi::expectation::{Expectations, Moments};
-use provi::fit::Watch;
 use provi::memory::{Forecast, Size};
 use provi::scales::FreeScales;
 use provi::stream::{Rows, Source, Streamed};
+use provi::target::Evaluator;
 use provi::target::{Family, Scratch};
 use provi::{Audit, Auto, Error, Matrix, Method, Planner, Result, Seed, Target};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -101,12 +100,12 @@ fn the_automatic_path_gives_the_same_answer_and_the_same_certificate() {
         let (whole, blocks) =
             (data.in_memory(), Streamed::new(family, data.source(&[50, 51]), prior()).unwrap());
         let a = Auto::default().run(&whole, Seed(3)).unwrap();
-        let b = Auto::default().run_serial(&blocks, Seed(3), &mut Watch::default()).unwrap();
+        let b = Auto::default().run(Evaluator::Serial(&blocks), Seed(3)).unwrap();
         assert_close(family.name(), a.fit.gaussian.parameters(), b.fit.gaussian.parameters());
         assert!(
             close(a.fit.neg_elbo.value, b.fit.neg_elbo.value) && b.fit.neg_elbo.exact == a.fit.neg_elbo.exact
         );
-        let (a, b) = (&a.audited.certificate, &b.audited.certificate);
+        let (a, b) = (a.certificate(), b.certificate());
         let statements =
             |c: &provi::Certificate| [c.kl.bound(), c.tv.bound(), c.evidence.lower(), c.evidence.upper()];
         for (x, y) in statements(a).into_iter().zip(statements(b)) {
@@ -129,7 +128,7 @@ fn planned_runs_go_the_same_way() {
         let draws = if method == Method::Exact { 1 } else { 5 };
         let a = Planner::new(method).draws(draws).to_steps(&whole, 40).unwrap().run(&whole, Seed(1)).unwrap();
         let plan = Planner::new(method).draws(draws).to_steps(&blocks, 40).unwrap();
-        let b = plan.run_serial(&blocks, Seed(1), &mut Watch::default()).unwrap();
+        let b = plan.run(Evaluator::Serial(&blocks), Seed(1)).unwrap();
         assert_close(&method.to_string(), a.gaussian.parameters(), b.gaussian.parameters());
     }
 }
@@ -177,11 +176,11 @@ fn construction_is_one_pass_and_an_audit_a_handful() {
         model.curvature().unwrap();
         model.clone().with_prior(prior()).unwrap();
         assert_eq!(passes(), 0);
-        let found = Auto::default().run_serial(&model, Seed(2), &mut Watch::default()).unwrap();
+        let found = Auto::default().run(Evaluator::Serial(&model), Seed(2)).unwrap();
         let all = passes();
         let audit = Audit { draws: 1000, ..Audit::default() };
         let certificate =
-            audit.run(Evaluator::Serial(&model), &found.fit.gaussian, Seed(2)).unwrap().certificate.clone();
+            audit.run(Evaluator::Serial(&model), &found.fit.gaussian, Seed(2)).unwrap().certificate().clone();
         let audited = passes();
         // E V; the centre; what rounding takes; 400 pilot draws; the radii; the candidates; 1000 draws; the Poisson tail. Where
         // those leave more than a nat, the ascents of the transport bound: most draws need a few evaluations.

@@ -2,8 +2,8 @@
 
 use crate::blocks::{COLUMNS, Data, prior};
 use crate::processes::{on_ranks, shard};
-use provi::fit::Watch;
 use provi::stream::{Memory, Reduce, Rows, Source, Streamed};
+use provi::target::Evaluator;
 use provi::target::Family;
 use provi::{Auto, Design, Error, Result, Seed, Target};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +57,7 @@ fn a_source_that_fails_in_the_middle_of_a_pass_gives_its_error() {
     assert_eq!(model(faulty(0)).unwrap_err(), gone());
     for pass in [1, 5, 12] {
         let model = model(faulty(pass)).unwrap();
-        let error = Auto::default().run_serial(&model, Seed(1), &mut Watch::default()).unwrap_err();
+        let error = Auto::default().run(Evaluator::Serial(&model), Seed(1)).unwrap_err();
         assert_eq!(error, gone(), "pass {pass}");
     }
 }
@@ -155,7 +155,7 @@ fn a_rank_that_fails_ends_all_and_is_named() {
             let fails = if with.is_some() { (pass, 0) } else { (usize::MAX, 0) };
             let source = Faulty::new(shard(&data, &rank), fails, with);
             let model = Streamed::distributed(Family::Bernoulli, source, prior(), rank)?;
-            Auto::default().run_serial(&model, Seed(1), &mut Watch::default()).map(|_| ())
+            Auto::default().run(Evaluator::Serial(&model), Seed(1)).map(|_| ())
         });
         let named = Err(Error::Rank { rank: 1, size: 3 });
         assert_eq!(found, [named.clone(), Err(gone()), named], "pass {pass}");

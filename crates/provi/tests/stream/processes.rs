@@ -6,7 +6,7 @@ use provi::fit::{Snapshot, Watch};
 use provi::scales::FreeScales;
 use provi::stop::{Agreement, Signal, Stop};
 use provi::stream::{Memory, Reduce, Rows, Source, Streamed};
-use provi::target::Family;
+use provi::target::{Evaluator, Family};
 use provi::{Auto, Error, Method, Planner, Result, Seed};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -146,8 +146,8 @@ fn every_rank_walks_to_the_answer_of_one_process() {
             let found = on_ranks(size, |rank| {
                 let source = shard(&data, &rank);
                 let model = Streamed::distributed(family, source, prior(), rank).unwrap();
-                let answer = Auto::default().run_serial(&model, Seed(4), &mut Watch::default()).unwrap();
-                let certificate = answer.audited.certificate.clone();
+                let answer = Auto::default().run(Evaluator::Serial(&model), Seed(4)).unwrap();
+                let certificate = answer.certificate().clone();
                 let bounds = [certificate.gap.bound(), certificate.kl.bound()].map(|x| x.unwrap_or(-1.0));
                 (answer.fit.gaussian.parameters().to_vec(), bounds)
             });
@@ -191,10 +191,10 @@ fn a_flag_on_one_rank_stops_all_at_the_same_step() {
                 ..Watch::default()
             };
             let fit = match method {
-                None => Auto::default().run_serial(&model, Seed(1), &mut watch).unwrap().fit,
+                None => Auto::default().run_with(Evaluator::Serial(&model), Seed(1), &mut watch).unwrap().fit,
                 Some(method) => {
                     let plan = Planner::new(method).to_steps(&model, 400).unwrap();
-                    plan.run_serial(&model, Seed(1), &mut watch).unwrap()
+                    plan.run_with(Evaluator::Serial(&model), Seed(1), &mut watch).unwrap()
                 }
             };
             assert!(fit.stopped_early, "{method:?}");
@@ -228,7 +228,7 @@ fn slow_ranks_agree_after_every_step() {
             ..Watch::default()
         };
         let plan = Planner::new(Method::ProxEnergy).to_steps(&model, 200).unwrap();
-        plan.run_serial(&model, Seed(1), &mut watch).unwrap().steps
+        plan.run_with(Evaluator::Serial(&model), Seed(1), &mut watch).unwrap().steps
     });
     assert_eq!(
         found, [3; 3],
@@ -378,7 +378,7 @@ fn a_run_whose_ranks_cannot_agree_ends() {
     let mut watch = Watch { agree, ..Watch::default() };
     assert_eq!(Auto::default().run_serial(&model, Seed(1), &mut watch).unwrap_err(), lost);
     let plan = Planner::new(Method::ProxEnergy).to_steps(&model, 100).unwrap();
-    assert_eq!(plan.run_serial(&model, Seed(1), &mut watch).unwrap_err(), lost);
+    assert_eq!(plan.run_with(Evaluator::Serial(&model), Seed(1), &mut watch).unwrap_err(), lost);
 }
 
 #[test]

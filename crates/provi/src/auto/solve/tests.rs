@@ -91,7 +91,7 @@ fn an_unreachable_goal_stalls_and_a_watcher_interrupts() {
     assert_eq!(solution.stop, Stop::Stalled);
     assert!(solution.gap.unwrap().value < 1e-15 && solution.iterations < 60);
     let stopped = Solver::default()
-        .run_watched(&target, &mut |look, _| match look.iteration {
+        .run_with(&target, &mut |look, _| match look.iteration {
             2.. => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         })
@@ -153,7 +153,7 @@ fn a_run_taken_up_anywhere_goes_on_to_the_same_bits() {
     let target = model(Family::Bernoulli, 40, 4);
     let mut places = Vec::new();
     let whole = Solver::default()
-        .run_watched(&target, &mut |look, state| {
+        .run_with(&target, &mut |look, state| {
             places.push((look.iteration, state.gaussian.clone(), state.memory()));
             ControlFlow::Continue(())
         })

@@ -132,7 +132,7 @@ fn wider() -> (Gaussian<Triangular>, f64) {
 fn the_target_itself_is_estimated_without_error() {
     let target = example();
     let q = target.optimum().unwrap();
-    let found = estimate(Evaluator::Parallel(&target), &q, Seed(5), 1000).unwrap();
+    let found = estimate(&target, &q, Seed(5), 1000).unwrap();
     assert!((found.log_evidence - target.log_evidence()).abs() < 1e-13 && found.log_evidence_se < 1e-15);
     assert!(found.kl.abs() < 1e-13 && found.kl_se < 1e-15, "{found:?}");
     assert_eq!(found.reliability(), Reliability::Exact);
@@ -142,7 +142,7 @@ fn the_target_itself_is_estimated_without_error() {
 #[test]
 fn estimates_are_within_five_standard_errors() {
     let (target, (q, elbo)) = (example(), wider());
-    let found = estimate(Evaluator::Parallel(&target), &q, Seed(11), 20_000).unwrap();
+    let found = estimate(&target, &q, Seed(11), 20_000).unwrap();
     // Two-sided normal tail beyond five: 6e-7 for each of the three.
     let within = |value: f64, se: f64, truth: f64| (value - truth).abs() < 5.0 * se && se < 0.01;
     assert!(within(found.log_evidence, found.log_evidence_se, target.log_evidence()), "{found}");
@@ -194,11 +194,8 @@ fn resampling_takes_each_draw_as_often_as_its_weight_says() {
 #[test]
 fn resampled_draws_move_towards_the_target() {
     let (target, (q, _)) = (example(), wider());
-    let (points, mut ratios) = weighted_draws(Evaluator::Parallel(&target), &q, Seed(3), 20_000).unwrap();
-    assert_eq!(
-        Estimates::from_log_ratios(&ratios).unwrap(),
-        estimate(Evaluator::Parallel(&target), &q, Seed(3), 20_000).unwrap()
-    );
+    let (points, mut ratios) = weighted_draws(&target, &q, Seed(3), 20_000).unwrap();
+    assert_eq!(Estimates::from_log_ratios(&ratios).unwrap(), estimate(&target, &q, Seed(3), 20_000).unwrap());
     psis(&mut ratios).unwrap();
     let indices = resample(&ratios, 20_000, Seed(3)).unwrap();
     let mean = indices.iter().map(|&k| points[(k, 0)]).sum::<f64>() / 20_000.0;
@@ -209,8 +206,8 @@ fn resampled_draws_move_towards_the_target() {
 #[test]
 fn ratios_at_given_points_are_those_of_the_draws() {
     let (target, (q, _)) = (example(), wider());
-    let (points, expected) = weighted_draws(Evaluator::Parallel(&target), &q, Seed(3), 600).unwrap();
-    let found = super::log_ratios(Evaluator::Parallel(&target), &q, &points).unwrap();
+    let (points, expected) = weighted_draws(&target, &q, Seed(3), 600).unwrap();
+    let found = super::log_ratios(&target, &q, &points).unwrap();
     assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
     assert!(super::log_ratios(Evaluator::Serial(&target), &q, &Matrix::zeros(3, 1)).is_err());
 }

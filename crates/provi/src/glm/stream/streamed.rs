@@ -35,8 +35,7 @@ const RADII: usize = 64;
 /// gradients; nothing grows with the number of rows.
 ///
 /// Threads: those of a pass work within a block. A pass is not to be interleaved with another, and reductions come from one
-/// thread, so the type is not `Sync`: use [`crate::Auto::run_serial`], [`crate::Plan::run_serial`] and
-/// [`crate::estimator::Evaluator::Serial`]. On one process the bits do not depend on the number of threads; how the rows are
+/// thread, so the type is not `Sync`: hand it over as [`crate::target::Evaluator::Serial`]. On one process the bits do not depend on the number of threads; how the rows are
 /// cut into blocks, and blocks spread over processes, moves sums by rounding alone.
 ///
 /// Processes: every one makes the same calls with the same arguments, and gets the same bits back. Steps are decided by
@@ -47,7 +46,7 @@ const RADII: usize = 64;
 ///
 /// ```
 /// use provi::stream::{Memory, Rows, Streamed};
-/// use provi::{Auto, Design, Seed, fit::Watch, target::{Family, Prior}};
+/// use provi::{Auto, Design, Seed, target::{Evaluator, Family, Prior}};
 ///
 /// let block = |entries: &[f64], labels: &[f64]| {
 ///     Rows::new(Family::Bernoulli, Design::dense(entries, labels.len(), 2)?, labels)
@@ -55,8 +54,8 @@ const RADII: usize = 64;
 /// let blocks = vec![block(&[1.0, 0.5, 1.0, -1.5], &[1.0, 0.0])?, block(&[1.0, 2.0], &[1.0])?];
 /// let model = Streamed::new(Family::Bernoulli, Memory::new(2, blocks)?, Prior::scale(2.5)?)?;
 /// assert_eq!(model.rows(), 3);
-/// let answer = Auto::default().run_serial(&model, Seed(0), &mut Watch::default())?;
-/// assert!(answer.audited.certificate.proves_gap(1e-9));
+/// let answer = Auto::default().run(Evaluator::Serial(&model), Seed(0))?;
+/// assert!(answer.certificate().proves_gap(1e-9));
 /// # Ok::<(), provi::Error>(())
 /// ```
 ///
