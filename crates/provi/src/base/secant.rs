@@ -1,10 +1,47 @@
 //! The last secant pairs, and the inverse Hessian they imply: the memory of L-BFGS.
+//!
+//! [`Secants`] keeps the pairs of one search. Who keeps them in another way, as the many small ascents of an audit do, has the same
+//! algebra in [`weight`], [`initial_scale`] and [`two_loops`].
 
 use crate::base::linalg::norm;
 use provi_kernels::{axpy, dot};
 use std::collections::VecDeque;
 
-/// Pairs s = Δx, y = Δ∇f, oldest first.
+/// A pair s = Δx, y = Δ∇f with its weight 1/sᵀy.
+pub(crate) type Pair<'p> = (&'p [f64], &'p [f64], f64);
+
+/// 1/sᵀy of a pair that shows curvature, sᵀy > 0; any other would spoil the metric.
+pub(crate) fn weight(s: &[f64], y: &[f64]) -> Option<f64> {
+    let curvature = dot(s, y);
+    (curvature > 1e-12 * norm(s) * norm(y)).then(|| 1.0 / curvature)
+}
+
+/// sᵀy/yᵀy of the last pair, the usual size of the initial metric.
+pub(crate) fn initial_scale((s, y, _): Pair<'_>) -> f64 {
+    dot(s, y) / dot(y, y)
+}
+
+/// v ← Bv by the two-loop recursion over the pairs, oldest first; `initial` is the metric that they correct, and `alphas` has room
+/// for a number a pair.
+pub(crate) fn two_loops<'p>(
+    v: &mut [f64],
+    pairs: impl DoubleEndedIterator<Item = Pair<'p>> + ExactSizeIterator + Clone,
+    alphas: &mut [f64],
+    initial: impl FnOnce(&mut [f64]),
+) {
+    let alphas = &mut alphas[..pairs.len()];
+    for ((s, y, weight), alpha) in pairs.clone().zip(alphas.iter_mut()).rev() {
+        *alpha = weight * dot(s, v);
+        axpy(-*alpha, y, v);
+    }
+    initial(v);
+    for ((s, y, weight), alpha) in pairs.zip(alphas.iter()) {
+        let beta = weight * dot(y, v);
+        axpy(alpha - beta, s, v);
+    }
+}
+
+/// Pairs, oldest first.
 #[derive(Debug)]
 pub(crate) struct Secants {
     memory: usize,
@@ -25,14 +62,13 @@ impl Secants {
         self.pairs.clear();
     }
 
-    /// Takes in a pair with sᵀy > 0; any other would spoil the metric.
+    /// Takes in a pair that shows curvature.
     pub(crate) fn push(&mut self, s: Vec<f64>, y: Vec<f64>) {
-        let curvature = dot(&s, &y);
-        if curvature > 1e-12 * norm(&s) * norm(&y) {
+        if let Some(weight) = weight(&s, &y) {
             if self.pairs.len() == self.memory {
                 self.pairs.pop_front();
             }
-            self.pairs.push_back((s, y, 1.0 / curvature));
+            self.pairs.push_back((s, y, weight));
         }
     }
 
@@ -51,24 +87,16 @@ impl Secants {
         }
     }
 
-    /// sᵀy/yᵀy of the last pair, the usual size of the initial metric.
+    /// The usual size of the initial metric, by the last pair.
     pub(crate) fn scale(&self) -> f64 {
-        self.pairs.back().map_or(1.0, |(s, y, _)| dot(s, y) / dot(y, y))
+        self.pairs.back().map_or(1.0, |(s, y, weight)| initial_scale((s, y, *weight)))
     }
 
-    /// Bg by the two-loop recursion, with `initial` the metric that the pairs correct.
-    pub(crate) fn apply(&self, g: &[f64], initial: impl FnOnce(&mut Vec<f64>)) -> Vec<f64> {
-        let mut v = g.to_vec();
-        let mut alphas = vec![0.0; self.pairs.len()];
-        for (i, (s, y, rho)) in self.pairs.iter().enumerate().rev() {
-            alphas[i] = rho * dot(s, &v);
-            axpy(-alphas[i], y, &mut v);
-        }
-        initial(&mut v);
-        for (i, (s, y, rho)) in self.pairs.iter().enumerate() {
-            let beta = rho * dot(y, &v);
-            axpy(alphas[i] - beta, s, &mut v);
-        }
+    /// Bg, with `initial` the metric that the pairs correct.
+    pub(crate) fn apply(&self, g: &[f64], initial: impl FnOnce(&mut [f64])) -> Vec<f64> {
+        let (mut v, mut alphas) = (g.to_vec(), vec![0.0; self.pairs.len()]);
+        let pairs = self.pairs.iter().map(|(s, y, weight)| (&s[..], &y[..], *weight));
+        two_loops(&mut v, pairs, &mut alphas, initial);
         v
     }
 }

@@ -10,6 +10,7 @@ use crate::base::chunked;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::scratch::Scratch;
+use crate::base::secant;
 use crate::sgd::memory::ascents_at_once;
 use crate::target::evaluate::Evaluator;
 use crate::theory::certificate as theory;
@@ -342,9 +343,8 @@ impl<'r> Path<'r> {
         let (step, turn) = self.pairs[2 * place * d..][..2 * d].split_at_mut(d);
         step.iter_mut().zip(y.iter().zip(&*self.y)).for_each(|(s, (new, old))| *s = new - old);
         turn.iter_mut().zip(slope.iter().zip(&*self.slope)).for_each(|(t, (new, old))| *t = new - old);
-        let curvature = dot(step, turn);
-        if curvature > 1e-12 * norm(step) * norm(turn) {
-            self.weights[place] = 1.0 / curvature;
+        if let Some(weight) = secant::weight(step, turn) {
+            self.weights[place] = weight;
             self.marks[TAKEN] += 1.0;
         } else if self.marks[TAKEN] >= PAIRS as f64 {
             // The oldest pair is overwritten by one of no use: begin again.
@@ -357,24 +357,19 @@ impl<'r> Path<'r> {
         let (d, taken) = (self.x.len(), self.marks[TAKEN] as usize);
         let kept = taken.saturating_sub(PAIRS)..taken;
         let (weights, alphas) = self.weights.split_at_mut(PAIRS);
+        let weights = &*weights;
         let v = &mut *self.direction;
         v.copy_from_slice(self.slope);
-        let pair = |k: usize| self.pairs[2 * (k % PAIRS) * d..][..2 * d].split_at(d);
-        for k in kept.clone().rev() {
-            let (step, turn) = pair(k);
-            alphas[k % PAIRS] = weights[k % PAIRS] * dot(step, v);
-            axpy(-alphas[k % PAIRS], turn, v);
-        }
-        if let Some(k) = kept.clone().last() {
-            let turn = pair(k).1;
-            let scale = 1.0 / (weights[k % PAIRS] * dot(turn, turn));
-            v.iter_mut().for_each(|x| *x *= scale);
-        }
-        for k in kept {
-            let (step, turn) = pair(k);
-            let beta = weights[k % PAIRS] * dot(turn, v);
-            axpy(alphas[k % PAIRS] - beta, step, v);
-        }
+        let pairs = kept.map(|k| {
+            let (step, turn) = self.pairs[2 * (k % PAIRS) * d..][..2 * d].split_at(d);
+            (step, turn, weights[k % PAIRS])
+        });
+        let scale = pairs.clone().last().map(secant::initial_scale);
+        secant::two_loops(v, pairs, alphas, |v| {
+            if let Some(scale) = scale {
+                v.iter_mut().for_each(|x| *x *= scale);
+            }
+        });
         v.iter_mut().for_each(|x| *x = -*x);
         self.marks[FALL] = dot(self.slope, v);
         self.marks[STEP] = 1.0;
