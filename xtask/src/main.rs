@@ -49,7 +49,7 @@ const ADAPTERS: &str = "python: adapters beside their libraries";
 const SLOW_EXAMPLES: [&str; 1] = ["tightness"];
 
 /// The features of `provi`, each of which must build alone.
-const FEATURES: [&str; 3] = ["parallel", "serde", "ndarray"];
+const FEATURES: [&str; 4] = ["parallel", "autodiff", "serde", "ndarray"];
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();

@@ -31,9 +31,9 @@ impl Problem {
             let target = GaussianTarget::new(&vec![0.0; columns], Matrix::new(rows, columns, x)?)?;
             return Ok(Self::Gaussian(Box::new(target.constant(0.0)?)));
         }
-        let design = Design::from_rows(x, rows, columns)?;
+        let design = Design::from_rows(rows, columns, x)?;
         let y = numbers(&directory.join("y.f64"))?;
-        let prior = Prior::isotropic(1.0)?;
+        let prior = Prior::precision(1.0)?;
         let model = match kind {
             "linear" => Glm::linear(design, &y, 1.0, prior)?,
             "logistic" => Glm::logistic(design, &y, prior)?,

@@ -14,7 +14,7 @@ const COLUMNS: usize = 50;
 
 fn model(family: Family) -> (Glm, Gaussian<Triangular>) {
     let (entries, labels) = data(ROWS, COLUMNS);
-    let design = Design::from_rows(entries, ROWS, COLUMNS).expect("finite entries");
+    let design = Design::from_rows(ROWS, COLUMNS, entries).expect("finite entries");
     let model =
         Glm::new(family, design, &labels, Prior::scale(1.0).expect("positive")).expect("binary labels");
     let mut factor = vec![0.0; COLUMNS * (COLUMNS + 1) / 2];

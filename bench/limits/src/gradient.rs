@@ -22,7 +22,7 @@ pub(crate) fn data(rows: usize, d: usize) -> (Vec<f64>, Vec<f64>) {
 /// One draw against one read of A; ten against the products by the fastest library.
 pub(crate) fn rows(seconds: f64) -> Vec<Row> {
     let (entries, labels) = data(ROWS, COLUMNS);
-    let design = Design::dense(&entries, ROWS, COLUMNS).expect("finite entries");
+    let design = Design::dense(ROWS, COLUMNS, &entries).expect("finite entries");
     let glm = Glm::logistic(design, &labels, Prior::scale(1.0).expect("positive")).expect("binary labels");
     let mut points = vec![0.0; 10 * COLUMNS];
     provi_kernels::normals(3, 0, 0, &mut points);

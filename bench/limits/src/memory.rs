@@ -69,5 +69,5 @@ pub(crate) fn of(way: &str) -> Result<()> {
 fn model() -> Result<Glm> {
     let (entries, labels) = crate::gradient::data(ROWS, DIM);
     let scaled: Vec<f64> = entries.iter().map(|x| x / (DIM as f64).sqrt()).collect();
-    Glm::logistic(Design::dense(&scaled, ROWS, DIM)?, &labels, Prior::scale(1.0)?)
+    Glm::logistic(Design::dense(ROWS, DIM, &scaled)?, &labels, Prior::scale(1.0)?)
 }

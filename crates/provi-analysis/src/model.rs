@@ -223,7 +223,7 @@ fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
 /// Dense, unless there are groups: then a row has a few entries among many columns.
 pub fn design(rows: &DesignRows) -> provi::Result<Design> {
     if rows.groups.is_empty() {
-        return Design::dense(&rows.population, rows.rows, rows.columns);
+        return Design::dense(rows.rows, rows.columns, &rows.population);
     }
     let compressed = rows.compressed();
     Design::csr(rows.rows, rows.columns, compressed.starts, compressed.columns, compressed.values)

@@ -104,7 +104,7 @@ fn units_change_nothing_but_units() {
 fn a_plain_scale_keeps_its_meaning_to_the_bit() {
     let options = ModelOptions { prior_scale: Some(2.5), ..gaussian() };
     let model = Model::build(&data(line(1.0, 1.0)), "y ~ x", &options, None).unwrap();
-    assert_eq!(*model.target.prior(), Prior::diagonal(&[0.16; 2]).unwrap().with_mean(&[0.0; 2]).unwrap());
+    assert_eq!(*model.target.prior(), Prior::precisions(&[0.16; 2]).unwrap().with_mean(&[0.0; 2]).unwrap());
     assert_eq!(model.prior_lines(), ["normal(0, 2.5) on every coefficient"]);
     assert_eq!(model.options.default_prior, None);
 }
@@ -163,7 +163,7 @@ fn files_that_name_no_default_mean_the_old_one() {
     fitted.file = serde_json::from_str::<FitFile>(&text).unwrap();
     fitted.file.model.options.default_prior = None;
     let old = fitted.model(&data(line(1.0, 1.0)), false).unwrap();
-    assert_eq!(*old.target.prior(), Prior::diagonal(&[0.16; 2]).unwrap().with_mean(&[0.0; 2]).unwrap());
+    assert_eq!(*old.target.prior(), Prior::precisions(&[0.16; 2]).unwrap().with_mean(&[0.0; 2]).unwrap());
 }
 
 #[test]

@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use provi::fit::Watch;
-use provi::target::Evaluator;
-use provi::target::{Closure, Declared, Glm, Prior};
+use provi::target::{Closure, Declared, Evaluator, Glm, Prior};
 use provi::{Audit, Curvature, Design, Gaussian, Quadratic, Seed};
 use provi_analysis::model::Data;
 use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions};
@@ -48,7 +47,7 @@ fn saved(fit: &Fitted, dir: &Path) -> Fitted {
 
 /// A logistic regression of matrices.
 fn matrices() -> Fitted {
-    let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2).unwrap();
+    let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3]).unwrap();
     let glm = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(2.5).unwrap()).unwrap();
     let glm = glm.with_names(vec!["base".to_owned(), "slope".to_owned()]).unwrap();
     let about = About { title: Some("dose and answer".to_owned()), ..About::default() };
@@ -147,7 +146,7 @@ fn matrices_are_certified_and_say_what_they_are() {
 
 #[test]
 fn the_noise_of_matrices_is_a_condition() {
-    let design = Design::dense(&[1.0, 1.0, 1.0], 3, 1).unwrap();
+    let design = Design::dense(3, 1, &[1.0, 1.0, 1.0]).unwrap();
     let glm = Glm::linear(design, &[0.5, 1.5, 1.0], 0.5, Prior::scale(2.5).unwrap()).unwrap();
     let fit =
         Problem::matrices(&glm, About::default()).fit(&RunOptions::default(), &mut Watch::default()).unwrap();
@@ -199,7 +198,7 @@ fn new_rows_of_a_table_and_of_its_design_are_predicted_alike() {
     assert!(new.probability_error().is_some_and(|tv| tv < 1.0));
     let rows = [2.36, 1.0, 0.0, 0.71, 0.0, 0.0, 2.07, 1.0, 0.0, 1.15, 0.0, 1.0, 1.1, 0.0, 0.0];
     let rows: Vec<f64> = rows.chunks(3).flat_map(|row| [1.0, row[0], row[1], row[2]]).collect();
-    let design = fit.new_design(Design::dense(&rows, 5, 4).unwrap(), None).unwrap();
+    let design = fit.new_design(Design::dense(5, 4, &rows).unwrap(), None).unwrap();
     assert_eq!(design.predict(0.9).unwrap(), by_table);
     assert_eq!(design.responses(3, Seed(1)).unwrap(), new.responses(3, Seed(1)).unwrap());
 }
@@ -210,7 +209,7 @@ fn what_needs_a_formula_is_refused_without_one() {
     let said = fit.new_data(&frame(), NewLevels::Refuse, Missing::Error).unwrap_err().to_string();
     assert_eq!(said, "the fit is of a matrix, not of a formula, so no table can be put into it");
     assert!(matches!(fit.model(&csv(), true), Err(Error::NotOfFormula { .. })));
-    let design = || Design::dense(&[1.0, 0.2], 1, 2).unwrap();
+    let design = || Design::dense(1, 2, &[1.0, 0.2]).unwrap();
     assert!(fit.new_design(design(), None).unwrap().predict(0.95).unwrap()[0].mean < 1.0);
     assert!(matches!(black_box().new_design(design(), None), Err(Error::UnknownModel { .. })));
 }

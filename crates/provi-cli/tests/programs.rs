@@ -4,8 +4,7 @@ mod common;
 
 use common::Bench;
 use provi::fit::Watch;
-use provi::target::Evaluator;
-use provi::target::{Closure, Glm, Prior};
+use provi::target::{Closure, Evaluator, Glm, Prior};
 use provi::{Design, Seed};
 use provi_analysis::options::{ModelOptions, RunOptions};
 use provi_analysis::record::about::About;
@@ -19,7 +18,7 @@ const Y: [f64; 6] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
 fn bench() -> Bench {
     let bench = Bench::new();
     let rows: Vec<f64> = X.iter().flat_map(|x| [1.0, *x]).collect();
-    let glm = Glm::logistic(Design::dense(&rows, 6, 2).unwrap(), &Y, Prior::scale(2.5).unwrap()).unwrap();
+    let glm = Glm::logistic(Design::dense(6, 2, &rows).unwrap(), &Y, Prior::scale(2.5).unwrap()).unwrap();
     let glm = glm.with_names(vec!["(Intercept)".to_owned(), "x".to_owned()]).unwrap();
     let about = About { title: Some("dose and answer".to_owned()), ..About::default() };
     let fit = Problem::matrices(&glm, about).fit(&RunOptions::default(), &mut Watch::default()).unwrap();

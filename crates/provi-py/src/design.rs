@@ -47,7 +47,7 @@ impl Rows<'_> {
     pub(crate) fn design(&self, intercept: bool) -> PyResult<Design> {
         let design = match self {
             Self::Dense(array) => {
-                Design::from_rows(entries(array), array.shape()[0], array.shape()[1]).map_err(raise)?
+                Design::from_rows(array.shape()[0], array.shape()[1], entries(array)).map_err(raise)?
             }
             Self::Sparse(starts, columns, values, (rows, width)) => {
                 check_dim(*width)?;

@@ -9,8 +9,7 @@ use numpy::{
     PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
 };
 use provi::fit::{Snapshot, Watch};
-use provi::target::Evaluator;
-use provi::target::{Declared, Scratch, Summed, Target};
+use provi::target::{Declared, Evaluator, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
 use provi_analysis::{Fitted, Problem};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};

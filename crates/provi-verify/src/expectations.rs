@@ -27,9 +27,9 @@ pub(crate) fn exact(trial: &Trial) -> Result<Outcome> {
     let families = [Family::Bernoulli, Family::Poisson, Family::Gaussian { noise_sd: 0.7 }, Family::Probit];
     let rows = 6;
     for (color, family) in families.into_iter().enumerate() {
-        let design = Design::from_rows(normals(70_001, rows), rows, 1)?;
+        let design = Design::from_rows(rows, 1, normals(70_001, rows))?;
         let labels: Vec<f64> = (0..rows).map(|n| (n % 2) as f64).collect();
-        let model = Glm::new(family, design, &labels, Prior::isotropic(0.5)?)?;
+        let model = Glm::new(family, design, &labels, Prior::precision(0.5)?)?;
         let widths = trial.effort(vec![0.1, 1.0, 5.0], vec![0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 5.0, 12.0]);
         let mut points = Vec::new();
         for s in widths.into_iter().filter(|s| family != Family::Poisson || *s < 2.5) {
@@ -68,8 +68,8 @@ pub(crate) fn exact(trial: &Trial) -> Result<Outcome> {
         series.push(Series::new(family.name(), Mark::Measured, color, points));
     }
     // Several dimensions: the reduction itself, by quadrature in the plane.
-    let design = Design::from_rows(normals(70_009, 10), 5, 2)?;
-    let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 1.0, 0.0], Prior::isotropic(0.5)?)?;
+    let design = Design::from_rows(5, 2, normals(70_009, 10))?;
+    let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 1.0, 0.0], Prior::precision(0.5)?)?;
     let q = Gaussian::<Triangular>::new(&[0.3, -0.2], &[0.8, 0.5, 1.1])?;
     let found = moments(&model, &q)?;
     let rule = crate::cubature::trapezoid(trial.effort(0.2, 0.1));

@@ -10,8 +10,7 @@ use provi::estimator::{Kind, Sampled};
 use provi::expectation::{Expectations, Moments};
 use provi::gaussian::Factor;
 use provi::optimize::Estimator;
-use provi::target::Evaluator;
-use provi::target::{GaussianTarget, Glm, Prior, Scratch};
+use provi::target::{Evaluator, GaussianTarget, Glm, Prior, Scratch};
 use provi::{Design, Gaussian, Matrix, Seed, Symmetric, Target, Triangular};
 use std::hint::black_box;
 
@@ -54,7 +53,7 @@ fn data(rows: usize, d: usize) -> (Vec<f64>, Vec<f64>) {
 fn models(c: &mut Criterion) {
     let (rows, d) = (2000, 20);
     let (entries, labels) = data(rows, d);
-    let design = Design::dense(&entries, rows, d).unwrap();
+    let design = Design::dense(rows, d, &entries).unwrap();
     let glm = Glm::logistic(design, &labels, Prior::scale(1.0).unwrap()).unwrap();
     for draws in [1, 8] {
         let points = vec![0.1; draws * d];

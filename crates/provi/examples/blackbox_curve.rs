@@ -31,7 +31,7 @@ fn breast_cancer() -> std::result::Result<Glm, Box<dyn std::error::Error>> {
     let rows = rows("W2")?;
     let x = rows.iter().flat_map(|r| r[..30].iter().copied().chain([1.0])).collect();
     let y: Vec<f64> = rows.iter().map(|r| r[30]).collect();
-    Ok(Glm::logistic(Design::from_rows(x, rows.len(), 31)?, &y, Prior::isotropic(1.0)?)?)
+    Ok(Glm::logistic(Design::from_rows(rows.len(), 31, x)?, &y, Prior::precision(1.0)?)?)
 }
 
 fn hierarchical() -> std::result::Result<Glm, Box<dyn std::error::Error>> {
@@ -40,7 +40,7 @@ fn hierarchical() -> std::result::Result<Glm, Box<dyn std::error::Error>> {
     let groups: Vec<usize> = rows.iter().map(|r| r[0] as usize).collect();
     let y: Vec<f64> = rows.iter().map(|r| r[6]).collect();
     let unit = Matrix::scaled_identity(5, 1.0);
-    Ok(hierarchical_logistic(&Design::from_rows(x, rows.len(), 5)?, &y, &groups, &unit, &unit)?)
+    Ok(hierarchical_logistic(&Design::from_rows(rows.len(), 5, x)?, &y, &groups, &unit, &unit)?)
 }
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {

@@ -24,7 +24,7 @@ fn main() -> provi::Result<()> {
     let labels: Vec<f64> = rows.iter().map(|r| r.2).collect();
     let groups: Vec<usize> = rows.iter().map(|r| r.0).collect();
     let (top, within) = (Matrix::scaled_identity(2, 0.5), Matrix::scaled_identity(2, 2.0));
-    let features = Design::dense(&entries, rows.len(), 2)?;
+    let features = Design::dense(rows.len(), 2, &entries)?;
     let target = hierarchical_logistic(&features, &labels, &groups, &top, &within)?;
 
     let curvature = target.curvature()?.ok_or(provi::Error::Empty { what: "curvature" })?;

@@ -24,7 +24,7 @@ fn main() -> provi::Result<()> {
     let labels: Vec<f64> = wells.iter().map(|w| w[3]).collect();
     let names = ["(Intercept)", "arsenic", "distance"].map(String::from).to_vec();
     let target =
-        Glm::logistic(Design::dense(&entries, 10, 3)?, &labels, Prior::scale(1.0)?)?.with_names(names)?;
+        Glm::logistic(Design::dense(10, 3, &entries)?, &labels, Prior::scale(1.0)?)?.with_names(names)?;
 
     if let Some(curvature) = target.curvature()? {
         println!("constants ({})", curvature.provenance());

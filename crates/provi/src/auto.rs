@@ -23,6 +23,7 @@ use crate::base::scalar::{Positive, Probability};
 use crate::base::stop;
 use crate::certify::audit::{Audit, Audited, nothing};
 use crate::certify::certificate::Certificate;
+use crate::certify::functional::Functional;
 use crate::sgd::fit::{Fit, NegElbo, neg_elbo_at_least};
 use crate::sgd::memory::{Forecast, Size};
 pub use crate::sgd::method::Choice;
@@ -38,12 +39,12 @@ pub use search::{Search, Start, StartFit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// What the automatic path may be told; the defaults suit most.
+/// What the automatic path may be told; the defaults suit most. Write what differs and `..Auto::default()`: there will be more.
 ///
 /// ```
 /// use provi::{Auto, Design, Seed, target::{Glm, Prior}};
 ///
-/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
+/// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
 /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(2.5)?)?;
 /// let answer = Auto::default().run(&target, Seed(0))?;
 /// assert!(answer.certificate().proves_gap(1e-9));
@@ -93,6 +94,7 @@ const OTHER: &str = "is that of another model";
 
 /// An answer with what is proved about it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Certified {
     /// The answer.
     pub fit: Fit,
@@ -104,10 +106,22 @@ pub struct Certified {
     pub audit_seconds: f64,
 }
 
+/// The answer, and what is proved about it.
+impl std::fmt::Display for Certified {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\n\n{}", self.fit, self.certificate())
+    }
+}
+
 impl Certified {
     /// The statements: what is proved about the answer.
     pub fn certificate(&self) -> &Certificate {
         self.audited.certificate()
+    }
+
+    /// Any linear combination vᵀz: its mean and sd under q, the probability of its sign, and how far the posterior's can be off.
+    pub fn functional(&self, v: &[f64]) -> Result<Functional> {
+        Functional::new(&self.fit.gaussian, v, self.audited.functional(v)?, self.certificate())
     }
 }
 

@@ -15,23 +15,37 @@
 //! optimum before the first draw is made; a [`Certificate`] proves afterwards how good an answer is, however it was
 //! found. Both say on what grounds.
 //!
-//! # Ten lines
+//! # Twenty lines
 //!
 //! ```
-//! use provi::{Auto, Design, Method, Planner, Seed, target::{Glm, Prior}};
+//! use provi::target::{Closure, Glm, Prior};
+//! use provi::{Auto, Design, Method, Planner, Seed};
 //!
-//! let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, 0.1], 4, 2)?;
-//! let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?; // proves its own M and μ
-//! let answer = Auto::default().run(&target, Seed(7))?;                             // the default way
-//! println!("{}\n\n{}", answer.fit, answer.certificate());                    // and what is proved about it
+//! // A model: rows, responses and a prior. It proves its own bounds of curvature.
+//! let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, 0.1])?;
+//! let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
+//! let answer = Auto::default().run(&model, Seed(7))?; // the best Gaussian,
+//! println!("{answer}"); //                               and what is proved about it
 //! assert!(answer.certificate().proves_gap(1e-9));
+//! println!("{}", answer.functional(&[1.0, 2.0])?); //    any linear combination, with its errors
 //!
-//! let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;         // the paper's way: a promise
-//! println!("{plan}");                                                              // before any draw is made
-//! let fit = plan.run(&target, Seed(7))?;                                           // the same bits on any threads
+//! // The paper's way: a promise before any draw, and steps that keep it.
+//! let plan = Planner::new(Method::ProxEnergy).to_distance(&model, 0.05)?;
+//! println!("{plan}");
+//! let fit = plan.run(&model, Seed(7))?; //               the same bits on any number of threads
 //! assert!(plan.promise.value.unwrap() <= 0.05 && fit.steps == plan.steps);
+//!
+//! // A density of one's own: its logarithm and gradient. Nothing is known about it, so nothing is proved.
+//! let own = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
+//!     gradient[0] = -z[0].powi(3);
+//!     -0.25 * z[0].powi(4)
+//! })?;
+//! println!("{}", Auto::default().run(&own, Seed(7))?);
 //! # Ok::<(), provi::Error>(())
 //! ```
+//!
+//! Whatever runs takes `&model` ([`target::Evaluator`]). `run` has a twin `run_with` that takes a [`fit::Watch`], for progress,
+//! stopping and resuming. A target that wraps another hands its questions on with [`forward_target!`].
 //!
 //! # The map
 //!
@@ -52,7 +66,7 @@
 //! | [`theory`] | noise bounds, the recursion, closed-form rates: numbers in, numbers out |
 //! | [`schedule`], [`average`] | γ_t and what becomes of the iterates, each with its statement |
 //! | [`expectation`] | E_q of V, ∇V, ∇²V by one-dimensional integrals, with error bounds |
-//! | [`mode`], [`whiten`] | where to start, and in which coordinates |
+//! | [`mode`] | where to start |
 //! | [`subsample`] | which terms of a finite sum a draw looks at |
 //! | [`estimator`], [`step`] | unbiased gradients; the prox and the projections |
 //! | [`method`] | the pairings that have a theorem, in one table |
@@ -81,6 +95,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `parallel` (default) | draws evaluated on all threads, with the same bits as on one |
+//! | `autodiff` (default) | gradients of plain Rust functions, [`autodiff`]; no further crate |
 //! | `serde` | schedules, averages, families, certificates, estimates and snapshots to and from data; constants and promises to data |
 //! | `ndarray` | a [`Design`] from an `ndarray` view |
 //!
@@ -106,8 +121,11 @@ pub use base::{draws, error, gaussian, matrix, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, functional};
 pub use glm::{checks, design, expectation, predict, separation, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
+#[cfg(feature = "autodiff")]
 #[doc(inline)]
-pub use target::{autodiff, curvature, mode, standard, watchdog, whiten};
+pub use target::autodiff;
+#[doc(inline)]
+pub use target::{curvature, mode, standard, watchdog};
 #[doc(inline)]
 pub use theory::schedule;
 pub use watch::checkpoint;

@@ -1,5 +1,6 @@
 //! What is to be approximated: a density p(z, x) known through its logarithm and gradient.
 
+#[cfg(feature = "autodiff")]
 #[doc(hidden)]
 pub mod autodiff;
 mod closure;
@@ -24,8 +25,7 @@ pub mod standard;
 mod standardized;
 #[doc(hidden)]
 pub mod watchdog;
-#[doc(hidden)]
-pub mod whiten;
+pub(crate) mod whiten;
 
 pub use crate::base::scratch::Scratch;
 pub use closure::Closure;

@@ -101,6 +101,7 @@ impl std::fmt::Debug for Watch<'_> {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Snapshot {
     /// Steps made.
     pub step: u64,

@@ -84,7 +84,7 @@ fn correlated_logistic() -> Glm {
             f64::from(uniform < 1.0 / (1.0 + (-s).exp()))
         })
         .collect();
-    Glm::logistic(Design::from_rows(x, n, d).unwrap(), &labels, Prior::isotropic(1.0).unwrap()).unwrap()
+    Glm::logistic(Design::from_rows(n, d, x).unwrap(), &labels, Prior::precision(1.0).unwrap()).unwrap()
 }
 
 #[test]

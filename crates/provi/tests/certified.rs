@@ -3,15 +3,17 @@
 
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::estimate::{Estimates, estimate};
+use provi::evidence::LogBayesFactor;
 use provi::fit::{Snapshot, Watch};
 use provi::stop::Stop;
-use provi::target::Evaluator;
-use provi::target::{Closure, Declared, GaussianTarget, Glm, Prior};
+use provi::target::{Closure, Declared, Evaluator, GaussianTarget, Glm, Prior};
 use provi::theory::certificate::fisher_upper;
 use provi::{
-    Audit, Auto, Certificate, Curvature, Design, Error, Matrix, Provenance, Quadratic, Seed, Target,
+    Audit, Auto, Certificate, Curvature, Design, Error, Matrix, Method, Planner, Provenance, Quadratic, Seed,
+    Target,
 };
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ fn logistic(count: usize, columns: usize) -> Glm {
     let noise = rows(count, 1, 4);
     let labels: Vec<f64> =
         (0..count).map(|n| f64::from(x[n * columns] - 0.5 * x[n * columns + 1] + noise[n] > 0.0)).collect();
-    Glm::logistic(Design::dense(&x, count, columns).unwrap(), &labels, Prior::scale(2.5).unwrap()).unwrap()
+    Glm::logistic(Design::dense(count, columns, &x).unwrap(), &labels, Prior::scale(2.5).unwrap()).unwrap()
 }
 
 #[test]
@@ -49,7 +51,7 @@ fn a_model_with_exact_expectations_is_solved_and_certified() {
 #[test]
 fn one_observation_far_from_its_prior_is_found() {
     // z ~ N(10, 5²), y | z ~ N(z, √(25/4)²) with y = 7.5: precision 1/25 + 4/25, mean (10 + 4·7.5)/5 = 8.
-    let design = Design::dense(&[1.0], 1, 1).unwrap();
+    let design = Design::dense(1, 1, &[1.0]).unwrap();
     let prior = Prior::scale(5.0).unwrap().with_mean(&[10.0]).unwrap();
     let model = Glm::linear(design, &[7.5], 2.5, prior).unwrap();
     let answer = Auto::default().run(&model, Seed(0)).unwrap();
@@ -68,7 +70,7 @@ fn a_seven_point_regression_has_the_right_slope() {
     let y = [99.0, 98.2, 96.9, 96.1, 94.8, 94.2, 93.0];
     let entries: Vec<f64> = x.iter().flat_map(|&x| [1.0, x]).collect();
     let model =
-        Glm::linear(Design::dense(&entries, 7, 2).unwrap(), &y, 1.0, Prior::scale(100.0).unwrap()).unwrap();
+        Glm::linear(Design::dense(7, 2, &entries).unwrap(), &y, 1.0, Prior::scale(100.0).unwrap()).unwrap();
     let answer = Auto::default().run(&model, Seed(0)).unwrap();
     // (XᵀX + 1e-4·I)z = Xᵀy by Cramer's rule: Σx = 28, Σx² = 140.
     let (sum, product) = (y.iter().sum::<f64>(), x.iter().zip(&y).map(|(x, y)| x * y).sum::<f64>());
@@ -129,7 +131,7 @@ fn an_audits_own_draws_give_the_estimates_beside_it() {
 fn what_rests_on_probit_expectations_is_an_estimate_and_its_certificate_comes_from_draws() {
     let x = rows(400, 2, 21);
     let labels: Vec<f64> = (0..400).map(|n| f64::from(x[2 * n] + 0.7 * x[(2 * n + 5) % 800] > 0.0)).collect();
-    let model = Glm::probit(Design::dense(&x, 400, 2).unwrap(), &labels, Prior::scale(1.0).unwrap()).unwrap();
+    let model = Glm::probit(Design::dense(400, 2, &x).unwrap(), &labels, Prior::scale(1.0).unwrap()).unwrap();
     let answer = Auto::default().run(&model, Seed(1)).unwrap();
     assert!(!answer.fit.neg_elbo.exact);
     let certificate = answer.certificate();
@@ -159,8 +161,8 @@ fn a_black_box_with_declared_curvature_stops_when_its_accuracy_is_proved() {
     // A strong prior keeps the declared bounds close: μ = 4, M = 4 + ¼λ_max(AᵀA).
     let x = rows(40, 2, 9);
     let labels: Vec<f64> = (0..40).map(|n| f64::from(n % 2 == 0)).collect();
-    let prior = Prior::isotropic(4.0).unwrap();
-    let model = Glm::logistic(Design::dense(&x, 40, 2).unwrap(), &labels, prior).unwrap();
+    let prior = Prior::precision(4.0).unwrap();
+    let model = Glm::logistic(Design::dense(40, 2, &x).unwrap(), &labels, prior).unwrap();
     let smoothness = model.curvature().unwrap().unwrap().smoothness().unwrap();
     let target = declared(&model, 4.0, smoothness);
     let auto = Auto { accuracy: Some(0.05), ..Auto::default() };
@@ -185,7 +187,7 @@ fn a_declared_curvature_that_the_run_contradicts_is_revoked() {
     let x = rows(40, 2, 9);
     let labels: Vec<f64> = (0..40).map(|n| f64::from(n % 2 == 0)).collect();
     let model =
-        Glm::logistic(Design::dense(&x, 40, 2).unwrap(), &labels, Prior::isotropic(4.0).unwrap()).unwrap();
+        Glm::logistic(Design::dense(40, 2, &x).unwrap(), &labels, Prior::precision(4.0).unwrap()).unwrap();
     for (lower, upper) in [(4.0, 4.5), (30.0, 40.0)] {
         let answer = Auto::default().run(&declared(&model, lower, upper), Seed(5)).unwrap();
         let certificate = answer.certificate();
@@ -394,4 +396,54 @@ fn an_automatic_run_is_taken_up_where_it_was_put_aside() {
     assert!(!resumed.fit.stopped_early && resumed.certificate().proves_gap(1e-9));
     let steps: Vec<u64> = resumed.fit.trace.iter().map(|s| s.step).collect();
     assert!(steps.windows(2).all(|pair| pair[0] < pair[1]) && steps.contains(&3), "{steps:?}");
+}
+
+#[test]
+fn every_way_to_hand_a_target_over_gives_the_same_bits() {
+    let model = logistic(60, 3);
+    let reference = &model;
+    let boxed: Box<dyn Target + Sync> = Box::new(model.clone());
+    let alone: Box<dyn Target> = Box::new(model.clone());
+    let shared: Arc<dyn Target + Send + Sync> = Arc::new(model.clone());
+    let ways: [Evaluator<'_>; 8] = [
+        (&model).into(),
+        (&reference).into(),
+        (&model as &dyn Target).into(),
+        Evaluator::Serial(&model),
+        (&boxed).into(),
+        (&*alone).into(),
+        (&shared).into(),
+        (&*shared).into(),
+    ];
+    let plan = Planner::new(Method::ProxEnergy).to_steps(&model, 40).unwrap();
+    let [answer, fit] =
+        [Auto::default().run(&model, Seed(3)).unwrap().fit, plan.run(&model, Seed(3)).unwrap()];
+    for (k, way) in ways.into_iter().enumerate() {
+        // One thread for what came without `Sync`, as many as there are for the rest.
+        assert_eq!(matches!(way, Evaluator::Serial(_)), [2, 3, 5].contains(&k), "{k}");
+        assert_eq!(Auto::default().run(way, Seed(3)).unwrap().fit.gaussian, answer.gaussian, "{k}");
+        assert_eq!(plan.run_with(way, Seed(3), &mut Watch::default()).unwrap().gaussian, fit.gaussian, "{k}");
+    }
+}
+
+#[test]
+fn an_answer_prints_itself_and_what_is_proved() {
+    let model = logistic(60, 3);
+    let answer = Auto::default().run(&model, Seed(3)).unwrap();
+    assert_eq!(answer.to_string(), format!("{}\n\n{}", answer.fit, answer.certificate()));
+    assert_eq!(answer.audited.to_string(), answer.certificate().to_string());
+    let functional = answer.functional(&[1.0, 0.0, -1.0]).unwrap();
+    let errors = answer.audited.functional(&[1.0, 0.0, -1.0]).unwrap();
+    assert_eq!([&functional.mean_error, &functional.sd_error], [&errors[0], &errors[1]]);
+    let text = functional.to_string();
+    assert!(text.lines().count() == 3 && text.contains("P(> 0)") && text.contains("between"), "{text}");
+    let gaussian = answer.fit.gaussian.to_string();
+    assert!(gaussian.lines().count() == 4 && gaussian.contains("\nz0"), "{gaussian}");
+    let curvature = model.curvature().unwrap().unwrap().to_string();
+    assert!(curvature.contains(" ≤ ∇²V ≤ ") && curvature.ends_with("(proved)"), "{curvature}");
+    assert!(answer.fit.neg_elbo.to_string().contains("exact to"));
+    let evidence = &answer.certificate().evidence;
+    assert!(evidence.to_string().starts_with("between "), "{evidence}");
+    let same = LogBayesFactor::new(evidence, evidence).to_string();
+    assert!(same.starts_with("between -") && same.ends_with(" nats"), "{same}");
 }

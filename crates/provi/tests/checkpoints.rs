@@ -12,7 +12,7 @@ fn logistic(seed: u64, columns: usize) -> Glm {
     let normals = |count, seed| {
         provi::Gaussian::<provi::Triangular>::standard(1).sample(count, Seed(seed)).entries().to_vec()
     };
-    let design = Design::dense(&normals(60 * columns, seed), 60, columns).unwrap();
+    let design = Design::dense(60, columns, &normals(60 * columns, seed)).unwrap();
     let y: Vec<f64> = normals(60, seed + 1).iter().map(|x| f64::from(*x > 0.3)).collect();
     Glm::logistic(design, &y, Prior::scale(1.0).unwrap()).unwrap()
 }

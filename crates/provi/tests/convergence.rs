@@ -92,8 +92,8 @@ fn hierarchical_logistic_regression_converges_like_one_over_t_in_curvature_coord
     let entries: Vec<f64> = (0..rows)
         .flat_map(|n| p.row(1 + n % groups).iter().map(|x| 0.5 * features[n] * x).collect::<Vec<f64>>())
         .collect();
-    let design = provi::Design::from_rows(entries, rows, d).unwrap();
-    let prior = provi::target::Prior::isotropic(1.0).unwrap();
+    let design = provi::Design::from_rows(rows, d, entries).unwrap();
+    let prior = provi::target::Prior::precision(1.0).unwrap();
     let target = Glm::logistic(design, &labels(rows), prior).unwrap();
     assert!(target.curvature().unwrap().unwrap().condition().unwrap() <= 5.0);
     // Equivariance: f̃(w̃) = f(Pw̃), and so the optima correspond.

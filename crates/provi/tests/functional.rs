@@ -14,7 +14,7 @@ fn model(family: Family, rows: usize, scale: f64) -> Glm {
     let label =
         |n: usize| if family == Family::Poisson { score(n).exp().round() } else { f64::from(score(n) > 0.0) };
     let labels: Vec<f64> = (0..rows).map(label).collect();
-    let design = Design::dense(x.entries(), rows, 2).unwrap();
+    let design = Design::dense(rows, 2, x.entries()).unwrap();
     Glm::new(family, design, &labels, Prior::scale(scale).unwrap()).unwrap()
 }
 
@@ -126,7 +126,7 @@ fn a_predicted_probability_is_off_by_at_most_the_total_variation() {
     assert!(tv < 0.4, "{tv}");
     for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [0.5, 2.0]] {
         let [.., probability] = truth(&model, &answer.fit.gaussian, &v);
-        let design = Design::dense(&v, 1, 2).unwrap();
+        let design = Design::dense(1, 2, &v).unwrap();
         let found = predict(Family::Bernoulli, &answer.fit.gaussian, &Rows::new(&design), 0.95).unwrap()[0];
         assert!((found.mean - probability).abs() <= tv, "{v:?}: {} {probability} {tv}", found.mean);
         // The plug-in sigmoid of the mean would be off by more than the integral is.

@@ -11,9 +11,9 @@ use provi::method::{Guard, Recipe, Space};
 use provi::plan::Coordinates;
 use provi::scalar::Probability;
 use provi::schedule::StepKind;
-use provi::target::Evaluator;
 use provi::target::{
-    Closure, Declared, Family, GaussianTarget, Glm, Prior, hierarchical_convexity, hierarchical_logistic,
+    Closure, Declared, Evaluator, Family, GaussianTarget, Glm, Prior, hierarchical_convexity,
+    hierarchical_logistic,
 };
 use provi::theory::noise::{self, NoiseBound};
 use provi::theory::recursion::with_probability;
@@ -420,7 +420,7 @@ proptest! {
         entries in vec(wild(), 0..13), rows in wild_size(), columns in wild_size(), starts in vec(wild_size(), 0..6),
         places in vec((wild_size(), wild_size()), 0..6),
     ) {
-        let _ = Design::dense(&entries, rows, columns);
+        let _ = Design::dense(rows, columns, &entries);
         let indices: Vec<usize> = places.iter().map(|p| p.0).collect();
         let values: Vec<f64> = entries.iter().copied().take(places.len()).collect();
         let _ = Design::csr(rows, columns, starts.clone(), indices.clone(), values.clone());
@@ -493,16 +493,16 @@ proptest! {
     ) {
         let rows = entries.len().checked_div(columns).unwrap_or(1);
         let entries = &entries[..(rows * columns).min(entries.len())];
-        let Ok(design) = Design::dense(entries, rows, columns) else { return Ok(()) };
+        let Ok(design) = Design::dense(rows, columns, entries) else { return Ok(()) };
         let response: Vec<f64> =
             if tame { common::labels(rows) } else { response };
         let priors = [
-            Prior::isotropic(precision[0]),
+            Prior::precision(precision[0]),
             Prior::scale(precision[0]),
-            Prior::diagonal(&precision),
-            Prior::precision(dense.clone()),
+            Prior::precisions(&precision),
+            Prior::precision_matrix(dense.clone()),
             Prior::covariance(dense),
-            Prior::isotropic(1.0),
+            Prior::precision(1.0),
         ];
         for prior in priors.into_iter().flatten() {
             let prior = prior.clone().with_mean(&mean).unwrap_or(prior);
@@ -521,7 +521,7 @@ proptest! {
         groups in vec(wild_size(), 0..4), top in wild_matrix(), within in wild_matrix(), columns in 1..3usize,
     ) {
         let rows = entries.len() / columns;
-        if let Ok(features) = Design::dense(&entries[..rows * columns], rows, columns) {
+        if let Ok(features) = Design::dense(rows, columns, &entries[..rows * columns]) {
             let plain = Matrix::scaled_identity(columns, 1.0);
             let fair: Vec<f64> = common::labels(rows);
             let even: Vec<usize> = (0..rows).map(|n| n % 2).collect();

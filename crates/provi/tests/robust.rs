@@ -3,8 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use provi::estimate::{estimate, psis, resample};
-use provi::target::Evaluator;
-use provi::target::{Closure, Declared, Family, Glm, Prior};
+use provi::target::{Closure, Declared, Evaluator, Family, Glm, Prior};
 use provi::watchdog::check_gradient;
 use provi::{Audit, Auto, Curvature, Design, Gaussian, Quadratic, Seed, Triangular};
 
@@ -41,8 +40,8 @@ proptest! {
         family in family(), entries in vec(wild(), 12), labels in vec(0..2u8, 6), precision in wild(), seed in any::<u64>()
     ) {
         let y: Vec<f64> = labels.iter().map(|&x| f64::from(x)).collect();
-        let model = Design::dense(&entries, 6, 2)
-            .and_then(|design| Glm::new(family, design, &y, Prior::isotropic(precision)?));
+        let model = Design::dense(6, 2, &entries)
+            .and_then(|design| Glm::new(family, design, &y, Prior::precision(precision)?));
         if let Ok(model) = model {
             let audit = Audit { draws: 200, ..Audit::default() };
             if let Ok(answer) = (Auto { audit, ..Auto::default() }).run(&model, Seed(seed)) {
@@ -59,7 +58,7 @@ proptest! {
         factor in vec(wild(), 3), delta in wild(), draws in 0..300u64, look in 0..5u32
     ) {
         let y: Vec<f64> = labels.iter().map(|&x| f64::from(x)).collect();
-        let model = Glm::new(family, Design::dense(&entries, 6, 2).unwrap(), &y, Prior::scale(2.5).unwrap()).unwrap();
+        let model = Glm::new(family, Design::dense(6, 2, &entries).unwrap(), &y, Prior::scale(2.5).unwrap()).unwrap();
         if let Ok(q) = Gaussian::<Triangular>::new(&mean, &factor) {
             let audit = Audit { failure_probability: delta, draws, look, searches: 1, price: 0.2 };
             if let Ok(audited) = audit.run(&model, &q, Seed(1)) {

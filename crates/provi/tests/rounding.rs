@@ -113,9 +113,9 @@ impl Case {
                 offsets.push(line.offset);
             }
         }
-        let design = Design::dense(&entries, labels.len(), d).unwrap();
+        let design = Design::dense(labels.len(), d, &entries).unwrap();
         let precisions: Vec<f64> = self.lines.iter().map(|l| l.precision).collect();
-        let prior = Prior::diagonal(&precisions).unwrap();
+        let prior = Prior::precisions(&precisions).unwrap();
         let model = if binomial {
             let trials: Vec<f64> = weights.iter().map(|w| 2.0 * w).collect();
             Glm::binomial(design, &weights, &trials, prior).unwrap()
@@ -268,8 +268,8 @@ fn twin_without_the_allowance_of_the_values_a_claim_is_false() {
 /// y = 1e10 observed with noise 1e-8: doubles near 1e10 are 2e-6 apart, two hundred deviations.
 fn unresolved(m: f64) -> (Glm, Q, f64) {
     let (y, noise, sd) = (1e10, 1e-8, 1e-8);
-    let design = Design::dense(&[1.0], 1, 1).unwrap();
-    let model = Glm::linear(design, &[y], noise, Prior::isotropic(1.0).unwrap()).unwrap();
+    let design = Design::dense(1, 1, &[1.0]).unwrap();
+    let model = Glm::linear(design, &[y], noise, Prior::precision(1.0).unwrap()).unwrap();
     let q = Gaussian::new(&[m], &[sd]).unwrap();
     // The model's noise precision is the double nearest to 1/noise².
     let theta = 1.0 / (noise * noise);
@@ -335,7 +335,7 @@ fn the_evidence_of_many_trials_covers_the_truth() {
 #[test]
 fn the_model_is_that_of_its_doubles() {
     // fl(1/sd²) is what is certified: the curvature is that number and no other.
-    let design = Design::dense(&[1.0], 1, 1).unwrap();
+    let design = Design::dense(1, 1, &[1.0]).unwrap();
     let sd = 0.1;
     let model = Glm::logistic(design, &[1.0], Prior::scale(sd).unwrap()).unwrap();
     let convexity = model.curvature().unwrap().unwrap().convexity();

@@ -5,8 +5,7 @@ use provi::checkpoint::{Checkpoint, Keeper};
 use provi::fit::{Snapshot, Watch};
 use provi::solve::Solver;
 use provi::stop::{Signal, Stop};
-use provi::target::Evaluator;
-use provi::target::{Closure, Glm, Prior, Target};
+use provi::target::{Closure, Evaluator, Glm, Prior, Target};
 use provi::{Audit, Auto, Curvature, Design, Error, Matrix, Method, Planner, Quadratic, Result, Seed};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -18,7 +17,7 @@ fn normals(count: usize, seed: u64) -> Vec<f64> {
 }
 
 fn logistic(rows: usize, columns: usize) -> Glm {
-    let design = Design::dense(&normals(rows * columns, 3), rows, columns).unwrap();
+    let design = Design::dense(rows, columns, &normals(rows * columns, 3)).unwrap();
     let y: Vec<f64> = normals(rows, 4).iter().map(|x| f64::from(*x > 0.3)).collect();
     Glm::logistic(design, &y, Prior::scale(2.0).unwrap()).unwrap()
 }

@@ -10,8 +10,9 @@ use provi::fit::{Snapshot, Watch};
 use provi::method::{Guard, Recipe, Space as FactorSpace};
 use provi::plan::Coordinates;
 use provi::subsample::{Law, Sampling, Subsample};
-use provi::target::Evaluator;
-use provi::target::{Closure, Declared, Family, FiniteSum, Glm, Prior, Scratch, Summed, TermSmoothness};
+use provi::target::{
+    Closure, Declared, Evaluator, Family, FiniteSum, Glm, Prior, Scratch, Summed, TermSmoothness,
+};
 use provi::{
     Curvature, Design, Gaussian, Method, Plan, Planner, Provenance, Quadratic, Seed, Symmetric, Target,
     Triangular,
@@ -79,7 +80,7 @@ fn rule() -> Vec<(f64, f64)> {
 
 fn binomial() -> Glm {
     let trials = [3.0, 1.0, 7.0, 2.0, 4.0, 4.0];
-    let prior = Prior::diagonal(&[1.0, 4.0]).unwrap().with_mean(&[0.3, -0.2]).unwrap();
+    let prior = Prior::precisions(&[1.0, 4.0]).unwrap().with_mean(&[0.3, -0.2]).unwrap();
     Glm::binomial(design(77, 6, 2, 1.0, true), &[2.0, 0.0, 3.0, 2.0, 1.0, 4.0], &trials, prior).unwrap()
 }
 
@@ -129,13 +130,13 @@ fn a_wrong_scaling_would_show() {
 
 #[test]
 fn the_smoothness_of_a_row_bounds_its_hessian_and_is_attained() {
-    let bare = Prior::isotropic(1e-12).unwrap();
+    let bare = Prior::precision(1e-12).unwrap();
     for (family, attained) in
         [(Family::Gaussian { noise_sd: 0.8 }, 0.0), (Family::Bernoulli, 0.0), (Family::Probit, -40.0)]
     {
         let row = [1.3, -0.7];
         let y = f64::from(u8::from(family != Family::Bernoulli));
-        let model = Glm::new(family, Design::dense(&row, 1, 2).unwrap(), &[y], bare.clone()).unwrap();
+        let model = Glm::new(family, Design::dense(1, 2, &row).unwrap(), &[y], bare.clone()).unwrap();
         let model = model.with_weights(&[2.5]).unwrap();
         let bound = model.term_smoothness().unwrap().unwrap();
         assert_eq!(bound.provenance, Provenance::Proved);
@@ -233,8 +234,8 @@ fn the_exact_second_moment_stays_below_the_bound_of_the_plan() {
 fn the_bound_is_tight_where_one_term_does_all_the_bending() {
     let mut rows = vec![0.0; 8];
     rows[3] = 2.0;
-    let prior = Prior::isotropic(1e-3).unwrap();
-    let model = Glm::linear(Design::dense(&rows, 8, 1).unwrap(), &[0.0; 8], 1.0, prior).unwrap();
+    let prior = Prior::precision(1e-3).unwrap();
+    let model = Glm::linear(Design::dense(8, 1, &rows).unwrap(), &[0.0; 8], 1.0, prior).unwrap();
     let star = optimum(&model);
     let planner = Planner::new(Method::ProxEnergy).subsample(1, Sampling::Uniform);
     let plan = planner.coordinates(Coordinates::Original).to_steps(&model, 10).unwrap();

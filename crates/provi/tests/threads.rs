@@ -4,8 +4,7 @@
 mod common;
 
 use provi::expectation::{Expectations, Moments};
-use provi::target::Evaluator;
-use provi::target::{Family, Glm, Prior, Scratch};
+use provi::target::{Evaluator, Family, Glm, Prior, Scratch};
 use provi::{Audit, Design, Gaussian, Matrix, Seed, Target};
 
 const ROWS: usize = 6_001;
@@ -24,10 +23,10 @@ fn model(family: Family, sparse: bool, weighted: bool) -> Glm {
         let triplets: Vec<_> = kept.map(|e| (e / COLUMNS, e % COLUMNS, entries[e])).collect();
         Design::triplets(ROWS, COLUMNS, &triplets).unwrap()
     } else {
-        Design::dense(&entries, ROWS, COLUMNS).unwrap()
+        Design::dense(ROWS, COLUMNS, &entries).unwrap()
     };
     let y: Vec<f64> = (0..ROWS).map(|n| f64::from(u8::from(n % 3 == 0))).collect();
-    let model = Glm::new(family, design, &y, Prior::isotropic(1.0).unwrap()).unwrap();
+    let model = Glm::new(family, design, &y, Prior::precision(1.0).unwrap()).unwrap();
     if !weighted {
         return model;
     }

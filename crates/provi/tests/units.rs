@@ -5,8 +5,7 @@ mod common;
 use common::normals;
 use provi::audit::Audited;
 use provi::stream::{Memory, Rows, Streamed};
-use provi::target::Evaluator;
-use provi::target::{Family, Glm, Prior};
+use provi::target::{Evaluator, Family, Glm, Prior};
 use provi::{Audit, Auto, Certificate, Design, Gaussian, Seed, Target, Triangular};
 
 const ROWS: usize = 120;
@@ -66,7 +65,7 @@ fn design(unit: Unit, sparse: bool) -> Design {
         return Design::triplets(ROWS, 3, &triplets).unwrap();
     }
     let entries: Vec<f64> = (0..ROWS).flat_map(row).collect();
-    Design::dense(&entries, ROWS, 3).unwrap()
+    Design::dense(ROWS, 3, &entries).unwrap()
 }
 
 /// The intercept at x = ½, 2 for the slope of x and 1.5 for that of w, whatever the unit.
@@ -222,7 +221,7 @@ fn huge_counts_are_fitted() {
         let y: Vec<f64> = x.iter().map(|x| (size * (0.1 * x).exp()).round()).collect();
         let entries: Vec<f64> = x.iter().flat_map(|x| [1.0, *x]).collect();
         for prior in [Prior::scale(2.5).unwrap(), Prior::scale(100.0).unwrap()] {
-            let model = Glm::poisson(Design::dense(&entries, ROWS, 2).unwrap(), &y, prior).unwrap();
+            let model = Glm::poisson(Design::dense(ROWS, 2, &entries).unwrap(), &y, prior).unwrap();
             let found = Auto::default().run(&model, Seed(1)).unwrap();
             let mean = found.fit.gaussian.mean();
             assert!((mean[0] - size.ln()).abs() < 1e-6 && (mean[1] - 0.1).abs() < 1e-6, "{size:e}: {mean:?}");

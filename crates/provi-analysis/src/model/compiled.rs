@@ -8,8 +8,7 @@ pub use source::{Data, Digests, Source};
 use std::path::Path;
 use std::process::Command;
 
-use provi::target::Evaluator;
-use provi::target::Target;
+use provi::target::{Evaluator, Target};
 use provi::{Curvature, Gaussian, Matrix, Quadratic, Seed};
 use provi_ffi::probe::{self, Request};
 use provi_ffi::{Gate, Include, NativeModel, Posterior, StanModel, compile};

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use provi::Target;
 use provi::scales::{FreeScales, ScaledModel};
 use provi::stream::{Reduce, Streamed};
-use provi::target::Evaluator;
-use provi::target::{DataSummary, Family, Glm, Prior};
+use provi::target::{DataSummary, Evaluator, Family, Glm, Prior};
 
 use super::blocks::Blocks;
 use crate::error::Result;

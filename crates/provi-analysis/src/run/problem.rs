@@ -5,10 +5,8 @@ use std::time::Instant;
 use provi::auto::audit_watched;
 use provi::checkpoint::Checkpoint;
 use provi::checks::Checks;
-use provi::fit::{Watch, measure_neg_elbo};
-use provi::plan::Promise;
-use provi::target::Evaluator;
-use provi::target::Glm;
+use provi::fit::Watch;
+use provi::target::{Evaluator, Glm};
 use provi::{Fit, Gaussian, Plan, Seed, Target};
 
 use super::recording::{self, fit_file};
@@ -165,22 +163,8 @@ impl<'a> Problem<'a> {
         let audited = audit_watched(&options.audit.audit()?, target, q, seed, watch, begin);
         let assessment = covered(watch, begin, || Assessment::after(audited, target, q, seed));
         let audit_seconds = begin.elapsed().as_secs_f64();
-        let reason = "the answer was given, not found by planned steps".to_owned();
-        let fit = Fit {
-            names: target.target().names(),
-            gaussian: q.clone(),
-            neg_elbo: measure_neg_elbo(target.target(), q, seed)?,
-            method: GIVEN.to_owned(),
-            steps: 0,
-            stopped_early: false,
-            draws_per_step: 0,
-            subsample: None,
-            gradient_evaluations: 0,
-            seed,
-            seconds: begin.elapsed().as_secs_f64(),
-            promise: Promise::none(reason),
-            trace: Vec::new(),
-        };
+        let mut fit = Fit::given(target.target(), q, seed)?;
+        (fit.method, fit.seconds) = (GIVEN.to_owned(), begin.elapsed().as_secs_f64());
         let mut fitted =
             prepared.put_down(None, Answer { fit, assessment, notes: Vec::new(), audit_seconds })?;
         prepared.check(&mut fitted);

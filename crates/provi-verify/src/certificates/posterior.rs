@@ -124,8 +124,8 @@ impl Line {
     /// The library's model of this line alone.
     pub(crate) fn target(&self) -> Result<Glm> {
         let (entries, response): (Vec<f64>, Vec<f64>) = self.rows.iter().copied().unzip();
-        let design = Design::from_rows(entries, self.rows.len(), 1)?;
-        Glm::new(self.family, design, &response, Prior::isotropic(self.precision)?)
+        let design = Design::from_rows(self.rows.len(), 1, entries)?;
+        Glm::new(self.family, design, &response, Prior::precision(self.precision)?)
     }
 }
 
@@ -170,8 +170,8 @@ impl Hidden {
                 response.push(y);
             }
         }
-        let design = Design::from_rows(entries, response.len(), d)?;
-        let target = Glm::new(lines[0].family, design, &response, Prior::isotropic(lines[0].precision)?)?;
+        let design = Design::from_rows(response.len(), d, entries)?;
+        let target = Glm::new(lines[0].family, design, &response, Prior::precision(lines[0].precision)?)?;
         Ok(Self { target, log_evidence, mean, covariance })
     }
 

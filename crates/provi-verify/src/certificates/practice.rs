@@ -9,8 +9,7 @@ use crate::space::{moments, objective};
 use crate::trial::Trial;
 use provi::estimate::estimate as importance;
 use provi::solve::Solver;
-use provi::target::Evaluator;
-use provi::target::Family;
+use provi::target::{Evaluator, Family};
 use provi::{Auto, Result, Seed, Target};
 
 /// [auto]: no theorem about the steps; the answer is a fixed point, and its certified gap covers the true one.

@@ -20,13 +20,13 @@ pub(super) fn demonstrations(trial: &Trial) -> Result<Outcome> {
 /// ¼AAᵀ for σ⁻²AAᵀ, and the sign of ½ log 2πσ².
 fn linear(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
     // One row a = 1, σ = 1, prior 1: M = 2.
-    let model = Glm::linear(Design::dense(&[1.0], 1, 1)?, &[0.3], 1.0, Prior::isotropic(1.0)?)?;
+    let model = Glm::linear(Design::dense(1, 1, &[1.0])?, &[0.3], 1.0, Prior::precision(1.0)?)?;
     let found = hessian(&model, &[0.2])?[(0, 0)];
     outcome.check(Check::refutes("linear regression: curvature with ¼AAᵀ", found, 1.25));
     outcome.check(Check::at_most("linear regression: curvature with σ⁻²AAᵀ", found, trial.upper(2.0)));
     // The evidence of one observation is N(y; 0, 1 + σ²); with the other sign it would be off by log 2πσ².
     let noise = 0.7f64;
-    let model = Glm::linear(Design::dense(&[1.0], 1, 1)?, &[0.3], noise, Prior::isotropic(1.0)?)?;
+    let model = Glm::linear(Design::dense(1, 1, &[1.0])?, &[0.3], noise, Prior::precision(1.0)?)?;
     let q = provi::solve::Solver::default().run(&model)?.gaussian;
     let evidence = -crate::space::objective(&model, &q)?;
     let variance = 1.0 + noise * noise;
@@ -49,7 +49,7 @@ fn linear(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
 /// θ_min for θ_max, the sign of the second derivative, the label model.
 fn logistic(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
     let prior = 0.5;
-    let model = Glm::logistic(Design::dense(&[2.0], 1, 1)?, &[1.0], Prior::isotropic(prior)?)?;
+    let model = Glm::logistic(Design::dense(1, 1, &[2.0])?, &[1.0], Prior::precision(prior)?)?;
     let found = hessian(&model, &[0.0])?[(0, 0)];
     outcome.check(Check::refutes("linear predictor: M with θ_min", found, prior));
     outcome.check(Check::at_most("linear predictor: M with θ_max", found, trial.upper(prior + 0.25 * 4.0)));
@@ -97,7 +97,7 @@ fn logistic(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
 fn hierarchical(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
     let (groups, s, r) = (3usize, 0.7, 2.5);
     let rows = 6;
-    let features = Design::from_rows(design_rows(95, rows, 1, 1.0), rows, 1)?;
+    let features = Design::from_rows(rows, 1, design_rows(95, rows, 1, 1.0))?;
     let membership: Vec<usize> = (0..rows).map(|n| n % groups).collect();
     let labels: Vec<f64> = (0..rows).map(|n| (n % 2) as f64).collect();
     let model = hierarchical_logistic(

@@ -62,8 +62,8 @@ fn logistic(rows: usize) -> Result<Vec<Term>> {
     let entries = design_rows(270, rows, 2, 1.0);
     (0..rows)
         .map(|n| {
-            let design = Design::dense(&entries[2 * n..2 * n + 2], 1, 2)?;
-            let prior = Prior::isotropic(1.0 / rows as f64)?;
+            let design = Design::dense(1, 2, &entries[2 * n..2 * n + 2])?;
+            let prior = Prior::precision(1.0 / rows as f64)?;
             let target = Glm::logistic(design, &[f64::from(u8::from(n % 3 != 1))], prior)?;
             let stationary = find_mode(&target, &[0.0; 2])?.point;
             let smoothness = target.curvature()?.and_then(|c| c.smoothness()).unwrap_or(f64::INFINITY);

@@ -25,20 +25,20 @@ fn split(rows: &[Vec<f64>], skip: usize, intercept: bool) -> Result<(Design, Vec
         response.push(*last);
     }
     let columns = entries.len() / rows.len().max(1);
-    Ok((Design::from_rows(entries, rows.len(), columns)?, response))
+    Ok((Design::from_rows(rows.len(), columns, entries)?, response))
 }
 
 /// W1: linear regression, N = 1000, d = 20, noise 1.
 pub(crate) fn w1() -> Result<Problem> {
     let (design, response) = split(&rows(W1), 0, false)?;
-    Ok(Problem::new("W1, linear", Glm::linear(design, &response, 1.0, Prior::isotropic(1.0)?)?)?
+    Ok(Problem::new("W1, linear", Glm::linear(design, &response, 1.0, Prior::precision(1.0)?)?)?
         .with_condition())
 }
 
 /// W2: logistic regression on 569 tumours, d = 31, nearly separable.
 pub(crate) fn w2() -> Result<Problem> {
     let (design, response) = split(&rows(W2), 0, true)?;
-    Ok(Problem::new("W2, logistic", Glm::logistic(design, &response, Prior::isotropic(1.0)?)?)?
+    Ok(Problem::new("W2, logistic", Glm::logistic(design, &response, Prior::precision(1.0)?)?)?
         .with_condition())
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn regression(family: Family, key: u64, d: usize, precision: f64) -> 
     let response = labels(key, &entries, d);
     let weights: Vec<f64> = normals(key + 1, rows).iter().map(|x| 0.2 + x.abs()).collect();
     let offsets: Vec<f64> = normals(key + 2, rows).iter().map(|x| 0.3 * x).collect();
-    Glm::new(family, Design::from_rows(entries, rows, d)?, &response, Prior::isotropic(precision)?)?
+    Glm::new(family, Design::from_rows(rows, d, entries)?, &response, Prior::precision(precision)?)?
         .with_weights(&weights)?
         .with_offsets(&offsets)
 }
@@ -78,8 +78,8 @@ pub(crate) fn logistic(d: usize) -> Result<Problem> {
     let rows = 6 * d;
     let entries = design_rows(501, rows, d, 1.0);
     let response = labels(501, &entries, d);
-    let design = Design::from_rows(entries, rows, d)?;
-    Ok(Problem::new(format!("logistic, d = {d}"), Glm::logistic(design, &response, Prior::isotropic(3.0)?)?)?
+    let design = Design::from_rows(rows, d, entries)?;
+    Ok(Problem::new(format!("logistic, d = {d}"), Glm::logistic(design, &response, Prior::precision(3.0)?)?)?
         .with_condition())
 }
 
@@ -112,10 +112,10 @@ pub(crate) fn hierarchical() -> Result<Problem> {
         .zip(&features)
         .flat_map(|(g, x)| p.row(1 + g).iter().map(|p| x * p).collect::<Vec<f64>>())
         .collect();
-    let design = Design::from_rows(entries, rows, d)?;
+    let design = Design::from_rows(rows, d, entries)?;
     Ok(Problem::new(
         format!("hierarchical, d = {d}"),
-        Glm::logistic(design, &response, Prior::isotropic(1.0)?)?,
+        Glm::logistic(design, &response, Prior::precision(1.0)?)?,
     )?
     .with_condition())
 }
@@ -134,7 +134,8 @@ pub(crate) fn logistic_to_linear(d: usize, t: f64) -> Result<Problem> {
             }
         }
     }
-    let design = Design::from_rows(entries, rows, d)?;
-    let target = Glm::logistic(design, &response, Prior::precision(prior)?)?.with_weights(&vec![t; rows])?;
+    let design = Design::from_rows(rows, d, entries)?;
+    let target =
+        Glm::logistic(design, &response, Prior::precision_matrix(prior)?)?.with_weights(&vec![t; rows])?;
     Problem::new(format!("t = {t}"), target)
 }

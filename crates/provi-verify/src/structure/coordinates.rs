@@ -62,7 +62,7 @@ pub(crate) fn whiten(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let model = regression(Family::Bernoulli, 701, 5, 1.0)?;
     // An anisotropic prior, so that whitening has something to do.
-    let prior = provi::target::Prior::diagonal(&[0.2, 1.0, 3.0, 10.0, 40.0])?;
+    let prior = provi::target::Prior::precisions(&[0.2, 1.0, 3.0, 10.0, 40.0])?;
     let model = model.with_prior(prior)?;
     let d = model.dim();
     let Some(curvature) = model.curvature()? else { return Ok(outcome) };

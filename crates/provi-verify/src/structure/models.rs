@@ -15,7 +15,7 @@ const FAMILIES: [Family; 4] =
 /// A hierarchy with k features and groups of unequal size.
 fn hierarchy(key: u64, k: usize, sizes: &[usize], s: f64, r: f64) -> Result<Glm> {
     let rows: usize = sizes.iter().sum();
-    let features = Design::from_rows(design_rows(key, rows, k, 0.8), rows, k)?;
+    let features = Design::from_rows(rows, k, design_rows(key, rows, k, 0.8))?;
     let labels: Vec<f64> = (0..rows).map(|n| f64::from(u8::from(n % 3 == 0 || n % 7 == 2))).collect();
     let groups: Vec<usize> = sizes.iter().enumerate().flat_map(|(g, &n)| vec![g; n]).collect();
     let (top, within) = (Matrix::scaled_identity(k, s), Matrix::scaled_identity(k, r));
@@ -103,7 +103,7 @@ pub(crate) fn linear_predictor(trial: &Trial) -> Result<Outcome> {
     for (color, family) in FAMILIES.into_iter().enumerate() {
         let (low, high) = family.curvature_range();
         let prior = 0.5;
-        let model = Glm::new(family, Design::dense(&[1.0], 1, 1)?, &[1.0], Prior::isotropic(prior)?)?;
+        let model = Glm::new(family, Design::dense(1, 1, &[1.0])?, &[1.0], Prior::precision(prior)?)?;
         let reach = if high.is_some() { 30.0 } else { 3.0 };
         let count = trial.effort(300, 3000);
         let mut points = Vec::new();

@@ -434,7 +434,7 @@ mod tests {
     fn small_models_come_within_a_hundredth_of_a_nat() {
         let mut entries = vec![0.0; 120];
         provi_kernels::normals(2, 0, 0, &mut entries);
-        let design = Design::dense(&entries, 40, 3).unwrap();
+        let design = Design::dense(40, 3, &entries).unwrap();
         let y: Vec<f64> = (0..40).map(|n| f64::from(n % 3)).collect();
         let labels: Vec<f64> = (0..40).map(|n| f64::from(n % 2)).collect();
         let prior = || Prior::scale(3.0).unwrap();
@@ -447,12 +447,12 @@ mod tests {
         );
         assert!(gap(&Glm::probit(design, &labels, prior()).unwrap(), 1000, Options::default()) < 1e-2);
         // One observation, one dimension; separable data.
-        let one = Glm::logistic(Design::dense(&[2.0], 1, 1).unwrap(), &[1.0], prior()).unwrap();
+        let one = Glm::logistic(Design::dense(1, 1, &[2.0]).unwrap(), &[1.0], prior()).unwrap();
         assert!(gap(&one, 1000, Options::default()) < 1e-2);
         let x: Vec<f64> = (0..30).map(|n| f64::from(n) - 14.5).collect();
         let y: Vec<f64> = x.iter().map(|x| f64::from(u8::from(*x > 0.0))).collect();
         let separable =
-            Glm::logistic(Design::dense(&x, 30, 1).unwrap(), &y, Prior::scale(5.0).unwrap()).unwrap();
+            Glm::logistic(Design::dense(30, 1, &x).unwrap(), &y, Prior::scale(5.0).unwrap()).unwrap();
         // A wall at the origin with a long slope behind it: far from Gaussian.
         assert!(gap(&separable, 4000, Options::default()) < 0.2);
     }

@@ -381,7 +381,7 @@ mod tests {
         );
         let mut full = crate::base::matrix::Matrix::diagonal(&[1.0; 5]);
         (full[(1, 2)], full[(2, 1)]) = (0.5, 0.5);
-        let tied = model.with_prior(Prior::precision(full).unwrap()).unwrap();
+        let tied = model.with_prior(Prior::precision_matrix(full).unwrap()).unwrap();
         let free = FreeScales { shared: vec![(vec![1], 1.0)], noise_sd: None };
         assert!(free.maximise(&tied).unwrap_err().to_string().contains("coefficient 1"));
     }

@@ -14,6 +14,7 @@ const DEVIATIONS: f64 = 0.25;
 
 /// What a sampled search met on its way. Nothing in it is a proof.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Search {
     /// Draws at which the target was not finite; the steps shrank before them.
     pub rejected: u64,
@@ -29,6 +30,7 @@ pub struct Search {
 
 /// One of several starts.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Start {
     /// What came of it, or why nothing did.
     pub outcome: std::result::Result<StartFit, String>,
@@ -36,6 +38,7 @@ pub struct Start {
 
 /// The fit of one start, by estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StartFit {
     /// The ELBO, estimated.
     pub elbo: f64,

@@ -35,7 +35,7 @@ const MEMORY: usize = 20;
 /// ```
 /// use provi::{Design, solve::Solver, target::{Glm, Prior}};
 ///
-/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2)?;
+/// let design = Design::dense(3, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0])?;
 /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(2.5)?)?;
 /// let solution = Solver::default().run(&target)?;
 /// assert!(solution.gap.unwrap().value <= 1e-10);           // f − f*, proved, in nats
@@ -73,6 +73,7 @@ pub enum Stop {
 /// A bound of f(w) − f* [cert-gap]: ½(‖G‖ + ε)² in the dual norm of H_lo.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct GapBound {
     /// The bound, in nats.
     pub value: f64,
@@ -85,6 +86,7 @@ pub struct GapBound {
 /// Where a solver stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Look {
     /// Iterations made.
     pub iteration: usize,
@@ -101,6 +103,7 @@ pub type Watcher<'a> = dyn FnMut(&Look, &State<'_>) -> ControlFlow<()> + 'a;
 
 /// The answer of a solver.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Solution {
     /// q*, up to the gap.
     pub gaussian: Gaussian<Triangular>,

@@ -39,6 +39,18 @@ pub struct Gaussian<F: Factor = Triangular> {
     space: PhantomData<F>,
 }
 
+/// One line a coordinate, its mean and its standard deviation; the correlations are not shown.
+impl<F: Factor> std::fmt::Display for Gaussian<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let width = (self.dim - 1).to_string().len() + 1;
+        write!(f, "{:<width$}  {:>12}  {:>12}", "", "mean", "sd")?;
+        for (i, (mean, sd)) in self.mean().iter().zip(self.standard_deviations()).enumerate() {
+            write!(f, "\nz{i:<0$}  {mean:>12.5}  {sd:>12.5}", width - 1)?;
+        }
+        Ok(())
+    }
+}
+
 impl<F: Factor> Gaussian<F> {
     /// From a mean and a packed factor in the domain (positive diagonal, or positive definite).
     pub fn new(mean: &[f64], packed_factor: &[f64]) -> Result<Self> {

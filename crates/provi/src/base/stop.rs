@@ -34,7 +34,7 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 /// ```
 /// use provi::{Auto, Design, Seed, fit::Watch, stop::Stop, target::{Glm, Prior}};
 ///
-/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
+/// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
 /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(2.5)?)?;
 /// let stop = Stop::default();
 /// stop.ask();                                                   // from another thread, or a signal handler

@@ -45,7 +45,7 @@ use route::Transport;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How an answer is audited.
+/// How an answer is audited. Write what differs and `..Audit::default()`: there will be more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Audit {
     /// δ: every statement of the certificate holds together with probability at least 1 − δ.
@@ -91,6 +91,13 @@ pub struct Audited {
     certificate: Certificate,
     bounds: Bounds,
     log_ratios: Vec<f64>,
+}
+
+/// The certificate.
+impl std::fmt::Display for Audited {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.certificate.fmt(f)
+    }
 }
 
 impl Audited {

@@ -82,9 +82,9 @@ impl Bound {
     }
 }
 
-/// "proved, confidence 1 − 1e-6 [local-kl]": the grounds, without the number, which needs its side to be rounded.
 impl Bound {
-    fn grounds(&self) -> String {
+    /// "proved, confidence 1 − 1e-6 [local-kl]": the grounds, without the number, which needs its side to be rounded.
+    pub(crate) fn grounds(&self) -> String {
         let confidence = match self.confidence {
             c if c < 1.0 => format!(", confidence 1 − {:.0e}", 1.0 - c),
             _ => String::new(),
@@ -273,6 +273,7 @@ impl fmt::Display for Interval {
 /// How far one coordinate's posterior mean and standard deviation can be from q's.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct MomentStatement {
     /// The coordinate.
     pub name: String,
@@ -285,6 +286,7 @@ pub struct MomentStatement {
 /// The numbers a certificate rests on, for the reader who checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Grounds {
     /// δ of this look, shared by every statement printed together.
     pub failure_probability: f64,
@@ -338,6 +340,7 @@ read_only!(Certificate, CertificateFields);
 /// What a [`Certificate`] says.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct CertificateFields {
     /// f(w) − f*, nats.
     pub gap: Statement,

@@ -34,6 +34,7 @@ const BATCH: usize = 256;
 /// Estimates, not bounds; see the [module](self) for the formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Estimates {
     /// log p(x), from the smoothed weights.
     pub log_evidence: f64,

@@ -1,5 +1,6 @@
 //! Two models of the same data, told apart by bounds of their log evidence.
 
+use crate::base::printed;
 use crate::certify::certificate::Interval;
 use crate::target::curvature::Provenance;
 use std::fmt;
@@ -12,6 +13,7 @@ use std::fmt;
 /// Only for the same data and the same response: nothing here can know.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct LogBayesFactor {
     /// log BF is at least this, in nats.
     pub lower: Option<f64>,
@@ -71,6 +73,20 @@ impl fmt::Display for Strength {
             Self::Strong => "strong",
             Self::VeryStrong => "very strong",
         })
+    }
+}
+
+/// "between 3.2 and 20.5 nats": the lower side rounded down, the upper one up.
+impl fmt::Display for LogBayesFactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (lower, upper) =
+            (self.lower.map(|x| printed::lowered_at(x, 4)), self.upper.map(|x| printed::raised_at(x, 4)));
+        match (lower, upper) {
+            (Some(lower), Some(upper)) => write!(f, "between {lower} and {upper} nats"),
+            (Some(lower), None) => write!(f, "at least {lower} nats"),
+            (None, Some(upper)) => write!(f, "at most {upper} nats"),
+            (None, None) => f.write_str("not bounded"),
+        }
     }
 }
 

@@ -23,19 +23,20 @@ use crate::certify::certificate::{Certificate, Statement};
 /// is the functional of its unit vector.
 ///
 /// ```
-/// use provi::{Auto, Design, Seed, functional::Functional, target::{Glm, Prior}};
+/// use provi::{Auto, Design, Seed, target::{Glm, Prior}};
 ///
-/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
+/// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
 /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
 /// let answer = Auto::default().run(&target, Seed(0))?;
 /// let v = [-1.0, 1.0];
-/// let errors = answer.audited.functional(&v)?;
-/// let slope_above_intercept = Functional::new(&answer.fit.gaussian, &v, errors, answer.certificate())?;
+/// let slope_above_intercept = answer.functional(&v)?;
+/// println!("{slope_above_intercept}");
 /// assert!(slope_above_intercept.positive.lower > 0.2);
 /// # Ok::<(), provi::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Functional {
     /// vᵀm.
     pub mean: f64,
@@ -47,6 +48,15 @@ pub struct Functional {
     pub sd_error: Statement,
     /// P(vᵀz > 0).
     pub positive: SignProbability,
+}
+
+/// Three lines: mean, sd and sign, each with what is proved about it.
+impl std::fmt::Display for Functional {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "mean       {:.5}, error {}", self.mean, self.mean_error)?;
+        writeln!(f, "sd         {:.5}, error {}", self.sd, self.sd_error)?;
+        write!(f, "P(> 0)     {}", self.positive)
+    }
 }
 
 impl Functional {

@@ -21,6 +21,7 @@ const HISTOGRAM_BINS: usize = 24;
 /// How the data look beside what q would have us see.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Checks {
     /// Rows looked at.
     pub rows: usize,
@@ -37,6 +38,7 @@ pub struct Checks {
 /// A bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Bin {
     /// Left edge.
     pub low: f64,
@@ -51,6 +53,7 @@ pub struct Bin {
 /// Rows of similar predicted probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct CalibrationBin {
     /// Mean predicted probability.
     pub predicted: f64,
@@ -65,6 +68,7 @@ pub struct CalibrationBin {
 /// A summary of the data, and its place among replicated ones.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Statistic {
     /// Its name.
     pub name: String,
@@ -231,7 +235,7 @@ mod tests {
         let mut x = vec![0.0; ROWS];
         provi_kernels::normals(4, 0, 0, &mut x);
         let entries: Vec<f64> = x.iter().flat_map(|&x| [1.0, x]).collect();
-        let design = Design::dense(&entries, ROWS, 2).unwrap();
+        let design = Design::dense(ROWS, 2, &entries).unwrap();
         let truth = Gaussian::new(&[0.4, 0.7], &[1e-9, 0.0, 1e-9]).unwrap();
         let trials = vec![5.0; ROWS];
         let rows = Rows { trials: Some(&trials), ..Rows::new(&design) };

@@ -121,12 +121,12 @@ impl Sparse {
 
 impl Design {
     /// A dense design from its entries, row by row.
-    pub fn dense(entries: &[f64], rows: usize, columns: usize) -> Result<Self> {
-        Self::from_rows(entries.to_vec(), rows, columns)
+    pub fn dense(rows: usize, columns: usize, entries: &[f64]) -> Result<Self> {
+        Self::from_rows(rows, columns, entries.to_vec())
     }
 
     /// As [`Design::dense`], taking the entries over.
-    pub fn from_rows(entries: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
+    pub fn from_rows(rows: usize, columns: usize, entries: Vec<f64>) -> Result<Self> {
         Self::check_size(rows, columns)?;
         if Some(entries.len()) != rows.checked_mul(columns) {
             return Err(Error::Shape {
@@ -666,7 +666,7 @@ impl TryFrom<ndarray::ArrayView2<'_, f64>> for Design {
     /// Copies the array into provi's own layout.
     fn try_from(array: ndarray::ArrayView2<'_, f64>) -> Result<Self> {
         let (rows, columns) = array.dim();
-        Self::from_rows(array.iter().copied().collect(), rows, columns)
+        Self::from_rows(rows, columns, array.iter().copied().collect())
     }
 }
 

@@ -57,9 +57,9 @@ mod tests {
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {
         let mut entries = vec![0.0; 60];
         provi_kernels::normals(8, 0, 0, &mut entries);
-        let design = Design::dense(&entries, 20, 3).unwrap();
+        let design = Design::dense(20, 3, &entries).unwrap();
         let y: Vec<f64> = (0..20).map(|n| f64::from(n % 2)).collect();
-        let model = Glm::new(family, design, &y, Prior::diagonal(&[1.0, 2.0, 0.5]).unwrap()).unwrap();
+        let model = Glm::new(family, design, &y, Prior::precisions(&[1.0, 2.0, 0.5]).unwrap()).unwrap();
         let model = model.with_weights(&[0.7; 20]).unwrap().with_offsets(&[0.2; 20]).unwrap();
         let q = Gaussian::new(&[0.3, -0.4, 0.2], &[0.8, 0.1, 0.5, -0.3, 0.2, 0.9]).unwrap();
         (model, q)
@@ -140,7 +140,7 @@ mod tests {
         let y: Vec<f64> = (0..rows).map(|n| f64::from(u8::from(n % 3 == 0))).collect();
         let q = Gaussian::new(&[0.3, -0.4], &[0.02, 0.001, 0.03]).unwrap();
         let block = |from: usize, to: usize| {
-            let design = Design::dense(&entries[2 * from..2 * to], to - from, 2).unwrap();
+            let design = Design::dense(to - from, 2, &entries[2 * from..2 * to]).unwrap();
             crate::glm::rows::Rows::new(Family::Bernoulli, design, &y[from..to]).unwrap()
         };
         let sums_of = |block: &crate::glm::rows::Rows| {

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_closed_form_is_the_smallest_eigenvalue_of_the_joint_prior() {
-        let features = Design::dense(&[1.0, 2.0, -1.0, 0.5], 4, 1).unwrap();
+        let features = Design::dense(4, 1, &[1.0, 2.0, -1.0, 0.5]).unwrap();
         let (s, r) = (0.7, 3.0);
         let model = hierarchical_logistic(
             &features,
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn scales_are_precisions_of_multiples_of_the_identity() {
-        let features = Design::dense(&[1.0, 2.0, -1.0, 0.5], 2, 2).unwrap();
+        let features = Design::dense(2, 2, &[1.0, 2.0, -1.0, 0.5]).unwrap();
         let of = |top: f64, within: f64| {
             let identity = |x| Matrix::scaled_identity(2, x);
             hierarchical_logistic(&features, &[1.0, 0.0], &[0, 1], &identity(top), &identity(within)).unwrap()
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_mean_of_the_population_is_that_of_every_group() {
-        let features = Design::dense(&[1.0, 2.0, 1.0, 0.5], 2, 2).unwrap();
+        let features = Design::dense(2, 2, &[1.0, 2.0, 1.0, 0.5]).unwrap();
         let top = Prior::centered(&[(2.0, 2.5), (0.0, 3.0)], 0, &[1.0, 1.25])
             .unwrap()
             .with_mean(&[2.0, 0.5])
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_density_is_the_hierarchy_written_out() {
-        let features = Design::dense(&[1.0, -0.5, 0.3, 2.0], 2, 2).unwrap();
+        let features = Design::dense(2, 2, &[1.0, -0.5, 0.3, 2.0]).unwrap();
         let top = Matrix::new(2, 2, vec![1.0, 0.2, 0.2, 0.5]).unwrap();
         let within = Matrix::new(2, 2, vec![2.0, -0.3, -0.3, 1.5]).unwrap();
         let model = hierarchical_logistic(&features, &[1.0, -1.0], &[1, 0], &top, &within).unwrap();
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn gaps_in_the_group_numbers_are_refused() {
-        let features = Design::dense(&[1.0, 2.0], 2, 1).unwrap();
+        let features = Design::dense(2, 1, &[1.0, 2.0]).unwrap();
         let one = Matrix::diagonal(&[1.0]);
         for groups in [[0, 2], [1, 1], [0, usize::MAX - 1]] {
             assert!(hierarchical_logistic(&features, &[1.0, 0.0], &groups, &one, &one).is_err());

@@ -24,7 +24,7 @@ use crate::target::{FiniteSum, LocalCurvature, Rounding, Standardized, Target, o
 /// ```
 /// use provi::{Design, target::{Glm, Prior, Target}};
 ///
-/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2)?;
+/// let design = Design::dense(3, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0])?;
 /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(2.5)?)?;
 /// let curvature = target.curvature()?.unwrap();
 /// assert_eq!(curvature.convexity(), 1.0 / 6.25);          // the prior's precision
@@ -300,12 +300,13 @@ mod tests {
             let triplets: Vec<_> = (0..30).map(|e| (e / 3, e % 3, entries[e])).collect();
             Design::triplets(10, 3, &triplets).unwrap()
         } else {
-            Design::dense(&entries, 10, 3).unwrap()
+            Design::dense(10, 3, &entries).unwrap()
         };
         let y: Vec<f64> = (0..10).map(|n| f64::from(n % 2)).collect();
         let weights: Vec<f64> = (0..10).map(|n| 0.5 + 0.1 * f64::from(n)).collect();
-        let prior =
-            Prior::precision(Matrix::new(3, 3, vec![2.0, 0.3, 0.0, 0.3, 1.0, 0.1, 0.0, 0.1, 0.7]).unwrap());
+        let prior = Prior::precision_matrix(
+            Matrix::new(3, 3, vec![2.0, 0.3, 0.0, 0.3, 1.0, 0.1, 0.0, 0.1, 0.7]).unwrap(),
+        );
         Glm::new(family, design, &y, prior.unwrap().with_mean(&[0.1, -0.2, 0.3]).unwrap())
             .unwrap()
             .with_weights(&weights)
@@ -365,11 +366,11 @@ mod tests {
     #[test]
     fn a_binomial_row_is_its_trials_one_by_one() {
         let prior = || Prior::scale(1.5).unwrap();
-        let counts = Design::dense(&[1.0, 0.3, 1.0, -0.8], 2, 2).unwrap();
+        let counts = Design::dense(2, 2, &[1.0, 0.3, 1.0, -0.8]).unwrap();
         let grouped = Glm::binomial(counts, &[2.0, 0.0], &[3.0, 2.0], prior()).unwrap();
         let grouped = grouped.with_weights(&[1.0, 0.5]).unwrap();
         let rows: Vec<f64> = [[1.0, 0.3]; 3].into_iter().chain([[1.0, -0.8]; 2]).flatten().collect();
-        let single = Design::dense(&rows, 5, 2).unwrap();
+        let single = Design::dense(5, 2, &rows).unwrap();
         let single = Glm::logistic(single, &[1.0, 1.0, 0.0, 0.0, 0.0], prior()).unwrap();
         let single = single.with_weights(&[1.0, 1.0, 1.0, 0.5, 0.5]).unwrap();
         let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
@@ -385,7 +386,7 @@ mod tests {
     #[test]
     fn impossible_counts_are_refused() {
         let refused = |k: f64, n: f64| {
-            let design = Design::dense(&[1.0], 1, 1).unwrap();
+            let design = Design::dense(1, 1, &[1.0]).unwrap();
             Glm::binomial(design, &[k], &[n], Prior::scale(1.0).unwrap()).unwrap_err().to_string()
         };
         assert!(refused(3.0, 2.0).contains("response 3 at row 0 is not a whole number from 0 to the trials"));
@@ -395,8 +396,8 @@ mod tests {
 
     #[test]
     fn sizes_and_weights_are_checked() {
-        let design = Design::dense(&[1.0, 2.0], 2, 1).unwrap();
-        let prior = Prior::isotropic(1.0).unwrap();
+        let design = Design::dense(2, 1, &[1.0, 2.0]).unwrap();
+        let prior = Prior::precision(1.0).unwrap();
         assert!(Glm::logistic(design.clone(), &[1.0], prior.clone()).is_err());
         assert!(Glm::logistic(design.clone(), &[1.0, 0.5], prior.clone()).is_err());
         let ok = Glm::logistic(design, &[1.0, 0.0], prior).unwrap();
@@ -408,7 +409,7 @@ mod tests {
     /// Σ w_n[y_n s_n − e^{s_n}] is what counts and rates share; a rate need not be whole, and its posterior is that of its counts.
     #[test]
     fn a_rate_is_its_count_over_its_exposure() {
-        let design = || Design::dense(&[1.0, 0.4, 1.0, -0.7, 1.0, 1.3], 3, 2).unwrap();
+        let design = || Design::dense(3, 2, &[1.0, 0.4, 1.0, -0.7, 1.0, 1.3]).unwrap();
         let prior = || Prior::scale(2.0).unwrap();
         let (counts, years) = ([3.0, 0.0, 5.0], [2.0, 1.5, 4.0]);
         let rates: Vec<f64> = counts.iter().zip(&years).map(|(k, t)| k / t).collect();

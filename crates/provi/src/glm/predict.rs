@@ -39,6 +39,7 @@ pub struct Rows<'a> {
 /// What q says about the mean response of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Prediction {
     /// Mean of the linear predictor, offset included.
     pub predictor: f64,
@@ -59,7 +60,7 @@ pub struct Prediction {
 /// use provi::{Design, Gaussian, predict::{Rows, predict}, target::Family};
 ///
 /// let q = Gaussian::new(&[0.5, 1.0], &[0.2, 0.0, 0.1])?;
-/// let design = Design::dense(&[1.0, 2.0], 1, 2)?;
+/// let design = Design::dense(1, 2, &[1.0, 2.0])?;
 /// let found = predict(Family::Poisson, &q, &Rows::new(&design), 0.95)?;
 /// assert!((found[0].mean - (2.5f64 + 0.5 * (0.04 + 0.04)).exp()).abs() < 1e-12);
 /// # Ok::<(), provi::Error>(())
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     fn design() -> Design {
-        Design::dense(&[1.0, 0.5, 1.0, -2.0, 1.0, 0.0], 3, 2).unwrap()
+        Design::dense(3, 2, &[1.0, 0.5, 1.0, -2.0, 1.0, 0.0]).unwrap()
     }
 
     fn rows(design: &Design) -> Rows<'_> {
@@ -347,7 +348,7 @@ mod tests {
 
     #[test]
     fn rows_of_another_model_are_refused() {
-        let (design, narrow) = (design(), Design::dense(&[1.0], 1, 1).unwrap());
+        let (design, narrow) = (design(), Design::dense(1, 1, &[1.0]).unwrap());
         let other = Rows::new(&narrow);
         assert!(predict(Family::Poisson, &q(), &other, 0.9).is_err());
         let short = Rows { offsets: Some(&[0.0]), ..rows(&design) };

@@ -15,7 +15,13 @@ use crate::target::curvature::Quadratic;
 
 const LOG_2PI: f64 = 1.837_877_066_409_345_3;
 
-/// N(ν, Λ⁻¹) on the coefficients.
+/// N(ν, Λ⁻¹) on the coefficients, said in standard deviations or in precisions:
+///
+/// | in standard deviations | in precisions | |
+/// |---|---|---|
+/// | [`Prior::scale`] | [`Prior::precision`] | the same for every coefficient |
+/// | [`Prior::scales`] | [`Prior::precisions`] | one for each |
+/// | [`Prior::covariance`] | [`Prior::precision_matrix`] | a full matrix |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     mean: Option<Vec<f64>>,
@@ -50,8 +56,8 @@ impl Prior {
     /// The standard deviation of a coefficient where none is given.
     pub const SCALE: f64 = 2.5;
 
-    /// Λ = λI: every coefficient has precision λ = 1/sd².
-    pub fn isotropic(precision: f64) -> Result<Self> {
+    /// Every coefficient has this precision: Λ = λI, λ = 1/sd².
+    pub fn precision(precision: f64) -> Result<Self> {
         let value = Positive::new("prior precision", precision)?.get();
         Ok(Self { mean: None, precision: Precision::Scalar(value) })
     }
@@ -59,17 +65,17 @@ impl Prior {
     /// Every coefficient has this prior standard deviation.
     pub fn scale(sd: f64) -> Result<Self> {
         let sd = Positive::new("prior sd", sd)?.get();
-        Self::isotropic(1.0 / (sd * sd))
+        Self::precision(1.0 / (sd * sd))
     }
 
     /// Each coefficient has its own prior standard deviation.
     pub fn scales(sds: &[f64]) -> Result<Self> {
         let precision = |&sd: &f64| Positive::new("prior sd", sd).map(|sd| 1.0 / (sd.get() * sd.get()));
-        Self::diagonal(&sds.iter().map(precision).collect::<Result<Vec<_>>>()?)
+        Self::precisions(&sds.iter().map(precision).collect::<Result<Vec<_>>>()?)
     }
 
-    /// Λ = diag(precisions).
-    pub fn diagonal(precisions: &[f64]) -> Result<Self> {
+    /// Each coefficient has its own precision: Λ = diag(precisions).
+    pub fn precisions(precisions: &[f64]) -> Result<Self> {
         for &value in precisions {
             Positive::new("prior precision", value)?;
         }
@@ -77,7 +83,7 @@ impl Prior {
     }
 
     /// A full precision matrix Λ.
-    pub fn precision(matrix: Matrix) -> Result<Self> {
+    pub fn precision_matrix(matrix: Matrix) -> Result<Self> {
         let dim = matrix.rows();
         let matrix = matrix.checked_symmetric("prior precision", dim)?;
         let log_det = Cholesky::new("prior precision", &matrix)?.log_det();
@@ -88,7 +94,7 @@ impl Prior {
     pub fn covariance(matrix: Matrix) -> Result<Self> {
         let dim = matrix.rows();
         let matrix = matrix.checked_symmetric("prior covariance", dim)?;
-        Self::precision(Cholesky::new("prior covariance", &matrix)?.inverse())
+        Self::precision_matrix(Cholesky::new("prior covariance", &matrix)?.inverse())
     }
 
     /// Independent laws N(mean, sd²) of every coefficient but one, the anchor a, whose law is that of a combination:
@@ -404,8 +410,9 @@ mod tests {
 
     #[test]
     fn every_storage_gives_the_same_energy_trace_and_constant() {
-        let diagonal = Prior::diagonal(&[2.0, 3.0]).unwrap().with_mean(&[0.5, -1.0]).unwrap();
-        let dense = Prior::precision(Matrix::diagonal(&[2.0, 3.0])).unwrap().with_mean(&[0.5, -1.0]).unwrap();
+        let diagonal = Prior::precisions(&[2.0, 3.0]).unwrap().with_mean(&[0.5, -1.0]).unwrap();
+        let dense =
+            Prior::precision_matrix(Matrix::diagonal(&[2.0, 3.0])).unwrap().with_mean(&[0.5, -1.0]).unwrap();
         let sparse =
             Prior::sparse(vec![vec![(0, 2.0)], vec![(1, 3.0)]], 6f64.ln()).with_mean(&[0.5, -1.0]).unwrap();
         let covariance =
@@ -422,9 +429,9 @@ mod tests {
     #[test]
     fn a_scale_changes_its_coefficients_alone() {
         for prior in [
-            Prior::isotropic(4.0).unwrap(),
-            Prior::diagonal(&[4.0, 4.0]).unwrap(),
-            Prior::precision(Matrix::diagonal(&[4.0, 4.0])).unwrap(),
+            Prior::precision(4.0).unwrap(),
+            Prior::precisions(&[4.0, 4.0]).unwrap(),
+            Prior::precision_matrix(Matrix::diagonal(&[4.0, 4.0])).unwrap(),
         ] {
             let prior = prior.with_mean(&[1.0, -1.0]).unwrap().with_scale(2, &[1], 2.0).unwrap();
             let marginals = prior.marginals(2).unwrap();
@@ -438,9 +445,9 @@ mod tests {
     #[test]
     fn some_coefficients_can_be_made_wider() {
         for prior in [
-            Prior::isotropic(4.0).unwrap(),
-            Prior::diagonal(&[4.0, 4.0]).unwrap(),
-            Prior::precision(Matrix::diagonal(&[4.0, 4.0])).unwrap(),
+            Prior::precision(4.0).unwrap(),
+            Prior::precisions(&[4.0, 4.0]).unwrap(),
+            Prior::precision_matrix(Matrix::diagonal(&[4.0, 4.0])).unwrap(),
             Prior::sparse(vec![vec![(0, 4.0)], vec![(1, 4.0)]], 16f64.ln()),
         ] {
             let wide = prior.widened(2, 1, 2.0).unwrap();
@@ -449,7 +456,7 @@ mod tests {
             assert!((wide.constant(2).0 - prior.constant(2).0 - 2f64.ln()).abs() < 1e-14);
             assert!(prior.widened(2, 3, 2.0).is_err() && prior.widened(2, 1, 0.0).is_err());
         }
-        let tied = Prior::precision(Matrix::new(2, 2, vec![2.0, 1.0, 1.0, 2.0]).unwrap()).unwrap();
+        let tied = Prior::precision_matrix(Matrix::new(2, 2, vec![2.0, 1.0, 1.0, 2.0]).unwrap()).unwrap();
         assert!(tied.widened(2, 1, 2.0).is_err());
         assert!(
             (tied.widened(2, 2, 2.0).unwrap().marginals(2).unwrap()[0].1 - 2.0 * (2f64 / 3.0).sqrt()).abs()
@@ -459,15 +466,15 @@ mod tests {
 
     #[test]
     fn bad_priors_are_refused() {
-        assert!(Prior::isotropic(0.0).is_err());
+        assert!(Prior::precision(0.0).is_err());
         assert!(Prior::scale(f64::NAN).is_err());
-        assert!(Prior::diagonal(&[1.0, -1.0]).is_err());
+        assert!(Prior::precisions(&[1.0, -1.0]).is_err());
         let indefinite = Matrix::new(2, 2, vec![1.0, 2.0, 2.0, 1.0]).unwrap();
         assert_eq!(
-            Prior::precision(indefinite).unwrap_err().to_string(),
+            Prior::precision_matrix(indefinite).unwrap_err().to_string(),
             "prior precision is not symmetric positive definite (pivot 1 of 2 fails)"
         );
-        assert!(Prior::diagonal(&[1.0]).unwrap().check(2).is_err());
-        assert!(Prior::isotropic(1.0).unwrap().with_mean(&[0.0]).unwrap().check(2).is_err());
+        assert!(Prior::precisions(&[1.0]).unwrap().check(2).is_err());
+        assert!(Prior::precision(1.0).unwrap().with_mean(&[0.0]).unwrap().check(2).is_err());
     }
 }

@@ -31,7 +31,7 @@ pub use summary::{ColumnSummary, DataSummary};
 /// ```
 /// use provi::{Design, stream::Rows, target::Family};
 ///
-/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5], 2, 2)?;
+/// let design = Design::dense(2, 2, &[1.0, 0.5, 1.0, -1.5])?;
 /// let rows = Rows::new(Family::Poisson, design, &[3.0, 0.0])?.with_offsets(&[0.1, 0.2])?;
 /// assert_eq!((rows.len(), rows.design().columns()), (2, 2));
 /// # Ok::<(), provi::Error>(())

@@ -34,7 +34,7 @@ const GROWTH: f64 = 3.0;
 /// ```
 /// use provi::{Design, separation::{Separation, separation}};
 ///
-/// let design = Design::dense(&[1.0, -2.0, 1.0, -1.0, 1.0, 1.0, 1.0, 3.0], 4, 2)?;
+/// let design = Design::dense(4, 2, &[1.0, -2.0, 1.0, -1.0, 1.0, 1.0, 1.0, 3.0])?;
 /// assert_eq!(separation(&design, &[0.0, 0.0, 1.0, 1.0])?, Separation::Complete { columns: vec![1] });
 /// assert_eq!(separation(&design, &[0.0, 1.0, 0.0, 1.0])?, Separation::None);
 /// # Ok::<(), provi::Error>(())
@@ -50,7 +50,7 @@ pub fn separation(design: &Design, labels: &[f64]) -> Result<Separation> {
     let design = design.clone().with_columns_over(&scales);
     let mut modes = Vec::new();
     for precision in WEAK {
-        let model = Glm::logistic(design.clone(), labels, Prior::isotropic(precision)?)?;
+        let model = Glm::logistic(design.clone(), labels, Prior::precision(precision)?)?;
         let start = modes.last().cloned().unwrap_or(vec![0.0; columns]);
         let mode = find_mode(&model, &start)?;
         let predictors = model.rows.all_predictors(&mode.point);
@@ -86,7 +86,7 @@ mod tests {
 
     fn look(x: &[f64], y: &[f64]) -> Separation {
         let entries: Vec<f64> = x.iter().flat_map(|&x| [1.0, x]).collect();
-        separation(&Design::dense(&entries, x.len(), 2).unwrap(), y).unwrap()
+        separation(&Design::dense(x.len(), 2, &entries).unwrap(), y).unwrap()
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     fn collinear_columns_alone_are_none() {
         let entries: Vec<f64> =
             [-2.0, -1.0, 0.5, 1.0, 2.0, 3.0].iter().flat_map(|&x| [1.0, x, 2.0 * x]).collect();
-        let design = Design::dense(&entries, 6, 3).unwrap();
+        let design = Design::dense(6, 3, &entries).unwrap();
         assert_eq!(separation(&design, &[0.0, 1.0, 1.0, 0.0, 1.0, 0.0]).unwrap(), Separation::None);
     }
 }

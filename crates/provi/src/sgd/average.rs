@@ -211,13 +211,6 @@ impl Averager {
         }
     }
 
-    /// Forgets what was added.
-    pub fn reset(&mut self) {
-        self.count = 0;
-        self.coefficient = f64::NAN;
-        self.closed = false;
-    }
-
     /// c_k for the k-th vector (from zero); c_0 = 1.
     fn next_coefficient(&self) -> f64 {
         if self.count == 0 {

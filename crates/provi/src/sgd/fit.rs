@@ -32,6 +32,7 @@ const TRACE_POINTS: u64 = 256;
 /// The negative ELBO of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct NegElbo {
     /// f, with every constant of V and of the entropy.
     pub value: f64,
@@ -41,12 +42,27 @@ pub struct NegElbo {
     pub exact: bool,
 }
 
+/// "51.234567 (exact to 1e-10)" or "51.23 (estimated, standard error 0.02)".
+impl std::fmt::Display for NegElbo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.6} ({})", self.value, self.grounds())
+    }
+}
+
+impl NegElbo {
+    pub(crate) fn grounds(&self) -> String {
+        let word = if self.exact { "exact to" } else { "estimated, standard error" };
+        format!("{word} {:.1e}", self.error)
+    }
+}
+
 /// An answer: q = N(m, CCᵀ) in the user's coordinates, and how it was reached.
 ///
 /// q has a triangular factor whatever the method's space. `neg_elbo` is f(q) with every constant of the target, so that
 /// −f(q) ≤ log p(x) when it is exact. What the steps were promised to reach is in `promise`; what they did reach is for
 /// measurements at q to say. Memory: d(d+3)/2 numbers and a trace of some 256 points.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Fit {
     /// The coordinates' names.
     pub names: Vec<String>,
@@ -75,6 +91,28 @@ pub struct Fit {
     pub promise: Promise,
     /// How the run went.
     pub trace: Vec<Snapshot>,
+}
+
+impl Fit {
+    /// An answer that was found elsewhere: q as it is, with its ELBO on this target ([`measure_neg_elbo`]).
+    pub fn given(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+        let begin = Instant::now();
+        Ok(Self {
+            neg_elbo: measure_neg_elbo(target, q, seed)?,
+            names: target.names(),
+            gaussian: q.clone(),
+            method: "given".into(),
+            steps: 0,
+            stopped_early: false,
+            draws_per_step: 0,
+            subsample: None,
+            gradient_evaluations: 0,
+            seed,
+            seconds: begin.elapsed().as_secs_f64(),
+            promise: Promise::none("the answer was given, not found by planned steps".into()),
+            trace: Vec::new(),
+        })
+    }
 }
 
 impl Plan {

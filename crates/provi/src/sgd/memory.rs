@@ -55,6 +55,7 @@ pub enum Phase {
 
 /// One thing that takes memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Item {
     /// What it is.
     pub what: &'static str,
@@ -75,6 +76,7 @@ pub struct Item {
 /// assert!(forecast.check(Some(1 << 30)).unwrap_err().to_string().contains("prox-energy"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Forecast {
     /// Everything counted.
     pub items: Vec<Item>,

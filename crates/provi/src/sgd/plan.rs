@@ -49,8 +49,8 @@ pub const MOST_STEPS: u64 = 1_000_000_000_000;
 /// ```
 /// use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
 ///
-/// let design = Design::dense(&[0.5, 1.0, -1.5, 0.3, 0.9, 2.0, -0.7, 0.1], 4, 2)?;
-/// let target = Glm::linear(design, &[0.2, -1.0, 2.1, -0.4], 1.0, Prior::isotropic(1.0)?)?;
+/// let design = Design::dense(4, 2, &[0.5, 1.0, -1.5, 0.3, 0.9, 2.0, -0.7, 0.1])?;
+/// let target = Glm::linear(design, &[0.2, -1.0, 2.1, -0.4], 1.0, Prior::precision(1.0)?)?;
 /// let plan = Planner::new(Method::ProxEnergy).to_distance(&target, 0.05)?;   // before any draw
 /// let fit = plan.run(&target, Seed(7))?;
 /// assert_eq!(fit.steps, plan.steps);
@@ -491,6 +491,7 @@ impl Deref for Plan {
 
 /// What a [`Plan`] lays out.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outline {
     /// The method.
     pub method: Method,
@@ -523,11 +524,6 @@ pub struct Outline {
 }
 
 impl Plan {
-    /// A proved plan to E‖w_T − w*‖² ≤ `accuracy`, with the method's defaults.
-    pub fn to_distance(target: &dyn Target, method: Method, accuracy: f64) -> Result<Self> {
-        Planner::new(method).to_distance(target, accuracy)
-    }
-
     /// The same steps with another average of the iterates as the answer, and what the recursion gives for that, if anything.
     pub fn with_average(self, average: Average) -> Self {
         let plan = self.0;

@@ -3,6 +3,7 @@
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{Cholesky, congruence, eigenvalue_error, eigenvalues};
 use crate::base::matrix::Matrix;
+use crate::base::printed;
 use std::sync::OnceLock;
 
 /// Where a constant came from. A statement is no stronger than the weakest of its constants.
@@ -118,6 +119,18 @@ impl PartialEq for Curvature {
             && origins(self) == origins(other)
             && self.lower == other.lower
             && self.upper == other.upper
+    }
+}
+
+/// "0.5 ≤ ∇²V ≤ 2 (declared)": μ rounded down and M rounded up.
+impl std::fmt::Display for Curvature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Of an indefinite lower bound too: what is below it is below.
+        write!(f, "{} ≤ ∇²V", -printed::raised(-self.convexity(), 4))?;
+        match self.smoothness() {
+            Some(smoothness) => write!(f, " ≤ {} ({})", printed::raised(smoothness, 4), self.provenance()),
+            None => write!(f, ", no upper bound ({})", self.provenance()),
+        }
     }
 }
 

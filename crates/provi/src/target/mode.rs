@@ -20,6 +20,7 @@ const LBFGS_ITERATIONS: usize = 5000;
 
 /// A point where ∇ log p vanishes to working accuracy, on the way up from the start.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Mode {
     /// z̄.
     pub point: Vec<f64>,
@@ -181,6 +182,7 @@ fn lifted(h: &Matrix) -> Result<Matrix> {
 
 /// The mode and the curvature there, as a Gaussian.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Laplace {
     /// N(z̄, PPᵀ) with P lower triangular and PPᵀ = (∇²V(z̄))⁻¹.
     pub gaussian: Gaussian<Triangular>,
@@ -323,7 +325,7 @@ mod tests {
         let mut entries = vec![0.0; 200];
         provi_kernels::normals(2, 0, 0, &mut entries);
         let labels: Vec<f64> = (0..50).map(|n| f64::from(n % 3 == 0)).collect();
-        Glm::logistic(Design::dense(&entries, 50, 4).unwrap(), &labels, Prior::scale(3.0).unwrap()).unwrap()
+        Glm::logistic(Design::dense(50, 4, &entries).unwrap(), &labels, Prior::scale(3.0).unwrap()).unwrap()
     }
 
     #[test]
@@ -371,7 +373,7 @@ mod tests {
     #[test]
     fn a_far_start_of_a_poisson_model_converges() {
         let model = Glm::poisson(
-            Design::dense(&[1.0, 1.0, 2.0], 3, 1).unwrap(),
+            Design::dense(3, 1, &[1.0, 1.0, 2.0]).unwrap(),
             &[3.0, 0.0, 9.0],
             Prior::scale(10.0).unwrap(),
         )

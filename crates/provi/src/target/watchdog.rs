@@ -96,6 +96,7 @@ impl Wrap for Watching {
 
 /// A secant outside the declared bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Violation {
     /// ΔzᵀΔ∇V/‖Δz‖².
     pub secant: f64,

@@ -16,7 +16,7 @@ use crate::target::{FiniteSum, Target, TermSmoothness};
 /// ```
 /// P triangular keeps PC̃ in 𝒯ᵈ, so the user's own factor. Cost: one product with P and one with Pᵀ a point.
 #[derive(Clone, Debug)]
-pub struct Whitened<'a, T: ?Sized> {
+pub(crate) struct Whitened<'a, T: ?Sized> {
     inner: &'a T,
     center: Vec<f64>,
     factor: Vec<f64>,
@@ -249,8 +249,8 @@ mod tests {
 
     #[test]
     fn the_objective_gradient_and_curvature_transform_as_stated() {
-        let design = Design::dense(&[1.0, 0.5, -0.3, 2.0, 0.7, -1.1], 3, 2).unwrap();
-        let model = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::diagonal(&[1.0, 3.0]).unwrap()).unwrap();
+        let design = Design::dense(3, 2, &[1.0, 0.5, -0.3, 2.0, 0.7, -1.1]).unwrap();
+        let model = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::precisions(&[1.0, 3.0]).unwrap()).unwrap();
         let (center, p) = (vec![0.4, -0.2], vec![0.5, 0.3, 2.0]);
         let white = Whitened::new(&model, center, p);
         let q = Gaussian::new(&[0.1, -0.7], &[0.9, -0.4, 0.6]).unwrap();
@@ -279,8 +279,8 @@ mod tests {
 
     #[test]
     fn the_terms_transform_like_the_whole() {
-        let design = Design::dense(&[1.0, 0.5, -0.3, 2.0, 0.7, -1.1], 3, 2).unwrap();
-        let model = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::diagonal(&[1.0, 3.0]).unwrap()).unwrap();
+        let design = Design::dense(3, 2, &[1.0, 0.5, -0.3, 2.0, 0.7, -1.1]).unwrap();
+        let model = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::precisions(&[1.0, 3.0]).unwrap()).unwrap();
         let white = Whitened::new(&model, vec![0.4, -0.2], vec![0.5, 0.3, 2.0]);
         let (y, terms, ones, scratch) = ([0.2, 0.3], [0, 1, 2], [1.0; 3], &mut Scratch::default());
         let (mut whole, mut sum, mut parts) = ([0.0; 2], [0.0; 2], [0.0; 2]);

@@ -23,7 +23,7 @@ use crate::watch::{AverageState, Snapshot};
 /// use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
 /// use std::{ops::ControlFlow, time::Duration};
 ///
-/// let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3], 4, 2)?;
+/// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
 /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
 /// let plan = Planner::new(Method::ProxEnergy).to_steps(&target, 3000)?;
 ///

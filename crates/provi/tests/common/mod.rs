@@ -10,8 +10,7 @@ use provi::expectation::Moments;
 use provi::gaussian::Factor;
 use provi::optimize::{Composite, Moved, Operator, Progress, minimise};
 use provi::step::{ProjSymmetric, ProjTriangular, Prox};
-use provi::target::Evaluator;
-use provi::target::{Family, GaussianTarget, Glm, Prior, hierarchical_logistic};
+use provi::target::{Evaluator, Family, GaussianTarget, Glm, Prior, hierarchical_logistic};
 use provi::{Average, Design, Gaussian, Matrix, Method, Schedule, Symmetric, Target, Triangular};
 use std::f64::consts::PI;
 use std::ops::ControlFlow;
@@ -47,7 +46,7 @@ pub(crate) struct Gold {
 pub(crate) fn gold(name: &str) -> Gold {
     let rows = csv(name);
     let response: Vec<f64> = rows.iter().map(|r| *r.last().unwrap()).collect();
-    let prior = || Prior::isotropic(1.0).unwrap();
+    let prior = || Prior::precision(1.0).unwrap();
     let flat = |rows: &[Vec<f64>], skip: usize, intercept: bool| {
         let width = rows[0].len() - 1 - skip + usize::from(intercept);
         let entries: Vec<f64> = rows
@@ -57,7 +56,7 @@ pub(crate) fn gold(name: &str) -> Gold {
                 features.chain(intercept.then_some(1.0)).collect::<Vec<f64>>()
             })
             .collect();
-        Design::from_rows(entries, rows.len(), width).unwrap()
+        Design::from_rows(rows.len(), width, entries).unwrap()
     };
     let target = match name {
         "W1" => Glm::linear(flat(&rows, 0, false), &response, 1.0, prior()).unwrap(),
@@ -84,7 +83,7 @@ pub(crate) fn design(key: u64, rows: usize, columns: usize, scale: f64, sparse: 
     let mut entries = normals(key, rows * columns);
     entries.iter_mut().for_each(|x| *x *= scale);
     if !sparse {
-        return Design::from_rows(entries, rows, columns).unwrap();
+        return Design::from_rows(rows, columns, entries).unwrap();
     }
     let triplets: Vec<(usize, usize, f64)> = entries
         .iter()
@@ -106,7 +105,7 @@ pub(crate) fn regression(family: Family, key: u64, d: usize, precision: f64, spa
     let weights: Vec<f64> = normals(key + 1, rows).iter().map(|x| 0.2 + x.abs()).collect();
     let offsets: Vec<f64> = normals(key + 2, rows).iter().map(|x| 0.3 * x).collect();
     let design = design(key, rows, d, 0.7, sparse);
-    Glm::new(family, design, &labels(rows), Prior::isotropic(precision).unwrap())
+    Glm::new(family, design, &labels(rows), Prior::precision(precision).unwrap())
         .unwrap()
         .with_weights(&weights)
         .unwrap()

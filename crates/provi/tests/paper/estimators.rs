@@ -3,8 +3,7 @@
 use crate::common::*;
 use provi::draws::{Draws, Purpose, Seed};
 use provi::estimator::{Kind, Sampled};
-use provi::target::Evaluator;
-use provi::target::{Family, GaussianTarget};
+use provi::target::{Evaluator, Family, GaussianTarget};
 use provi::{Gaussian, Matrix, Symmetric, Target, Triangular};
 
 const DRAWS: u64 = 20_000;

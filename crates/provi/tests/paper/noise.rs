@@ -3,8 +3,7 @@
 use crate::common::*;
 use provi::draws::{Draws, Purpose, Seed};
 use provi::estimator::{Kind, Sampled};
-use provi::target::Evaluator;
-use provi::target::{Family, Glm};
+use provi::target::{Evaluator, Family, Glm};
 use provi::theory::noise::{self, NoiseBound};
 use provi::{Curvature, Gaussian, Matrix, Symmetric, Target, Triangular};
 
@@ -416,8 +415,8 @@ fn noise_subsample() {
         .zip([0.5, 0.3, 0.2])
         .enumerate()
         .map(|(n, (row, probability))| {
-            let design = provi::Design::dense(row, 1, d).unwrap();
-            let prior = provi::target::Prior::isotropic(1.0 / 3.0).unwrap();
+            let design = provi::Design::dense(1, d, row).unwrap();
+            let prior = provi::target::Prior::precision(1.0 / 3.0).unwrap();
             let target = Glm::logistic(design, &[f64::from(u8::from(n != 1))], prior).unwrap();
             let stationary = provi::mode::find_mode(&target, &[0.0; 2]).unwrap().point;
             let smoothness = target.curvature().unwrap().unwrap().smoothness().unwrap();

@@ -252,8 +252,8 @@ impl Recipe {
             offsets.extend_from_slice(&block.offsets);
             center.iter_mut().zip(push(&block.coordinates, &block.center)).for_each(|(c, x)| *c += x);
         }
-        let design = Design::from_rows(entries, response.len(), d).unwrap();
-        let prior = Prior::isotropic(precision).unwrap().with_mean(&center).unwrap();
+        let design = Design::from_rows(response.len(), d, entries).unwrap();
+        let prior = Prior::precision(precision).unwrap().with_mean(&center).unwrap();
         let target = Glm::new(family, design, &response, prior)
             .unwrap()
             .with_weights(&weights)

@@ -4,8 +4,7 @@ use crate::answers::{Kind, answer, optimum};
 use crate::problem::{Dice, Problem, problem};
 use crate::verdict::{Check, Facts, Opaque, assert_provenance, compare, on_threads, summary};
 use provi::audit::Audit;
-use provi::target::Evaluator;
-use provi::target::{Closure, Declared};
+use provi::target::{Closure, Declared, Evaluator};
 use provi::{Curvature, Provenance, Seed, Target};
 
 const AUDIT: Audit = Audit { failure_probability: 1e-6, draws: 1200, look: 0, searches: 1, price: 0.2 };

@@ -24,7 +24,7 @@ pub(crate) fn logistic(d: usize, rows: usize, prior_sd: f64, seed: u64) -> Glm {
         }
         labels.push(f64::from(u8::from(dice.uniform() < 1.0 / (1.0 + f64::exp(-s)))));
     }
-    Glm::logistic(Design::from_rows(entries, rows, d).unwrap(), &labels, Prior::scale(prior_sd).unwrap())
+    Glm::logistic(Design::from_rows(rows, d, entries).unwrap(), &labels, Prior::scale(prior_sd).unwrap())
         .unwrap()
 }
 

@@ -46,7 +46,7 @@ impl Data {
     pub(crate) fn block(&self, first: usize, end: usize, sparse: bool) -> Result<Rows> {
         let (rows, entries) = (end - first, &self.entries[first * COLUMNS..end * COLUMNS]);
         let design = match sparse {
-            false => Design::dense(entries, rows, COLUMNS)?,
+            false => Design::dense(rows, COLUMNS, entries)?,
             true => {
                 let triplets: Vec<_> =
                     entries.iter().enumerate().map(|(e, &x)| (e / COLUMNS, e % COLUMNS, x)).collect();

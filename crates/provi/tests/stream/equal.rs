@@ -6,8 +6,7 @@ use provi::expectation::{Expectations, Moments};
 use provi::memory::{Forecast, Size};
 use provi::scales::FreeScales;
 use provi::stream::{Rows, Source, Streamed};
-use provi::target::Evaluator;
-use provi::target::{Family, Scratch};
+use provi::target::{Evaluator, Family, Scratch};
 use provi::{Audit, Auto, Error, Matrix, Method, Planner, Result, Seed, Target};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

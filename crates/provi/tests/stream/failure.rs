@@ -3,8 +3,7 @@
 use crate::blocks::{COLUMNS, Data, prior};
 use crate::processes::{on_ranks, shard};
 use provi::stream::{Memory, Reduce, Rows, Source, Streamed};
-use provi::target::Evaluator;
-use provi::target::Family;
+use provi::target::{Evaluator, Family};
 use provi::{Auto, Design, Error, Result, Seed, Target};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -83,7 +82,7 @@ impl Source for Made {
     fn each(&self, visit: &mut dyn FnMut(&Rows) -> Result<()>) -> Result<()> {
         let fine = ([0.5; 2 * COLUMNS], [1.0, 0.0]);
         for (entries, labels) in [&fine, &fine, &(self.entries, self.labels)] {
-            visit(&Rows::new(Family::Bernoulli, Design::dense(entries, 2, COLUMNS)?, labels)?)?;
+            visit(&Rows::new(Family::Bernoulli, Design::dense(2, COLUMNS, entries)?, labels)?)?;
         }
         Ok(())
     }
@@ -115,7 +114,7 @@ fn blocks_of_another_family_and_no_rows_at_all_are_refused() {
     let nothing = || Memory::new(COLUMNS, Vec::new()).unwrap();
     assert_eq!(model(nothing()).unwrap_err(), Error::Empty { what: "data (no rows)" });
     assert!(Memory::new(3, data().blocks(&[])).is_err());
-    let wrong = provi::target::Prior::diagonal(&[1.0]).unwrap();
+    let wrong = provi::target::Prior::precisions(&[1.0]).unwrap();
     assert!(Streamed::new(Family::Bernoulli, data().source(&[]), wrong).is_err());
     let noiseless = Family::Gaussian { noise_sd: 0.0 };
     assert!(Streamed::new(noiseless, nothing(), prior()).unwrap_err().to_string().contains("noise sd"));

@@ -272,8 +272,8 @@ fn a_flag_at_any_pass_stops_all_ranks_at_that_pass() {
         let stop = model.source().stop.clone();
         let patience = Some(std::time::Duration::ZERO);
         let mut watch = Watch { stop: Some(&stop), patience, agree: Some(agree), ..Watch::default() };
-        Auto::default().run_serial(model, Seed(1), &mut watch).map(|answer| {
-            let bound = answer.audited.certificate.kl.bound.unwrap_or(-1.0);
+        Auto::default().run_with(Evaluator::Serial(model), Seed(1), &mut watch).map(|answer| {
+            let bound = answer.certificate().kl.bound().unwrap_or(-1.0);
             let all = [answer.fit.gaussian.parameters(), &[bound, answer.fit.neg_elbo.value]].concat();
             (answer.fit.stopped_early, answer.fit.steps, bits(&all))
         })
@@ -347,7 +347,7 @@ fn ranks_leave_a_large_factorisation_together() {
         let found = on_ranks(2, |rank| {
             let which = rank.rank;
             let entries: Vec<f64> = (0..3 * d).map(|k| ((k * k + which) as f64).sin()).collect();
-            let design = provi::Design::dense(&entries, 3, d).unwrap();
+            let design = provi::Design::dense(3, d, &entries).unwrap();
             let rows = Rows::new(Family::Bernoulli, design, &[1.0, 0.0, 1.0]).unwrap();
             let source = Memory::new(d, vec![rows]).unwrap();
             let prior = provi::target::Prior::scale(1.0).unwrap();
@@ -376,7 +376,7 @@ fn a_run_whose_ranks_cannot_agree_ends() {
     let refused = lost.clone();
     let agree = Some(Agreement::new(move |_: &mut [f64]| Err(refused.clone())));
     let mut watch = Watch { agree, ..Watch::default() };
-    assert_eq!(Auto::default().run_serial(&model, Seed(1), &mut watch).unwrap_err(), lost);
+    assert_eq!(Auto::default().run_with(Evaluator::Serial(&model), Seed(1), &mut watch).unwrap_err(), lost);
     let plan = Planner::new(Method::ProxEnergy).to_steps(&model, 100).unwrap();
     assert_eq!(plan.run_with(Evaluator::Serial(&model), Seed(1), &mut watch).unwrap_err(), lost);
 }

@@ -13,7 +13,7 @@ fn model(family: Family, rows: usize, d: usize) -> Glm {
     let mut entries = vec![0.0; rows * d];
     provi_kernels::normals(21, 0, 0, &mut entries);
     let y: Vec<f64> = (0..rows).map(|n| f64::from(u8::from(entries[n * d] + 0.3 > 0.0))).collect();
-    Glm::new(family, Design::dense(&entries, rows, d).unwrap(), &y, Prior::scale(2.0).unwrap()).unwrap()
+    Glm::new(family, Design::dense(rows, d, &entries).unwrap(), &y, Prior::scale(2.0).unwrap()).unwrap()
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_gaussian_target_takes_one_step() {
 #[test]
 fn one_observation_in_one_dimension_and_separable_data() {
     let one = |y: f64| {
-        let design = Design::dense(&[1.5], 1, 1).unwrap();
+        let design = Design::dense(1, 1, &[1.5]).unwrap();
         Glm::logistic(design, &[y], Prior::scale(3.0).unwrap()).unwrap()
     };
     let (up, down) = (Solver::default().run(&one(1.0)).unwrap(), Solver::default().run(&one(0.0)).unwrap());
@@ -78,7 +78,7 @@ fn one_observation_in_one_dimension_and_separable_data() {
 
     let x: Vec<f64> = (0..30).map(|n| f64::from(n) - 14.5).collect();
     let y: Vec<f64> = x.iter().map(|x| f64::from(u8::from(*x > 0.0))).collect();
-    let wide = Glm::logistic(Design::dense(&x, 30, 1).unwrap(), &y, Prior::scale(5.0).unwrap()).unwrap();
+    let wide = Glm::logistic(Design::dense(30, 1, &x).unwrap(), &y, Prior::scale(5.0).unwrap()).unwrap();
     let solution = Solver::default().run(&wide).unwrap();
     assert_eq!(solution.stop, Stop::Reached);
     assert!(solution.gaussian.mean()[0] > 3.0 && solution.iterations < 30, "{solution:?}");

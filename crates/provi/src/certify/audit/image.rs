@@ -76,9 +76,9 @@ mod tests {
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {
         let mut entries = vec![0.0; 20 * D];
         provi_kernels::normals(8, 0, 0, &mut entries);
-        let design = Design::dense(&entries, 20, D).unwrap();
+        let design = Design::dense(20, D, &entries).unwrap();
         let y: Vec<f64> = (0..20).map(|n| f64::from(n % 2)).collect();
-        let model = Glm::new(family, design, &y, Prior::diagonal(&[1.0, 2.0, 0.5]).unwrap()).unwrap();
+        let model = Glm::new(family, design, &y, Prior::precisions(&[1.0, 2.0, 0.5]).unwrap()).unwrap();
         let q = Gaussian::new(&[0.7, -0.4, 0.5], &[0.4, 0.1, 0.3, -0.1, 0.1, 0.5]).unwrap();
         (model, q)
     }
@@ -123,9 +123,9 @@ mod tests {
     #[test]
     fn the_bend_is_attained_by_a_quadratic() {
         let r = 1e-2;
-        let design = Design::dense(&[3.0, 2.0], 2, 1).unwrap();
+        let design = Design::dense(2, 1, &[3.0, 2.0]).unwrap();
         let family = Family::Gaussian { noise_sd: 0.5 };
-        let model = Glm::new(family, design, &[1.0, -1.0], Prior::diagonal(&[1.5]).unwrap()).unwrap();
+        let model = Glm::new(family, design, &[1.0, -1.0], Prior::precisions(&[1.5]).unwrap()).unwrap();
         let q = Gaussian::<Triangular>::new(&[2.0], &[1e-6]).unwrap();
         let far = Gaussian::<Triangular>::new(&[2.0 * (1.0 + r)], &[1e-6]).unwrap();
         let mut moments = Moments::new(1);
@@ -140,8 +140,9 @@ mod tests {
     #[test]
     fn the_bend_of_rates_holds_where_they_are_spread() {
         for sd in [0.1, 1.0, 3.0] {
-            let design = Design::dense(&[1.0], 1, 1).unwrap();
-            let model = Glm::new(Family::Poisson, design, &[2.0], Prior::diagonal(&[1.0]).unwrap()).unwrap();
+            let design = Design::dense(1, 1, &[1.0]).unwrap();
+            let model =
+                Glm::new(Family::Poisson, design, &[2.0], Prior::precisions(&[1.0]).unwrap()).unwrap();
             let q = Gaussian::<Triangular>::new(&[0.5], &[sd]).unwrap();
             let mut moments = Moments::new(1);
             model.expect(&q, &mut moments).unwrap();

@@ -31,6 +31,7 @@ crate::certify::certificate::read_only!(MomentBounds, MomentBoundsFields);
 /// What [`MomentBounds`] hold.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct MomentBoundsFields {
     /// From the curvature on the whole space.
     pub global: Option<GlobalBound>,
@@ -45,6 +46,7 @@ pub struct MomentBoundsFields {
 /// A KL bound and the metric that turns it into moments.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct GlobalBound {
     /// R with RRᵀ ⪰ H_lo⁻¹, lower triangular, packed row by row.
     pub metric: Vec<f64>,
@@ -57,6 +59,7 @@ pub struct GlobalBound {
 /// What is proved on a ball around m.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct LocalBound {
     /// R with RRᵀ ⪰ C H_R⁻¹ Cᵀ, lower triangular, packed row by row.
     pub metric: Vec<f64>,

@@ -1,5 +1,6 @@
 //! The probability of a sign, with its error.
 
+use crate::base::printed;
 use crate::base::special::normal_cdf;
 use crate::certify::certificate::{Certificate, Statement};
 use crate::theory::event::event_interval;
@@ -10,6 +11,7 @@ use crate::theory::event::event_interval;
 /// so the narrower end of each counts.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct SignProbability {
     /// Under q.
     pub value: f64,
@@ -19,6 +21,19 @@ pub struct SignProbability {
     pub upper: f64,
     /// A bound of the difference, the farther of the two ends.
     pub error: Statement,
+}
+
+/// "0.98211, between 0.9791 and 0.9852   proved, confidence 1 − 1e-6 [cert-event]".
+impl std::fmt::Display for SignProbability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (lower, upper) = (printed::lowered_at(self.lower, 5), printed::raised_at(self.upper, 5));
+        match &self.error {
+            Statement::Proved(bound) => {
+                write!(f, "{:.5}, between {lower} and {upper}   {}", self.value, bound.grounds())
+            }
+            Statement::NotProved { reason } => write!(f, "{:.5}, error not proved: {reason}", self.value),
+        }
+    }
 }
 
 impl SignProbability {

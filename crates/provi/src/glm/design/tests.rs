@@ -3,7 +3,7 @@
 use super::*;
 
 fn pair() -> (Design, Design) {
-    let dense = Design::dense(&[1.0, 0.0, 2.0, 0.0, 0.0, 3.0], 2, 3).unwrap();
+    let dense = Design::dense(2, 3, &[1.0, 0.0, 2.0, 0.0, 0.0, 3.0]).unwrap();
     let sparse = Design::triplets(2, 3, &[(1, 2, 1.0), (0, 2, 2.0), (0, 0, 1.0), (1, 2, 2.0)]).unwrap();
     (dense, sparse)
 }
@@ -11,7 +11,7 @@ fn pair() -> (Design, Design) {
 #[test]
 fn an_intercept_is_a_first_column_of_ones() {
     let (dense, sparse) = pair();
-    let expected = Design::dense(&[1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0, 3.0], 2, 4).unwrap();
+    let expected = Design::dense(2, 4, &[1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0, 3.0]).unwrap();
     assert_eq!(dense.with_intercept(), expected);
     let triplets = [(0, 0, 1.0), (0, 1, 1.0), (0, 3, 2.0), (1, 0, 1.0), (1, 3, 3.0)];
     assert_eq!(sparse.with_intercept(), Design::triplets(2, 4, &triplets).unwrap());
@@ -20,7 +20,7 @@ fn an_intercept_is_a_first_column_of_ones() {
 #[test]
 fn columns_are_divided_and_keep_their_storage() {
     let (dense, sparse) = pair();
-    let expected = Design::dense(&[0.5, 0.0, 8.0, 0.0, 0.0, 12.0], 2, 3).unwrap();
+    let expected = Design::dense(2, 3, &[0.5, 0.0, 8.0, 0.0, 0.0, 12.0]).unwrap();
     assert_eq!(dense.with_columns_over(&[2.0, 1.0, 0.25]), expected);
     let triplets = [(0, 0, 0.5), (0, 2, 8.0), (1, 2, 12.0)];
     assert_eq!(sparse.with_columns_over(&[2.0, 1.0, 0.25]), Design::triplets(2, 3, &triplets).unwrap());
@@ -39,7 +39,7 @@ fn shifted_columns_are_seen_alike_and_sparse_rows_keep_the_zeros_of_the_others()
     assert_eq!(filled, Design::triplets(2, 3, &triplets).unwrap());
     // A dense design is read through its view whoever reads it, and what is made of it is its own.
     let view = dense.seen(&shifts, &factors);
-    let expected = Design::dense(&[4.0, 0.0, 0.0, 0.0, 0.0, 0.5], 2, 3).unwrap();
+    let expected = Design::dense(2, 3, &[4.0, 0.0, 0.0, 0.0, 0.0, 0.5]).unwrap();
     assert_eq!(view.select(&[0, 1]).unwrap(), expected);
     assert_eq!(view.clone().with_intercept(), expected.clone().with_intercept());
     assert_eq!(view.clone().with_columns_over(&[2.0; 3]), expected.clone().with_columns_over(&[2.0; 3]));
@@ -90,7 +90,7 @@ fn dense_and_sparse_agree_on_every_operation() {
 #[test]
 fn chains_of_a_gram_matrix_are_blocks_of_rows_if_dense_and_chunks_if_sparse() {
     let rows = 40_000;
-    let dense = Design::from_rows(vec![1.0; rows], rows, 1).unwrap();
+    let dense = Design::from_rows(rows, 1, vec![1.0; rows]).unwrap();
     let triplets: Vec<_> = (0..rows).map(|n| (n, 0, 1.0)).collect();
     let sparse = Design::triplets(rows, 1, &triplets).unwrap();
     assert_eq!(dense.gram_terms(), 128 + 40 + 16 + 8);
@@ -100,15 +100,15 @@ fn chains_of_a_gram_matrix_are_blocks_of_rows_if_dense_and_chunks_if_sparse() {
 
 #[test]
 fn malformed_designs_are_refused() {
-    assert!(Design::dense(&[], 0, 2).is_err());
-    assert!(Design::dense(&[1.0], 1, 2).is_err());
+    assert!(Design::dense(0, 2, &[]).is_err());
+    assert!(Design::dense(1, 2, &[1.0]).is_err());
     let named = |row, column| Some(Error::DesignEntry { row, column, value: f64::INFINITY });
     let holed = [1.0, 2.0, 3.0, f64::INFINITY];
-    assert_eq!(Design::dense(&holed, 2, 2).err(), named(1, 1));
+    assert_eq!(Design::dense(2, 2, &holed).err(), named(1, 1));
     assert_eq!(Design::csr(3, 9, vec![0, 2, 2, 4], vec![1, 2, 5, 7], holed.to_vec()).err(), named(2, 7));
     assert_eq!(Design::triplets(3, 9, &[(1, 4, 1.0), (2, 3, f64::INFINITY)]).err(), named(2, 3));
     assert!(Design::triplets(1, 1, &[(1, 0, 1.0)]).is_err());
     assert!(Design::csr(1, 2, vec![0, 2], vec![0, 5], vec![1.0, 1.0]).is_err());
     assert!(Design::csr(2, 2, vec![0, 2, 1], vec![0], vec![1.0]).is_err());
-    assert!(Design::dense(&[1.0], usize::MAX, usize::MAX).is_err());
+    assert!(Design::dense(usize::MAX, usize::MAX, &[1.0]).is_err());
 }

@@ -33,7 +33,7 @@ pub struct Observation {
 /// use provi::{Design, Gaussian, predict::{Rows, observations}, target::Family};
 ///
 /// let q = Gaussian::new(&[0.5, 1.0], &[0.3, 0.0, 0.0001])?;
-/// let design = Design::dense(&[1.0, 0.0], 1, 2)?;
+/// let design = Design::dense(1, 2, &[1.0, 0.0])?;
 /// let found = observations(Family::Gaussian { noise_sd: 0.4 }, &q, &Rows::new(&design), 0.9)?;
 /// assert!((found[0].sd - 0.5).abs() < 1e-12 && (found[0].high - (0.5 + 1.6449 * 0.5)).abs() < 1e-4);
 /// # Ok::<(), provi::Error>(())
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn deviations_and_intervals_are_those_of_draws() {
-        let design = Design::dense(&[1.0, 0.5, 1.0, -2.0, 1.0, 0.0], 3, 2).unwrap();
+        let design = Design::dense(3, 2, &[1.0, 0.5, 1.0, -2.0, 1.0, 0.0]).unwrap();
         let q = Gaussian::new(&[0.3, -0.6], &[0.5, -0.2, 0.4]).unwrap();
         let (rows, draws) = (Rows::new(&design), 40_000);
         let families =

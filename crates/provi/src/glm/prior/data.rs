@@ -19,7 +19,7 @@ use crate::glm::rows::DataSummary;
 /// ```
 /// use provi::{Design, target::{DataPrior, Family, Glm, Prior}};
 ///
-/// let design = Design::dense(&[1.0, 1.0, 1.0, 3.0, 1.0, 5.0], 3, 2)?;
+/// let design = Design::dense(3, 2, &[1.0, 1.0, 1.0, 3.0, 1.0, 5.0])?;
 /// let model = Glm::linear(design, &[1000.0, 2000.0, 3000.0], 1.0, Prior::default())?;
 /// let default = DataPrior::new(&model.summary(), model.family(), 2);
 /// assert_eq!((default.intercept, default.at), (Some(0), vec![1.0, 3.0]));
@@ -86,7 +86,7 @@ mod tests {
     use crate::glm::rows::Rows;
 
     fn rows(entries: &[f64], columns: usize, y: &[f64]) -> DataSummary {
-        let design = Design::dense(entries, y.len(), columns).unwrap();
+        let design = Design::dense(y.len(), columns, entries).unwrap();
         Rows::new(Family::Poisson, design, y).unwrap().summary()
     }
 

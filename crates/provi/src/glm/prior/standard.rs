@@ -98,9 +98,9 @@ mod tests {
         let sparse = vec![vec![(0, 2.0)], vec![(1, 1.0)], vec![(2, 0.5)], vec![(3, 3.0)]];
         let laws = [(0.1, 0.5), (1.0, 2.0), (-1.0, 0.25), (0.0, 4.0)];
         [
-            Prior::isotropic(0.7).unwrap(),
-            Prior::diagonal(&[2.0, 1.0, 0.5, 3.0]).unwrap(),
-            Prior::precision(dense).unwrap(),
+            Prior::precision(0.7).unwrap(),
+            Prior::precisions(&[2.0, 1.0, 0.5, 3.0]).unwrap(),
+            Prior::precision_matrix(dense).unwrap(),
             Prior::sparse(sparse, 3f64.ln()),
         ]
         .map(|prior| prior.with_mean(&[0.5, -1.0, 0.25, 2.0]).unwrap())

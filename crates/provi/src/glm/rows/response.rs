@@ -58,7 +58,7 @@ mod tests {
         let y = [1.0, 4.0, -2.0, 8.0, 0.5];
         let weights = [1.0, 2.0, 0.5, 0.0, 3.0];
         let of = |range: std::ops::Range<usize>| {
-            let design = Design::dense(&vec![1.0; range.len()], range.len(), 1).unwrap();
+            let design = Design::dense(range.len(), 1, &vec![1.0; range.len()]).unwrap();
             let rows = Rows::new(Family::Gaussian { noise_sd: 1.0 }, design, &y[range.clone()]).unwrap();
             rows.with_weights(&weights[range]).unwrap().response_spread()
         };

@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn means_and_deviations_are_those_of_the_textbook() {
-        let design = Design::dense(&[1.0, 2.0, 0.0, 1.0, 4.0, 0.0, 1.0, 9.0, 0.0], 3, 3).unwrap();
+        let design = Design::dense(3, 3, &[1.0, 2.0, 0.0, 1.0, 4.0, 0.0, 1.0, 9.0, 0.0]).unwrap();
         let found = Rows::new(GAUSSIAN, design, &[10.0, 20.0, 60.0]).unwrap().summary();
         let column = |j| found.column(j).unwrap();
         assert_eq!(column(0), ColumnSummary { mean: 1.0, sd: 1.0, is_constant: true });
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_weight_is_so_many_rows_and_trials_are_single_ones() {
-        let entries = |x: &[f64]| Design::dense(x, x.len(), 1).unwrap();
+        let entries = |x: &[f64]| Design::dense(x.len(), 1, x).unwrap();
         let weighted = Rows::new(GAUSSIAN, entries(&[1.0, 5.0, 7.0]), &[2.0, 3.0, 99.0]).unwrap();
         let weighted = weighted.with_weights(&[2.0, 1.0, 0.0]).unwrap().summary();
         let repeated = Rows::new(GAUSSIAN, entries(&[1.0, 1.0, 5.0]), &[2.0, 2.0, 3.0]).unwrap().summary();
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn locations_are_links_of_means_pulled_inside() {
-        let ones = |n: usize| Design::dense(&vec![1.0; n], n, 1).unwrap();
+        let ones = |n: usize| Design::dense(n, 1, &vec![1.0; n]).unwrap();
         let all = Rows::new(Family::Probit, ones(3), &[1.0; 3]).unwrap().summary();
         near(special::normal_cdf(all.location(Family::Probit)), 3.5 / 4.0);
         near(all.location(Family::Bernoulli), 7f64.ln());
@@ -412,7 +412,7 @@ mod tests {
         let entries: Vec<f64> =
             (0..200).flat_map(|n| [1.0, 1.7e9 + noise[n], if n % 3 == 0 { noise[n] } else { 0.0 }]).collect();
         let rows = |range: std::ops::Range<usize>| {
-            let design = Design::dense(&entries[3 * range.start..3 * range.end], range.len(), 3).unwrap();
+            let design = Design::dense(range.len(), 3, &entries[3 * range.start..3 * range.end]).unwrap();
             let y: Vec<f64> = noise[200..][range.clone()].iter().map(|e| 1e6 + e).collect();
             let weights: Vec<f64> = range.map(|n| (n % 4) as f64).collect();
             Rows::new(GAUSSIAN, design, &y).unwrap().with_weights(&weights).unwrap()
@@ -422,7 +422,7 @@ mod tests {
         let mut merged = DataSummary::empty(3);
         parts.iter().for_each(|part| merged.merge(part));
         assert_eq!(DataSummary::of_numbers(&merged.numbers()), merged);
-        let dense = Design::dense(&entries, 200, 3).unwrap();
+        let dense = Design::dense(200, 3, &entries).unwrap();
         let mut triplets = Vec::new();
         (0..200).for_each(|n| dense.for_each_in_row(n, |j, x| triplets.push((n, j, x))));
         triplets.retain(|(_, _, x)| x.abs() > 0.0);

@@ -49,7 +49,7 @@ const RADII: usize = 64;
 /// use provi::{Auto, Design, Seed, target::{Evaluator, Family, Prior}};
 ///
 /// let block = |entries: &[f64], labels: &[f64]| {
-///     Rows::new(Family::Bernoulli, Design::dense(entries, labels.len(), 2)?, labels)
+///     Rows::new(Family::Bernoulli, Design::dense(labels.len(), 2, entries)?, labels)
 /// };
 /// let blocks = vec![block(&[1.0, 0.5, 1.0, -1.5], &[1.0, 0.0])?, block(&[1.0, 2.0], &[1.0])?];
 /// let model = Streamed::new(Family::Bernoulli, Memory::new(2, blocks)?, Prior::scale(2.5)?)?;

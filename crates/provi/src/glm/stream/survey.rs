@@ -133,7 +133,7 @@ mod tests {
         let block = |rows: usize| {
             let mut entries = vec![0.0; 2 * rows];
             provi_kernels::normals(4, rows as u64, 0, &mut entries);
-            let design = Design::from_rows(entries, rows, 2).unwrap();
+            let design = Design::from_rows(rows, 2, entries).unwrap();
             Rows::new(Family::Poisson, design, &vec![1.0; rows]).unwrap()
         };
         let source = Memory::new(2, [40_000, 700, 30].map(block).into()).unwrap();

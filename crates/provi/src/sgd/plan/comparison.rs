@@ -11,6 +11,7 @@ use crate::theory::schedule::StepKind;
 
 /// The steps of one method to one accuracy.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Needed {
     /// The method.
     pub method: Method,
@@ -79,8 +80,8 @@ mod tests {
     #[test]
     fn the_recursion_never_needs_more_than_the_closed_form() {
         let entries = [0.5, 1.0, -1.5, 0.3, 0.9, 2.0, -0.7, 0.1];
-        let design = Design::dense(&entries, 4, 2).unwrap();
-        let prior = || Prior::isotropic(1.0).unwrap();
+        let design = Design::dense(4, 2, &entries).unwrap();
+        let prior = || Prior::precision(1.0).unwrap();
         let linear = Glm::linear(design.clone(), &[0.2, -1.0, 2.1, -0.4], 1.0, prior()).unwrap();
         let logistic = Glm::logistic(design, &[0.0, 1.0, 1.0, 0.0], prior()).unwrap();
         for target in [linear, logistic] {

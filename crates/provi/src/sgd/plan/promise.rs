@@ -14,6 +14,7 @@ use std::ops::Deref;
 /// The constants of a plan, in the coordinates of its steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Constants {
     /// d.
     pub dim: usize,
@@ -120,6 +121,7 @@ impl Deref for Promise {
 /// What a [`Promise`] says.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Said {
     /// The bound.
     pub value: Option<f64>,
@@ -283,7 +285,7 @@ mod tests {
 
     #[test]
     fn more_steps_than_can_be_followed_earn_no_promise_and_take_no_time() {
-        let design = Design::dense(&[1.0, 0.5, 1.0, -1.5, 1.0, 2.0], 3, 2).unwrap();
+        let design = Design::dense(3, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0]).unwrap();
         let target = Glm::logistic(design, &[1.0, 0.0, 1.0], Prior::scale(1.0).unwrap()).unwrap();
         let planner = Planner::new(Method::Exact);
         let promised = |steps| planner.practical(&target, Some(steps)).unwrap().promise.value;

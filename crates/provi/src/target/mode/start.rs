@@ -193,7 +193,7 @@ mod tests {
         let mut entries = vec![0.0; 300];
         provi_kernels::normals(2, 0, 0, &mut entries);
         let labels: Vec<f64> = (0..100).map(|n| f64::from(n % 3 == 0)).collect();
-        let design = Design::dense(&entries, 100, 3).unwrap();
+        let design = Design::dense(100, 3, &entries).unwrap();
         let model = Glm::logistic(design, &labels, Prior::scale(3.0).unwrap()).unwrap();
         for start in [[0.0; 3], [5.0, -5.0, 5.0]] {
             let mode = find_mode(&model, &start).unwrap();
@@ -215,7 +215,7 @@ mod tests {
         let mut entries = vec![0.0; 2_000];
         provi_kernels::normals(2, 0, 0, &mut entries);
         let labels: Vec<f64> = (0..200).map(|n| f64::from(n % 3 == 0)).collect();
-        let design = Design::dense(&entries, 200, 10).unwrap();
+        let design = Design::dense(200, 10, &entries).unwrap();
         let model = Glm::logistic(design, &labels, Prior::scale(3.0).unwrap()).unwrap();
         let start = [1.0; 10];
         let value = |z: &[f64]| potential(&model, z, &mut [0.0; 10]).unwrap();

@@ -22,7 +22,7 @@ const LOOK: usize = 1 << 30;
 fn table() -> Design {
     let mut entries = vec![0.0; ROWS * COLUMNS];
     provi_kernels::normals(7, 0, 0, &mut entries);
-    Design::dense(&entries, ROWS, COLUMNS).unwrap()
+    Design::dense(ROWS, COLUMNS, &entries).unwrap()
 }
 
 fn model() -> Glm {

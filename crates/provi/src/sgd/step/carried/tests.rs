@@ -65,7 +65,7 @@ fn logistic(d: usize) -> Glm {
     provi_kernels::normals(12, 0, 0, &mut entries);
     let labels: Vec<f64> =
         entries.chunks_exact(d).map(|row| f64::from(row[0] + 0.5 * row[1] > 0.0)).collect();
-    Glm::logistic(Design::dense(&entries, rows, d).unwrap(), &labels, Prior::scale(1.0).unwrap()).unwrap()
+    Glm::logistic(Design::dense(rows, d, &entries).unwrap(), &labels, Prior::scale(1.0).unwrap()).unwrap()
 }
 
 /// The largest difference along the way, `steps` steps of γ = 1/(2L(d+3)) from the standard normal.
