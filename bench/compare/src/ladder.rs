@@ -47,7 +47,7 @@ impl Ladder {
             let (solution, seconds) = timed(|| solver.run(target))?;
             rungs.push(Rung { effort: iterations as u64, seconds, q: solution.gaussian });
         }
-        let (_, whole) = timed(|| Auto::default().run(&target, Seed(0)))?;
+        let (_, whole) = timed(|| Auto::default().run(target, Seed(0)))?;
         Ok(Self { rungs, solved: Some(solved), whole: Some(whole) })
     }
 

@@ -222,18 +222,18 @@ fn a_run_taken_up_again_goes_on_with_the_same_bits() {
         };
         let keeper = Keeper { every: Duration::ZERO, save: &mut save };
         let mut watch = Watch { observer: Some(&mut observer), keeper: Some(keeper), ..Watch::default() };
-        assert!(plan.run_with(&target, Seed(9), &mut watch).unwrap().stopped_early);
+        assert!(plan.run_with(target, Seed(9), &mut watch).unwrap().stopped_early);
         assert_eq!(kept.iter().map(|c| c.step).collect::<Vec<_>>(), [1030, 2060], "{}", plan.method);
         // To its end, which is no multiple of what lies between two checkpoints: all that is left then is the answer.
         let mut end = None;
         let mut save = |at: &Checkpoint| end = Some(Checkpoint::from_bytes(&at.to_bytes()).unwrap());
         let keeper = Keeper { every: Duration::ZERO, save: &mut save };
         let mut watch = Watch { keeper: Some(keeper), ..Watch::default() };
-        let whole = plan.run_with(&target, Seed(9), &mut watch).unwrap();
+        let whole = plan.run_with(target, Seed(9), &mut watch).unwrap();
         assert_eq!(end.as_ref().map(|c| c.step), Some(2500), "{}", plan.method);
         for from in kept.into_iter().chain(end) {
             let mut watch = Watch { from: Some(from), ..Watch::default() };
-            let resumed = plan.run_with(&target, Seed(9), &mut watch).unwrap();
+            let resumed = plan.run_with(target, Seed(9), &mut watch).unwrap();
             assert_eq!(bits(&resumed), bits(&whole), "{}", plan.method);
             assert_eq!(resumed.promise.value, plan.promise.value);
             assert_eq!(

@@ -115,7 +115,7 @@ fn plan_everything(target: &(dyn Target + Sync), method: Method, knobs: &[f64], 
         planner.with_schedule(target, schedule, 20),
     ];
     for plan in plans.into_iter().flatten().filter(|plan| plan.steps <= 1_000) {
-        let _ = plan.run(&target, Seed(1));
+        let _ = plan.run(target, Seed(1));
     }
 }
 

@@ -152,7 +152,7 @@ impl Case {
 
 fn audited(target: &(dyn Target + Sync), q: &Q) -> Certificate {
     let audit = Audit { draws: 800, ..Audit::default() };
-    audit.run(&target, q, Seed(5)).unwrap().certificate().clone()
+    audit.run(target, q, Seed(5)).unwrap().certificate().clone()
 }
 
 /// Bounds that are below the truth, in words.

@@ -364,7 +364,7 @@ impl<'r> Path<'r> {
             let (step, turn) = self.pairs[2 * (k % PAIRS) * d..][..2 * d].split_at(d);
             (step, turn, weights[k % PAIRS])
         });
-        let scale = pairs.clone().last().map(secant::initial_scale);
+        let scale = pairs.clone().next_back().map(secant::initial_scale);
         secant::two_loops(v, pairs, alphas, |v| {
             if let Some(scale) = scale {
                 v.iter_mut().for_each(|x| *x *= scale);
