@@ -37,6 +37,6 @@ fn main() -> provi::Result<()> {
 
     // The automatic path promises nothing beforehand, and proves what it reached.
     let answer = Auto::default().run(&target, Seed(7))?;
-    println!("\n{}\n\n{}", answer.fit, answer.certificate());
+    println!("\n{answer}");
     Ok(())
 }

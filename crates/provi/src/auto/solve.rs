@@ -155,7 +155,7 @@ impl Solver {
     }
 
     /// From any start.
-    pub fn run_from(
+    pub(crate) fn run_from(
         &self,
         target: &dyn Target,
         start: &Gaussian<Triangular>,
@@ -169,7 +169,7 @@ impl Solver {
 
     /// From where another run stood, its [`State::gaussian`] and [`State::memory`]: the iterations that it would have made, to the
     /// same bits.
-    pub fn take_up(
+    pub(crate) fn take_up(
         &self,
         target: &dyn Target,
         start: &Gaussian<Triangular>,

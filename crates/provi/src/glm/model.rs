@@ -151,6 +151,15 @@ impl Glm {
     }
 
     /// The same data under the prior that stands where none is given, [`DataPrior`].
+    /// ```
+    /// use provi::{Design, target::{Glm, Prior, Target}};
+    ///
+    /// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
+    /// let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::default())?.with_data_prior()?;
+    /// let laws = model.prior().marginals(model.dim())?;                 // mean and sd of each coefficient
+    /// assert!(laws.iter().all(|(_, sd)| *sd > 0.0) && *model.prior() != Prior::default());
+    /// # Ok::<(), provi::Error>(())
+    /// ```
     pub fn with_data_prior(self) -> Result<Self> {
         let prior = DataPrior::new(&self.summary(), self.family(), self.linear.dim()).prior()?;
         self.with_prior(prior)
