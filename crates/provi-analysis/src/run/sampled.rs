@@ -140,7 +140,11 @@ pub fn usual_draws(dim: usize) -> [usize; 2] {
 }
 
 fn log_densities(q: &Gaussian, points: &Matrix) -> Result<Vec<f64>> {
-    (0..points.rows()).map(|k| Ok(q.log_density(points.row(k))?)).collect()
+    let density = |k| {
+        provi::stop::check()?;
+        q.log_density(points.row(k))
+    };
+    (0..points.rows()).map(|k| Ok(density(k)?)).collect()
 }
 
 /// As many chains as there are, if the draws are so many times as many.

@@ -84,9 +84,14 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     let mut fit = watched::run(&prepared, &strategy, how)?;
     let kept = store.as_ref().map_or(Ok(()), |store| {
         prepared.check(&mut fit);
-        let sampled = match analysis.model().target {
+        let draw = || match analysis.model().target {
             ModelTarget::Memory(_) => Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed()),
             ModelTarget::Files(_) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
+        };
+        // The first process draws alone.
+        let sampled = match crew.several() {
+            true => draw(),
+            false => signal.during("the draws", draw),
         };
         keep(args, store, &fit, sampled.map_err(Failure::from))
     });

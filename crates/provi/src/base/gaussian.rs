@@ -8,6 +8,7 @@ use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::Cholesky;
 use crate::base::matrix::{Matrix, check_finite, pack_lower, packed_index, packed_len};
+use crate::base::stop;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -193,7 +194,7 @@ impl<F: Factor> Gaussian<F> {
         let draws = Draws::new(seed, Purpose::Sample);
         let mut out = Matrix::zeros(which.end.saturating_sub(which.start) as usize, self.dim);
         let mut u = vec![0.0; self.dim];
-        for (row, k) in which.enumerate() {
+        for (row, k) in which.enumerate().take_while(|_| !stop::trips()) {
             draws.fill(k, 0, &mut u);
             self.transport(&u, out.row_mut(row));
         }

@@ -304,17 +304,19 @@ impl Prior {
 
     /// |Λ|X for X ≥ |z − ν|, entry by entry: how large the terms of Λ(z − ν) are.
     pub(crate) fn sizes(&self, reach: &[f64]) -> Vec<f64> {
+        // Formed once: a copy of d² numbers for each row would be minutes for thousands of columns.
+        let formed = match &self.precision {
+            Precision::Centered(_) => Some(self.quadratic(reach.len()).to_matrix(reach.len())),
+            _ => None,
+        };
+        let of_row =
+            |matrix: &Matrix, i: usize| matrix.row(i).iter().zip(reach).map(|(a, x)| a.abs() * x).sum();
         let size = |i: usize| match &self.precision {
             Precision::Scalar(value) => value * reach[i],
             Precision::Diagonal(values) => values[i] * reach[i],
-            Precision::Dense { matrix, .. } => {
-                matrix.row(i).iter().zip(reach).map(|(a, x)| a.abs() * x).sum()
-            }
+            Precision::Dense { matrix, .. } => of_row(matrix, i),
             Precision::Sparse { rows, .. } => rows[i].iter().map(|&(j, a)| a.abs() * reach[j]).sum(),
-            Precision::Centered(_) => {
-                let matrix = self.quadratic(reach.len()).to_matrix(reach.len());
-                matrix.row(i).iter().zip(reach).map(|(a, x)| a.abs() * x).sum()
-            }
+            Precision::Centered(_) => formed.as_ref().map_or(f64::INFINITY, |matrix| of_row(matrix, i)),
         };
         (0..reach.len()).map(size).collect()
     }

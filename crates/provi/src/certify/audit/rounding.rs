@@ -10,6 +10,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::packed_index;
+use crate::base::stop;
 use crate::target::Target;
 use crate::target::rounding::deviations;
 use crate::target::standard::Standard;
@@ -143,7 +144,7 @@ impl<'q> Shifts<'q> {
         let chunks = Chunks { len: d, size: COLUMNS, work: d.saturating_mul(d).saturating_mul(d) };
         let parts = chunked::map(chunks, |columns| {
             let (mut center, mut spread, mut column) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
-            for i in columns {
+            for i in columns.take_while(|_| !stop::trips()) {
                 column.fill(0.0);
                 column[i] = 1.0;
                 provi_kernels::triangle::solve(q.factor(), &mut column);
