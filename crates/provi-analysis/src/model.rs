@@ -121,13 +121,9 @@ impl Model {
             scales: &scales,
         };
         let target = target.with_prior(prior.assemble(family, &summary)?)?;
-        let Chosen { target, scales, seconds: scale_seconds, stopped_at } = scales::choose(target, scales)?;
-        if stopped_at.is_some() {
-            warnings.push(
-                "the search for the scales was stopped: they are the best so far, not those of the largest ELBO"
-                    .to_owned(),
-            );
-        }
+        let Chosen { target, scales, seconds: scale_seconds, stopped_at, note } =
+            scales::choose(target, scales)?;
+        warnings.extend(note.map(str::to_owned));
         warnings.extend(conflict::of_scales(&scales, family, &summary));
         Ok(Self {
             family: target.family(),

@@ -61,7 +61,16 @@ pub(super) struct Chosen {
     pub(super) seconds: Option<f64>,
     /// The best Gaussian at these scales, where the search for them was stopped.
     pub(super) stopped_at: Option<Gaussian>,
+    /// What that means for them.
+    pub(super) note: Option<&'static str>,
 }
+
+/// Scales of a search that was stopped.
+const SO_FAR: &str =
+    "the search for the scales was stopped: they are the best so far, not those of the largest ELBO";
+/// Of one that had no time for any.
+const FIRST: &str = "the search for the scales was stopped before its first solution: they are its first guesses, not learned from the \
+                     data; allow more time";
 
 /// Finds the scales that nobody gave, by maximising the ELBO.
 pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chosen> {
@@ -76,7 +85,7 @@ pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chos
         }
     }
     if search == FreeScales::default() {
-        return Ok(Chosen { target, scales, seconds: None, stopped_at: None });
+        return Ok(Chosen { target, scales, seconds: None, stopped_at: None, note: None });
     }
     let found = target.maximised(&search)?;
     let mut shared = found.shared.iter().zip(&found.vanishing);
@@ -90,7 +99,9 @@ pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chos
             (scale.sd, scale.vanishing) = (sd, vanishing);
         }
     }
+    let note = found.stopped_early.then_some(if found.evaluations == 0 { FIRST } else { SO_FAR });
     Ok(Chosen {
+        note,
         target: found.model,
         scales,
         seconds: Some(begin.elapsed().as_secs_f64()),

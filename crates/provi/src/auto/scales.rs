@@ -47,9 +47,10 @@ pub struct ScaledModel<M = Glm> {
     pub noise_sd: Option<f64>,
     /// The best Gaussian at these scales, up to the solver's goal.
     pub gaussian: Gaussian<Triangular>,
-    /// F, nats.
+    /// F, nats; infinite if no model was solved.
     pub neg_elbo: f64,
-    /// How many models were solved on the way.
+    /// How many models were solved on the way. None, if the search was stopped before its first solution: then the scales are the
+    /// guesses that it began with, and the Gaussian is about the mode.
     pub evaluations: u64,
     /// Whether the search was stopped: the scales are the best so far, and no maximum.
     pub stopped_early: bool,
@@ -77,7 +78,8 @@ impl FreeScales {
     }
 
     /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last. A search
-    /// that is stopped ([`crate::stop`]) gives the best scales so far, once it has any.
+    /// that is stopped ([`crate::stop`]) gives the best scales so far; before its first solution those that it began with, with as
+    /// much of the search for the mode as there was time for, if that is anything.
     ///
     /// ```
     /// use provi::{Design, scales::FreeScales, target::{Glm, Prior}};
@@ -112,7 +114,9 @@ impl FreeScales {
             Ok(Found { eta: best, gaussian, neg_elbo, evaluations: evaluations + 1, stopped_early: false })
         });
         let Found { eta: best, gaussian, neg_elbo, evaluations, stopped_early } = match found {
-            Err(stopped @ Error::Stopped { .. }) => profile.best.take().ok_or(stopped)?,
+            Err(stopped @ Error::Stopped { .. }) => {
+                profile.best.take().or_else(|| profile.begun()).ok_or(stopped)?
+            }
             found => found?,
         };
         let model = profile.at(&best)?;
@@ -122,7 +126,8 @@ impl FreeScales {
             let prior = scales[b] * scales[b];
             let left: f64 = coefficients.iter().map(|&i| variance(&gaussian, i) / prior).sum();
             let suspect = left > 0.98 * coefficients.len() as f64;
-            vanishing.push(suspect && profile.is_no_worse_near_zero(&best, b, neg_elbo)?);
+            // Nobody looks once the search was stopped.
+            vanishing.push(suspect && !stopped_early && profile.is_no_worse_near_zero(&best, b, neg_elbo)?);
         }
         Ok(ScaledModel {
             vanishing,
@@ -155,13 +160,22 @@ struct Profile<'a, M> {
     last: RefCell<Option<Gaussian<Triangular>>>,
     /// The best so far, for a search that is stopped.
     best: RefCell<Option<Found>>,
+    /// Where the first solution began, for a search that is stopped within it.
+    begun: RefCell<Option<Gaussian<Triangular>>>,
     solved: Cell<u64>,
 }
 
 impl<'a, M: LinearPredictor> Profile<'a, M> {
     fn new(free: &'a FreeScales, model: &'a M, start: &'a [f64]) -> Self {
-        let (last, best, solved) = Default::default();
-        Self { free, model, start, last, best, solved }
+        let (last, best, begun, solved) = Default::default();
+        Self { free, model, start, last, best, begun, solved }
+    }
+
+    /// The scales that the search began with, and about the mode at them.
+    fn begun(&self) -> Option<Found> {
+        let gaussian = self.begun.take()?;
+        let (eta, neg_elbo) = (self.start.to_vec(), f64::INFINITY);
+        Some(Found { eta, gaussian, neg_elbo, evaluations: 0, stopped_early: true })
     }
 
     /// Remembers the best.
@@ -228,7 +242,10 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
                 };
                 solver.run_from(model, &start, &mut told)?
             }
-            None => solver.run(model)?,
+            None => {
+                let mut on = |_: &Look, _: &State<'_>| ControlFlow::Continue(());
+                solver.run_noting(model, &mut self.begun.borrow_mut(), &mut on)?
+            }
         };
         if solution.stop == Stop::Interrupted {
             return Err(Error::Stopped { during: "the search for the scales" });
@@ -274,6 +291,7 @@ fn variance(q: &Gaussian<Triangular>, i: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::stop::Polls;
     use crate::glm::Prior;
     use crate::glm::design::Design;
 
@@ -332,7 +350,16 @@ mod tests {
         assert!((cut.shared[0] - 1.0).abs() < 1e-12 && cut.neg_elbo >= whole.neg_elbo);
         let there = Solver::default().run(&cut.model).unwrap();
         assert!((there.neg_elbo - cut.neg_elbo).abs() < 1e-9, "the Gaussian is that of these scales");
-        // Without any there is nothing to keep.
+        // Before it: the scales that it began with, and about the mode at them.
+        for cut in 1..4 {
+            let begun = Polls::new("the search", cut).signal().cover(|| free.maximise(&model)).unwrap();
+            assert!(begun.stopped_early && begun.evaluations == 0, "{cut}: {begun:?}");
+            assert!((begun.shared[0] - 1.0).abs() < 1e-12 && !begun.vanishing[0]);
+            let (mut at, mut away) = ([0.0; 5], [0.0; 5]);
+            let there = begun.model.log_density(begun.gaussian.mean(), &mut at).unwrap();
+            assert!(there > begun.model.log_density(&[0.0; 5], &mut away).unwrap(), "{cut}");
+        }
+        // Without any time there is nothing to keep.
         let hasty = crate::base::stop::Signal::on(&asked).with_patience(std::time::Duration::ZERO);
         let nothing = hasty.cover(|| free.maximise(&model)).unwrap_err();
         assert!(matches!(nothing, Error::Stopped { .. }), "{nothing}");

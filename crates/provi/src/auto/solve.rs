@@ -147,9 +147,21 @@ impl Solver {
 
     /// As [`Solver::run`]; `watch` is called before each iteration and may break.
     pub fn run_with(&self, target: &dyn Target, watch: &mut Watcher<'_>) -> Result<Solution> {
+        self.run_noting(target, &mut None, watch)
+    }
+
+    /// As [`Solver::run_with`]; `begun` is where the iterations begin, for whoever has them cut off before the first.
+    pub(crate) fn run_noting(
+        &self,
+        target: &dyn Target,
+        begun: &mut Option<Gaussian<Triangular>>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
         let standard = target.standardized()?;
         let target = standard.as_ref().map_or(target, Standardized::target);
         let (start, evaluations) = about_laplace(target, &vec![0.0; target.dim()])?;
+        let own = |standard: &Standardized<'_>| standard.map().own_gaussian(&start);
+        *begun = Some(standard.as_ref().map_or_else(|| start.clone(), own));
         let solution = self.go(target, start, &[], watch)?.of(standard.as_ref());
         Ok(Solution { gradient_evaluations: evaluations, ..solution })
     }
