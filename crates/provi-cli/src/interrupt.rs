@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use provi::stop::{PATIENCE, Signal, Stop};
+use provi_ffi::children;
 
 /// The status of a run that a second ctrl-C aborts, and of any other command that the first one does.
 const ABORTED: i32 = 130;
@@ -32,14 +33,17 @@ fn nothing_yet() -> bool {
     !BEGUN.load(Ordering::Relaxed) && !STOP.has_begun()
 }
 
-/// Ends the process wherever it stands. What it was writing under a temporary name goes; a file in its place is whole.
+/// Ends the process wherever it stands, and the programs that it started. What it was writing under a temporary name goes; a file in
+/// its place is whole.
 fn end(status: i32) -> ! {
     provi_analysis::abandon();
+    children::end_all();
     std::process::exit(status)
 }
 
 /// From here on ctrl-C and SIGTERM end the process at once: for commands whose answer is all or nothing.
 pub(crate) fn end_at_once() {
+    children::look_after();
     let _ = ctrlc::set_handler(|| {
         eprintln!("\nstopped: there is nothing to keep");
         end(ABORTED);
@@ -49,6 +53,7 @@ pub(crate) fn end_at_once() {
 /// From here on ctrl-C and SIGTERM ask the run to end; a second one ends the process, and so does the first while data are still
 /// being read. Without a handler, as in some containers, ctrl-C ends the process as ever.
 pub(crate) fn watch() -> &'static Stop {
+    children::look_after();
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             end(ABORTED);

@@ -1,4 +1,5 @@
-//! Commands that fit nothing end at the first ctrl-C or SIGTERM: status 130, a word, and no half-written file.
+//! Commands that fit nothing end at the first ctrl-C or SIGTERM: status 130, a word, and no half-written file. Programs that a command
+//! has started end with it, and a search that is stopped keeps what it has.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -137,4 +138,105 @@ fn a_stopped_demo_has_the_status_of_a_stopped_fit() {
     let said = ended(child);
     let expected = if said.stdout.contains("stopped early") { 3 } else { 0 };
     assert!(said.exits(expected).stdout.contains("Wisconsin"));
+}
+
+/// An installation of BridgeStan whose compiler writes half a library, and then waits: for ever if it is stubborn.
+fn slow_compiler(bench: &Bench, stubborn: bool) {
+    std::fs::create_dir_all(bench.path("bridgestan/src")).unwrap();
+    bench.write("bridgestan/Makefile", "%_model.so:\n\t@exec sh ./compiler $@\n");
+    let at_the_end = match stubborn {
+        true => "trap '' TERM INT",
+        false => "trap 'echo told > died; exit 1' TERM",
+    };
+    let compiler = format!(
+        "{at_the_end}\necho half > $1\necho half > ${{1%_model.so}}.hpp\necho $$ > started.new\nmv started.new started\n\
+         while :; do sleep 0.02; done\n"
+    );
+    bench.write("bridgestan/compiler", &compiler);
+    bench.write("m.stan", "parameters { real x; } model { x ~ std_normal(); }");
+}
+
+fn wait_for(path: &Path, child: &mut Child) -> String {
+    while !path.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before {}", path.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::fs::read_to_string(path).unwrap().trim().to_owned()
+}
+
+/// Whether a process is there, and not only waits to be counted.
+fn is_alive(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// A signal to the command alone, not to its process group.
+#[test]
+fn a_compiler_ends_with_the_command_that_started_it() {
+    let words = ["fit", "--stan", "m.stan", "--bridgestan", "bridgestan"];
+    for (signal, stubborn) in [("-TERM", false), ("-INT", false), ("-TERM", true)] {
+        let bench = Bench::new();
+        slow_compiler(&bench, stubborn);
+        let before = files(bench.dir.path());
+        let mut child = start(&bench, &words);
+        let compiler = wait_for(&bench.path("bridgestan/started"), &mut child);
+        assert!(is_alive(&compiler));
+        send(signal, &child);
+        let said = ended(child).exits(2);
+        assert!(said.stderr.contains("nothing to keep"), "{words:?}: {}", said.stderr);
+        assert!(!is_alive(&compiler), "{words:?} left its compiler");
+        assert_eq!(
+            bench.path("bridgestan/died").exists(),
+            !stubborn,
+            "{words:?}: it is asked before it is killed"
+        );
+        let mut after = files(bench.dir.path());
+        after.retain(|file| !file.ends_with("/started") && !file.ends_with("/died"));
+        assert_eq!(after, before, "{words:?}: nothing half written is left");
+    }
+}
+
+/// A time limit that is over while a compiler runs.
+#[test]
+fn a_compiler_ends_with_the_time_of_its_command() {
+    let bench = Bench::new();
+    slow_compiler(&bench, false);
+    let words = ["fit", "--stan", "m.stan", "--bridgestan", "bridgestan", "--time-limit", "0.01"];
+    let mut child = start(&bench, &words);
+    let compiler = wait_for(&bench.path("bridgestan/started"), &mut child);
+    let said = ended(child).exits(2);
+    assert!(said.stderr.contains("--time-limit 0.01 was over"), "{}", said.stderr);
+    assert!(!is_alive(&compiler) && !bench.path("m_model.so").exists());
+}
+
+/// Two thousand groups: a solution takes far longer than the second that a search with nothing to keep has after its limit.
+#[test]
+fn a_search_for_scales_that_is_stopped_before_its_first_solution_keeps_its_guesses() {
+    let bench = Bench::new();
+    let mut rows = "y,x,g\n".to_owned();
+    for n in 0..4000 {
+        let (x, g) = (f64::from(n % 7) - 3.0, n % 2000);
+        rows += &format!("{},{x},g{g}\n", (n * n + g) % 2);
+    }
+    bench.write("groups.csv", &rows);
+    let words = [
+        "fit",
+        "groups.csv",
+        "y ~ x + (1 | g)",
+        "--time-limit",
+        "0.001",
+        "--audit-draws",
+        "100",
+        "--out",
+        "cut.fit",
+    ];
+    let said = bench.provi(&words).exits(3);
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("stopped before its first solution: they are its first guesses"), "{text}");
+    assert!(text.contains("stopped early"), "{text}");
+    let fit: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(bench.path("cut.fit/fit.json")).unwrap()).unwrap();
+    assert_eq!(fit["stopped_early"], true);
+    // It can be looked at like any other.
+    assert!(bench.provi(&["summary", "cut.fit"]).exits(0).stdout.contains("first guesses"));
 }

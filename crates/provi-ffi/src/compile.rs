@@ -1,8 +1,9 @@
 //! A `.stan` file made into a library, where BridgeStan is installed.
 
+use crate::children::{self, Made};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 #[cfg(unix)]
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -63,8 +64,17 @@ pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
     make.arg("-C").arg(&installation).arg("STAN_THREADS=true").arg(alias.path.join(&name));
     let shown = format!("{make:?}").replace('"', "");
     let failed = |output| Error::Compilation { model: model.into(), command: shown.clone(), output };
-    let output = make.output().map_err(|reason| failed(reason.to_string()))?;
+    make.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // What BridgeStan's rules leave beside the model on their way.
+    let beside = [name, format!("{stem}.hpp"), format!("{stem}.o")];
+    let mut makes: Vec<Made> = beside.map(|name| Made::at(source.with_file_name(name))).into();
+    if alias.is_link {
+        makes.push(Made::here(alias.path.clone()));
+    }
+    let output = children::run(&mut make, None, &makes).map_err(|reason| failed(reason.to_string()))?;
     if !output.status.success() || !library.is_file() {
+        // Newer than its source, half a library would be taken for a whole one.
+        makes.iter().for_each(Made::abandon);
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();

@@ -7,6 +7,7 @@
 //! | [`Density`] | one C function, and who may call it when |
 //! | [`Posterior`] | means, deviations and intervals on the constrained scale, by draws |
 //! | [`compile`](mod@compile) | a `.stan` file made into such a library, where BridgeStan is installed |
+//! | [`children`] | the programs that these two start, and their end |
 //! | [`probe`] | the first call made in another process, so that a library which crashes is reported and not fatal |
 //!
 //! A library is code of its owner: opening one runs it. What can be checked is checked (the version, every symbol that
@@ -36,6 +37,7 @@
 //! A library built with `STAN_THREADS=true`, or whose `provi_thread_safe` says so, is called from all threads; any other
 //! by one thread at a time ([`Gate`]), and not again from inside one of its calls. The numbers are the same.
 
+pub mod children;
 pub mod compile;
 mod density;
 mod error;

@@ -4,6 +4,7 @@
 //! [`child`] (`provi probe-library`, `python -m provi._probe`), and calls [`check`] with that command before it opens a
 //! library itself. Errors that are no crash are left to the opening: the child keeps them to itself.
 
+use crate::children;
 use crate::error::{Error, Result};
 use crate::{NativeModel, StanModel};
 use provi::Target;
@@ -54,15 +55,10 @@ const STAGES: [&str; 3] = ["being loaded", "making a model of the data", "evalua
 /// request on its standard input.
 pub fn check(mut command: Command, request: &Request) -> Result<()> {
     command.arg(request.kind.word()).arg(&request.path).arg(request.seed.to_string());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let probe = |reason: std::io::Error| Error::Probe { reason: reason.to_string() };
-    let mut child = command.spawn().map_err(probe)?;
-    if let Some(mut input) = child.stdin.take() {
-        let data = request.data.as_ref().map(|data| format!("+{data}"));
-        // A child that died has closed its end; how it ended is what counts.
-        let _ = input.write_all(data.unwrap_or_default().as_bytes());
-    }
-    let output = child.wait_with_output().map_err(probe)?;
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let data = request.data.as_ref().map(|data| format!("+{data}")).unwrap_or_default();
+    let output = children::run(&mut command, Some(data.as_bytes()), &[])
+        .map_err(|reason| Error::Probe { reason: reason.to_string() })?;
     if output.status.success() {
         return Ok(());
     }
