@@ -17,8 +17,8 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Between two lines of the log.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// Between two lines once a stop is wanted.
-const EVERY_LAST: Duration = Duration::from_millis(900);
+/// Between two lines once a stop is wanted: with the time between two looks, less than a second of silence.
+const EVERY_LAST: Duration = Duration::from_millis(700);
 
 /// When anything was last said, and the bar if there is one.
 static SAID: Mutex<(Option<Instant>, Option<ProgressBar>)> = Mutex::new((None, None));

@@ -1,5 +1,6 @@
 //! Options × inputs, at random from a fixed seed: whatever is said and whatever is read, the command ends by itself, soon
-//! after a time limit, with a status from the documented list, and says why where it failed.
+//! after a time limit and never silent for longer than a second past it, with a status from the documented list, and says why where
+//! it failed.
 //!
 //! A small tier by default; `PROVI_FUZZ=5000` makes as many cases, `PROVI_FUZZ_FROM` begins elsewhere in the list.
 #![cfg(unix)]
@@ -14,6 +15,7 @@ mod words;
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -32,6 +34,13 @@ const DOCUMENTED: [i32; 5] = [0, 1, 2, 3, 130];
 /// Processor seconds past a time limit. A run answers within a second; the rest is the audit's first draws and the pages
 /// of a build without optimisation. On a machine that is busy with other things no clock on the wall would do.
 const ALLOWANCE: f64 = 4.0;
+
+/// Processor seconds between two signs of life past a time limit or a ctrl-C, for each core: what a second on the wall can hold at
+/// most. A line on either stream is a sign, and so is the end. A silence is measured by what the process itself has computed in it,
+/// for on a machine that is busy with other things it may last longer on the wall while nothing is wrong; the tests are compiled
+/// with optimisation, so what a user waits for is no longer than this. Ticks of the system's count and the time between two looks
+/// are a tenth of that.
+const SILENCE: f64 = 1.1;
 
 /// Processor seconds of a command without a time limit, before somebody loses patience.
 const LASTS: f64 = 5.0;
@@ -87,7 +96,7 @@ fn run(bench: &Bench, case: &Case) -> Result<i32, String> {
         .stderr(fs::File::create(&stderr).unwrap())
         .spawn()
         .unwrap();
-    let ended = wait(&mut child, case);
+    let ended = wait(&mut child, case, &[&stdout, &stderr]);
     let [printed, said] = [&stdout, &stderr].map(|path| {
         let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
         fs::remove_file(path).unwrap();
@@ -117,7 +126,13 @@ fn run(bench: &Bench, case: &Case) -> Result<i32, String> {
 }
 
 /// Until it ends, pressing ctrl-C when it is time to; whether it was pressed.
-fn wait(child: &mut Child, case: &Case) -> Result<(ExitStatus, bool), String> {
+fn wait(child: &mut Child, case: &Case, streams: &[&Path]) -> Result<(ExitStatus, bool), String> {
+    // Whoever asked for silence has it: then only the end counts.
+    let quiet = case.words.iter().any(|word| word == "--quiet" || word == "-q");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let heard = || streams.iter().map(|path| fs::metadata(path).map_or(0, |found| found.len())).sum::<u64>();
+    // Past a limit or a ctrl-C: what was computed and printed at the last sign of life.
+    let mut last: Option<(f64, u64)> = None;
     let begin = Instant::now();
     let mut interrupts = case.interrupts.iter();
     let mut next = interrupts.next();
@@ -137,6 +152,21 @@ fn wait(child: &mut Child, case: &Case) -> Result<(ExitStatus, bool), String> {
             next = interrupts.next();
             limit = limit.or(Some(LASTS));
         }
+        let late = pressed || case.time_limit.is_some_and(|limit| begin.elapsed().as_secs_f64() >= limit);
+        if late && !quiet {
+            let printed = heard();
+            let since = match last {
+                Some((since, before)) if before == printed => since,
+                _ => spent,
+            };
+            last = Some((since, printed));
+            if spent - since > SILENCE * cores as f64 {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                let silent = spent - since;
+                return Err(format!("silent for {silent:.1} s of the processor, past its limit or a ctrl-C"));
+            }
+        }
         if limit.is_some_and(|limit| spent > limit + ALLOWANCE) || begin.elapsed() > HANGS {
             child.kill().unwrap();
             child.wait().unwrap();
@@ -148,6 +178,25 @@ fn wait(child: &mut Child, case: &Case) -> Result<(ExitStatus, bool), String> {
         }
         std::thread::sleep(Duration::from_millis(3));
     }
+}
+
+/// The watch above sees what it is for: a process that goes on after its limit without a word.
+#[test]
+fn a_process_that_goes_on_in_silence_is_caught() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |script: &str| {
+        let path = dir.path().join("out");
+        let out = fs::File::create(&path).unwrap();
+        let mut child = Command::new("sh").args(["-c", script]).stdout(out).spawn().unwrap();
+        let case = Case { number: 0, words: Vec::new(), time_limit: Some(0.01), interrupts: Vec::new() };
+        wait(&mut child, &case, &[&path])
+    };
+    let silent = run("while :; do :; done").unwrap_err();
+    assert!(silent.contains("silent for"), "{silent}");
+    // One that prints on its way is only told to end in time.
+    let late = run("while :; do echo on; done").unwrap_err();
+    assert!(late.contains("not ended after"), "{late}");
+    assert!(run("true").unwrap().0.success());
 }
 
 /// Of all its threads, where the system says so.
