@@ -137,7 +137,7 @@ impl Standard {
     }
 
     /// The distribution of b for β ~ q. What is not exact: each mean and each row of the factor moves by at most
-    /// [`Standard::relative`] of its own size.
+    /// `Standard::relative` of its own size.
     pub fn standard_gaussian(&self, q: &Gaussian<Triangular>) -> Gaussian<Triangular> {
         self.map(q, self.to_standard(q.mean()), |rows| {
             for (j, s) in self.scales.iter().enumerate() {

@@ -14,9 +14,9 @@ pub struct State<'a> {
 }
 
 impl State<'_> {
-    /// What the solver remembers of its way, for [`super::Solver::take_up`]: the looks without progress, the best q so far, and its
+    /// What the solver remembers of its way, for `Solver::take_up`: the looks without progress, the best q so far, and its
     /// secants. Up to 42 times as many numbers as q has.
-    pub fn memory(&self) -> Vec<f64> {
+    pub(crate) fn memory(&self) -> Vec<f64> {
         let best = self.best.map_or(&[][..], Gaussian::parameters);
         let mut out = vec![self.idle as f64, best.len() as f64];
         out.extend_from_slice(best);
