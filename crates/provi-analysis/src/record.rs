@@ -4,6 +4,7 @@ pub mod about;
 pub mod fit_file;
 pub mod gaussian_file;
 pub mod library;
+mod mirror;
 pub mod scale;
 pub mod store;
 mod unfinished;

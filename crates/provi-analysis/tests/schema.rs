@@ -233,6 +233,31 @@ fn no_key_of_fit_json_is_renamed_removed_or_of_another_type() {
     );
 }
 
+/// Every key and value of the one is in the other.
+fn assert_kept(old: &Value, new: &Value, at: &str) {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => old.iter().for_each(|(key, value)| {
+            let at = format!("{at}.{key}");
+            assert_kept(value, new.get(key).unwrap_or_else(|| panic!("{at} is lost")), &at);
+        }),
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            old.iter().zip(new).for_each(|(old, new)| assert_kept(old, new, &format!("{at}[]")));
+        }
+        _ => assert_eq!(old, new, "{at}"),
+    }
+}
+
+#[test]
+fn stored_files_load_and_nothing_of_them_is_lost() {
+    let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../provi-cli/tests/fixtures");
+    for name in ["both.fit", "dose-z.fit", "dose.fit", "x.fit"] {
+        let text = std::fs::read_to_string(fixtures.join(name).join("fit.json")).unwrap();
+        let file: FitFile = serde_json::from_str(&text).unwrap();
+        let written = serde_json::from_str(&file.to_json()).unwrap();
+        assert_kept(&serde_json::from_str(&text).unwrap(), &written, name);
+    }
+}
+
 #[test]
 fn a_changed_key_is_seen() {
     let schema = |value: Value| schema_of(&[value]);

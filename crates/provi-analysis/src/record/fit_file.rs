@@ -1,4 +1,5 @@
-//! The schema of fit.json. Keys are added, never renamed.
+//! The schema of fit.json. Keys are added, never renamed; `tests/schema.rs` sees to it. What the library says is kept through its
+//! mirror in `record/mirror`.
 
 mod text;
 
@@ -12,6 +13,10 @@ use provi_table::{Dropped, Recipe};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::mirror::{
+    As, AsOption, CertificateKeys, ChecksKeys, FunctionalKeys, MomentBoundsKeys, NormKey, ProvenanceKey,
+    SubsampleKeys,
+};
 use super::scale::Scale;
 use crate::options::ModelOptions;
 
@@ -65,7 +70,7 @@ pub struct FitFile {
     /// None for exact steps.
     pub draws_per_step: usize,
     /// The terms that a draw looked at, if not all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "AsOption::<SubsampleKeys>", skip_serializing_if = "Option::is_none")]
     pub subsample: Option<provi::subsample::Subsample>,
     /// Of the target.
     pub gradient_evaluations: u64,
@@ -81,16 +86,16 @@ pub struct FitFile {
     /// How it went.
     pub trace: Vec<TracePoint>,
     /// What is proved about the answer; none in files of before there were any.
-    #[serde(default)]
+    #[serde(default, with = "AsOption::<CertificateKeys>")]
     pub certificate: Option<provi::Certificate>,
     /// What is not proved, but measured.
     #[serde(default)]
     pub estimates: Option<EstimatesRecord>,
     /// What bounds the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
-    #[serde(default)]
+    #[serde(default, with = "AsOption::<MomentBoundsKeys>")]
     pub moment_bounds: Option<MomentBounds>,
     /// The model held against its data.
-    #[serde(default)]
+    #[serde(default, with = "AsOption::<ChecksKeys>")]
     pub checks: Option<Checks>,
     /// The contrasts that were asked for.
     #[serde(default)]
@@ -120,7 +125,7 @@ pub struct ContrastRecord {
     /// v, in the order of the coefficients.
     pub weights: Vec<f64>,
     /// Its value, its errors and its sign.
-    #[serde(flatten)]
+    #[serde(flatten, with = "As::<FunctionalKeys>")]
     pub functional: Functional,
 }
 
@@ -300,10 +305,12 @@ pub struct BoundRecord {
     /// Ledger key of the statement.
     pub key: Option<String>,
     /// What is bounded.
+    #[serde(default, with = "AsOption::<NormKey>")]
     pub norm: Option<Norm>,
     /// What it is made of.
     pub constants: Option<ConstantsRecord>,
     /// Where the weakest constant came from.
+    #[serde(default, with = "AsOption::<ProvenanceKey>")]
     pub provenance: Option<provi::Provenance>,
     /// Why there is none.
     pub reason: Option<String>,

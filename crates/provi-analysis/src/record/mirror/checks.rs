@@ -1,0 +1,72 @@
+//! The model held against its data.
+
+use provi::checks::Checks;
+use serde::{Deserialize, Serialize};
+
+use super::Mirror;
+
+/// How the data look beside replicated ones.
+#[derive(Serialize, Deserialize)]
+pub(in crate::record) struct ChecksKeys {
+    rows: usize,
+    histogram: Vec<BinKeys>,
+    calibration: Vec<CalibrationKeys>,
+    /// Fitted mean and Pearson residual.
+    residuals: Vec<(f64, f64)>,
+    statistics: Vec<StatisticKeys>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BinKeys {
+    low: f64,
+    high: f64,
+    observed: f64,
+    /// 2.5%, median, 97.5%.
+    replicated: [f64; 3],
+}
+
+#[derive(Serialize, Deserialize)]
+struct CalibrationKeys {
+    predicted: f64,
+    observed: f64,
+    interval: (f64, f64),
+    rows: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StatisticKeys {
+    name: String,
+    observed: f64,
+    replicated: [f64; 3],
+}
+
+impl Mirror for ChecksKeys {
+    type Of = Checks;
+
+    fn of(value: &Checks) -> Result<Self, String> {
+        let histogram = value.histogram.iter().map(|bin| BinKeys {
+            low: bin.low,
+            high: bin.high,
+            observed: bin.observed,
+            replicated: bin.replicated,
+        });
+        let calibration = value.calibration.iter().map(|bin| CalibrationKeys {
+            predicted: bin.predicted,
+            observed: bin.observed,
+            interval: bin.interval,
+            rows: bin.rows,
+        });
+        let statistics = value.statistics.iter().map(|statistic| StatisticKeys {
+            name: statistic.name.clone(),
+            observed: statistic.observed,
+            replicated: statistic.replicated,
+        });
+        Ok(Self {
+            rows: value.rows,
+            histogram: histogram.collect(),
+            calibration: calibration.collect(),
+            residuals: value.residuals.clone(),
+            statistics: statistics.collect(),
+        })
+    }
+}
