@@ -2,34 +2,77 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{Bench, assert_snapshot};
+
+/// In the order of the first help.
+const COMMANDS: [&str; 15] = [
+    "demo",
+    "fit",
+    "summary",
+    "report",
+    "predict",
+    "sample",
+    "compare",
+    "certify",
+    "inspect",
+    "plan",
+    "constants",
+    "verify",
+    "explain",
+    "completions",
+    "man",
+];
 
 #[test]
 fn help_is_as_stored() {
     let bench = Bench::new();
     assert_snapshot("help", &bench.provi(&["--help"]).exits(0).stdout);
-    let commands = [
-        "demo",
-        "fit",
-        "summary",
-        "sample",
-        "compare",
-        "certify",
-        "plan",
-        "constants",
-        "explain",
-        "inspect",
-        "predict",
-        "report",
-        "completions",
-        "man",
-        "verify",
-    ];
-    for command in commands {
+    for command in COMMANDS {
         let said = bench.provi(&[command, "--help"]).exits(0);
         assert!(said.stdout.contains("Examples:"), "{command}");
         assert_snapshot(&format!("help-{command}"), &said.stdout);
     }
+}
+
+/// The page of the guide that holds every help text, made of the command itself.
+#[test]
+fn the_reference_of_the_command_is_its_help() {
+    let bench = Bench::new();
+    let said = |args: &[&str]| bench.provi(args).exits(0).stdout;
+    let mut page = "# The command, option by option\n\n\
+        Made from `provi COMMAND --help` by the tests (`PROVI_BLESS=1 cargo test --workspace --test help`); not to be edited by hand. The \
+        options of `provi fit` are the keys of a [run file](../guide/reproducing.md) too, and \
+        [those of Python](python.md) with `_` for `-`.\n"
+        .to_owned();
+    let mut section = |title: &str, text: &str| {
+        let text: Vec<&str> = text.lines().map(str::trim_end).collect();
+        page.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", text.join("\n").trim_end()));
+    };
+    section("provi", &said(&["--help"]));
+    for command in COMMANDS {
+        section(&format!("provi {command}"), &said(&[command, "--help"]));
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/command.md");
+    if std::env::var_os("PROVI_BLESS").is_some() {
+        std::fs::write(&path, page).unwrap();
+        return;
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        stored == page,
+        "docs/reference/command.md is older than the help texts; PROVI_BLESS=1 rewrites it"
+    );
+}
+
+#[test]
+fn every_command_is_listed_here() {
+    let help = Bench::new().provi(&["--help"]).exits(0).stdout;
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, COMMANDS);
 }
 
 #[test]
