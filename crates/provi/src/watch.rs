@@ -72,7 +72,7 @@ impl Watch<'_> {
     /// What an audit asks between its draws ([`Audit::run_with`](crate::Audit::run_with)), in a run that began at `begin`.
     /// If the run was stopped before its audit, the audit still runs: for a tenth of the time that the run took, and at least for the
     /// patience of the watch ([`Watch::patience`]). No audit ends before its first draws, without which hardly anything is proved.
-    pub fn between_draws(
+    pub(crate) fn between_draws(
         &mut self,
         begin: Instant,
     ) -> Result<impl FnMut(u64, u64) -> Result<ControlFlow<()>>> {
