@@ -8,7 +8,9 @@ use provi::fit::Watch;
 use provi::target::{Closure, Declared, Evaluator, Glm, Prior};
 use provi::{Audit, Curvature, Design, Gaussian, Quadratic, Seed};
 use provi_analysis::model::Data;
-use provi_analysis::options::{AuditOptions, ModelOptions, RunOptions};
+use provi_analysis::options::{
+    AuditOptions, CompiledOptions, Layer, LibraryOptions, ModelOptions, RunOptions,
+};
 use provi_analysis::record::about::About;
 use provi_analysis::record::fit_file::Kind;
 use provi_analysis::run::assessment::Assessment;
@@ -304,4 +306,37 @@ fn a_kept_fit_is_found_out_again_and_a_false_one_is_caught() {
         analysis.problem().recheck(&matrices(), &audit, None),
         Err(Error::OtherCoefficients { .. })
     ));
+}
+
+#[test]
+fn options_that_speak_for_each_other_are_hidden_together() {
+    let path = |name: &str| Some(name.into());
+    let below = CompiledOptions {
+        library: LibraryOptions {
+            stan: path("m.stan"),
+            mu: Some(1.0),
+            smoothness: Some(4.0),
+            bridgestan: path("bs"),
+            ..LibraryOptions::default()
+        },
+        init: path("init.json"),
+        ..CompiledOptions::default()
+    };
+    let above = |library| CompiledOptions { library, ..CompiledOptions::default() }.over(below.clone());
+    // A library of the other kind, and a lower bound without an upper one.
+    let both = above(LibraryOptions { library: path("d.so"), mu: Some(2.0), ..LibraryOptions::default() });
+    assert_eq!((both.library.stan, both.library.library), (None, path("d.so")));
+    assert_eq!((both.library.mu, both.library.smoothness), (Some(2.0), None));
+    assert_eq!((both.library.bridgestan, both.init), (path("bs"), path("init.json")));
+    assert_eq!(above(LibraryOptions::default()), below);
+    // A covariance says the whole prior.
+    let prior = ModelOptions {
+        prior_scale: Some(1.0),
+        standardize: true,
+        offset: Some("x".to_owned()),
+        ..ModelOptions::default()
+    };
+    let covariance = ModelOptions { prior_covariance: path("cov.csv"), ..ModelOptions::default() };
+    let both = covariance.clone().over(prior);
+    assert_eq!(both, ModelOptions { offset: Some("x".to_owned()), ..covariance });
 }

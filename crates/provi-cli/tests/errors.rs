@@ -84,6 +84,13 @@ fn numbers_out_of_range_are_refused() {
 }
 
 #[test]
+fn a_run_beyond_its_budget_of_memory_is_refused() {
+    for (name, method) in [("error-memory-budget", "auto"), ("error-memory-budget-planned", "prox-energy")] {
+        refused(name, &["fit", "small.csv", "y ~ age", "--method", method, "--memory-budget", "1kB"]);
+    }
+}
+
+#[test]
 fn words_that_name_nothing_are_usage_errors() {
     refused("error-method", &["fit", "small.csv", "y ~ age", "--method", "adam"]);
     refused("error-coordinates", &["plan", "small.csv", "y ~ age", "--steps", "9", "--coordinates", "polar"]);

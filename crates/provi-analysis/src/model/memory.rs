@@ -9,17 +9,19 @@ use provi_table::available_memory;
 
 use crate::error::{Error, Result};
 
-/// The forecast in a line for so many draws a step, the same on every machine; refused if it does not fit into this one.
+/// The forecast in a line for so many draws a step, the same on every machine; refused if it does not fit into this one, or into
+/// a budget of so many bytes.
 pub fn forecast(
     target: &dyn Target,
     choice: Choice,
     draws: usize,
     subsample: Option<Subsample>,
     audit: bool,
+    budget: Option<u64>,
 ) -> Result<String> {
     let size = Size { draws, subsample, audit, ..Size::of(target) };
     let forecast = Forecast::new(choice, &size);
-    forecast.check(available_memory())?;
+    forecast.check(budget.into_iter().chain(available_memory()).min())?;
     Ok(forecast.to_string())
 }
 

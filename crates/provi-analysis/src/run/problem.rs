@@ -129,7 +129,9 @@ impl<'a> Problem<'a> {
         let target = self.target.target();
         let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
-        let memory = memory::forecast(target, options.choice()?, draws, options.step.subsample()?, true)?;
+        let (choice, subsample) = (options.choice()?, options.step.subsample()?);
+        let budget = options.memory_budget.map(|size| size.0);
+        let memory = memory::forecast(target, choice, draws, subsample, true, budget)?;
         if let Some(starts) = options.search.starts {
             // The answer of each is kept until all can be compared.
             let d = target.dim() as u128;

@@ -31,6 +31,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
         args.steps.draws_or(1),
         args.steps.subsample()?,
         false,
+        None,
     )?;
     let (plan, compared) = match (args.goal.distance, args.goal.steps) {
         (Some(accuracy), _) => {
