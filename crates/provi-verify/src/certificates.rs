@@ -12,6 +12,7 @@ mod line;
 mod local;
 mod posterior;
 mod practice;
+mod sharp;
 
 pub(crate) use confidence::confidence;
 pub(crate) use consequences::{event, evidence_difference};
@@ -19,3 +20,4 @@ pub(crate) use global::{evidence, gap, kl, moments, transport};
 pub(crate) use grid::coverage;
 pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};
 pub(crate) use practice::{auto, estimate};
+pub(crate) use sharp::{betting, evidence as sharp_evidence, kl as sharp_kl, moments as sharp_moments};

@@ -7,11 +7,13 @@
 //! Constants may carry the few ulps of their own formulas: [`recursion`] and [`rate`] round upwards by
 //! more than that, so a printed bound is an upper bound of the formula in exact arithmetic.
 
+pub mod betting;
 pub mod certificate;
 pub mod event;
 pub mod noise;
 pub mod rate;
 pub mod recursion;
+pub mod santalo;
 #[doc(hidden)]
 pub mod schedule;
 

@@ -14,6 +14,8 @@ mod line;
 mod problem;
 #[path = "soundness/provenance.rs"]
 mod provenance;
+#[path = "soundness/sharp.rs"]
+mod sharp;
 #[path = "soundness/transport.rs"]
 mod transport;
 #[path = "soundness/truth.rs"]
@@ -46,15 +48,18 @@ fn every_certified_number_covers_the_truth() {
         ("gap", "local-kl"),
         ("KL", "cert-kl"),
         ("KL", "local-kl"),
-        ("KL", "cert-transport"),
+        ("KL", "sharp-kl"),
         ("TV", "cert-kl"),
         ("TV", "local-kl"),
         ("TV", "local-tv"),
-        ("TV", "cert-transport"),
+        ("TV", "sharp-kl"),
         ("evidence above", "cert-evidence"),
         ("evidence above", "local-evidence"),
+        ("evidence above", "sharp-evidence"),
         ("mean", "cert-moments"),
         ("mean", "local-moments"),
+        ("mean", "sharp-moments"),
+        ("sd", "sharp-moments"),
         ("sd", "cert-moments"),
         ("sd", "local-moments"),
     ] {

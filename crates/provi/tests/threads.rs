@@ -93,9 +93,9 @@ fn an_audit_gives_the_same_bits_on_one_and_three_threads() {
     assert_eq!(run(1), run(3));
 }
 
-/// The ascents of the transport bound, which nearly separable data needs.
+/// The three means of the sharp bound, its ascents and its moments.
 #[test]
-fn a_transport_bound_has_the_same_bits_on_one_two_and_three_threads() {
+fn a_sharp_bound_has_the_same_bits_on_one_two_and_three_threads() {
     let model = common::gold("W2").target;
     let q = provi::solve::Solver::default().run(&model).unwrap().gaussian;
     let run = |threads: usize| {
@@ -105,10 +105,11 @@ fn a_transport_bound_has_the_same_bits_on_one_two_and_three_threads() {
         let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
         assert_eq!(audited.certificate(), serial.certificate());
         let grounds = &audited.certificate().grounds;
-        assert_eq!(audited.certificate().kl.key(), Some("cert-transport"));
+        assert_eq!(audited.certificate().kl.key(), Some("sharp-kl"));
         let of_moments = audited.certificate().moments.iter().map(|m| m.mean_error.bound());
-        let numbers =
-            [grounds.transport_mean, audited.certificate().kl.bound()].into_iter().chain(of_moments);
+        let numbers = [audited.certificate().evidence.lower(), audited.certificate().kl.bound()]
+            .into_iter()
+            .chain(of_moments);
         (numbers.map(|x| x.unwrap().to_bits()).collect::<Vec<_>>(), grounds.evaluations)
     };
     let one = run(1);

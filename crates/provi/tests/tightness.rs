@@ -19,11 +19,10 @@ use provi::target::Glm;
 fn certified_and_true(target: &Glm, draws: u64) -> (f64, f64) {
     let (q, audited) = study::audited(target, draws);
     let c = audited.certificate();
-    assert_eq!(c.kl.key(), Some("local-kl"));
     assert_eq!(c.kl.provenance(), Some(Provenance::Proved));
     let bound = c.kl.bound().unwrap();
     let width = c.evidence.upper().unwrap() - c.evidence.lower().unwrap();
-    assert!(width >= bound && width <= bound + 1e-6, "evidence {width}, KL {bound}");
+    assert!(width <= bound + 1e-6, "evidence {width}, KL {bound}");
     let (truth, error, shape) = study::sampled_kl(target, &q, 50_000, 3);
     assert!(shape < 0.5 && error < 0.05 * truth, "the truth is not known: {truth} ± {error}, k̂ = {shape}");
     assert!(bound > truth - 6.0 * error);
@@ -31,11 +30,11 @@ fn certified_and_true(target: &Glm, draws: u64) -> (f64, f64) {
 }
 
 #[test]
-fn a_hundred_rows_a_coordinate_certify_within_thirty() {
+fn a_hundred_rows_a_coordinate_certify_within_two_and_a_half() {
     for (d, sd) in [(2, 1.0), (5, 2.5), (10, 1.0)] {
         let (bound, truth) = certified_and_true(&study::logistic(d, 100 * d, sd, 100 + d as u64), 40_000);
         println!("d = {d}: {bound:.2e} / {truth:.2e} = {:.1}", bound / truth);
-        assert!(bound < 0.1 && bound < 30.0 * truth, "d = {d}: {bound} {truth}");
+        assert!(bound < 0.1 && bound < 2.5 * truth, "d = {d}: {bound} {truth}");
     }
 }
 
@@ -56,35 +55,44 @@ fn a_gaussian_posterior_is_certified_to_the_last_digits() {
     assert!(c.evidence.upper().unwrap() - c.evidence.lower().unwrap() < 1e-6);
 }
 
-/// Nearly separable data: no ball carries a certificate, and log-Sobolev leaves more than ten nats whatever the draws. The
-/// transport bound is within a few times the truth, a quarter of a nat, and confidence adds the rest.
+/// Nearly separable data: no ball carries a certificate, and log-Sobolev leaves more than ten nats whatever the draws. The mass of p is
+/// measured to half of the truth, a quarter of a nat, and means to a posterior deviation.
 #[test]
-fn nearly_separable_data_is_certified_by_transport() {
+fn nearly_separable_data_is_certified_by_its_mass() {
     let target = common::gold("W2").target;
     let (q, audited) = study::audited(&target, 20_000);
     let c = audited.certificate();
     let grounds = &c.grounds;
     assert!(grounds.radius.is_none() && 0.5 * grounds.global_fisher_mean.unwrap() > 10.0);
-    assert_eq!(c.kl.key(), Some("cert-transport"));
+    assert_eq!(c.kl.key(), Some("sharp-kl"));
     let (truth, error, shape) = study::sampled_kl(&target, &q, 50_000, 3);
     assert!(shape < 0.7 && error < 0.05 * truth, "the truth is not known: {truth} ± {error}, k̂ = {shape}");
-    let (mean, bound) = (grounds.transport_mean.unwrap(), c.kl.bound().unwrap());
-    assert!(mean > truth - 6.0 * error && mean < 5.0 * truth, "{mean} {truth}");
-    assert!(bound > mean && bound < 10.0 * truth && c.gap.bound().unwrap() < 1e-6, "{bound} {truth}");
-    assert!(c.tv.bound().unwrap() < 1.0);
+    let bound = c.kl.bound().unwrap();
+    println!("W2: {bound} for {truth}");
+    assert!(bound > truth - 6.0 * error && bound < 1.5 * truth, "{bound} {truth}");
+    assert!(c.gap.bound().unwrap() < 1e-6 && c.tv.bound().unwrap() < 0.5);
+    for (i, m) in c.moments.iter().enumerate() {
+        let sd = q.covariance()[(i, i)].sqrt();
+        assert!(m.mean_error.bound().unwrap() < sd, "{}: {} of {sd}", m.name, m.mean_error);
+    }
 }
 
-/// Two hundred rows of fifty coordinates leave more than a nat whatever the draws, by every route; a hundred rows a
-/// coordinate do not.
+/// Draws are not spent where the answer is exact, nor beside a sharp route on the lesser ones.
 #[test]
 fn draws_are_spent_only_where_they_can_tighten_the_bound() {
     let most = 20_000;
     let few = study::audited(&study::logistic(50, 200, 1.0, 7), most).1.certificate().clone();
-    assert_eq!(few.kl.key(), Some("cert-transport"));
-    let grounds = &few.grounds;
-    let least = grounds.transport_mean.unwrap();
-    assert!(least > 1.0 && grounds.draws <= 4_000, "{least} nats after {} draws", grounds.draws);
+    println!("d = 50, N = 200: {:?} {:?} after {}", few.kl.bound(), few.kl.key(), few.grounds.evaluations);
+    assert!(few.grounds.draws <= 4_000, "{} draws", few.grounds.draws);
     let many = study::audited(&study::logistic(10, 1000, 2.5, 7), most).1.certificate().clone();
-    assert!(many.kl.bound().unwrap() < 1.0 && many.grounds.draws > 4_000, "{many}");
-    assert!(many.grounds.transport_mean.is_none(), "the plain routes are enough here");
+    println!(
+        "d = 10, N = 1000: {:?} {:?} after {}",
+        many.kl.bound(),
+        many.kl.key(),
+        many.grounds.evaluations
+    );
+    assert!(many.kl.bound().unwrap() < 6e-3 && many.kl.key() == Some("sharp-kl"), "{many}");
+    assert!(many.grounds.draws <= 4_000 && many.grounds.evaluations < 5 * most, "{many}");
+    let near = study::audited(&study::logistic(5, 20_000, 1.0, 7), most).1.certificate().clone();
+    assert!(near.kl.key() != Some("sharp-kl") && near.kl.bound().unwrap() < 2e-3, "{near}");
 }

@@ -171,7 +171,7 @@ pub fn terms(audit: &AuditOptions, seed: Option<u64>, record: Option<&FitFile>) 
             _ => asked.failure_probability,
         },
         draws: match audit.audit_draws {
-            None => asked.draws.max(stored.grounds.draws.min(MOST_DRAWS)),
+            None => asked.draws.max(stored.grounds.limit().min(MOST_DRAWS)),
             Some(draws) => draws,
         },
         ..asked
@@ -183,7 +183,7 @@ pub fn terms(audit: &AuditOptions, seed: Option<u64>, record: Option<&FitFile>) 
 fn is_weaker(audit: &AuditOptions, stored: &Certificate) -> bool {
     let delta = stored.grounds.failure_probability;
     let other = |given: f64| (given - delta).abs() > RELATIVE * delta;
-    audit.audit_draws.is_some_and(|draws| draws < stored.grounds.draws)
+    audit.audit_draws.is_some_and(|draws| draws < stored.grounds.limit())
         || audit.failure_probability.is_some_and(other)
 }
 

@@ -282,7 +282,7 @@ fn provenance(file: &FitFile) -> Vec<(String, String)> {
         push("μ, smallest curvature", grounds.convexity);
         push("R, radius of the local ball", grounds.radius);
         push("failure probability", Some(grounds.failure_probability));
-        out.push(("draws of the audit".to_owned(), grouped(grounds.draws)));
+        out.push(("draws of the audit".to_owned(), grouped(grounds.all_draws())));
         let weakest = c.kl.provenance().map_or("none".to_owned(), |p| p.to_string());
         out.push(("constants".to_owned(), weakest));
     }

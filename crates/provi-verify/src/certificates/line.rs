@@ -7,6 +7,7 @@ use crate::space::objective;
 use provi::solve::Solver;
 use provi::target::{Family, Glm};
 use provi::theory::certificate::{Ball, Outside};
+use provi::theory::santalo;
 use provi::{Gaussian, Result, Target, Triangular};
 use std::f64::consts::{PI, SQRT_2};
 
@@ -215,5 +216,65 @@ impl Answer<'_> {
             _ => return Ok(None),
         };
         Ok(Some(Cut { ball, low, beyond, value: inside(&|x| self.log_ratio(x)), excess }))
+    }
+}
+
+/// What [sharp-kl] and [sharp-moments] say of an answer for one choice of K and P, by quadrature.
+pub(crate) struct Mass {
+    /// log ∫p̃ and its bound.
+    pub(crate) kl: [f64; 2],
+    /// E_q min(ϖ, K) and ∫p̃, which it is at most.
+    pub(crate) core: [f64; 2],
+    /// ∫|x|^j(p̃ − Kq)₊ and its bound, j = 1, 2.
+    pub(crate) moments: [[f64; 2]; 2],
+}
+
+impl Answer<'_> {
+    /// U'*(y) for U' = ½x² + D − f, by bisection of its slope.
+    fn conjugate(&self, y: f64) -> f64 {
+        let slope = |x: f64| self.residual(x) + x;
+        let (mut low, mut high) = (-1.0, 1.0);
+        while slope(low) > y && low > -1e6 {
+            low *= 2.0;
+        }
+        while slope(high) < y && high < 1e6 {
+            high *= 2.0;
+        }
+        for _ in 0..60 {
+            let x = 0.5 * (low + high);
+            if slope(x) > y { high = x } else { low = x }
+        }
+        let x = 0.5 * (low + high);
+        x * y - (0.5 * x * x + self.log_ratio(x) - self.f)
+    }
+
+    /// The bounds with K = `cap`, P = `precision` and h as high as p̃ is near its middle.
+    pub(crate) fn mass(&self, cap: f64, precision: f64) -> Mass {
+        let height = (-10..=10)
+            .map(|k| 0.25 * f64::from(k))
+            .map(|e| self.conjugate(e * precision.sqrt()) - 0.5 * e * e)
+            .fold(f64::MIN, f64::max);
+        let eta = simpson(-9.0, 9.0, 300, |e| {
+            let above = self.conjugate(e * precision.sqrt()) - 0.5 * e * e;
+            normal(e) * (1.0 - (height - above).exp()).max(0.0)
+        });
+        let p = |x: f64| normal(x) * (self.f - self.log_ratio(x)).exp();
+        let h = |x: f64| (height - 0.5 * precision * x * x).exp() / (2.0 * PI).sqrt();
+        let wide = self.reach.max(12.0 / precision.sqrt());
+        let whole = |g: &dyn Fn(f64) -> f64| simpson(-wide, wide, 2000, g);
+        let mass = height.exp() / precision.sqrt();
+        let inner = whole(&|x| (p(x).min(h(x)) - cap * normal(x)).max(0.0)) / mass;
+        let core = whole(&|x| p(x).min(cap * normal(x)));
+        let rare = santalo::rare_moments(inner);
+        let beyond = [santalo::first_beyond(mass, eta), santalo::second_beyond(mass, eta)];
+        let moment = |j: i32, k: usize| {
+            let rest = whole(&|x| x.abs().powi(j) * (p(x) - cap * normal(x)).max(0.0));
+            [rest, precision.powf(-0.5 * f64::from(j)) * (mass * rare[k] + beyond[k])]
+        };
+        Mass {
+            kl: [self.kl(), (core + mass * inner + santalo::mass_beyond(mass, eta)).ln()],
+            core: [core, self.kl().exp()],
+            moments: [moment(1, 0), moment(2, 1)],
+        }
     }
 }

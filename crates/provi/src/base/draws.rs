@@ -23,6 +23,8 @@ pub enum Purpose {
     Response,
     /// Terms of a finite sum, beside the draws they are evaluated at.
     Terms,
+    /// Draws that measure the mass of p, beside those that measure its slope.
+    Sharp,
 }
 
 /// A stream of standard normal vectors.

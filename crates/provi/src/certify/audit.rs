@@ -16,6 +16,7 @@ mod metric;
 mod residual;
 mod rounding;
 mod route;
+mod sharp;
 mod transport;
 
 use crate::base::draws::Seed;
@@ -253,7 +254,7 @@ impl Audit {
         match target.target().standardized()? {
             Some(standard) => {
                 let (seen, map) = (standard.evaluator(target), standard.map());
-                let image = Image::new(d);
+                let image = Image::new(d, map);
                 Ok(self.go(seen, &map.standard_gaussian(q), image, seed, between)?.through(map))
             }
             None => self.go(target, q, Image::EXACT, seed, between),
@@ -264,7 +265,7 @@ impl Audit {
         &self,
         target: Evaluator<'_>,
         q: &Gaussian<Triangular>,
-        image: Image,
+        image: Image<'_>,
         seed: Seed,
         between: &mut Between<'_>,
     ) -> Result<Audited> {
@@ -315,13 +316,15 @@ struct Session<'a> {
     options: &'a Audit,
     target: Evaluator<'a>,
     q: &'a Gaussian<Triangular>,
-    image: Image,
+    image: Image<'a>,
     factor: Matrix,
     seed: Seed,
     curvature: Curvature,
     delta: f64,
     moments: Option<Moments>,
     exact: Option<ExactValue>,
+    /// What f of the user's q may differ by from f of its image; part of the error of `exact`.
+    moved: f64,
     grounds: Grounds,
     between: &'a mut Between<'a>,
 }
@@ -330,7 +333,7 @@ impl<'a> Session<'a> {
     fn new(
         options: &'a Audit,
         target: Evaluator<'a>,
-        (q, image): (&'a Gaussian<Triangular>, Image),
+        (q, image): (&'a Gaussian<Triangular>, Image<'a>),
         seed: Seed,
         curvature: Curvature,
         between: &'a mut Between<'a>,
@@ -364,6 +367,7 @@ impl<'a> Session<'a> {
             delta,
             moments,
             exact,
+            moved: 0.0,
             grounds,
             between,
         })
@@ -371,15 +375,16 @@ impl<'a> Session<'a> {
 
     fn certify(mut self, names: &[String]) -> Result<Audited> {
         let measurement = self.measure()?;
-        let Measurement { global, choice, transport, mut measured, draws, delta, rounding } = measurement;
-        let moved =
-            self.moments.as_ref().map_or(0.0, |m| self.image.moves(m, self.q, rounding.relative_inverse));
-        if let Some(exact) = &mut self.exact {
-            exact.error += moved;
-        }
-        let deterministic_gap = self.gap(moved)?;
+        let Measurement { global, choice, transport, mass, mut measured, draws, delta, rounding } =
+            measurement;
+        let deterministic_gap = self.gap()?;
         let confidence = 1.0 - self.grounds.failure_probability;
-        let log_ratios = std::mem::take(&mut measured.log_ratios);
+        let mut log_ratios = std::mem::take(&mut measured.log_ratios);
+        if let Some(mass) = &mass {
+            let most = residual::KEPT.min(self.options.draws as usize);
+            let room = most.saturating_sub(log_ratios.len());
+            log_ratios.extend(mass.log_ratios.iter().take(room));
+        }
         let mut bounds = Bounds { confidence, ..Bounds::nothing(self.q, "") };
         let mut kl = Statement::missing(if draws > 0 { self.why_no_global_bound() } else { STOPPED });
         let mut tv = kl.clone();
@@ -440,9 +445,28 @@ impl<'a> Session<'a> {
             ));
             evidence = self.exact_evidence(&kl, confidence);
             if let Some(interval) = local.evidence.filter(|sides| sides.iter().all(|x| x.is_finite())) {
-                evidence = narrower(evidence, interval, confidence, choice.provenance);
+                let grounds = ("local-evidence", choice.provenance);
+                evidence = narrower(evidence, interval, confidence, grounds);
             }
             bounds.local = Some((choice.metric, local.ball, choice.provenance));
+        }
+        if let Some((mass, f)) = mass.zip(self.exact) {
+            let provenance = mass.provenance.weakest(f.provenance);
+            // log ∫p̃ is KL(q‖p) for the f that was used, which may be off by its error.
+            let bound = theory::mass_kl(mass.upper, f.error);
+            let proved = |bound| Statement::proved(bound, confidence, "sharp-kl", provenance);
+            if bound.is_finite() {
+                kl = kl.or_better(proved(bound));
+                tv = tv.or_better(proved(theory::total_variation(bound)));
+                if bounds.kl.is_none_or(|(known, _)| bound < known) {
+                    bounds.kl = Some((bound, provenance));
+                }
+                bounds.standings = Some((mass.standings, provenance));
+                // −f ≤ log p(x) = log ∫p̃ − f, with f as it was used.
+                let [lower, upper] = theory::mass_evidence([mass.lower, mass.upper], f.value);
+                let sides = [lower.max(-f.value - f.error), upper];
+                evidence = narrower(evidence, sides, confidence, ("sharp-evidence", provenance));
+            }
         }
         bounds.reason = kl.reason().unwrap_or_default().to_owned();
         // f* is the minimum over Gaussians, so KL(q‖p) bounds the gap too, at its own confidence.
@@ -473,7 +497,7 @@ impl<'a> Session<'a> {
     }
 
     /// [cert-gap] from the exact gradient, for a q whose f is within `moved` of the one measured.
-    fn gap(&mut self, moved: f64) -> Result<Option<Statement>> {
+    fn gap(&mut self) -> Result<Option<Statement>> {
         let Some(moments) = &self.moments else { return Ok(None) };
         if self.curvature.convexity() <= 0.0 {
             return Ok(None);
@@ -486,7 +510,7 @@ impl<'a> Session<'a> {
         // The dual norm of an error of Euclidean size ε is at most ε/√μ.
         let error = moments.neg_elbo_gradient_error(self.q) / self.curvature.convexity().sqrt();
         self.grounds.gradient_norm = Some(dual + error);
-        let bound = theory::gap(dual, error) + moved;
+        let bound = theory::gap(dual, error) + self.moved;
         if !bound.is_finite() {
             return Ok(None);
         }
@@ -579,14 +603,22 @@ struct Local {
     evidence: Option<[f64; 2]>,
 }
 
-/// The tighter of two intervals that hold together.
-fn narrower(known: Interval, [lower, upper]: [f64; 2], confidence: f64, provenance: Provenance) -> Interval {
-    let width = |i: &Interval| i.upper().zip(i.lower()).map_or(f64::INFINITY, |(u, l)| u - l);
-    if width(&known) <= upper - lower {
-        return known;
-    }
-    let side = |bound| Statement::proved(bound, confidence, "local-evidence", provenance);
-    Interval::new(side(lower), side(upper))
+/// What two intervals that hold together leave.
+fn narrower(
+    known: Interval,
+    [lower, upper]: [f64; 2],
+    confidence: f64,
+    (key, provenance): (&str, Provenance),
+) -> Interval {
+    let [known_lower, known_upper] = known.sides();
+    let side = |known: &Statement, bound: f64, is_better: fn(f64, f64) -> bool| match known.bound() {
+        Some(old) if !is_better(bound, old) => known.clone(),
+        _ => Statement::proved(bound, confidence, key, provenance),
+    };
+    Interval::new(
+        side(known_lower, lower, |new, old| new > old),
+        side(known_upper, upper, |new, old| new < old),
+    )
 }
 
 #[cfg(test)]

@@ -318,7 +318,26 @@ pub struct Grounds {
     /// L of the transport statement.
     #[cfg_attr(feature = "serde", serde(default))]
     pub transport_lipschitz: Option<f64>,
+    /// Draws beside `draws` that measured the mass of p, where that was done.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub mass_draws: Option<u64>,
 }
+
+impl Grounds {
+    /// All fresh draws.
+    pub fn all_draws(&self) -> u64 {
+        self.draws.saturating_add(self.mass_draws.unwrap_or(0))
+    }
+
+    /// The limit on draws that makes an audit spend as many.
+    pub fn limit(&self) -> u64 {
+        let of_mass = self.mass_draws.unwrap_or(0) as f64 / DRAWS_OF_MASS;
+        self.draws.max(of_mass.ceil() as u64)
+    }
+}
+
+/// Draws that measure the mass of p, for each draw that an audit may spend: most of them need no evaluation, or one.
+pub(crate) const DRAWS_OF_MASS: f64 = 2.9;
 
 /// What holds about an answer, on what grounds.
 ///

@@ -97,7 +97,7 @@ pub(crate) fn ascents_at_once(d: usize) -> usize {
 /// Bytes that these ascents hold: at most some 40 MB, but where the matrices are far larger. A test of the audit holds this against
 /// its arrays.
 pub(crate) fn ascent_bytes(d: usize) -> u64 {
-    8 * (ascents_at_once(d) * (18 * d + 22)) as u64
+    8 * (ascents_at_once(d) * (18 * d + 23)) as u64
 }
 
 impl Forecast {
@@ -162,6 +162,8 @@ impl Forecast {
             add(Phase::Audit, "metrics and their constants", 13 * square);
             add(Phase::Audit, "draws", 8 * d * (4 * 512 + 400) + 72 * rows);
             add(Phase::Audit, "ascents of the transport bound", u128::from(ascent_bytes(size.dim)));
+            // Numbers of its draws until they are bounded, at the usual limit on draws; directions and candidates for h.
+            add(Phase::Audit, "the mass of the posterior", 2_400_000 + 5 * square);
         }
         items.retain(|item| item.bytes > 0);
         Self { items, choice, size: *size }

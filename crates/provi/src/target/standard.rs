@@ -51,6 +51,11 @@ impl Standard {
         self.constant
     }
 
+    /// The coefficient of the constant column, where it is a combination of several coefficients of b; every other is a multiple of one.
+    pub(crate) fn mixed(&self) -> Option<usize> {
+        self.constant.filter(|_| self.is_centred()).map(|(i, _)| i)
+    }
+
     /// c_j.
     pub(crate) fn center(&self, j: usize) -> f64 {
         self.centers[j]

@@ -41,6 +41,20 @@ pub(crate) fn running_mean_upper(mean: f64, draws: u64) -> f64 {
     mean * (1.0 + (draws as f64 + 128.0) * f64::EPSILON)
 }
 
+/// KL(q‖p) = log ∫p̃ for p̃ = qe^{f−D} [sharp-kl], where the f in p̃ may be off by `error`.
+pub fn mass_kl(mass: f64, error: f64) -> f64 {
+    // A NaN is no mass.
+    if mass > 0.0 { upward(mass.ln().max(0.0) + error) } else { f64::INFINITY }
+}
+
+/// log p(x) = log ∫p̃ − f from both sides of ∫p̃, whatever number f is [sharp-kl].
+pub fn mass_evidence(mass: [f64; 2], f: f64) -> [f64; 2] {
+    let [lower, upper] = mass.map(f64::ln);
+    // Two logarithms and a difference.
+    let lost = |log: f64| 4.0 * f64::EPSILON * (log.abs() + f.abs() + 1.0);
+    [lower - f - lost(lower), upper - f + lost(upper)]
+}
+
 /// √G is Lipschitz: G ≥ 0 and ∇²G ⪯ K·I make ‖∇G‖² ≤ 2KG \[confidence\]:
 /// ```text
 /// L = √(K/2),   K = λ_max(H_hi + H_lo⁻¹) − 2

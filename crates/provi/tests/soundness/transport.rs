@@ -3,6 +3,7 @@
 use crate::answers::optimum;
 use crate::common::{dot, objective};
 use crate::problem::{Dice, Problem, Recipe};
+use crate::verdict::Opaque;
 use provi::audit::Audit;
 use provi::target::Family;
 use provi::theory::certificate as theory;
@@ -88,7 +89,7 @@ fn nearly_separable(d: usize, rows: usize, precision: f64, seed: u64) -> Problem
 }
 
 /// U(x) and ∇U(x) in the coordinates where q is standard.
-fn potential(problem: &Problem, q: &Gaussian<Triangular>, x: &[f64]) -> (f64, Vec<f64>) {
+pub(crate) fn potential(problem: &Problem, q: &Gaussian<Triangular>, x: &[f64]) -> (f64, Vec<f64>) {
     let d = x.len();
     let (mut z, mut gradient, mut pulled) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
     q.transport(x, &mut z);
@@ -178,7 +179,7 @@ fn the_root_of_the_gap_is_lipschitz_on_a_grid() {
     assert!(steepest > 0.1, "{steepest}");
 }
 
-/// δ = 1e-6 for each audit; five of them. Six rows on the line would not do: log-Sobolev leaves three nats there.
+/// A model that keeps its expectations to itself, so that the mass of p is not measured. δ = 1e-6 for each audit; five of them. Six rows on the line would not do: log-Sobolev leaves three nats there.
 #[test]
 fn nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
     for (d, rows, precision, seed) in
@@ -189,7 +190,8 @@ fn nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
         let q = optimum(&problem.target);
         let kl = objective(&problem.target, &q) + truth.log_evidence;
         let audit = Audit { draws: 20_000, ..Audit::default() };
-        let c = audit.run(&problem.target, &q, Seed(seed)).unwrap().certificate().clone();
+        let c =
+            audit.run(&Opaque(&problem.target) as &dyn Target, &q, Seed(seed)).unwrap().certificate().clone();
         let g = &c.grounds;
         let bound = c.kl.bound().unwrap();
         let (mean, slope) = (g.global_fisher_mean.unwrap(), g.global_lipschitz.unwrap());
@@ -197,6 +199,6 @@ fn nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
         println!("{}: KL {kl:.3}, transport {bound:.3}, log-Sobolev {plain:.3}", problem.name);
         assert_eq!(c.kl.key(), Some("cert-transport"), "{c}");
         assert!(bound >= kl && bound < 0.1 * plain, "{}: {kl} {bound} {plain}", problem.name);
-        assert!(c.evidence.upper().unwrap() >= truth.log_evidence);
+        assert!(c.evidence.upper().is_none_or(|upper| upper >= truth.log_evidence));
     }
 }

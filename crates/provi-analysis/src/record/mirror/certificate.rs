@@ -91,6 +91,9 @@ struct GroundsKeys {
     transport_mean: Option<f64>,
     #[serde(default)]
     transport_lipschitz: Option<f64>,
+    /// Absent in files older than the sharp route.
+    #[serde(default)]
+    mass_draws: Option<u64>,
 }
 
 impl From<&Grounds> for GroundsKeys {
@@ -110,6 +113,7 @@ impl From<&Grounds> for GroundsKeys {
             outside: grounds.outside,
             transport_mean: grounds.transport_mean,
             transport_lipschitz: grounds.transport_lipschitz,
+            mass_draws: grounds.mass_draws,
         }
     }
 }

@@ -23,7 +23,9 @@ impl Comparison<'_> {
         // What the width may shrink by: nothing on the side of an exact ELBO.
         let width =
             new.lower().zip(new.upper()).map_or(0.0, |(low, high)| (high - low) * (1.0 - 1.0 / SAMPLED));
-        let exact = self.record.neg_elbo_exact;
+        // A lower side above the ELBO was measured, as the upper one is.
+        let measured = new.sides()[0].key() == Some("sharp-evidence");
+        let exact = self.record.neg_elbo_exact && !measured;
         let room = [if exact { rounding } else { width + rounding }, width + rounding];
         let crossed = old
             .lower()

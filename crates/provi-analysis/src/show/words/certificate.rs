@@ -213,7 +213,7 @@ pub fn probability(c: &Certificate) -> Option<String> {
         format!(
             "holds as a whole with probability 1 − {:e}, over the {} draws of the audit",
             c.grounds.failure_probability,
-            grouped(c.grounds.draws)
+            grouped(c.grounds.all_draws())
         )
     })
 }

@@ -1,6 +1,7 @@
 //! What an audit keeps, to answer for any linear functional.
 
 use super::metric::Metric;
+use super::sharp::Standing;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::certify::certificate::Statement;
@@ -25,6 +26,8 @@ pub(super) struct Bounds {
     pub(super) local: Option<(Metric, Ball, Provenance)>,
     /// A bound of KL(q‖p) by the local route or by transport, usable with the H_lo metric.
     pub(super) kl: Option<(f64, Provenance)>,
+    /// How each coefficient stands under p, where that was measured.
+    pub(super) standings: Option<(Vec<Standing>, Provenance)>,
 }
 
 impl Bounds {
@@ -38,11 +41,13 @@ impl Bounds {
             fisher: None,
             local: None,
             kl: None,
+            standings: None,
         }
     }
 
     /// Bounds of the errors of mean and sd of vᵀz, z in the user's coordinates.
     pub(super) fn functional(&self, v: &[f64]) -> [Statement; 2] {
+        let one = self.coefficient(v);
         let v = self.map.as_ref().map_or_else(|| v.to_vec(), |map| map.pull(v));
         let mut pulled = vec![0.0; v.len()];
         provi_kernels::triangle::multiply_transposed(self.q.factor(), &v, &mut pulled);
@@ -68,6 +73,39 @@ impl Bounds {
             let [mean, sd] = ball.moments(norm(&pulled) + lost, metric.inverse_norm(&pulled, lost));
             offer([mean, sd + lost], "local-moments", *provenance);
         }
+        if let Some((standing, provenance)) = one {
+            let scale = norm(&pulled) * (1.0 + 1e-12) + lost;
+            let [mean, sd] = standing.errors();
+            offer([scale * mean + lost * (1.0 + mean), scale * sd + 2.0 * lost], "sharp-moments", provenance);
+        }
+        if let Some((sum, provenance)) = self.sum_of_means(&v) {
+            offer([sum + lost, f64::INFINITY], "sharp-moments", provenance);
+        }
         out
+    }
+
+    /// The mean of a combination is within the sum of its coefficients' errors, which hold together; v in the coordinates of the audit, so
+    /// that the sum does not depend on units.
+    fn sum_of_means(&self, v: &[f64]) -> Option<(f64, Provenance)> {
+        let (standings, provenance) = self.standings.as_ref().filter(|(s, _)| s.len() >= v.len())?;
+        let scales = deviations(&self.q);
+        let errors = standings.iter().map(|standing| standing.errors()[0]);
+        let sum: f64 = errors.zip(&scales).zip(v).map(|((error, sd), v)| error * sd * v.abs()).sum();
+        Some((sum * (1.0 + 1e-9), *provenance))
+    }
+
+    /// How a functional stands that is a multiple of one coefficient.
+    fn coefficient(&self, v: &[f64]) -> Option<(Standing, Provenance)> {
+        let (standings, provenance) = self.standings.as_ref()?;
+        let mut given = v.iter().enumerate().filter(|(_, x)| x.abs() > 0.0);
+        match (given.next(), given.next()) {
+            (Some((i, _)), None) => {
+                // The intercept of the user stands behind those of the audit, where it is another.
+                let mixed = self.map.as_ref().and_then(Standard::mixed) == Some(i);
+                let place = if mixed { self.q.dim() } else { i };
+                standings.get(place).map(|standing| (*standing, *provenance))
+            }
+            _ => None,
+        }
     }
 }

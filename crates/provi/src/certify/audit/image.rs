@@ -7,19 +7,36 @@ use crate::target::standard::Standard;
 
 /// How the Gaussian that is audited came from the one that the certificate is about.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Image {
+pub(super) struct Image<'m> {
+    /// From the coordinates of the audit to the user's, if they are others.
+    map: Option<&'m Standard>,
     /// r: each mean, and each row of C up to a rotation that all rows share, is within r times its size of what it stands for.
     relative: f64,
 }
 
-impl Image {
+impl<'m> Image<'m> {
     /// They are the same.
-    pub(super) const EXACT: Self = Self { relative: 0.0 };
+    pub(super) const EXACT: Self = Self { map: None, relative: 0.0 };
 
     /// The image under [`Standard::standard_gaussian`].
-    pub(super) fn new(dim: usize) -> Self {
+    pub(super) fn new(dim: usize, map: &'m Standard) -> Self {
+        Self { map: Some(map), ..Self::rounded(dim) }
+    }
+
+    /// One that is off by what the map may be.
+    fn rounded(dim: usize) -> Self {
         let relative = Standard::relative(dim);
-        Self { relative: if relative <= Moments::NEAR { relative } else { f64::INFINITY } }
+        Self { relative: if relative <= Moments::NEAR { relative } else { f64::INFINITY }, ..Self::EXACT }
+    }
+
+    /// A functional of the user's coordinates as one of the audit's.
+    pub(super) fn pull(&self, v: &[f64]) -> Vec<f64> {
+        self.map.map_or_else(|| v.to_vec(), |map| map.pull(v))
+    }
+
+    /// The user's coefficient that is no multiple of one of the audit's.
+    pub(super) fn intercept(&self) -> Option<usize> {
+        self.map.and_then(Standard::mixed)
     }
 
     /// Bounds |f(q') − f(q)| for every q' that q may stand for.
@@ -110,7 +127,7 @@ mod tests {
             model.expect(&q, &mut moments).unwrap();
             let value = neg_elbo(&model, &q).unwrap();
             for r in [1e-2, 1e-3, 1e-6] {
-                let bound = Image { relative: r }.moves(&moments, &q, relative_inverse(&q));
+                let bound = Image { relative: r, ..Image::EXACT }.moves(&moments, &q, relative_inverse(&q));
                 let far = (0..400).map(|k| (neg_elbo(&model, &moved(&q, r, k)).unwrap() - value).abs());
                 let far = far.fold(0.0, f64::max);
                 assert!(far <= bound, "{family:?} {r}: {far:e} {bound:e}");
@@ -176,9 +193,9 @@ mod tests {
         let q = Gaussian::new(&mean, &factor).unwrap();
         let mut moments = Moments::new(D);
         model.expect(&q, &mut moments).unwrap();
-        let image = Image::new(D);
+        let image = Image::rounded(D);
         let bound = image.moves(&moments, &q, relative_inverse(&q));
         assert!(bound > 0.0 && bound < 1e3 * image.relative * image.relative, "{bound:e}");
-        assert!(Image::new(1 << 20).moves(&moments, &q, 1.0).is_infinite());
+        assert!(Image::rounded(1 << 20).moves(&moments, &q, 1.0).is_infinite());
     }
 }

@@ -6,6 +6,7 @@ use super::metric::Metric;
 use super::residual::{self, Residuals};
 use super::rounding::Allowance;
 use super::route::Transport;
+use super::sharp::Mass;
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::Result;
 use crate::base::linalg::safe_congruence;
@@ -21,6 +22,8 @@ pub(super) const PILOT_DRAWS: u64 = 400;
 /// this share of the most that may be spent is what it is worth.
 const HOPELESS: f64 = 1.0;
 const HOPELESS_SHARE: f64 = 0.2;
+/// Draws of the lesser statements beside the sharp ones.
+const BESIDE: f64 = 4_000.0;
 /// A global bound this small needs no local one beside it.
 const SMALL: f64 = 1e-7;
 
@@ -30,6 +33,7 @@ pub(super) struct Measurement {
     pub(super) global: Option<Metric>,
     pub(super) choice: Option<Choice>,
     pub(super) transport: Option<Transport>,
+    pub(super) mass: Option<Mass>,
     pub(super) measured: residual::Measured,
     pub(super) draws: u64,
     /// The share of δ that each statement spends.
@@ -46,8 +50,6 @@ pub(super) struct Lost {
     pub(super) inside: Allowance,
     /// To the mean of D over these, V apart.
     pub(super) value_mean_lost: f64,
-    /// ‖|C⁻¹|(‖C_i‖)_i‖.
-    pub(super) relative_inverse: f64,
 }
 
 /// Bounds over all z, for a target that knows of no better ones near an answer.
@@ -72,6 +74,12 @@ impl Session<'_> {
         let events = if self.exact.is_some() { 2.0 } else { 4.0 };
         let mut delta = self.delta / events;
         let residuals = Residuals::new(self.target, self.q)?;
+        if let Some(moments) = &self.moments {
+            self.moved = self.image.moves(moments, self.q, residuals.allowances().relative_inverse());
+        }
+        if let Some(exact) = &mut self.exact {
+            exact.error += self.moved;
+        }
         let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
         self.grounds.evaluations += PILOT_DRAWS + 1;
         let usual = residuals.allowances().usual(self.q.dim());
@@ -98,14 +106,28 @@ impl Session<'_> {
             let tight = theory::draws_for(mean, lipschitz, delta, self.options.price);
             wanted = wanted.max(tight.min(most));
         }
-        let mut transport = None;
-        if let (Some(metric), Some(mean), Some(_)) = (&global, global_mean, prospect) {
+        let flat = if global.is_none() { self.lower_metric() } else { None };
+        let mut plain = f64::INFINITY;
+        if prospect.is_some() {
             let draws = (wanted as u64).clamp(1, self.options.draws.max(1));
-            let plain = self.expected(&residuals, (metric, mean), choice.as_ref(), draws, delta)?;
-            if plain > HOPELESS {
-                transport =
-                    self.consider_transport(&residuals, metric, plain, self.delta / (events + 1.0))?;
-            }
+            plain =
+                self.expected(&residuals, global.as_ref().zip(global_mean), choice.as_ref(), draws, delta)?;
+        }
+        let lower = global.as_ref().or(flat.as_ref());
+        let mut sharp = None;
+        if let Some(metric) = lower.filter(|_| !settled) {
+            sharp = self.consider_sharp(&residuals, metric, plain, 0.5 * self.delta)?;
+        }
+        if sharp.is_some() {
+            // The other statements are the lesser ones now: they keep half of δ, and draws for estimates.
+            delta *= 0.5;
+            wanted = wanted.min(BESIDE);
+        }
+        let mut transport = None;
+        if let (Some(metric), Some(_), None) = (&global, prospect, &sharp)
+            && plain > HOPELESS
+        {
+            transport = self.consider_transport(&residuals, metric, plain, self.delta / (events + 1.0))?;
         }
         if let Some(transport) = &transport {
             wanted = wanted.max(transport.draws);
@@ -137,16 +159,16 @@ impl Session<'_> {
         }
         self.grounds.draws = draws;
         self.grounds.evaluations += draws;
+        let mut mass = None;
+        if let (Some(sharp), Some(metric)) = (&sharp, lower) {
+            mass = self.measure_sharp(&residuals, metric, sharp, draws)?;
+        }
         let allowances = residuals.allowances().clone();
         let inside = choice.as_ref().map_or(0.0, |choice| choice.radius);
         let value_mean_lost = residuals.value_mean_lost(measured.local_size_mean, measured.inside.max(1));
-        let rounding = Lost {
-            draws: allowances.at(measured.furthest),
-            inside: allowances.at(inside),
-            value_mean_lost,
-            relative_inverse: allowances.relative_inverse(),
-        };
-        Ok(Measurement { global, choice, transport, measured, draws, delta, rounding })
+        let rounding =
+            Lost { draws: allowances.at(measured.furthest), inside: allowances.at(inside), value_mean_lost };
+        Ok(Measurement { global, choice, transport, mass, measured, draws, delta, rounding })
     }
 
     /// The most draws for a bound of which unlimited ones would leave `least` nats.

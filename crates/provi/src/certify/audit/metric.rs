@@ -126,7 +126,7 @@ impl Metric {
     }
 
     /// ‖H^{−½}‖, at most.
-    fn inverse_root(&self) -> f64 {
+    pub(super) fn inverse_root(&self) -> f64 {
         (1.0 + 1e-12) / self.least.sqrt()
     }
 

@@ -16,20 +16,20 @@ use provi_kernels::{axpy, dot};
 use std::ops::ControlFlow;
 
 /// What is known of one draw.
-struct Seen<'d> {
-    u: &'d [f64],
+pub(super) struct Seen<'d> {
+    pub(super) u: &'d [f64],
     /// s̃(u).
-    residual: &'d [f64],
+    pub(super) residual: &'d [f64],
     /// D(u), and Σ|terms| of it.
-    value: f64,
-    size: f64,
+    pub(super) value: f64,
+    pub(super) size: f64,
     /// V(m + Cu).
-    potential: f64,
+    pub(super) potential: f64,
     /// ‖ŝ‖² in the metrics asked for.
-    squares: [f64; 2],
+    pub(super) squares: [f64; 2],
 }
 
-type See<'s> = dyn FnMut(Seen<'_>) + 's;
+pub(super) type See<'s> = dyn FnMut(Seen<'_>) + 's;
 
 /// Writes the draw of a number.
 pub(super) type Fill<'f> = dyn Fn(u64, &mut [f64]) + Sync + 'f;
@@ -51,7 +51,7 @@ pub(super) fn ends(draws: u64) -> f64 {
 }
 
 /// The most values of D that are kept, for estimates: those of a usual audit, 160 kB.
-const KEPT: usize = 20_000;
+pub(super) const KEPT: usize = 20_000;
 
 pub(super) struct Residuals<'a> {
     target: Evaluator<'a>,
@@ -131,8 +131,13 @@ impl<'a> Residuals<'a> {
         &self.allowances
     }
 
+    /// d.
+    pub(super) fn dim(&self) -> usize {
+        self.q.dim()
+    }
+
     /// What is lost of Σ|terms| when D is made of V: the logarithms of log det C, ‖u‖² and three sums.
-    fn value_unit(&self) -> f64 {
+    pub(super) fn value_unit(&self) -> f64 {
         (self.q.dim() as f64 + 16.0) * f64::EPSILON
     }
 
@@ -154,7 +159,7 @@ impl<'a> Residuals<'a> {
     /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are, until `between` breaks.
     ///
     /// Draws, their transport, and what is made of a gradient are spread over threads, even where evaluations are not.
-    fn visit(
+    pub(super) fn visit(
         &self,
         fill: &Fill<'_>,
         count: u64,

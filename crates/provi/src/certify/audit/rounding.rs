@@ -107,7 +107,7 @@ pub(super) fn relative_inverse(q: &Gaussian<Triangular>) -> f64 {
 }
 
 /// √d + 7: a draw is further out less often than once in 10¹¹.
-fn usual_reach(d: usize) -> f64 {
+pub(super) fn usual_reach(d: usize) -> f64 {
     (d as f64).sqrt() + 7.0
 }
 

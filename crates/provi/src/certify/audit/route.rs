@@ -48,20 +48,25 @@ impl Session<'_> {
     pub(super) fn expected(
         &self,
         residuals: &Residuals<'_>,
-        (metric, mean): (&Metric, f64),
+        global: Option<(&Metric, f64)>,
         choice: Option<&Choice>,
         draws: u64,
         delta: f64,
     ) -> Result<f64> {
         let allowances = residuals.allowances();
-        let global = theory::kl(metric.fisher_upper(mean, draws, delta, &allowances.usual(self.q.dim()))?);
-        let Some(choice) = choice else { return Ok(global) };
+        let usual = allowances.usual(self.q.dim());
+        let (mut known, mut trace) = (f64::INFINITY, self.q.dim() as f64);
+        if let Some((metric, mean)) = global {
+            known = theory::kl(metric.fisher_upper(mean, draws, delta, &usual)?);
+            trace = metric.upper_trace();
+        }
+        let Some(choice) = choice else { return Ok(known) };
         let allowance = allowances.at(choice.radius);
         let ball = choice.ball(choice.metric.fisher_upper(choice.mean, draws, delta, &allowance)?);
         // Without an exact f a guess will do: this only decides whether to look further.
         let drop = self.exact.map_or(0.0, |f| residuals.center_value() - f.value);
-        let excess = ball.excess_from_upper_curvature(drop, metric.upper_trace(), self.q.dim());
-        Ok(global.min(ball.kl_of_whole(excess)))
+        let excess = ball.excess_from_upper_curvature(drop, trace, self.q.dim());
+        Ok(known.min(ball.kl_of_whole(excess)))
     }
 
     /// Whether the transport route will prove less than `plain` nats, as far as the pilot can tell.

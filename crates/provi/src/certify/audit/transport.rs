@@ -11,6 +11,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::scratch::Scratch;
 use crate::base::secant;
+use crate::base::stop;
 use crate::sgd::memory::ascents_at_once;
 use crate::target::evaluate::Evaluator;
 use crate::theory::certificate as theory;
@@ -37,6 +38,8 @@ pub(super) struct Ascents<'a> {
     allowances: &'a Allowances,
     /// A draw is done when less than this, in nats, is not yet found, or after so many evaluations.
     enough: f64,
+    /// Or less than this part of its bound.
+    part: f64,
     most: f64,
     /// Rows of [`Path`]; those under way come first.
     paths: Vec<f64>,
@@ -53,6 +56,8 @@ pub(super) struct Ascents<'a> {
     refused: bool,
     /// Ĝ, in the order of the draws.
     bounds: Vec<f64>,
+    /// The first draw whose ascent was ended by what happened to others. The draws before it are what they would be without that.
+    first_ended: usize,
 }
 
 impl<'a> Ascents<'a> {
@@ -72,6 +77,7 @@ impl<'a> Ascents<'a> {
             metric,
             allowances,
             enough,
+            part: PART,
             most: EVALUATIONS,
             paths: vec![0.0; slots * Path::width(d)],
             under_way: 0,
@@ -84,43 +90,80 @@ impl<'a> Ascents<'a> {
             evaluations: 0,
             refused: false,
             bounds: Vec::new(),
+            first_ended: usize::MAX,
         }
+    }
+
+    /// The same for bounds that are wanted one by one, not for their mean: a part of a bound is not small enough.
+    pub(super) fn by_themselves(self) -> Self {
+        Self { part: 0.0, ..self }
     }
 
     /// Takes in a draw x with V(x), ∇U(x) − x and the square of that in the metric.
     pub(super) fn take(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64) {
+        self.take_until(x, potential, slope, square, f64::NEG_INFINITY);
+    }
+
+    /// The same for a draw that is done when its bound is at most `goal`.
+    pub(super) fn take_until(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64, goal: f64) {
         let allowance = self.allowances.at(norm(x));
         // ∇U was taken at x̂, and x̂ is what its gap is for.
         let residual = self.metric.residual(square, allowance.slope + allowance.shift);
         let bound = theory::transport_gap(0.0, 0.0, 0.0, residual, 0.0);
         self.bounds.push(bound);
-        if 0.5 * square <= self.enough || self.refused {
+        if 0.5 * square <= self.enough || bound <= goal || self.refused {
             return;
         }
         let (d, k) = (x.len(), self.under_way);
         let row = &mut self.paths[k * Path::width(d)..][..Path::width(d)];
         let draw = self.bounds.len() - 1;
-        let here = Here { draw, x, potential, slope, bound, allowance };
+        let here = Here { draw, x, potential, slope, bound, goal, allowance };
         Path::new(row, d).start(here, &mut self.trials[k * d..][..d]);
         self.under_way += 1;
         let slots = self.values.len();
         if self.under_way == slots {
             while self.under_way > slots / 2 {
-                self.round();
+                self.go_on();
             }
         }
     }
 
     /// Lets all that are under way arrive: the mean of Ĝ, and the evaluations that it took.
-    pub(super) fn finish(mut self) -> (f64, u64) {
-        while self.under_way > 0 {
-            self.round();
-        }
+    pub(super) fn finish(self) -> (f64, u64) {
+        let (bounds, _, evaluations) = self.into_bounds();
         let mut mean = 0.0;
-        for (k, bound) in self.bounds.iter().enumerate() {
+        for (k, bound) in bounds.iter().enumerate() {
             mean += (bound - mean) / (k + 1) as f64;
         }
-        (theory::running_mean_upper(mean, self.bounds.len() as u64), self.evaluations)
+        (theory::running_mean_upper(mean, bounds.len() as u64), evaluations)
+    }
+
+    /// Lets all that are under way arrive: Ĝ of each draw, the first draw whose ascent was ended by what happened to others, and the
+    /// evaluations that it took.
+    pub(super) fn into_bounds(mut self) -> (Vec<f64>, usize, u64) {
+        while self.under_way > 0 {
+            self.go_on();
+        }
+        (self.bounds, self.first_ended, self.evaluations)
+    }
+
+    /// One round, or the end of all ascents where a stop is wanted: what they have found are bounds.
+    fn go_on(&mut self) {
+        match stop::check_early() {
+            Ok(()) => self.round(),
+            Err(_) => self.abandon(),
+        }
+    }
+
+    /// Ends all ascents where they are.
+    fn abandon(&mut self) {
+        let (d, width) = (self.q.dim(), Path::width(self.q.dim()));
+        for path in self.paths[..self.under_way * width].chunks_exact_mut(width) {
+            let path = Path::new(path, d);
+            path.marks[DONE] = 1.0;
+            self.first_ended = self.first_ended.min(path.marks[DRAW] as usize);
+        }
+        self.dismiss();
     }
 
     /// One evaluation for every draw under way. A target that errs at points which no draw of q reached ends all ascents where
@@ -128,7 +171,7 @@ impl<'a> Ascents<'a> {
     fn round(&mut self) {
         let (d, count, width) = (self.q.dim(), self.under_way, Path::width(self.q.dim()));
         let (q, metric, allowances) = (self.q, self.metric, self.allowances);
-        let (enough, most) = (self.enough, self.most);
+        let (enough, part, most) = (self.enough, self.part, self.most);
         let work = count.saturating_mul(d * (d + 4 * PAIRS));
         let (trials, points) = (&mut self.trials[..count * d], &mut self.points[..count * d]);
         let (values, pulls) = (&mut self.values[..count], &mut self.pulls[..count * d]);
@@ -140,10 +183,7 @@ impl<'a> Ascents<'a> {
         self.evaluations += count as u64;
         if self.target.evaluate(points, values, pulls, &mut self.scratch).is_err() {
             self.refused = true;
-            for path in self.paths[..count * width].chunks_exact_mut(width) {
-                Path::new(path, d).marks[DONE] = 1.0;
-            }
-            return self.dismiss();
+            return self.abandon();
         }
         let values = &*values;
         chunked::fill_together(
@@ -171,7 +211,7 @@ impl<'a> Ascents<'a> {
                     let allowance = allowances.at(norm(trial));
                     let residual = metric.residual(square, allowance.slope + path.marks[SHIFT]);
                     let there = Place { potential: -value, slope, square, residual, allowance };
-                    path.advance(trial, &there, enough, most);
+                    path.advance(trial, &there, [enough, part], most);
                 }
             },
         );
@@ -217,6 +257,7 @@ struct Here<'p> {
     /// ∇U(x) − x.
     slope: &'p [f64],
     bound: f64,
+    goal: f64,
     allowance: Allowance,
 }
 
@@ -252,7 +293,9 @@ const DONE: usize = 8;
 /// What rounding may have done to V at x, and how far x̂ may be from x.
 const LOST: usize = 9;
 const SHIFT: usize = 10;
-const MARKS: usize = 11;
+/// A bound that is small enough.
+const GOAL: usize = 11;
+const MARKS: usize = 12;
 
 impl<'r> Path<'r> {
     const fn width(d: usize) -> usize {
@@ -279,6 +322,7 @@ impl<'r> Path<'r> {
         self.marks[HEIGHT] = here.potential - dot(here.x, here.x);
         self.marks[SPENT] = 1.0;
         self.marks[BOUND] = here.bound;
+        self.marks[GOAL] = here.goal;
         (self.marks[LOST], self.marks[SHIFT]) = (here.allowance.value, here.allowance.shift);
         self.aim();
         self.try_next(trial);
@@ -291,7 +335,7 @@ impl<'r> Path<'r> {
 
     /// Looks at what was found at the trial point, and writes the next one there. A trial where the target is not finite is
     /// one where ψ did not fall.
-    fn advance(mut self, trial: &mut [f64], there: &Place<'_>, enough: f64, most: f64) {
+    fn advance(mut self, trial: &mut [f64], there: &Place<'_>, [enough, part]: [f64; 2], most: f64) {
         self.marks[SPENT] += 1.0;
         let mut fell = false;
         let mut height = f64::INFINITY;
@@ -307,7 +351,8 @@ impl<'r> Path<'r> {
             self.marks[BOUND] = self.marks[BOUND].min(bound);
             height = there.potential - dot(self.x, trial);
             fell = height <= self.marks[HEIGHT] + GAIN * self.marks[STEP] * self.marks[FALL];
-            if 0.5 * there.square <= enough.max(PART * self.marks[BOUND]) {
+            let near = 0.5 * there.square <= enough.max(part * self.marks[BOUND]);
+            if near || self.marks[BOUND] <= self.marks[GOAL] {
                 self.marks[DONE] = 1.0;
             }
         }

@@ -1,0 +1,178 @@
+//! Means and deviations of p from the same draws [sharp-moments].
+//!
+//! For a unit vector v and ℓ = v·x, with p̃ and h as in [`super`]:
+//! ```text
+//! ∫ℓp̃  = E_q[ℓ min(ϖ, K)] + R₁,   |R₁| ≤ ∫|ℓ|(min(p̃, h) − Kq)₊ + ∫|ℓ|(p̃ − h)₊
+//! ∫ℓ²p̃ = E_q[ℓ² min(ϖ, K)] + R₂,  0 ≤ R₂ ≤ the same with ℓ²
+//! ```
+//! Under q the variables are taken in antithetic pairs, with ℓ cut at ±T: what that leaves out is at most K·E(|ξ| − T)₊ and
+//! K·E(ξ² − T²)₊. The rests follow from the bounds of the two small means alone ([`santalo`]): of all densities below h with that
+//! mass, the one at the ends has the largest moments.
+
+use crate::base::special::{normal_cdf, normal_density};
+use crate::theory::betting::Wager;
+use crate::theory::santalo;
+use provi_kernels::dot;
+
+/// T.
+const CUT: f64 = 3.5;
+/// A part of the range of a variable that its mean is not believed to leave; where it seems to, the bound stops there.
+const NEAR: f64 = 0.1;
+
+/// 2∫_T^∞ (x − T) and 2∫_T^∞ (x² − T²) under the standard normal law, rounded up.
+fn beyond_the_cut() -> [f64; 2] {
+    let (density, tail) = (normal_density(CUT), normal_cdf(-CUT));
+    let up = 1.0 + 1e-9;
+    [2.0 * (density - CUT * tail) * up, 2.0 * (CUT * density + (1.0 - CUT * CUT) * tail) * up]
+}
+
+/// The mean and the standard deviation under p of a linear function that q makes standard normal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Standing {
+    pub(crate) mean: [f64; 2],
+    pub(crate) deviation: [f64; 2],
+    /// How far q's own numbers may be from what they stand for.
+    pub(crate) shift: f64,
+}
+
+impl Standing {
+    /// How far mean and deviation may be from q's 0 and 1.
+    pub(crate) fn errors(&self) -> [f64; 2] {
+        let [low, high] = self.mean;
+        let [least, most] = self.deviation;
+        [high.max(-low) + self.shift, (most - 1.0).max(1.0 - least) + self.shift]
+    }
+}
+
+/// Sums over pairs, for each direction.
+pub(super) struct Sums {
+    /// Unit vectors, one after the other.
+    directions: Vec<f64>,
+    dim: usize,
+    /// Σ Y and Σ Y² of Y = ½ℓ(w₊ − w₋) and of Y = ℓ²(½(w₊ + w₋) − 1), ℓ cut.
+    odd: Vec<[f64; 2]>,
+    even: Vec<[f64; 2]>,
+    pairs: u64,
+    /// The most that a weight may be off by, and the furthest that a place of evaluation may be away.
+    lost: f64,
+    shift: f64,
+}
+
+impl Sums {
+    pub(super) fn new(directions: Vec<f64>, dim: usize) -> Self {
+        let count = directions.len() / dim;
+        Self {
+            directions,
+            dim,
+            odd: vec![[0.0; 2]; count],
+            even: vec![[0.0; 2]; count],
+            pairs: 0,
+            lost: 0.0,
+            shift: 0.0,
+        }
+    }
+
+    /// Takes in x with min(ϖ, K) there, and that at −x, each from below and from above.
+    pub(super) fn take(&mut self, x: &[f64], here: [f64; 2], there: [f64; 2], shift: f64) {
+        let middle = |[low, high]: [f64; 2]| 0.5 * (low + high);
+        let off = (here[1] - here[0]).max(there[1] - there[0]);
+        // A NaN is no weight.
+        self.lost = if off.is_nan() { f64::INFINITY } else { self.lost.max(off) };
+        self.shift = if shift.is_nan() { f64::INFINITY } else { self.shift.max(shift) };
+        self.pairs += 1;
+        let (odd, even) = (0.5 * (middle(here) - middle(there)), 0.5 * (middle(here) + middle(there)) - 1.0);
+        for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
+            let l = dot(v, x).clamp(-CUT, CUT);
+            for (sums, y) in [(&mut self.odd[k], l * odd), (&mut self.even[k], l * l * even)] {
+                sums[0] += y;
+                sums[1] += y * y;
+            }
+        }
+    }
+
+    /// Whether weights are known from both sides.
+    pub(super) fn is_sharp(&self) -> bool {
+        self.pairs > 0 && self.lost < 1e-3
+    }
+
+    /// The standard deviations of the two variables, for each direction.
+    pub(super) fn deviations(&self) -> Vec<[f64; 2]> {
+        let n = self.pairs.max(1) as f64;
+        self.odd.iter().zip(&self.even).map(|(odd, even)| [odd[1], even[1]].map(|s| (s / n).sqrt())).collect()
+    }
+
+    /// What is proved of each direction. `guesses` are deviations of a pilot; `spreads` those of ℓ under h; `mass` bounds ∫p̃ from both
+    /// sides; `failure_probability` is for all directions together.
+    pub(super) fn conclude(&self, guesses: &[[f64; 2]], spreads: &[f64], rest: &Rest) -> Vec<Standing> {
+        let delta = rest.failure_probability / (4.0 * self.odd.len() as f64);
+        let [inner, outer] = [santalo::rare_moments(rest.inner), rest.beyond()];
+        let cut = beyond_the_cut();
+        let (n, k, d) = (self.pairs.max(1) as f64, rest.cap, self.dim as f64);
+        // ℓ is a sum of d products, for a v that is a unit vector up to rounding.
+        let sums = (d + 8.0) * f64::EPSILON * (d.sqrt() + 40.0) * k;
+        let all = (0..self.odd.len()).map(|i| {
+            let spread = spreads[i] * (1.0 + 1e-9);
+            // A bound of E Y from one side, for Y·sign ≤ `top`: not below −NEAR·`scale`, so that no bet sees more than their sum.
+            // ΣY² and no less: where Ȳ is so far below that stop that a larger μ would win less, it makes the margin infinite. Each Y
+            // may be off by `off`.
+            let side = |sums: [f64; 2], sign: f64, top: f64, scale: f64, guess: f64, off: f64| {
+                let wager = Wager::new(top + NEAR * scale, guess, rest.planned, delta);
+                let root = (sums[1] / n).sqrt() + off;
+                // n·ε of Σ|Y| ≤ √(nΣY²) may be lost.
+                let lost = (n + 8.0) * f64::EPSILON * root;
+                (sign * sums[0] / n + wager.margin(self.pairs, n * root * root) + lost).max(-NEAR * scale)
+            };
+            let (odd, even, guess) = (self.odd[i], self.even[i], guesses[i]);
+            let reach = CUT * k;
+            let tail = spread * (rest.mass * inner[0] + outer[0]) + k * cut[0] + CUT * (self.lost + sums);
+            let mean = [-1.0, 1.0]
+                .map(|sign| sign * (side(odd, sign, 0.5 * reach, reach, guess[0], CUT * self.lost) + tail));
+            let square = CUT * CUT;
+            let above = side(even, 1.0, square * (k - 1.0).max(0.0), square, guess[1], square * self.lost);
+            let below = -side(even, -1.0, square, square, guess[1], square * self.lost);
+            let slop = square * (self.lost + sums);
+            let far = spread * spread * (rest.mass * inner[1] + outer[1]);
+            let second =
+                [below + 1.0 - cut[1] - slop, above + 1.0 + (k - 1.0).max(0.0) * cut[1] + slop + far];
+            Standing { shift: self.shift, ..rest.standing(mean, second) }
+        });
+        all.collect()
+    }
+}
+
+/// What is known of p̃ beyond the pairs.
+pub(super) struct Rest {
+    /// K.
+    pub(super) cap: f64,
+    pub(super) planned: u64,
+    pub(super) failure_probability: f64,
+    /// M, and bounds of the two small means under it: of (min(p̃, h) − Kq)₊/h, and η.
+    pub(super) mass: f64,
+    pub(super) inner: f64,
+    pub(super) eta: f64,
+    /// ∫p̃ from both sides.
+    pub(super) whole: [f64; 2],
+}
+
+impl Rest {
+    fn beyond(&self) -> [f64; 2] {
+        [santalo::first_beyond(self.mass, self.eta), santalo::second_beyond(self.mass, self.eta)]
+    }
+
+    /// ∫ℓp̃ and ∫ℓ²p̃ over ∫p̃.
+    fn standing(&self, first: [f64; 2], second: [f64; 2]) -> Standing {
+        let [least, most] = self.whole;
+        // The mass that makes a quotient least or largest, by its sign.
+        let low = if first[0] < 0.0 { first[0] / least } else { first[0] / most };
+        let high = if first[1] > 0.0 { first[1] / least } else { first[1] / most };
+        let largest = low.abs().max(high.abs());
+        let (up, down) = (1.0 + 1e-12, 1.0 - 1e-12);
+        let square = (second[0] / most * down - largest * largest).max(0.0);
+        let widen = 1e-12 * (1.0 + largest);
+        Standing {
+            mean: [low - widen, high + widen],
+            deviation: [square.sqrt() * down, (second[1] / least * up).sqrt() * up],
+            shift: 0.0,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Means of bounded variables, by betting: bounds that hold for every number of draws at once.
+//!
+//! Somebody bets that the mean of Y ∈ [0, 1] is below μ: the i-th bet of λ_i turns a wealth W into W·(1 − λ_i(Y_i − μ)). If the mean
+//! is at least μ these bets lose on average, so W ≥ 1/δ happens at any time with probability at most δ (Ville). A μ with
+//! W(μ) ≥ 1/δ is thus above the mean, but with that probability, and nothing is lost by looking after every draw.
+//! (Waudby-Smith and Ramdas, *Estimating means of bounded random variables by betting*, 2024.)
+
+/// Bets leave at least this part of the wealth.
+const LEFT: f64 = 0.05;
+
+/// An upper confidence bound of E Y from independent draws of Y ∈ [0, 1], in their order \[betting\]:
+/// ```text
+/// inf{μ ≥ floor : Π_i (1 − λ_i(Y_i − μ)) ≥ 1/δ},   λ_i = min{√(2 log(1/δ)/(n v_{i−1})), 0.95/(1 − floor)}
+/// ```
+/// with n the draws that were planned and v_{i−1} the variance of those before the i-th. It holds for every number of draws at
+/// once with probability 1 − δ: draws may end at any time, for any reason. `floor` is a number below which no answer is wanted; one
+/// that is known to be below the mean allows larger bets.
+///
+/// log W is increasing and concave in μ, so Newton's steps from the left never pass the root. What rounding may have done to log W is
+/// given away.
+pub fn mean_upper(draws: &[f64], planned: u64, floor: f64, failure_probability: f64) -> f64 {
+    let log = (1.0 / failure_probability).ln() * (1.0 + 1e-12);
+    let floor = floor.clamp(0.0, 0.999);
+    let cap = (1.0 - LEFT) / (1.0 - floor);
+    let bets = bets(draws, planned.max(1) as f64, log, cap);
+    // log W, its slope in μ, and what rounding may have done to it.
+    let wealth = |mean: f64| {
+        let (mut sum, mut slope, mut size) = (0.0, 0.0, 0.0);
+        for (y, bet) in draws.iter().zip(&bets) {
+            let gain = -bet * (y - mean);
+            let grown = gain.ln_1p();
+            sum += grown;
+            size += grown.abs();
+            slope += bet / (1.0 + gain);
+        }
+        (sum - (draws.len() + 16) as f64 * f64::EPSILON * size, slope)
+    };
+    let mut mean = floor;
+    for _ in 0..100 {
+        let (found, slope) = wealth(mean);
+        if found >= log {
+            return mean.min(1.0);
+        }
+        // A little too far, so that the last step arrives.
+        let step = (log - found) / slope;
+        mean += step * (1.0 + 1e-9) + 1e-15;
+        if mean >= 1.0 || mean.is_nan() {
+            return 1.0;
+        }
+    }
+    1.0
+}
+
+/// A lower confidence bound of E Y: the upper one of 1 − Y, from the other side. `ceiling` is a number above which no answer is wanted.
+pub fn mean_lower(draws: &[f64], planned: u64, ceiling: f64, failure_probability: f64) -> f64 {
+    let flipped: Vec<f64> = draws.iter().map(|y| 1.0 - y).collect();
+    (1.0 - mean_upper(&flipped, planned, 1.0 - ceiling, failure_probability) - f64::EPSILON).max(0.0)
+}
+
+/// One bet for all draws, fixed beforehand: its bound needs Σ(Y−Ȳ)² alone, not the draws one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Wager {
+    /// λ.
+    bet: f64,
+    /// κ with log(1 − x) ≥ −x − κx² for x ≤ λ·range.
+    bend: f64,
+    log: f64,
+}
+
+impl Wager {
+    /// For `planned` draws of a Y with Y − E Y ≤ `range`, of about the given standard deviation.
+    pub fn new(range: f64, deviation: f64, planned: u64, failure_probability: f64) -> Self {
+        let log = (1.0 / failure_probability).ln() * (1.0 + 1e-12);
+        let best = (log / (0.55 * planned.max(1) as f64)).sqrt() / deviation.max(f64::MIN_POSITIVE);
+        let share = (best * range).clamp(1e-6, 0.8);
+        // (−x − log(1−x))/x² grows with x; below 1/1000 it is ½ + x/3 and more terms that stay below x.
+        let bend = if share < 1e-3 {
+            0.5 + share
+        } else {
+            (-share - (-share).ln_1p()) / (share * share) * (1.0 + 1e-9)
+        };
+        Self { bet: share / range, bend, log }
+    }
+
+    /// t with E Y ≤ Ȳ + t but with probability δ, for every number n of draws at once \[betting\]; `squares` ≥ Σ(Y−Ȳ)². From
+    /// ```text
+    /// log Π(1 − λ(Y−μ)) ≥ nλt − κλ²(Σ(Y−Ȳ)² + nt²) ≥ log(1/δ),   t = μ − Ȳ
+    /// ```
+    /// Infinite where no t is enough.
+    pub fn margin(&self, draws: u64, squares: f64) -> f64 {
+        let n = draws as f64;
+        let square = self.bend * self.bet * self.bet;
+        let (linear, needed) = (n * self.bet, self.log + square * squares * (1.0 + 1e-9));
+        let discriminant = linear * linear - 4.0 * n * square * needed;
+        if discriminant.is_nan() || discriminant < 0.0 {
+            return f64::INFINITY;
+        }
+        // The smaller root, without cancellation.
+        2.0 * needed / (linear + discriminant.sqrt()) * (1.0 + 1e-9)
+    }
+}
+
+/// λ_i, each from the draws before it.
+fn bets(draws: &[f64], planned: f64, log: f64, cap: f64) -> Vec<f64> {
+    // Before any draw: a variance of 1/4, the most there can be.
+    let (mut mean, mut squares) = (0.5, 0.25);
+    let each = draws.iter().enumerate().map(|(i, y)| {
+        let variance = squares / (i + 1) as f64;
+        let bet = (2.0 * log / (planned * variance)).sqrt().min(cap);
+        let off = y - mean;
+        squares += off * off;
+        mean += off / (i + 2) as f64;
+        bet
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::draws::{Draws, Purpose, Seed};
+
+    fn uniforms(stream: u64, count: usize) -> Vec<f64> {
+        let mut out = vec![0.0; count];
+        Draws::new(Seed(stream), Purpose::Sample).uniforms(0, 0, &mut out);
+        out
+    }
+
+    /// Nasty laws on [0, 1] with their means.
+    type Law = (&'static str, fn(f64) -> f64, f64);
+
+    const LAWS: [Law; 6] = [
+        ("rare", |u| if u < 0.002 { 1.0 } else { 0.0 }, 0.002),
+        ("often", |u| if u < 0.97 { 1.0 } else { 0.0 }, 0.97),
+        ("coin", |u| if u < 0.5 { 1.0 } else { 0.0 }, 0.5),
+        ("skewed", |u| u * u * u * u, 0.2),
+        ("narrow", |u| 0.7 + 0.01 * u, 0.705),
+        ("constant", |_| 0.25, 0.25),
+    ];
+
+    /// At δ = 1/20 over 400 runs, with a look after every tenth draw: an exact bound would be expected to fail at most 20 times, and the
+    /// chance of more than 40 is below 1e-5. A bound at ten times the δ fails more often, which the same count sees.
+    #[test]
+    fn bounds_cover_at_every_look() {
+        for (name, law, mean) in LAWS {
+            let (mut above, mut below) = (0, 0);
+            for run in 0..400 {
+                let y: Vec<f64> = uniforms(run, 300).into_iter().map(law).collect();
+                let looks = (10..=300).step_by(58);
+                above += u32::from(looks.clone().any(|k| mean_upper(&y[..k], 300, 0.0, 0.05) < mean - 1e-12));
+                below += u32::from(looks.clone().any(|k| mean_lower(&y[..k], 300, 1.0, 0.05) > mean + 1e-12));
+            }
+            assert!(above <= 40 && below <= 40, "{name}: {above} {below}");
+        }
+    }
+
+    /// The twin of the test above: a wealth of 1.2 in place of 1/δ = 20 is not enough.
+    #[test]
+    fn a_bound_that_asks_for_too_little_wealth_is_caught() {
+        let (_, law, mean) = LAWS[2];
+        let misses = (0..400).filter(|&run| {
+            let y: Vec<f64> = uniforms(run, 300).into_iter().map(law).collect();
+            mean_upper(&y, 300, 0.0, 1.0 / 1.2) < mean
+        });
+        assert!(misses.count() > 40);
+    }
+
+    /// Close to Ȳ + σ√(2 log(1/δ)/n) where the range does not matter, and to log(1/δ)/(0.95n) where nothing was seen.
+    #[test]
+    fn bounds_are_as_tight_as_they_should_be() {
+        let n = 20_000;
+        let log = 1e6f64.ln();
+        let none = mean_upper(&vec![0.0; n], n as u64, 0.0, 1e-6);
+        assert!(none > log / n as f64 && none < 1.1 * log / (0.95 * n as f64), "{none}");
+        let y: Vec<f64> = uniforms(7, n).into_iter().map(|u| 0.7 + 0.1 * u).collect();
+        let mean = y.iter().sum::<f64>() / n as f64;
+        let normal = 0.1 / 12f64.sqrt() * (2.0 * log / n as f64).sqrt();
+        for (floor, slack) in [(0.0, 1.5), (0.6, 1.2)] {
+            let above = mean_upper(&y, n as u64, floor, 1e-6) - mean;
+            assert!(above > 0.9 * normal && above < slack * normal, "{floor}: {above} {normal}");
+        }
+        let below = mean - mean_lower(&y, n as u64, 0.8, 1e-6);
+        assert!(below > 0.9 * normal && below < 1.3 * normal, "{below} {normal}");
+    }
+
+    /// As above, for bets fixed beforehand, on both sides of signed variables; the twin asks for a wealth of 1.2 only.
+    #[test]
+    fn fixed_bets_cover_and_are_tight() {
+        let n = 300;
+        let mut misses = [0, 0, 0];
+        for run in 0..400 {
+            let y: Vec<f64> =
+                uniforms(run, n).into_iter().map(|u| if u < 0.1 { 0.9 } else { -0.1 }).collect();
+            let mean = y.iter().sum::<f64>() / n as f64;
+            let squares: f64 = y.iter().map(|y| (y - mean) * (y - mean)).sum();
+            let above = |delta| mean + Wager::new(0.9, 0.3, n as u64, delta).margin(n as u64, squares);
+            let below = mean - Wager::new(0.1, 0.3, n as u64, 0.05).margin(n as u64, squares);
+            misses[0] += u32::from(above(0.05) < 0.0);
+            misses[1] += u32::from(below > 0.0);
+            misses[2] += u32::from(above(1.0 / 1.2) < 0.0);
+        }
+        assert!(misses[0] <= 40 && misses[1] <= 40 && misses[2] > 40, "{misses:?}");
+        // σ√(2 log(1/δ)/n) where the range is of no account, and no less.
+        let (n, log) = (1_000_000u64, 1e6f64.ln());
+        let margin = Wager::new(1.0, 0.1, n, 1e-6).margin(n, 0.01 * n as f64);
+        let normal = 0.1 * (2.0 * log / n as f64).sqrt();
+        assert!(margin >= normal && margin < 1.15 * normal, "{margin} {normal}");
+        assert!(Wager::new(1.0, 0.1, 10, 1e-6).margin(3, 0.03).is_infinite());
+    }
+
+    #[test]
+    fn few_draws_say_little_and_nothing_panics() {
+        assert!(mean_upper(&[], 100, 0.0, 1e-6) >= 1.0);
+        assert!(mean_lower(&[], 100, 1.0, 1e-6) <= 0.0);
+        assert!(mean_upper(&[0.0], 0, 0.0, 1e-6) >= 1.0);
+        assert!(mean_upper(&[f64::NAN; 3], 3, 0.0, 1e-6) >= 1.0);
+        assert!(mean_upper(&[0.1; 50], 50, 0.4, 1e-6) >= 0.4);
+    }
+}
