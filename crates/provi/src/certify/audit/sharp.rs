@@ -24,6 +24,7 @@ use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{inverse_factor, norm, safe_congruence};
 use crate::base::matrix::{Matrix, packed_index, packed_len};
+use crate::base::stop;
 use crate::target::LocalCurvature;
 use crate::target::curvature::Provenance;
 use crate::theory::{betting, santalo};
@@ -138,7 +139,7 @@ pub(super) struct Mass {
     pub(super) provenance: Provenance,
 }
 
-/// An ascent that came to its end: L(y), without what the sums of it may have lost, and that.
+/// What makes L(y) of the bound Ĝ of an ascent: L = Ĝ + base, up to what rounding may have lost.
 struct Height {
     base: f64,
     lost: f64,
@@ -163,12 +164,19 @@ impl Session<'_> {
         if plain <= 1.2 * floor {
             return Ok(None);
         }
+        // Once a stop is wanted the time is better spent on the draws of the other statements.
+        if stop::check_early().is_err() {
+            return Ok(None);
+        }
         let pilot = Pilot { residuals, metric, f: exact.value, draws: Draws::new(self.seed, Purpose::Pilot) };
         let core = pilot.core(self, counts[0], log)?;
         let Some(core) = core.filter(|core| core.excess + floor < plain) else { return Ok(None) };
         let mut best: Option<(f64, Hat)> = None;
         let local = self.target.target().local_curvature(self.q)?;
         for k in 0..RADII.len() {
+            if stop::check_early().is_err() {
+                return Ok(None);
+            }
             let Some(hat) = self.candidate(local.as_deref(), k)? else { continue };
             let Some((price, height)) = pilot.price(self, &hat, counts, log)? else { continue };
             let better = best.as_ref().is_none_or(|(known, _)| price < *known);
