@@ -8,6 +8,7 @@
 //! are others, and the values are kept in the order of the draws, whatever they are. An audit that was kept *because* of
 //! what it proved has been looked at, and gives none.
 
+mod audited;
 mod ball;
 mod bounds;
 mod image;
@@ -28,15 +29,14 @@ use crate::base::stop;
 use crate::certify::certificate::{
     Certificate, CertificateFields, Grounds, Interval, MomentStatement, Statement,
 };
-use crate::certify::functional::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
 use crate::target::curvature::{Curvature, Provenance};
 use crate::target::evaluate::Evaluator;
 use crate::target::expectations::Moments;
-use crate::target::standard::Standard;
 use crate::target::trusted_curvature;
-use crate::target::watchdog::{Violation, Watching};
+use crate::target::watchdog::Watching;
 use crate::theory::certificate::{self as theory, Ball};
 use crate::watch::Watch;
+pub use audited::Audited;
 use ball::Choice;
 use bounds::Bounds;
 use image::Image;
@@ -80,120 +80,6 @@ const UNRESOLVED: &str = "rounding hides the answer: double precision does not r
 
 /// Why nothing is measured.
 const STOPPED: &str = "the audit was stopped before its first draws";
-
-/// What is proved about one q, able to answer for any linear functional. Its certificate can be read and not changed.
-/// ```compile_fail,E0616
-/// fn forge(mut audited: provi::audit::Audited, better: provi::Certificate) {
-///     audited.certificate = better;
-/// }
-/// ```
-#[derive(Debug)]
-pub struct Audited {
-    certificate: Certificate,
-    bounds: Bounds,
-    log_ratios: Vec<f64>,
-}
-
-/// The certificate.
-impl std::fmt::Display for Audited {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.certificate.fmt(f)
-    }
-}
-
-impl Audited {
-    /// The statements.
-    pub fn certificate(&self) -> &Certificate {
-        &self.certificate
-    }
-
-    /// The same, or nothing if the declared curvature was contradicted.
-    pub(crate) fn unless(mut self, violation: Option<Violation>) -> Self {
-        if let Some(violation) = violation {
-            self.revoke(&violation.to_string());
-        }
-        self
-    }
-
-    /// log p(z, x) − log q(z) at the audit's first draws of q: what [`estimate`](crate::estimate::estimate) would evaluate,
-    /// at no further cost. At most 20 000 of them, fewer if the audit made fewer, and none if it made none or was selected by
-    /// its outcome.
-    pub fn log_ratios(&self) -> &[f64] {
-        &self.log_ratios
-    }
-
-    /// The same as one that was kept because of what it proved: its draws are no longer like any others.
-    pub(crate) fn selected(mut self) -> Self {
-        self.log_ratios.clear();
-        self
-    }
-
-    /// Withdraws everything, as when a declared constant is seen to be wrong.
-    pub fn revoke(&mut self, reason: &str) {
-        self.certificate.revoke(reason);
-        self.bounds = Bounds::nothing(&self.bounds.q, reason);
-    }
-
-    /// The same for the Gaussian that the map makes of the one audited.
-    fn through(mut self, map: &Standard) -> Self {
-        self.bounds.map = Some(map.clone());
-        let dim = self.bounds.q.dim();
-        for (i, moment) in self.certificate.0.moments.iter_mut().enumerate() {
-            let mut v = vec![0.0; dim];
-            v[i] = 1.0;
-            [moment.mean_error, moment.sd_error] = self.bounds.functional(&v);
-        }
-        self
-    }
-
-    /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖| for any v [cert-moments], [local-moments].
-    pub fn functional(&self, v: &[f64]) -> Result<[Statement; 2]> {
-        let d = self.bounds.q.dim();
-        if v.len() != d {
-            return Err(Error::Shape { what: "functional", found: v.len(), expected: d });
-        }
-        Ok(self.bounds.functional(v))
-    }
-
-    /// The same bounds as numbers that can be kept, so that a functional thought of later has its errors without another
-    /// audit. Cost: two products and two factorisations of d×d matrices.
-    pub fn moment_bounds(&self) -> Result<MomentBounds> {
-        stop::phase("the bounds of the moments", || self.kept_bounds())
-    }
-
-    fn kept_bounds(&self) -> Result<MomentBounds> {
-        let bounds = &self.bounds;
-        let mut factor = bounds.q.factor_matrix();
-        if let Some(map) = &bounds.map {
-            factor = map.own_rows(&factor);
-        }
-        let mut global = None;
-        if let Some((metric, provenance)) = &bounds.metric {
-            let fisher = bounds.fisher.map(|(fisher, grounds)| (theory::kl(fisher), grounds));
-            // A bound that is not finite is none, and data have no word for it.
-            let kls = [fisher, bounds.kl].into_iter().flatten().filter(|(kl, _)| kl.is_finite());
-            if let Some((kl, grounds)) = kls.min_by(|a, b| a.0.total_cmp(&b.0)) {
-                let provenance = provenance.weakest(grounds);
-                global = Some(GlobalBound { metric: metric.spread(&factor)?, kl, provenance });
-            }
-        }
-        let mut local = None;
-        if let Some((metric, ball, provenance)) = &bounds.local
-            && ball.outside.moments.iter().chain([&ball.fisher]).all(|x| x.is_finite())
-        {
-            local = Some(LocalBound {
-                metric: metric.spread(&factor)?,
-                fisher: ball.fisher,
-                outside: ball.outside.moments,
-                alpha: ball.alpha,
-                alpha2: ball.alpha2,
-                provenance: *provenance,
-            });
-        }
-        let (confidence, reason) = (bounds.confidence, bounds.reason.clone());
-        Ok(MomentBounds(MomentBoundsFields { global, local, confidence, reason }))
-    }
-}
 
 impl Audit {
     /// Measures q, an answer for `&model`, and proves what it can.

@@ -13,102 +13,31 @@
 //! Rounding: V is convex, so p̃ at the draw is at most p̃ at the place x̂ where the target was evaluated times
 //! e^{‖∇U(x̂)‖·‖x − x̂‖}: no upper curvature is needed to move a bound of p̃ upwards.
 
+mod hat;
 mod moments;
+mod pilot;
 
 use super::metric::Metric;
 use super::residual::{Residuals, Seen};
 use super::rounding::{Allowance, usual_reach};
 use super::{ExactValue, Session};
-use crate::base::chunked::{self, Chunks};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
-use crate::base::linalg::{inverse_factor, norm, safe_congruence};
-use crate::base::matrix::{Matrix, packed_index, packed_len};
-use crate::base::stop;
-use crate::target::LocalCurvature;
+use crate::base::linalg::{norm, safe_congruence};
+use crate::base::matrix::Matrix;
 use crate::target::curvature::Provenance;
 use crate::theory::{betting, santalo};
+use hat::{Hat, higher};
 pub(crate) use moments::Standing;
 use moments::{Rest, Sums};
 use provi_kernels::{dot, triangle};
 
-/// Pilot draws: pairs that choose K, and ascents that choose each h.
-const PILOT_PAIRS: u64 = 300;
-const PILOT_ASCENTS: u64 = 200;
-/// Radii, in the coordinates where q is standard, whose lowest curvature is tried as P.
-const RADII: [f64; 4] = [0.2, 0.4, 0.7, 1.1];
-/// Where only H_lo is known: parts of it beside I.
-const PARTS: [f64; RADII.len()] = [0.02, 0.07, 0.2, 0.4];
-/// Shares of the draws: pairs of q, draws of h, ascents.
-const SHARES: [f64; 3] = [0.4, 1.5, 0.6];
 /// The most columns whose means and deviations are measured one by one: a draw costs d² for them.
 const COLUMNS: usize = 400;
 /// The most draws: their numbers are kept until they are bounded.
 const MOST: u64 = 1_000_000;
 /// What an ascent need not find, in nats.
 const ENOUGH: f64 = 1e-3;
-
-/// h, by S with SSᵀ = P⁻¹, lower triangular and packed. P is what S makes it: no rounding is behind it.
-struct Hat {
-    factor: Vec<f64>,
-    /// κ.
-    height: f64,
-    /// log det S, and the sum of the sizes of its terms.
-    volume: f64,
-    logs: f64,
-    /// ‖S‖_F, and ‖S⁻¹‖_F or more.
-    spread: f64,
-    inverse: f64,
-}
-
-impl Hat {
-    fn new(precision: &Matrix) -> Option<Self> {
-        let d = precision.rows();
-        let mut factor = vec![0.0; packed_len(d)];
-        inverse_factor("h", precision, &mut factor).ok()?;
-        let logs: Vec<f64> = (0..d).map(|i| factor[packed_len(i + 1) - 1].ln()).collect();
-        let (volume, sizes) = (logs.iter().sum::<f64>(), logs.iter().map(|x| x.abs()).sum::<f64>());
-        let root = (0..d).map(|i| precision[(i, i)]).sum::<f64>().sqrt();
-        let spread = norm(&factor);
-        // S⁻¹ is the factor of `precision` up to dε‖S⁻¹‖‖S‖ of itself, so a tenth more bounds it where that is small.
-        if !(4.0 * d as f64 * f64::EPSILON * root * spread < 0.05 && volume.is_finite()) {
-            return None;
-        }
-        Some(Self { factor, height: 0.0, volume, logs: sizes, spread, inverse: 1.1 * root })
-    }
-
-    /// M, rounded up.
-    fn mass(&self) -> f64 {
-        let lost = (self.factor.len() + 8) as f64 * f64::EPSILON * (self.logs + self.height.abs());
-        (self.height + self.volume + lost).exp() * (1.0 + 1e-12)
-    }
-
-    /// The standard deviation of v·x under h: ‖Sᵀv‖, rounded up.
-    fn deviation(&self, v: &[f64]) -> f64 {
-        let mut pulled = vec![0.0; v.len()];
-        triangle::multiply_transposed(&self.factor, v, &mut pulled);
-        norm(&pulled) * (1.0 + 1e-10) + (v.len() + 8) as f64 * f64::EPSILON * self.spread
-    }
-
-    /// x = Se ~ N(0, P⁻¹) in place of e, and what rounding may have moved it by: (d+4)ε of |S||e|.
-    fn inner(&self, x: &mut [f64]) -> f64 {
-        let moved = (x.len() + 4) as f64 * f64::EPSILON * self.spread * norm(x);
-        for i in (0..x.len()).rev() {
-            x[i] = dot(&self.factor[packed_index(i, 0)..=packed_index(i, i)], &x[..=i]);
-        }
-        moved
-    }
-
-    /// y = S⁻ᵀe ~ N(0, P) in place of e.
-    fn outer(&self, y: &mut [f64]) {
-        triangle::solve_transposed(&self.factor, y);
-    }
-
-    /// What rounding may have moved such a y by: the solve is exact for a matrix within dε of |S|.
-    fn outer_moved(&self, y: &[f64]) -> f64 {
-        2.0 * (y.len() + 4) as f64 * f64::EPSILON * self.spread * self.inverse * norm(y)
-    }
-}
 
 /// The route as the pilot chose it.
 pub(super) struct Sharp {
@@ -146,81 +75,6 @@ struct Height {
 }
 
 impl Session<'_> {
-    /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
-    pub(super) fn consider_sharp(
-        &mut self,
-        residuals: &Residuals<'_>,
-        metric: &Metric,
-        plain: f64,
-        delta: f64,
-    ) -> Result<Option<Sharp>> {
-        let Some(exact) = self.exact else { return Ok(None) };
-        let total = self.options.draws.min(MOST) as f64;
-        let counts = SHARES.map(|share| (share * total).max(1.0) as u64);
-        let (delta, moments_delta) = (delta / 8.0, delta / 2.0);
-        let log = (1.0 / delta).ln();
-        // What confidence alone costs where h has the mass of q.
-        let floor = log * (1.0 / counts[1] as f64 + 1.0 / counts[2] as f64);
-        if plain <= 1.2 * floor {
-            return Ok(None);
-        }
-        // Once a stop is wanted the time is better spent on the draws of the other statements.
-        if stop::check_early().is_err() {
-            return Ok(None);
-        }
-        let pilot = Pilot { residuals, metric, f: exact.value, draws: Draws::new(self.seed, Purpose::Pilot) };
-        let core = pilot.core(self, counts[0], log)?;
-        let Some(core) = core.filter(|core| core.excess + floor < plain) else { return Ok(None) };
-        let mut best: Option<(f64, Hat)> = None;
-        let local = self.target.target().local_curvature(self.q)?;
-        for k in 0..RADII.len() {
-            if stop::check_early().is_err() {
-                return Ok(None);
-            }
-            let Some(hat) = self.candidate(local.as_deref(), k)? else { continue };
-            let Some((price, height)) = pilot.price(self, &hat, counts, log)? else { continue };
-            let better = best.as_ref().is_none_or(|(known, _)| price < *known);
-            if better {
-                best = Some((price, Hat { height, ..hat }));
-            } else {
-                // The radii are in order: from the best one on they only get worse.
-                break;
-            }
-        }
-        let Some((price, hat)) = best else { return Ok(None) };
-        let predicted = (core.excess + price).ln_1p();
-        let Core { cap, believed, directions, guesses, .. } = core;
-        Ok((predicted < plain).then_some(Sharp {
-            hat,
-            cap,
-            believed,
-            counts,
-            delta,
-            moments_delta,
-            directions,
-            guesses,
-        }))
-    }
-
-    /// The coefficients as unit vectors in the coordinates where q is standard: those of the audit, which are the user's up to their units,
-    /// and the user's intercept where it is another. None where there are too many.
-    fn directions(&self) -> Vec<f64> {
-        let d = self.q.dim();
-        if d > COLUMNS {
-            return Vec::new();
-        }
-        let unit = |i: usize| (0..d).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
-        let intercept = self.image.intercept().map(|i| self.image.pull(&unit(i)));
-        let mut out = Vec::new();
-        for v in (0..d).map(unit).chain(intercept) {
-            let mut pulled = vec![0.0; d];
-            triangle::multiply_transposed(self.q.factor(), &v, &mut pulled);
-            let size = norm(&pulled);
-            out.extend(pulled.iter().map(|x| x / size));
-        }
-        if out.iter().all(|x| x.is_finite()) { out } else { Vec::new() }
-    }
-
     /// A bound of ‖∇²U‖ where draws of q are.
     fn steepest(&self) -> Result<Option<f64>> {
         let trace = |h: &Matrix| (0..h.rows()).map(|i| h[(i, i)]).sum::<f64>() * (1.0 + 1e-10);
@@ -230,21 +84,6 @@ impl Session<'_> {
         let Some(local) = self.target.target().local_curvature(self.q)? else { return Ok(None) };
         let upper = local.bounds(&[usual_reach(self.q.dim())])?.pop().and_then(|(_, upper)| upper);
         Ok(upper.map(|h| trace(&safe_congruence(&h, &self.factor, 0.0, 1.0))))
-    }
-
-    /// The k-th candidate for P: the least curvature near q, or H_lo mixed into I.
-    fn candidate(&self, local: Option<&dyn LocalCurvature>, k: usize) -> Result<Option<Hat>> {
-        let d = self.q.dim();
-        let lower = match local {
-            Some(local) => local.lower(&RADII[k..=k])?.swap_remove(0),
-            None => self.curvature.lower().to_matrix(d),
-        };
-        let mut precision = safe_congruence(&lower, &self.factor, 0.0, -1.0);
-        if local.is_none() {
-            precision.entries_mut().iter_mut().for_each(|x| *x *= PARTS[k]);
-            (0..d).for_each(|i| precision[(i, i)] += 1.0 - PARTS[k]);
-        }
-        Ok(Hat::new(&precision))
     }
 
     /// Draws, after `before` others, and what they prove; nothing where the target has no number at one of them.
@@ -393,42 +232,6 @@ impl Pairs {
     }
 }
 
-/// A draw of h where h is above Kq.
-struct Higher {
-    draw: u64,
-    /// ½‖e‖².
-    half: f64,
-    /// log Kq/h, rounded down.
-    core: f64,
-    /// What rounding may have moved x by, and what the sums of two logarithms may have lost.
-    moved: f64,
-    lost: f64,
-}
-
-/// The draws of h where h is above Kq, in their order.
-fn higher(draws: &Draws, stream: u32, hat: &Hat, cap: f64, count: u64, d: usize) -> Vec<Higher> {
-    let work = (count as usize).saturating_mul(d * (d + 16));
-    let chunks = Chunks { len: count as usize, size: 512, work };
-    let parts = chunked::map(chunks, |range| {
-        let (mut x, mut out) = (vec![0.0; d], Vec::new());
-        for draw in range {
-            draws.fill(draw as u64, stream, &mut x);
-            let half = 0.5 * dot(&x, &x);
-            let moved = hat.inner(&mut x);
-            let size = dot(&x, &x);
-            let lost = (d + 8) as f64 * f64::EPSILON * (half + size) + moved * (size.sqrt() + moved);
-            let few = 8.0 * f64::EPSILON * (1.0 + cap + hat.height.abs() + half);
-            let core = cap + half - 0.5 * size - hat.height - lost - few;
-            // A NaN is looked at.
-            if core.is_nan() || core < 0.0 {
-                out.push(Higher { draw: draw as u64, half, core, moved, lost: few });
-            }
-        }
-        out
-    });
-    parts.into_iter().flatten().collect()
-}
-
 /// log p̃·(2π)^{d/2} = −U' at the draw, rounded up; the place of evaluation may be off by `moved` besides its own shift.
 fn log_density(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> f64 {
     let half = 0.5 * dot(at.u, at.u);
@@ -508,119 +311,4 @@ fn conjugates(
     // A NaN is no bound.
     let all = all.map(|l| if l.is_nan() { f64::INFINITY } else { l }).collect();
     Ok((all, made + evaluations))
-}
-
-/// What the pilot's pairs chose.
-struct Core {
-    /// log K.
-    cap: f64,
-    believed: [f64; 2],
-    excess: f64,
-    directions: Vec<f64>,
-    guesses: Vec<[f64; 2]>,
-}
-
-/// Draws that choose.
-struct Pilot<'p> {
-    residuals: &'p Residuals<'p>,
-    metric: &'p Metric,
-    f: f64,
-    draws: Draws,
-}
-
-impl Pilot<'_> {
-    /// K, what E_q min(ϖ, K) − 1 will come to with its confidence, and how the moments spread.
-    fn core(&self, session: &mut Session<'_>, count: u64, log: f64) -> Result<Option<Core>> {
-        let (mut values, mut points, draws) = (Vec::new(), Vec::new(), self.draws);
-        let fill = |k: u64, x: &mut [f64]| {
-            draws.fill(k / 2, 1, x);
-            if k % 2 == 1 {
-                x.iter_mut().for_each(|x| *x = -*x);
-            }
-        };
-        let mut ask = super::residual::go_on;
-        let visited = self.residuals.visit(&fill, 2 * PILOT_PAIRS, [None; 2], &mut ask, &mut |at| {
-            values.push(self.f - at.value);
-            points.extend_from_slice(at.u);
-        });
-        session.grounds.evaluations += values.len() as u64;
-        match visited {
-            Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
-            other => other?,
-        }
-        let (_, deviation) = spread(&values);
-        let cap = (4.0 * deviation).clamp(0.3, 2.5);
-        let (d, directions) = (session.q.dim(), session.directions());
-        let mut pairs = Pairs::new(Sums::new(directions.clone(), d), cap.exp());
-        for (x, value) in points.chunks_exact(d).zip(&values) {
-            pairs.take(x, [(value - cap).min(0.0).exp(); 2], 0.0);
-        }
-        let (mean, deviation) = spread(&pairs.upper);
-        let width = deviation * (2.0 * log / count as f64).sqrt();
-        let excess = cap.exp() * (mean + width) - 1.0;
-        let guesses = pairs.sums.deviations();
-        let near = 0.03 + 4.0 * deviation / (PILOT_PAIRS as f64).sqrt();
-        let believed = [(mean - near).max(0.0), (mean + near).min(1.0)];
-        Ok(excess.is_finite().then_some(Core { cap, believed, excess: excess.max(0.0), directions, guesses }))
-    }
-
-    /// What the second and third term will come to under h, at the best κ, and that κ.
-    fn price(
-        &self,
-        session: &mut Session<'_>,
-        hat: &Hat,
-        counts: [u64; 3],
-        log: f64,
-    ) -> Result<Option<(f64, f64)>> {
-        let draws = self.draws;
-        let fill = |k: u64, y: &mut [f64]| draws.fill(k, 2, y);
-        let mut ask = super::residual::go_on;
-        let found =
-            conjugates(self.residuals, self.metric, hat, self.f, &fill, PILOT_ASCENTS, None, &mut ask);
-        let (heights, evaluations) = match found {
-            Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
-            other => other?,
-        };
-        session.grounds.evaluations += evaluations;
-        let (_, deviation) = spread(&heights);
-        let top = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !top.is_finite() || !deviation.is_finite() {
-            return Ok(None);
-        }
-        let unit = (deviation / 3.0).max(1e-6);
-        let mut best: Option<(f64, f64)> = None;
-        for step in -8..=24 {
-            let height = top + 0.5 * f64::from(step) * unit;
-            let n = heights.len() as f64;
-            let seen: f64 = heights.iter().map(|l| -(height - l).min(0.0).exp_m1()).sum::<f64>() / n;
-            // What so few draws do not show falls off like an exponential.
-            let hidden = 0.5 / n * unit.min(1.0) * (-(height - top).max(0.0) / unit).exp();
-            let mass = (height + hat.volume).exp();
-            let eta = seen + hidden + log / counts[2] as f64;
-            let price = mass * log / counts[1] as f64 + santalo::mass_beyond(mass, eta);
-            if price.is_finite() && best.is_none_or(|(known, _)| price < known) {
-                best = Some((price, height));
-            }
-        }
-        Ok(best)
-    }
-}
-
-/// Mean and standard deviation.
-fn spread(values: &[f64]) -> (f64, f64) {
-    let n = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    (mean, (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::certify::certificate::DRAWS_OF_MASS;
-
-    #[test]
-    fn the_shares_add_up_to_what_certificates_say() {
-        let [pairs, inner, outer] = SHARES;
-        assert!((2.0 * pairs + inner + outer - DRAWS_OF_MASS).abs() < 1e-12);
-    }
 }

@@ -1,0 +1,110 @@
+//! The Gaussian function h above which nothing is drawn, and its dual.
+
+use crate::base::chunked::{self, Chunks};
+use crate::base::draws::Draws;
+use crate::base::linalg::{inverse_factor, norm};
+use crate::base::matrix::{Matrix, packed_index, packed_len};
+use provi_kernels::{dot, triangle};
+
+/// h, by S with SSᵀ = P⁻¹, lower triangular and packed. P is what S makes it: no rounding is behind it.
+pub(super) struct Hat {
+    pub(super) factor: Vec<f64>,
+    /// κ.
+    pub(super) height: f64,
+    /// log det S, and the sum of the sizes of its terms.
+    pub(super) volume: f64,
+    logs: f64,
+    /// ‖S‖_F, and ‖S⁻¹‖_F or more.
+    pub(super) spread: f64,
+    inverse: f64,
+}
+
+impl Hat {
+    pub(super) fn new(precision: &Matrix) -> Option<Self> {
+        let d = precision.rows();
+        let mut factor = vec![0.0; packed_len(d)];
+        inverse_factor("h", precision, &mut factor).ok()?;
+        let logs: Vec<f64> = (0..d).map(|i| factor[packed_len(i + 1) - 1].ln()).collect();
+        let (volume, sizes) = (logs.iter().sum::<f64>(), logs.iter().map(|x| x.abs()).sum::<f64>());
+        let root = (0..d).map(|i| precision[(i, i)]).sum::<f64>().sqrt();
+        let spread = norm(&factor);
+        // S⁻¹ is the factor of `precision` up to dε‖S⁻¹‖‖S‖ of itself, so a tenth more bounds it where that is small.
+        if !(4.0 * d as f64 * f64::EPSILON * root * spread < 0.05 && volume.is_finite()) {
+            return None;
+        }
+        Some(Self { factor, height: 0.0, volume, logs: sizes, spread, inverse: 1.1 * root })
+    }
+
+    /// The same with another κ.
+    pub(super) fn at(self, height: f64) -> Self {
+        Self { height, ..self }
+    }
+
+    /// M, rounded up.
+    pub(super) fn mass(&self) -> f64 {
+        let lost = (self.factor.len() + 8) as f64 * f64::EPSILON * (self.logs + self.height.abs());
+        (self.height + self.volume + lost).exp() * (1.0 + 1e-12)
+    }
+
+    /// The standard deviation of v·x under h: ‖Sᵀv‖, rounded up.
+    pub(super) fn deviation(&self, v: &[f64]) -> f64 {
+        let mut pulled = vec![0.0; v.len()];
+        triangle::multiply_transposed(&self.factor, v, &mut pulled);
+        norm(&pulled) * (1.0 + 1e-10) + (v.len() + 8) as f64 * f64::EPSILON * self.spread
+    }
+
+    /// x = Se ~ N(0, P⁻¹) in place of e, and what rounding may have moved it by: (d+4)ε of |S||e|.
+    pub(super) fn inner(&self, x: &mut [f64]) -> f64 {
+        let moved = (x.len() + 4) as f64 * f64::EPSILON * self.spread * norm(x);
+        for i in (0..x.len()).rev() {
+            x[i] = dot(&self.factor[packed_index(i, 0)..=packed_index(i, i)], &x[..=i]);
+        }
+        moved
+    }
+
+    /// y = S⁻ᵀe ~ N(0, P) in place of e.
+    pub(super) fn outer(&self, y: &mut [f64]) {
+        triangle::solve_transposed(&self.factor, y);
+    }
+
+    /// What rounding may have moved such a y by: the solve is exact for a matrix within dε of |S|.
+    pub(super) fn outer_moved(&self, y: &[f64]) -> f64 {
+        2.0 * (y.len() + 4) as f64 * f64::EPSILON * self.spread * self.inverse * norm(y)
+    }
+}
+
+/// A draw of h where h is above Kq.
+pub(super) struct Higher {
+    pub(super) draw: u64,
+    /// ½‖e‖².
+    pub(super) half: f64,
+    /// log Kq/h, rounded down.
+    pub(super) core: f64,
+    /// What rounding may have moved x by, and what the sums of two logarithms may have lost.
+    pub(super) moved: f64,
+    pub(super) lost: f64,
+}
+
+/// The draws of h where h is above Kq, in their order.
+pub(super) fn higher(draws: &Draws, stream: u32, hat: &Hat, cap: f64, count: u64, d: usize) -> Vec<Higher> {
+    let work = (count as usize).saturating_mul(d * (d + 16));
+    let chunks = Chunks { len: count as usize, size: 512, work };
+    let parts = chunked::map(chunks, |range| {
+        let (mut x, mut out) = (vec![0.0; d], Vec::new());
+        for draw in range {
+            draws.fill(draw as u64, stream, &mut x);
+            let half = 0.5 * dot(&x, &x);
+            let moved = hat.inner(&mut x);
+            let size = dot(&x, &x);
+            let lost = (d + 8) as f64 * f64::EPSILON * (half + size) + moved * (size.sqrt() + moved);
+            let few = 8.0 * f64::EPSILON * (1.0 + cap + hat.height.abs() + half);
+            let core = cap + half - 0.5 * size - hat.height - lost - few;
+            // A NaN is looked at.
+            if core.is_nan() || core < 0.0 {
+                out.push(Higher { draw: draw as u64, half, core, moved, lost: few });
+            }
+        }
+        out
+    });
+    parts.into_iter().flatten().collect()
+}

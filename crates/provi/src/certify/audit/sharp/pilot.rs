@@ -1,0 +1,233 @@
+//! Whether the route is worth its draws, and with which K, P and κ: on pilot draws that are used for nothing else.
+
+use super::hat::Hat;
+use super::moments::Sums;
+use super::{COLUMNS, MOST, Pairs, Sharp, conjugates};
+use crate::base::draws::{Draws, Purpose};
+use crate::base::error::{Error, Result};
+use crate::base::linalg::{norm, safe_congruence};
+use crate::base::stop;
+use crate::certify::audit::Session;
+use crate::certify::audit::metric::Metric;
+use crate::certify::audit::residual::{Residuals, go_on};
+use crate::target::LocalCurvature;
+use crate::theory::santalo;
+use provi_kernels::triangle;
+
+/// Pilot draws: pairs that choose K, and ascents that choose each h.
+const PILOT_PAIRS: u64 = 300;
+const PILOT_ASCENTS: u64 = 200;
+
+/// Radii, in the coordinates where q is standard, whose lowest curvature is tried as P.
+const RADII: [f64; 4] = [0.2, 0.4, 0.7, 1.1];
+/// Where only H_lo is known: parts of it beside I.
+const PARTS: [f64; RADII.len()] = [0.02, 0.07, 0.2, 0.4];
+/// Shares of the draws: pairs of q, draws of h, ascents.
+const SHARES: [f64; 3] = [0.4, 1.5, 0.6];
+
+impl Session<'_> {
+    /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
+    pub(in crate::certify::audit) fn consider_sharp(
+        &mut self,
+        residuals: &Residuals<'_>,
+        metric: &Metric,
+        plain: f64,
+        delta: f64,
+    ) -> Result<Option<Sharp>> {
+        let Some(exact) = self.exact else { return Ok(None) };
+        let total = self.options.draws.min(MOST) as f64;
+        let counts = SHARES.map(|share| (share * total).max(1.0) as u64);
+        let (delta, moments_delta) = (delta / 8.0, delta / 2.0);
+        let log = (1.0 / delta).ln();
+        // What confidence alone costs where h has the mass of q.
+        let floor = log * (1.0 / counts[1] as f64 + 1.0 / counts[2] as f64);
+        if plain <= 1.2 * floor {
+            return Ok(None);
+        }
+        // Once a stop is wanted the time is better spent on the draws of the other statements.
+        if stop::check_early().is_err() {
+            return Ok(None);
+        }
+        let pilot = Pilot { residuals, metric, f: exact.value, draws: Draws::new(self.seed, Purpose::Pilot) };
+        let core = pilot.core(self, counts[0], log)?;
+        let Some(core) = core.filter(|core| core.excess + floor < plain) else { return Ok(None) };
+        let mut best: Option<(f64, Hat)> = None;
+        let local = self.target.target().local_curvature(self.q)?;
+        for k in 0..RADII.len() {
+            if stop::check_early().is_err() {
+                return Ok(None);
+            }
+            let Some(hat) = self.candidate(local.as_deref(), k)? else { continue };
+            let Some((price, height)) = pilot.price(self, &hat, counts, log)? else { continue };
+            let better = best.as_ref().is_none_or(|(known, _)| price < *known);
+            if better {
+                best = Some((price, hat.at(height)));
+            } else {
+                // The radii are in order: from the best one on they only get worse.
+                break;
+            }
+        }
+        let Some((price, hat)) = best else { return Ok(None) };
+        let predicted = (core.excess + price).ln_1p();
+        let Core { cap, believed, directions, guesses, .. } = core;
+        Ok((predicted < plain).then_some(Sharp {
+            hat,
+            cap,
+            believed,
+            counts,
+            delta,
+            moments_delta,
+            directions,
+            guesses,
+        }))
+    }
+
+    /// The coefficients as unit vectors in the coordinates where q is standard: those of the audit, which are the user's up to their units,
+    /// and the user's intercept where it is another. None where there are too many.
+    fn directions(&self) -> Vec<f64> {
+        let d = self.q.dim();
+        if d > COLUMNS {
+            return Vec::new();
+        }
+        let unit = |i: usize| (0..d).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
+        let intercept = self.image.intercept().map(|i| self.image.pull(&unit(i)));
+        let mut out = Vec::new();
+        for v in (0..d).map(unit).chain(intercept) {
+            let mut pulled = vec![0.0; d];
+            triangle::multiply_transposed(self.q.factor(), &v, &mut pulled);
+            let size = norm(&pulled);
+            out.extend(pulled.iter().map(|x| x / size));
+        }
+        if out.iter().all(|x| x.is_finite()) { out } else { Vec::new() }
+    }
+
+    /// The k-th candidate for P: the least curvature near q, or H_lo mixed into I.
+    fn candidate(&self, local: Option<&dyn LocalCurvature>, k: usize) -> Result<Option<Hat>> {
+        let d = self.q.dim();
+        let lower = match local {
+            Some(local) => local.lower(&RADII[k..=k])?.swap_remove(0),
+            None => self.curvature.lower().to_matrix(d),
+        };
+        let mut precision = safe_congruence(&lower, &self.factor, 0.0, -1.0);
+        if local.is_none() {
+            precision.entries_mut().iter_mut().for_each(|x| *x *= PARTS[k]);
+            (0..d).for_each(|i| precision[(i, i)] += 1.0 - PARTS[k]);
+        }
+        Ok(Hat::new(&precision))
+    }
+}
+
+/// What the pilot's pairs chose.
+struct Core {
+    /// log K.
+    cap: f64,
+    believed: [f64; 2],
+    excess: f64,
+    directions: Vec<f64>,
+    guesses: Vec<[f64; 2]>,
+}
+
+/// Draws that choose.
+struct Pilot<'p> {
+    residuals: &'p Residuals<'p>,
+    metric: &'p Metric,
+    f: f64,
+    draws: Draws,
+}
+
+impl Pilot<'_> {
+    /// K, what E_q min(ϖ, K) − 1 will come to with its confidence, and how the moments spread.
+    fn core(&self, session: &mut Session<'_>, count: u64, log: f64) -> Result<Option<Core>> {
+        let (mut values, mut points, draws) = (Vec::new(), Vec::new(), self.draws);
+        let fill = |k: u64, x: &mut [f64]| {
+            draws.fill(k / 2, 1, x);
+            if k % 2 == 1 {
+                x.iter_mut().for_each(|x| *x = -*x);
+            }
+        };
+        let mut ask = go_on;
+        let visited = self.residuals.visit(&fill, 2 * PILOT_PAIRS, [None; 2], &mut ask, &mut |at| {
+            values.push(self.f - at.value);
+            points.extend_from_slice(at.u);
+        });
+        session.grounds.evaluations += values.len() as u64;
+        match visited {
+            Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
+            other => other?,
+        }
+        let (_, deviation) = spread(&values);
+        let cap = (4.0 * deviation).clamp(0.3, 2.5);
+        let (d, directions) = (session.q.dim(), session.directions());
+        let mut pairs = Pairs::new(Sums::new(directions.clone(), d), cap.exp());
+        for (x, value) in points.chunks_exact(d).zip(&values) {
+            pairs.take(x, [(value - cap).min(0.0).exp(); 2], 0.0);
+        }
+        let (mean, deviation) = spread(&pairs.upper);
+        let width = deviation * (2.0 * log / count as f64).sqrt();
+        let excess = cap.exp() * (mean + width) - 1.0;
+        let guesses = pairs.sums.deviations();
+        let near = 0.03 + 4.0 * deviation / (PILOT_PAIRS as f64).sqrt();
+        let believed = [(mean - near).max(0.0), (mean + near).min(1.0)];
+        Ok(excess.is_finite().then_some(Core { cap, believed, excess: excess.max(0.0), directions, guesses }))
+    }
+
+    /// What the second and third term will come to under h, at the best κ, and that κ.
+    fn price(
+        &self,
+        session: &mut Session<'_>,
+        hat: &Hat,
+        counts: [u64; 3],
+        log: f64,
+    ) -> Result<Option<(f64, f64)>> {
+        let draws = self.draws;
+        let fill = |k: u64, y: &mut [f64]| draws.fill(k, 2, y);
+        let mut ask = go_on;
+        let found =
+            conjugates(self.residuals, self.metric, hat, self.f, &fill, PILOT_ASCENTS, None, &mut ask);
+        let (heights, evaluations) = match found {
+            Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
+            other => other?,
+        };
+        session.grounds.evaluations += evaluations;
+        let (_, deviation) = spread(&heights);
+        let top = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !top.is_finite() || !deviation.is_finite() {
+            return Ok(None);
+        }
+        let unit = (deviation / 3.0).max(1e-6);
+        let mut best: Option<(f64, f64)> = None;
+        for step in -8..=24 {
+            let height = top + 0.5 * f64::from(step) * unit;
+            let n = heights.len() as f64;
+            let seen: f64 = heights.iter().map(|l| -(height - l).min(0.0).exp_m1()).sum::<f64>() / n;
+            // What so few draws do not show falls off like an exponential.
+            let hidden = 0.5 / n * unit.min(1.0) * (-(height - top).max(0.0) / unit).exp();
+            let mass = (height + hat.volume).exp();
+            let eta = seen + hidden + log / counts[2] as f64;
+            let price = mass * log / counts[1] as f64 + santalo::mass_beyond(mass, eta);
+            if price.is_finite() && best.is_none_or(|(known, _)| price < known) {
+                best = Some((price, height));
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// Mean and standard deviation.
+fn spread(values: &[f64]) -> (f64, f64) {
+    let n = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certify::certificate::DRAWS_OF_MASS;
+
+    #[test]
+    fn the_shares_add_up_to_what_certificates_say() {
+        let [pairs, inner, outer] = SHARES;
+        assert!((2.0 * pairs + inner + outer - DRAWS_OF_MASS).abs() < 1e-12);
+    }
+}
