@@ -15,6 +15,15 @@ const WORTH: usize = 1 << 18;
 #[cfg(feature = "parallel")]
 const PARTIALS: usize = 1 << 20;
 
+/// The least work that processes with a shared signal may be cut off inside, in multiply-adds: some tenth of a second.
+const LONG: usize = 1 << 28;
+
+/// Does work of that size, which every process makes alike. Where several share a signal and the work is long, each may be cut off
+/// inside, and all agree at its end.
+pub(crate) fn alike<T>(work: usize, run: impl FnOnce() -> T) -> T {
+    if work < LONG { run() } else { stop::alike(run) }
+}
+
 /// 0..len in chunks of `size`, and what all of it costs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunks {
@@ -78,8 +87,17 @@ pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, 
     chunks.for_each(|(k, chunk)| f(k * size, chunk));
 }
 
-/// Calls `f(k, chunks)` on the k-th chunks of several arrays, each with a size of its own; all have as many chunks.
+/// Calls `f(k, chunks)` on the k-th chunks of several arrays, each with a size of its own; all have as many chunks. Processes that
+/// share a signal must make this call alike: at the same place, with the same work.
 pub(crate) fn fill_together<const N: usize>(
+    outs: [(&mut [f64], usize); N],
+    work: usize,
+    f: impl Fn(usize, [&mut [f64]; N]) + Sync,
+) {
+    alike(work, || fill_chunks(outs, work, f));
+}
+
+fn fill_chunks<const N: usize>(
     outs: [(&mut [f64], usize); N],
     work: usize,
     f: impl Fn(usize, [&mut [f64]; N]) + Sync,
@@ -208,5 +226,63 @@ mod tests {
             reduce(chunks, (1, 3), &mut Scratch::default(), make, |partial| seen.push(partial[0] as usize));
             assert_eq!(seen, [6, 22, 17]);
         }
+    }
+
+    /// Two processes, played by threads, make the same long call; the second is told to stop inside its sixth chunk. It
+    /// ends there, and both know that they are cut off.
+    #[test]
+    fn processes_are_cut_off_inside_a_long_call_and_all_of_them() {
+        use crate::base::stop::{self, Agreement, Signal, Stop};
+        use std::sync::{Barrier, Mutex};
+        use std::time::Duration;
+
+        let run = |work: usize| {
+            let meeting = std::sync::Arc::new((Barrier::new(2), Mutex::new([0.0; 4])));
+            let process = |own: usize| {
+                let shared = std::sync::Arc::clone(&meeting);
+                let agreement = Agreement::new(move |values: &mut [f64]| {
+                    let (barrier, largest) = &*shared;
+                    largest
+                        .lock()
+                        .unwrap()
+                        .iter_mut()
+                        .zip(&*values)
+                        .for_each(|(all, own)| *all = own.max(*all));
+                    barrier.wait();
+                    values.copy_from_slice(&largest.lock().unwrap()[..values.len()]);
+                    barrier.wait();
+                    Ok(())
+                });
+                let stop = Stop::default();
+                let signal = Signal::on(&stop).with_patience(Duration::ZERO).among(Some(agreement));
+                signal.cover(|| {
+                    stop::careful_phase("a product", Duration::ZERO, || {
+                        let mut filled = vec![0.0; 40];
+                        fill_together([(&mut filled, 4)], work, |k, [chunk]| {
+                            chunk.fill(1.0);
+                            if own == 1 && k == 5 {
+                                stop.ask();
+                            }
+                        });
+                        (filled.iter().sum::<f64>() as usize, stop::was_cut_off())
+                    })
+                })
+            };
+            std::thread::scope(|s| {
+                let other = s.spawn(|| share_if_parallel(|| process(1)));
+                (share_if_parallel(|| process(0)), other.join().unwrap())
+            })
+        };
+        assert_eq!(run(LONG), ((40, true), (24, true)));
+        // Too short to ask each other about: the call is finished, and the next reduction says what is wanted.
+        assert_eq!(run(LONG - 1), ((40, false), (40, false)));
+    }
+
+    /// On one thread, so that chunks come in order.
+    fn share_if_parallel<T>(f: impl FnOnce() -> T) -> T {
+        #[cfg(feature = "parallel")]
+        return share(f);
+        #[cfg(not(feature = "parallel"))]
+        return f();
     }
 }

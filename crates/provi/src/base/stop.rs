@@ -14,7 +14,7 @@
 mod together;
 
 pub use together::Agreement;
-pub(crate) use together::{VOTES, own_share, trips_together};
+pub(crate) use together::{VOTES, alike, own_share, trips_together};
 
 use crate::base::error::{Error, Result};
 use std::cell::RefCell;

@@ -3,8 +3,8 @@
 //! Processes that share a run make the same calls in the same order, so no decision may rest on a clock or a flag of one of them.
 //! Under a shared signal they rest on what was agreed last, and that changes at reductions alone, where all have the same bits:
 //! each process adds to them what its own clock and flag say ([`Ballot`]). Only inside its own share of a pass, which ends in such a
-//! reduction, may a process be cut off on its own ([`own_share`]); work that nobody can look into is waited for in rounds
-//! ([`apart`](super::apart)).
+//! reduction, may a process be cut off on its own ([`own_share`]). A long loop that every process makes alike, outside passes, ends in
+//! a reduction of its own ([`alike`]). Work that nobody can look into is waited for in rounds ([`apart`](super::apart)).
 
 use super::{CURRENT, Carried, Entered};
 use crate::base::error::{Error, Result};
@@ -112,6 +112,15 @@ pub(crate) fn own_share<T>(work: impl FnOnce() -> T) -> (T, Ballot) {
     (out, ballot)
 }
 
+/// Does a long piece of work that every process makes alike, and that no pass is part of. Inside, each process may be cut off by its
+/// own clock; at the end all agree. If one was cut off, all are: nothing is to be used that this returned ([`super::was_cut_off`]).
+pub(crate) fn alike<T>(work: impl FnOnce() -> T) -> T {
+    let (out, ballot) = own_share(work);
+    // Where no signal is shared, there is nothing to agree on.
+    let _ = ask_all(ballot, false);
+    out
+}
+
 /// The signal of this thread if it is shared, and this is the thread that speaks to the other processes.
 fn shared() -> Option<Arc<Entered>> {
     let here = std::thread::current().id();
@@ -132,8 +141,12 @@ pub(super) enum Round {
 
 /// Asks all processes whether any is still busy.
 pub(super) fn wait(busy: bool) -> Option<Round> {
-    let entered = shared()?;
-    let ballot = Ballot::of(Arc::clone(&entered));
+    ask_all(Ballot::of(shared()?), busy)
+}
+
+/// One round: what this process says, and whether it is still busy.
+fn ask_all(ballot: Ballot, busy: bool) -> Option<Round> {
+    let entered = ballot.entered.clone()?;
     let [wanted, urgent, trips] = ballot.numbers();
     let mut all = [wanted, urgent, trips, f64::from(u8::from(busy))];
     if (entered.together()?.agreement.0)(&mut all).is_err() {

@@ -14,6 +14,7 @@ use crate::base::stop;
 use crate::target::Target;
 use crate::target::rounding::deviations;
 use crate::target::standard::Standard;
+use std::ops::Range;
 
 /// What is allowed to a coordinate of Cᵀ∇V − u at the least, and all that is allowed where a target does not say what its
 /// arithmetic loses: then this is part of its owner's word.
@@ -141,8 +142,8 @@ const COLUMNS: usize = 64;
 impl<'q> Shifts<'q> {
     fn new(q: &'q Gaussian<Triangular>) -> Self {
         let (d, spreads) = (q.dim(), deviations(q));
-        let chunks = Chunks { len: d, size: COLUMNS, work: d.saturating_mul(d).saturating_mul(d) };
-        let parts = chunked::map(chunks, |columns| {
+        let work = d.saturating_mul(d).saturating_mul(d);
+        let solve = |columns: Range<usize>| {
             let (mut center, mut spread, mut column) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
             for i in columns.take_while(|_| !stop::trips()) {
                 column.fill(0.0);
@@ -154,7 +155,8 @@ impl<'q> Shifts<'q> {
                 }
             }
             (center, spread)
-        });
+        };
+        let parts = chunked::alike(work, || chunked::map(Chunks { len: d, size: COLUMNS, work }, solve));
         let (mut center, mut spread) = (vec![0.0; d], vec![0.0; d]);
         for (c, s) in parts {
             provi_kernels::axpy(1.0, &c, &mut center);

@@ -141,12 +141,14 @@ impl Session<'_> {
         done += 2 * counts[0];
 
         // (min(p̃, h) − Kq)₊/h at draws of h; where h is below Kq it is zero.
-        let higher = higher(&draws, stream(1), hat, *cap, counts[1], d);
+        let between = &mut *self.between;
+        let mut ask = |_: u64, _: u64| between(done, total);
+        let (higher, made) = higher(&draws, stream(1), (hat, *cap), (counts[1] as usize, d), &mut ask)?;
         let fill = |k: u64, x: &mut [f64]| {
             draws.fill(higher[k as usize].draw, stream(1), x);
             hat.inner(x);
         };
-        let mut inner = vec![0.0; counts[1] as usize];
+        let mut inner = vec![0.0; made];
         let mut seen = 0;
         let between = &mut *self.between;
         let mut ask = |k: u64, _: u64| between(done + k, total);

@@ -2,9 +2,13 @@
 
 use crate::base::chunked::{self, Chunks};
 use crate::base::draws::Draws;
+use crate::base::error::Result;
 use crate::base::linalg::{inverse_factor, norm};
 use crate::base::matrix::{Matrix, packed_index, packed_len};
+use crate::base::stop;
+use crate::certify::audit::Between;
 use provi_kernels::{dot, triangle};
+use std::ops::Range;
 
 /// h, by S with SSᵀ = P⁻¹, lower triangular and packed. P is what S makes it: no rounding is behind it.
 pub(super) struct Hat {
@@ -85,13 +89,22 @@ pub(super) struct Higher {
     pub(super) lost: f64,
 }
 
-/// The draws of h where h is above Kq, in their order.
-pub(super) fn higher(draws: &Draws, stream: u32, hat: &Hat, cap: f64, count: u64, d: usize) -> Vec<Higher> {
-    let work = (count as usize).saturating_mul(d * (d + 16));
-    let chunks = Chunks { len: count as usize, size: 512, work };
-    let parts = chunked::map(chunks, |range| {
+/// Draws of h that are made between two looks at the watch.
+const BATCH: usize = 4096;
+/// Those of one thread.
+const TOGETHER: usize = 512;
+
+/// The draws of h where h is above Kq, in their order, and how many draws were looked at: `count` unless `between` broke.
+pub(super) fn higher(
+    draws: &Draws,
+    stream: u32,
+    (hat, cap): (&Hat, f64),
+    (count, d): (usize, usize),
+    between: &mut Between<'_>,
+) -> Result<(Vec<Higher>, usize)> {
+    let look = |range: Range<usize>| {
         let (mut x, mut out) = (vec![0.0; d], Vec::new());
-        for draw in range {
+        for draw in range.take_while(|_| !stop::trips()) {
             draws.fill(draw as u64, stream, &mut x);
             let half = 0.5 * dot(&x, &x);
             let moved = hat.inner(&mut x);
@@ -105,6 +118,50 @@ pub(super) fn higher(draws: &Draws, stream: u32, hat: &Hat, cap: f64, count: u64
             }
         }
         out
-    });
-    parts.into_iter().flatten().collect()
+    };
+    let (mut found, mut first) = (Vec::new(), 0);
+    while first < count && between(0, count as u64)?.is_continue() {
+        let len = BATCH.min(count - first);
+        let work = len.saturating_mul(d * (d + 16));
+        let chunks = Chunks { len, size: TOGETHER, work };
+        let range = |part: Range<usize>| first + part.start..first + part.end;
+        found.extend(
+            chunked::alike(work, || chunked::map(chunks, |part| look(range(part)))).into_iter().flatten(),
+        );
+        stop::check()?;
+        first += len;
+    }
+    Ok((found, first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::draws::{Purpose, Seed};
+    use std::ops::ControlFlow;
+
+    /// A watch that breaks between two batches leaves whole batches; what they found are the first of what all would find.
+    #[test]
+    fn draws_of_h_end_between_two_batches() {
+        let d = 3;
+        let hat = Hat::new(&Matrix::scaled_identity(d, 0.25)).unwrap().at(-1.0);
+        let draws = Draws::new(Seed(4), Purpose::Sharp);
+        let count = 3 * BATCH + 7;
+        let found = |batches: u64| {
+            let mut asked = 0;
+            let mut between = |_: u64, _: u64| {
+                asked += 1;
+                Ok(if asked > batches { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            };
+            let (found, made) = higher(&draws, 1, (&hat, 2.0), (count, d), &mut between).unwrap();
+            (found.iter().map(|higher| higher.draw).collect::<Vec<_>>(), made)
+        };
+        let (all, made) = found(u64::MAX);
+        assert!(made == count && !all.is_empty() && all.len() < count && all.is_sorted());
+        for batches in [0, 1, 2] {
+            let (some, made) = found(batches);
+            assert_eq!(made, batches as usize * BATCH);
+            assert_eq!(some, all.iter().copied().filter(|draw| *draw < made as u64).collect::<Vec<_>>());
+        }
+    }
 }
