@@ -62,7 +62,7 @@ pub enum Error {
     },
     /// More coefficients than this machine has memory for.
     #[error(
-        "the model has {} coefficients{}, and a fit holds dense matrices of coefficients by coefficients, {matrix} each: it needs about {needed} of memory, and {available} are to be had; {}", grouped(*.coefficients as u64), most_of(.group.as_ref()), if .group.is_some() { "group by something with fewer levels, merge rare ones, or fit a part of the data" } else { "leave terms out, or merge rare levels" }
+        "the model has {} coefficients{}, and a fit holds dense matrices of coefficients by coefficients, {matrix} each: it needs about {needed} of memory; {available} available; {}", grouped(*.coefficients as u64), most_of(.group.as_ref()), if .group.is_some() { "group by something with fewer levels, merge rare ones, or fit a part of the data" } else { "leave terms out, or merge rare levels" }
     )]
     TooManyCoefficients {
         /// d.

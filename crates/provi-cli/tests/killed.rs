@@ -86,8 +86,8 @@ fn a_checkpoint_that_is_not_the_runs_own_is_refused() {
     let not_its_own: [(&str, &[u8]); 5] = [
         ("cut short", &own[..own.len() / 2]),
         ("its checksum does not agree", &changed),
-        ("does not begin as one", b"what is this"),
-        ("does not begin as one", b""),
+        ("does not begin with the bytes of a checkpoint", b"what is this"),
+        ("does not begin with the bytes of a checkpoint", b""),
         ("that of another run", &other),
     ];
     for (said, bytes) in not_its_own {

@@ -1,8 +1,8 @@
-//! The default way: mode → Laplace → exact steps or sampled ones → certificate → stop.
+//! The default algorithm: mode → Laplace → exact or sampled steps → certificate → stop.
 //!
-//! A target with exact expectations is solved without noise ([`crate::solve`]); any other by draws
-//! ([`crate::ascent`]). No theorem is needed for the steps: what the answer is worth is measured at it, from
-//! fresh draws ([`crate::audit`]).
+//! A target with exact expectations is solved without noise ([`crate::solve`]); any other target by draws
+//! ([`crate::ascent`]). The steps need no theorem: fresh draws at the answer measure how good it is
+//! ([`crate::audit`]).
 
 #[doc(hidden)]
 pub mod ascent;
@@ -39,7 +39,8 @@ pub use search::{Search, Start, StartFit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// What the automatic path may be told; the defaults suit most. Write what differs and `..Auto::default()`: there will be more.
+/// Options of the default algorithm. The defaults suit most models. Set the fields that differ and end with
+/// `..Auto::default()`, because further fields may be added.
 ///
 /// ```
 /// use provi::{Auto, Design, Seed, target::{Glm, Prior}};
@@ -54,18 +55,19 @@ use std::time::{Duration, Instant};
 pub struct Auto {
     /// Stop as soon as f − f* ≤ this many nats is proved.
     pub accuracy: Option<f64>,
-    /// The most evaluations of log p with its gradient a sampled run may spend, audits apart.
+    /// The most evaluations of log p with its gradient that a sampled run may spend, not counting audits.
     pub evaluations: u64,
     /// How the answer is audited.
     pub audit: Audit,
-    /// Where the search for the mode begins; the origin otherwise. Where the target is not finite there, a sampled search
+    /// Where the search for the mode begins; if `None`, the origin. If the target is not finite there, a sampled search
     /// tries points around it.
     pub start: Option<Vec<f64>>,
-    /// Sampled searches from so many starts, each with all the evaluations; the best by ELBO is kept and the others are
-    /// held against it ([`Search`]). Where they look at certificates on the way, they share δ. A target with exact expectations
-    /// needs one.
+    /// How many sampled searches to make, each from its own start and with all the evaluations. The search with the
+    /// best ELBO is kept, and the others are compared with it ([`Search`]). If certificates are computed during the
+    /// searches, they share δ. A target with exact expectations needs one start.
     pub starts: usize,
-    /// Bytes that the run may use on top of the target's data: one that would need more is refused at once.
+    /// Bytes that the run may use on top of the target's data. A run that would need more is refused before it
+    /// starts.
     pub memory_budget: Option<u64>,
 }
 
@@ -84,12 +86,13 @@ impl Default for Auto {
 
 /// The gap an exact run aims at when none is asked for, in nats.
 const EXACT_GOAL: f64 = 1e-10;
-/// The first look at a certificate comes after this many evaluations, each further one after twice as many.
+/// A sampled run computes its first certificate after this many evaluations, and each further one after twice as
+/// many.
 const FIRST_LOOK: u64 = 2_000;
 
-/// What the memory of a checkpoint begins with whose numbers are in the standard coordinates of the target.
+/// First number of a checkpoint's memory if its numbers are in the standard coordinates of the target.
 const STANDARD: f64 = -1.0;
-/// What is wrong with a checkpoint that does not fit.
+/// What the error message says of a checkpoint of another model.
 const OTHER: &str = "is that of another model";
 
 /// An answer with what is proved about it.
@@ -98,11 +101,11 @@ const OTHER: &str = "is that of another model";
 pub struct Certified {
     /// The answer.
     pub fit: Fit,
-    /// What is proved about it: nothing, and why, where the audit failed.
+    /// What is proved about the answer. If the audit failed, nothing is proved, and this says why.
     pub audited: Audited,
     /// How a sampled search went.
     pub search: Search,
-    /// Seconds that the audit took, of looks on the way too.
+    /// Wall-clock seconds of all audits, including those made during the search.
     pub audit_seconds: f64,
 }
 
@@ -114,24 +117,25 @@ impl std::fmt::Display for Certified {
 }
 
 impl Certified {
-    /// The statements: what is proved about the answer.
+    /// The certificate: what is proved about the answer.
     pub fn certificate(&self) -> &Certificate {
         self.audited.certificate()
     }
 
-    /// Any linear combination vᵀz: its mean and sd under q, the probability of its sign, and how far the posterior's can be off.
+    /// Any linear combination vᵀz: its mean and sd under q, the probability of its sign, and bounds on how much the
+    /// posterior's values can differ.
     pub fn functional(&self, v: &[f64]) -> Result<Functional> {
         Functional::new(&self.fit.gaussian, v, self.audited.functional(v)?, self.certificate())
     }
 }
 
 impl Auto {
-    /// Fits `&model` and certifies the answer, draws in parallel where that pays ([`Evaluator`]).
+    /// Fits `&model` and certifies the answer. Draws are evaluated in parallel if that pays ([`Evaluator`]).
     pub fn run<'t>(&self, target: impl Into<Evaluator<'t>>, seed: Seed) -> Result<Certified> {
         self.run_with(target, seed, &mut Watch::default())
     }
 
-    /// [`Auto::run`] with a watch that sees progress, may stop the run, and keeps or takes up checkpoints.
+    /// [`Auto::run`] with a watch, which sees progress, may stop the run, and saves or resumes checkpoints.
     pub fn run_with<'t>(
         &self,
         target: impl Into<Evaluator<'t>>,
@@ -139,7 +143,7 @@ impl Auto {
         watch: &mut Watch<'_>,
     ) -> Result<Certified> {
         let target = target.into();
-        // A curvature on somebody's word is compared with what the run sees.
+        // A declared curvature is compared with the evaluations of the run.
         match declared_curvature(target.target())? {
             None => self.go(target, seed, watch),
             Some(curvature) => target.wrap(Watching(curvature), |view, seen| {
@@ -166,7 +170,7 @@ impl Auto {
             Some(signal) => signal.cover(go),
             None => go(),
         };
-        // What the target said about the points it refused is likely the reason.
+        // What the target said about the points it refused is probably the cause of the error.
         outcome.map_err(|error| match target.target().rejections() {
             Rejections { count, message: Some(message) } => {
                 Error::Refused { error: Box::new(error), count, message }
@@ -186,7 +190,7 @@ impl Auto {
     }
 }
 
-/// The curvature, if it rests on somebody's word and so needs watching.
+/// The curvature, if it is declared and must therefore be watched.
 fn declared_curvature(target: &dyn Target) -> Result<Option<crate::Curvature>> {
     match target.lower_curvature()? {
         Some(lower) if lower.provenance() != Provenance::Proved => target.curvature(),
@@ -194,8 +198,9 @@ fn declared_curvature(target: &dyn Target) -> Result<Option<crate::Curvature>> {
     }
 }
 
-/// Audits the answer of a run that began at `begin`, under the same watch. An audit that fails or is stopped proves nothing, and
-/// says why: the answer is still one. An error is returned only where processes have lost each other.
+/// Audits the answer of a run that began at `begin`, under the same watch. If the audit fails or is stopped,
+/// nothing is proved and the result says why; the answer is still valid. An error is returned only if processes
+/// that share the run can no longer reach each other.
 pub fn audit_watched<'t>(
     audit: &Audit,
     target: impl Into<Evaluator<'t>>,
@@ -230,7 +235,7 @@ impl Run<'_, '_> {
         let target = self.target.target();
         let other = Error::Checkpoint { what: OTHER };
         let standard = target.standardized()?;
-        // Whether the ELBO of a checkpoint is one of these coordinates.
+        // Whether the ELBO of a checkpoint was computed in these coordinates.
         let mut same_units = false;
         let (start, memory, evaluations, before) = match self.watch.from.take() {
             Some(from) => {
@@ -245,7 +250,7 @@ impl Run<'_, '_> {
                 let mut q = Gaussian::new(mean, factor)?;
                 let (evaluations, memory) = match (&from.memory[..], &standard) {
                     ([mark, evaluations, memory @ ..], _) if *mark < 0.0 => (evaluations, memory.to_vec()),
-                    // Older checkpoints are in the user's coordinates, and so is what they remember.
+                    // Older checkpoints hold numbers in the user's coordinates.
                     ([evaluations, ..], Some(standard)) => {
                         q = standard.map().standard_gaussian(&q);
                         (evaluations, Vec::new())
@@ -253,7 +258,7 @@ impl Run<'_, '_> {
                     ([evaluations, memory @ ..], None) => (evaluations, memory.to_vec()),
                     ([], _) => return Err(other),
                 };
-                // A run ends after four looks without progress: none was kept that had more.
+                // A run ends after four looks without progress, so no valid checkpoint has counted more.
                 if *evaluations < 0.0 || memory.first().is_some_and(|looks| !(0.0..4.0).contains(looks)) {
                     return Err(other);
                 }
@@ -270,7 +275,7 @@ impl Run<'_, '_> {
             }
         };
         let first = self.trace.last().map_or(0, |last| last.step);
-        // Half the wanted gap leaves room for what the certificate adds.
+        // Half the wanted gap leaves room for the terms that the certificate adds.
         let goal = self.auto.accuracy.map_or(EXACT_GOAL, |a| (0.5 * a).min(EXACT_GOAL));
         let solver = Solver { goal, ..Solver::default() };
         let (steps, begin) = (solver.iterations as u64, self.begin);
@@ -291,7 +296,8 @@ impl Run<'_, '_> {
             let step = first + look.iteration as u64;
             let gap = look.proved.then_some(look.gap);
             let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo, gap };
-            // A run taken up again sees its first place for the second time: with another ELBO it is the place of another model.
+            // A resumed run computes the ELBO of its first iterate again. If the value differs, the checkpoint is
+            // that of another model.
             if same_units
                 && look.iteration == 0
                 && trace.last().is_some_and(|last| !is_about(last.neg_elbo, look.neg_elbo))
@@ -322,7 +328,7 @@ impl Run<'_, '_> {
                 let known = NegElbo { value, error, exact: solution.neg_elbo_proved };
                 self.fit(solution.gaussian, steps, 0, evaluations, stopped, Some(known))?
             }
-            // Cut off before its first look: there is what it began with.
+            // Stopped before its first look: return the starting point.
             Err(Error::Stopped { .. }) => {
                 keeping.offer(true, |seconds| place(first, &start, &memory, &self.trace, seconds));
                 let start = standard.as_ref().map_or_else(|| start.clone(), |s| s.map().own_gaussian(&start));
@@ -355,7 +361,7 @@ impl Run<'_, '_> {
         let mut found: Vec<Result<Found>> = Vec::new();
         for which in 0..count {
             found.push(self.search(which));
-            // A run that was told to stop has what it has.
+            // A run that was stopped keeps the searches it has finished.
             if found.last().is_some_and(|found| found.as_ref().is_ok_and(|found| found.stopped)) {
                 break;
             }
@@ -365,7 +371,7 @@ impl Run<'_, '_> {
         let compared =
             stop::phase("the comparison of the starts", || search::compare(self.target, self.seed, &fits));
         let (kept, starts) = match compared {
-            // Cut off before they could be compared: the first that came to anything.
+            // Stopped before the starts could be compared: keep the first search that succeeded.
             Err(Error::Stopped { .. }) => (found.iter().position(Result::is_ok).unwrap_or(0), Vec::new()),
             compared => compared?,
         };
@@ -375,10 +381,10 @@ impl Run<'_, '_> {
         self.conclude(best, others, starts, kept)
     }
 
-    /// One search, with looks at the certificate on the way if an accuracy is asked for.
+    /// One search. If an accuracy is asked for, certificates are computed during the search.
     fn search(&mut self, which: u64) -> Result<Found> {
         let target = self.target.target();
-        // The first start has the run's own seed, so that asking for more changes nothing in it.
+        // The first start uses the run's own seed, so that asking for more starts does not change it.
         let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let centre = self.auto.start(target.dim())?;
         let (start, tries) = stop::phase("the search for a start", || {
@@ -387,13 +393,13 @@ impl Run<'_, '_> {
             Ok((start, tries))
         })?;
         let options = Options { start, ..Options::default() };
-        // Cut off, it has the best point of its climb.
+        // If it is cut off, it keeps the best point of its climb.
         let begin = || Ascent::new(self.target, seed, options);
         let mut ascent = stop::careful_phase("the search for the mode", Duration::ZERO, begin)?;
         let wanted = self.auto.accuracy.filter(|_| target.curvature().is_ok_and(|c| c.is_some()));
         let (mut look, mut next_look) = (0, FIRST_LOOK);
         let (mut stopped, mut audited, mut trace) = (false, None, Vec::new());
-        // Pieces of whole steps, so that a run that is watched has the same bits as one that is not.
+        // In pieces of whole steps, so that a watched run has the same bits as an unwatched one.
         let step = ascent.draws_per_step() as u64;
         let piece = step * 400u64.div_ceil(step);
         loop {
@@ -403,7 +409,7 @@ impl Run<'_, '_> {
                 break;
             }
             match stop::careful_phase("the search", Duration::ZERO, || ascent.advance(piece.min(budget))) {
-                // What was reached before is whole.
+                // The state before this piece of steps is complete.
                 Err(Error::Stopped { .. }) => stopped = true,
                 advanced => advanced?,
             }
@@ -447,11 +453,12 @@ impl Run<'_, '_> {
         })
     }
 
-    /// The answer of a search with its audit; `others` evaluations were spent on starts that were not kept.
+    /// The answer of a search with its audit. `others` is the number of evaluations spent on starts that were not
+    /// kept.
     fn conclude(mut self, found: Found, others: u64, starts: Vec<Start>, kept: usize) -> Result<Certified> {
         let audited = match found.audited {
             Some(audited) => audited,
-            // The last look of several has its own share of δ; an only look has all of it.
+            // The last of several looks has its own share of δ; a single look has all of δ.
             None if found.looks == 0 && !(starts.len() > 1 && self.auto.accuracy.is_some()) => {
                 self.audit(self.auto.audit, &found.q)?
             }
@@ -466,7 +473,7 @@ impl Run<'_, '_> {
         Ok(Certified { fit, audited, search, audit_seconds: self.audit_seconds })
     }
 
-    /// The k-th look of one of the searches, which share δ.
+    /// The audit of the k-th look of a search; all looks of all searches share δ.
     fn look(&self, look: u32) -> Audit {
         let searches = u32::try_from(self.auto.starts.max(1)).unwrap_or(u32::MAX);
         Audit { look, searches, ..self.auto.audit }
@@ -496,17 +503,17 @@ impl Run<'_, '_> {
             seed: self.seed,
             seconds: self.begin.elapsed().as_secs_f64() - self.audit_seconds,
             promise: Promise::none(
-                "the automatic path promises nothing beforehand; its certificate speaks".into(),
+                "the automatic method promises no bound before the run; its certificate bounds the answer after it".into(),
             ),
             trace: std::mem::take(&mut self.trace),
         })
     }
 }
 
-/// What one search came to.
+/// The result of one search.
 struct Found {
     q: Gaussian<Triangular>,
-    /// About its ELBO.
+    /// What is known about its ELBO.
     known: Option<NegElbo>,
     steps: u64,
     draws_per_step: usize,

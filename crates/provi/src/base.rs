@@ -1,4 +1,5 @@
-//! What knows nothing of inference: errors, checked numbers, memory, matrices, special functions, draws, Gaussians.
+//! Building blocks that know nothing of inference: errors, checked numbers, memory, matrices, special functions,
+//! draws, Gaussians.
 
 pub(crate) mod bytes;
 pub(crate) mod chunked;

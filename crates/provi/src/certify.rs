@@ -1,4 +1,5 @@
-//! What an answer is worth, however it was found: audits, certificates, functionals, evidence, estimates.
+//! What can be proved about an answer, however it was found: audits, certificates, functionals, evidence,
+//! estimates.
 
 pub mod audit;
 pub mod certificate;

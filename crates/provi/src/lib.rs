@@ -21,7 +21,7 @@
 //! use provi::target::{Closure, Glm, Prior};
 //! use provi::{Auto, Design, Method, Planner, Seed};
 //!
-//! // A model: rows, responses and a prior. It proves its own bounds of curvature.
+//! // A model: rows, responses and a prior. It proves bounds on its own curvature.
 //! let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, 0.1])?;
 //! let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
 //! let answer = Auto::default().run(&model, Seed(7))?; // the best Gaussian,
@@ -29,13 +29,13 @@
 //! assert!(answer.certificate().proves_gap(1e-9));
 //! println!("{}", answer.functional(&[1.0, 2.0])?); //    any linear combination, with its errors
 //!
-//! // The paper's way: a promise before any draw, and steps that keep it.
+//! // The paper's way: a bound promised before any draw, and steps that reach it.
 //! let plan = Planner::new(Method::ProxEnergy).to_distance(&model, 0.05)?;
 //! println!("{plan}");
 //! let fit = plan.run(&model, Seed(7))?; //               the same bits on any number of threads
 //! assert!(plan.promise.value.unwrap() <= 0.05 && fit.steps == plan.steps);
 //!
-//! // A density of one's own: its logarithm and gradient. Nothing is known about it, so nothing is proved.
+//! // Your own density: its logarithm and gradient. Nothing is known about it, so nothing is proved.
 //! let own = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
 //!     gradient[0] = -z[0].powi(3);
 //!     -0.25 * z[0].powi(4)
@@ -44,8 +44,9 @@
 //! # Ok::<(), provi::Error>(())
 //! ```
 //!
-//! Whatever runs takes `&model` ([`target::Evaluator`]). `run` has a twin `run_with` that takes a [`fit::Watch`], for progress,
-//! stopping and resuming. A target that wraps another hands its questions on with [`forward_target!`].
+//! Every `run` accepts `&model` ([`target::Evaluator`]). `run_with` does the same and takes a [`fit::Watch`]
+//! besides, which reports progress and can stop or resume the run. A target that wraps another one forwards the
+//! calls with [`forward_target!`].
 //!
 //! # The map
 //!
@@ -64,28 +65,28 @@
 //! | [`design`], [`matrix`] | data matrices, dense or sparse; small dense matrices |
 //! | [`draws`] | u_{t,k} as a pure function of seed, purpose, step and draw |
 //! | [`theory`] | noise bounds, the recursion, closed-form rates: numbers in, numbers out |
-//! | [`schedule`], [`average`] | γ_t and what becomes of the iterates, each with its statement |
+//! | [`schedule`], [`average`] | γ_t and how iterates are averaged, each with the theorem it rests on |
 //! | [`expectation`] | E_q of V, ∇V, ∇²V by one-dimensional integrals, with error bounds |
-//! | [`mode`] | where to start |
-//! | [`subsample`] | which terms of a finite sum a draw looks at |
+//! | [`mode`] | the search for the mode, where runs start |
+//! | [`subsample`] | which terms of a finite sum each draw evaluates |
 //! | [`estimator`], [`step`] | unbiased gradients; the prox and the projections |
 //! | [`method`] | the pairings that have a theorem, in one table |
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
-//! | [`checkpoint`] | a run put aside and taken up again with the same bits |
-//! | [`auto`] | the default way to an answer: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
+//! | [`checkpoint`] | a run saved, and resumed later with the same bits |
+//! | [`auto`] | the default algorithm: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
 //! | [`functional`] | any linear combination of the coordinates: value, error, interval, sign |
-//! | [`evidence`] | two models told apart by bounds of their log evidence |
+//! | [`evidence`] | comparing two models by bounds on their log evidence |
 //! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
 //! | [`predict`] | responses at new rows: mean, interval, draws |
 //! | [`standard`] | coordinates that do not depend on units: columns centred and scaled, and the way back |
-//! | [`stream`] | models whose rows come in blocks from anywhere, and from several processes |
-//! | [`checks`], [`separation`] | the model held against its data; data that leave it all to the prior |
-//! | [`estimate`] | importance sampling and Pareto k̂, beside the proofs |
-//! | [`memory`] | what a run will need, said before anything large is allocated |
-//! | [`watchdog`] | an eye on declared gradients and curvature |
+//! | [`stream`] | models whose rows are read in blocks, by one process or several |
+//! | [`checks`], [`separation`] | checks of the model against its data; separated data, which only the prior bounds |
+//! | [`estimate`] | importance sampling and Pareto k̂, estimates without proof |
+//! | [`memory`] | how much memory a run needs, computed before anything large is allocated |
+//! | [`watchdog`] | compares declared gradients and curvature with what a run evaluates |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
-//! | [`error`], [`scalar`] | what is refused, and numbers checked at the door |
+//! | [`error`], [`scalar`] | the errors, and numbers checked when they are constructed |
 //!
 //! Keys in brackets, such as \[recursion\], name entries of the ledger `docs/theory.md`: the statement, the form used
 //! here, its proof and the tests that guard it.
@@ -102,7 +103,7 @@
 //! Features are additive, and none changes a number.
 #![forbid(unsafe_code)]
 
-// The rooms. Each imports from those to its left alone, in the order that `cargo xtask rooms` says.
+// The rooms. Each room may import only from the rooms before it; `cargo xtask rooms` holds the order and checks it.
 pub mod auto;
 mod base;
 mod certify;

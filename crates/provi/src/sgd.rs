@@ -1,4 +1,5 @@
-//! The paper's walk: an unbiased gradient, a step, an average; the plan that says beforehand what they reach, and the run.
+//! Stochastic gradients as in the paper: an unbiased gradient, a step, an average; the plan that promises a bound
+//! before the run; and the run itself.
 
 pub mod average;
 pub mod estimator;

@@ -45,34 +45,37 @@ use crate::base::matrix::Matrix;
 use crate::base::stop;
 use crate::target::curvature::{Curvature, Provenance};
 
-// The face of the crate: models live in `glm`, and users find them here. Nothing in this room uses them.
+// Users find the models here, in the public module `target`; they live in `glm`. Nothing in this room uses them.
 pub use crate::glm::{
     ColumnSummary, DataPrior, DataSummary, Family, GROUP_SCALE, Glm, Prior, hierarchical_convexity,
     hierarchical_logistic, hierarchical_logistic_scaled,
 };
 
-/// A log density over ℝᵈ. Two methods are enough; the others unlock speed and proofs.
+/// A log density over ℝᵈ. [`Target::dim`] and [`Target::log_density`] are enough; each further method enables a
+/// faster run or a proof.
 ///
-/// A target speaks log p, as its users do; from the estimators on everything is minimised, V = −log p. Its cost is the
-/// cost of a run: one evaluation a draw.
+/// A target returns log p, as its users write it. From the estimators on, everything is minimised, with V = −log p.
+/// The cost of a run is mostly the cost of this target: one evaluation for each draw.
 ///
-/// Threads: `&model` is handed over the same way everywhere. Draws are evaluated in parallel when the target is `Sync`, and one
-/// after the other when it is handed over as [`Evaluator::Serial`]. Results are the same bits either way. A target whose evaluations are passes that use all threads themselves, or that speak to other
-/// processes, is not `Sync` ([`crate::stream::Streamed`]): one call follows the other.
+/// Threads: hand over `&model` everywhere. Draws are evaluated in parallel if the target is `Sync`, and one after
+/// the other if it is handed over as [`Evaluator::Serial`]. Results have the same bits either way. A target is not
+/// `Sync` if its evaluations already use all threads, or if they communicate with other processes
+/// ([`crate::stream::Streamed`]): then one call follows the other.
 pub trait Target {
     /// d, the number of coordinates.
     fn dim(&self) -> usize;
 
-    /// log p(z, x), with every constant if an evidence is to be read off; ∇ log p into `gradient`.
+    /// Returns log p(z, x) and writes ∇ log p into `gradient`. Include every constant of log p if the evidence is
+    /// of interest.
     ///
-    /// Return NaN or −∞ where the density is not defined, a rejection: steps shrink before such places. Return an error
-    /// when evaluation itself failed: it ends the run.
+    /// Return NaN or −∞ where the density is not defined: the point is rejected, and steps are shortened before
+    /// such places. Return an error if the evaluation itself failed: it ends the run.
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64>;
 
     /// [`Target::log_density`] at many points: `points` and `gradients` hold one point a row.
     ///
     /// The default is a loop. An override may share work between points, as long as the answer at a point
-    /// does not depend on which other points are asked for.
+    /// does not depend on the other points of the call.
     fn log_densities(
         &self,
         points: &[f64],
@@ -90,14 +93,15 @@ pub trait Target {
         Ok(())
     }
 
-    /// How many points [`Target::log_densities`] is handed at most by a sampled run. The default keeps them in cache and
-    /// leaves several calls to share among threads; where a call costs more than its points, as into another language,
-    /// say more. No number of an answer depends on it.
+    /// The most points that a sampled run hands to one call of [`Target::log_densities`]. The default keeps the
+    /// points in cache and leaves several calls to share among threads. Return more if a call costs more than its
+    /// points do, as a call into another language may. No number of an answer depends on this.
     fn batch(&self) -> usize {
         8
     }
 
-    /// ∇² log p at z into `out` (d × d). `Ok(false)`: this target gives none.
+    /// Writes ∇² log p at z into `out` (d × d) and returns `Ok(true)`. `Ok(false)` means that this target has no
+    /// Hessian.
     fn hessian(&self, _z: &[f64], _out: &mut Matrix) -> Result<bool> {
         Ok(false)
     }
@@ -107,19 +111,21 @@ pub trait Target {
         Ok(None)
     }
 
-    /// Whether [`Target::curvature`] is derived from a model of this crate, whose density this is. Nobody else can say so, for
-    /// nobody else can name the argument: what another target returns is its owner's word, wherever the numbers come from.
+    /// Whether [`Target::curvature`] is derived by this crate from a model of this crate. No other target can
+    /// return true, because no other crate can name the argument: a curvature that another target returns is
+    /// declared by its owner, wherever its numbers come from.
     #[doc(hidden)]
     fn proves_its_curvature(&self, _: own::Word) -> bool {
         false
     }
 
-    /// The lower bound alone, with the provenance that both have together: all that a gap needs, and often far cheaper.
+    /// The lower bound alone, with the provenance of both bounds together. A gap needs no more, and this is often
+    /// far cheaper.
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
         self.curvature()
     }
 
-    /// A name for each coordinate.
+    /// One name for each coordinate.
     fn names(&self) -> Vec<String> {
         (0..self.dim()).map(|i| format!("z{i}")).collect()
     }
@@ -130,28 +136,30 @@ pub trait Target {
         None
     }
 
-    /// The same density term by term, where it is a sum over data [noise-subsample].
+    /// The same density term by term, if it is a sum over data [noise-subsample].
     fn finite_sum(&self) -> Option<&dyn FiniteSum> {
         None
     }
 
-    /// Observations held in memory, and the numbers that describe them: what [`crate::memory`] counts as data.
+    /// (observations held in memory, numbers that describe them): what [`crate::memory`] counts as data.
     fn data_size(&self) -> (usize, usize) {
         (0, 0)
     }
 
-    /// The points that this target refused so far, and why, in its own words. For reports: no number depends on it.
+    /// How many points this target has refused so far, and why, in its own words. For reports only: no result
+    /// depends on it.
     fn rejections(&self) -> Rejections {
         Rejections::default()
     }
 
-    /// The same density in coordinates that do not depend on the units of its data, where they are known \[whiten\]. Solvers and
-    /// audits work in those and give their answers in this target's own. A target that is in such coordinates gives `None`.
+    /// The same density in coordinates that do not depend on the units of its data, if such coordinates are known
+    /// \[whiten\]. Solvers and audits work in them and return answers in this target's own coordinates. A target
+    /// that already uses such coordinates returns `None`.
     fn standardized(&self) -> Result<Option<Standardized<'_>>> {
         Ok(None)
     }
 
-    /// Bounds of ∇²V near an answer, where they are better than over all z [cert-local].
+    /// Bounds of ∇²V near an answer, if they are better than the bounds over all z [cert-local].
     fn local_curvature<'s>(
         &'s self,
         _q: &Gaussian<Triangular>,
@@ -159,34 +167,31 @@ pub trait Target {
         Ok(None)
     }
 
-    /// What rounding does at most to log p and its gradient at every z = m + Cx, ‖x‖ ≤ r, for each radius r \[rounding\]. `None`: it
-    /// is not known. An audit then allows 1e-12 of a value and 1e-11 for each coordinate of Cᵀ∇V: that this is enough is part of
-    /// what the target's owner declares.
+    /// For each radius r, an upper bound of the rounding error of log p and of its gradient over all z = m + Cx,
+    /// ‖x‖ ≤ r \[rounding\]. `None` means that no bound is known. An audit then allows 1e-12 of a value and 1e-11
+    /// for each coordinate of Cᵀ∇V; that this is enough is part of what the target's owner declares.
     fn rounding(&self, _q: &Gaussian<Triangular>, _radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
         Ok(None)
     }
 }
 
-/// What only this crate can name.
+/// A type that no other crate can name.
 pub(crate) mod own {
-    /// A model of this crate speaks.
+    /// Only models of this crate can construct it.
     #[derive(Clone, Copy, Debug)]
-    #[allow(
-        unreachable_pub,
-        reason = "it stands in the signature of a public trait, and must not be nameable"
-    )]
+    #[allow(unreachable_pub, reason = "it is in the signature of a public trait, and must not be nameable")]
     pub struct Word;
 }
 
-/// The curvature of a target with the provenance that it deserves: declared at best, unless this crate derived it.
+/// The curvature of a target with its true provenance: at best declared, unless this crate derived it.
 pub(crate) fn trusted_curvature(target: &dyn Target) -> Result<Option<Curvature>> {
     let proved = target.proves_its_curvature(own::Word);
     let trusted = |c: Curvature| if proved { c } else { c.at_best(Provenance::Declared) };
     Ok(target.curvature()?.map(trusted))
 }
 
-/// [`Target::log_density`] of a target that has a [`Target::log_densities`] of its own: a batch of one. The default of that
-/// method calls this one in turn, without end.
+/// [`Target::log_density`] for a target that implements [`Target::log_densities`] itself: a batch of one point. Do
+/// not use it together with the default `log_densities`: each would call the other without end.
 pub fn batch_of_one(target: &(impl Target + ?Sized), z: &[f64], gradient: &mut [f64]) -> Result<f64> {
     let mut value = [f64::NAN];
     target.log_densities(z, &mut value, gradient, &mut Scratch::default())?;

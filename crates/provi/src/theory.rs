@@ -1,11 +1,11 @@
-//! The lower lane: numbers in, numbers out. No vectors, no randomness, no I/O.
+//! The theorems as functions of numbers: numbers in, numbers out. No vectors, no randomness, no I/O.
 //!
 //! ```text
 //! M, μ, d ──► noise (a, b) ──► recursion, rate ──► steps, step sizes, a promise
 //! ```
-//! Everything here bounds a mean over runs whose step sizes and length were fixed before the draws.
-//! Constants may carry the few ulps of their own formulas: [`recursion`] and [`rate`] round upwards by
-//! more than that, so a printed bound is an upper bound of the formula in exact arithmetic.
+//! Every bound here is on a mean over runs whose step sizes and number of steps were fixed before the draws.
+//! Constants may be off by the few ulps of their own formulas. [`recursion`] and [`rate`] round upwards by more
+//! than that, so a printed bound is an upper bound of the formula in exact arithmetic.
 
 pub mod betting;
 pub mod certificate;
@@ -22,8 +22,8 @@ pub use recursion::{Contraction, Recursion};
 
 use crate::base::error::{Error, Result};
 
-/// x, moved up by more than the rounding of a dozen operations on non-negative numbers. A NaN among such
-/// numbers is an overflow times an underflow, of which infinity is the only safe bound.
+/// x, increased by more than the rounding error of a dozen operations on non-negative numbers. Among such numbers a
+/// NaN comes from an overflow times an underflow; the only safe bound is then infinity, which is returned.
 pub(crate) fn upward(x: f64) -> f64 {
     if x.is_nan() { f64::INFINITY } else { x * (1.0 + 32.0 * f64::EPSILON) + f64::MIN_POSITIVE }
 }
@@ -34,7 +34,8 @@ pub(crate) fn decay(x: f64, steps: u64) -> f64 {
     if exponent.is_nan() {
         return 1.0; // no step, and x = 1
     }
-    // A relative error of a few ulps in the exponent is one of |exponent| times as many in the power.
+    // If the exponent has a relative error of a few ulps, the power has a relative error of |exponent| times as
+    // many.
     exponent.exp() * (1.0 + (8.0 + 4.0 * exponent.abs().min(800.0)) * f64::EPSILON) + f64::MIN_POSITIVE
 }
 
@@ -50,8 +51,8 @@ pub(crate) fn settle_steps(guess: f64, accuracy: f64, bound: impl Fn(u64) -> Res
     if bound(first)? <= accuracy {
         return Ok(first);
     }
-    // Upward rounding has a floor of its own, so an accuracy near the smallest doubles may never be reached:
-    // gallop, then bisect.
+    // Rounding upwards has a smallest result, so an accuracy near the smallest doubles may never be reached: double
+    // the stride until the bound holds, then bisect.
     let (mut low, mut stride) = (first, 1u64);
     while bound(low + stride)? > accuracy {
         (low, stride) = (low + stride, 2 * stride);

@@ -1,7 +1,7 @@
-//! What watches a run and may end it: progress, stopping, resuming, said once.
+//! Watching a run: progress, stopping and resuming, for every algorithm of this crate.
 //!
-//! A watch knows neither targets nor steps. Whatever makes steps shows it where it stands ([`Snapshot`]), asks it whether to end
-//! ([`Watch`]), and leaves with it what is needed to go on ([`checkpoint`]).
+//! A watch knows neither targets nor steps. An algorithm reports its progress to the watch ([`Snapshot`]), asks the
+//! watch whether to stop ([`Watch`]), and hands it what is needed to resume ([`checkpoint`]).
 
 pub mod checkpoint;
 
@@ -11,39 +11,41 @@ use checkpoint::{Checkpoint, Keeper};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// What watches a run, and what may end it early. A run cut short is a result without its promise.
+/// What observes a run, and what may stop it early. A run that was stopped returns a result without its promise.
 #[derive(Default)]
 pub struct Watch<'a> {
     /// Called at each trace point; break to stop.
     #[allow(clippy::type_complexity)]
     pub observer: Option<&'a mut dyn FnMut(&Snapshot) -> ControlFlow<()>>,
-    /// Stop after this long.
+    /// Stop after this much wall-clock time.
     pub time_limit: Option<Duration>,
-    /// Stop soon after somebody asks: read inside every loop, where `observer` is called rarely.
+    /// Stop soon after this flag is raised. Every loop reads it; `observer` is called rarely.
     pub stop: Option<&'a Stop>,
-    /// How long a phase with nothing to keep goes on after a stop, and an answer that was stopped may be audited. If nobody says it,
-    /// [`PATIENCE`], and for the audit a tenth of the time that the run took, if that is longer.
+    /// How long a phase that has no result to keep may go on after a stop is requested, and how long the answer of
+    /// a stopped run may be audited. `None`: [`PATIENCE`]; for the audit also a tenth of the time that the run
+    /// took, if that is longer.
     pub patience: Option<Duration>,
-    /// Called between the draws of an audit with those made and those wanted; break to certify by those made.
+    /// Called between the draws of an audit with (draws made, draws wanted). Break to certify with the draws made
+    /// so far.
     #[allow(clippy::type_complexity)]
     pub audit: Option<&'a mut dyn FnMut(u64, u64) -> ControlFlow<()>>,
     /// Keeps checkpoints.
     pub keeper: Option<Keeper<'a>>,
-    /// Take the run up here instead of at its start.
+    /// Resume the run from this checkpoint.
     pub from: Option<Checkpoint>,
-    /// How this process and the others agree on stopping, where several share the run: they must end it at the same place
-    /// ([`crate::stream::Streamed::agreement`]). Without it each process thinks for itself.
+    /// How several processes that share the run agree on stopping: they must stop at the same place
+    /// ([`crate::stream::Streamed::agreement`]). `None`: this process decides alone.
     pub agree: Option<Agreement>,
 }
 
 impl Watch<'_> {
-    /// Whether the clock or the flag ends a run that began at `begin`.
+    /// Whether the clock or the flag asks a run that began at `begin` to stop.
     pub(crate) fn wants_stop(&self, begin: Instant) -> bool {
         self.time_limit.is_some_and(|limit| begin.elapsed() >= limit) || self.stop.is_some_and(Stop::is_asked)
     }
 
-    /// What ends the loops of a run that began at `begin`: nothing where nobody may stop it. Several processes share it, even where
-    /// nobody may stop this one.
+    /// The signal that stops the loops of a run that began at `begin`. `None` if nothing can stop it. If several
+    /// processes share the run there is always a signal, since another process may be asked to stop.
     pub fn signal(&self, begin: Instant) -> Option<Signal> {
         if self.agree.is_none() && self.stop.is_none() && self.time_limit.is_none() {
             return None;
@@ -54,7 +56,8 @@ impl Watch<'_> {
         Some(signal.among(self.agree.clone()))
     }
 
-    /// How long the audit of an answer may last if its search was stopped: a tenth of the time that it took.
+    /// How long the audit may last if the search was stopped: the watch's patience; without one, a tenth of the
+    /// time that the search took, and at least [`PATIENCE`].
     pub(crate) fn grace(&self, begin: Instant) -> Duration {
         self.patience.unwrap_or_else(|| PATIENCE.max(begin.elapsed() / 10))
     }
@@ -63,15 +66,16 @@ impl Watch<'_> {
         self.observer.as_mut().map_or(ControlFlow::Continue(()), |observer| observer(snapshot))
     }
 
-    /// What comes of a wish to stop.
+    /// Returns the joint decision, given this process's wish to stop.
     pub(crate) fn settle(&self, stop: bool) -> Result<ControlFlow<()>> {
         let stop = self.agree.as_ref().map_or(Ok(stop), |agreement| agreement.any(stop))?;
         Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// What an audit asks between its draws ([`Audit::run_with`](crate::Audit::run_with)), in a run that began at `begin`.
-    /// If the run was stopped before its audit, the audit still runs: for a tenth of the time that the run took, and at least for the
-    /// patience of the watch ([`Watch::patience`]). No audit ends before its first draws, without which hardly anything is proved.
+    /// The function that an audit calls between its draws ([`Audit::run_with`](crate::Audit::run_with)), in a run
+    /// that began at `begin`.
+    /// If the run was stopped before its audit, the audit still runs, for as long as [`Watch::patience`] says. No
+    /// audit ends before its first draws, without which hardly anything is proved.
     pub(crate) fn between_draws(
         &mut self,
         begin: Instant,
@@ -85,7 +89,7 @@ impl Watch<'_> {
         })
     }
 
-    /// Passes a snapshot on; breaks if anything says so.
+    /// Passes a snapshot to the observer. Breaks if the observer, the clock or the flag asks to stop.
     pub(crate) fn see(&mut self, snapshot: &Snapshot, begin: Instant) -> Result<ControlFlow<()>> {
         let shown = self.show(snapshot);
         self.settle(shown.is_break() || self.wants_stop(begin))
@@ -98,7 +102,7 @@ impl std::fmt::Debug for Watch<'_> {
     }
 }
 
-/// Where a run stands.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -107,22 +111,22 @@ pub struct Snapshot {
     pub step: u64,
     /// Steps planned.
     pub steps: u64,
-    /// The size of the last one.
+    /// Size γ of the last step.
     pub gamma: f64,
-    /// An estimate of f from the draws since the last snapshot: noisy, and behind by half that stretch.
+    /// A noisy estimate of f from the draws since the last snapshot; it lags behind by half that stretch.
     pub neg_elbo: f64,
-    /// What f − f* is proved to be at most, where that is known on the way.
+    /// Proved upper bound of f − f*, if it is known during the run.
     #[cfg_attr(feature = "serde", serde(default))]
     pub gap: Option<f64>,
 }
 
-/// An average put aside.
+/// The saved state of an average.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AverageState {
     /// The mean so far; empty for `Average::Last`.
     pub mean: Vec<f64>,
-    /// How many vectors are in it.
+    /// How many iterates it averages.
     pub count: u64,
-    /// c of the last of them.
+    /// Coefficient c of the last iterate.
     pub coefficient: f64,
 }

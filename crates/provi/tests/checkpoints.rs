@@ -58,7 +58,7 @@ fn a_changed_checkpoint_of_planned_steps_is_refused() {
         ("no Gaussian", |at| at.parameters[2] = -1.0),
         ("one number too few", |at| at.parameters.truncate(3)),
         ("memory of another solver", |at| at.memory = vec![1.0]),
-        ("time that is none", |at| at.seconds = f64::NAN),
+        ("seconds that is negative or not finite", |at| at.seconds = f64::NAN),
         ("a trace of another plan", |at| at.trace.iter_mut().for_each(|at| at.steps += 1)),
         ("a trace that ends too early", |at| at.trace.truncate(3)),
         ("a trace out of order", |at| at.trace.swap(0, 1)),

@@ -1,22 +1,24 @@
-//! The black-box path: log p and its gradient are all there is.
+//! The default algorithm for a target that only has log p and its gradient.
 //!
 //! Mode → Laplace → natural-gradient steps with sticking-the-landing noise → average. In coordinates whitened by
 //! the current q, s̃(u) = Cᵀ∇V(m + Cu) − u has mean g̃ = CᵀE∇V and E s̃uᵀ = CᵀE∇²VC − I, and one step makes
 //! ```text
 //! P̃ = I + ρS + ½ρ²S²,   S = sym(mean of s̃uᵀ),     C ← C·R with RRᵀ = P̃⁻¹,     m ← m − ρC·RRᵀ·(mean of s̃)
 //! ```
-//! Its fixed point is that of the exact problem, E∇V = 0 and E∇²V = (CCᵀ)⁻¹, and P̃ is positive definite whatever S.
-//! Two things make the noise small. Draws come in pairs ±u: the even part of s̃, its skewness, then cancels from S
-//! exactly, and the odd part from the mean. And the u of a step are orthogonal, each still N(0, I): along d of them
-//! a quadratic V is seen without noise. With B pairs in dimension d the mean square of a step's error is smallest for
+//! Its fixed point is that of the exact problem, E∇V = 0 and E∇²V = (CCᵀ)⁻¹, and P̃ is positive definite for any S.
+//! Two devices reduce the noise. First, draws come in pairs ±u: the even part of s̃, its skewness, then cancels
+//! exactly from S, and the odd part from the mean. Second, the u of a step are orthogonal, each still N(0, I):
+//! along d of them a quadratic V is seen without noise. With B pairs in dimension d the mean square of a step's
+//! error is smallest for
 //! ```text
 //! ρ = B/(max{B, d} + 2)
 //! ```
-//! while the answer is still far, and smaller once noise outweighs progress, which shows when two residuals in a row
-//! point against each other (Kesten): after K such turns ρ is multiplied by (1 + K/2)^(−2/3). The average does the rest.
-//! Where steps add up instead, the answer is further off than noise made it seem: most turns are forgiven, and the average
-//! begins anew.
-//! No theorem is claimed for these steps and none is needed: a certificate is computed at the answer.
+//! while the answer is still far away. The best ρ is smaller once noise outweighs progress, which shows when two
+//! successive residuals point in opposite directions (Kesten): after K such turns ρ is multiplied by (1 +
+//! K/2)^(−2/3). Averaging removes the rest of the noise. If steps add up in one direction instead, the answer is
+//! farther away than the noise suggested: most turns are then forgotten, and the average restarts.
+//!
+//! No theorem is claimed for these steps, and none is needed: a certificate is computed at the answer.
 
 mod begin;
 mod drift;
@@ -34,19 +36,19 @@ use crate::target::evaluate::Evaluator;
 use drift::Drift;
 use provi_kernels::{axpy, dot};
 
-/// Pairs a step holds at least: fewer would leave a small dimension to the noise.
+/// Least number of pairs per step; fewer would be too noisy in a small dimension.
 const PAIRS: usize = 8;
-/// Halvings in a row before a target that is not finite is given up.
+/// After this many successive halvings, a target that is not finite is given up.
 const HALVINGS: u32 = 60;
 
-/// What an ascent may be told.
+/// Options of an ascent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Where the search for the mode begins; the origin if empty.
     pub start: Vec<f64>,
     /// How near the mode the steps begin, in nats.
     pub mode_accuracy: f64,
-    /// The average weighs the iterate after n evaluations like n^power.
+    /// In the average, the weight of the iterate after n evaluations is proportional to n^power.
     pub power: f64,
 }
 
@@ -56,7 +58,7 @@ impl Default for Options {
     }
 }
 
-/// A run that can be looked at, and continued.
+/// A run that can be inspected and continued.
 ///
 /// ```
 /// use provi::{Seed, ascent::{Ascent, Options}, target::Closure};
@@ -78,17 +80,17 @@ pub struct Ascent<'a> {
     q: Gaussian<Triangular>,
     /// The last q whose draws were all finite, once there is one.
     safe: Option<Gaussian<Triangular>>,
-    /// Empty before the first step.
+    /// The average; empty before the first step.
     average: Vec<f64>,
     step: u64,
     halvings: u64,
     rejected: u64,
-    /// The residuals of the last step, and how often two in a row pointed against each other.
+    /// The residuals of the last step, and how often two successive ones pointed in opposite directions.
     last: Vec<f64>,
     turns: u64,
     drift: Drift,
     evaluations: u64,
-    /// Evaluations that the average has seen.
+    /// Evaluations that the average covers.
     spent: u64,
     room: Room,
 }
@@ -105,8 +107,8 @@ struct Room {
 }
 
 impl<'a> Ascent<'a> {
-    /// Climbs to a mode and takes the curvature there, or at a better place on the way; every evaluation of the gradient
-    /// counts.
+    /// Climbs to a mode and takes the curvature there, or at a better point of the climb; every evaluation of the
+    /// gradient counts.
     pub fn new(target: impl Into<Evaluator<'a>>, seed: Seed, options: Options) -> Result<Self> {
         let view = target.into();
         let d = view.dim();
@@ -143,12 +145,12 @@ impl<'a> Ascent<'a> {
         self.step
     }
 
-    /// Retreats from places where the target was not finite.
+    /// Number of retreats from places where the target was not finite.
     pub fn halvings(&self) -> u64 {
         self.halvings
     }
 
-    /// Draws at which the target was not finite.
+    /// Number of draws at which the target was not finite.
     pub fn rejected(&self) -> u64 {
         self.rejected
     }
@@ -160,14 +162,14 @@ impl<'a> Ascent<'a> {
         Gaussian::from_parameters(self.q.dim(), average.to_vec())
     }
 
-    /// Steps that spend at most `budget` more evaluations. The same budgets give the same bits. [`Error::Stopped`] leaves what was
-    /// reached before the step that was cut off.
+    /// Makes steps that spend at most `budget` more evaluations. The same budgets give the same bits. After
+    /// [`Error::Stopped`] the state is that before the step that was cut off.
     pub fn advance(&mut self, budget: u64) -> Result<()> {
         let full = self.q.dim().max(PAIRS);
         let mut left = budget;
         let mut retreats = 0;
         while left >= 2 {
-            // A stop ends the steps here; the first one is made if it is quick.
+            // A stop ends the steps here; the first step is made if it is quick.
             if stop::is_urgent() || self.step > 0 && stop::is_wanted() {
                 break;
             }
@@ -187,7 +189,8 @@ impl<'a> Ascent<'a> {
         Ok(())
     }
 
-    /// Half the way back to where draws were finite; to the mode, should the Laplace approximation itself reach too far.
+    /// Goes back half the way to where draws were finite; to the mode if the Laplace approximation itself reaches
+    /// too far.
     fn retreat(&mut self) {
         let d = self.q.dim();
         let w = self.q.parameters_mut();
@@ -207,7 +210,7 @@ impl<'a> Ascent<'a> {
         }
         self.count_turns(&mean, &s);
         let mut rate = pairs as f64 / (pairs.max(d) as f64 + 2.0) * self.damping();
-        // A step changes no precision by more than a few times √d; only far from the answer does this bind.
+        // A step changes no precision by more than a few times √d; this matters only far from the answer.
         rate = rate.min(2.0 * (d as f64).sqrt() / s.frobenius_norm());
         s.entries_mut().iter_mut().for_each(|x| *x *= rate);
         let mut precision = Matrix::zeros(d, d);
@@ -237,7 +240,7 @@ impl<'a> Ascent<'a> {
             drift::Verdict::Forgive => self.turns /= 4,
             drift::Verdict::Restart => (self.turns, self.spent) = (0, 0),
         }
-        // Weights of density n^power in the evaluations n.
+        // Weights with density n^power in the evaluations n.
         let spent = self.spent as f64;
         self.spent += 2 * pairs as u64;
         let weight = 1.0 - (spent / self.spent as f64).powf(self.power + 1.0);
@@ -248,7 +251,7 @@ impl<'a> Ascent<'a> {
         Ok(())
     }
 
-    /// Notes whether this residual opposes the last one, in the natural metric ‖g̃‖² + ½‖S‖².
+    /// Records whether this residual opposes the last one, in the natural metric ‖g̃‖² + ½‖S‖².
     fn count_turns(&mut self, mean: &[f64], s: &Matrix) {
         let d = mean.len();
         if self.last.len() == d + d * d {
@@ -264,7 +267,7 @@ impl<'a> Ascent<'a> {
         (1.0 + 0.5 * self.turns as f64).powf(-2.0 / 3.0)
     }
 
-    /// Draws ±u, evaluates, and leaves Cᵀ∇V at both in `whitened`.
+    /// Draws ±u, evaluates, and writes Cᵀ∇V at both into `whitened`.
     fn measure(&mut self, pairs: usize) -> Result<()> {
         let d = self.q.dim();
         let half = pairs * d;
@@ -279,7 +282,7 @@ impl<'a> Ascent<'a> {
             _ => std::mem::take(&mut room.scratch),
         };
         for (k, u) in room.u.chunks_exact_mut(d).enumerate() {
-            // A retreat redraws: its draws differ from those that failed.
+            // After a retreat the draws are new: they differ from those that failed.
             self.draws.fill(self.step + (self.halvings << 40), k as u32, u);
         }
         room.u.chunks_mut(d * d).for_each(|block| orthogonalise(block, d));
@@ -307,7 +310,7 @@ impl<'a> Ascent<'a> {
         if let Some(error) = refused {
             return Err(error);
         }
-        // The one minus sign.
+        // The only minus sign: from here on everything is minimised.
         room.pulls.iter_mut().for_each(|x| *x = -*x);
         provi_kernels::triangle::pull_back(self.q.factor(), &room.pulls, &mut room.whitened);
         Ok(())
@@ -354,12 +357,12 @@ impl<'a> Ascent<'a> {
 }
 
 impl Ascent<'_> {
-    /// Draws of a full step: pairs ±u.
+    /// Number of draws of a full step, in pairs ±u.
     pub fn draws_per_step(&self) -> usize {
         2 * self.q.dim().max(PAIRS)
     }
 
-    /// The same with its standard error, where there is one.
+    /// [`Ascent::neg_elbo_estimate`] with its standard error, if there is one.
     pub(crate) fn neg_elbo_known(&self) -> Option<NegElbo> {
         let (value, values) = (self.neg_elbo_estimate(), &self.room.values);
         let (count, mean) = (values.len() as f64, values.iter().sum::<f64>() / values.len() as f64);
@@ -368,7 +371,7 @@ impl Ascent<'_> {
         (value.is_finite() && error.is_finite()).then_some(NegElbo { value, error, exact: false })
     }
 
-    /// f at the iterate before the last step, estimated from that step's draws; NaN before the first.
+    /// f at the iterate before the last step, estimated from that step's draws; NaN before the first step.
     pub fn neg_elbo_estimate(&self) -> f64 {
         let values = &self.room.values;
         let energy = -values.iter().sum::<f64>() / values.len() as f64;
@@ -377,8 +380,8 @@ impl Ascent<'_> {
     }
 }
 
-/// Makes up to d vectors orthogonal, each keeping its length: directions uniform, lengths independent of them, so
-/// each stays N(0, I).
+/// Makes up to d vectors orthogonal and keeps the length of each. The directions are uniform and independent of the
+/// lengths, so each vector stays N(0, I).
 fn orthogonalise(block: &mut [f64], d: usize) {
     let lengths: Vec<f64> = block.chunks_exact(d).map(norm).collect();
     for (k, length) in lengths.iter().enumerate() {

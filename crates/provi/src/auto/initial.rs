@@ -5,13 +5,13 @@ use crate::base::error::{Error, Result};
 use crate::base::stop;
 use crate::target::Target;
 
-/// Points tried, as in Stan.
+/// Most points tried, as in Stan.
 const TRIES: u64 = 100;
-/// Half the width of the cube they come from, as in Stan.
+/// Half the width of the cube from which they are drawn, as in Stan.
 const RADIUS: f64 = 2.0;
 
-/// The first finite point of a list: `centre` itself if `which` is 0, then points uniform in centre ± 2 in every
-/// coordinate. Each `which` has its own list. The tries are counted.
+/// The first point of a list at which the target is finite: `centre` itself if `which` is 0, then points uniform in
+/// centre ± 2 in every coordinate. Each `which` has its own list. Also returns the number of tries.
 pub(crate) fn initial_point(
     target: &dyn Target,
     centre: &[f64],

@@ -1,12 +1,12 @@
-//! Scales chosen by the data: prior deviations and a noise level that maximise the ELBO (empirical Bayes).
+//! Scales estimated from the data: prior deviations and a noise level that maximise the ELBO (empirical Bayes).
 //!
 //! With η the logarithms of the free scales, the profile of the negative ELBO is
 //! ```text
 //! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = Σ_n w_n − Σ_n w_n E_q(y_n − s_n)²/σ²
 //! ```
-//! at the best q: what η moves q by does not count, f being stationary there. −F(η) bounds the log evidence at η from
-//! below, so this is type-II maximum likelihood of that bound. Everything certified afterwards is conditional on the η
-//! found: no uncertainty about a scale is in the posterior.
+//! at the best q. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
+//! bounds the log evidence at η from below, so this is type-II maximum likelihood with that bound. Everything
+//! certified afterwards is conditional on the η found: the posterior contains no uncertainty about a scale.
 
 mod one;
 mod predictor;
@@ -27,59 +27,61 @@ pub use predictor::LinearPredictor;
 /// Which scales of a model are free, and where their search begins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FreeScales {
-    /// Coefficients that share one prior deviation, and a first guess of it.
+    /// Sets of coefficients that share one prior deviation, each with a first guess of it.
     pub shared: Vec<(Vec<usize>, f64)>,
     /// A first guess of the noise deviation, if that of a gaussian model is free.
     pub noise_sd: Option<f64>,
 }
 
-/// A model at the scales that maximise its ELBO.
+/// A model with the scales that maximise its ELBO.
 #[derive(Clone, Debug)]
 pub struct ScaledModel<M = Glm> {
-    /// The model, conditional on these scales.
+    /// The model with these scales.
     pub model: M,
-    /// τ of each set of coefficients.
+    /// The prior deviation τ of each set of coefficients.
     pub shared: Vec<f64>,
-    /// Whether the ELBO grows on as that scale goes to zero: less than a fiftieth of the prior's information is the data's,
-    /// and a far smaller scale is no worse. A maximum inside is none of that, however small the scale.
+    /// For each set: whether the ELBO keeps growing as the scale goes to zero. True if less than a fiftieth of the
+    /// prior's information comes from the data, and a far smaller scale is no worse. An interior maximum is never
+    /// vanishing, however small the scale.
     pub vanishing: Vec<bool>,
-    /// σ, if it was free.
+    /// The noise deviation σ, if it was free.
     pub noise_sd: Option<f64>,
     /// The best Gaussian at these scales, up to the solver's goal.
     pub gaussian: Gaussian<Triangular>,
-    /// F, nats; infinite if no model was solved.
+    /// The negative ELBO F in nats; infinite if no model was solved.
     pub neg_elbo: f64,
-    /// How many models were solved on the way. None, if the search was stopped before its first solution: then the scales are the
-    /// guesses that it began with, and the Gaussian is about the mode.
+    /// How many models were solved. 0 if the search was stopped before its first solution: the scales are then the
+    /// first guesses, and the Gaussian is approximately at the mode.
     pub evaluations: u64,
-    /// Whether the search was stopped: the scales are the best so far, and no maximum.
+    /// Whether the search was stopped. The scales are then the best so far, not a maximum.
     pub stopped_early: bool,
 }
 
-/// How near to the maximum the search goes, nats.
+/// How near to the maximum the search goes, in nats.
 const NATS: f64 = 1e-9;
-/// A maximum that is this much above the ELBO near zero is one, nats: a hundred times what the search may leave.
+/// A maximum counts as interior if it is this many nats above the ELBO near zero: a hundred times what the search
+/// may miss.
 const INTERIOR: f64 = 1e-7;
-/// Near zero, for a scale: this share of the one found.
+/// "Near zero" for a scale: this share of the scale found.
 const NEAR_ZERO: f64 = 1e-3;
-/// The gap of each inner solution, well below what the search looks at.
+/// The gap of each inner solution, well below the differences that the search compares.
 const INNER_GOAL: f64 = 1e-11;
-/// No scale moves further than this factor from its guess.
+/// No scale moves farther than this factor from its guess.
 const RANGE: f64 = 1e7;
-/// Nor the noise below this share of its guess: rows that are met more closely are met exactly, and then the ELBO has no
-/// maximum to find.
+/// The noise never falls below its guess divided by this: rows that are fitted more closely are fitted exactly, and
+/// the ELBO then has no maximum.
 const NOISE_RANGE: f64 = 1e4;
 
 impl FreeScales {
-    /// The noise of a gaussian model alone; its search begins at the deviation of the responses, a row of weight 2 being
-    /// two rows.
+    /// Only the noise of a gaussian model. Its search begins at the standard deviation of the responses, where a
+    /// row of weight 2 counts as two rows.
     pub fn noise(model: &impl LinearPredictor) -> Self {
         Self { shared: Vec::new(), noise_sd: Some(model.response_deviation()) }
     }
 
-    /// Maximises the ELBO over the free scales. Cost: some ten to fifty solutions of the model, each started from the last. A search
-    /// that is stopped ([`crate::stop`]) gives the best scales so far; before its first solution those that it began with, with as
-    /// much of the search for the mode as there was time for, if that is anything.
+    /// Maximises the ELBO over the free scales. Cost: ten to fifty solutions of the model, each started from the
+    /// last. A search that is stopped ([`crate::stop`]) returns the best scales so far; before its first solution,
+    /// the first guesses and as much of the search for the mode as there was time for.
     ///
     /// ```
     /// use provi::{Design, scales::FreeScales, target::{Glm, Prior}};
@@ -126,7 +128,7 @@ impl FreeScales {
             let prior = scales[b] * scales[b];
             let left: f64 = coefficients.iter().map(|&i| variance(&gaussian, i) / prior).sum();
             let suspect = left > 0.98 * coefficients.len() as f64;
-            // Nobody looks once the search was stopped.
+            // After a stop nothing more is tested.
             vanishing.push(suspect && !stopped_early && profile.is_no_worse_near_zero(&best, b, neg_elbo)?);
         }
         Ok(ScaledModel {
@@ -142,7 +144,7 @@ impl FreeScales {
     }
 }
 
-/// Scales and what belongs to them.
+/// Scales and the results that belong to them.
 #[derive(Clone, Debug)]
 struct Found {
     eta: Vec<f64>,
@@ -152,15 +154,15 @@ struct Found {
     stopped_early: bool,
 }
 
-/// −F as a target in η; the last solution starts the next.
+/// −F as a target in η; each solution starts from the last.
 struct Profile<'a, M> {
     free: &'a FreeScales,
     model: &'a M,
     start: &'a [f64],
     last: RefCell<Option<Gaussian<Triangular>>>,
-    /// The best so far, for a search that is stopped.
+    /// The best so far, in case the search is stopped.
     best: RefCell<Option<Found>>,
-    /// Where the first solution began, for a search that is stopped within it.
+    /// Where the first solution began, in case the search is stopped within it.
     begun: RefCell<Option<Gaussian<Triangular>>>,
     solved: Cell<u64>,
 }
@@ -171,14 +173,14 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         Self { free, model, start, last, best, begun, solved }
     }
 
-    /// The scales that the search began with, and about the mode at them.
+    /// The first guesses of the scales, with an approximate mode.
     fn begun(&self) -> Option<Found> {
         let gaussian = self.begun.take()?;
         let (eta, neg_elbo) = (self.start.to_vec(), f64::INFINITY);
         Some(Found { eta, gaussian, neg_elbo, evaluations: 0, stopped_early: true })
     }
 
-    /// Remembers the best.
+    /// Records these scales if they are the best so far.
     fn remember(&self, eta: &[f64], gaussian: &Gaussian<Triangular>, neg_elbo: f64) {
         self.solved.set(self.solved.get() + 1);
         let mut best = self.best.borrow_mut();
@@ -216,16 +218,17 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         Ok((best.point, best.evaluations))
     }
 
-    /// Whether the ELBO with scale `b` near zero is no smaller than at the best scales: then it has no maximum inside.
+    /// Whether the ELBO with scale `b` near zero is at least as large as at the best scales; then there is no
+    /// interior maximum.
     fn is_no_worse_near_zero(&self, best: &[f64], b: usize, neg_elbo: f64) -> Result<bool> {
         let mut eta = best.to_vec();
         eta[b] += NEAR_ZERO.ln();
         match self.at(&eta).and_then(|model| self.solve(&model)) {
             Ok((_, there)) => Ok(there <= neg_elbo + INTERIOR),
             Err(error) if error.is_of_the_data() => Err(error),
-            // Nobody looked.
+            // Not tested.
             Err(Error::Stopped { .. }) => Ok(false),
-            // A scale too small to be solved for is not known to be worse.
+            // If the model with so small a scale cannot be solved, it is not known to be worse.
             Err(_) => Ok(true),
         }
     }

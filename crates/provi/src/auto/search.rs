@@ -1,4 +1,4 @@
-//! How a sampled search went: points the target refused, and several starts compared.
+//! How a sampled search went: points that the target refused, and several starts compared.
 
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -6,25 +6,26 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::certify::estimate::estimate;
 use crate::target::evaluate::Evaluator;
 
-/// Draws behind the estimates of a start.
+/// Number of draws for the estimates of a start.
 const DRAWS: usize = 2_000;
-/// Fits agree within this many nats, beyond four standard errors, and this many standard deviations.
+/// Fits agree if they differ by at most this many nats (beyond four standard errors) and this many standard
+/// deviations.
 const NATS: f64 = 0.1;
 const DEVIATIONS: f64 = 0.25;
 
-/// What a sampled search met on its way. Nothing in it is a proof.
+/// What happened during a sampled search. Nothing in it is a proof.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Search {
-    /// Draws at which the target was not finite; the steps shrank before them.
+    /// Draws at which the target was not finite; the steps were shortened because of them.
     pub rejected: u64,
-    /// Steps taken back for it.
+    /// Steps taken back because of them.
     pub retreats: u64,
-    /// One reason in the target's own words, where it gives any.
+    /// One reason in the target's own words, if it gave any.
     pub message: Option<String>,
-    /// One entry a start, where several were asked for; the first begins at the given start or the origin.
+    /// One entry for each start, if several were asked for. The first begins at the given start or the origin.
     pub starts: Vec<Start>,
-    /// Which of them was kept.
+    /// Index of the start that was kept.
     pub kept: usize,
 }
 
@@ -32,7 +33,7 @@ pub struct Search {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Start {
-    /// What came of it, or why nothing did.
+    /// Its fit, or why it failed.
     pub outcome: std::result::Result<StartFit, String>,
 }
 
@@ -46,12 +47,13 @@ pub struct StartFit {
     pub elbo_se: f64,
     /// k̂ of its importance weights.
     pub pareto_k: f64,
-    /// The most that a mean differs from the kept fit's, in its standard deviations, or the logarithm of a deviation.
+    /// The largest difference from the kept fit over the coordinates: of a mean, in standard deviations, or of the
+    /// logarithm of a standard deviation.
     pub distance: f64,
 }
 
 impl Search {
-    /// Whether every start found about the same answer; nothing to say with fewer than two.
+    /// Whether every start found about the same answer; `None` with fewer than two starts.
     pub fn agree(&self) -> Option<bool> {
         if self.starts.len() < 2 {
             return None;
@@ -66,14 +68,14 @@ impl Search {
         Some(self.starts.iter().all(agrees))
     }
 
-    /// Sentences for a report; none where nothing happened.
+    /// Sentences for a report; empty if nothing happened.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.rejected > 0 {
             let said = self.message.as_ref().map_or(String::new(), |m| format!("; it said: {m}"));
             let Self { rejected, retreats, .. } = self;
             notes.push(format!(
-                "the target refused {rejected} draw(s) on the way, and the steps shrank before them {retreats} time(s){said}"
+                "the target refused {rejected} draw(s) during the search, and the steps were shortened {retreats} time(s){said}"
             ));
         }
         let fits = || self.starts.iter().filter_map(|start| start.outcome.as_ref().ok());
@@ -100,7 +102,7 @@ impl Search {
     }
 }
 
-/// Compares fits by estimates from the same draws: the best one's index, and what is known of each.
+/// Compares fits by estimates from the same draws. Returns the index of the best, and the estimates of each.
 pub(super) fn compare(
     target: Evaluator<'_>,
     seed: Seed,
@@ -115,7 +117,7 @@ pub(super) fn compare(
         })
         .collect();
     let value = |k: usize| measured[k].as_ref().map_or(f64::NEG_INFINITY, |fit| fit.elbo);
-    // The first of equals, so that a start is left only for a better one.
+    // The first of equals: another start is kept only if it is better.
     let best = (0..fits.len()).rev().max_by(|&a, &b| value(a).total_cmp(&value(b))).unwrap_or(0);
     let kept = fits[best].as_ref().map_err(Error::clone)?;
     let starts = measured.into_iter().zip(fits).map(|(fit, q)| {

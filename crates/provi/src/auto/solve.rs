@@ -1,4 +1,4 @@
-//! The optimum itself, without noise, where Gaussian expectations are exact \[exact\].
+//! The optimum itself, without noise, for targets with exact Gaussian expectations \[exact\].
 //!
 //! f is convex on ℝᵈ × 𝒯ᵈ and its gradient costs a pass over the data, so the best Gaussian is found like the
 //! solution of any smooth convex problem. With H = E∇²V, the model
@@ -30,7 +30,7 @@ use std::time::Duration;
 
 const MEMORY: usize = 20;
 
-/// The deterministic solver and its defaults.
+/// The deterministic solver and its options.
 ///
 /// ```
 /// use provi::{Design, solve::Solver, target::{Glm, Prior}};
@@ -43,9 +43,9 @@ const MEMORY: usize = 20;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solver {
-    /// The gap f − f* to reach, in nats: proved where H_lo ≻ 0 is known, estimated elsewhere. Default 1e-10.
+    /// The gap f − f* to reach, in nats: proved if H_lo ≻ 0 is known, estimated otherwise. Default 1e-10.
     pub goal: f64,
-    /// Iterations at most. Default 1000.
+    /// Most iterations. Default 1000.
     pub iterations: usize,
 }
 
@@ -62,9 +62,9 @@ impl Default for Solver {
 pub enum Stop {
     /// The gap is below the goal.
     Reached,
-    /// Rounding ends the progress: the answer is as good as the arithmetic.
+    /// Rounding ends the progress: the answer is as good as the arithmetic allows.
     Stalled,
-    /// The watcher said so.
+    /// The watcher broke off.
     Interrupted,
     /// The iterations ran out.
     Exhausted,
@@ -83,7 +83,7 @@ pub struct GapBound {
     pub provenance: Provenance,
 }
 
-/// Where a solver stands.
+/// The state of a solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -98,37 +98,37 @@ pub struct Look {
     pub proved: bool,
 }
 
-/// Sees where a solver stands, before each iteration; may break.
+/// Called before each iteration with the state of the solver; may break.
 pub type Watcher<'a> = dyn FnMut(&Look, &State<'_>) -> ControlFlow<()> + 'a;
 
 /// The answer of a solver.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Solution {
-    /// q*, up to the gap.
+    /// The best Gaussian q*, up to the gap.
     pub gaussian: Gaussian<Triangular>,
     /// f(q).
     pub neg_elbo: f64,
-    /// Bounds the error of `neg_elbo`.
+    /// Upper bound of the error of `neg_elbo`.
     pub neg_elbo_error: f64,
     /// Whether that bound is proved.
     pub neg_elbo_proved: bool,
-    /// The proved gap, where H_lo ≻ 0 is known.
+    /// The proved gap, if H_lo ≻ 0 is known.
     pub gap: Option<GapBound>,
     /// Why it stopped.
     pub stop: Stop,
     /// Iterations made.
     pub iterations: usize,
-    /// Evaluations of E V and its derivatives: line searches included.
+    /// Evaluations of E V and its derivatives, including line searches.
     pub expectation_evaluations: u64,
-    /// Evaluations of log p and its derivatives before the first iteration: the mode and its curvature.
+    /// Evaluations of log p and its derivatives before the first iteration, for the mode and its curvature.
     pub gradient_evaluations: u64,
-    /// The course of f and of the gap.
+    /// f and the gap at each iteration.
     pub history: Vec<Look>,
 }
 
 impl Solution {
-    /// The same in the coordinates of the user.
+    /// The same solution in the user's coordinates.
     fn of(self, standard: Option<&Standardized<'_>>) -> Self {
         match standard {
             Some(standard) => Self { gaussian: standard.map().own_gaussian(&self.gaussian), ..self },
@@ -137,10 +137,10 @@ impl Solution {
     }
 }
 
-/// Iterations are made in the standard coordinates of a target that has some ([`Target::standardized`]); starts and solutions are in
-/// its own.
+/// Iterations are made in the standard coordinates of the target, if it has them ([`Target::standardized`]); starts
+/// and solutions are in its own coordinates.
 impl Solver {
-    /// From about the Laplace approximation.
+    /// Starts from an approximate Laplace approximation.
     pub fn run(&self, target: &dyn Target) -> Result<Solution> {
         self.run_with(target, &mut |_, _| ControlFlow::Continue(()))
     }
@@ -150,7 +150,8 @@ impl Solver {
         self.run_noting(target, &mut None, watch)
     }
 
-    /// As [`Solver::run_with`]; `begun` is where the iterations begin, for whoever has them cut off before the first.
+    /// As [`Solver::run_with`]. `begun` receives the start of the iterations, in case they are cut off before the
+    /// first.
     pub(crate) fn run_noting(
         &self,
         target: &dyn Target,
@@ -166,7 +167,7 @@ impl Solver {
         Ok(Solution { gradient_evaluations: evaluations, ..solution })
     }
 
-    /// From any start.
+    /// Starts from any Gaussian.
     pub(crate) fn run_from(
         &self,
         target: &dyn Target,
@@ -179,8 +180,8 @@ impl Solver {
         Ok(self.go(target, start, &[], watch)?.of(standard.as_ref()))
     }
 
-    /// From where another run stood, its [`State::gaussian`] and [`State::memory`]: the iterations that it would have made, to the
-    /// same bits.
+    /// Continues another run from its [`State::gaussian`] and [`State::memory`]: makes the iterations that it would
+    /// have made, to the same bits.
     pub(crate) fn take_up(
         &self,
         target: &dyn Target,
@@ -239,8 +240,8 @@ impl Solver {
             if now.gap <= self.goal {
                 break Stop::Reached;
             }
-            // Below the rounding of f only the gradient tells progress; a few idle looks end it. The look that a run is taken
-            // up at has been counted.
+            // Below the rounding of f, only the gradient shows progress; a few looks without progress end the run.
+            // The look at which a run is resumed has already been counted.
             idle = match &best {
                 _ if std::mem::take(&mut resumed) => idle,
                 Some(best) if now.gap > 0.5 * best.gap && now.decrement2 <= now.moments.value_error => {
@@ -264,7 +265,7 @@ impl Solver {
             }
             let next = objective.step(&now, &mut secants);
             if stop::was_cut_off() {
-                // Where the step began is still whole: whoever keeps checkpoints may keep it.
+                // The point where the step began is complete, so it can still be saved as a checkpoint.
                 let best_q = best.as_ref().map(|best| &best.q);
                 let _ = watch(&look, &State { gaussian: &now.q, best: best_q, idle, secants: &secants });
                 break Stop::Interrupted;
@@ -309,14 +310,15 @@ struct Point {
     moments: Moments,
     gradient: Vec<f64>,
     neg_elbo: f64,
-    /// ∇fᵀN∇f in the natural metric N: twice the decrease that the quadratic model promises. Zero once the goal is reached.
+    /// ∇fᵀN∇f in the natural metric N: twice the decrease that the quadratic model predicts. Zero once the goal is
+    /// reached.
     decrement2: f64,
     gap: f64,
-    /// Where the gap is a bound: the error of the gradient that it allows for, and its origin.
+    /// If the gap is a bound: the error of the gradient that it allows for, and its provenance.
     bound: Option<(f64, Provenance)>,
 }
 
-/// H_lo, ready to measure gradients.
+/// H_lo, prepared to measure gradients.
 struct Metric {
     norm: DualNorm,
     convexity: f64,
@@ -326,7 +328,7 @@ struct Metric {
 struct Objective<'a> {
     target: &'a dyn Target,
     expectations: &'a dyn Expectations,
-    /// Found when first needed; the inner `None`: there is none.
+    /// Computed on first use; the inner `None` means that there is none.
     metric: Option<Option<Metric>>,
     goal: f64,
     evaluations: u64,
@@ -358,7 +360,7 @@ impl<'a> Objective<'a> {
         Ok(self.metric.as_ref().and_then(Option::as_ref))
     }
 
-    /// Everything at q; f = +∞ where an expectation overflows.
+    /// Everything the solver needs at q; f = +∞ if an expectation overflows.
     fn at(&mut self, q: Gaussian<Triangular>) -> Result<Point> {
         self.evaluations += 1;
         let d = q.dim();
@@ -415,8 +417,8 @@ impl<'a> Objective<'a> {
         Ok(out)
     }
 
-    /// The next point: along the secant direction if there is one, else towards the model's minimiser. `None` when
-    /// neither leads down at working precision.
+    /// The next point: along the secant direction if there is one, else towards the model's minimiser. `None` if
+    /// neither decreases f at working precision.
     fn step(&mut self, now: &Point, secants: &mut Secants) -> Result<Option<Point>> {
         if !secants.is_empty() {
             let mut direction = secants.apply(&now.gradient, |v| natural(&now.q, v));
@@ -428,7 +430,7 @@ impl<'a> Objective<'a> {
         }
         let direction = match model_minimiser(now) {
             Ok(direction) => direction,
-            // E∇²V is not positive definite at working precision: the natural gradient needs no inverse.
+            // E∇²V is not positive definite at working precision: use the natural gradient, which needs no inverse.
             Err(Error::NotPositiveDefinite { .. }) => {
                 let mut direction = now.gradient.clone();
                 natural(&now.q, &mut direction);
@@ -440,7 +442,8 @@ impl<'a> Objective<'a> {
         self.search(now, &direction)
     }
 
-    /// A step t along `direction` with sufficient decrease, or, where f is flat to rounding, with a flatter slope.
+    /// A step t along `direction` with sufficient decrease or, where f is flat within rounding, with a smaller
+    /// slope.
     fn search(&mut self, now: &Point, direction: &[f64]) -> Result<Option<Point>> {
         let slope = dot(&now.gradient, direction);
         if slope.is_nan() || slope >= 0.0 {
@@ -449,7 +452,7 @@ impl<'a> Objective<'a> {
         let d = now.q.dim();
         let mut t = 1.0f64;
         for i in 0..d {
-            // Never more than nine tenths of the way to the border of the domain.
+            // At most nine tenths of the way to the border of the domain.
             let k = d + packed_index(i, i);
             t = t.min(-0.9 * now.q.parameters()[k] / direction[k].min(-f64::MIN_POSITIVE));
         }
@@ -468,7 +471,7 @@ impl<'a> Objective<'a> {
             if decreases || flat {
                 return Ok(Some(next));
             }
-            // The secant of the slope, kept away from both ends.
+            // The secant estimate of the zero of the slope, kept away from both ends.
             let guess = if end > 0.0 { slope / (slope - end) } else { 0.5 };
             t *= guess.clamp(0.1, 0.7);
         }
@@ -476,7 +479,7 @@ impl<'a> Objective<'a> {
     }
 }
 
-/// A lower bound of λ_min(H), H = E∇²V, where tril(HC) is within `residual` of diag(1/C_ii), as it is near an optimum.
+/// A lower bound of λ_min(H), H = E∇²V, if tril(HC) is within `residual` of diag(1/C_ii), as it is near an optimum.
 ///
 /// S = CᵀHC − I is symmetric, and its lower half is that of CᵀE, E = tril(HC) − diag(1/C_ii): C is lower triangular. So
 /// ‖S‖ ≤ √2‖C‖‖E‖ =: s, and H ⪰ (1 − s)(CCᵀ)⁻¹ ⪰ (1 − s)/‖C‖_F². `None` if s is not small.

@@ -1,8 +1,8 @@
-//! Numbers of bytes, for people.
+//! Byte counts, printed for people.
 
 use std::fmt;
 
-/// Numbers of bytes for people: three digits and a unit of a thousand.
+/// A number of bytes; printed with three digits and a decimal unit (kB, MB, GB, …).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 

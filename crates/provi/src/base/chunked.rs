@@ -1,6 +1,6 @@
-//! Work split into chunks that depend on the size of the problem alone, so that results have the same bits on any
-//! number of threads, and without any. Between two chunks the work may be cut off ([`crate::stop`]): what it should have
-//! filled in is then left as it was.
+//! Work split into chunks. The chunks depend only on the size of the problem, so results have the same bits on any
+//! number of threads. Between two chunks the work may be cut off ([`crate::stop`]); the output is then left
+//! unfinished.
 
 use crate::base::scratch::Scratch;
 use crate::base::stop;
@@ -8,23 +8,24 @@ use crate::base::stop;
 use crate::base::stop::Carried;
 use std::ops::Range;
 
-/// The least work worth waking threads for, in multiply-adds or what costs as much: some 100 µs.
+/// The least work for which threads are woken, in multiply-adds or operations of similar cost: about 100 µs.
 #[cfg(feature = "parallel")]
 const WORTH: usize = 1 << 18;
 /// Numbers that partial sums may occupy beyond what each thread needs.
 #[cfg(feature = "parallel")]
 const PARTIALS: usize = 1 << 20;
 
-/// The least work that processes with a shared signal may be cut off inside, in multiply-adds: some tenth of a second.
+/// The least work inside which processes with a shared signal may be cut off, in multiply-adds: about a tenth of a
+/// second.
 const LONG: usize = 1 << 28;
 
-/// Does work of that size, which every process makes alike. Where several share a signal and the work is long, each may be cut off
-/// inside, and all agree at its end.
+/// Runs work of that size, which every process makes alike. If several processes share a signal and the work is long,
+/// each may be cut off inside it, and all agree at its end.
 pub(crate) fn alike<T>(work: usize, run: impl FnOnce() -> T) -> T {
     if work < LONG { run() } else { stop::alike(run) }
 }
 
-/// 0..len in chunks of `size`, and what all of it costs.
+/// The range 0..len in chunks of `size`, and the cost `work` of all of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunks {
     pub(crate) len: usize,
@@ -42,7 +43,8 @@ impl Chunks {
         k * self.size..((k + 1) * self.size).min(self.len)
     }
 
-    /// Whether threads are there, idle as far as is known, and worth waking. This decides who computes, never what.
+    /// Whether threads are available, idle as far as is known, and worth waking. The answer affects who computes,
+    /// never the result.
     #[cfg(feature = "parallel")]
     fn pays(self) -> bool {
         self.count() > 1 && self.work >= WORTH && rayon::current_num_threads() > 1 && !BUSY.get()
@@ -51,14 +53,15 @@ impl Chunks {
 
 #[cfg(feature = "parallel")]
 std::thread_local! {
-    /// Whether this thread does its share of work that keeps all threads busy.
+    /// Whether this thread is doing its share of work that keeps all threads busy.
     static BUSY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs `f`, a share of work that keeps all threads busy: what it splits further, it does itself, in the memory of one.
+/// Runs `f`, a share of work that keeps all threads busy. Work that `f` would split further stays on this thread,
+/// in the memory of one thread.
 #[cfg(feature = "parallel")]
 pub(crate) fn share<T>(f: impl FnOnce() -> T) -> T {
-    /// Restores what was, even when `f` panics.
+    /// Restores the previous value, even if `f` panics.
     struct Before(bool);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -69,7 +72,7 @@ pub(crate) fn share<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Calls `f(first, chunk)` on the chunks of `out`.
+/// Calls `f(first, chunk)` on each chunk of `out`; `first` is the chunk's first index.
 pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
     let chunks = Chunks { len: out.len(), size, work };
     #[cfg(feature = "parallel")]
@@ -87,8 +90,9 @@ pub(crate) fn fill(out: &mut [f64], size: usize, work: usize, f: impl Fn(usize, 
     chunks.for_each(|(k, chunk)| f(k * size, chunk));
 }
 
-/// Calls `f(k, chunks)` on the k-th chunks of several arrays, each with a size of its own; all have as many chunks. Processes that
-/// share a signal must make this call alike: at the same place, with the same work.
+/// Calls `f(k, chunks)` with the k-th chunk of each of several arrays. Each array has its own chunk size; all have
+/// the same number of chunks. Processes that share a signal must make this call alike: at the same place, with the
+/// same work.
 pub(crate) fn fill_together<const N: usize>(
     outs: [(&mut [f64], usize); N],
     work: usize,
@@ -106,7 +110,7 @@ fn fill_chunks<const N: usize>(
     let chunks = Chunks { len, size, work };
     assert!(
         outs.iter().all(|(out, size)| out.len().div_ceil(*size) == chunks.count()),
-        "as many chunks of each"
+        "every array must have the same number of chunks"
     );
     let mut rest = outs.map(|(out, size)| out.chunks_mut(size));
     let mut next = || rest.each_mut().map(|chunks| chunks.next().unwrap_or_default());
@@ -125,7 +129,7 @@ fn fill_chunks<const N: usize>(
     (0..chunks.count()).take_while(|_| !stop::trips()).for_each(|k| f(k, next()));
 }
 
-/// f of the chunks, in order.
+/// Returns f of each chunk, in order.
 pub(crate) fn map<T: Send>(chunks: Chunks, f: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     #[cfg(feature = "parallel")]
     if chunks.pays() {
@@ -137,8 +141,9 @@ pub(crate) fn map<T: Send>(chunks: Chunks, f: impl Fn(Range<usize>) -> T + Sync)
     (0..chunks.count()).map(|k| f(chunks.range(k))).collect()
 }
 
-/// Partial sums: `make(range, partial, spare)` adds a chunk's share to `partial`, `width` zeros, with `room` numbers to work
-/// in; `take(partial)` gets the partials in index order.
+/// Partial sums over chunks. `make(range, partial, spare)` adds a chunk's share to `partial`, which begins as
+/// `width` zeros; `spare` is working memory of `room` numbers. `take(partial)` receives the partial sums in index
+/// order.
 ///
 /// Memory: one partial on one thread; on several as many as fit into some 8 MB, and at least one for each thread. Nothing
 /// is allocated once `scratch` has grown.
@@ -149,7 +154,7 @@ pub(crate) fn reduce(
     make: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
     mut take: impl FnMut(&[f64]),
 ) {
-    // Whole cache lines, so that what follows a sum starts on one.
+    // Whole cache lines, so that the memory after a partial sum starts on a cache line.
     let sums = width.next_multiple_of(8);
     let piece = (sums + room).next_multiple_of(8).max(8);
     let make_in = |k: usize, piece: &mut [f64]| {

@@ -1,11 +1,11 @@
-//! The randomness: u_{t,k}, a pure function of (seed, purpose, step, draw).
+//! Random draws: u_{t,k}, a pure function of (seed, purpose, step, draw).
 
-/// What makes a run repeatable; 0 where nobody says otherwise.
+/// The seed of a run; the same seed gives the same bits. The default is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Seed(pub u64);
 
-/// What draws are for. Purposes never share a draw: a certificate's draws must be fresh.
+/// The purpose of draws. Different purposes never share a draw: a certificate needs fresh draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Purpose {
@@ -19,11 +19,11 @@ pub enum Purpose {
     Pilot,
     /// Draws behind unproven estimates.
     Estimate,
-    /// Draws of responses, beside those of the coefficients.
+    /// Draws of responses, separate from the draws of the coefficients.
     Response,
-    /// Terms of a finite sum, beside the draws they are evaluated at.
+    /// Choice of terms of a finite sum, separate from the draws at which they are evaluated.
     Terms,
-    /// Draws that measure the mass of p, beside those that measure its slope.
+    /// Draws that measure the mass of p, separate from the draws that measure its slope.
     Sharp,
 }
 
@@ -34,29 +34,29 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The stream of one purpose.
+    /// The stream of draws for one purpose.
     pub fn new(seed: Seed, purpose: Purpose) -> Self {
         // Distinct purposes get distinct keys of the counter-based generator.
         let tag = purpose as u64 + 1;
         Self { key: mix(seed.0 ^ mix(tag)) }
     }
 
-    /// u_{t,k} ~ N(0, I) into `out`. The same numbers for any thread count and instruction set.
+    /// Writes u_{t,k} ~ N(0, I) into `out`. The numbers are the same for any thread count and instruction set.
     pub fn fill(&self, step: u64, draw: u32, out: &mut [f64]) {
         provi_kernels::normals(self.key, step, draw, out);
     }
 
-    /// Uniforms in (0, 1), from the same bits as the normals of that step and draw: use them instead of those.
+    /// Uniforms in (0, 1). They use the same bits as the normals of that step and draw, so use only one of the two.
     pub(crate) fn uniforms(&self, step: u64, draw: u32, out: &mut [f64]) {
         provi_kernels::uniforms(self.key, step, draw, out);
     }
 
-    /// What tells this stream from others.
+    /// A number that identifies this stream.
     pub(crate) fn key(&self) -> u64 {
         self.key
     }
 
-    /// A uniform in (0, 1), from the same bits as the normals of that step and draw: use it instead of them.
+    /// A uniform in (0, 1). It uses the same bits as the normals of that step and draw, so use only one of the two.
     pub(crate) fn uniform(&self, step: u64, draw: u32) -> f64 {
         let mut out = [0.0];
         provi_kernels::uniforms(self.key, step, draw, &mut out);

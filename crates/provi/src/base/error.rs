@@ -1,20 +1,20 @@
-//! What can go wrong, with the numbers that say why and the way out.
+//! Errors: each says what happened, with which values, and the way out.
 
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything the library refuses. Variants carry values; the message says what was needed.
+/// All errors of the library. Variants carry values; the message says what was needed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A number outside the range its meaning allows.
     #[error("{what} = {value} is not {needed}")]
     OutOfRange {
-        /// The quantity, as the caller knows it.
+        /// The quantity, in the caller's words.
         what: &'static str,
         /// The value given.
         value: f64,
-        /// The condition it fails.
+        /// The condition that the value fails.
         needed: &'static str,
     },
     /// Two sizes that must agree do not.
@@ -27,7 +27,7 @@ pub enum Error {
         /// The size it must have.
         expected: usize,
     },
-    /// A position past the end.
+    /// A position past the end of an object.
     #[error("index {index} is out of range for {what} of length {length}")]
     Index {
         /// The object indexed.
@@ -37,7 +37,7 @@ pub enum Error {
         /// The object's size.
         length: usize,
     },
-    /// No data where some is needed.
+    /// Data are needed, and there are none.
     #[error("{what} is empty")]
     Empty {
         /// The empty object.
@@ -48,7 +48,7 @@ pub enum Error {
     NotFinite {
         /// The array.
         what: &'static str,
-        /// Where in it.
+        /// Index of the entry, from zero.
         index: usize,
         /// The offending entry.
         value: f64,
@@ -63,7 +63,7 @@ pub enum Error {
         /// The offending entry.
         value: f64,
     },
-    /// A response the family cannot have produced.
+    /// A response that the family cannot produce.
     #[error("response {value} at row {row} is not {needed} (family {family})")]
     Response {
         /// The model family.
@@ -75,41 +75,41 @@ pub enum Error {
         /// What the family needs.
         needed: &'static str,
     },
-    /// Bytes that are no checkpoint, or one of another run.
+    /// Bytes that are not a checkpoint, or the checkpoint of another run.
     #[error("the checkpoint {what}; start the run anew")]
     Checkpoint {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A scale is to be chosen for a coefficient whose prior leans on others.
+    /// A scale was requested for a coefficient whose prior depends on other coefficients.
     #[error(
         "coefficient {coefficient} is tied to others by the prior; a scale can be chosen for independent coefficients only"
     )]
     TiedScale {
-        /// Its index.
+        /// Index of the coefficient, from zero.
         coefficient: usize,
     },
-    /// A method that cannot do with some of the terms.
+    /// A method that needs all terms was asked to work on a subsample.
     #[error("{method} cannot work on a subsample: {why}; use prox-energy or proj-entropy, or {otherwise}")]
     NotSubsampled {
-        /// Its name.
+        /// Name of the method.
         method: &'static str,
-        /// What stands in the way.
+        /// Why the method cannot use a subsample.
         why: &'static str,
         /// Another way out.
         otherwise: &'static str,
     },
-    /// More terms for a draw than there are, or none.
+    /// The number of terms for each draw is zero, or above the number of terms.
     #[error(
         "{terms} of {count} terms for each draw is not between 1 and all of them; the whole target needs no subsample"
     )]
     SubsampleSize {
         /// Terms asked for.
         terms: usize,
-        /// Terms there are.
+        /// Terms of the sum.
         count: usize,
     },
-    /// A noise deviation is to be chosen where there is none.
+    /// A noise deviation was to be chosen for a family that has none.
     #[error("family {family} has no noise deviation to choose")]
     NoNoise {
         /// The model family.
@@ -151,7 +151,7 @@ pub enum Error {
         /// Norm of the point.
         norm: f64,
     },
-    /// The gradient is not that of the log density.
+    /// The gradient disagrees with finite differences of the log density.
     #[error(
         "the gradient disagrees with finite differences: slope {gradient:.6e} against {difference:.6e} along a random direction at ‖z‖ = {norm:.3e}; check its sign and every term"
     )]
@@ -163,37 +163,37 @@ pub enum Error {
         /// Norm of the point.
         norm: f64,
     },
-    /// The target reported a failure of its own.
+    /// The target reported an error.
     #[error("the target failed: {message}")]
     Target {
-        /// The target's words.
+        /// The target's own message.
         message: String,
     },
-    /// A source of rows failed.
+    /// A source of rows reported an error.
     #[error("the data could not be read: {message}")]
     Source {
-        /// The source's words: which file, which part of it, and why.
+        /// The source's own message: which file, which part of it, and why.
         message: String,
     },
-    /// A block of rows that no model can be made of, or not this one.
+    /// A block of rows from which this model cannot be made.
     #[error("block {block} of the data: {error}")]
     Block {
-        /// The block, from zero, in the order of a pass.
+        /// Number of the block, from zero, in the order of a pass.
         block: usize,
-        /// What is wrong with it.
+        /// The error inside the block.
         error: Box<Error>,
     },
-    /// A block of rows that was checked for another likelihood.
+    /// A block of rows was checked for another likelihood than the model's.
     #[error(
         "the rows are those of family {found}, the model's is {expected}; make them with `Rows::new` for that family"
     )]
     OtherFamily {
         /// The family of the rows.
         found: &'static str,
-        /// The model's.
+        /// The family of the model.
         expected: &'static str,
     },
-    /// The data are not what they were.
+    /// The data changed between two passes.
     #[error(
         "a pass over the data found {found} rows in {found_blocks} blocks, the first one {rows} in {blocks}: leave the data as they are while a run lasts"
     )]
@@ -204,46 +204,46 @@ pub enum Error {
         found_blocks: usize,
         /// Rows of the first pass.
         rows: usize,
-        /// Its blocks.
+        /// Blocks of the first pass.
         blocks: usize,
     },
     /// Another process of a distributed run failed.
     #[error("rank {rank} of {size} failed; its own message says why")]
     Rank {
-        /// Which one.
+        /// Rank of the failed process.
         rank: usize,
-        /// How many there are.
+        /// Number of processes.
         size: usize,
     },
-    /// The processes of a distributed run cannot be reached.
+    /// The processes of a distributed run cannot reach each other.
     #[error("the processes of this run lost each other: {message}")]
     Reduce {
-        /// What the transport says.
+        /// The transport's own message.
         message: String,
     },
-    /// A theorem's hypothesis is missing.
+    /// A constant is missing that a theorem needs.
     #[error("{wanted} needs {constant}, which the target does not give; {way_out}")]
     MissingConstant {
-        /// What was asked for.
+        /// What the user asked for.
         wanted: &'static str,
         /// The missing constant.
         constant: &'static str,
-        /// What to do.
+        /// The way out.
         way_out: &'static str,
     },
-    /// A step size outside the range a theorem covers.
+    /// A step size outside the range that a theorem covers.
     #[error("step size γ = {gamma:.6e} is outside the proven range (0, {limit:.6e}] of [{key}]; {way_out}")]
     StepOutsideProof {
-        /// The step asked for.
+        /// The step size asked for.
         gamma: f64,
         /// The largest step the statement covers.
         limit: f64,
         /// The ledger key of the statement.
         key: &'static str,
-        /// What to do.
+        /// The way out.
         way_out: &'static str,
     },
-    /// An accuracy no affordable number of steps can promise.
+    /// No affordable number of steps can promise the accuracy.
     #[error(
         "no plan to E‖w−w*‖² ≤ {accuracy:.3e}: the bound needs about {steps:.2e} steps, more than {limit:.2e}; ask for less, or run without an a-priori promise"
     )]
@@ -252,20 +252,21 @@ pub enum Error {
         accuracy: f64,
         /// The steps needed.
         steps: f64,
-        /// The most a plan will hold.
+        /// The largest number of steps that a plan may have.
         limit: f64,
     },
-    /// An accuracy below what quadrature and rounding leave of an exact gradient, whatever the number of steps.
+    /// The accuracy is below the error that quadrature and rounding leave in an exact gradient. More steps do not
+    /// help.
     #[error(
         "no plan to E‖w−w*‖² ≤ {accuracy:.3e}: the exact gradient is known up to quadrature and rounding, which alone leave {floor:.3e}; ask for more than that, or use a method that draws"
     )]
     BelowRounding {
         /// The accuracy asked for.
         accuracy: f64,
-        /// (ε/μ)², ε the error of the gradient.
+        /// (ε/μ)², where ε bounds the error of the gradient.
         floor: f64,
     },
-    /// The search for the mode ended without one.
+    /// The search for the mode ended without a mode.
     #[error("no mode found after {iterations} iterations ({why}): ‖∇ log p‖ = {gradient_norm:.3e}")]
     NoMode {
         /// Iterations made.
@@ -275,78 +276,79 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
-    /// No point to start from.
+    /// No starting point with a finite log density and gradient was found.
     #[error(
         "no point with a finite log density and gradient among {tries} tried: the start, then uniform points within ±{radius} of it in every coordinate; give a start where the model is defined"
     )]
     NoStart {
         /// Points tried.
         tries: u64,
-        /// Half the width of the cube they came from.
+        /// Half the width of the cube in which points were tried.
         radius: f64,
     },
-    /// A run that failed on a target which had refused points, and said why.
+    /// A run failed after its target had refused points and said why.
     #[error("{error}; the target refused {count} point(s), saying: {message}")]
     Refused {
-        /// What ended the run.
+        /// The error that ended the run.
         error: Box<Error>,
         /// Points refused.
         count: u64,
         /// One of the reasons, in the target's own words.
         message: String,
     },
-    /// An estimator and a step that do not go together.
+    /// An estimator and a step that cannot be combined.
     #[error("this estimator and step do not go together: {why}")]
     Pairing {
         /// The reason.
         why: &'static str,
     },
-    /// A word that names nothing.
+    /// An unknown name.
     #[error("unknown {what} `{found}`; known: {known}")]
     UnknownName {
-        /// What was named.
+        /// What the name should denote.
         what: &'static str,
-        /// The word.
+        /// The unknown name.
         found: String,
-        /// The words that would do.
+        /// The known names.
         known: &'static str,
     },
     /// A run that would not fit into memory.
     #[error(
-        "{method} needs about {needed} of memory, most of it for {largest}, and {available} are to be had; the least is {least} by `{least_method}` with one draw a step: choose it, or make the model smaller"
+        "{method} needs about {needed} of memory, mostly for {largest}; {available} available; the least is {least} by `{least_method}` with one draw a step: choose it, or make the model smaller"
     )]
     Memory {
-        /// The way that was asked for.
+        /// The method that was asked for.
         method: String,
-        /// What it needs.
+        /// The memory that it needs.
         needed: crate::base::bytes::Bytes,
-        /// Its largest part.
+        /// The largest part of that memory.
         largest: &'static str,
-        /// What there is.
+        /// The memory that is available.
         available: crate::base::bytes::Bytes,
-        /// The way with the smallest need.
+        /// The method that needs the least memory.
         least_method: String,
-        /// That need.
+        /// The memory that it needs.
         least: crate::base::bytes::Bytes,
     },
-    /// Work that was stopped while there was nothing to keep of it.
+    /// Work was stopped before it had any result to keep.
     #[error("stopped during {during}, before it had a result; allow more time")]
     Stopped {
-        /// What was being done.
+        /// What the work was doing.
         during: &'static str,
     },
-    /// Iterates left the domain or became non-finite.
+    /// The iterate is not finite, or left the domain.
     #[error("the iterate is not finite after step {step} (γ = {gamma:.3e}); a smaller step is needed")]
     Diverged {
         /// The step, from zero.
         step: u64,
-        /// Its size.
+        /// Step size γ of that step.
         gamma: f64,
     },
 }
 
 impl Error {
-    /// Whether it says nothing about a model or a point of it: its data, or the processes that share them, are out of reach.
+    /// Whether the error is about the data or the processes that share them, not about the model or a point: the
+    /// data cannot be read, or a process cannot be reached.
     pub(crate) fn is_of_the_data(&self) -> bool {
         matches!(
             self,

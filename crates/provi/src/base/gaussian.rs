@@ -40,7 +40,7 @@ pub struct Gaussian<F: Factor = Triangular> {
     space: PhantomData<F>,
 }
 
-/// One line a coordinate, its mean and its standard deviation; the correlations are not shown.
+/// One line for each coordinate: its mean and its standard deviation. Correlations are not shown.
 impl<F: Factor> std::fmt::Display for Gaussian<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let width = (self.dim - 1).to_string().len() + 1;
@@ -53,7 +53,8 @@ impl<F: Factor> std::fmt::Display for Gaussian<F> {
 }
 
 impl<F: Factor> Gaussian<F> {
-    /// From a mean and a packed factor in the domain (positive diagonal, or positive definite).
+    /// From a mean and a packed factor. The factor must have a positive diagonal (triangular) or be positive
+    /// definite (symmetric).
     pub fn new(mean: &[f64], packed_factor: &[f64]) -> Result<Self> {
         let dim = mean.len();
         if dim == 0 {
@@ -69,7 +70,7 @@ impl<F: Factor> Gaussian<F> {
         Self::checked(dim, [mean, packed_factor].concat())
     }
 
-    /// From the flat vector (m, packed C), of the right length.
+    /// From the flat vector (m, packed C); checks its length and its domain.
     pub(crate) fn checked(dim: usize, parameters: Vec<f64>) -> Result<Self> {
         let (mean, packed_factor) = parameters.split_at(dim);
         check_finite("mean", mean)?;
@@ -78,7 +79,7 @@ impl<F: Factor> Gaussian<F> {
         Ok(Self::from_parameters(dim, parameters))
     }
 
-    /// The same, trusted.
+    /// From the flat vector (m, packed C), without checks.
     pub(crate) fn from_parameters(dim: usize, parameters: Vec<f64>) -> Self {
         debug_assert_eq!(parameters.len(), dim + packed_len(dim));
         Self { dim, parameters, space: PhantomData }
@@ -93,32 +94,33 @@ impl<F: Factor> Gaussian<F> {
         Self::from_parameters(dim, parameters)
     }
 
-    /// d.
+    /// The dimension d.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// m.
+    /// The mean m.
     pub fn mean(&self) -> &[f64] {
         &self.parameters[..self.dim]
     }
 
-    /// C, packed row by row.
+    /// The factor C, packed row by row.
     pub fn factor(&self) -> &[f64] {
         &self.parameters[self.dim..]
     }
 
-    /// w = (m, packed C).
+    /// The flat vector w = (m, packed C).
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
 
-    /// w, to write.
+    /// The flat vector w = (m, packed C), for writing.
     pub(crate) fn parameters_mut(&mut self) -> &mut [f64] {
         &mut self.parameters
     }
 
-    /// z_k = Cu_k + m for draws and points held one a row. Cost: one pass over C.
+    /// Writes z_k = Cu_k + m into `points` for the draws u_k. Draws and points are held one per row. Cost: one pass
+    /// over C.
     pub fn transport(&self, draws: &[f64], points: &mut [f64]) {
         F::transport(self.factor(), self.mean(), draws, points);
     }
@@ -184,12 +186,13 @@ impl<F: Factor> Gaussian<F> {
         Ok(-0.5 * provi_kernels::dot(&u, &u) - q.log_det()? - normaliser)
     }
 
-    /// `count` independent draws, one a row; a pure function of the seed.
+    /// `count` independent draws, one per row; a pure function of the seed.
     pub fn sample(&self, count: usize, seed: Seed) -> Matrix {
         self.sample_part(0..count as u64, seed)
     }
 
-    /// The draws of these numbers out of the same list, one a row: a list of any length can be made part by part.
+    /// The draws with these numbers from the list that [`Gaussian::sample`] makes, one per row. A list of any
+    /// length can so be made part by part.
     pub fn sample_part(&self, which: Range<u64>, seed: Seed) -> Matrix {
         let draws = Draws::new(seed, Purpose::Sample);
         let mut out = Matrix::zeros(which.end.saturating_sub(which.start) as usize, self.dim);

@@ -1,7 +1,7 @@
-//! Dense factorisations: the one room where the linear-algebra crate lives.
+//! Dense factorisations. No other module uses the linear-algebra crate.
 //!
-//! Symmetric matrices are stored in full; every product runs on one thread, so its bits do not depend on
-//! the machine's core count. A large one may be cut off on its way ([`crate::stop`]): its result then means nothing.
+//! Symmetric matrices are stored in full. Every product runs on one thread, so its bits do not depend on the number
+//! of cores. A large product may be cut off before it is done ([`crate::stop`]); its result is then meaningless.
 
 mod packed;
 
@@ -17,15 +17,17 @@ use faer::linalg::{matmul, triangular_inverse, triangular_solve};
 use faer::{Accum, Auto, MatMut, MatRef, Par, Side, Spec};
 use std::ops::Range;
 
-/// Multiply-adds between two looks at the signal: some tenth of a second. Smaller products are made at one go.
+/// Multiply-adds between two checks of the stop signal: about a tenth of a second. Smaller products are made
+/// without a check.
 const LOOK: usize = 1 << 30;
-/// Rows and columns from which on a factorisation is waited for on a thread of its own.
+/// Size from which on a factorisation runs on a thread of its own, so that it can be abandoned.
 const LARGE: usize = 1024;
 
-/// Calls `make` with panels of the columns 0..count, each of which costs so many multiply-adds, until it is cut off.
+/// Calls `make` with panels of the columns 0..count until all are done or the work is cut off. Each column costs
+/// `work` multiply-adds.
 fn in_panels(count: usize, work: usize, mut make: impl FnMut(Range<usize>)) {
     let size = (LOOK / work.max(1)).max(1).next_multiple_of(64);
-    // Processes that share the work ask each other only where it is long.
+    // Processes that share the work ask each other only if it is long.
     let go_on = |first: &usize| if *first == 0 { !stop::trips() } else { !stop::trips_together() };
     for first in (0..count).step_by(size).take_while(go_on) {
         make(first..(first + size).min(count));
@@ -45,7 +47,7 @@ fn transposed_view_mut(m: &mut Matrix) -> MatMut<'_, f64> {
 /// A·B.
 pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows(), b.columns());
-    // (AB)ᵀ = BᵀAᵀ: everything seen through its transpose.
+    // (AB)ᵀ = BᵀAᵀ: every matrix is seen through its transpose.
     in_panels(a.rows(), a.columns() * b.columns(), |panel| {
         matmul::matmul(
             transposed_view_mut(&mut out).subcols_mut(panel.start, panel.len()),
@@ -59,13 +61,13 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
-/// tril(A·C) for square A and lower triangular C, the halves that vanish or are not asked for left out. The upper half of
-/// the result means nothing.
+/// tril(A·C) for square A and lower triangular C; the halves that are zero or not needed are not computed. The
+/// upper half of the result is meaningless.
 pub(crate) fn multiply_lower(a: &Matrix, c: &Matrix) -> Matrix {
     let d = a.rows();
     let mut out = Matrix::zeros(d, d);
     if d * d > LOOK / d.max(1) {
-        // Rows of the result, as far as their diagonals at least.
+        // Rows of the result, at least up to their diagonals.
         in_panels(d, d * d, |panel| {
             matmul::matmul(
                 transposed_view_mut(&mut out).submatrix_mut(0, panel.start, panel.end, panel.len()),
@@ -98,7 +100,8 @@ pub(crate) fn add_gram(a: &[f64], columns: usize, out: &mut Matrix) {
     mirror_lower(out);
 }
 
-/// The lower half of it, with `out` of size d × d held row by row; what the upper half holds afterwards means nothing.
+/// out ← out + AᵀA, lower half only, with `out` of size d × d held row by row. The upper half is meaningless
+/// afterwards.
 pub(crate) fn add_lower_gram(a: &[f64], columns: usize, out: &mut [f64]) {
     let rows = a.len() / columns;
     let at = MatRef::from_column_major_slice(a, columns, rows);
@@ -116,7 +119,7 @@ pub(crate) fn add_lower_gram(a: &[f64], columns: usize, out: &mut [f64]) {
     );
 }
 
-/// Copies the lower half onto the upper one.
+/// Copies the lower half onto the upper half.
 pub(crate) fn mirror_lower(m: &mut Matrix) {
     below_diagonal(m.rows(), |i, j| m[(j, i)] = m[(i, j)]);
 }
@@ -153,10 +156,10 @@ pub(crate) fn inverse_factor(what: &'static str, h: &Matrix, out: &mut [f64]) ->
     Ok(())
 }
 
-/// Pᵀ(H + shift·I)P for positive semidefinite H, moved down (`side` −1) or up (1) by more than rounding can have lost, so
-/// that it bounds the exact one from that side.
+/// Pᵀ(H + shift·I)P for positive semidefinite H, moved down (`side` = −1) or up (`side` = 1) by more than the
+/// rounding error, so that it bounds the exact matrix from that side.
 ///
-/// Two products of length-d sums: |fl(PᵀHP) − PᵀHP| ≤ (d+2)ε·|P|ᵀ|H||P| entry by entry, and |H_ij| ≤ √(H_iiH_jj) makes that
+/// Both products are sums of d terms: |fl(PᵀHP) − PᵀHP| ≤ (d+2)ε·|P|ᵀ|H||P| entry by entry, and |H_ij| ≤ √(H_iiH_jj) makes that
 /// at most (d+2)ε·wwᵀ, w = |P|ᵀ√(diag H). PᵀHP itself can be far smaller than wwᵀ when H is ill conditioned.
 pub(crate) fn safe_congruence(h: &Matrix, p: &Matrix, shift: f64, side: f64) -> Matrix {
     let d = h.rows();
@@ -173,9 +176,9 @@ pub(crate) fn safe_congruence(h: &Matrix, p: &Matrix, shift: f64, side: f64) -> 
     out
 }
 
-/// L with H = LLᵀ, kept so that nothing is allocated when it is factored again.
+/// L with H = LLᵀ. Factoring again allocates nothing.
 pub(crate) struct Cholesky {
-    /// Lᵀ row by row, i.e. L column by column; the other half is not meaningful.
+    /// Lᵀ row by row, that is L column by column; the other half is meaningless.
     factor: Matrix,
     memory: MemBuffer,
 }
@@ -187,7 +190,7 @@ impl Cholesky {
         Self { factor: Matrix::zeros(dim, dim), memory: MemBuffer::new(scratch) }
     }
 
-    /// The factor of `h`, or an error that names it.
+    /// The factor of `h`. The error names the matrix `what`.
     pub(crate) fn new(what: &'static str, h: &Matrix) -> Result<Self> {
         if h.rows() == 0 {
             return Err(Error::Empty { what });
@@ -197,13 +200,14 @@ impl Cholesky {
         Ok(out)
     }
 
-    /// Factors h − shift·I; the error is the first bad pivot.
+    /// Factors h − shift·I. The error is the index of the first pivot that is not positive.
     pub(crate) fn factor_from(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
         self.factor.entries_mut().copy_from_slice(h.entries());
         self.factor_in_place(shift)
     }
 
-    /// Factors h − shift·I with rows and columns in reversed order; the error is the first bad pivot, in h's own order.
+    /// Factors h − shift·I with rows and columns in reversed order. The error is the index of the first pivot that
+    /// is not positive, in h's own order.
     pub(crate) fn factor_reversed(&mut self, h: &Matrix, shift: f64) -> std::result::Result<(), usize> {
         let d = self.dim();
         self.factor.entries_mut().iter_mut().zip(h.entries().iter().rev()).for_each(|(to, x)| *to = *x);
@@ -234,7 +238,8 @@ impl Cholesky {
         }
     }
 
-    /// Does what nobody can look into; `None` if it was cut off, and then the factor means nothing.
+    /// Runs a factorisation that cannot check the stop signal. `None` if it was cut off; the factor is then
+    /// meaningless.
     fn at_one_go<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Matrix, &mut MemBuffer) -> T + Send + 'static,
@@ -279,7 +284,7 @@ impl Cholesky {
         self.solve_upper(b);
     }
 
-    /// b ← L⁻¹b for each of the vectors that lie one after the other in `many`.
+    /// b ← L⁻¹b for each of the vectors b that lie one after the other in `many`.
     pub(crate) fn solve_lower(&self, many: &mut [f64]) {
         let (d, count) = (self.dim(), many.len() / self.dim());
         triangular_solve::solve_lower_triangular_in_place(
@@ -341,7 +346,7 @@ impl Cholesky {
 
     /// L, packed row by row.
     pub(crate) fn packed_lower(&self) -> Vec<f64> {
-        /// Rows written side by side, so that what is read lies side by side too.
+        /// Rows written together, so that the entries that are read lie together too.
         const SIDE: usize = 8;
         let d = self.dim();
         let mut packed = vec![0.0; packed_len(d)];
@@ -400,8 +405,9 @@ pub(crate) fn eigen(what: &'static str, h: &Matrix) -> Result<(Vec<f64>, Matrix)
     Ok((values, vectors))
 }
 
-/// The eigenvalues of a small symmetric tridiagonal matrix, in no order, in place of its diagonal; the rows of `vectors`, the
-/// identity's before, become the eigenvectors. Implicit QL steps; false if they do not converge, or meet a NaN.
+/// The eigenvalues of a small symmetric tridiagonal matrix replace its `diagonal`, in no particular order.
+/// `vectors` must begin as the identity; its rows become the eigenvectors. Implicit QL steps. Returns false if they
+/// do not converge or meet a NaN.
 pub(crate) fn tridiagonal_eigen<const N: usize>(
     diagonal: &mut [f64],
     beside: &[f64],
@@ -432,7 +438,7 @@ pub(crate) fn tridiagonal_eigen<const N: usize>(
                 let r = (f * f + g * g).sqrt();
                 e[i + 1] = r;
                 if r <= 0.0 {
-                    // The matrix has fallen apart here: start again with the parts.
+                    // The matrix splits here into two blocks: start again with each of them.
                     diagonal[i + 1] -= p;
                     e[m] = 0.0;
                     break;
@@ -481,13 +487,13 @@ pub(crate) fn spectral_map(values: &[f64], vectors: &Matrix, f: impl Fn(f64) -> 
     out
 }
 
-/// A safe distance from a computed eigenvalue of `h` to the true one: the backward error of a symmetric
-/// eigensolver, a small multiple of dε‖H‖.
+/// An upper bound of the distance from a computed eigenvalue of `h` to the true one: the backward error of a
+/// symmetric eigensolver, a small multiple of dε‖H‖.
 pub(crate) fn eigenvalue_error(h: &Matrix) -> f64 {
     4.0 * h.rows() as f64 * f64::EPSILON * h.frobenius_norm()
 }
 
-/// ‖x‖.
+/// The Euclidean norm ‖x‖.
 pub(crate) fn norm(x: &[f64]) -> f64 {
     provi_kernels::dot(x, x).sqrt()
 }

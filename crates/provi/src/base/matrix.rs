@@ -1,4 +1,4 @@
-//! A small dense matrix, and the packed triangle: the two shapes the public face speaks.
+//! A small dense matrix, and the packed triangle: the two matrix types of the public interface.
 
 use crate::base::error::{Error, Result};
 
@@ -53,12 +53,12 @@ impl Matrix {
         self.columns
     }
 
-    /// All entries, row by row.
+    /// All entries, row by row, read-only.
     pub fn entries(&self) -> &[f64] {
         &self.entries
     }
 
-    /// All entries, row by row, to write.
+    /// All entries, row by row, for writing.
     pub fn entries_mut(&mut self) -> &mut [f64] {
         &mut self.entries
     }
@@ -68,7 +68,7 @@ impl Matrix {
         &self.entries[i * self.columns..(i + 1) * self.columns]
     }
 
-    /// Row `i`, to write.
+    /// Row `i`, for writing.
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.entries[i * self.columns..(i + 1) * self.columns]
     }
@@ -84,8 +84,8 @@ impl Matrix {
         provi_kernels::dot(&self.entries, &self.entries).sqrt()
     }
 
-    /// Refuses anything but a finite, square, symmetric matrix of size `dim` (to 1e-12 of its largest entry),
-    /// and returns it exactly symmetric.
+    /// Refuses a matrix that is not finite, square, of size `dim` and symmetric up to 1e-12 of its largest entry.
+    /// Returns the matrix, made exactly symmetric.
     pub(crate) fn checked_symmetric(mut self, what: &'static str, dim: usize) -> Result<Self> {
         for found in [self.rows, self.columns] {
             if found != dim {
@@ -122,7 +122,7 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
     }
 }
 
-/// Refuses NaN and infinities, naming the first.
+/// Refuses NaN and infinities. The error names the first one.
 pub(crate) fn check_finite(what: &'static str, values: &[f64]) -> Result<()> {
     match values.iter().position(|x| !x.is_finite()) {
         Some(index) => Err(Error::NotFinite { what, index, value: values[index] }),
@@ -145,7 +145,7 @@ pub(crate) fn pack_lower(matrix: &Matrix) -> Vec<f64> {
     (0..matrix.rows()).flat_map(|i| matrix.row(i)[..=i].iter().copied()).collect()
 }
 
-/// The same, into room that is there.
+/// The lower half of a square matrix, packed row by row into `packed`.
 pub(crate) fn pack_lower_into(matrix: &Matrix, packed: &mut [f64]) {
     for i in 0..matrix.rows() {
         packed[packed_index(i, 0)..=packed_index(i, i)].copy_from_slice(&matrix.row(i)[..=i]);

@@ -1,13 +1,14 @@
-//! Decimals on the safe side: a bound that is printed to a few digits is still a bound.
+//! Rounding of bounds for printing: a bound that is printed with a few digits is still a bound.
 //!
-//! The one place where bounds are rounded for people. Rust prints the decimal nearest to a double, exactly; where that lies on the
-//! wrong side, the next decimal does not. No power of ten is multiplied with, so nothing is lost on the way. What comes back is the
-//! double nearest to the decimal, which prints as that decimal.
+//! This is the only place where bounds are rounded for people. Rust prints the decimal nearest to a double exactly;
+//! if that decimal lies on the wrong side, the next one does not. Nothing is multiplied by a power of ten, so no
+//! rounding error enters. The functions return the double nearest to the decimal, which prints as that decimal.
 //!
-//! Sides are those of doubles: read back as a double, the text is never inside. The decimal itself may be, by half a unit in the last place
-//! of that double.
+//! The comparison is between doubles: the printed text, read back as a double, is never below an upper bound nor
+//! above a lower bound. The decimal itself may be, by half a unit in the last place of that double.
 
-/// The least number of so many significant digits (at most 15) that is at least `x`; what is not finite stays.
+/// The least number with `digits` significant digits (at most 15) that is at least `x`. Returns x if it is not
+/// finite.
 ///
 /// ```
 /// use provi::printed::raised;
@@ -27,18 +28,19 @@ pub fn raised(x: f64, digits: usize) -> f64 {
     }
 }
 
-/// The least number of so many decimals that is at least `x`; what is not finite stays.
+/// The least number with `places` decimals that is at least `x`. Returns x if it is not finite.
 pub fn raised_at(x: f64, places: usize) -> f64 {
     not_below(x, &format!("{x:.places$}"), -(places as i32))
 }
 
-/// The greatest number of so many decimals that is at most `x`; what is not finite stays.
+/// The greatest number with `places` decimals that is at most `x`. Returns x if it is not finite.
 pub fn lowered_at(x: f64, places: usize) -> f64 {
     -raised_at(-x, places)
 }
 
-/// `decimal`·10^exponent, its point left out, or one more in its last digit. A number with more digits than 38 has no
-/// last digit to speak of, and neither have ∞ and NaN: those are themselves.
+/// The number written as `decimal`·10^exponent, with the decimal point of `decimal` ignored, or the next number up
+/// in the last digit: the first of the two that is at least x. Returns x itself if it has more than 38 digits, or
+/// is ∞ or NaN.
 fn not_below(x: f64, decimal: &str, exponent: i32) -> f64 {
     let digits: String = decimal.chars().filter(|c| *c != '.').collect();
     let Ok(nearest) = digits.parse::<i128>() else { return x };
@@ -46,7 +48,7 @@ fn not_below(x: f64, decimal: &str, exponent: i32) -> f64 {
     [nearest, nearest + 1].map(shown).into_iter().flatten().find(|shown| *shown >= x).unwrap_or(x)
 }
 
-/// A bound to three digits, rounded up.
+/// A bound printed with three digits, rounded up.
 pub(crate) fn upper(x: f64) -> String {
     let up = raised(x, 3);
     let plain = !up.is_finite() || up <= 0.0 || (1e-3..1e5).contains(&up);

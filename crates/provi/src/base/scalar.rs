@@ -1,4 +1,4 @@
-//! Numbers checked once, at the door.
+//! Numbers that are checked once, when they are constructed.
 
 use crate::base::error::{Error, Result};
 
@@ -9,10 +9,10 @@ macro_rules! checked_scalar {
         pub struct $name(f64);
 
         impl $name {
-            /// Checks `value`; `what` names it in the error.
+            /// Checks `value`; `what` is its name in the error.
             pub fn new(what: &'static str, value: f64) -> Result<Self> {
                 let $x = value;
-                // Adding 0 turns −0 into 0, so that dividing by it has the right sign.
+                // Adding 0 turns −0 into 0, so that a division by it has the right sign.
                 if $ok { Ok(Self(value + 0.0)) } else { Err(Error::OutOfRange { what, value, needed: $needed }) }
             }
 

@@ -1,6 +1,6 @@
-//! Working memory that grows once and is kept.
+//! Working memory that grows on first use and is then reused.
 
-/// Working memory that a batch evaluation may use; it grows on first use and is kept between steps.
+/// Working memory for a batch evaluation. It grows on first use and is reused between steps.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     buffer: Vec<f64>,
@@ -9,12 +9,12 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A buffer of `len` numbers with unspecified contents, from the start of a cache line on.
+    /// A buffer of `len` numbers with unspecified contents. It starts on a cache line.
     pub fn floats(&mut self, len: usize) -> &mut [f64] {
         aligned(&mut self.buffer, len)
     }
 
-    /// Room for indices beside that of [`Scratch::split`].
+    /// As [`Scratch::split`], with a buffer of indices besides.
     pub(crate) fn terms(&mut self, terms: usize, len: usize) -> (&mut [usize], &mut [f64], &mut Scratch) {
         if self.indices.len() < terms {
             self.indices.resize(terms, 0);
@@ -33,7 +33,7 @@ fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
     if buffer.len() < len + 7 {
         buffer.resize(len + 7, 0.0);
     }
-    // At most seven numbers are skipped; a platform that cannot tell skips none.
+    // At most seven numbers are skipped; none on a platform that cannot tell the alignment.
     let start = buffer.as_ptr().align_offset(64);
     &mut buffer[if start < 8 { start } else { 0 }..][..len]
 }

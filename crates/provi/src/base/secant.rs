@@ -1,7 +1,7 @@
-//! The last secant pairs, and the inverse Hessian they imply: the memory of L-BFGS.
+//! The last secant pairs and the inverse Hessian that they imply: the memory of L-BFGS.
 //!
-//! [`Secants`] keeps the pairs of one search. Who keeps them in another way, as the many small ascents of an audit do, has the same
-//! algebra in [`weight`], [`initial_scale`] and [`two_loops`].
+//! [`Secants`] keeps the pairs of one search. Code that stores pairs differently, such as the many small ascents of
+//! an audit, uses the same algebra through [`weight`], [`initial_scale`] and [`two_loops`].
 
 use crate::base::linalg::norm;
 use provi_kernels::{axpy, dot};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// A pair s = Δx, y = Δ∇f with its weight 1/sᵀy.
 pub(crate) type Pair<'p> = (&'p [f64], &'p [f64], f64);
 
-/// 1/sᵀy of a pair that shows curvature, sᵀy > 0; any other would spoil the metric.
+/// 1/sᵀy if the pair shows curvature (sᵀy > 0). `None` otherwise: such a pair would spoil the metric.
 pub(crate) fn weight(s: &[f64], y: &[f64]) -> Option<f64> {
     let curvature = dot(s, y);
     (curvature > 1e-12 * norm(s) * norm(y)).then(|| 1.0 / curvature)
@@ -21,8 +21,8 @@ pub(crate) fn initial_scale((s, y, _): Pair<'_>) -> f64 {
     dot(s, y) / dot(y, y)
 }
 
-/// v ← Bv by the two-loop recursion over the pairs, oldest first; `initial` is the metric that they correct, and `alphas` has room
-/// for a number a pair.
+/// v ← Bv by the two-loop recursion over the pairs, oldest first. `initial` applies the metric that the pairs
+/// correct; `alphas` has room for one number per pair.
 pub(crate) fn two_loops<'p>(
     v: &mut [f64],
     pairs: impl DoubleEndedIterator<Item = Pair<'p>> + ExactSizeIterator + Clone,
@@ -62,7 +62,7 @@ impl Secants {
         self.pairs.clear();
     }
 
-    /// Takes in a pair that shows curvature.
+    /// Adds a pair, if it shows curvature.
     pub(crate) fn push(&mut self, s: Vec<f64>, y: Vec<f64>) {
         if let Some(weight) = weight(&s, &y) {
             if self.pairs.len() == self.memory {
@@ -72,7 +72,7 @@ impl Secants {
         }
     }
 
-    /// The pairs as plain numbers, s and y in turn.
+    /// Appends the pairs as plain numbers, s and y in turn.
     pub(crate) fn write_to(&self, out: &mut Vec<f64>) {
         for (s, y, _) in &self.pairs {
             out.extend_from_slice(s);
@@ -80,19 +80,19 @@ impl Secants {
         }
     }
 
-    /// Takes in what [`Secants::write_to`] gave, of vectors of `width` numbers: the same bits.
+    /// Adds the pairs that [`Secants::write_to`] wrote, of vectors with `width` numbers. The bits are the same.
     pub(crate) fn read_from(&mut self, width: usize, numbers: &[f64]) {
         for pair in numbers.chunks_exact(2 * width) {
             self.push(pair[..width].to_vec(), pair[width..].to_vec());
         }
     }
 
-    /// The usual size of the initial metric, by the last pair.
+    /// The usual scale of the initial metric, from the last pair.
     pub(crate) fn scale(&self) -> f64 {
         self.pairs.back().map_or(1.0, |(s, y, weight)| initial_scale((s, y, *weight)))
     }
 
-    /// Bg, with `initial` the metric that the pairs correct.
+    /// Returns Bg; `initial` applies the metric that the pairs correct.
     pub(crate) fn apply(&self, g: &[f64], initial: impl FnOnce(&mut [f64])) -> Vec<f64> {
         let (mut v, mut alphas) = (g.to_vec(), vec![0.0; self.pairs.len()]);
         let pairs = self.pairs.iter().map(|(s, y, weight)| (&s[..], &y[..], *weight));

@@ -58,7 +58,7 @@ fn mills(s: f64) -> f64 {
     if s == f64::INFINITY { 0.0 } else { chebyshev(&MILLS, (s - 5.0) / (s + 5.0)) / (1.0 + s) }
 }
 
-/// φ(s). The square is split, so that its rounding error is not multiplied by s²/2 in the exponential.
+/// φ(s). The square s² is split, so that its rounding error is not multiplied by s²/2 in the exponential.
 pub(crate) fn normal_density(s: f64) -> f64 {
     let head = (s * 65536.0).round() / 65536.0;
     if s.abs() < 40.0 {
@@ -78,7 +78,8 @@ pub(crate) fn normal_cdf(s: f64) -> f64 {
 
 /// s with Φ(−s) = tail, for 0 < tail ≤ ½.
 ///
-/// Newton's method on log Φ(−s), which is concave: after one step from 0 it comes down on the root and never passes it.
+/// Newton's method on log Φ(−s), which is concave: after the first step from 0, the iterates decrease to the root
+/// and never pass it.
 pub(crate) fn upper_quantile(tail: f64) -> f64 {
     let mut s = 0.0;
     for _ in 0..64 {

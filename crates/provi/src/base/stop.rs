@@ -1,15 +1,16 @@
-//! One signal that ends work under way: a flag and a clock, read inside every loop that can last.
+//! A signal that stops work: a flag and a clock, which every long loop reads.
 //!
-//! A loop over blocks of rows or of columns lies too deep to hand an error through every kernel above it. It asks whether it is
-//! to end, and if so leaves its result unfinished. That is safe because the signal stays *tripped* from then on: whoever entered
-//! it with [`Signal::during`] gets [`Error::Stopped`] in place of whatever came out, and what was worth keeping was kept before.
+//! A loop over blocks of rows or columns lies too deep to pass an error through every kernel above it. It asks the
+//! signal whether to stop, and if so leaves its result unfinished. This is safe because the signal stays *tripped*
+//! from then on: the caller that entered it with [`Signal::during`] gets [`Error::Stopped`] instead of the result.
+//! Whatever was to be kept has been saved before.
 //!
-//! Two moments matter. A stop is *wanted* from the moment that somebody asks for it or the clock passes its limit: loops that
-//! have something to keep end there. Work that has nothing to keep yet goes on for the signal's patience, a second where nobody
-//! says otherwise, and is cut off then. Small problems are done by that time.
+//! There are two stages. A stop is *wanted* from the moment that somebody asks for it or the clock passes its
+//! limit: loops that have a result to keep end then. Work that has no result yet continues for the signal's
+//! patience, by default one second, and is then cut off. Small problems finish within that time.
 //!
-//! A run that is not stopped has the same bits with a signal as without. Processes that share a run share its signal too
-//! ([`Signal::among`]): they stop at the same place.
+//! A run that is not stopped has the same bits with a signal as without. Processes that share a run also share its
+//! signal ([`Signal::among`]), so that they stop at the same place.
 
 mod together;
 
@@ -26,10 +27,10 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use together::{Round, Together};
 
-/// How long work with nothing to keep goes on once a stop is wanted, where nobody says otherwise.
+/// Default for how long work without a result continues once a stop is wanted.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A flag that asks work to end. Clones are the same flag.
+/// A flag that asks work to stop. Clones share the same flag.
 ///
 /// ```
 /// use provi::{Auto, Design, Seed, fit::Watch, stop::Stop, target::{Glm, Prior}};
@@ -53,22 +54,23 @@ struct Shared {
 }
 
 impl Stop {
-    /// Asks for the end.
+    /// Asks the work to stop.
     pub fn ask(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether anybody asked.
+    /// Whether [`Stop::ask`] was called.
     pub fn is_asked(&self) -> bool {
         self.0.asked.load(Ordering::Relaxed)
     }
 
-    /// What is being done by the work that may be stopped, such as "the search for the mode"; empty where nothing is.
+    /// The current phase of the work that may be stopped, such as "the search for the mode"; empty if there is
+    /// none.
     pub fn doing(&self) -> &'static str {
         *self.0.doing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether any work under this flag has come to one of its phases yet.
+    /// Whether any work under this flag has entered a phase yet.
     pub fn has_begun(&self) -> bool {
         self.0.begun.load(Ordering::Relaxed)
     }
@@ -87,13 +89,13 @@ impl Deref for Stop {
     }
 }
 
-/// What may end work: a flag, and perhaps a moment.
+/// What may stop work: a flag, and optionally a deadline.
 #[derive(Clone, Debug)]
 pub struct Signal {
     stop: Stop,
     deadline: Option<Instant>,
     patience: Duration,
-    /// Where several processes share the work.
+    /// Set if several processes share the work.
     together: Option<Arc<Together>>,
     #[cfg(test)]
     polls: Option<Arc<Polls>>,
@@ -112,8 +114,8 @@ impl Default for Signal {
     }
 }
 
-/// Counts how often the loops of one phase ask whether they are cut off, and cuts them off at one of these times: by work, where
-/// a clock would make a test a matter of luck.
+/// Test tool: counts how often the loops of one phase ask whether they are cut off, and cuts them off at a given
+/// count. Counting work instead of time makes tests deterministic.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) struct Polls {
@@ -124,17 +126,17 @@ pub(crate) struct Polls {
 
 #[cfg(test)]
 impl Polls {
-    /// Those of the phases with this name; the `cut`-th of them, from one, cuts off.
+    /// Counts in the phases named `during`. The `cut`-th question, from one, cuts the work off.
     pub(crate) fn new(during: &'static str, cut: u64) -> Arc<Self> {
         Arc::new(Self { during, cut, made: std::sync::atomic::AtomicU64::new(0) })
     }
 
-    /// A signal that nothing else raises.
+    /// A signal that nothing else trips.
     pub(crate) fn signal(self: &Arc<Self>) -> Signal {
         Signal { polls: Some(Arc::clone(self)), ..Signal::default() }.with_patience(Duration::MAX)
     }
 
-    /// How often it was asked.
+    /// How many questions were asked.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
@@ -145,23 +147,23 @@ impl Polls {
 }
 
 impl Signal {
-    /// Ends work when this flag is raised.
+    /// A signal that stops work when this flag is raised.
     pub fn on(stop: &Stop) -> Self {
         Self { stop: stop.clone(), ..Self::default() }
     }
 
-    /// Ends work at that moment as well; `None` changes nothing.
+    /// Adds a deadline; `None` changes nothing.
     pub fn at(self, deadline: Option<Instant>) -> Self {
         Self { deadline: deadline.or(self.deadline), ..self }
     }
 
-    /// How long work with nothing to keep goes on after that.
+    /// Sets how long work without a result continues once a stop is wanted.
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Shared by processes that make the same calls: each enters it at the same places, and what one of them wants all of them do, at
-    /// the next reduction. `None` changes nothing.
+    /// Shares the signal among processes that make the same calls. Each process enters the signal at the same
+    /// places. If one process wants a stop, all of them stop at the next reduction. `None` changes nothing.
     ///
     /// ```
     /// use provi::stop::{Agreement, Signal, Stop};
@@ -177,20 +179,21 @@ impl Signal {
         Self { together: together.or(self.together), ..self }
     }
 
-    /// Whether a stop is wanted here.
+    /// Whether a stop is wanted now.
     pub fn is_wanted(&self) -> bool {
         self.stop.is_asked() || self.deadline.is_some_and(|at| Instant::now() >= at)
     }
 
-    /// Does the work under this signal. Loops that have something to keep end when a stop is wanted; each phase of the work that
-    /// has nothing yet is cut off after the signal's patience, and says so by [`Error::Stopped`].
+    /// Runs the work under this signal. Loops that have a result to keep end when a stop is wanted. A phase that
+    /// has no result yet is cut off after the signal's patience and returns [`Error::Stopped`].
     ///
-    /// One of several processes that share the work needs [`Signal::among`]: they must end it at the same place.
+    /// If several processes share the work, use [`Signal::among`]: they must stop at the same place.
     pub fn cover<T>(&self, work: impl FnOnce() -> T) -> T {
         self.enter("", None, work)
     }
 
-    /// The same for work that is one phase, called `what`: [`Error::Stopped`] if it was cut off, whatever came out of it.
+    /// Runs work that is a single phase, called `what`. Returns [`Error::Stopped`] if the phase was cut off,
+    /// whatever its result.
     pub fn during<T, E: From<Error>>(
         &self,
         what: &'static str,
@@ -199,8 +202,8 @@ impl Signal {
         self.cover(|| phase(what, work))
     }
 
-    /// Does steps, each of which leaves something to keep: an [`evaluation`] among them is cut off as soon as a stop is wanted, and
-    /// nothing else is.
+    /// Runs steps, each of which leaves a result to keep. An [`evaluation`] among them is cut off as soon as a stop
+    /// is wanted; nothing else is cut off.
     pub(crate) fn steps<T>(&self, what: &'static str, work: impl FnOnce() -> T) -> T {
         let evaluations = Some(Arc::new(Entered::new(self, what, Some(Duration::ZERO))));
         self.enter_as(Entered { evaluations, ..Entered::new(self, what, None) }, work)
@@ -218,24 +221,24 @@ impl Signal {
     }
 }
 
-/// A signal while work goes on under it.
+/// A signal while work runs under it.
 #[derive(Debug)]
 struct Entered {
     signal: Signal,
     what: &'static str,
-    /// None: never cut off.
+    /// `None`: never cut off.
     patience: Option<Duration>,
     since: Instant,
     /// When the flag was first seen raised.
     noticed: OnceLock<Instant>,
     tripped: AtomicBool,
-    /// What evaluations are made under, where they are cut off sooner than the rest.
+    /// The signal for evaluations, if they are cut off earlier than the rest.
     evaluations: Option<Arc<Entered>>,
-    /// All processes know that half of the patience is over.
+    /// Set once all processes know that half of the patience has passed.
     urgent: AtomicBool,
-    /// The share of one process, which decides by its own clock.
+    /// Set for the share of one process, which decides by its own clock.
     own: bool,
-    /// Which one speaks to the other processes.
+    /// The thread that communicates with the other processes.
     thread: ThreadId,
 }
 
@@ -255,7 +258,7 @@ impl Entered {
         }
     }
 
-    /// The same for a share of this process alone.
+    /// The same signal for the share of this process alone.
     fn on_its_own(&self) -> Self {
         Self {
             since: self.since,
@@ -266,19 +269,20 @@ impl Entered {
         }
     }
 
-    /// The others, where decisions are theirs too.
+    /// The other processes, if decisions are made jointly.
     fn together(&self) -> Option<&Together> {
         self.signal.together.as_deref().filter(|_| !self.own)
     }
 
-    /// What this process has to say to the others: a stop is wanted, half of the patience is over, all of it is.
+    /// What this process reports to the others: a stop is wanted; half of the patience has passed; all of it has
+    /// passed.
     fn votes(&self) -> [bool; VOTES] {
         let (since, patience) = (self.wanted_since(), self.patience.unwrap_or(Duration::MAX));
         let over = |part: Duration| since.is_some_and(|since| since.elapsed() >= part);
         [since.is_some(), over(patience / 2), over(patience) || self.tripped.load(Ordering::Relaxed)]
     }
 
-    /// What all of them said.
+    /// Takes over the joint result of the reports.
     fn take_over(&self, [wanted, urgent, trips]: [bool; VOTES]) {
         if let Some(together) = self.together() {
             together.wanted.fetch_or(wanted, Ordering::Relaxed);
@@ -287,7 +291,7 @@ impl Entered {
         self.tripped.fetch_or(trips, Ordering::Relaxed);
     }
 
-    /// Since when a stop is wanted as far as this process knows, or since the work began if it was wanted before.
+    /// Since when this process knows that a stop is wanted, or since the work began if a stop was wanted before.
     fn wanted_since(&self) -> Option<Instant> {
         let told = || self.signal.together.as_ref().is_some_and(|all| all.wanted.load(Ordering::Relaxed));
         if self.signal.stop.is_asked() || told() {
@@ -311,7 +315,7 @@ impl Entered {
         self.wanted_since().is_some_and(|since| since.elapsed() >= patience / 2)
     }
 
-    /// Trips when patience is at its end.
+    /// Whether the patience has passed; if so, the signal trips.
     fn trips(&self) -> bool {
         if self.tripped.load(Ordering::Relaxed) {
             return true;
@@ -335,7 +339,7 @@ impl Entered {
 }
 
 std::thread_local! {
-    /// The signal that this thread works under.
+    /// The signal under which this thread works.
     static CURRENT: RefCell<Option<Arc<Entered>>> = const { RefCell::new(None) };
 }
 
@@ -343,8 +347,8 @@ fn current<T>(f: impl FnOnce(&Entered) -> T) -> Option<T> {
     CURRENT.with_borrow(|entered| entered.as_deref().map(f))
 }
 
-/// A phase of the work under way, called `what`, with patience of its own. [`Error::Stopped`] if it was cut off, whatever came
-/// out of it.
+/// Runs a phase of the current work, called `what`, with patience of its own. Returns [`Error::Stopped`] if the
+/// phase was cut off, whatever its result.
 pub(crate) fn phase<T, E: From<Error>>(
     what: &'static str,
     work: impl FnOnce() -> std::result::Result<T, E>,
@@ -352,7 +356,7 @@ pub(crate) fn phase<T, E: From<Error>>(
     patient_phase(what, Duration::ZERO, work)
 }
 
-/// The same with that much more patience.
+/// A phase with `more` patience than its signal has.
 pub(crate) fn patient_phase<T, E: From<Error>>(
     what: &'static str,
     more: Duration,
@@ -367,8 +371,8 @@ pub(crate) fn patient_phase<T, E: From<Error>>(
     })
 }
 
-/// A phase that looks after itself: it asks [`was_cut_off`] before it uses what it computed. It has that much more patience than
-/// its signal.
+/// Runs a phase that checks for itself: it calls [`was_cut_off`] before it uses what it computed. It has `more`
+/// patience than its signal has.
 pub(crate) fn careful_phase<T>(what: &'static str, more: Duration, work: impl FnOnce() -> T) -> T {
     match current(|entered| entered.signal.clone()) {
         Some(signal) => signal.enter(what, Some(signal.patience.saturating_add(more)), work),
@@ -376,8 +380,9 @@ pub(crate) fn careful_phase<T>(what: &'static str, more: Duration, work: impl Fn
     }
 }
 
-/// Evaluations of one step, which changes nothing before it has them. Among [`Signal::steps`] they are cut off between two calls as
-/// soon as a stop is wanted: [`Error::Stopped`], and the step was not made.
+/// Runs the evaluations of one step, which changes nothing before it has them. Inside [`Signal::steps`] they are
+/// cut off between two calls as soon as a stop is wanted; the result is then [`Error::Stopped`], and the step was
+/// not made.
 pub(crate) fn evaluation<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let Some(entered) = current(|entered| entered.evaluations.clone()).flatten() else { return work() };
     let during = entered.what;
@@ -387,28 +392,30 @@ pub(crate) fn evaluation<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Whether the work under way has been, or is now to be, cut off.
+/// Whether the current work has been cut off, or is cut off now.
 pub(crate) fn trips() -> bool {
     current(Entered::trips).unwrap_or(false)
 }
 
-/// Whether anything under the signal was left unfinished: nothing is to be used that was computed since it was entered.
+/// Whether any work under the signal was left unfinished. If so, use nothing that was computed since the signal was
+/// entered.
 pub(crate) fn was_cut_off() -> bool {
     current(|entered| entered.tripped.load(Ordering::Relaxed)).unwrap_or(false)
 }
 
-/// Whether a stop is wanted: for loops that have something to keep.
+/// Whether a stop is wanted. For loops that have a result to keep.
 pub(crate) fn is_wanted() -> bool {
     current(Entered::is_wanted).unwrap_or(false)
 }
 
-/// Whether half of the patience is over: for loops that need the other half to make something of what they have.
+/// Whether half of the patience has passed. For loops that need the other half to complete a result from what they
+/// have.
 pub(crate) fn is_urgent() -> bool {
     current(Entered::is_urgent).unwrap_or(false)
 }
 
-/// [`Error::Stopped`] where the work under way is cut off: for loops over slow calls, between two of them. Whoever entered the
-/// signal gets that error too, whatever the loop makes of it.
+/// Returns [`Error::Stopped`] if the current work is cut off. Call it between two slow calls of a loop. The caller
+/// that entered the signal gets that error too, whatever the loop does with it.
 pub fn check() -> Result<()> {
     current(|entered| match entered.trips() {
         true => Err(Error::Stopped { during: entered.what }),
@@ -417,7 +424,7 @@ pub fn check() -> Result<()> {
     .unwrap_or(Ok(()))
 }
 
-/// [`Error::Stopped`] as soon as a stop is wanted: where there is something to keep already.
+/// Returns [`Error::Stopped`] as soon as a stop is wanted. For places that already have a result to keep.
 pub(crate) fn check_early() -> Result<()> {
     current(|entered| match entered.is_wanted() {
         true => Err(Error::Stopped { during: entered.what }),
@@ -426,13 +433,13 @@ pub(crate) fn check_early() -> Result<()> {
     .unwrap_or(Ok(()))
 }
 
-/// Does work that nobody can look into, such as a large factorisation, on a thread of its own, and waits for it; `None` if it is
-/// cut off first. The thread then ends when it is done, and what it owns goes with it. Processes that share a signal wait for each
-/// other's, in rounds: all have the result or none.
+/// Runs work that cannot check the signal, such as a large factorisation, on a thread of its own and waits for it.
+/// `None` if it is cut off first; the abandoned thread ends when its work is done and frees what it owns. Processes
+/// that share a signal wait in rounds for each other: either all have the result or none.
 pub(crate) fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    /// Between two looks at the signal.
+    /// Time between two checks of the signal.
     const LOOK: Duration = Duration::from_millis(20);
-    /// Room for the recursions of large factorisations: as much as a main thread has.
+    /// Stack for the recursions of large factorisations: as much as a main thread has.
     const STACK: usize = 8 << 20;
     if current(|_| ()).is_none() {
         return Some(work());
@@ -446,7 +453,7 @@ pub(crate) fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     let its = Arc::clone(&work);
     let body = move || {
         if let Some(work) = take(&its) {
-            // Whoever does not wait any longer has dropped the receiver: there is nobody to tell.
+            // If the caller has stopped waiting, it has dropped the receiver, and nobody needs the result.
             let _ = send.send(work());
         }
     };
@@ -476,25 +483,25 @@ pub(crate) fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     }
 }
 
-/// The signal of one thread, on its way to the others that share its work.
+/// The signal of one thread, to be handed to the threads that share its work.
 pub(crate) struct Carried(Option<Arc<Entered>>);
 
 impl Carried {
-    /// That of this thread.
+    /// The signal of this thread.
     #[cfg(any(feature = "parallel", test))]
     pub(crate) fn from_here() -> Self {
         Self(CURRENT.with_borrow(Clone::clone))
     }
 
-    /// Whether to leave the rest.
+    /// Whether to skip the remaining work.
     #[cfg(feature = "parallel")]
     pub(crate) fn trips(&self) -> bool {
         self.0.as_deref().is_some_and(Entered::trips)
     }
 
-    /// Does a share of the work under the signal.
+    /// Runs a share of the work under the signal.
     pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
-        /// Restores what was, even when the work panics.
+        /// Restores the previous signal, even if the work panics.
         struct Before(Option<Arc<Entered>>);
         impl Drop for Before {
             fn drop(&mut self) {

@@ -1,14 +1,14 @@
 //! What is proved about an answer: each statement with its number, its confidence and its grounds.
 //!
-//! What is proved can be read and not changed, so that nobody but an audit makes a claim. One way around that is meant: with the
-//! feature `serde` a certificate is read back from a file. Such a claim is the file's, unverified; who doubts it audits anew, as
-//! `provi certify` does.
+//! A certificate can be read but not changed, so that only an audit makes a claim. There is one intended exception:
+//! with the feature `serde` a certificate is read back from a file. Such a claim is the file's and not verified; to
+//! check it, audit again, as `provi certify` does.
 
 use crate::base::printed;
 use crate::target::curvature::Provenance;
 use std::fmt;
 
-/// Lets the second type be read through the first.
+/// Gives read-only access to the second type through the first.
 macro_rules! read_only {
     ($claim:ty, $fields:ty) => {
         impl std::ops::Deref for $claim {
@@ -32,21 +32,21 @@ pub(crate) use read_only;
 ///     }
 /// }
 /// ```
-/// Anyone can say that nothing is proved. A [`Bound`] comes from an audit, or from a file on the file's word.
+/// Any code may construct "not proved". A [`Bound`] comes only from an audit, or from a file as that file's claim.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(into = "file::Statement", try_from = "file::Statement"))]
 pub enum Statement {
-    /// This holds.
+    /// A bound is proved.
     Proved(Bound),
-    /// Nothing does.
+    /// Nothing is proved.
     NotProved {
-        /// Why.
+        /// Why nothing is proved.
         reason: String,
     },
 }
 
-/// A bound, with its confidence and its grounds. It can be read and not changed.
+/// A bound, with its confidence and its grounds. It can be read but not changed.
 /// ```compile_fail,E0616
 /// fn forge(mut bound: provi::certificate::Bound) {
 ///     bound.value = 1e-9;
@@ -66,12 +66,12 @@ impl Bound {
         self.value
     }
 
-    /// The probability over the audit's draws with which it holds; 1 for a deterministic one.
+    /// The probability over the audit's draws with which it holds; 1 for a deterministic bound.
     pub fn confidence(&self) -> f64 {
         self.confidence
     }
 
-    /// The ledger key of the statement that won.
+    /// The ledger key of the theorem that gave the smallest bound.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -83,7 +83,8 @@ impl Bound {
 }
 
 impl Bound {
-    /// "proved, confidence 1 − 1e-6 [local-kl]": the grounds, without the number, which needs its side to be rounded.
+    /// "proved, confidence 1 − 1e-6 [local-kl]": the grounds without the number, because rounding the number
+    /// depends on its side.
     pub(crate) fn grounds(&self) -> String {
         let confidence = match self.confidence {
             c if c < 1.0 => format!(", confidence 1 − {:.0e}", 1.0 - c),
@@ -102,7 +103,7 @@ impl Statement {
         Self::NotProved { reason: reason.into() }
     }
 
-    /// The bound with its grounds, if there is one.
+    /// The bound with its grounds, if one is proved.
     pub fn proof(&self) -> Option<&Bound> {
         match self {
             Self::Proved(bound) => Some(bound),
@@ -110,27 +111,27 @@ impl Statement {
         }
     }
 
-    /// The number alone, if there is one.
+    /// The number alone, if a bound is proved.
     pub fn bound(&self) -> Option<f64> {
         self.proof().map(Bound::value)
     }
 
-    /// Its confidence, if there is one.
+    /// The confidence, if a bound is proved.
     pub fn confidence(&self) -> Option<f64> {
         self.proof().map(Bound::confidence)
     }
 
-    /// Its ledger key, if there is one.
+    /// The ledger key, if a bound is proved.
     pub fn key(&self) -> Option<&str> {
         self.proof().map(Bound::key)
     }
 
-    /// The weakest origin of its constants, if there is one.
+    /// The weakest origin of its constants, if a bound is proved.
     pub fn provenance(&self) -> Option<Provenance> {
         self.proof().map(Bound::provenance)
     }
 
-    /// Why there is none.
+    /// Why no bound is proved.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Proved(_) => None,
@@ -138,7 +139,7 @@ impl Statement {
         }
     }
 
-    /// The same about another number, on the same grounds.
+    /// The same grounds with another number.
     pub(crate) fn with_bound(mut self, value: f64) -> Self {
         if let Self::Proved(bound) = &mut self {
             bound.value = value;
@@ -146,7 +147,7 @@ impl Statement {
         self
     }
 
-    /// The same, or none where the bound is not finite.
+    /// Replaces a bound that is not finite by "not proved".
     fn only_finite(&mut self) {
         if self.bound().is_some_and(|bound| !bound.is_finite()) {
             *self = Self::missing(NOT_FINITE);
@@ -181,10 +182,10 @@ impl Statement {
     }
 }
 
-/// Why there is no bound where an audit came to an infinite one.
+/// The reason given if an audit's bound is infinite.
 const NOT_FINITE: &str = "no finite bound";
 
-/// A two-sided bound of log p(x): a statement for each side. It can be read and not changed.
+/// A two-sided bound of log p(x): one statement for each side. It can be read but not changed.
 /// ```compile_fail,E0616
 /// fn forge(mut interval: provi::certificate::Interval, better: provi::certificate::Statement) {
 ///     interval.lower = better;
@@ -199,7 +200,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Each side with its grounds or its reason.
+    /// From both sides, each with its grounds or its reason.
     pub(crate) fn new(lower: Statement, upper: Statement) -> Self {
         Self { lower, upper }
     }
@@ -208,7 +209,7 @@ impl Interval {
         Self::new(Statement::missing(reason), Statement::missing(reason))
     }
 
-    /// What is proved of the lower side and of the upper side.
+    /// The statements of the lower and the upper side.
     pub fn sides(&self) -> [&Statement; 2] {
         [&self.lower, &self.upper]
     }
@@ -223,7 +224,7 @@ impl Interval {
         self.upper.bound()
     }
 
-    /// With which probability over the audit's draws the sides that are proved hold together.
+    /// The probability over the audit's draws with which the proved sides hold together.
     pub fn confidence(&self) -> Option<f64> {
         self.proofs().map(Bound::confidence).reduce(f64::min)
     }
@@ -270,55 +271,55 @@ impl fmt::Display for Interval {
     }
 }
 
-/// How far one coordinate's posterior mean and standard deviation can be from q's.
+/// Bounds on how far one coordinate's posterior mean and standard deviation can be from q's.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct MomentStatement {
     /// The coordinate.
     pub name: String,
-    /// |E_p − E_q|.
+    /// Bound of |E_p − E_q|.
     pub mean_error: Statement,
-    /// |sd_p − sd_q|.
+    /// Bound of |sd_p − sd_q|.
     pub sd_error: Statement,
 }
 
-/// The numbers a certificate rests on, for the reader who checks.
+/// The numbers on which a certificate rests, for a reader who checks it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Grounds {
-    /// δ of this look, shared by every statement printed together.
+    /// δ of this look, shared by all statements of the certificate.
     pub failure_probability: f64,
     /// Fresh draws used.
     pub draws: u64,
-    /// Evaluations of log p with its gradient, pilot included.
+    /// Evaluations of log p with its gradient, including the pilot.
     pub evaluations: u64,
     /// μ = λ_min(H_lo).
     pub convexity: Option<f64>,
     /// ‖G‖, the exact gradient in the dual norm of H_lo.
     pub gradient_norm: Option<f64>,
-    /// The mean of ‖ŝ‖² in the H_lo metric, and its Lipschitz constant L.
+    /// The mean of ‖ŝ‖² in the H_lo metric.
     pub global_fisher_mean: Option<f64>,
-    /// L of the global statement.
+    /// The Lipschitz constant L of the global statement.
     pub global_lipschitz: Option<f64>,
     /// R, the radius of the ball.
     pub radius: Option<f64>,
     /// The mean of ‖ŝ‖² on the ball, in the H_R metric.
     pub local_fisher_mean: Option<f64>,
-    /// L of the local statement.
+    /// The Lipschitz constant L of the local statement.
     pub local_lipschitz: Option<f64>,
     /// λ_min(H_R), in coordinates where q is standard.
     pub local_convexity: Option<f64>,
-    /// T_0: p outside the ball over p inside, at most.
+    /// T_0: an upper bound of p(outside the ball)/p(inside).
     pub outside: Option<f64>,
-    /// The mean of Ĝ, where the transport route ran.
+    /// The mean of Ĝ, if the transport route was used.
     #[cfg_attr(feature = "serde", serde(default))]
     pub transport_mean: Option<f64>,
-    /// L of the transport statement.
+    /// The Lipschitz constant L of the transport statement.
     #[cfg_attr(feature = "serde", serde(default))]
     pub transport_lipschitz: Option<f64>,
-    /// Draws beside `draws` that measured the mass of p, where that was done.
+    /// Draws in addition to `draws` that measured the mass of p, if it was measured.
     #[cfg_attr(feature = "serde", serde(default))]
     pub mass_draws: Option<u64>,
 }
@@ -329,22 +330,23 @@ impl Grounds {
         self.draws.saturating_add(self.mass_draws.unwrap_or(0))
     }
 
-    /// The limit on draws that makes an audit spend as many.
+    /// The limit on draws with which an audit spends as many.
     pub fn limit(&self) -> u64 {
         let of_mass = self.mass_draws.unwrap_or(0) as f64 / DRAWS_OF_MASS;
         self.draws.max(of_mass.ceil() as u64)
     }
 }
 
-/// Draws that measure the mass of p, for each draw that an audit may spend: most of them need no evaluation, or one.
+/// Draws that measure the mass of p, for each draw that an audit may spend: most of them need at most one
+/// evaluation.
 pub(crate) const DRAWS_OF_MASS: f64 = 2.9;
 
-/// What holds about an answer, on what grounds.
+/// What is proved about an answer, and on what grounds.
 ///
 /// `gap` is the distance to the best Gaussian, `kl` the distance to the posterior: a small gap says nothing
 /// about the second.
 ///
-/// It can be read, and withdrawn, and not changed.
+/// It can be read and withdrawn, but not changed.
 /// ```compile_fail,E0594
 /// fn forge(mut certificate: provi::Certificate, better: provi::certificate::Statement) {
 ///     certificate.kl = better;
@@ -356,27 +358,27 @@ pub struct Certificate(pub(crate) CertificateFields);
 
 read_only!(Certificate, CertificateFields);
 
-/// What a [`Certificate`] says.
+/// The contents of a [`Certificate`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CertificateFields {
-    /// f(w) − f*, nats.
+    /// Bound of f(w) − f*, in nats.
     pub gap: Statement,
-    /// KL(q‖p), nats.
+    /// Bound of KL(q‖p), in nats.
     pub kl: Statement,
-    /// TV(q, p).
+    /// Bound of the total variation distance TV(q, p), between 0 and 1.
     pub tv: Statement,
-    /// log p(x).
+    /// Bounds of log p(x), in nats.
     pub evidence: Interval,
-    /// Every coordinate's mean and sd.
+    /// Bounds of the errors of every coordinate's mean and sd.
     pub moments: Vec<MomentStatement>,
-    /// The numbers behind.
+    /// The numbers on which the statements rest.
     pub grounds: Grounds,
 }
 
 impl Certificate {
-    /// A certificate that claims nothing, and says why.
+    /// A certificate that proves nothing, with the reason.
     pub fn nothing(names: &[String], reason: &str) -> Self {
         let none = || Statement::missing(reason);
         Self(CertificateFields {
@@ -392,7 +394,7 @@ impl Certificate {
         })
     }
 
-    /// The same without bounds that are not finite: they bound nothing, and a file has no word for them.
+    /// The same without bounds that are not finite: they prove nothing, and a file cannot hold them.
     pub fn only_finite(mut self) -> Self {
         let c = &mut self.0;
         [&mut c.gap, &mut c.kl, &mut c.tv].into_iter().for_each(Statement::only_finite);
@@ -402,7 +404,7 @@ impl Certificate {
         self
     }
 
-    /// Withdraws every statement, as when a declared constant is seen to be wrong.
+    /// Withdraws every statement, for example because a declared constant proved wrong.
     pub fn revoke(&mut self, reason: &str) {
         let names: Vec<String> = self.moments.iter().map(|m| m.name.clone()).collect();
         let grounds = std::mem::take(&mut self.0.grounds);
@@ -410,11 +412,11 @@ impl Certificate {
         self.0.grounds = grounds;
     }
 
-    /// The smaller bound of f(w) − f*, with its own confidence: `gap`, or `kl`, since
+    /// The smaller bound of f(w) − f*, with its own confidence: that of `gap`, or that of `kl`, since
     /// ```text
     /// f(w) − f* = KL(q‖p) − KL(q*‖p) ≤ KL(q‖p)
     /// ```
-    /// so that a gap is never shown above the KL beside it.
+    /// so that a printed gap never exceeds the printed KL.
     pub fn smallest_gap(&self) -> &Statement {
         match (self.gap.bound(), self.kl.bound()) {
             (Some(gap), Some(kl)) if kl < gap => &self.kl,
@@ -462,7 +464,7 @@ fn line(f: &mut fmt::Formatter<'_>, what: &str, unit: &str, s: &Statement) -> fm
     writeln!(f)
 }
 
-/// How statements stand in data: one key for each part, null where it does not apply. These keys are part of fit.json.
+/// Statements as data: one key for each part, null where it does not apply. These keys are part of fit.json.
 #[cfg(feature = "serde")]
 mod file {
     use super::{Bound, Provenance};
@@ -486,7 +488,7 @@ mod file {
         reason: Option<String>,
     }
 
-    /// The reason where a file gives none.
+    /// The reason used if a file gives none.
     const NO_REASON: &str = "no bound";
 
     fn read(bound: Option<f64>, from: &Statement) -> Result<super::Statement, String> {

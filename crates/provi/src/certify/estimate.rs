@@ -1,13 +1,13 @@
-//! The unproven numbers users expect beside a certificate: evidence, ELBO, KL and k̂, from draws of q.
+//! Estimates without proof that users expect beside a certificate: evidence, ELBO, KL and k̂, from draws of q.
 //!
 //! Nothing here is a bound. For S draws z_k ~ q the log ratios are r_k = log p(z_k, x) − log q(z_k), and with
 //! w_k = e^{r_k}, Pareto smoothed ([`psis`]),
 //! ```text
 //! log p(x) ≈ log w̄,      ELBO ≈ r̄,      KL(q‖p) ≈ log w̄ − r̄
 //! ```
-//! Standard errors are those of the means of w_k/w̄, r_k and w_k/w̄ − r_k (the delta method). They are to be
-//! believed as far as [`Reliability`] says: for a large k̂ the draws have not seen where the weights live,
-//! and neither has the standard error.
+//! Standard errors are those of the means of w_k/w̄, r_k and w_k/w̄ − r_k (the delta method). [`Reliability`] says
+//! how far to trust them: for a large k̂ the draws have missed the region of large weights, and the standard error
+//! has missed it too.
 
 mod psis;
 mod reliability;
@@ -24,11 +24,12 @@ use crate::base::matrix::Matrix;
 use crate::base::stop;
 use crate::target::evaluate::Evaluator;
 
-/// Draws behind estimates where nobody says how many: the tail that k̂ is fitted to then has 190 weights. Where an audit has
-/// made at least as many, none need be made for estimates ([`Audited::log_ratios`](crate::audit::Audited::log_ratios)).
+/// Default number of draws for estimates; the tail to which k̂ is fitted then has 190 weights. If an audit has made
+/// at least as many draws, the estimates need no further ones
+/// ([`Audited::log_ratios`](crate::audit::Audited::log_ratios)).
 pub const USUAL_DRAWS: usize = 4000;
 
-/// Draws evaluated at a time; it bounds the memory and changes no number.
+/// Draws evaluated at a time; limits the memory and changes no number.
 const BATCH: usize = 256;
 
 /// Estimates, not bounds; see the [module](self) for the formulas.
@@ -43,21 +44,21 @@ pub struct Estimates {
     /// E_q log p(z, x)/q(z); −∞ if a draw fell where p = 0.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "or_infinite::<_, true>"))]
     pub elbo: f64,
-    /// Its standard error; ∞ where the ELBO is.
+    /// Its standard error; ∞ if the ELBO is −∞.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "or_infinite::<_, false>"))]
     pub elbo_se: f64,
-    /// KL(q‖p) = log p(x) − ELBO. Noise and smoothing can make it negative where it is near zero.
+    /// KL(q‖p) = log p(x) − ELBO. If it is near zero, noise and smoothing can make it negative.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "or_infinite::<_, false>"))]
     pub kl: f64,
-    /// Its standard error; the errors of its two parts are correlated, and that is accounted for.
+    /// Its standard error, which accounts for the correlation of the two parts' errors.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "or_infinite::<_, false>"))]
     pub kl_se: f64,
-    /// k̂, the shape of the weights' tail: ∞ where none could be fitted ([`psis`]).
+    /// k̂, the shape of the weights' tail; ∞ if none could be fitted ([`psis`]).
     #[cfg_attr(feature = "serde", serde(deserialize_with = "or_infinite::<_, false>"))]
     pub pareto_k: f64,
-    /// S.
+    /// The number of draws S.
     pub draws: usize,
-    /// (Σw)²/Σw² of the smoothed weights: S where they are equal, 1 where one has all the mass.
+    /// (Σw)²/Σw² of the smoothed weights: S if they are equal, 1 if one has all the mass.
     pub effective_draws: f64,
 }
 
@@ -85,8 +86,8 @@ pub fn estimate<'t>(
     Estimates::from_log_ratios(&log_ratios)
 }
 
-/// The draws behind [`estimate`], one a row, and their log ratios, unsmoothed. With [`psis`] and [`resample`],
-/// draws from closer to the posterior than q.
+/// The draws behind [`estimate`], one per row, and their log ratios, unsmoothed. With [`psis`] and [`resample`]
+/// they give draws closer to the posterior than q.
 pub fn weighted_draws<'t>(
     target: impl Into<Evaluator<'t>>,
     q: &Gaussian<Triangular>,
@@ -104,7 +105,7 @@ pub fn weighted_draws<'t>(
     Ok((Matrix::new(draws, q.dim(), points)?, log_ratios))
 }
 
-/// log p(z, x) − log q(z) at given points, one a row, wherever they come from. The weights of draws of q, if they are that.
+/// log p(z, x) − log q(z) at given points, one per row. If the points are draws of q, these are their log weights.
 pub fn log_ratios<'t>(
     target: impl Into<Evaluator<'t>>,
     q: &Gaussian<Triangular>,
@@ -177,7 +178,7 @@ fn for_each_batch(
 }
 
 impl Estimates {
-    /// From log ratios of draws of q, however they were made.
+    /// Estimates from log ratios of draws of q.
     pub fn from_log_ratios(log_ratios: &[f64]) -> Result<Self> {
         let draws = log_ratios.len();
         if draws < 2 {
@@ -209,7 +210,7 @@ impl Estimates {
         })
     }
 
-    /// How far the estimates can be believed, judged by k̂ and the number of draws.
+    /// How far to trust the estimates, judged by k̂ and the number of draws.
     pub fn reliability(&self) -> Reliability {
         // Equal weights have no tail to fit: importance sampling is exact there.
         if self.draws as f64 - self.effective_draws < 1e-12 * self.draws as f64 {
@@ -242,12 +243,12 @@ fn mean_and_error(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     if rough.is_infinite() {
         return (rough, f64::INFINITY);
     }
-    // A second pass takes out the rounding of the first: equal numbers have that number as their mean.
+    // A second pass removes the rounding of the first: the mean of equal numbers is that number.
     let mean = rough + x.clone().map(|x| x - rough).sum::<f64>() / n;
     (mean, (x.map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n * (n - 1.0))).sqrt())
 }
 
-/// JSON has no infinities and writes null: read it back as the one this field can hold.
+/// JSON has no infinities and writes null: read it back as the infinity that this field can hold.
 #[cfg(feature = "serde")]
 fn or_infinite<'de, D: serde::Deserializer<'de>, const NEGATIVE: bool>(
     input: D,

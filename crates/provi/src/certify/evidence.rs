@@ -1,4 +1,4 @@
-//! Two models of the same data, told apart by bounds of their log evidence.
+//! Comparison of two models of the same data by bounds of their log evidence.
 
 use crate::base::printed;
 use crate::certify::certificate::Interval;
@@ -9,17 +9,18 @@ use std::fmt;
 /// ```text
 /// lower_first − upper_second ≤ log BF ≤ upper_first − lower_second
 /// ```
-/// Each interval holds with its own probability 1 − δ, so both, and these, with at least 1 − δ_first − δ_second (union bound).
-/// Only for the same data and the same response: nothing here can know.
+/// Each interval holds with its own probability 1 − δ, so both hold, and these bounds too, with at least 1 −
+/// δ_first − δ_second (union bound). Valid only for the same data and the same response; this function cannot check
+/// that.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LogBayesFactor {
-    /// log BF is at least this, in nats.
+    /// Lower bound of log BF, in nats.
     pub lower: Option<f64>,
-    /// And at most this.
+    /// Upper bound of log BF, in nats.
     pub upper: Option<f64>,
-    /// With which probability over the draws of both audits.
+    /// The probability over the draws of both audits with which the bounds hold.
     pub confidence: f64,
     /// The weakest origin of the constants.
     pub provenance: Option<Provenance>,
@@ -30,15 +31,16 @@ pub struct LogBayesFactor {
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Verdict {
-    /// log BF > 0 for certain, up to the confidence.
+    /// log BF > 0 is proved, up to the confidence.
     First(Strength),
-    /// log BF < 0.
+    /// log BF < 0 is proved, up to the confidence.
     Second(Strength),
-    /// The interval holds 0.
+    /// The interval contains 0.
     Open,
 }
 
-/// How much at least, by the words of Kass and Raftery (*Bayes factors*, JASA 90(430), 1995), who cut log BF at 1, 3 and 5.
+/// The strength that is proved at least, in the words of Kass and Raftery (*Bayes factors*, JASA 90(430), 1995),
+/// who cut log BF at 1, 3 and 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -54,7 +56,7 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// Of a proved difference in nats.
+    /// The strength of a proved difference in nats.
     pub fn new(nats: f64) -> Self {
         match nats {
             x if x >= 5.0 => Self::VeryStrong,
@@ -76,7 +78,7 @@ impl fmt::Display for Strength {
     }
 }
 
-/// "between 3.2 and 20.5 nats": the lower side rounded down, the upper one up.
+/// "between 3.2 and 20.5 nats": the lower side rounded down, the upper side rounded up.
 impl fmt::Display for LogBayesFactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (lower, upper) =
@@ -91,10 +93,10 @@ impl fmt::Display for LogBayesFactor {
 }
 
 impl LogBayesFactor {
-    /// From the evidence of both.
+    /// From the evidence intervals of both models.
     pub fn new(first: &Interval, second: &Interval) -> Self {
         let minus = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a - b);
-        // A subtraction of nearby numbers is exact; one of others is off by less than this.
+        // A subtraction of nearby numbers is exact; any other has an error below this.
         let ulp = |x: f64| 2.0 * f64::EPSILON * x.abs();
         let weakest = first.provenance().zip(second.provenance()).map(|(a, b)| a.weakest(b));
         Self {
@@ -108,7 +110,7 @@ impl LogBayesFactor {
         }
     }
 
-    /// Which of the two the data are proved to speak for.
+    /// Which of the two models the data are proved to favour.
     pub fn verdict(&self) -> Verdict {
         match (self.lower, self.upper) {
             (Some(lower), _) if lower > 0.0 => Verdict::First(Strength::new(lower)),

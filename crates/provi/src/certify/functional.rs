@@ -15,12 +15,12 @@ use crate::base::scalar::Probability;
 use crate::base::special::upper_quantile;
 use crate::certify::certificate::{Certificate, Statement};
 
-/// What q says about vᵀz, and how far the posterior can be from it.
+/// vᵀz under q, and bounds on how far the posterior can be from it.
 /// ```text
 /// mean = vᵀm,   sd = ‖Cᵀv‖,   P(vᵀz > 0) = Φ(mean/sd)
 /// ```
-/// The errors are those of [cert-moments] and [local-moments] for this v, the sign's that of [cert-event]. A coefficient
-/// is the functional of its unit vector.
+/// The errors of mean and sd are those of [cert-moments] and [local-moments] for this v; that of the sign is
+/// [cert-event]. A coefficient is the functional of its unit vector.
 ///
 /// ```
 /// use provi::{Auto, Design, Seed, target::{Glm, Prior}};
@@ -38,15 +38,15 @@ use crate::certify::certificate::{Certificate, Statement};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Functional {
-    /// vᵀm.
+    /// The mean vᵀm.
     pub mean: f64,
-    /// ‖Cᵀv‖.
+    /// The standard deviation ‖Cᵀv‖.
     pub sd: f64,
-    /// |E_p vᵀz − vᵀm|.
+    /// Bound of |E_p vᵀz − vᵀm|.
     pub mean_error: Statement,
-    /// |sd_p vᵀz − ‖Cᵀv‖|.
+    /// Bound of |sd_p vᵀz − ‖Cᵀv‖|.
     pub sd_error: Statement,
-    /// P(vᵀz > 0).
+    /// P(vᵀz > 0), with bounds.
     pub positive: SignProbability,
 }
 
@@ -60,8 +60,8 @@ impl std::fmt::Display for Functional {
 }
 
 impl Functional {
-    /// From the errors of v's mean and sd ([`crate::audit::Audited::functional`], [`MomentBounds::functional`]). The zero
-    /// functional is refused: it is no question.
+    /// From the errors of v's mean and sd ([`crate::audit::Audited::functional`], [`MomentBounds::functional`]).
+    /// The zero functional is refused.
     pub fn new(
         q: &Gaussian<Triangular>,
         v: &[f64],
@@ -77,7 +77,7 @@ impl Functional {
         Ok(Self { mean, sd, mean_error, sd_error, positive })
     }
 
-    /// Coordinate `index`, with its errors in the certificate. Cost: one row of C.
+    /// The functional of coordinate `index`, with its errors from the certificate. Cost: one row of C.
     pub fn coordinate(q: &Gaussian<Triangular>, index: usize, certificate: &Certificate) -> Result<Self> {
         let d = q.dim();
         let Some(moment) = certificate.moments.get(index).filter(|_| index < d) else {
@@ -93,21 +93,21 @@ impl Functional {
         Ok(Self { mean, sd, mean_error, sd_error, positive: SignProbability::new(mean / sd, certificate) })
     }
 
-    /// The central interval of q with that probability, between its quantiles.
+    /// The central interval of q with probability `level`, between its quantiles.
     pub fn interval(&self, level: f64) -> Result<[f64; 2]> {
         let level = Probability::new("level", level)?.get();
         let half = upper_quantile(0.5 * (1.0 - level)) * self.sd;
         Ok([self.mean - half, self.mean + half])
     }
 
-    /// Proved digits of the mean and of the sd; none where there is no bound.
+    /// Proved digits of the mean and of the sd; `None` if there is no bound.
     pub fn digits(&self) -> [Option<u32>; 2] {
         [(self.mean, &self.mean_error), (self.sd, &self.sd_error)]
             .map(|(value, error)| error.bound().map(|bound| proved_digits(value, bound)))
     }
 }
 
-/// The errors of vᵀz where no bounds were kept: none, for the reason the certificate gives.
+/// The errors of vᵀz if no bounds were kept: not proved, for the reason that the certificate gives.
 pub fn unbounded(q: &Gaussian<Triangular>, v: &[f64], certificate: &Certificate) -> Result<[Statement; 2]> {
     deviation(q, v)?;
     let reason = certificate.kl.reason().unwrap_or("no bounds were kept");
@@ -118,7 +118,7 @@ pub fn unbounded(q: &Gaussian<Triangular>, v: &[f64], certificate: &Certificate)
 /// ```text
 /// error ≤ ½·10^(e+1−D),   e = ⌊log₁₀|value|⌋
 /// ```
-/// half a unit of the D-th digit. 0 where not even the first is.
+/// half a unit of the D-th digit. 0 if not even the first digit is proved.
 ///
 /// ```
 /// use provi::functional::proved_digits;

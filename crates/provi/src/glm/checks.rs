@@ -1,7 +1,7 @@
-//! A model held against its own data: what it would have us see, and what was seen.
+//! Checks of a model against its own data: replicated responses beside the observed ones.
 //!
-//! Replicated responses are drawn at the rows of the data, each with its own z ~ q. No statement here is a bound: a check
-//! that fails says that the model is wrong, one that passes says nothing.
+//! Replicated responses are drawn at the rows of the data, each with its own z ~ q. No statement here is a bound: a
+//! failed check says that the model is wrong; a passed check says nothing.
 
 use crate::base::draws::Seed;
 use crate::base::error::Result;
@@ -9,29 +9,29 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::glm::predict::{Rows, predict, responses};
 use crate::glm::{Family, Glm};
 
-/// Rows looked at, at most: evenly spaced ones where there are more.
+/// The most rows that are used; if there are more, evenly spaced ones.
 const MOST_ROWS: usize = 2000;
-/// Replicated data sets.
+/// Number of replicated data sets.
 const REPLICATES: usize = 200;
-/// Bins of a calibration, at most.
+/// Most bins of a calibration.
 const CALIBRATION_BINS: usize = 10;
-/// Bins of a histogram, at most.
+/// Most bins of a histogram.
 const HISTOGRAM_BINS: usize = 24;
 
-/// How the data look beside what q would have us see.
+/// The data compared with responses replicated under q.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Checks {
-    /// Rows looked at.
+    /// Rows used.
     pub rows: usize,
-    /// The histogram of the responses among replicated ones; none for binary ones.
+    /// Histogram of the observed and the replicated responses; empty for binary responses.
     pub histogram: Vec<Bin>,
     /// Observed frequencies against predicted probabilities, for binary responses and successes among trials.
     pub calibration: Vec<CalibrationBin>,
     /// (fitted mean, Pearson residual), for the other families.
     pub residuals: Vec<(f64, f64)>,
-    /// Summaries of the data among those of replicated data.
+    /// Summaries of the data, compared with those of replicated data.
     pub statistics: Vec<Statistic>,
 }
 
@@ -44,13 +44,13 @@ pub struct Bin {
     pub low: f64,
     /// Right edge.
     pub high: f64,
-    /// Rows of the data in it.
+    /// Observed rows in the bin.
     pub observed: f64,
-    /// Of replicated data: 2.5%, median, 97.5%.
+    /// Replicated rows in the bin: 2.5% quantile, median, 97.5% quantile.
     pub replicated: [f64; 3],
 }
 
-/// Rows of similar predicted probability.
+/// A group of rows with similar predicted probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -59,27 +59,27 @@ pub struct CalibrationBin {
     pub predicted: f64,
     /// Observed frequency.
     pub observed: f64,
-    /// Wilson's 95% interval of it.
+    /// Wilson's 95% interval of the observed frequency.
     pub interval: (f64, f64),
-    /// Rows in it.
+    /// Rows in the bin.
     pub rows: usize,
 }
 
-/// A summary of the data, and its place among replicated ones.
+/// A summary of the data, compared with its distribution over replicated data.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Statistic {
-    /// Its name.
+    /// Name of the summary.
     pub name: String,
-    /// Of the data.
+    /// Its value for the observed data.
     pub observed: f64,
-    /// Of replicated data: 2.5%, median, 97.5%.
+    /// Its value for replicated data: 2.5% quantile, median, 97.5% quantile.
     pub replicated: [f64; 3],
 }
 
 impl Checks {
-    /// Of a model at q; a pure function of the seed. Cost: 200 replicates of at most 2000 rows.
+    /// Checks a model at q; a pure function of the seed. Cost: 200 replicates of at most 2000 rows.
     pub fn new(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
         crate::base::stop::phase("the checks", || Self::made(model, q, seed))
     }
@@ -121,7 +121,7 @@ impl Checks {
     }
 }
 
-/// Bins over the range of the data; whole numbers have edges between them.
+/// Bins over the range of the data; for whole numbers the edges lie between them.
 fn histogram(seen: &[f64], replicates: &[&[f64]], whole: bool) -> Vec<Bin> {
     let (low, high) = seen.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &y| (a.min(y), b.max(y)));
     let (low, high) = if whole { (low - 0.5, high + 0.5) } else { (low, high) };
@@ -157,7 +157,7 @@ fn histogram(seen: &[f64], replicates: &[&[f64]], whole: bool) -> Vec<Bin> {
         .collect()
 }
 
-/// Bins of equally many rows, in order of the prediction.
+/// Bins with equally many rows, in order of the prediction.
 fn calibration(predicted: &[f64], successes: &[f64], trials: impl Fn(usize) -> f64) -> Vec<CalibrationBin> {
     let mut order: Vec<usize> = (0..predicted.len()).collect();
     order.sort_by(|&a, &b| predicted[a].total_cmp(&predicted[b]));
@@ -178,7 +178,7 @@ fn calibration(predicted: &[f64], successes: &[f64], trials: impl Fn(usize) -> f
         .collect()
 }
 
-/// Wilson's 95% interval of a share.
+/// Wilson's 95% interval of a proportion.
 fn wilson(successes: f64, trials: f64) -> (f64, f64) {
     let z = crate::base::special::upper_quantile(0.025);
     let (share, square) = (successes / trials, z * z / trials);
@@ -187,10 +187,10 @@ fn wilson(successes: f64, trials: f64) -> (f64, f64) {
     ((center - half).max(0.0), (center + half).min(1.0))
 }
 
-/// A number that sums up some responses.
+/// A function that summarises responses as one number.
 type Summary<'a> = &'a dyn Fn(&[f64]) -> f64;
 
-/// Mean, deviation, largest value and, for counts, the share of zeros.
+/// Mean, standard deviation, largest value and, for counts, the share of zeros.
 fn statistics(seen: &[f64], replicates: &[&[f64]], whole: bool, binary: bool) -> Vec<Statistic> {
     let mean = |y: &[f64]| y.iter().sum::<f64>() / y.len() as f64;
     let sd = |y: &[f64]| {

@@ -11,17 +11,18 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows handled together, so that a block of a dense design stays in cache between its two uses.
+/// Rows processed together, so that a block of a dense design stays in cache between its two uses.
 pub(crate) const BLOCK: usize = 128;
-/// A Gram matrix is summed in at most this many parts, of at least so many rows each.
+/// A Gram matrix is summed in at most this many parts; the next constant is the least number of rows of a part.
 const GRAM_PARTS: usize = 16;
 const GRAM_ROWS: usize = 512;
-/// Rows of a Gram matrix that the first cache holds twice, and the columns up to which tiles of registers beat a general
-/// product, which copies its factors into an order of its own first.
+/// Rows of a Gram matrix of which the first-level cache holds two blocks; and the number of columns up to which
+/// register tiles are faster than a general product, which first copies its factors.
 const GRAM_BLOCK: usize = 64;
 const GRAM_COLUMNS: usize = 160;
 
-/// A pass over the rows is summed in at most this many chunks, of at least so many entries each.
+/// A pass over the rows is summed in at most this many chunks; the next constant is the least number of entries of
+/// a chunk.
 const CHUNKS: usize = 32;
 const CHUNK_ENTRIES: usize = 1 << 16;
 
@@ -39,14 +40,15 @@ enum Storage {
     Sparse(Sparse),
 }
 
-/// Whole rows, shared by all who look at them.
+/// Dense rows, shared by all views of them.
 #[derive(Clone, Debug, PartialEq)]
 struct Dense {
     entries: Arc<Vec<f64>>,
     view: Option<Arc<View>>,
 }
 
-/// What is taken off the entries of each column, and what they are multiplied by then, whenever they are read.
+/// For each column, what is subtracted from its entries and by what they are then multiplied, whenever they are
+/// read.
 #[derive(Debug, PartialEq)]
 struct View {
     shifts: Vec<f64>,
@@ -54,7 +56,7 @@ struct View {
 }
 
 thread_local! {
-    /// Room for a block of rows seen through a [`View`].
+    /// Buffer for a block of rows seen through a [`View`].
     static SEEN: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
 }
 
@@ -88,7 +90,7 @@ struct Sparse {
 }
 
 impl Sparse {
-    /// With `shifts` taken off the columns, which are multiplied by `factors` then.
+    /// The same rows with `shifts` subtracted from the columns, which are then multiplied by `factors`.
     fn seen(&self, shifts: &[f64], factors: &[f64]) -> Self {
         let shifted: Vec<usize> = (0..shifts.len()).filter(|&j| shifts[j].abs() > 0.0).collect();
         let rows = self.starts.len() - 1;
@@ -125,7 +127,7 @@ impl Design {
         Self::from_rows(rows, columns, entries.to_vec())
     }
 
-    /// As [`Design::dense`], taking the entries over.
+    /// As [`Design::dense`], but takes ownership of the entries.
     pub fn from_rows(rows: usize, columns: usize, entries: Vec<f64>) -> Result<Self> {
         Self::check_size(rows, columns)?;
         if Some(entries.len()) != rows.checked_mul(columns) {
@@ -184,7 +186,7 @@ impl Design {
         Self::compress(rows, columns, triplets)
     }
 
-    /// A sparse design from (row, column, value) triplets in any order; repeated places are summed.
+    /// A sparse design from (row, column, value) triplets in any order; repeated positions are summed.
     pub fn triplets(rows: usize, columns: usize, triplets: &[(usize, usize, f64)]) -> Result<Self> {
         Self::check_size(rows, columns)?;
         for &(n, j, value) in triplets {
@@ -203,7 +205,7 @@ impl Design {
 
     fn compress(rows: usize, columns: usize, mut triplets: Vec<(usize, usize, f64)>) -> Result<Self> {
         triplets.sort_by_key(|&(n, j, _)| (n, j));
-        // The number of rows is the caller's word, not the length of anything: ask before allocating.
+        // The caller gives the number of rows, and no array has that length: check before allocating.
         let mut starts = Vec::new();
         let room = rows.saturating_add(1);
         starts.try_reserve_exact(room).map_err(|_| Error::OutOfRange {
@@ -249,10 +251,10 @@ impl Design {
         self.columns
     }
 
-    /// Row n, written out.
+    /// Writes row n into `out`.
     ///
     /// # Panics
-    /// Where n is no row, or `out` has another length than a row.
+    /// If n is not a row, or if `out` does not have the length of a row.
     pub fn write_row(&self, n: usize, out: &mut [f64]) {
         assert_eq!(out.len(), self.columns(), "a row has {} entries", self.columns());
         out.fill(0.0);
@@ -264,7 +266,7 @@ impl Design {
         matches!(self.storage, Storage::Sparse(_))
     }
 
-    /// Some of the rows, in the order given.
+    /// The given rows, in the given order.
     pub fn select(&self, rows: &[usize]) -> Result<Self> {
         if let Some(&index) = rows.iter().find(|&&n| n >= self.rows) {
             return Err(Error::Index { what: "design", index, length: self.rows });
@@ -321,8 +323,9 @@ impl Design {
         Self { rows: self.rows, columns, storage }
     }
 
-    /// The same design with `shifts` taken off the columns and those multiplied by `factors` then. Dense rows are shared and seen
-    /// anew whenever they are read. Sparse rows have entries where they had them, and in the columns that are shifted.
+    /// The same design with `shifts` subtracted from the columns, which are then multiplied by `factors`. Dense
+    /// rows are shared and transformed whenever they are read. Sparse rows keep their entries and gain entries in
+    /// the columns that are shifted.
     pub(crate) fn seen(&self, shifts: &[f64], factors: &[f64]) -> Self {
         let storage = match &self.storage {
             Storage::Dense(dense) => {
@@ -334,7 +337,7 @@ impl Design {
         Self { rows: self.rows, columns: self.columns, storage }
     }
 
-    /// A·diag(scales)⁻¹, stored as it was.
+    /// A·diag(scales)⁻¹, in the same storage.
     pub(crate) fn with_columns_over(mut self, scales: &[f64]) -> Self {
         match &mut self.storage {
             Storage::Dense(dense) => {
@@ -353,7 +356,7 @@ impl Design {
         self
     }
 
-    /// Stored entries: n·d, or those of the sparse rows.
+    /// Number of stored entries: n·d, or those of the sparse rows.
     pub(crate) fn entries(&self) -> usize {
         match &self.storage {
             Storage::Dense(dense) => dense.entries.len(),
@@ -361,16 +364,17 @@ impl Design {
         }
     }
 
-    /// The rows of a pass over A with S points, in chunks for partial sums: the same for any S.
+    /// The chunks of rows for the partial sums of a pass over A with S points: the same for any S.
     pub(crate) fn chunks(&self, samples: usize) -> Chunks {
-        // A link costs about as much as sixteen multiply-adds.
+        // A link function costs about as much as sixteen multiply-adds.
         let row = self.entries() / self.rows + 16;
         let size = CHUNK_ENTRIES.div_ceil(row).max(self.rows.div_ceil(CHUNKS)).next_multiple_of(8);
         Chunks { len: self.rows, size, work: self.rows.saturating_mul(row).saturating_mul(samples) }
     }
 
-    /// Rows handled together between predictors and gradient at S points: a power of two up to [`BLOCK`], such that those of
-    /// a dense design fit into the first cache, or the second where there are many points to share a call's costs.
+    /// Rows processed together between predictors and gradient at S points: a power of two up to [`BLOCK`]. A block
+    /// of a dense design then fits into the first-level cache, or into the second-level one if there are many
+    /// points.
     pub(crate) fn rows_at_once(&self, samples: usize) -> usize {
         let room = if samples < 4 { 4096 } else { 8192 };
         let most = (room / self.columns).clamp(8, BLOCK);
@@ -443,9 +447,10 @@ impl Design {
         }
     }
 
-    /// out_k ← out_k + Aᵀ diag(w_k) A, exactly symmetric, for several weights in one pass with sums. `weigh(rows, sums, weights)`
-    /// adds what a block of at most [`BLOCK`] rows gives to `width` sums, and fills in the weights of its rows, none of them
-    /// negative, those of the first matrix first; `take` gets partial sums in order. Threads each need matrices of their own.
+    /// out_k ← out_k + Aᵀ diag(w_k) A, exactly symmetric, for several weights, together with other sums, in one
+    /// pass. `weigh(rows, sums, weights)` adds the share of a block of at most [`BLOCK`] rows to `width` sums, and
+    /// writes the weights of its rows (none negative), those of the first matrix first. `take` receives the partial
+    /// sums in order. Each thread needs its own matrices.
     pub(crate) fn add_grams_and_sums(
         &self,
         width: usize,
@@ -465,7 +470,7 @@ impl Design {
                 }
                 let rows = first..(first + BLOCK).min(range.end);
                 let weights = &mut weights[..count * rows.len()];
-                // Summed apart, so that no chain of additions is as long as the rows.
+                // Summed separately, so that no chain of additions is as long as the number of rows.
                 of_block.fill(0.0);
                 weigh(rows.clone(), of_block, weights);
                 axpy(1.0, of_block, sums);
@@ -497,7 +502,8 @@ impl Design {
         out.iter_mut().for_each(mirror_lower);
     }
 
-    /// The rows of some Gram matrices in at most [`GRAM_PARTS`] chunks, each worth more than adding its matrices up.
+    /// The rows for some Gram matrices in at most [`GRAM_PARTS`] chunks; each chunk has more work than adding its
+    /// matrices up.
     fn gram_chunks(&self, count: usize) -> Chunks {
         let row = self.entries() / self.rows + 1;
         let work = self.rows.saturating_mul(row).saturating_mul(row).saturating_mul(count);
@@ -512,7 +518,7 @@ impl Design {
         if self.is_sparse() { 0 } else { BLOCK.min(self.rows) * self.columns }
     }
 
-    /// Adds the lower half of the Gram matrix of a block of rows; what the upper half holds afterwards means nothing.
+    /// Adds the lower half of the Gram matrix of a block of rows. The upper half is meaningless afterwards.
     fn add_gram_of(&self, range: Range<usize>, weights: &[f64], out: &mut [f64], scaled: &mut [f64]) {
         let d = self.columns;
         match &self.storage {
@@ -544,8 +550,9 @@ impl Design {
         }
     }
 
-    /// The longest chains of additions behind the sums of [`Design::add_grams_and_sums`]: inside the chunk with the most rows, those
-    /// of a block in whatever order and then the blocks, and of the chunks' partial sums.
+    /// The longest chains of additions behind the sums of [`Design::add_grams_and_sums`]: first, inside the chunk
+    /// with the most rows (the rows of a block in any order, then the blocks); second, over the partial sums of the
+    /// chunks.
     pub(crate) fn sum_terms(&self) -> (usize, usize) {
         let (size, parts) = self.gram_parts();
         (BLOCK.min(size) + size.div_ceil(BLOCK), parts)
@@ -579,7 +586,8 @@ impl Design {
         sums.iter().sum()
     }
 
-    /// C, lower triangular and packed, as [`Design::row_variances`] reads it: dense rows want whole chunks of columns.
+    /// Prepares C, lower triangular and packed, for [`Design::row_variances`]; dense rows need whole chunks of
+    /// columns.
     pub(crate) fn factor<'f>(&self, packed: &'f [f64]) -> RowFactor<'f> {
         let (d, width) = (self.columns, provi_kernels::gram::padded(self.columns));
         let mut padded = Vec::new();
@@ -592,7 +600,7 @@ impl Design {
         RowFactor { packed, padded }
     }
 
-    /// For each of some rows, ‖Cᵀa_n‖²: the variance of a_nᵀz under N(m, CCᵀ).
+    /// For each row of a range, ‖Cᵀa_n‖²: the variance of a_nᵀz under N(m, CCᵀ).
     pub(crate) fn row_variances(&self, range: Range<usize>, factor: &RowFactor<'_>, out: &mut [f64]) {
         let d = self.columns;
         match &self.storage {
@@ -600,7 +608,7 @@ impl Design {
                 provi_kernels::gram::square_norms(&factor.padded, d, rows, out);
             }),
             Storage::Sparse(sparse) => {
-                // Row i of C enters with weight a_ni, so only the stored entries cost anything.
+                // Row i of C enters with weight a_ni, so only stored entries cost time.
                 let mut row = vec![0.0; d];
                 for (n, out) in range.zip(out) {
                     let Some((widest, _)) = sparse.row(n).last() else {
@@ -629,7 +637,7 @@ impl Design {
         out
     }
 
-    /// For each of some rows, ‖a_n‖² and Σ_j |a_nj|·scale_j.
+    /// For each row of a range, ‖a_n‖² and Σ_j |a_nj|·scale_j.
     pub(crate) fn row_sizes(
         &self,
         range: Range<usize>,
@@ -652,7 +660,7 @@ impl Design {
     }
 }
 
-/// The factor of a Gaussian, ready for [`Design::row_variances`].
+/// The factor of a Gaussian, prepared for [`Design::row_variances`].
 pub(crate) struct RowFactor<'f> {
     packed: &'f [f64],
     /// Row by row with zeros above the diagonal; empty for sparse designs.

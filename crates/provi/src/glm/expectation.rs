@@ -5,7 +5,8 @@
 //! E V   = ½[(m−ν)ᵀΛ(m−ν) + tr(CᵀΛC)] + Σ_n w_n E φ_n(s) + const
 //! E ∇V  = Λ(m−ν) + Aᵀ(w·E φ'(s)),    E ∇²V = Λ + Aᵀ diag(w·E φ''(s)) A
 //! ```
-//! and ∇_C l = proj(E∇²V · C). So f and ∇f cost a few passes over the data and have no noise.
+//! and ∇_C l = proj(E∇²V · C). Here φ_n is the potential of row n, w_n its weight, o_n its offset, and N(ν, Λ⁻¹)
+//! the prior. So f and ∇f cost a few passes over the data and have no noise.
 
 mod pass;
 mod quadrature;

@@ -25,8 +25,8 @@ pub enum Family {
     },
     /// Binary response, logit link.
     Bernoulli,
-    /// Successes among trials, logit link: a row weighs as much as it has trials, and its response is the share of
-    /// successes. See [`crate::target::Glm::binomial`].
+    /// Successes among trials, logit link. The weight of a row is its number of trials, and its response is the
+    /// share of successes. See [`crate::target::Glm::binomial`].
     Binomial,
     /// Binary response, probit link.
     Probit,
@@ -35,7 +35,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The name users type.
+    /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gaussian { .. } => "gaussian",
@@ -59,8 +59,8 @@ impl Family {
         }
     }
 
-    /// Refuses parameters and responses the family cannot have, and returns the responses in its own coding
-    /// (binary labels as 0 and 1; −1 and 1 are understood).
+    /// Refuses parameters and responses that the family does not allow. Returns the responses in the family's own
+    /// coding (binary labels as 0 and 1; −1 and 1 are accepted too).
     pub(crate) fn checked_response(self, response: &[f64]) -> Result<Vec<f64>> {
         let family = self.name();
         let refuse = |ok: &dyn Fn(f64) -> bool, needed| match response.iter().position(|&y| !ok(y)) {
@@ -75,18 +75,17 @@ impl Family {
             }
             Self::Bernoulli | Self::Probit => {
                 if response.iter().any(|&y| is(y, -1.0)) {
-                    let signs =
-                        refuse(&|y| is(y, -1.0) || is(y, 1.0), "−1 or 1, as the labels before it are")?;
+                    let signs = refuse(&|y| is(y, -1.0) || is(y, 1.0), "−1 or 1, like the labels before it")?;
                     return Ok(signs.into_iter().map(|y| 0.5 * (y + 1.0)).collect());
                 }
                 refuse(&|y| is(y, 0.0) || is(y, 1.0), "0 or 1 (−1 or 1)")
             }
-            // Without trials each row is one of them.
+            // Without trials each row is one trial.
             Self::Binomial => refuse(&|y| is(y, 0.0) || is(y, 1.0), "0 or 1, as one trial gives"),
             Self::Poisson => {
-                // Beyond, numbers skip integers, and what a count says about its mean is less than their rounding.
+                // Above this, doubles skip integers, and a count says less about its mean than rounding does.
                 if let Some(row) = response.iter().position(|&y| y > 9.0e15 && y.is_finite()) {
-                    let needed = "a count up to 9e15, as far as double precision counts one by one; model the logarithms of larger ones as gaussian";
+                    let needed = "a count up to 9e15, the largest that double precision counts one by one; model the logarithms of larger counts as gaussian";
                     return Err(Error::Response { family, row, value: response[row], needed });
                 }
                 refuse(&|y| (0.0..=9.0e15).contains(&y) && is(y, y.floor()), "a whole number of at least 0")
@@ -105,7 +104,7 @@ impl Family {
 
     /// φ''(s) for each response and its predictor.
     pub(crate) fn second_derivatives(self, response: &[f64], predictors: &[f64], out: &mut [f64]) {
-        /// Rows at once.
+        /// Rows at a time.
         const LANES: usize = 64;
         match self {
             Self::Bernoulli | Self::Binomial => {
@@ -113,7 +112,7 @@ impl Family {
                 let [zeros, value, first] = &mut spare;
                 for (s, out) in predictors.chunks(LANES).zip(out.chunks_mut(LANES)) {
                     let n = s.len();
-                    // The expectation at a single node is the function.
+                    // With a single node, the expectation is the function itself.
                     let (value, first) = (&mut value[..n], &mut first[..n]);
                     provi_kernels::expectation::logistic(s, &zeros[..n], &[0.0], &[1.0], value, first, out);
                 }
@@ -126,7 +125,7 @@ impl Family {
         }
     }
 
-    /// φ(s) without [`Family::constant`], φ'(s) and φ''(s): what the kernels are held against.
+    /// φ(s) without [`Family::constant`], φ'(s) and φ''(s). Tests compare the kernels with it.
     #[cfg(test)]
     pub(crate) fn derivatives(self, s: f64, y: f64) -> [f64; 3] {
         match self {

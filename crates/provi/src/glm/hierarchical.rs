@@ -29,7 +29,7 @@ pub fn hierarchical_logistic(
         return Err(Error::Shape { what: "groups", found: groups.len(), expected: features.rows() });
     }
     let count = groups.iter().max().map_or(0, |&g| g.saturating_add(1));
-    // More groups than rows would mean gaps; catch it before allocating for a wild index.
+    // More groups than rows would mean gaps; check that before allocating for a huge index.
     let mut seen = vec![false; count.min(groups.len() + 1)];
     for &g in groups {
         if let Some(seen) = seen.get_mut(g) {
@@ -93,10 +93,11 @@ pub fn hierarchical_logistic(
     })
 }
 
-/// The deviation of a group's coefficients around those of the population where none is given.
+/// Default standard deviation of a group's coefficients around those of the population.
 pub const GROUP_SCALE: f64 = 1.0;
 
-/// [`hierarchical_logistic`] with any prior of θ, its mean included, and Δ = τ²I; without a τ [`GROUP_SCALE`].
+/// [`hierarchical_logistic`] with any prior of θ, including its mean, and Δ = τ²I; if no τ is given,
+/// [`GROUP_SCALE`].
 pub fn hierarchical_logistic_scaled(
     features: &Design,
     labels: &[f64],
@@ -117,7 +118,7 @@ pub fn hierarchical_logistic_scaled(
     model.with_prior(prior)
 }
 
-/// The value of a multiple of the identity.
+/// The number λ if `m` is λI.
 fn isotropic(m: &Matrix) -> Option<f64> {
     let value = m[(0, 0)];
     (*m == Matrix::scaled_identity(m.rows(), value)).then_some(value)
@@ -127,7 +128,7 @@ fn isotropic(m: &Matrix) -> Option<f64> {
 /// ```text
 /// μ = 2sr/(τ + √(τ² − 4sr)),   τ = s + (n+1)r
 /// ```
-/// The textbook root ½[τ − √·] of the same quadratic cancels, and upwards.
+/// The textbook root ½[τ − √·] of the same quadratic cancels, and rounds upwards.
 pub fn hierarchical_convexity(s: f64, r: f64, groups: usize) -> f64 {
     let tau = s + (groups as f64 + 1.0) * r;
     let root = (tau * tau - 4.0 * s * r).max(0.0).sqrt();

@@ -1,4 +1,4 @@
-//! A linear-predictor model without its rows: what is done with their sums.
+//! A linear-predictor model without its rows: what is computed from the sums over them.
 
 pub(crate) mod local;
 pub(crate) mod rounding;
@@ -9,18 +9,19 @@ use crate::base::matrix::Matrix;
 use crate::target::curvature::{Curvature, Provenance, Quadratic};
 use crate::target::standard::Standard;
 
-/// Family, prior and constants of a model whose rows are elsewhere: in memory, in blocks, in other processes.
+/// Family, prior and constants of a model whose rows are held elsewhere: in memory, in blocks, or by other
+/// processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Linear {
     pub(crate) family: Family,
     pub(crate) prior: Prior,
     dim: usize,
     names: Option<Vec<String>>,
-    /// The constant of V, and what it may be off by.
+    /// The constant of V, and a bound of its error.
     pub(crate) constant: f64,
     pub(crate) constant_error: f64,
     known_convexity: f64,
-    /// What moving the prior to other coordinates may have lost of Λ, in spectral norm.
+    /// Bound of the error in Λ from moving the prior to other coordinates, in spectral norm.
     pub(crate) lost: f64,
     /// Whether this is a model in standard coordinates.
     is_standard: bool,
@@ -30,15 +31,15 @@ pub(crate) struct Linear {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Likelihood {
     pub(crate) constant: f64,
-    /// Σ|terms| of it.
+    /// Sum of the absolute values of its terms.
     pub(crate) size: f64,
-    /// How many rows were added up.
+    /// Number of rows.
     pub(crate) rows: usize,
 }
 
 impl Likelihood {
-    /// The constant of V, and what it may be off by: log Γ is within 4 units in the last place, and each addition within one
-    /// of Σ|terms|.
+    /// The constant of V, and a bound of its error: log Γ has an error of at most 4 units in the last place, and
+    /// each addition at most one unit of Σ|terms|.
     fn with_prior(self, prior: &Prior, dim: usize) -> [f64; 2] {
         let (own, own_size) = prior.constant(dim);
         let of_rows = (self.rows as f64 + 16.0) * f64::EPSILON * self.size;
@@ -68,12 +69,12 @@ impl Linear {
         self.dim
     }
 
-    /// The same under another prior.
+    /// The same model with another prior.
     pub(crate) fn with_prior(self, prior: Prior, likelihood: Likelihood) -> Result<Self> {
         Ok(Self { names: self.names, ..Self::new(self.family, self.dim, prior, likelihood)? })
     }
 
-    /// The same with another part of the rows in its constant.
+    /// The same model with another constant of the rows.
     pub(crate) fn with_likelihood(mut self, family: Family, likelihood: Likelihood) -> Self {
         self.family = family;
         [self.constant, self.constant_error] = likelihood.with_prior(&self.prior, self.dim);
@@ -88,7 +89,7 @@ impl Linear {
         Ok(self)
     }
 
-    /// A lower bound of μ known in closed form, where an eigensolver's error would hide it.
+    /// Sets a lower bound of μ known in closed form, in case an eigensolver's error would hide it.
     pub(crate) fn with_known_convexity(mut self, convexity: f64) -> Self {
         self.known_convexity = convexity;
         self
@@ -101,8 +102,8 @@ impl Linear {
 
     /// The coordinates in which this model is solved and audited, whatever the units of its columns.
     ///
-    /// The size of a column is that of what data and prior know about its coefficient, √(θ·var(a_j) + Λ_jj), θ = φ'' for a gaussian
-    /// model and 1 for others: in other units both change alike.
+    /// The size of column j is √(θ·var(a_j) + Λ_jj): what data and prior together know about its coefficient. θ =
+    /// φ'' for a gaussian model and 1 for others. In other units both terms change by the same factor.
     pub(crate) fn standard(&self, data: &DataSummary, sparse: bool) -> Standard {
         let information = match self.family {
             Family::Gaussian { noise_sd } => 1.0 / (noise_sd * noise_sd),
@@ -116,7 +117,7 @@ impl Linear {
         centred.resized(&sizes)
     }
 
-    /// The same model in standard coordinates; the rows' part of the constant is as it was.
+    /// The same model in standard coordinates; the rows' part of the constant does not change.
     pub(crate) fn in_standard(&self, map: &Standard) -> Self {
         let moved = self.prior.in_standard(self.dim, map);
         // λ_min(TᵀΛT) ≥ λ_min(Λ)/‖T⁻¹‖².
@@ -124,7 +125,7 @@ impl Linear {
         let known = moved.prior.convexity().unwrap_or(self.known_convexity / (inverse * inverse));
         let (own, own_size) = self.prior.constant(self.dim);
         let (other, other_size) = moved.prior.constant(self.dim);
-        // Taking one part off and putting another on loses what such sums lose.
+        // Replacing one part of the constant by another loses as much as such sums do.
         let sizes = self.constant.abs() + own_size + other_size;
         let moved_error = (self.dim as f64 + 16.0) * f64::EPSILON * sizes;
         let likelihood = self.constant - own;
@@ -150,7 +151,7 @@ impl Linear {
         self.prior.quadratic(self.dim).to_matrix(self.dim)
     }
 
-    /// From the rows' energies and their gradients to log densities and theirs.
+    /// Turns the rows' energies and their gradients into log densities and their gradients.
     pub(crate) fn conclude_densities(&self, points: &[f64], values: &mut [f64], gradients: &mut [f64]) {
         let d = self.dim;
         for ((z, value), pull) in points.chunks_exact(d).zip(values).zip(gradients.chunks_exact_mut(d)) {
@@ -159,14 +160,14 @@ impl Linear {
         }
     }
 
-    /// Both bounds of the curvature; `bound(θ)` is Λ + θAᵀWA, and what forming it may have lost.
+    /// Both bounds of the curvature. `bound(θ)` returns Λ + θAᵀWA and a bound of its rounding error.
     pub(crate) fn curvature(&self, bound: impl Fn(f64) -> (Matrix, f64)) -> Result<Curvature> {
         let (low, high) = self.family.curvature_range();
         let (lower, slack) = self.lower_bound(&bound);
         let upper = match high {
             Some(high) if high - low <= 0.0 => Some(lower.clone()),
             Some(high) => {
-                // Where θ_min > 0 both bounds share one slack; here the upper one is moved by its own.
+                // If θ_min > 0, both bounds share one slack; here the upper bound is moved by its own.
                 let (mut h, lost) = bound(high);
                 if low <= 0.0 {
                     (0..self.dim).for_each(|i| h[(i, i)] += lost);
@@ -186,7 +187,8 @@ impl Linear {
         Ok(curvature.with_convexity_at_least(self.known_convexity))
     }
 
-    /// H_lo; where θ_min = 0 it is the prior's own matrix, which is given and not formed, unless the prior is centred.
+    /// H_lo. If θ_min = 0, it is the prior's own matrix, which is given and therefore exact, unless the prior is
+    /// centred.
     fn lower_bound(&self, bound: &impl Fn(f64) -> (Matrix, f64)) -> (Quadratic, f64) {
         match self.family.curvature_range().0 {
             low if low > 0.0 => {

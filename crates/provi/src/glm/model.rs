@@ -18,8 +18,9 @@ use crate::target::{FiniteSum, LocalCurvature, Rounding, Standardized, Target, o
 /// V(z) = ½(z−ν)ᵀΛ(z−ν) + Σ_n w_n φ_n(a_nᵀz + o_n) + const,   θ_min ≤ φ_n'' ≤ θ_max
 /// H_lo = Λ + θ_min AᵀWA,   H_hi = Λ + θ_max AᵀWA
 /// ```
-/// with every constant of the prior and the likelihood included, so that the ELBO bounds the log evidence. Cost: one pass
-/// over A for a batch of points; the curvature forms AᵀWA once, O(nd²), and takes its eigenvalues, O(d³).
+/// with every constant of the prior and the likelihood included, so that the ELBO bounds the log evidence. Cost:
+/// one pass over A for a batch of points. The curvature forms AᵀWA once, O(nd²), and computes its eigenvalues,
+/// O(d³).
 ///
 /// ```
 /// use provi::{Design, target::{Glm, Prior, Target}};
@@ -77,12 +78,13 @@ impl Glm {
         Self::new(Family::Poisson, design, counts, prior)
     }
 
-    /// Poisson regression on means y_n ≥ 0 of counts, such as claims a year, what they are means over being the weights:
+    /// Poisson regression on means y_n ≥ 0 of counts, such as claims per year. The weights w_n are the exposures of
+    /// these means:
     /// ```text
     /// w_n [y_n s_n − e^{s_n}]   is   log Poisson(w_n y_n; w_n e^{s_n})   up to what does not depend on z
     /// ```
-    /// That part is left as [`Glm::poisson`] has it, −w_n log Γ(y_n + 1), so the evidence is that of no density over y; the
-    /// posterior, and every bound on the way to it, is the same.
+    /// That part is the same as in [`Glm::poisson`], −w_n log Γ(y_n + 1), so the evidence is not that of a density
+    /// over y. The posterior, and every bound that leads to it, is the same.
     pub fn poisson_rates(design: Design, means: &[f64], prior: Prior) -> Result<Self> {
         Self::of_rows(Rows::poisson_rates(design, means)?, prior)
     }
@@ -97,23 +99,23 @@ impl Glm {
         self.with_rows(|rows| rows.with_offsets(offsets))
     }
 
-    /// The weight of each row; `None` where all are 1. Of a binomial model the trials are no weights.
+    /// The weight of each row; `None` if all are 1. The trials of a binomial model are not weights.
     pub fn weights(&self) -> Option<Vec<f64>> {
         let trials = self.rows.trials();
         let each =
             |n: usize| self.rows.weights[n] / trials.map_or(1.0, |trials| trials[n].max(f64::MIN_POSITIVE));
         let weights: Vec<f64> = (0..self.rows.weights.len()).map(each).collect();
-        // A row without trials says nothing, whatever its weight.
+        // A row without trials carries no information, whatever its weight.
         let plain = |n: usize| trials.is_some_and(|t| t[n] <= 0.0) || (weights[n] - 1.0).abs() <= 1e-12;
         (!(0..weights.len()).all(plain)).then_some(weights)
     }
 
-    /// What is added to each row's linear predictor, if anything is.
+    /// The offset of each row's linear predictor, if there are offsets.
     pub fn offsets(&self) -> Option<&[f64]> {
         self.rows.offsets.as_deref()
     }
 
-    /// The same responses under another member of the family.
+    /// The same responses with other parameters of the family.
     pub(crate) fn with_family(self, family: Family) -> Result<Self> {
         self.with_rows(|rows| rows.with_family(family))
     }
@@ -129,7 +131,7 @@ impl Glm {
         Ok(Self { linear: self.linear.with_names(names)?, rows: self.rows })
     }
 
-    /// The likelihood.
+    /// The likelihood family.
     pub fn family(&self) -> Family {
         self.linear.family
     }
@@ -145,12 +147,12 @@ impl Glm {
         Ok(Self { linear: self.linear.with_prior(prior, likelihood)?, rows: self.rows })
     }
 
-    /// Columns and responses in numbers. Cost: one pass.
+    /// Summary statistics of columns and responses. Cost: one pass.
     pub fn summary(&self) -> DataSummary {
         self.rows.known_summary().clone()
     }
 
-    /// The same data under the prior that stands where none is given, [`DataPrior`].
+    /// The same data with the default prior, [`DataPrior`].
     /// ```
     /// use provi::{Design, target::{Glm, Prior, Target}};
     ///
@@ -170,12 +172,12 @@ impl Glm {
         self.rows.design()
     }
 
-    /// A lower bound of μ known in closed form, where an eigensolver's error would hide it.
+    /// Sets a lower bound of μ known in closed form, in case an eigensolver's error would hide it.
     pub(crate) fn with_known_convexity(self, convexity: f64) -> Self {
         Self { linear: self.linear.with_known_convexity(convexity), rows: self.rows }
     }
 
-    /// Λ + θAᵀWA, and what forming it from n rows may have lost: at most about θnε‖√W A‖_F².
+    /// Λ + θAᵀWA, and a bound of its rounding error over n rows: about θnε‖√W A‖_F².
     fn bound(&self, theta: f64) -> (Matrix, f64) {
         let mut h = self.linear.precision();
         self.rows.add_gram(theta, &mut h);
@@ -188,7 +190,7 @@ impl Target for Glm {
         self.linear.dim()
     }
 
-    /// As many as a pass over few columns takes side by side where lanes are wide.
+    /// As many points as a pass over few columns processes side by side on a machine with wide vectors.
     fn batch(&self) -> usize {
         16
     }
@@ -247,7 +249,7 @@ impl Target for Glm {
         (self.rows.len(), self.rows.stored())
     }
 
-    /// Cost: one pass the first time, to learn the columns. Dense rows are shared.
+    /// Cost: one pass the first time, to summarise the columns. Dense rows are shared.
     fn standardized(&self) -> Result<Option<Standardized<'_>>> {
         if self.linear.is_standard() {
             return Ok(None);
@@ -267,7 +269,7 @@ impl Target for Glm {
         Ok(Some(Box::new(LocalBounds::new(self, q, GRAMS_AT_ONCE))))
     }
 
-    /// Cost: one pass over A, d² a row where it is dense.
+    /// Cost: one pass over A; d² per row if it is dense.
     fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
         self.linear.check_dim(q)?;
         let mut sums = vec![0.0; radii.len() * rounding::width(q.dim())];
@@ -295,7 +297,7 @@ impl LocalModel for Glm {
     }
 }
 
-/// Radii whose bounds are made in one pass: what they share is worth less than one that turns out not to be needed.
+/// Radii whose bounds are computed in one pass. More would share work, but some might turn out not to be needed.
 const GRAMS_AT_ONCE: usize = 4;
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
-//! Responses at new rows: what q says about a mean, and draws of what might be observed.
+//! Predictions at new rows: the mean response under q, and draws of new responses.
 //!
-//! At a row a with offset o the linear predictor s = aᵀz + o is N(aᵀm + o, ‖Cᵀa‖²) under q, so the mean response
-//! E g(s) is a one-dimensional integral or a formula, and an interval of s maps to one of g(s), g being monotone:
+//! At a row a with offset o, the linear predictor s = aᵀz + o is N(aᵀm + o, ‖Cᵀa‖²) under q. So the mean response E
+//! g(s), where g is the inverse link, is a formula or a one-dimensional integral; and since g is monotone, an
+//! interval of s maps to one of g(s):
 //! ```text
 //! gaussian  E s = μ          bernoulli  E sigmoid(s) by quadrature
 //! poisson   e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))
 //! ```
-//! These are statements about q. For a mean between 0 and 1 the posterior's own differs by at most TV(q, p)
+//! These are statements about q. For a mean between 0 and 1, the posterior's own value differs by at most TV(q, p)
 //! [cert-moments].
 
 mod observed;
@@ -30,31 +31,31 @@ pub struct Rows<'a> {
     pub design: &'a Design,
     /// A known part of each predictor.
     pub offsets: Option<&'a [f64]>,
-    /// Variance of each predictor beyond q's: effects of groups that the model has not seen.
+    /// Variance of each predictor in addition to q's, for example from groups that the model has not seen.
     pub extra_variance: Option<&'a [f64]>,
-    /// Trials of each row, for the binomial family; one otherwise.
+    /// Trials of each row, for the binomial family; without them, one.
     pub trials: Option<&'a [f64]>,
 }
 
-/// What q says about the mean response of one row.
+/// The mean response of one row under q.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Prediction {
     /// Mean of the linear predictor, offset included.
     pub predictor: f64,
-    /// Its standard deviation.
+    /// Standard deviation of the linear predictor.
     pub predictor_sd: f64,
     /// The mean response: a probability, a rate or a value.
     pub mean: f64,
     /// Lower end of the equal-tailed interval of g(s).
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of that interval.
     pub high: f64,
 }
 
-/// Predictions at the rows, with intervals of the given probability. Cost: one pass over the rows and, for a dense q,
-/// d² a row.
+/// Predictions at the rows, with intervals of the given probability. Cost: one pass over the rows and, for a dense
+/// q, d² per row.
 ///
 /// ```
 /// use provi::{Design, Gaussian, predict::{Rows, predict}, target::Family};
@@ -91,8 +92,8 @@ pub fn predict(
         .collect())
 }
 
-/// `count` draws of what might be observed at the rows, each with its own z ~ q: `count` × rows, row by row; a pure
-/// function of the seed.
+/// `count` draws of new responses at the rows, each with its own z ~ q: `count` × rows, row by row. A pure function
+/// of the seed.
 pub fn responses(
     family: Family,
     q: &Gaussian<Triangular>,
@@ -103,7 +104,8 @@ pub fn responses(
     responses_part(family, q, rows, 0..count as u64, seed)
 }
 
-/// The draws of these numbers out of the same list: a list of any length can be made part by part.
+/// The draws with these numbers from the list that [`responses`] makes. A list of any length can so be made part by
+/// part.
 pub fn responses_part(
     family: Family,
     q: &Gaussian<Triangular>,
@@ -131,7 +133,7 @@ pub fn responses_part(
 }
 
 impl<'a> Rows<'a> {
-    /// Rows with nothing beside their design.
+    /// Rows with a design and nothing else.
     pub fn new(design: &'a Design) -> Self {
         Self { design, offsets: None, extra_variance: None, trials: None }
     }
@@ -166,7 +168,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// g(s): the mean of a response at a known predictor.
+/// g(s): the mean response at a known predictor s.
 fn response(family: Family, s: f64) -> f64 {
     match family {
         Family::Gaussian { .. } => s,
@@ -189,7 +191,7 @@ fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64>
     }
 }
 
-/// A response at predictor s, from a standard normal.
+/// A response at predictor s, made from a standard normal.
 fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
     let mean = response(family, s);
     match family {
@@ -209,7 +211,7 @@ fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
         }
         Family::Poisson => {
             let mode = mean.floor();
-            // A rate beyond this is a number without units digit: its deviation is all that is left.
+            // A double above this has no units digit, so a normal approximation is used.
             if mean > 1e12 {
                 return (mean + mean.sqrt() * normal).round().max(0.0);
             }
@@ -219,8 +221,9 @@ fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
     }
 }
 
-/// A count with a unimodal law, from a uniform u: the probabilities are taken off u from the mode outwards, the nearer
-/// side in turn, until it is spent. `ratio(k)` = P(k+1)/P(k). Cost: as many terms as a few deviations hold.
+/// A count with a unimodal distribution, made from a uniform u: probabilities are subtracted from u, from the mode
+/// outwards, always on the nearer side, until u is used up. `ratio(k)` = P(k+1)/P(k). Cost: as many terms as lie
+/// within a few standard deviations.
 fn count_from(mut u: f64, mode: f64, at_mode: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut below, mut above) = ((mode, at_mode), (mode, at_mode));
     u -= at_mode;
@@ -240,7 +243,7 @@ fn count_from(mut u: f64, mode: f64, at_mode: f64, most: f64, ratio: impl Fn(f64
                 return below.0;
             }
         }
-        // What rounding leaves of u when both tails are spent.
+        // Rounding left a rest of u although both tails are used up.
         if before - u <= 0.0 {
             break;
         }

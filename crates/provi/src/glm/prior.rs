@@ -1,4 +1,4 @@
-//! Gaussian priors of any mean and precision.
+//! Gaussian priors with any mean and precision.
 
 mod centered;
 mod data;
@@ -15,7 +15,7 @@ use crate::target::curvature::Quadratic;
 
 const LOG_2PI: f64 = 1.837_877_066_409_345_3;
 
-/// N(ν, Λ⁻¹) on the coefficients, said in standard deviations or in precisions:
+/// N(ν, Λ⁻¹) on the coefficients, given by standard deviations or by precisions:
 ///
 /// | in standard deviations | in precisions | |
 /// |---|---|---|
@@ -36,7 +36,7 @@ enum Precision {
         matrix: Matrix,
         log_det: f64,
     },
-    /// Symmetric; each row lists (column, value). The log determinant is known to the maker.
+    /// Symmetric; each row lists (column, value). The caller knows the log determinant.
     Sparse {
         rows: Vec<Vec<(usize, f64)>>,
         log_det: f64,
@@ -44,8 +44,8 @@ enum Precision {
     Centered(Box<Centered>),
 }
 
-/// Independent coefficients of the deviation [`Prior::SCALE`]: for a logit or a log link and predictors of unit spread,
-/// wide without being absurd.
+/// Independent coefficients with the standard deviation [`Prior::SCALE`]: wide but reasonable for a logit or log
+/// link and predictors of unit spread.
 impl Default for Prior {
     fn default() -> Self {
         Self { mean: None, precision: Precision::Scalar(1.0 / (Self::SCALE * Self::SCALE)) }
@@ -53,7 +53,7 @@ impl Default for Prior {
 }
 
 impl Prior {
-    /// The standard deviation of a coefficient where none is given.
+    /// Default standard deviation of a coefficient.
     pub const SCALE: f64 = 2.5;
 
     /// Every coefficient has this precision: Λ = λI, λ = 1/sd².
@@ -97,11 +97,13 @@ impl Prior {
         Self::precision_matrix(Cholesky::new("prior covariance", &matrix)?.inverse())
     }
 
-    /// Independent laws N(mean, sd²) of every coefficient but one, the anchor a, whose law is that of a combination:
+    /// Independent normal distributions N(mean, sd²) for every coefficient but one, the anchor a; in its place, a
+    /// linear combination has a distribution:
     /// ```text
     /// z_j ~ N(mean_j, sd_j²) for j ≠ a,   Σ_j at_j z_j ~ N(mean_a, sd_a²)
     /// ```
-    /// as of an intercept at the means of the columns. at_a is not 0. Cost of its energy: O(d).
+    /// For example an intercept that is known at the means of the columns. at_a must not be 0. Cost of the energy:
+    /// O(d).
     pub fn centered(laws: &[(f64, f64)], anchor: usize, at: &[f64]) -> Result<Self> {
         let (precision, mean) = Centered::new(laws, anchor, at)?;
         let precision = Precision::Centered(Box::new(precision));
@@ -112,14 +114,15 @@ impl Prior {
         Self { mean: None, precision: Precision::Sparse { rows, log_det } }
     }
 
-    /// Sets the prior mean ν (zero otherwise).
+    /// Sets the prior mean ν (by default zero).
     pub fn with_mean(mut self, mean: &[f64]) -> Result<Self> {
         check_finite("prior mean", mean)?;
         self.mean = Some(mean.to_vec());
         Ok(self)
     }
 
-    /// The same prior but for the deviation of some of `dim` coefficients, each independent of all others.
+    /// The same prior with another standard deviation for some of `dim` coefficients, which must be independent of
+    /// all others.
     pub fn with_scale(&self, dim: usize, coefficients: &[usize], sd: f64) -> Result<Self> {
         let sd = Positive::new("prior sd", sd)?.get();
         let value = Positive::new("prior precision", 1.0 / (sd * sd))?.get();
@@ -153,7 +156,8 @@ impl Prior {
         Ok(prior)
     }
 
-    /// The same mean, with the first of `dim` coefficients that many times as wide; they must be independent of the others.
+    /// The same mean, with the deviations of the first of `dim` coefficients multiplied by `factor`; they must be
+    /// independent of the others.
     pub fn widened(&self, dim: usize, first: usize, factor: f64) -> Result<Self> {
         let factor = Positive::new("factor of a prior's width", factor)?.get();
         let square = Positive::new("factor of a prior's precision", 1.0 / (factor * factor))?.get();
@@ -198,7 +202,7 @@ impl Prior {
         Ok(prior)
     }
 
-    /// The laws of [`Prior::centered`], where it was made so.
+    /// The arguments of [`Prior::centered`], if the prior was made by it.
     pub fn as_centered(&self) -> Option<DataPrior> {
         match &self.precision {
             Precision::Centered(centered) => Some(centered.laws(|i| self.center(i))),
@@ -206,7 +210,7 @@ impl Prior {
         }
     }
 
-    /// Does any coefficient depend on another a priori?
+    /// Whether any coefficient depends on another a priori.
     pub fn is_correlated(&self) -> bool {
         let off = |i: usize, j: usize, x: f64| i != j && x.abs() > 0.0;
         match &self.precision {
@@ -221,7 +225,7 @@ impl Prior {
         }
     }
 
-    /// Mean and standard deviation of each of `dim` coefficients. Cost: an inverse for a full precision matrix.
+    /// Mean and standard deviation of each of `dim` coefficients. Cost: one inverse for a full precision matrix.
     pub fn marginals(&self, dim: usize) -> Result<Vec<(f64, f64)>> {
         self.check(dim)?;
         let deviations: Vec<f64> = match &self.precision {
@@ -302,9 +306,9 @@ impl Prior {
         0.5 * twice
     }
 
-    /// |Λ|X for X ≥ |z − ν|, entry by entry: how large the terms of Λ(z − ν) are.
+    /// |Λ|X for X ≥ |z − ν|, entry by entry: bounds of the terms of Λ(z − ν).
     pub(crate) fn sizes(&self, reach: &[f64]) -> Vec<f64> {
-        // Formed once: a copy of d² numbers for each row would be minutes for thousands of columns.
+        // Formed once: copying d² numbers for each row would take minutes with thousands of columns.
         let formed = match &self.precision {
             Precision::Centered(_) => Some(self.quadratic(reach.len()).to_matrix(reach.len())),
             _ => None,
@@ -321,17 +325,18 @@ impl Prior {
         (0..reach.len()).map(size).collect()
     }
 
-    /// The constant of −log N(z; ν, Λ⁻¹), (d/2) log 2π − ½ log det Λ, and Σ|terms| of it.
+    /// The constant of −log N(z; ν, Λ⁻¹), (d/2) log 2π − ½ log det Λ, and the sum of the absolute values of its
+    /// terms.
     ///
-    /// A Cholesky factor is that of Λ + E, |E_ij| ≤ γ_{d+1}√(Λ_iiΛ_jj), which moves log det Λ by at most
-    /// γ_{d+1}(Σ_i √((Λ⁻¹)_iiΛ_ii))²: this counts as one more term.
+    /// A computed Cholesky factor is that of Λ + E, |E_ij| ≤ γ_{d+1}√(Λ_iiΛ_jj), which moves log det Λ by at most
+    /// γ_{d+1}(Σ_i √((Λ⁻¹)_iiΛ_ii))². This counts as one more term.
     pub(crate) fn constant(&self, dim: usize) -> (f64, f64) {
         let (d, sizes) = (dim as f64, |values: &[f64]| values.iter().map(|x| x.ln().abs()).sum::<f64>());
         let (log_det, size) = match &self.precision {
             Precision::Scalar(value) => (d * value.ln(), d * value.ln().abs()),
             Precision::Diagonal(values) => (values.iter().map(|x| x.ln()).sum(), sizes(values)),
             Precision::Dense { matrix, log_det } => {
-                // A matrix that was factored once has an inverse.
+                // The matrix was factored before, so it has an inverse.
                 let inverse = Cholesky::new("prior precision", matrix).map(|factor| factor.inverse());
                 let roots = inverse.map_or(f64::INFINITY, |inverse| {
                     (0..dim).map(|i| (inverse[(i, i)] * matrix[(i, i)]).sqrt()).sum::<f64>()
@@ -344,7 +349,7 @@ impl Prior {
         (0.5 * (d * LOG_2PI - log_det), 0.5 * (d * LOG_2PI + size))
     }
 
-    /// Λ, as a multiple of the identity where it is one.
+    /// Λ; if it is a multiple of the identity, as such.
     pub(crate) fn quadratic(&self, dim: usize) -> Quadratic {
         match &self.precision {
             Precision::Scalar(value) => Quadratic::Scalar(*value),
@@ -363,7 +368,7 @@ impl Prior {
         }
     }
 
-    /// What the matrix of [`Prior::quadratic`] may be off by in spectral norm: nothing where it is stored.
+    /// Bound of the error of the matrix of [`Prior::quadratic`], in spectral norm; zero if the matrix is stored.
     pub(crate) fn rounding(&self) -> f64 {
         match &self.precision {
             Precision::Centered(centered) => centered.rounding(),
@@ -371,7 +376,7 @@ impl Prior {
         }
     }
 
-    /// tr(CᵀΛC) for C lower triangular and packed: E of the quadratic form's spread.
+    /// tr(CᵀΛC) for C lower triangular and packed: E(z−m)ᵀΛ(z−m) under N(m, CCᵀ).
     pub(crate) fn trace(&self, dim: usize, factor: &[f64]) -> f64 {
         let row = |i: usize| &factor[i * (i + 1) / 2..i * (i + 1) / 2 + i + 1];
         // (CCᵀ)_ij needs only the common columns 0..=min(i, j).

@@ -1,9 +1,9 @@
-//! Rows of a linear-predictor model: what the data add to each sum that a model is made of.
+//! Rows of a linear-predictor model: the share of the data in every sum that the model needs.
 //!
-//! A model in memory ([`crate::target::Glm`]) is a prior and one block of rows; a streamed one ([`crate::stream`]) a prior
-//! and many. Both ask a block for its share and add the prior themselves, so every pass is written once: energies and
-//! their gradients in `energy`, curvature in `curvature`, on an ellipsoid in `local`, sums over q's predictors in `spread`,
-//! expectations with their integrals (`expectation`).
+//! A model in memory ([`crate::target::Glm`]) has a prior and one block of rows; a streamed model
+//! ([`crate::stream`]) a prior and many blocks. Both ask each block for its share and add the prior themselves, so
+//! every pass is written once: energies and their gradients in `energy`, curvature in `curvature` and on an
+//! ellipsoid in `local`, sums over q's predictors in `spread`, and expectations in `expectation`.
 
 mod curvature;
 mod energy;
@@ -26,7 +26,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 pub use summary::{ColumnSummary, DataSummary};
 
-/// A block of rows: design, response, weights, trials and offsets, checked for a family when made.
+/// A block of rows: design, response, weights, trials and offsets, checked for a family on construction.
 ///
 /// ```
 /// use provi::{Design, stream::Rows, target::Family};
@@ -41,13 +41,13 @@ pub struct Rows {
     pub(crate) family: Family,
     pub(crate) design: Design,
     pub(crate) response: Vec<f64>,
-    /// What each row's φ is multiplied by: the user's weight, times the trials of a binomial row.
+    /// The factor of each row's φ: the user's weight, times the trials of a binomial row.
     pub(crate) weights: Vec<f64>,
     trials: Option<Vec<f64>>,
-    /// All weights are 1.
+    /// Whether all weights are 1.
     unweighted: bool,
     pub(crate) offsets: Option<Vec<f64>>,
-    /// Found when first asked for.
+    /// Computed on first use.
     known: OnceLock<Box<DataSummary>>,
 }
 
@@ -87,7 +87,7 @@ impl Rows {
         rows.with_weights(&vec![1.0; trials.len()])
     }
 
-    /// Means y_n ≥ 0 of Poisson counts, what they are means over being the weights: see
+    /// Means y_n ≥ 0 of Poisson counts; the weights are the exposures of these means: see
     /// [`crate::target::Glm::poisson_rates`].
     pub fn poisson_rates(design: Design, means: &[f64]) -> Result<Self> {
         let family = Family::Poisson.name();
@@ -132,7 +132,7 @@ impl Rows {
         }
     }
 
-    /// How many there are: at least one.
+    /// The number of rows: at least one.
     #[allow(clippy::len_without_is_empty, reason = "a design has rows")]
     pub fn len(&self) -> usize {
         self.response.len()
@@ -148,7 +148,7 @@ impl Rows {
         &self.design
     }
 
-    /// [`Rows::summary`], kept for the next who asks.
+    /// [`Rows::summary`], computed once and kept.
     pub(crate) fn known_summary(&self) -> &DataSummary {
         self.known.get_or_init(|| Box::new(self.summary()))
     }
@@ -164,25 +164,26 @@ impl Rows {
         self.trials.as_deref()
     }
 
-    /// The same responses under another member of the family.
+    /// The same responses with other parameters of the family.
     pub(crate) fn with_family(mut self, family: Family) -> Result<Self> {
         self.response = family.checked_response(&self.response)?;
         self.family = family;
         Ok(self)
     }
 
-    /// Numbers held to describe them, indices of sparse rows included.
+    /// How many numbers are stored, including the indices of sparse rows.
     pub(crate) fn stored(&self) -> usize {
         let indices = if self.design.is_sparse() { self.design.entries() + self.design.rows() } else { 0 };
         self.design.entries() + indices
     }
 
-    /// The part of Σ_n w_n φ_n that does not depend on z, and Σ|terms| of it: log C(n, k) is a difference of large numbers.
+    /// The part of Σ_n w_n φ_n that does not depend on z, and the sum of the absolute values of its terms: log C(n,
+    /// k) is a difference of large numbers.
     pub(crate) fn constant(&self, family: Family) -> [f64; 2] {
         let rows = self.response.iter().zip(&self.weights);
         let add = |[sum, size]: [f64; 2], [x, y]: [f64; 2]| [sum + x, size + y];
         match &self.trials {
-            // −log C(n, k) for each unit of a row's own weight, which is w/n.
+            // −log C(n, k), multiplied by the row's own weight w/n.
             Some(trials) => rows
                 .zip(trials)
                 .map(|((&y, w), &n)| ln_choose(n, (y * n).round()).map(|x| w / n * x))
@@ -193,7 +194,7 @@ impl Rows {
         }
     }
 
-    /// The same, as a model takes it.
+    /// [`Rows::constant`] in the form that a model takes.
     pub(crate) fn likelihood(&self, family: Family) -> Likelihood {
         let [constant, size] = self.constant(family);
         Likelihood { constant, size, rows: self.len() }
@@ -220,7 +221,7 @@ impl Rows {
     }
 }
 
-/// log C(n, k), and the sizes of what it is the difference of.
+/// log C(n, k), and the sum of the absolute values of the terms that it is made of.
 fn ln_choose(n: f64, k: f64) -> [f64; 2] {
     let logs = [n, k, n - k].map(|x| libm::lgamma(x + 1.0));
     [logs[0] - logs[1] - logs[2], logs.iter().sum::<f64>() + 1.0]

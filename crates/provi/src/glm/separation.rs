@@ -1,4 +1,4 @@
-//! Separated data: labels that a hyperplane tells apart, where only the prior keeps the coefficients finite.
+//! Separated data: a hyperplane separates the labels, so only the prior keeps the coefficients finite.
 
 use crate::base::error::Result;
 use crate::glm::design::Design;
@@ -8,25 +8,26 @@ use crate::target::mode::find_mode;
 /// What binary data alone say about the size of the coefficients.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Separation {
-    /// They settle it: the maximum of the likelihood is finite.
+    /// The data determine it: the maximum of the likelihood is finite.
     None,
-    /// Some combination of columns predicts every label: proved, by showing one. The coefficients' size is the prior's.
+    /// Some combination of columns predicts every label; proved, by such a combination. Only the prior bounds the
+    /// coefficients.
     Complete {
-        /// The columns that carry it.
+        /// The columns of that combination.
         columns: Vec<usize>,
     },
-    /// The likelihood seems to grow without end, as where a combination predicts all labels but those on its boundary.
-    /// A numerical finding, not a proof.
+    /// The likelihood seems to grow without end, as it does if a combination predicts all labels except those on
+    /// its boundary. A numerical finding, not a proof.
     Quasi {
-        /// The columns that carry it.
+        /// The columns of that combination.
         columns: Vec<usize>,
     },
 }
 
-/// Two precisions of a prior that is next to none; along a separating direction the mode moves apart between them.
+/// Two precisions of an almost flat prior; along a separating direction the mode moves between them.
 const WEAK: [f64; 2] = [1e-6, 1e-10];
-/// By how much the largest predictor grows between them, at least, if the likelihood has no maximum: a separating direction
-/// gains some log(10⁴) ≈ 9 there.
+/// Least growth of the largest predictor between the two if the likelihood has no maximum; along a separating
+/// direction it grows by about log(10⁴) ≈ 9.
 const GROWTH: f64 = 3.0;
 
 /// Looks for separation of labels 0/1 (−1/1). Cost: two posterior modes.
@@ -45,7 +46,7 @@ pub fn separation(design: &Design, labels: &[f64]) -> Result<Separation> {
     for n in 0..rows {
         design.for_each_in_row(n, |j, x| scales[j] = scales[j].max(x.abs()));
     }
-    // Columns of size one, so that the weak prior is equally weak for all.
+    // Columns scaled to size one, so that the weak prior is equally weak for all of them.
     scales.iter_mut().filter(|scale| **scale <= 0.0).for_each(|scale| *scale = 1.0);
     let design = design.clone().with_columns_over(&scales);
     let mut modes = Vec::new();
@@ -56,7 +57,7 @@ pub fn separation(design: &Design, labels: &[f64]) -> Result<Separation> {
         let predictors = model.rows.all_predictors(&mode.point);
         let sizes = predictors.iter().map(|s| s.abs());
         let norms = mode.point.iter().map(|x| x.abs()).sum::<f64>();
-        // A margin beyond the rounding of a row's sum shows the separation.
+        // A margin above the rounding error of a row's sum proves the separation.
         let slack = 4.0 * columns as f64 * f64::EPSILON * norms;
         if predictors.iter().zip(&model.rows.response).all(|(s, y)| (2.0 * y - 1.0) * s > slack) {
             return Ok(Separation::Complete { columns: largest(&mode.point) });
@@ -74,7 +75,7 @@ pub fn separation(design: &Design, labels: &[f64]) -> Result<Separation> {
     Ok(Separation::None)
 }
 
-/// The places of entries within a fifth of the largest.
+/// The indices of entries that are at least a fifth of the largest.
 fn largest(values: &[f64]) -> Vec<usize> {
     let most = values.iter().map(|x| x.abs()).fold(0.0, f64::max);
     (0..values.len()).filter(|&j| values[j].abs() >= 0.2 * most).collect()

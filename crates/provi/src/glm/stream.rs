@@ -1,11 +1,12 @@
-//! More data than memory, more work than one machine: rows that come in blocks from anywhere, and sums that end in a
-//! reduction over processes.
+//! Models with more data than memory, or on more than one machine: rows come in blocks, and each process's sums end
+//! in a reduction.
 //!
 //! ```text
 //! Source ──► Rows, Rows, … ──► sums ──► Reduce ──► + prior ──► log p, ∇ log p, E_q V, H_lo, H_hi, …
 //! ```
-//! Every answer that a model of this kind gives is a sum over its rows and a share of the prior. A [`Source`] hands out the rows
-//! block by block, as often as it is asked; a [`Reduce`] adds up what several processes found, each in its own shards.
+//! Every result of such a model is a sum over its rows plus a share of the prior. A [`Source`] yields the rows
+//! block by block, as often as needed; a [`Reduce`] adds up the sums of several processes, each over its own
+//! shards.
 
 mod exchange;
 mod memory;

@@ -11,11 +11,11 @@ use crate::target::{FiniteSum, Target, TermSmoothness};
 use provi_kernels::loss::{SPARE, Slots};
 use std::ops::Range;
 
-/// Rows whose losses are taken together.
+/// Rows whose energies are computed together.
 const ROWS: usize = 128;
 
-/// V_n(z) = w_n φ_n(a_nᵀz + o_n), with M_n = θ_max w_n‖a_n‖²; the prior and every constant are the rest. Cost: two passes
-/// over the rows drawn, O(Bd), whatever N.
+/// V_n(z) = w_n φ_n(a_nᵀz + o_n), with M_n = θ_max w_n‖a_n‖²; the prior and every constant are the rest. Cost: two
+/// passes over the rows that were drawn, O(Bd), independent of N.
 impl FiniteSum for Glm {
     fn dimension(&self) -> usize {
         self.dim()
@@ -97,7 +97,7 @@ impl FiniteSum for Glm {
     fn term_smoothness_through(&self, factor: &[f64]) -> Result<Option<TermSmoothness>> {
         let d = self.dim();
         let (mut row, mut turned) = (vec![0.0; d], vec![0.0; d]);
-        // fl(Pᵀa) is off by at most (d+2)ε‖P‖_F‖a‖.
+        // The error of fl(Pᵀa) is at most (d+2)ε‖P‖_F‖a‖.
         let error = (d as f64 + 4.0) * f64::EPSILON * crate::base::linalg::norm(factor);
         let mut n = 0;
         self.bends(|square| {
@@ -109,8 +109,8 @@ impl FiniteSum for Glm {
         })
     }
 
-    /// λ_max of Σ_n (θ_max w_n‖Pᵀa_n‖)²/π_n·(Pᵀa_n)(Pᵀa_n)ᵀ: a term bends along its row alone, and
-    /// ‖∇V_n(z) − ∇V_n(z')‖ ≤ θ_max w_n‖a_n‖·|a_nᵀ(z − z')|. Up to d times below its trace Σ_n M_n²/π_n. Cost: O(Nd²).
+    /// λ_max of Σ_n (θ_max w_n‖Pᵀa_n‖)²/π_n·(Pᵀa_n)(Pᵀa_n)ᵀ: a term bends only along its row, and ‖∇V_n(z) −
+    /// ∇V_n(z')‖ ≤ θ_max w_n‖a_n‖·|a_nᵀ(z − z')|. Up to d times below its trace Σ_n M_n²/π_n. Cost: O(Nd²).
     fn spread_through(
         &self,
         factor: Option<&[f64]>,
@@ -131,7 +131,7 @@ impl FiniteSum for Glm {
         let mut gram = Matrix::zeros(d, d);
         let weigh = |range: Range<usize>, _: &mut [f64], to: &mut [f64]| to.copy_from_slice(&weights[range]);
         self.rows.design.add_grams_and_sums(0, weigh, |_| (), std::slice::from_mut(&mut gram));
-        // What forming the sum may have lost, as in the curvature.
+        // Bound of the rounding error of the sum, as for the curvature.
         let size = self.rows.design.weighted_square_norm(&weights);
         let lost = (self.rows.design.rows() as f64 + 4.0) * f64::EPSILON * size;
         let gram = match factor {
@@ -145,7 +145,7 @@ impl FiniteSum for Glm {
 }
 
 impl Glm {
-    /// θ_max w_n times what `size` makes of ‖a_n‖², row after row.
+    /// θ_max w_n·size(‖a_n‖²) for each row.
     fn bends(&self, mut size: impl FnMut(f64) -> f64) -> Result<Option<TermSmoothness>> {
         let Some(theta) = self.linear.family.curvature_range().1 else { return Ok(None) };
         let rounding = 1.0 + (self.dim() as f64 + 8.0) * f64::EPSILON;

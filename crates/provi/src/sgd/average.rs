@@ -1,4 +1,4 @@
-//! Which point of a run to hand over: the last iterate, or an average that a theorem or practice prefers.
+//! Which point of a run is the answer: the last iterate, or an average that a theorem or practice prefers.
 
 use std::fmt;
 
@@ -8,8 +8,9 @@ pub use crate::watch::AverageState;
 
 /// How w_0, …, w_T become one answer: w̄ = Σ weight_t w_t/Σ weight_t.
 ///
-/// Always a convex combination, so it stays in every convex set the iterates are in; and since ‖·‖² is convex, it is in
-/// the mean no farther from w* than the same average of their bounds. Cost: one pass over w a step, nothing for `Last`.
+/// It is always a convex combination, so it stays in every convex set that contains the iterates. Since ‖·‖² is
+/// convex, it is in the mean no farther from w* than the same average of their bounds. Cost: one pass over w per
+/// step; nothing for `Last`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -18,7 +19,7 @@ pub enum Average {
     Last,
     /// (w_1 + … + w_T)/T.
     Uniform,
-    /// Weights θ^{t+1}: earlier iterates weigh more, as the convex theorems ask [rate-prox-convex],
+    /// Weights θ^{t+1}: earlier iterates weigh more, as the convex theorems require [rate-prox-convex],
     /// [rate-proj-convex].
     Discounted {
         /// θ in (0, 1].
@@ -26,7 +27,7 @@ pub enum Average {
         /// Over w_0..w_{T−1} (proj) instead of w_1..w_T (prox).
         includes_start: bool,
     },
-    /// Weights growing like t^power over w_1..w_T (1: ∝ t), to forget the start. No theorem here.
+    /// Weights growing like t^power over w_1..w_T (1: ∝ t), to forget the start. No theorem covers it.
     Polynomial {
         /// The power, zero or more.
         power: f64,
@@ -85,28 +86,29 @@ impl fmt::Display for Average {
 /// ```text
 /// mean ← mean + c_k(w − mean),   c_k = weight_k/(weight_0 + … + weight_k)
 /// ```
-/// with c_k from c_{k−1} in constant time and no sum of weights, so nothing over- or underflows however long the run:
-/// every state is a convex combination of what was added.
+/// c_k is computed from c_{k−1} in constant time and without a sum of weights, so nothing overflows or underflows
+/// in a long run: every state is a convex combination of the vectors added.
 ///
-/// Show it w_t for t = 0..T−1, before each step ([`Averager::add`]), then w_T ([`Averager::finish`]); it knows which of
-/// them count.
+/// Pass it w_t for t = 0..T−1, before each step ([`Averager::add`]), then w_T ([`Averager::finish`]); it knows
+/// which of them count.
 #[derive(Clone, Debug)]
 pub struct Averager {
     kind: Average,
     mean: Vec<f64>,
     count: u64,
     coefficient: f64,
-    /// Whether it has seen the last vector already.
+    /// Whether it has already seen the last vector.
     closed: bool,
 }
 
 impl Averager {
-    /// An average put aside, to be taken up again.
+    /// The state of the average, for a checkpoint.
     pub fn state(&self) -> AverageState {
         AverageState { mean: self.mean.clone(), count: self.count, coefficient: self.coefficient }
     }
 
-    /// Takes up an average that was put aside after `steps` steps; refuses one of another length, or of another number of vectors.
+    /// Restores an average that was saved after `steps` steps. Refuses a state with another length, or of another
+    /// number of vectors.
     pub fn restore(&mut self, state: &AverageState, steps: u64) -> Result<()> {
         let count = match self.kind {
             Average::Last => 0,
@@ -139,12 +141,12 @@ impl Averager {
         self.kind
     }
 
-    /// Whether `add(t, w_t)` would do anything: if not, w_t need not be up to date.
+    /// Whether `add(t, w_t)` would do anything; if not, w_t need not be up to date.
     pub fn wants(&self, t: u64) -> bool {
         self.kind != Average::Last && (t > 0 || self.kind.includes_start())
     }
 
-    /// Takes in w_t, before step t. O(len), no allocation.
+    /// Adds w_t, before step t. O(len), no allocation.
     pub fn add(&mut self, t: u64, w: &[f64]) -> Result<()> {
         if let Some(coefficient) = self.take(t, w.len())? {
             blend(&mut self.mean, w, coefficient);
@@ -152,7 +154,7 @@ impl Averager {
         Ok(())
     }
 
-    /// Counts w_t in and says with which c: for one who then moves the mean himself.
+    /// Counts w_t and returns its coefficient c, for a caller that updates the mean itself.
     pub(crate) fn take(&mut self, t: u64, len: usize) -> Result<Option<f64>> {
         if !self.wants(t) {
             return Ok(None);
@@ -163,12 +165,13 @@ impl Averager {
         Ok(Some(self.coefficient))
     }
 
-    /// The mean so far, for one who moves it himself; empty for `Average::Last`.
+    /// The mean so far, for a caller that updates it itself; empty for `Average::Last`.
     pub(crate) fn mean_mut(&mut self) -> &mut [f64] {
         &mut self.mean
     }
 
-    /// The step after the last vector that was added is not made: that vector is w_T. An average over w_0..w_{T−1} keeps it as well.
+    /// Declares that no step follows the last vector that was added: that vector is w_T. An average over
+    /// w_0..w_{T−1} keeps it too.
     pub(crate) fn close(&mut self) {
         self.closed = true;
     }

@@ -1,4 +1,4 @@
-//! Unbiased draws of ∇l or ∇f. `pull` is computed once; each estimator adds its own line.
+//! Unbiased estimates of ∇l or ∇f. `pull` is computed once; each estimator adds its own line.
 //!
 //! With π = ∇V(Cu + m):
 //! ```text
@@ -8,7 +8,7 @@
 //! score     g = (ρC⁻ᵀu,       proj(ρ(C⁻ᵀuuᵀ − C⁻ᵀ)))   unbiased for ∇f, ρ = log q − log p; no bound
 //! exact     g = ∇l itself, where expectations are available
 //! ```
-//! A batch of N draws averages them. The target may be whole, or some of its terms for each draw ([`Source`]).
+//! A batch averages N draws. Each draw uses the whole target, or some of its terms ([`Source`]).
 
 mod exact;
 mod source;
@@ -30,18 +30,18 @@ use provi_kernels::{axpy, dot};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Kind {
-    /// The pull of V alone: ∇l.
+    /// ∇l, from the pull of V alone.
     Energy,
-    /// The pull and the exact gradient of the entropy: ∇f.
+    /// ∇f, from the pull and the exact gradient of the entropy.
     Entropy,
-    /// Sticking the landing: ∇f, with noise that vanishes where q = p.
+    /// ∇f by sticking the landing; its noise vanishes where q = p.
     Stl,
-    /// The score-function estimator of ∇f: no noise bound is known, for comparison only.
+    /// ∇f by the score function. No noise bound is known; for comparison only.
     Score,
 }
 
 impl Kind {
-    /// Whether it estimates ∇l, and leaves the gradient of the entropy to the step.
+    /// Whether it estimates ∇l and leaves the gradient of the entropy to the step.
     pub(crate) fn leaves_the_entropy(self) -> bool {
         match self {
             Self::Energy => true,
@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-/// The mean of N draws of one estimator, ready to step.
+/// The mean of N draws of one estimator, ready for a step.
 ///
 /// The factor's part is kept as Σ_k left_k u_kᵀ/N − c·C⁻ᵀ and never formed: a step applies it in one pass.
 /// Nothing is allocated after construction.
@@ -71,7 +71,7 @@ pub struct Sampled<'a, F: Factor> {
 }
 
 impl<'a, F: Factor> Sampled<'a, F> {
-    /// An estimator of `batch` ≥ 1 draws a step, each on the whole target or on terms of its own.
+    /// An estimator of `batch` ≥ 1 draws per step, each on the whole target or on its own terms.
     pub fn new(kind: Kind, target: impl Into<Source<'a>>, draws: Draws, batch: usize) -> Result<Self> {
         let target = target.into();
         let d = target.dim();
@@ -92,12 +92,12 @@ impl<'a, F: Factor> Sampled<'a, F> {
         })
     }
 
-    /// Evaluations of the target's density with its gradient so far, whole or by terms.
+    /// Evaluations so far of the target's density with its gradient, whole or by terms.
     pub fn evaluations(&self) -> u64 {
         self.evaluations
     }
 
-    /// g_t(w) as a flat vector like w, for inspection; the loop itself never forms it.
+    /// g_t(w) as a flat vector like w, for inspection; the run itself never forms it.
     pub fn gradient(&mut self, w: &[f64], t: u64, out: &mut [f64]) -> Result<()> {
         self.prepare(w, t)?;
         out.fill(0.0);
@@ -105,7 +105,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
         Ok(())
     }
 
-    /// Draws and evaluates at w: [`Sampled::parts`] are up to date after it.
+    /// Draws and evaluates at w; afterwards [`Sampled::parts`] is up to date.
     pub(crate) fn pull(&mut self, w: &[f64], t: u64) -> Result<()> {
         let d = self.target.dim();
         let (mean, factor) = w.split_at(d);
@@ -116,13 +116,13 @@ impl<'a, F: Factor> Sampled<'a, F> {
         self.target.evaluate(t, &self.points, &mut self.values, &mut self.left, &mut self.scratch)?;
         self.evaluations += self.batch as u64;
         check_finite(t, &self.points, &self.values, &self.left)?;
-        // The one minus sign: from here on everything is minimised.
+        // The only minus sign: from here on everything is minimised.
         self.values.iter_mut().for_each(|v| *v = -*v);
         self.left.iter_mut().for_each(|g| *g = -*g);
         Ok(())
     }
 
-    /// The u_k, the π_k to work on, and the mean of −log p, after [`Sampled::pull`].
+    /// After [`Sampled::pull`]: the u_k, the π_k for modification, and the mean of −log p.
     pub(crate) fn parts(&mut self) -> (&[f64], &mut [f64], f64) {
         (&self.u, &mut self.left, self.values.iter().sum::<f64>() / self.batch as f64)
     }
@@ -141,7 +141,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
             Kind::Entropy => self.inverse_weight = 1.0,
             Kind::Stl => {
                 for (left, u) in self.left.chunks_exact_mut(d).zip(self.u.chunks_exact(d)) {
-                    // The point is spent: its room holds C⁻ᵀu.
+                    // The point is no longer needed; its memory holds C⁻ᵀu.
                     let solved = &mut self.points[..d];
                     solved.copy_from_slice(u);
                     F::solve_transposed(factor, &self.inverse, solved);
@@ -185,7 +185,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
     }
 }
 
-/// Refuses a target or a step of nothing.
+/// Refuses a target without coordinates or a step without draws.
 pub(crate) fn check_batch(dim: usize, batch: usize) -> Result<()> {
     if batch == 0 || u32::try_from(batch).is_err() {
         return Err(Error::OutOfRange {
@@ -204,7 +204,7 @@ pub(crate) fn check_batch(dim: usize, batch: usize) -> Result<()> {
 pub(crate) fn check_finite(step: u64, points: &[f64], values: &[f64], gradients: &[f64]) -> Result<()> {
     let d = points.len() / values.len();
     for (draw, (&value, gradient)) in values.iter().zip(gradients.chunks_exact(d)).enumerate() {
-        // A finite sum of squares has only finite terms; the search is for the message alone.
+        // A finite sum of squares has only finite terms; the search is needed only for the message.
         let bad = if !value.is_finite() {
             Some(("log-density", value))
         } else if dot(gradient, gradient).is_finite() {

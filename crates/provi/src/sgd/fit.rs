@@ -1,4 +1,4 @@
-//! The run: estimator → step → average, and what came of it.
+//! The run: estimator → step → average, and its answer.
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
@@ -22,11 +22,11 @@ pub use crate::watch::{Snapshot, Watch};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Steps between two looks at the clock, at most, and the time after which a look is overdue.
+/// Most steps between two checks of the clock, and the time after which a check is overdue.
 const LOOK_EVERY: u64 = 16;
 const SLOW: Duration = Duration::from_millis(20);
 
-/// Points kept in a trace, at most.
+/// Most points kept in a trace.
 const TRACE_POINTS: u64 = 256;
 
 /// The negative ELBO of an answer.
@@ -36,9 +36,9 @@ const TRACE_POINTS: u64 = 256;
 pub struct NegElbo {
     /// f, with every constant of V and of the entropy.
     pub value: f64,
-    /// An error bound if exact; otherwise a standard error, or the checked error of a quadrature without a bound.
+    /// An error bound if `exact`; otherwise a standard error, or an estimated quadrature error without a proof.
     pub error: f64,
-    /// By a closed form, or by a quadrature with a proved error.
+    /// Whether it is computed by a closed form, or by a quadrature with a proved error.
     pub exact: bool,
 }
 
@@ -58,17 +58,17 @@ impl NegElbo {
 
 /// An answer: q = N(m, CCᵀ) in the user's coordinates, and how it was reached.
 ///
-/// q has a triangular factor whatever the method's space. `neg_elbo` is f(q) with every constant of the target, so that
-/// −f(q) ≤ log p(x) when it is exact. What the steps were promised to reach is in `promise`; what they did reach is for
-/// measurements at q to say. Memory: d(d+3)/2 numbers and a trace of some 256 points.
+/// q has a triangular factor whatever the method's factor space. `neg_elbo` is f(q) with every constant of the
+/// target, so that −f(q) ≤ log p(x) if it is exact. `promise` is the bound promised before the run; how good q
+/// really is, measurements at q must say. Memory: d(d+3)/2 numbers and a trace of about 256 points.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fit {
-    /// The coordinates' names.
+    /// The names of the coordinates.
     pub names: Vec<String>,
-    /// q.
+    /// The answer q.
     pub gaussian: Gaussian<Triangular>,
-    /// f(q).
+    /// The negative ELBO f(q).
     pub neg_elbo: NegElbo,
     /// The method's name.
     pub method: String,
@@ -78,23 +78,23 @@ pub struct Fit {
     pub stopped_early: bool,
     /// Draws per step.
     pub draws_per_step: usize,
-    /// The terms that a draw looked at, if not all.
+    /// How many terms each draw used, if not all.
     pub subsample: Option<Subsample>,
-    /// Evaluations of log p with its gradient that led to the answer, mode and coordinates included; what measures the
-    /// answer afterwards is not. B of N terms count as B/N of one.
+    /// Evaluations of log p with its gradient that led to the answer, including mode and coordinates but not the
+    /// audit. B of N terms count as B/N of an evaluation.
     pub gradient_evaluations: u64,
     /// The seed.
     pub seed: Seed,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// What the plan promised; void if the run stopped early.
+    /// What the plan promised; without its value if the run stopped early.
     pub promise: Promise,
-    /// How the run went.
+    /// The progress of the run at evenly spaced steps.
     pub trace: Vec<Snapshot>,
 }
 
 impl Fit {
-    /// An answer that was found elsewhere: q as it is, with its ELBO on this target ([`measure_neg_elbo`]).
+    /// An answer that was found elsewhere: q itself, with its ELBO on this target ([`measure_neg_elbo`]).
     pub fn given(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
         let begin = Instant::now();
         Ok(Self {
@@ -116,12 +116,12 @@ impl Fit {
 }
 
 impl Plan {
-    /// Runs the plan on `&model`, draws in parallel where that pays ([`Evaluator`]).
+    /// Runs the plan on `&model`. Draws are evaluated in parallel if that pays ([`Evaluator`]).
     pub fn run<'t>(&self, target: impl Into<Evaluator<'t>>, seed: Seed) -> Result<Fit> {
         self.run_with(target, seed, &mut Watch::default())
     }
 
-    /// [`Plan::run`] with a watch that sees progress, may stop the run, and keeps or takes up checkpoints.
+    /// [`Plan::run`] with a watch, which sees progress, may stop the run, and saves or resumes checkpoints.
     pub fn run_with<'t>(
         &self,
         target: impl Into<Evaluator<'t>>,
@@ -150,7 +150,7 @@ impl Plan {
     }
 }
 
-/// Runs `plan` in its own coordinates and hands the answer back in the user's.
+/// Runs `plan` in its own coordinates and returns the answer in the user's.
 fn run(
     plan: &Plan,
     view: Evaluator<'_>,
@@ -198,10 +198,10 @@ struct Outcome {
     seconds: f64,
 }
 
-/// A run is made in stretches of at least this many steps; between two of them it is plain numbers.
+/// A run is made in stretches of at least this many steps. Between two stretches its state is plain numbers.
 const STRETCH: u64 = 1024;
 
-/// The estimator and the operator of the plan's method, run through [`resume`] stretch by stretch.
+/// Runs the estimator and the operator of the plan's method through [`resume`], stretch by stretch.
 fn descend<F: StepSpace>(
     plan: &Plan,
     view: Evaluator<'_>,
@@ -213,7 +213,7 @@ fn descend<F: StepSpace>(
     let d = q.dim();
     // Start inside the set: the noise bound is used at w_0.
     F::operator(plan, d)?.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
-    // The steps run in q itself: a second iterate would be the largest thing in memory.
+    // The steps modify q itself: a second iterate would be the largest object in memory.
     let w = q.parameters_mut();
     let mut average = Averager::new(plan.average, w.len())?;
     let from = watch.from.take();
@@ -225,7 +225,7 @@ fn descend<F: StepSpace>(
     if let Some(from) = from {
         from.check()?;
         from.check_mark(&mark)?;
-        // Checkpoints are made between stretches, and after the last step, wherever that is.
+        // Checkpoints are made between stretches and after the last step.
         let whole = from.step < plan.steps && from.step.is_multiple_of(stretch) || from.step == plan.steps;
         let points = from.step / recorder.every
             + u64::from(from.step == plan.steps && !from.step.is_multiple_of(recorder.every));
@@ -261,7 +261,7 @@ fn descend<F: StepSpace>(
             Some(signal) => signal.steps("the steps", go)?,
             None => go()?,
         };
-        // A stretch that was cut short begins again.
+        // A stretch that was cut short starts again.
         if steps == end {
             keeping.stand(|seconds| place(steps, w, &average, &recorder.trace, seconds));
         }
@@ -279,7 +279,7 @@ fn descend<F: StepSpace>(
     }
     let points = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
     let evaluations = match &plan.law {
-        // Rounded up, and in 128 bits: a long run looks at more terms than 64 bits may count.
+        // Rounded up, and in 128 bits: a long run may use more terms than 64 bits can count.
         Some(law) => {
             let terms = u128::from(points) * law.subsample().terms as u128;
             terms.div_ceil(law.count() as u128) as u64
@@ -290,7 +290,7 @@ fn descend<F: StepSpace>(
     Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
 }
 
-/// What tells a run of this plan from others of as many coordinates.
+/// Identifies a run of this plan among runs with as many coordinates.
 fn mark(plan: &Plan, seed: Seed) -> Mark {
     let (average, discount) = match plan.average {
         Average::Discounted { discount, includes_start } => {
@@ -302,7 +302,7 @@ fn mark(plan: &Plan, seed: Seed) -> Mark {
         "{} {} {} {:?} {:?} {average} {}",
         plan.method, plan.steps, plan.draws, plan.subsample, plan.frame.coordinates, seed.0
     );
-    // Early ones: some schedules have to walk to later ones.
+    // Early steps only: some schedules must compute all earlier steps to reach a later one.
     let gammas = [0, plan.steps.saturating_sub(1).min(1000)].map(|t| plan.schedule.at(t).ln());
     let start = [norm(plan.start.mean()), norm(plan.start.factor())];
     let numbers = [plan.smoothness.unwrap_or(0.0), discount];
@@ -313,7 +313,7 @@ fn mark(plan: &Plan, seed: Seed) -> Mark {
 trait StepSpace: Factor {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
 
-    /// The steps of the plan's method, from plain numbers.
+    /// The steps of the plan's method, created from plain numbers.
     fn start<'a>(
         plan: &'a Plan,
         view: Evaluator<'a>,
@@ -382,7 +382,7 @@ impl StepSpace for Symmetric {
         })
     }
 
-    /// With the projection, whole steps that share their factorisations.
+    /// With the projection: fused steps that share their factorisations.
     fn problem<'a>(
         plan: &Plan,
         kind: Kind,
@@ -409,12 +409,12 @@ fn nothing() -> impl Operator {
     FnOperator(|_: &mut [f64], _: f64| {})
 }
 
-/// Collects the trace at evenly spaced steps and passes snapshots on.
+/// Collects the trace at evenly spaced steps and passes snapshots to the watch.
 struct Recorder<'w, 'a> {
     watch: &'w mut Watch<'a>,
     begin: Instant,
     every: u64,
-    /// When the clock was last read, and how many steps lie between two looks.
+    /// When the clock was last read, and how many steps lie between two readings.
     looked: (Instant, u64, u64),
     steps: u64,
     sum: f64,
@@ -431,8 +431,8 @@ impl<'w, 'a> Recorder<'w, 'a> {
         Self { watch, begin, every, looked: (begin, 0, 1), steps, sum: 0.0, count: 0, trace, lost: None }
     }
 
-    /// Whether to read clock and flag: after every step where steps are slow, after every sixteenth where they are fast. Processes
-    /// that share a run agree on which they are, so that all look after the same steps.
+    /// Whether to read clock and flag: after every step if steps are slow, after every sixteenth if they are fast.
+    /// Processes that share a run agree on this, so that all of them check after the same steps.
     fn is_due(&mut self, made: u64) -> bool {
         let (last, at, between) = self.looked;
         if made < at + between {
@@ -465,7 +465,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         self.settle(stop)
     }
 
-    /// An error ends the steps here and the run after them.
+    /// An error ends the steps now and the run after them.
     fn settle(&mut self, stop: bool) -> ControlFlow<()> {
         self.watch.settle(stop).unwrap_or_else(|error| {
             self.lost = Some(error);
@@ -474,8 +474,8 @@ impl<'w, 'a> Recorder<'w, 'a> {
     }
 }
 
-/// f(q): exact where the target can, otherwise from 1000 fresh draws. For an answer that was found elsewhere: a [`Fit`] has
-/// its own.
+/// f(q): exact if the target has exact expectations, otherwise from 1000 fresh draws. For an answer that was found
+/// elsewhere; a [`Fit`] already has it.
 pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: Seed) -> Result<NegElbo> {
     if q.dim() != target.dim() {
         return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: target.dim() });
@@ -492,14 +492,15 @@ pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: See
     neg_elbo_by_draws(target, q, seed, 1000)
 }
 
-/// The same where the answer must not be lost: what is `known` already, or few draws, if the measurement is cut off or fails.
+/// f(q) where the answer must not be lost: if the measurement is cut off or fails, returns what is `known` already,
+/// or an estimate from few draws.
 pub(crate) fn neg_elbo_at_least(
     target: &dyn Target,
     q: &Gaussian<Triangular>,
     seed: Seed,
     known: Option<NegElbo>,
 ) -> Result<NegElbo> {
-    /// Draws where there is little time, and the fewest that have a standard error.
+    /// Number of draws if there is little time, and the fewest that have a standard error.
     const FEW: usize = 16;
     const FEWEST: usize = 2;
     match (phase("the measurement of the ELBO", || measure_neg_elbo(target, q, seed)), known) {
@@ -535,7 +536,7 @@ fn neg_elbo_by_draws(
         q.transport(u, z);
         target.log_densities(z, values, &mut g[..size * d], &mut scratch)?;
         for (k, (u, value)) in u.chunks_exact(d).zip(values.iter()).enumerate() {
-            // −log p + log q at the same point: for q = p every draw gives the same number.
+            // −log p + log q at the same point: if q = p, every draw gives the same number.
             let value = -value + 0.5 * (d as f64 - provi_kernels::dot(u, u));
             let delta = value - mean;
             mean += delta / (first + k + 1) as f64;

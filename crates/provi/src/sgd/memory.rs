@@ -1,8 +1,8 @@
-//! How much memory a run will need, said before anything large is allocated.
+//! How much memory a run needs, computed before anything large is allocated.
 //!
-//! A forecast counts the arrays whose size grows with d², n or the draws, phase by phase; each phase frees what it
-//! used before the next begins, so the peak is what is held throughout and the largest phase. What grows with d alone is
-//! left out, and so is what a target of one's own allocates when it is evaluated.
+//! A forecast counts the arrays whose size grows with d², n or the number of draws, phase by phase. Each phase
+//! frees its memory before the next one begins, so the peak is what is held throughout plus the largest phase.
+//! Arrays that grow only with d are not counted, nor is what a user's target allocates when it is evaluated.
 
 pub use crate::base::bytes::Bytes;
 use crate::base::error::{Error, Result};
@@ -12,27 +12,27 @@ use crate::sgd::subsample::{Sampling, Subsample};
 use crate::target::Target;
 use std::fmt;
 
-/// What a forecast is about.
+/// The sizes on which a forecast depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// d.
+    /// The dimension d.
     pub dim: usize,
-    /// Observations, where there are any.
+    /// Number of observations, or 0.
     pub rows: usize,
-    /// Numbers that the design holds, indices included.
+    /// Numbers that the design holds, including indices.
     pub stored: usize,
     /// Draws per step of a planned method.
     pub draws: usize,
-    /// Whether the target has exact expectations, which decides how [`Choice::Auto`] goes.
+    /// Whether the target has exact expectations; this decides which algorithm [`Choice::Auto`] uses.
     pub exact: bool,
     /// Whether the answer is audited.
     pub audit: bool,
-    /// The terms that a draw of a planned method looks at, if not all.
+    /// How many terms each draw of a planned method uses, if not all.
     pub subsample: Option<Subsample>,
 }
 
 impl Size {
-    /// That of a target, with one draw a step and an audit.
+    /// The sizes of a target, with one draw per step and an audit.
     pub fn of(target: &dyn Target) -> Self {
         let (rows, stored) = target.data_size();
         let (dim, exact) = (target.dim(), target.expectations().is_some());
@@ -40,28 +40,28 @@ impl Size {
     }
 }
 
-/// When an item is there.
+/// The phase of a run during which memory is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// From the beginning to the end.
+    /// The whole run.
     Data,
-    /// While mode, curvature and coordinates are found.
+    /// While mode, curvature and coordinates are computed.
     Preparation,
     /// While steps are made.
     Steps,
-    /// While the answer is measured.
+    /// While the answer is audited.
     Audit,
 }
 
-/// One thing that takes memory.
+/// One use of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Item {
-    /// What it is.
+    /// What the memory is for.
     pub what: &'static str,
-    /// When it is there.
+    /// The phase in which it is held.
     pub phase: Phase,
-    /// How large it is.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
@@ -78,32 +78,32 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Forecast {
-    /// Everything counted.
+    /// All uses that are counted.
     pub items: Vec<Item>,
     choice: Choice,
     size: Size,
 }
 
-/// Secant pairs that the solver on exact expectations remembers, and the points it holds at once.
+/// Secant pairs that the solver on exact expectations keeps, and the points that it holds at once.
 const SECANTS: u128 = 2 * 20;
 const POINTS: u128 = 4;
 
-/// Draws of an audit whose ascents are under way at once in dimension d: as many as 2¹⁸ numbers an array have room for, between
-/// 16 and 512.
+/// How many draws of an audit have their ascents running at once in dimension d: as many as 2¹⁸ numbers per array
+/// allow, between 16 and 512.
 pub(crate) fn ascents_at_once(d: usize) -> usize {
     ((1 << 18) / d.max(1)).clamp(16, 512)
 }
 
-/// Bytes that these ascents hold: at most some 40 MB, but where the matrices are far larger. A test of the audit holds this against
-/// its arrays.
+/// Bytes that these ascents hold: at most about 40 MB, unless the matrices are far larger. A test of the audit
+/// compares this with its arrays.
 pub(crate) fn ascent_bytes(d: usize) -> u64 {
     8 * (ascents_at_once(d) * (18 * d + 23)) as u64
 }
 
 impl Forecast {
-    /// For one way to an answer.
+    /// The forecast for one method.
     pub fn new(choice: Choice, size: &Size) -> Self {
-        // Wide enough that no product of what can be asked for overflows.
+        // Wide enough that no product of possible sizes overflows.
         let d = size.dim as u128;
         let (square, packed) = (8 * d * d, 4 * d * (d + 3));
         let (rows, draws) = (size.rows as u128, size.draws.max(1) as u128);
@@ -114,7 +114,7 @@ impl Forecast {
         };
         add(Phase::Data, "design and response", 8 * size.stored as u128 + 16 * rows);
         add(Phase::Data, "answer", packed);
-        // Hessian, its factor and inverse, the bounds H_lo and H_hi and one eigendecomposition.
+        // Hessian, its factor and inverse, the bounds H_lo and H_hi, and one eigendecomposition.
         add(Phase::Preparation, "mode, curvature and coordinates", 6 * square + packed);
         add(Phase::Preparation, "predictors", 16 * rows);
         match choice {
@@ -150,37 +150,38 @@ impl Forecast {
             }
         }
         if let Some(subsample) = drawn {
-            // M_n and π_n while planning; probabilities and the alias table while stepping.
+            // M_n and π_n while planning; probabilities and the alias table during the steps.
             let law = if subsample.sampling == Sampling::Importance { 24 * rows } else { 0 };
             add(Phase::Preparation, "smoothness of the terms", 24 * rows + law);
             add(Phase::Steps, "terms drawn", 32 * subsample.terms as u128 + law);
         }
         if size.audit {
-            // With the sums that two threads hold; each thread more, up to sixteen, holds one square more.
+            // Includes the sums of two threads. Each further thread, up to sixteen, holds one more square.
             add(Phase::Audit, "curvature in the coordinates of q", 8 * square);
             // Two candidates for the ball at once, each with its factors and one eigendecomposition.
             add(Phase::Audit, "metrics and their constants", 13 * square);
             add(Phase::Audit, "draws", 8 * d * (4 * 512 + 400) + 72 * rows);
             add(Phase::Audit, "ascents of the transport bound", u128::from(ascent_bytes(size.dim)));
-            // Numbers of its draws until they are bounded, at the usual limit on draws; directions and candidates for h.
+            // The numbers of its draws until they are bounded, at the usual limit on draws; directions, and
+            // candidates for h.
             add(Phase::Audit, "the mass of the posterior", 2_400_000 + 5 * square);
         }
         items.retain(|item| item.bytes > 0);
         Self { items, choice, size: *size }
     }
 
-    /// The most that is held at once, data included.
+    /// The most memory held at once, including the data.
     pub fn peak(&self) -> Bytes {
         Bytes(self.in_phase(Phase::Data).saturating_add(self.to_come_in().1))
     }
 
-    /// The same without the data, which is there when a run begins.
+    /// The most memory held at once, without the data, which are in memory when a run begins.
     pub fn to_come(&self) -> Bytes {
         let data = 8 * self.size.stored as u64 + 16 * self.size.rows as u64;
         Bytes(self.peak().0.saturating_sub(data))
     }
 
-    /// Refuses a run that needs more than `available` bytes on top of its data; without a number there is no refusal.
+    /// Refuses a run that needs more than `available` bytes on top of its data. `None` refuses nothing.
     pub fn check(&self, available: Option<u64>) -> Result<()> {
         let needed = self.to_come();
         let Some(available) = available.filter(|&available| needed.0 > available) else { return Ok(()) };
@@ -197,7 +198,7 @@ impl Forecast {
         })
     }
 
-    /// The method of the smallest need, with one draw a step.
+    /// The method that needs the least memory, with one draw per step.
     fn least(&self) -> (Choice, Bytes) {
         let one = Size { draws: 1, ..self.size };
         let planned = Method::named().map(|(_, method)| Choice::Planned(method));

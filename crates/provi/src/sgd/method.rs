@@ -6,7 +6,7 @@ use crate::target::curvature::Curvature;
 use crate::theory::noise::{self, NoiseBound, TermNoise};
 use crate::theory::schedule::StepKind;
 
-/// How w is moved. Every variant but the last has a theorem.
+/// How w is moved. Every variant except the last has a theorem.
 ///
 /// | method | estimator | step | factor | noise | rate |
 /// |---|---|---|---|---|---|
@@ -16,28 +16,29 @@ use crate::theory::schedule::StepKind;
 /// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
 /// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
 ///
-/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` one pass over C and O(d); `proj-stl` five
-/// passes over C or its inverse while the projection is idle (with a Cholesky factorisation of C instead for batches
-/// beyond d/8); `proj-entropy` an inverse of C, O(d³); both a Cholesky factorisation when the projection is in doubt, and
-/// some eigenpairs when it is active; `exact` a few passes over the data and a product of d × d matrices.
+/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` take one pass over C and O(d).
+/// `proj-stl` takes five passes over C or its inverse while the projection is inactive (or, for batches beyond d/8,
+/// a Cholesky factorisation of C). `proj-entropy` takes an inverse of C, O(d³). Both take a Cholesky factorisation
+/// when the projection may be active, and some eigenpairs when it is. `exact` takes a few passes over the data and
+/// a product of d × d matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// Algorithm 1.
+    /// Algorithm 1 of the paper.
     ProxEnergy,
-    /// Algorithm 2.
+    /// Algorithm 2 of the paper.
     ProjEntropy,
     /// Algorithm 2 with the O(d) projection of triangular factors.
     ProjEntropyTriangular,
-    /// Algorithm 3.
+    /// Algorithm 3 of the paper.
     ProjStl,
     /// Proximal gradient steps without noise, for targets with exact expectations.
     Exact,
-    /// Any other pairing: it runs, and carries no promise.
+    /// Any other combination: it runs, and has no promise.
     Unproven(Recipe),
 }
 
-/// A pairing that no theorem covers.
+/// A combination that no theorem covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipe {
     estimator: Kind,
@@ -56,17 +57,18 @@ pub enum Guard {
     Nothing,
 }
 
-/// Where the factor lives.
+/// The space of the factor C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// 𝒯ᵈ.
+    /// 𝒯ᵈ: lower triangular.
     Triangular,
-    /// 𝒮ᵈ.
+    /// 𝒮ᵈ: symmetric.
     Symmetric,
 }
 
 impl Recipe {
-    /// A pairing; an estimator of ∇l goes with the prox, which supplies ∇h, and no other does.
+    /// A combination. The prox supplies ∇h, so it needs an estimator of ∇l; all other guards need an estimator of
+    /// ∇f.
     pub fn new(estimator: Kind, guard: Guard, space: Space) -> Result<Self> {
         let fits = estimator.leaves_the_entropy() == (guard == Guard::Prox);
         if !fits || (guard == Guard::Prox && space == Space::Symmetric) {
@@ -82,7 +84,7 @@ impl Recipe {
     }
 }
 
-/// The proved methods by the name users type.
+/// The proved methods by the names that users type.
 const NAMED: [(&str, Method); 5] = [
     ("prox-energy", Method::ProxEnergy),
     ("proj-entropy", Method::ProjEntropy),
@@ -97,7 +99,7 @@ impl Method {
         NAMED.into_iter()
     }
 
-    /// The name users type; "unproven" for a recipe.
+    /// The name that users type; "unproven" for a recipe.
     pub fn name(self) -> &'static str {
         NAMED.iter().find(|(_, m)| *m == self).map_or("unproven", |(name, _)| name)
     }
@@ -136,13 +138,13 @@ impl Method {
         if self.guard() == Guard::Prox { StepKind::Prox } else { StepKind::Proj }
     }
 
-    /// Refuses a method that cannot do with some of the terms for each draw, and says why [noise-subsample].
+    /// Refuses a method that needs all terms for each draw, and says why [noise-subsample].
     pub fn check_subsampled(self) -> Result<()> {
         match self {
             Self::ProxEnergy | Self::ProjEntropy | Self::ProjEntropyTriangular | Self::Unproven(_) => Ok(()),
             Self::ProjStl => Err(Error::NotSubsampled {
                 method: self.name(),
-                why: "no noise bound is known, for −C⁻ᵀu does not cancel against single terms",
+                why: "no noise bound is known, because −C⁻ᵀu does not cancel against single terms",
                 otherwise: "the same steps as an unproven recipe",
             }),
             Self::Exact => Err(Error::NotSubsampled {
@@ -153,7 +155,7 @@ impl Method {
         }
     }
 
-    /// The constants (a, b) of the recursion for a mean of `draws` draws, each on terms of its own [noise-subsample].
+    /// The constants (a, b) of the recursion for a mean of `draws` draws, each on its own terms [noise-subsample].
     pub fn subsampled_noise(
         self,
         curvature: &Curvature,
@@ -168,7 +170,7 @@ impl Method {
         match self {
             Self::ProxEnergy => terms.energy(d, smoothness, draws, v_star),
             Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(d, smoothness, draws, v_star),
-            // Without a bound of its own it has none with terms either.
+            // A method without its own noise bound has none with terms either.
             other @ (Self::ProjStl | Self::Exact | Self::Unproven(_)) => other.noise(curvature, draws),
         }
     }
@@ -204,7 +206,7 @@ impl Method {
     }
 }
 
-/// The refusal of a proved method on a target without M.
+/// The error for a proved method on a target without M.
 pub(crate) const MISSING_SMOOTHNESS: Error = Error::MissingConstant {
     wanted: "a proved method",
     constant: "a smoothness M (an upper bound of ∇²V)",
@@ -232,13 +234,13 @@ impl std::str::FromStr for Method {
     }
 }
 
-/// A way to an answer, by the name users type.
+/// How to find an answer, by the name that users type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The automatic path.
+    /// The default algorithm.
     #[default]
     Auto,
-    /// One of the methods that plan their steps.
+    /// A method that plans its steps.
     Planned(Method),
 }
 

@@ -4,8 +4,9 @@
 //! minimise l + h:      w ← prox_{γh}(w − γg),   g an unbiased estimate of ∇l(w)
 //! minimise f over 𝒲:   w ← proj_𝒲(w − γg),     g an unbiased estimate of ∇f(w)
 //! ```
-//! The one hypothesis on the noise is E‖g‖² ≤ a‖w − w*‖² + b, which subsampled least squares satisfies and a bounded
-//! variance does not. [`QuadraticallyBounded`] turns the constants into steps, averages and bounds; [`minimise`] runs.
+//! The only hypothesis on the noise is E‖g‖² ≤ a‖w − w*‖² + b. Subsampled least squares satisfies it; it does not
+//! have a bounded variance. [`QuadraticallyBounded`] turns the constants into steps, averages and bounds;
+//! [`minimise`] runs.
 //!
 //! A lasso by rows, in one dimension so that w* is a soft threshold: plan, run, and see the bound hold.
 //! ```
@@ -57,12 +58,12 @@ use crate::base::scalar::Positive;
 use crate::sgd::average::Averager;
 use crate::theory::schedule::{Schedule, Stepper};
 
-/// What one step knows about its move.
+/// What is known about the move of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// An upper bound of ‖γg‖, not finite if g was not; a projection may use it to skip itself.
+    /// An upper bound of ‖γg‖; not finite if g is not. A projection may use it to skip its work.
     pub distance: f64,
-    /// The estimate of the smooth part's value, if it came for free.
+    /// An estimate of the smooth part's value, if it cost nothing.
     pub value: Option<f64>,
 }
 
@@ -74,7 +75,7 @@ pub trait Estimator {
 
 /// prox_{γh}, or the projection onto a convex set.
 pub trait Operator {
-    /// Applies the operator in place, after a move it may know.
+    /// Applies the operator in place; `moved` describes the move before it.
     fn apply(&mut self, w: &mut [f64], gamma: f64, moved: &Moved) -> Result<()>;
 }
 
@@ -84,7 +85,7 @@ impl<O: Operator + ?Sized> Operator for Box<O> {
     }
 }
 
-/// One step of a stochastic method. [`Composite`] is the plain one; a fused implementation may be another.
+/// One step of a stochastic method. [`Composite`] is the plain one; fused implementations are others.
 pub trait Problem {
     /// w_t → w_{t+1}.
     fn advance(&mut self, w: &mut [f64], t: u64, gamma: f64) -> Result<Moved>;
@@ -94,7 +95,7 @@ pub trait Problem {
         Ok(())
     }
 
-    /// Shows w_t to an average that wants it, before step t.
+    /// Passes w_t to an average that wants it, before step t.
     fn show(&mut self, w: &mut [f64], t: u64, average: &mut Averager) -> Result<()> {
         self.settle(w)?;
         average.add(t, w)
@@ -109,7 +110,7 @@ pub trait Problem {
 /// Descend, then apply: prox_{γh}(w − γg) or proj_𝒲(w − γg).
 #[derive(Clone, Debug)]
 pub struct Composite<E, O> {
-    /// Where g comes from.
+    /// The source of g.
     pub estimator: E,
     /// The prox or the projection.
     pub operator: O,
@@ -171,17 +172,17 @@ pub struct Progress<'a> {
     pub t: u64,
     /// Its size.
     pub gamma: f64,
-    /// What is known of the move.
+    /// What is known about the move.
     pub moved: Moved,
-    /// w_{t+1}; behind by what the problem deferred, if it defers.
+    /// w_{t+1}, without the parts that the problem has deferred.
     pub w: &'a [f64],
 }
 
-/// Runs `steps` steps from w, in place, and returns how many were made: fewer if `watch` broke off, or if a step ended with
-/// [`Error::Stopped`]: that one must have left w as it was.
+/// Runs `steps` steps from w, in place, and returns how many were made: fewer if `watch` broke off, or if a step
+/// returned [`Error::Stopped`], which must leave w unchanged.
 ///
-/// A bound of [`theory`](crate::theory) covers the run only if its length was fixed before the draws: a `watch` that
-/// breaks off because of what it saw gives it up. No allocation per step.
+/// A bound of [`theory`](crate::theory) covers the run only if its length was fixed before the draws. A `watch`
+/// that breaks off because of what it saw voids the bound. No allocation per step.
 pub fn minimise<P: Problem + ?Sized>(
     problem: &mut P,
     w: &mut [f64],
@@ -193,7 +194,7 @@ pub fn minimise<P: Problem + ?Sized>(
     resume(problem, w, &mut schedule.stepper(), average, 0..steps, watch)
 }
 
-/// [`minimise`] for a range of steps, the stepper and the average being carried on from the last call.
+/// [`minimise`] for a range of steps; the stepper and the average continue from the last call.
 pub fn resume<P: Problem + ?Sized>(
     problem: &mut P,
     w: &mut [f64],
@@ -229,7 +230,7 @@ pub fn resume<P: Problem + ?Sized>(
         }
     }
     problem.conclude(w, average)?;
-    // An operator can spoil what the move did not: one look at the end.
+    // An operator can produce non-finite numbers although the move did not: check once at the end.
     if w.iter().all(|x| x.is_finite()) {
         Ok(made)
     } else {

@@ -1,4 +1,5 @@
-//! Target + method + (accuracy or steps) → T, γ_t, average and what they promise, before any draw is made.
+//! Planning: target + method + (accuracy or steps) → T, γ_t, average, and the bound that they promise, before any
+//! draw.
 
 mod comparison;
 mod coordinates;
@@ -29,22 +30,23 @@ use std::ops::Deref;
 use std::sync::Arc;
 use terms::DrawnTerms;
 
-/// The longest run a plan will hold.
+/// The most steps of a plan.
 pub const MOST_STEPS: u64 = 1_000_000_000_000;
 
-/// What to plan: a method and the defaults one may change.
+/// What to plan: a method, and options with defaults.
 ///
-/// Planning finds the mode and the Laplace factor, takes the target's curvature into the chosen coordinates, and bounds
-/// e_0 ≥ ‖w_0 − w*‖². The rest is `theory`: constants in, steps and a promise out. Cost: a mode (a few dozen evaluations
-/// of the target), some factorisations of d × d matrices, and at most a few million scalar operations; no draw is made.
+/// Planning finds the mode and the Laplace factor, transforms the target's curvature into the chosen coordinates,
+/// and bounds e_0 ≥ ‖w_0 − w*‖². The rest is `theory`: constants in, steps and a promise out. Cost: a mode (a few
+/// dozen evaluations of the target), some factorisations of d × d matrices, and at most a few million scalar
+/// operations. No draw is made.
 ///
 /// | to plan | gives |
 /// |---|---|
 /// | [`Planner::to_distance`] | the shortest proved run to an accuracy \[schedule-optimal\] |
 /// | [`Planner::to_steps`] | the best proved bound for a number of steps |
-/// | [`Planner::with_schedule`] | steps of one's own, priced by the recursion \[recursion\] |
+/// | [`Planner::with_schedule`] | your own steps, with the bound that the recursion gives for them \[recursion\] |
 /// | [`Planner::convex`] | a bound on E f(w̄_T) − f*, also for μ = 0 \[rate-prox-convex\] |
-/// | [`Planner::practical`] | steps that work, mostly beyond the theorems |
+/// | [`Planner::practical`] | steps that work in practice, mostly larger than the theorems cover |
 ///
 /// ```
 /// use provi::{Design, Method, Planner, Seed, target::{Glm, Prior}};
@@ -81,43 +83,44 @@ impl Planner {
         }
     }
 
-    /// Draws per step (1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
+    /// Sets the draws per step (default: 1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
     pub fn draws(mut self, draws: usize) -> Self {
         self.draws = Some(draws);
         self
     }
 
-    /// Lets every draw see `terms` of the target's N terms in place of all, drawn by this law [noise-subsample].
+    /// Makes every draw use `terms` of the target's N terms instead of all, chosen as `sampling` says
+    /// [noise-subsample].
     ///
-    /// The plan's constants become those of the subsampled estimator, so a promise holds as it stands: with more steps, each
-    /// of which is cheaper by the factor N/`terms`. What it needs beside the curvature is a smoothness M_n of each term; that
-    /// and one pass over the terms, for their gradients at the mode, are what planning costs. `Sampling::Reshuffle` makes the
-    /// steps that `Uniform` would, and no promise. Audits and the ELBO of an answer always use the whole target.
+    /// The plan's constants become those of the subsampled estimator, so its promise holds. It needs more steps,
+    /// each cheaper by the factor N/`terms`. Besides the curvature, planning needs a smoothness M_n of each term,
+    /// and one pass over the terms for their gradients at the mode. `Sampling::Reshuffle` makes the same steps as
+    /// `Uniform` and has no promise. Audits and the ELBO of an answer always use the whole target.
     pub fn subsample(mut self, terms: usize, sampling: Sampling) -> Self {
         self.subsample = Some(Subsample { terms, sampling });
         self
     }
 
-    /// The coordinates to step in, and so the norm of the promise.
+    /// Sets the coordinates of the steps, and so the norm of the promise.
     pub fn coordinates(mut self, coordinates: Coordinates) -> Self {
         self.coordinates = Some(coordinates);
         self
     }
 
-    /// Where the search for the mode begins (the origin otherwise).
+    /// Sets where the search for the mode begins (default: the origin).
     pub fn start(mut self, start: &[f64]) -> Self {
         self.start = Some(start.to_vec());
         self
     }
 
-    /// Declares ‖w_0 − w*‖ and ‖w* − w̄‖ to be at most this, which the convex rates need when μ = 0.
+    /// Declares an upper bound of ‖w_0 − w*‖ and ‖w* − w̄‖, which the convex rates need if μ = 0.
     pub fn radius(mut self, radius: f64) -> Self {
         self.radius = Some(radius);
         self
     }
 
-    /// Refuses, before anything large is allocated, a run that needs more than so many bytes on top of the target's data
-    /// ([`crate::memory`]); an audit afterwards is not counted.
+    /// Refuses, before anything large is allocated, a run that needs more than this many bytes on top of the
+    /// target's data ([`crate::memory`]). An audit after the run is not counted.
     pub fn memory_budget(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -163,7 +166,7 @@ impl Planner {
         self.finish_distance(setting, constants, schedule, steps)
     }
 
-    /// A run with steps of the caller's choice; the promise is what the recursion gives for them, if anything.
+    /// A run with the caller's own steps. The promise is the bound that the recursion gives for them, if any.
     pub fn with_schedule(&self, target: &dyn Target, schedule: Schedule, steps: u64) -> Result<Plan> {
         schedule.check()?;
         let setting = self.setting(target, Coordinates::Curvature)?;
@@ -177,8 +180,8 @@ impl Planner {
         }
     }
 
-    /// The convex mode: γ = 1/√(aT) or √(2/(aT)), θ-averages, and a bound on E f(w̄_T) − f*. For μ = 0 it
-    /// needs a declared radius.
+    /// The convex mode: γ = 1/√(aT) or √(2/(aT)), θ-averages, and a bound on E f(w̄_T) − f*. For μ = 0 it needs a
+    /// declared radius.
     pub fn convex(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Original)?;
         let constants = setting.single_draw_constants(self)?;
@@ -201,8 +204,9 @@ impl Planner {
         self.assemble(setting, Some(constants), schedule, average, steps, promise)
     }
 
-    /// Steps that work in practice: Laplace coordinates, a step the local curvature allows, decay, averaging.
-    /// They are larger than the theorems cover on all but the best-conditioned targets; the promise then says so.
+    /// Steps that work in practice: Laplace coordinates, a step size suited to the local curvature, decay,
+    /// averaging. They are larger than the theorems cover on all but the best-conditioned targets; the promise then
+    /// says so.
     pub fn practical(&self, target: &dyn Target, steps: Option<u64>) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Laplace)?;
         let d = target.dim() as f64;
@@ -305,7 +309,8 @@ impl Planner {
             let (value, needed) = (steps as f64, "at most 10¹²");
             return Err(Error::OutOfRange { what: "steps", value, needed });
         }
-        // Given the epoch so far the next terms are not drawn afresh: neither unbiased nor covered by any bound here.
+        // Within an epoch, the next terms depend on the earlier ones: not unbiased, and not covered by any bound
+        // here.
         let reshuffled = self.subsample.is_some_and(|s| s.sampling == Sampling::Reshuffle);
         let (constants, promise) = if reshuffled {
             let reason = "reshuffled epochs: the bounds are for terms drawn independently of each other";
@@ -332,22 +337,22 @@ impl Planner {
     }
 }
 
-/// Draws per step of a practical plan.
+/// Default draws per step of a practical plan.
 pub const PRACTICAL_DRAWS: usize = 10;
 
-/// Steps of a practical plan.
+/// Default steps of a practical plan.
 pub const PRACTICAL_STEPS: u64 = 20_000;
 
-/// What is known once mode, coordinates and curvature are.
+/// What is known after mode, coordinates and curvature have been computed.
 struct Setting {
     mode: Mode,
     evaluations: u64,
     frame: Frame,
-    /// In the frame's coordinates.
+    /// The curvature in the frame's coordinates.
     curvature: Option<Curvature>,
     /// w_0 in the frame's coordinates.
     start: Gaussian<Triangular>,
-    /// ‖w_0 − w*‖² by [cert-gap], where expectations are exact.
+    /// A bound of ‖w_0 − w*‖² by [cert-gap], if expectations are exact.
     exact_start: Option<ExactStart>,
     draws: usize,
     terms: Option<DrawnTerms>,
@@ -360,7 +365,7 @@ impl Setting {
         if radius.is_some() { given.weakest(crate::Provenance::Declared) } else { given }
     }
 
-    /// The constants of the terms drawn, if not all are looked at.
+    /// The constants of the drawn terms, if draws use a subsample.
     fn term_noise(&self, curvature: &Curvature) -> Result<Option<TermNoise>> {
         let Some(terms) = &self.terms else { return Ok(None) };
         let convexity = curvature.convexity();
@@ -397,12 +402,12 @@ impl Setting {
             noise,
             start: self.start_distance2(curvature)?,
             gradient_error: exact.map_or(0.0, |e| 4.0 * e.gradient_error),
-            // Steps on expectations that are only checked are no better proved than these.
+            // If the expectations are only checked, the steps are no better proved than they are.
             provenance: exact.map_or(self.provenance(None), |e| curvature.provenance().weakest(e.provenance)),
         })
     }
 
-    /// The single-draw constants of the convex rates, with g itself (not centred) for the prox.
+    /// The single-draw constants of the convex rates; for the prox, of g itself (not centred).
     fn single_draw_constants(&self, planner: &Planner) -> Result<Constants> {
         use crate::theory::noise;
         let (curvature, smoothness) = self.smooth()?;
@@ -449,11 +454,11 @@ impl Setting {
         })
     }
 
-    /// e_0 ≥ ‖w_0 − w*‖²: through the mode, or through the exact gradient if that is smaller.
+    /// e_0 ≥ ‖w_0 − w*‖²: the smaller of the bound through the mode and the bound through the exact gradient.
     fn start_distance2(&self, curvature: &Curvature) -> Result<f64> {
         let d = curvature.dim();
-        // The frame is centred at the computed mode, so the distance is that of the factor alone; the
-        // gradient there, seen in these coordinates, is at most ‖P‖ times the user's.
+        // The frame is centred at the computed mode, so the distance is that of the factor alone. The gradient
+        // there, in these coordinates, is at most ‖P‖ times the user's.
         let through_mode = rate::start_distance2(
             norm(self.start.factor()),
             d,
@@ -464,17 +469,17 @@ impl Setting {
     }
 }
 
-/// A run laid out before its first draw: w_0, T, γ_0 … γ_{T−1}, which average of the iterates is the answer, and what that
-/// promises. A plan is plain data about one target; running it twice with one seed gives the same bits.
+/// A run planned before its first draw: w_0, T, γ_0 … γ_{T−1}, which average of the iterates is the answer, and the
+/// bound promised for it. A plan is plain data about one target. Two runs with the same seed give the same bits.
 ///
 /// Cost of a step: N evaluations of the target, N passes over the d(d+1)/2 entries of C, and the method's operator
 /// ([`Method`]).
 ///
-/// What it lays out can be read ([`Outline`]) and not changed: the promise is about these steps and no others.
+/// Its contents can be read ([`Outline`]) but not changed: the promise holds for these steps and no others.
 ///
 /// ```compile_fail,E0594
 /// fn forge(mut plan: provi::Plan) -> provi::Result<()> {
-///     plan.schedule = provi::Schedule::constant(0.5)?; // and the promise would be that of other steps
+///     plan.schedule = provi::Schedule::constant(0.5)?; // the promise would then be about other steps
 ///     Ok(())
 /// }
 /// ```
@@ -489,42 +494,43 @@ impl Deref for Plan {
     }
 }
 
-/// What a [`Plan`] lays out.
+/// The contents of a [`Plan`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outline {
     /// The method.
     pub method: Method,
-    /// T.
+    /// The number of steps T.
     pub steps: u64,
-    /// N, draws per step; 0 for a method that does not draw.
+    /// The draws per step N; 0 for a method that does not draw.
     pub draws: usize,
-    /// The terms that a draw looks at, if not all.
+    /// How many terms each draw uses, if not all.
     pub subsample: Option<Subsample>,
-    /// How they are drawn, in the coordinates of the steps.
+    /// How the terms are drawn, in the coordinates of the steps.
     pub(crate) law: Option<Arc<Law>>,
-    /// γ_t.
+    /// The step sizes γ_t.
     pub schedule: Schedule,
     /// Which average of the iterates is the answer.
     pub average: Average,
     /// What the run promises.
     pub promise: Promise,
-    /// The numbers behind the promise.
+    /// The numbers behind the promise, if they are known.
     pub constants: Option<Constants>,
     /// The coordinates of the steps.
     pub(crate) frame: Frame,
-    /// w_0, in those coordinates.
+    /// The start w_0, in those coordinates.
     pub(crate) start: Gaussian<Triangular>,
-    /// M in those coordinates.
+    /// The smoothness M in those coordinates.
     pub(crate) smoothness: Option<f64>,
-    /// The mode.
+    /// The mode of the posterior.
     pub mode: Mode,
-    /// Evaluations spent on mode and coordinates.
+    /// Evaluations of the target spent on mode and coordinates.
     pub evaluations: u64,
 }
 
 impl Plan {
-    /// The same steps with another average of the iterates as the answer, and what the recursion gives for that, if anything.
+    /// The same steps with another average of the iterates as the answer, and the bound that the recursion gives
+    /// for it, if any.
     pub fn with_average(self, average: Average) -> Self {
         let plan = self.0;
         let promise = match &plan.constants {
@@ -537,7 +543,7 @@ impl Plan {
         Self(Outline { average, promise, ..plan })
     }
 
-    /// The coordinates the run steps in.
+    /// The coordinates of the steps.
     pub fn coordinates(&self) -> Coordinates {
         self.frame.coordinates
     }

@@ -1,4 +1,4 @@
-//! Plans and answers in words, for people. The library prints nothing itself.
+//! Plans and answers as text. The library itself prints nothing.
 
 use crate::base::printed;
 use crate::sgd::fit::Fit;
@@ -20,7 +20,7 @@ impl fmt::Display for Promise {
     }
 }
 
-/// Method, terms if not all, steps, sizes, average, constants and promise: five lines or six.
+/// Method, terms if not all, steps, sizes, average, constants and promise: five or six lines.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.draws {
@@ -44,7 +44,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// One line a coordinate, then the ELBO and how the answer was reached.
+/// One line for each coordinate, then the ELBO and how the answer was found.
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(4);

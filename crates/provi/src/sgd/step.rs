@@ -1,4 +1,4 @@
-//! w ← step(w, γ) after a gradient move: the prox of −log det, or a projection on 𝒲_M.
+//! The step after a gradient move, w ← step(w, γ): the prox of −log det, or a projection on 𝒲_M.
 
 mod bottom;
 mod carried;

@@ -1,6 +1,7 @@
-//! Which terms of a finite sum a draw looks at: a pure function of (seed, step, draw).
+//! Which terms of a finite sum a draw uses: a pure function of (seed, step, draw).
 //!
-//! With B of N terms a draw, log p is estimated by log p_0 + Σ_b weight_b·log p_{n_b}, unbiased for every law here:
+//! With B of N terms per draw, log p is estimated by log p_0 + Σ_b weight_b·log p_{n_b}. The estimate is unbiased
+//! for every law here:
 //!
 //! | law | n_b | weight | bound |
 //! |---|---|---|---|
@@ -21,17 +22,17 @@ use crate::base::error::{Error, Result};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Sampling {
-    /// Independently and alike.
+    /// Independently, all terms with equal probability.
     #[default]
     Uniform,
-    /// Independently, a term in proportion to its smoothness M_n.
+    /// Independently, each term with probability proportional to its smoothness M_n.
     Importance,
-    /// Without replacement, in a new order each epoch. No theorem here covers it: a run carries no promise.
+    /// Without replacement, in a new order each epoch. No theorem here covers it, so a run has no promise.
     Reshuffle,
 }
 
 impl Sampling {
-    /// The name users type.
+    /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -61,13 +62,13 @@ impl std::str::FromStr for Sampling {
     }
 }
 
-/// B terms for each draw, and how they are drawn.
+/// The number B of terms for each draw, and how they are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Subsample {
-    /// B.
+    /// The number of terms B.
     pub terms: usize,
-    /// The law.
+    /// How they are drawn.
     pub sampling: Sampling,
 }
 

@@ -1,8 +1,8 @@
 //! Gradients of plain Rust functions, by reverse-mode automatic differentiation.
 //!
 //! Write a log-density once, over a [`Vector`] and its scalars ([`Var`]); the gradient follows from the chain
-//! rule. The function runs forward and records each operation on a [`Tape`], with its local slopes; one walk
-//! back multiplies them:
+//! rule. The function runs forward and records each operation on a [`Tape`], with its local slopes; one pass
+//! backwards multiplies them:
 //! ```text
 //! y = f(x):   x̄ += ȳ · ∂f/∂x,      from  ȳ = 1  at the result to  z̄ = ∇f  at the input
 //! ```
@@ -39,11 +39,12 @@
 //! # Ok::<(), provi::Error>(())
 //! ```
 //!
-//! **What a function may do.** Branch and loop as it likes: what is recorded is what ran, and at a kink (`abs`,
-//! `max`) the slope is one of the one-sided ones, or their middle. Where the result does not depend on an
-//! operation at all, an infinite slope there does no harm (0·∞ counts as 0).
-//! **Mistakes** inside the function, such as vectors of unequal length or an index out of range, do not panic:
-//! values are NaN from there on, and the evaluation returns the first mistake as its error.
+//! **What a function may do.** It may branch and loop freely: the tape records the operations that ran. At a kink
+//! (`abs`, `max`) the slope is a one-sided slope or the mean of both. If the result does not depend on an operation
+//! at all, an infinite slope of that operation does no harm (0·∞ counts as 0).
+//!
+//! **Mistakes** inside the function, such as vectors of unequal length or an index out of range, do not panic: the
+//! values become NaN, and the evaluation returns the first mistake as its error.
 
 mod arena;
 mod function;
@@ -68,7 +69,7 @@ pub use vector::Vector;
 use crate::base::error::{Error, Result};
 use arena::{Arena, Recorder};
 
-/// The record of one evaluation, and the memory for the next.
+/// The record of one evaluation; its memory is reused by the next.
 ///
 /// Evaluating the same function again on the same tape allocates nothing.
 #[derive(Debug, Default)]
@@ -82,12 +83,12 @@ impl Tape {
         Self::default()
     }
 
-    /// The memory it holds, in bytes.
+    /// The memory that the tape holds, in bytes.
     pub fn bytes(&self) -> usize {
         self.arena.borrow().bytes()
     }
 
-    /// Runs `f` at `z`; the result's place on the tape (none for a constant) and its value.
+    /// Runs `f` at `z`. Returns the position of the result on the tape (`None` for a constant) and its value.
     fn record<F>(&mut self, f: F, z: &[f64]) -> Result<(Option<usize>, f64)>
     where
         F: for<'t> FnOnce(Vector<'t>) -> Var<'t>,
@@ -100,10 +101,10 @@ impl Tape {
     }
 }
 
-/// f(z), with ∇f(z) written to `gradient`; the work happens on `tape`.
+/// Returns f(z) and writes ∇f(z) into `gradient`; the work is done on `tape`.
 ///
-/// Fails on the first mistake inside `f` (then the gradient is NaN), or where the gradient's length is not z's. A
-/// value that is not finite is no failure here.
+/// Fails on the first mistake inside `f` (the gradient is then NaN), or if the length of `gradient` is not that of
+/// z. A value that is not finite is not an error here.
 pub fn value_and_gradient<F>(tape: &mut Tape, f: F, z: &[f64], gradient: &mut [f64]) -> Result<f64>
 where
     F: for<'t> FnOnce(Vector<'t>) -> Var<'t>,
@@ -118,7 +119,7 @@ where
     Ok(value)
 }
 
-/// f(z) and ∇f(z), once. For many evaluations, [`Autodiff`] keeps the memory.
+/// f(z) and ∇f(z), once. For many evaluations use [`Autodiff`], which keeps the memory.
 pub fn gradient<F>(f: F, z: &[f64]) -> Result<(f64, Vec<f64>)>
 where
     F: for<'t> FnOnce(Vector<'t>) -> Var<'t>,
@@ -159,7 +160,7 @@ where
         self.with_tape(|tape| Ok(tape.record(&self.function, z)?.1))
     }
 
-    /// f(z), with ∇f(z) written to `gradient`; fails as [`value_and_gradient`] does.
+    /// Returns f(z) and writes ∇f(z) into `gradient`; fails as [`value_and_gradient`] does.
     pub fn value_and_gradient(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {
         check_length("point", z.len(), self.dim)?;
         self.with_tape(|tape| value_and_gradient(tape, &self.function, z, gradient))

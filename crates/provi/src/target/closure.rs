@@ -3,7 +3,8 @@
 use super::Target;
 use crate::base::error::{Error, Result};
 
-/// A log density given as a function `(z, gradient) ↦ log p(z, x)`. [`super::Declared`] adds what is known of it.
+/// A log density given as a function `(z, gradient) ↦ log p(z, x)`. [`super::Declared`] adds a declared curvature
+/// and names.
 ///
 /// ```
 /// use provi::target::{Closure, Target};

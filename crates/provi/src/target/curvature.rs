@@ -1,4 +1,4 @@
-//! How curved the target is: 0 ⪯ H_lo ⪯ ∇²V(z) ⪯ H_hi for all z, and where each bound came from.
+//! Curvature bounds of a target: 0 ⪯ H_lo ⪯ ∇²V(z) ⪯ H_hi for all z, with the origin of each bound.
 
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{Cholesky, congruence, eigenvalue_error, eigenvalues};
@@ -6,7 +6,7 @@ use crate::base::matrix::Matrix;
 use crate::base::printed;
 use std::sync::OnceLock;
 
-/// Where a constant came from. A statement is no stronger than the weakest of its constants.
+/// The origin of a constant. A statement is no stronger than the weakest of its constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Provenance {
@@ -35,7 +35,7 @@ impl std::fmt::Display for Provenance {
     }
 }
 
-/// One side of the curvature: a multiple of the identity, or a matrix.
+/// One bound of the curvature: a multiple of the identity, or a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quadratic {
     /// `value`·I.
@@ -63,8 +63,8 @@ impl Quadratic {
         }
     }
 
-    /// Safe outer bounds of the eigenvalues, the single one of a scalar standing for all; `slack` is the norm
-    /// of what forming the matrix may have lost.
+    /// Safe outer bounds (lower, upper) of the eigenvalues; for a scalar, one pair stands for all. `slack` is the
+    /// spectral norm of the rounding error made when the matrix was formed.
     fn spectrum(&self, what: &'static str, slack: f64) -> Result<Vec<(f64, f64)>> {
         match self {
             Self::Scalar(value) => Ok(vec![((value - slack).max(0.0), value + slack)]),
@@ -84,8 +84,8 @@ impl Quadratic {
 /// 0 ⪯ H_lo ⪯ ∇²V(z) ⪯ H_hi for all z,   μ = λ_min(H_lo),   M = λ_max(H_hi)
 /// ```
 /// Every derived number is rounded to its safe side: eigenvalues are widened by the eigensolver's backward
-/// error and by what forming the matrices may have lost. Cost: up to three eigendecompositions when bounds are given or a
-/// number is first asked for (none for multiples of the identity).
+/// error and by the rounding error of forming the matrices. Cost: up to three eigendecompositions when bounds are
+/// given or a number is first asked for (none for multiples of the identity).
 ///
 /// ```
 /// use provi::{Curvature, Provenance, Quadratic};
@@ -106,11 +106,11 @@ pub struct Curvature {
     slack: f64,
     /// A lower bound of μ known in closed form.
     known_convexity: f64,
-    /// Found when first asked for: who wants the matrices alone pays for no eigenvalues.
+    /// Computed on first use: a caller that needs only the matrices pays for no eigenvalues.
     constants: OnceLock<Constants>,
 }
 
-/// Equal bounds of equal origin; the constants follow from them.
+/// Equal if bounds and origins are equal; the constants follow from them.
 impl PartialEq for Curvature {
     fn eq(&self, other: &Self) -> bool {
         let numbers = |c: &Self| (c.dim, c.slack.to_bits(), c.known_convexity.to_bits());
@@ -125,7 +125,7 @@ impl PartialEq for Curvature {
 /// "0.5 ≤ ∇²V ≤ 2 (declared)": μ rounded down and M rounded up.
 impl std::fmt::Display for Curvature {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Of an indefinite lower bound too: what is below it is below.
+        // Negation rounds down a lower bound of either sign.
         write!(f, "{} ≤ ∇²V", -printed::raised(-self.convexity(), 4))?;
         match self.smoothness() {
             Some(smoothness) => write!(f, " ≤ {} ({})", printed::raised(smoothness, 4), self.provenance()),
@@ -143,7 +143,7 @@ struct Constants {
 }
 
 impl Constants {
-    /// What is true of any convex V: for an eigensolver that gave up.
+    /// Constants that hold for any convex V, for an eigensolver that did not converge.
     const NOTHING: Self =
         Self { convexity: 0.0, smoothness: None, spread: None, trace_inverse: f64::INFINITY };
 
@@ -190,10 +190,10 @@ impl Constants {
 }
 
 impl Curvature {
-    /// Both bounds on the user's word: μ and M as numbers, or H_lo and H_hi as matrices.
+    /// Both bounds, declared by the user: μ and M as numbers, or H_lo and H_hi as matrices.
     ///
-    /// Only provi's own models prove their curvature; there is no way to say so of another one, because the word would switch
-    /// off what watches a declared curvature while it is used.
+    /// Only provi's own models prove their curvature. No other code can mark a curvature as proved, because that
+    /// would switch off the checks that watch a declared curvature during a run.
     /// ```compile_fail,E0599
     /// let curvature = provi::Curvature::proved(1, provi::Quadratic::Scalar(1.0), None);
     /// ```
@@ -201,12 +201,13 @@ impl Curvature {
         Self::with_slack(dim, lower, upper, 0.0, Provenance::Declared)?.checked()
     }
 
-    /// Both bounds from measurement.
+    /// Both bounds, measured without a proof.
     pub fn estimated(dim: usize, lower: Quadratic, upper: Option<Quadratic>) -> Result<Self> {
         Self::with_slack(dim, lower, upper, 0.0, Provenance::Estimated)?.checked()
     }
 
-    /// As [`Curvature::declared`] of some origin, where forming the matrices may have lost `slack` in spectral norm, and H_lo ⪯ H_hi is known.
+    /// As [`Curvature::declared`], with a given origin. `slack` bounds, in spectral norm, the rounding error of
+    /// forming the matrices; H_lo ⪯ H_hi is known.
     pub(crate) fn with_slack(
         dim: usize,
         lower: Quadratic,
@@ -229,7 +230,7 @@ impl Curvature {
         })
     }
 
-    /// The same with its constants found, or the reason why there are none.
+    /// The same with its constants computed, or the reason why they cannot be.
     fn checked(self) -> Result<Self> {
         let found = Constants::new(self.dim, &self.lower, self.upper.as_ref(), self.slack)?;
         Ok(Self { constants: OnceLock::from(found), ..self })
@@ -242,30 +243,30 @@ impl Curvature {
         })
     }
 
-    /// The same on no better word than that.
+    /// The same with a provenance no better than the given one.
     pub(crate) fn at_best(mut self, provenance: Provenance) -> Self {
         self.lower_provenance = self.lower_provenance.weakest(provenance);
         self.upper_provenance = self.upper_provenance.weakest(provenance);
         self
     }
 
-    /// Raises μ to a bound known in closed form, where the eigensolver's error hides it.
+    /// Raises μ to a bound known in closed form, in case the eigensolver's error hides it.
     pub(crate) fn with_convexity_at_least(mut self, convexity: f64) -> Self {
         self.known_convexity = self.known_convexity.max(convexity);
         self
     }
 
-    /// d.
+    /// The dimension d.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// μ, rounded down.
+    /// The convexity μ, rounded down.
     pub fn convexity(&self) -> f64 {
         self.constants().convexity.max(self.known_convexity)
     }
 
-    /// M, rounded up; `None` where the target has none.
+    /// The smoothness M, rounded up; `None` if the target has no upper bound.
     pub fn smoothness(&self) -> Option<f64> {
         self.constants().smoothness
     }
@@ -273,7 +274,7 @@ impl Curvature {
     /// λ_max(H_hi − H_lo), rounded up: a bound of K, the smoothness of log p − log q_{w*} [stl-k].
     /// Zero exactly for a Gaussian target.
     pub fn residual_smoothness(&self) -> Option<f64> {
-        // ±∇²r ⪯ H_hi − H_lo; the paper's own K ≤ 2M and the coarser M − μ are never smaller.
+        // ±∇²r ⪯ H_hi − H_lo. This bound is never larger than the paper's K ≤ 2M or the coarser M − μ.
         self.constants().spread
     }
 
@@ -282,37 +283,37 @@ impl Curvature {
         self.constants().trace_inverse
     }
 
-    /// κ = M/μ.
+    /// The condition number κ = M/μ.
     pub fn condition(&self) -> Option<f64> {
         self.smoothness().map(|m| m / self.convexity())
     }
 
-    /// H_lo.
+    /// The lower bound H_lo.
     pub fn lower(&self) -> &Quadratic {
         &self.lower
     }
 
-    /// H_hi.
+    /// The upper bound H_hi.
     pub fn upper(&self) -> Option<&Quadratic> {
         self.upper.as_ref()
     }
 
-    /// The dual norm of gradients with respect to H_lo, with what forming H_lo may have lost.
+    /// The dual norm of gradients with respect to H_lo; it accounts for the rounding error of forming H_lo.
     pub(crate) fn dual_norm(&self) -> Result<crate::target::dual::DualNorm> {
         crate::target::dual::DualNorm::new(&self.lower, self.dim, self.slack)
     }
 
-    /// What forming H_lo and H_hi may have lost, in spectral norm.
+    /// Bound of the rounding error of forming H_lo and H_hi, in spectral norm.
     pub(crate) fn slack(&self) -> f64 {
         self.slack
     }
 
-    /// Where H_lo came from.
+    /// The origin of H_lo.
     pub fn lower_provenance(&self) -> Provenance {
         self.lower_provenance
     }
 
-    /// Where H_hi came from.
+    /// The origin of H_hi.
     pub fn upper_provenance(&self) -> Provenance {
         self.upper_provenance
     }
@@ -332,7 +333,7 @@ impl Curvature {
             Some(h) if *h == self.lower => Some(lower.clone()),
             other => other.as_ref().map(transform),
         };
-        // Two products of length-d sums: |fl(PᵀHP) − PᵀHP| ≤ 2γ_d ‖P‖_F²‖H‖_F.
+        // Both products are sums of d terms: |fl(PᵀHP) − PᵀHP| ≤ 2γ_d ‖P‖_F²‖H‖_F.
         let size = self.upper.as_ref().unwrap_or(&self.lower).to_matrix(d).frobenius_norm();
         let slack = norm * norm * (self.slack + 3.0 * d as f64 * f64::EPSILON * size);
         let mut out = Self::with_slack(d, lower, upper, slack, Provenance::Proved)?.checked()?;
@@ -341,8 +342,8 @@ impl Curvature {
         Ok(out)
     }
 
-    /// The same target in coordinates with PPᵀ = H_lo⁻¹: μ̃ ≈ 1, and κ̃ = λ_max(H_lo⁻¹H_hi) is the least that any
-    /// choice of coordinates can prove \[whiten\]. Needs μ > 0.
+    /// The curvature of the same target in coordinates with PPᵀ = H_lo⁻¹: μ̃ ≈ 1, and κ̃ = λ_max(H_lo⁻¹H_hi) is the
+    /// smallest condition number that any choice of coordinates can prove \[whiten\]. Needs μ > 0.
     pub fn whitened(&self) -> Result<Self> {
         self.transformed(&crate::base::matrix::unpack_lower(self.dim, &self.whitening()?))
     }

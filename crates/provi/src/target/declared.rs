@@ -1,10 +1,10 @@
-//! A target with what its owner knows about it.
+//! A target with properties that its owner declares.
 
 use super::{Standardized, Target, own};
 use crate::base::error::{Error, Result};
 use crate::target::curvature::{Curvature, Provenance};
 
-/// Any target, with a curvature on its owner's word and names of its owner's choice.
+/// Any target, with a curvature and coordinate names that its owner declares.
 ///
 /// ```
 /// use provi::{Curvature, Quadratic, target::{Closure, Declared, Target}};
@@ -26,12 +26,13 @@ pub struct Declared<T> {
 }
 
 impl<T: Target> Declared<T> {
-    /// The target as it is.
+    /// The target, with nothing declared yet.
     pub fn new(inner: T) -> Self {
         Self { inner, curvature: None, names: None }
     }
 
-    /// Declares bounds of ∇²V. What rests on them is declared at best, even where another model proved the same bounds of its own.
+    /// Declares bounds of ∇²V. Results that rest on them are declared at best, even if another model proved the
+    /// same bounds.
     pub fn with_curvature(mut self, curvature: Curvature) -> Result<Self> {
         if curvature.dim() != self.inner.dim() {
             return Err(Error::Shape {
@@ -80,7 +81,7 @@ impl<T: Target> Target for Declared<T> {
         self.names.clone().unwrap_or_else(|| self.inner.names())
     }
 
-    /// A declared curvature is about these coordinates, so with one there are no others.
+    /// A declared curvature holds in these coordinates only, so with one there are no standard coordinates.
     fn standardized(&self) -> Result<Option<Standardized<'_>>> {
         if self.curvature.is_some() {
             return Ok(None);

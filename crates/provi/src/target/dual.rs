@@ -14,9 +14,9 @@ use crate::target::curvature::Quadratic;
 /// backwards U is the Cholesky factor of H in reversed order, and its leading blocks are prefixes of the packed
 /// triangle. Cost: d³/3 once, d³/3 a gradient.
 ///
-/// What is computed is never below the exact norm. A Cholesky factor has LLᵀ = H + E with ‖E‖ ≤ (d+1)u·tr H, and a
-/// triangular solve is exact for some L + ΔL with |ΔL| ≤ du·|L|; so with H lowered beforehand by a small multiple of
-/// duI·tr H every solve is exact for a matrix below H, whose inverse lies above H⁻¹.
+/// The computed norm is never below the exact one. A Cholesky factor has LLᵀ = H + E with ‖E‖ ≤ (d+1)u·tr H, and a
+/// triangular solve is exact for some L + ΔL with |ΔL| ≤ du·|L|. H is therefore lowered beforehand by a small
+/// multiple of duI·tr H: every solve is then exact for a matrix below H, whose inverse lies above H⁻¹.
 #[derive(Clone, Debug)]
 pub(crate) struct DualNorm {
     dim: usize,
@@ -31,7 +31,8 @@ enum Metric {
 }
 
 impl DualNorm {
-    /// The dual norm with respect to `lower`, where forming it may have lost `slack` in spectral norm.
+    /// The dual norm with respect to `lower`. `slack` bounds the rounding error of forming `lower`, in spectral
+    /// norm.
     pub(crate) fn new(lower: &Quadratic, dim: usize, slack: f64) -> Result<Self> {
         let metric = match lower {
             Quadratic::Scalar(value) => {

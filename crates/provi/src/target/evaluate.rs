@@ -1,4 +1,4 @@
-//! Evaluating a batch of draws, on one thread or many, with the same bits.
+//! Evaluation of a batch of draws, on one thread or many, with the same bits.
 
 use super::Target;
 #[cfg(feature = "parallel")]
@@ -9,9 +9,9 @@ use crate::base::stop;
 #[cfg(feature = "parallel")]
 use crate::base::stop::Carried;
 
-/// A target handed over, with the rule for threads: one that is `Sync` may be evaluated in parallel, any other serially.
+/// A target with the rule for threads: a `Sync` target may be evaluated in parallel, any other serially.
 ///
-/// Wherever something runs on a target it takes `impl Into<Evaluator>`, and `&model` is one:
+/// Every function that runs on a target takes `impl Into<Evaluator>`, so `&model` is enough:
 ///
 /// | you have | hand over | draws are evaluated |
 /// |---|---|---|
@@ -70,17 +70,17 @@ impl<'a> From<&'a (dyn Target + Send + Sync + 'a)> for Evaluator<'a> {
     }
 }
 
-/// How one target is put around another ([`Evaluator::wrap`]).
+/// A target that wraps another one ([`Evaluator::wrap`]).
 pub(crate) trait Wrap {
-    /// What comes of a target `T`; threads may share it where they may share `T`.
+    /// The wrapper of a target `T`; it is `Sync` if `T` is.
     type Around<'t, T: Target + ?Sized + 't>;
-    /// What it has seen of the evaluations that went through it.
+    /// What the wrapper has observed of the evaluations that went through it.
     type Seen;
 
-    /// The target around `inner`.
+    /// Wraps `inner`.
     fn around<'t, T: Target + ?Sized>(self, inner: &'t T) -> Self::Around<'t, T>;
 
-    /// What it has seen so far.
+    /// The observations so far.
     fn seen<T: Target + ?Sized>(around: &Self::Around<'_, T>) -> Self::Seen;
 }
 
@@ -100,7 +100,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Puts a target around this one and hands it over, evaluated as this one is.
+    /// Wraps this target and calls the function with the wrapper, evaluated in parallel if this target is.
     pub(crate) fn wrap<W: Wrap, R>(
         self,
         wrap: W,
@@ -122,22 +122,23 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// d.
+    /// The dimension d.
     pub fn dim(&self) -> usize {
         self.target().dim()
     }
 
-    /// Draws evaluated together. The chunks do not depend on the number of threads, so neither do the results.
+    /// How many draws are evaluated in one call. It does not depend on the number of threads, so neither do the
+    /// results.
     fn chunk(&self) -> usize {
         self.target().batch().max(1)
     }
 
-    /// Working memory for `batch` draws, one piece a chunk.
+    /// Working memory for `batch` draws, one piece for each chunk.
     pub(crate) fn scratch(&self, batch: usize) -> Vec<Scratch> {
         vec![Scratch::default(); batch.div_ceil(self.chunk())]
     }
 
-    /// log p and ∇ log p at every point; between two chunks the work may be cut off ([`crate::stop`]).
+    /// log p and ∇ log p at every point. Between two chunks the work may be cut off ([`crate::stop`]).
     pub(crate) fn evaluate(
         &self,
         points: &[f64],

@@ -1,4 +1,4 @@
-//! Targets that know their expectations under a Gaussian, and what these say about f \[exact\].
+//! Targets with exact expectations under a Gaussian, and f computed from these \[exact\].
 
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular, entropy_constant};
@@ -6,7 +6,7 @@ use crate::base::linalg::{multiply_lower, norm};
 use crate::base::matrix::{Matrix, pack_lower_into, packed_index};
 use crate::target::curvature::Provenance;
 
-/// A target whose Gaussian expectations are available.
+/// A target whose Gaussian expectations can be computed.
 pub trait Expectations {
     /// E V, E ∇V and E ∇²V under q, with error bounds.
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()>;
@@ -16,13 +16,14 @@ pub trait Expectations {
         false
     }
 
-    /// J ≥ ∫_{Bᶜ} D dq for the ball B = {‖C⁻¹(z−m)‖ ≤ R}, in closed form [local-kl]. `None`: there is none.
+    /// J ≥ ∫_{Bᶜ} D dq for the ball B = {‖C⁻¹(z−m)‖ ≤ R}, in closed form, with D = log(q/p) [local-kl]. `None` if
+    /// no closed form is known.
     fn tail_integral(&self, _q: &Gaussian<Triangular>, _radius: f64) -> Result<Option<f64>> {
         Ok(None)
     }
 }
 
-/// E_q of V and its derivatives, and how far each may be off.
+/// E_q of V and its derivatives, with bounds of their errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
     /// E V.
@@ -31,24 +32,25 @@ pub struct Moments {
     pub gradient: Vec<f64>,
     /// E ∇²V.
     pub hessian: Matrix,
-    /// Bounds |error of `value`|.
+    /// Upper bound of |error of `value`|.
     pub value_error: f64,
-    /// Bounds the Euclidean norm of the error of (E∇V, E∇²V·C).
+    /// Upper bound of the Euclidean norm of the error of (E∇V, E∇²V·C).
     pub gradient_error: f64,
-    /// Bounds (l(w') − l(w) − ⟨∇l(w), w'−w⟩)/r² for every w' whose means and rows of C differ from those of w by at most r times
-    /// their size, r ≤ [`Moments::NEAR`]. Infinite where no bound is known.
+    /// Upper bound of (l(w') − l(w) − ⟨∇l(w), w'−w⟩)/r² over all w' whose means and rows of C differ from those of
+    /// w by at most r times their size, r ≤ [`Moments::NEAR`]. Infinite if no bound is known.
     pub(crate) bend: f64,
     /// Whether the error bounds are proved, declared or only checked.
     pub(crate) provenance: Provenance,
-    /// tril(E∇²V·C) where it was made on the way, packed; empty otherwise.
+    /// tril(E∇²V·C), packed, if it was computed along with the rest; empty otherwise.
     pub(crate) product: Vec<f64>,
 }
 
 impl Moments {
-    /// The largest r of the bend.
+    /// The largest r for which `bend` holds.
     pub(crate) const NEAR: f64 = 1e-9;
 
-    /// Room for dimension `dim`. What somebody else's target writes into it is declared; provi's own models say what they prove.
+    /// Memory for dimension `dim`. Values that a user's target writes are declared; provi's own models say what
+    /// they prove.
     pub fn new(dim: usize) -> Self {
         Self {
             value: 0.0,
@@ -67,7 +69,7 @@ impl Moments {
         self.provenance
     }
 
-    /// Says that the error bounds are only checked, not proved.
+    /// Marks the error bounds as only checked, not proved.
     pub fn set_estimated(&mut self) {
         self.provenance = Provenance::Estimated;
     }
@@ -77,7 +79,7 @@ impl Moments {
         Ok(self.value + q.neg_entropy()?)
     }
 
-    /// Bounds the error of [`Moments::neg_elbo`]: that of E V, and the rounding of the entropy.
+    /// Upper bound of the error of [`Moments::neg_elbo`]: the error of E V and the rounding of the entropy.
     pub fn neg_elbo_error(&self, q: &Gaussian<Triangular>) -> f64 {
         let d = q.dim();
         let logs: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].ln().abs()).sum();
@@ -85,8 +87,8 @@ impl Moments {
         self.value_error + (d as f64 + 8.0) * f64::EPSILON * size
     }
 
-    /// Bounds the Euclidean norm of the error of ∇f on 𝒯ᵈ: that of the moments, and the rounding of E∇²V·C and of the
-    /// subtraction of 1/C_ii.
+    /// Upper bound of the Euclidean norm of the error of ∇f on 𝒯ᵈ: the error of the moments, and the rounding of
+    /// E∇²V·C and of the subtraction of 1/C_ii.
     pub(crate) fn neg_elbo_gradient_error(&self, q: &Gaussian<Triangular>) -> f64 {
         let d = q.dim();
         let reciprocals: f64 = (0..d).map(|i| q.factor()[packed_index(i, i)].powi(-2)).sum();
@@ -105,7 +107,7 @@ impl Moments {
         }
     }
 
-    /// ∇f on 𝒯ᵈ: ∇l with 1/C_ii taken off the diagonal.
+    /// ∇f on 𝒯ᵈ: ∇l with 1/C_ii subtracted from the diagonal.
     pub(crate) fn neg_elbo_gradient(&self, q: &Gaussian<Triangular>, out: &mut [f64]) {
         let d = q.dim();
         self.free_energy_gradient(q, out);
@@ -115,8 +117,8 @@ impl Moments {
     }
 }
 
-/// ‖|H||C|‖_F, at most, for a positive semidefinite H: |H_ij| ≤ √(H_iiH_jj) makes it ‖h‖·‖|C|ᵀh‖, h = √diag H. Entry by
-/// entry, so that columns of very different size do not multiply each other's rounding.
+/// An upper bound of ‖|H||C|‖_F for positive semidefinite H: |H_ij| ≤ √(H_iiH_jj) makes it ‖h‖·‖|C|ᵀh‖, h = √diag
+/// H. The bound is entry by entry, so that columns of very different size do not multiply each other's rounding.
 pub(crate) fn product_size(hessian: &Matrix, q: &Gaussian<Triangular>) -> f64 {
     let d = q.dim();
     let roots: Vec<f64> = (0..d).map(|i| hessian[(i, i)].abs().sqrt()).collect();

@@ -10,11 +10,12 @@ use crate::base::matrix::{Matrix, unpack_lower};
 use crate::base::scratch::Scratch;
 use crate::target::curvature::Provenance;
 
-/// log p(z, x) = log p_0(z) + Σ_n log p_n(z): a prior, or whatever belongs to no datum, and a term for each of N data.
+/// log p(z, x) = log p_0(z) + Σ_n log p_n(z): a prior or other part p_0 that belongs to no datum, and one term for
+/// each of N data.
 ///
-/// A run that draws terms ([`crate::Planner::subsample`]) hands over indices and weights; how often a term is drawn, and the
-/// factor that makes up for it, is the library's business: `weights` is all there is to multiply with. [`Summed`] makes a
-/// [`Target`](super::Target) of it.
+/// A run that draws terms ([`crate::Planner::subsample`]) passes indices and weights. The library chooses how often
+/// a term is drawn and puts the factor that corrects for it into `weights`; implementations only multiply by
+/// `weights`. [`Summed`] makes a [`Target`](super::Target) of a finite sum.
 ///
 /// ```
 /// use provi::subsample::Sampling;
@@ -65,15 +66,15 @@ use crate::target::curvature::Provenance;
 /// # Ok::<(), provi::Error>(())
 /// ```
 pub trait FiniteSum {
-    /// d, the number of coordinates.
+    /// The dimension d.
     fn dimension(&self) -> usize;
 
-    /// N, the number of terms.
+    /// The number of terms N.
     fn terms(&self) -> usize;
 
-    /// values_k = Σ_j weights_j·log p_{terms_j}(z_k), and the gradients of these; `points` and `gradients` hold one point a
-    /// row. Indices are below N and may repeat. What was in `values` and `gradients` is to be overwritten. Constants of the
-    /// terms belong here or to the rest, as long as they are somewhere.
+    /// values_k = Σ_j weights_j·log p_{terms_j}(z_k), and their gradients; `points` and `gradients` hold one point
+    /// per row. Indices are below N and may repeat. Overwrite what `values` and `gradients` hold. A constant of a
+    /// term may be added here or in the rest, but must be in one of them.
     fn weighted_terms(
         &self,
         terms: &[usize],
@@ -84,7 +85,7 @@ pub trait FiniteSum {
         scratch: &mut Scratch,
     ) -> Result<()>;
 
-    /// values_k += log p_0(z_k), and the gradients of it: the part that is never subsampled. Nothing by default.
+    /// values_k += log p_0(z_k), and its gradients: the part that is never subsampled. The default adds nothing.
     fn add_rest(
         &self,
         _points: &[f64],
@@ -95,7 +96,7 @@ pub trait FiniteSum {
         Ok(())
     }
 
-    /// The rest and the weighted terms together.
+    /// The sum of the rest and the weighted terms.
     fn estimate(
         &self,
         terms: &[usize],
@@ -109,12 +110,13 @@ pub trait FiniteSum {
         self.add_rest(points, values, gradients, scratch)
     }
 
-    /// M_n ≥ ‖∇²V_n(z)‖ for all z, V_n = −log p_n, for each term: what [noise-subsample] rests on. None by default.
+    /// M_n ≥ ‖∇²V_n(z)‖ for all z, with V_n = −log p_n, for each term. [noise-subsample] needs it. The default is
+    /// `None`.
     fn term_smoothness(&self) -> Result<Option<TermSmoothness>> {
         Ok(None)
     }
 
-    /// M_n in the coordinates y of z = c + Py, P packed row by row: M_n‖P‖₂² where nothing better is known.
+    /// M_n in the coordinates y of z = c + Py, P packed row by row: M_n‖P‖₂² by default.
     fn term_smoothness_through(&self, factor: &[f64]) -> Result<Option<TermSmoothness>> {
         let Some(mut smoothness) = self.term_smoothness()? else { return Ok(None) };
         let scale = square_norm(self.dimension(), factor)?;
@@ -122,8 +124,9 @@ pub trait FiniteSum {
         Ok(Some(smoothness))
     }
 
-    /// X with Σ_n ‖∇V_n(z) − ∇V_n(z')‖²/π_n ≤ X‖z − z'‖² in those coordinates (in one's own without a P), `smoothness` being
-    /// the M_n there: Σ_n M_n²/π_n, unless the directions in which terms bend are known and differ.
+    /// X with Σ_n ‖∇V_n(z) − ∇V_n(z')‖²/π_n ≤ X‖z − z'‖² in those coordinates (in the target's own if there is no
+    /// P); `smoothness` holds the M_n there. The default is Σ_n M_n²/π_n; a model that knows the directions in
+    /// which its terms bend can do better.
     fn spread_through(
         &self,
         _factor: Option<&[f64]>,
@@ -134,17 +137,17 @@ pub trait FiniteSum {
     }
 }
 
-/// M_n for each term, and who says so.
+/// M_n for each term, and the origin of these numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermSmoothness {
     /// M_n.
     pub each: Vec<f64>,
-    /// Where they came from.
+    /// The origin of the M_n.
     pub provenance: Provenance,
 }
 
 impl TermSmoothness {
-    /// On the owner's word.
+    /// Declared by the owner of the terms.
     pub fn declared(each: Vec<f64>) -> Result<Self> {
         Self::new(each, Provenance::Declared)
     }

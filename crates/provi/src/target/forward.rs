@@ -1,10 +1,12 @@
-//! Handing the methods of [`Target`](super::Target) on to another target, written once.
+//! Forwarding the methods of [`Target`](super::Target) to another target, by one macro.
 
-/// Writes methods of [`Target`](crate::Target) that hand their call on to another target, inside an `impl Target for …`.
+/// Writes methods of [`Target`](crate::Target) that forward their call to another target, inside an `impl Target
+/// for …`.
 ///
-/// After `self =>` comes the target that answers, then what is handed on: the names of methods, or `all`, or
-/// `all_but_curvature`. The last leaves out `curvature`, `lower_curvature` and `standardized`, for a target that has bounds of its
-/// own. Whatever the trait learns later is in `all` and in `all_but_curvature`: a wrapper written with them keeps up.
+/// After `self =>` comes the target that answers, then what to forward: the names of methods, or `all`, or
+/// `all_but_curvature`. The last leaves out `curvature`, `lower_curvature` and `standardized`, for a target that
+/// has bounds of its own. Methods that the trait gains later become part of `all` and `all_but_curvature`, so a
+/// wrapper written with them stays complete.
 /// ```
 /// use provi::target::{Closure, Target};
 /// use provi::{Curvature, Quadratic};
@@ -75,7 +77,7 @@ macro_rules! forward_target {
             ($inner).curvature()
         }
     };
-    // Only models of this crate may say it, and only wrappers of this crate may pass it on.
+    // Only models of this crate may return true, and only wrappers of this crate may forward it.
     (@proves_its_curvature $self:ident $inner:expr) => {
         fn proves_its_curvature(&$self, word: $crate::target::own::Word) -> bool {
             ($inner).proves_its_curvature(word)
@@ -135,7 +137,7 @@ macro_rules! forward_target {
     };
 }
 
-/// A pointer to a target is that target.
+/// A pointer to a target is a target: it forwards everything.
 macro_rules! pointers {
     ($($pointer:ty),+) => {
         $(

@@ -1,4 +1,4 @@
-//! A Gaussian target, for which every answer is known.
+//! A Gaussian target, whose optimum is known in closed form.
 
 use super::{Rounding, Target, own};
 use crate::base::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::base::scratch::Scratch;
 use crate::target::curvature::{Curvature, Provenance, Quadratic};
 use crate::target::expectations::{Expectations, Moments};
 
-/// Rows of P(z − c) that are turned into gradients together.
+/// How many rows of P(z − c) are turned into gradients at a time.
 const TURNED: usize = 16;
 
 /// log p(z) = −½(z−c)ᵀP(z−c) + constant.
@@ -23,14 +23,14 @@ pub struct GaussianTarget {
     log_det: f64,
 }
 
-/// A symmetric matrix row by row, each row from the start of a cache line on, with zeros after it: loads of eight numbers that
-/// straddle two lines cost a product a sixth of its speed.
+/// A symmetric matrix stored row by row. Each row starts on a cache line and is padded with zeros: loads of eight
+/// numbers that cross two lines slow a product down by a sixth.
 #[derive(Clone, Debug)]
 struct Lines {
     dim: usize,
-    /// From one row to the next.
+    /// Distance from one row to the next.
     stride: usize,
-    /// Where the first one begins.
+    /// Position of the first row.
     start: usize,
     room: Vec<f64>,
 }
@@ -46,7 +46,7 @@ impl Lines {
         Self { dim, stride, start, room }
     }
 
-    /// All rows with their zeros.
+    /// All rows with their padding.
     fn entries(&self) -> &[f64] {
         &self.room[self.start..][..self.dim * self.stride]
     }
@@ -133,7 +133,7 @@ impl Target for GaussianTarget {
         }
         // P is symmetric: its rows are an n × d design, and the predictors are P(z − c).
         provi_kernels::design::predict(self.precision.entries(), stride, centred, products);
-        // A few rows of the products at a time, which stay in cache while all points take their share.
+        // A few rows of the products at a time, which stay in cache while every point uses them.
         for (first, rows) in (0..d).step_by(TURNED).zip(products.chunks(TURNED * count.max(1))) {
             for (k, gradient) in gradients.chunks_exact_mut(d).enumerate() {
                 let row = rows.iter().skip(k).step_by(count);
@@ -166,7 +166,7 @@ impl Target for GaussianTarget {
         Some(self)
     }
 
-    /// P(z − c) is d sums of d products, and V a sum of d such.
+    /// P(z − c) is d sums of d products, and V is a sum of d such numbers.
     fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
         let (d, spreads) = (self.dim(), super::rounding::deviations(q));
         let unit = (2.0 * d as f64 + 24.0) * f64::EPSILON;
@@ -199,7 +199,7 @@ impl Expectations for GaussianTarget {
         let row = |i: usize| packed_index(i, 0)..packed_index(i, i) + 1;
         let trace: f64 = (0..d).map(|i| provi_kernels::dot(&q.factor()[row(i)], &out.product[row(i)])).sum();
         out.value = -value + 0.5 * trace;
-        // Sums of d products and of d such sums, which may cancel in P(m−c) and in the two quadratic forms.
+        // Sums of d products, and sums of d such sums, which may cancel in P(m−c) and in the two quadratic forms.
         let unit = (2.0 * d as f64 + 16.0) * f64::EPSILON;
         let precision = crate::base::linalg::norm(self.precision.entries());
         let distance = q.mean().iter().zip(&self.mean).map(|(m, c)| (m - c).powi(2)).sum::<f64>().sqrt();

@@ -1,11 +1,12 @@
-//! Curvature where the posterior lives: bounds of ∇²V on an ellipsoid around an answer.
+//! Local curvature: bounds of ∇²V on an ellipsoid around an answer.
 
 use crate::base::error::Result;
 use crate::base::matrix::Matrix;
 
 /// Bounds of ∇²V on {m + Cx, ‖x‖ ≤ r}, for one q and any r.
 pub trait LocalCurvature {
-    /// For each radius H_r ⪯ ∇²V on the ellipsoid, and an upper bound where there is one. H_r must not increase with r.
+    /// For each radius r: H_r ⪯ ∇²V on the ellipsoid, and an upper bound if there is one. H_r must not increase
+    /// with r.
     fn bounds(&self, radii: &[f64]) -> Result<Vec<(Matrix, Option<Matrix>)>>;
 
     /// The lower bounds alone, which are often cheaper.
@@ -13,7 +14,7 @@ pub trait LocalCurvature {
         Ok(self.bounds(radii)?.into_iter().map(|(lower, _)| lower).collect())
     }
 
-    /// How many radii are best asked for together; what they share, they share. No number depends on it.
+    /// How many radii to ask for together, so that they can share work. No number depends on it.
     fn at_once(&self) -> usize {
         1
     }

@@ -1,4 +1,5 @@
-//! The posterior mode, found or refused: damped Newton where there is a Hessian, L-BFGS otherwise.
+//! The posterior mode: damped Newton if the target has a Hessian, L-BFGS otherwise. A search that does not converge
+//! is an error.
 
 mod lbfgs;
 mod start;
@@ -18,11 +19,11 @@ pub(crate) use start::about_laplace;
 const NEWTON_ITERATIONS: usize = 200;
 const LBFGS_ITERATIONS: usize = 5000;
 
-/// A point where ∇ log p vanishes to working accuracy, on the way up from the start.
+/// A point where ∇ log p vanishes to working accuracy, reached by climbing from the start.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Mode {
-    /// z̄.
+    /// The mode z̄.
     pub point: Vec<f64>,
     /// log p(z̄, x).
     pub log_density: f64,
@@ -32,12 +33,12 @@ pub struct Mode {
     pub evaluations: u64,
 }
 
-/// Climbs from `start` to a mode. Never returns a point that did not converge: a failure says why.
+/// Climbs from `start` to a mode. Never returns a point that did not converge; the error says why.
 pub fn find_mode(target: &dyn Target, start: &[f64]) -> Result<Mode> {
     find_mode_along(target, start, &mut Path::default())
 }
 
-/// The same, with the way there.
+/// As [`find_mode`]; also records the path.
 fn find_mode_along(target: &dyn Target, start: &[f64], path: &mut Path) -> Result<Mode> {
     let d = target.dim();
     if start.len() != d {
@@ -54,7 +55,8 @@ fn find_mode_along(target: &dyn Target, start: &[f64], path: &mut Path) -> Resul
     }
 }
 
-/// A point near a mode, for a start: L-BFGS to within about `nats` of it, or as far as it gets, and the way there.
+/// A point near a mode, to start from: L-BFGS to within about `nats` of the mode, or as far as it gets. Also
+/// records the path.
 pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64, path: &mut Path) -> Result<Mode> {
     if start.len() != target.dim() {
         return Err(Error::Shape { what: "start", found: start.len(), expected: target.dim() });
@@ -62,10 +64,10 @@ pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64, path: &mut Pa
     lbfgs::find(target, start, LBFGS_ITERATIONS, 2.0 * nats, lbfgs::Ending::Anywhere, path)
 }
 
-/// The target minimised: V = −log p at a point, with its gradient; +∞ where it is not finite.
+/// V = −log p at a point, with its gradient; +∞ if the value or the gradient is not finite.
 fn potential(target: &dyn Target, z: &[f64], pull: &mut [f64]) -> Result<f64> {
     let value = -target.log_density(z, pull)?;
-    // What was cut off is no value.
+    // If the evaluation was cut off, its value is meaningless.
     stop::check()?;
     pull.iter_mut().for_each(|x| *x = -*x);
     let finite = value.is_finite() && pull.iter().all(|x| x.is_finite());
@@ -76,8 +78,8 @@ fn no_mode(iterations: usize, pull: &[f64], why: &'static str) -> Error {
     Error::NoMode { iterations, gradient_norm: norm(pull), why }
 }
 
-/// Newton's method with a positive definite model and Armijo backtracking. It stops when the decrement
-/// √(gᵀH⁻¹g) promises less than 1e-18 nats, or when rounding ends the progress within 1e-10 nats.
+/// Newton's method with a positive definite model and Armijo backtracking. It stops if the expected decrease
+/// ½gᵀH⁻¹g is below 1e-18 nats, or if rounding ends the progress within 1e-10 nats.
 fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix, path: &mut Path) -> Result<Mode> {
     let d = start.len();
     let (mut z, mut pull) = (start.to_vec(), vec![0.0; d]);
@@ -88,7 +90,7 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix, path: &mut Pa
     }
     let (mut trial, mut trial_pull) = (vec![0.0; d], vec![0.0; d]);
     for iteration in 0..NEWTON_ITERATIONS {
-        // A target may have no Hessian at one point though it had one at the start.
+        // A target may have a Hessian at the start and none at another point.
         let given = iteration == 0 || target.hessian(&z, &mut hessian)?;
         stop::check()?;
         if given {
@@ -106,7 +108,8 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix, path: &mut Pa
         if decrement2 <= 2e-18 {
             return Ok(Mode { point: z, log_density: -value, gradient_norm: norm(&pull), evaluations });
         }
-        // The step, and the first that leads to numbers: how far beyond their range one begins says nothing of the gradient.
+        // The step length, and the first length at which V is finite: how far beyond that range the search began
+        // says nothing about the gradient.
         let (mut t, mut first) = (1.0, 1.0);
         loop {
             for i in 0..d {
@@ -123,8 +126,9 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix, path: &mut Pa
                 std::mem::swap(&mut pull, &mut trial_pull);
                 break;
             }
-            // A full step that shrinks the gradient but not V beyond rounding is convergence; and where V is a small difference of
-            // large sums, as for huge counts, the gradient tells progress long before V does.
+            // If a full step shrinks the gradient but changes V only within rounding, the search has converged.
+            // Where V is a small difference of large sums, as for huge counts, the gradient shows progress long
+            // before V does.
             let shrinks = || {
                 let mut rest = trial_pull.clone();
                 model.solve(&mut rest);
@@ -165,7 +169,8 @@ fn newton(target: &dyn Target, start: &[f64], mut hessian: Matrix, path: &mut Pa
     Err(no_mode(NEWTON_ITERATIONS, &pull, "too many iterations; is the posterior proper?"))
 }
 
-/// The Cholesky factor of H and true, or that of |H| with small eigenvalues lifted where H is not positive definite.
+/// The Cholesky factor of H, and true; or, if H is not positive definite, the factor of |H| with small eigenvalues
+/// raised, and false.
 fn positive_model(h: &Matrix) -> Result<(Cholesky, bool)> {
     match Cholesky::new("Hessian", h) {
         Ok(model) => Ok((model, true)),
@@ -173,14 +178,14 @@ fn positive_model(h: &Matrix) -> Result<(Cholesky, bool)> {
     }
 }
 
-/// |H| with small eigenvalues lifted.
+/// |H| with small eigenvalues raised.
 fn lifted(h: &Matrix) -> Result<Matrix> {
     let (values, vectors) = eigen("Hessian", h)?;
     let top = values.iter().fold(0.0f64, |a, x| a.max(x.abs())).max(f64::MIN_POSITIVE);
     Ok(spectral_map(&values, &vectors, |x| x.abs().max(1e-8 * top)))
 }
 
-/// The mode and the curvature there, as a Gaussian.
+/// The Gaussian given by the mode and the curvature there.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Laplace {
@@ -188,16 +193,16 @@ pub struct Laplace {
     pub gaussian: Gaussian<Triangular>,
     /// Evaluations of the density with its gradient.
     pub evaluations: u64,
-    /// Whether ∇²V was positive definite; |∇²V| stands in for it otherwise.
+    /// Whether ∇²V was positive definite; otherwise |∇²V| was used instead.
     pub convex: bool,
 }
 
-/// The Laplace approximation at a mode; the Hessian is differenced from gradients where the target gives none.
+/// The Laplace approximation at a mode. If the target has no Hessian, it is computed from differences of gradients.
 pub fn laplace(target: &dyn Target, mode: &Mode) -> Result<Laplace> {
     laplace_by(Differences::Central, target, mode)
 }
 
-/// About the same for half the evaluations, where steps follow that correct it.
+/// A rougher approximation for half the evaluations, for use when later steps correct it.
 pub(crate) fn rough_laplace(target: &dyn Target, mode: &Mode) -> Result<Laplace> {
     laplace_by(Differences::Forward, target, mode)
 }
@@ -218,7 +223,7 @@ fn laplace_by(differences: Differences, target: &dyn Target, mode: &Mode) -> Res
         let refused = |pivot| Error::NotPositiveDefinite { what: "Hessian", dim: d, pivot };
         model.factor_square(&lifted(&hessian)?).map_err(refused)?;
     }
-    // Its memory serves what follows.
+    // Frees memory for what follows.
     drop(hessian);
     let mut parameters = vec![0.0; d + packed_len(d)];
     let (mean, factor) = parameters.split_at_mut(d);
@@ -227,16 +232,16 @@ fn laplace_by(differences: Differences, target: &dyn Target, mode: &Mode) -> Res
     Ok(Laplace { gaussian: Gaussian::checked(d, parameters)?, evaluations, convex })
 }
 
-/// How derivatives of the gradient are found.
+/// How the gradient is differenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Differences {
-    /// From both sides: 2d evaluations, an error of second order in the width.
+    /// From both sides: 2d evaluations, error of second order in the width.
     Central,
-    /// From one side: d + 1 evaluations, an error of first order.
+    /// From one side: d + 1 evaluations, error of first order in the width.
     Forward,
 }
 
-/// Points that are evaluated in one batch: they share the passes over the data.
+/// Points evaluated in one batch, so that they share the passes over the data.
 const TOGETHER: usize = 64;
 
 /// ∇²V by differences of ∇V, symmetrised.
@@ -250,7 +255,7 @@ fn difference_hessian(
     let central = differences == Differences::Central;
     let mut scratch = Scratch::default();
     let mut points = vec![0.0; TOGETHER.min(d) * d];
-    // ∇log p behind each point, or at z for all of them.
+    // ∇log p at the point behind each point, or at z for all of them.
     let mut behind = vec![0.0; if central { points.len() } else { d }];
     let mut values = [[0.0; TOGETHER]; 2];
     if !central {
@@ -295,7 +300,7 @@ fn width(z: f64) -> f64 {
     6e-6 * z.abs().max(1.0)
 }
 
-/// ∂ᵢ∇V from a smaller difference, where the usual one leaves the places at which the density is finite.
+/// ∂ᵢ∇V from a smaller difference, if the usual one leaves the region where the density is finite.
 fn shorter_difference(target: &dyn Target, z: &[f64], i: usize, row: &mut [f64]) -> Result<()> {
     let mut point = z.to_vec();
     let (mut up, mut down) = (vec![0.0; z.len()], vec![0.0; z.len()]);

@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 pub struct Rejections {
     /// Points refused.
     pub count: u64,
-    /// A reason in the target's own words: the first in the order of letters, so that threads do not matter.
+    /// One reason in the target's own words: the alphabetically first, so that the order of threads does not
+    /// matter.
     pub message: Option<String>,
 }
 
-/// Where a target notes its rejections from any thread.
+/// Records rejections from any thread.
 ///
 /// ```
 /// use provi::target::RejectionLog;
@@ -24,7 +25,7 @@ pub struct Rejections {
 pub struct RejectionLog(Mutex<Rejections>);
 
 impl RejectionLog {
-    /// Notes one refused point.
+    /// Records one refused point.
     pub fn note(&self, message: &str) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.count += 1;
@@ -33,7 +34,7 @@ impl RejectionLog {
         }
     }
 
-    /// What was noted so far.
+    /// The rejections so far.
     pub fn so_far(&self) -> Rejections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

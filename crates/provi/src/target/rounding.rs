@@ -1,10 +1,10 @@
-//! How far rounding may move what a target says.
+//! Bounds of the rounding error in what a target returns.
 
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::packed_index;
 
-/// What rounding does at most to −log p and its gradient at every double z = m + Cx, ‖x‖ ≤ r, of one Gaussian:
+/// Bounds of the rounding error of V = −log p and of its gradient at every double z = m + Cx, ‖x‖ ≤ r, of one Gaussian:
 /// ```text
 /// |fl V(z) − V(z)| ≤ value,   |fl ∂_jV(z) − ∂_jV(z)| ≤ slopes_j,   |∂_jV(z)| ≤ sizes_j
 /// ```
@@ -12,17 +12,17 @@ use crate::base::matrix::packed_index;
 /// whose large terms may cancel, but Σ|terms| \[rounding\].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
-    /// Of V, apart from its constant's own error, which is the same at every z.
+    /// Error of V, without the error of its constant, which is the same at every z.
     pub value: f64,
-    /// Of each partial derivative.
+    /// Error of each partial derivative.
     pub slopes: Vec<f64>,
-    /// How large each partial derivative can be.
+    /// Largest size of each partial derivative.
     pub sizes: Vec<f64>,
-    /// Of the constant of V.
+    /// Error of the constant of V.
     pub constant: f64,
 }
 
-/// Norms of the rows of C, the deviations of the coordinates under q.
+/// Norms of the rows of C: the standard deviations of the coordinates under q.
 pub(crate) fn deviations(q: &Gaussian<Triangular>) -> Vec<f64> {
     (0..q.dim()).map(|i| norm(&q.factor()[packed_index(i, 0)..=packed_index(i, i)])).collect()
 }

@@ -1,8 +1,9 @@
-//! Coordinates that do not depend on units: columns centred and scaled, and the way back \[whiten\].
+//! Coordinates that do not depend on units: columns are centred and scaled, and answers are mapped back \[whiten\].
 //!
-//! A linear-predictor model in seconds since 1970 and the same model in years are one posterior. Double precision tells them
-//! apart: where a column lies far from zero, or columns differ in size, products cancel and norms see the largest column alone. So
-//! such a model is solved and audited in coordinates b, and only its answer is given in the user's coordinates β.
+//! A linear-predictor model in seconds since 1970 and the same model in years have the same posterior. In double
+//! precision they differ: if a column lies far from zero, or columns differ in size, products cancel and norms see
+//! only the largest column. Such a model is therefore solved and audited in coordinates b, and only its answer is
+//! given in the user's coordinates β.
 
 mod dot;
 
@@ -10,25 +11,25 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::{Matrix, packed_index, packed_len};
 use dot::{Term, accurate};
 
-/// β = Tb, from coefficients b of centred and scaled columns to those of the columns as they are:
+/// β = Tb, from coefficients b of centred and scaled columns to the coefficients β of the original columns:
 /// ```text
 /// aᵀβ = kβ_i + Σ_j a_jβ_j = b_i/s_i + Σ_j ((a_j − c_j)/s_j)·b_j
 /// b_j = s_jβ_j,   b_i = s_i(kβ_i + Σ_j c_jβ_j),   i the column of one constant k
 /// ```
-/// Without such a column nothing is centred. The scales are powers of two, so that scaling rounds nothing; what centring sums up
-/// is summed in twice the working precision. Cost: O(d) a point, O(d²) a Gaussian.
+/// Without a constant column nothing is centred. The scales are powers of two, so that scaling causes no rounding;
+/// the sums of centring are computed in twice the working precision. Cost: O(d) per point, O(d²) per Gaussian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standard {
     /// The constant column and its value.
     constant: Option<(usize, f64)>,
-    /// c_j; zero where a column is not centred, and for the constant one.
+    /// c_j; zero for a column that is not centred, and for the constant column.
     centers: Vec<f64>,
     /// s_j.
     scales: Vec<f64>,
 }
 
 impl Standard {
-    /// The map with these centers and powers of two near `sizes`.
+    /// The map with these centers, and scales that are powers of two near `sizes`.
     pub(crate) fn new(constant: Option<(usize, f64)>, centers: Vec<f64>, sizes: &[f64]) -> Self {
         Self { constant, centers, scales: sizes.iter().map(|&size| power_of_two(size)).collect() }
     }
@@ -51,7 +52,8 @@ impl Standard {
         self.constant
     }
 
-    /// The coefficient of the constant column, where it is a combination of several coefficients of b; every other is a multiple of one.
+    /// The index of the constant column, if its coefficient combines several coefficients of b. Every other
+    /// coefficient is a multiple of one.
     pub(crate) fn mixed(&self) -> Option<usize> {
         self.constant.filter(|_| self.is_centred()).map(|(i, _)| i)
     }
@@ -66,7 +68,7 @@ impl Standard {
         &self.scales
     }
 
-    /// What is taken off each column, and what it is multiplied by then.
+    /// For each column, what to subtract and then by what to multiply.
     pub(crate) fn columns(&self) -> (Vec<f64>, Vec<f64>) {
         let mut factors: Vec<f64> = self.scales.iter().map(|s| 1.0 / s).collect();
         if let Some((i, k)) = self.constant {
@@ -88,7 +90,7 @@ impl Standard {
         largest.hypot(self.scales[i] * square.sqrt()) * (1.0 + 1e-12)
     }
 
-    /// The same with powers of two near other sizes.
+    /// The same map with powers of two near other sizes.
     pub(crate) fn resized(self, sizes: &[f64]) -> Self {
         Self::new(self.constant, self.centers, sizes)
     }
@@ -130,26 +132,26 @@ impl Standard {
         accurate(std::iter::once(Term(1.0, first)).chain(others.map(|(j, &c)| Term(-c, own(j)))))
     }
 
-    /// Tᵀv: the functional vᵀβ as one of b.
+    /// Tᵀv: the functional vᵀβ as a functional of b.
     pub(crate) fn pull(&self, v: &[f64]) -> Vec<f64> {
         let lead = self.constant.map_or(0.0, |(i, k)| v[i] / k);
         let pulled = |j: usize| match self.constant {
             Some((i, _)) if i == j => lead / self.scales[j],
-            // One rounding where the product is exact, as it is at the means.
+            // A single rounding if the product is exact, as it is at the means.
             _ => self.centers[j].mul_add(-lead, v[j]) / self.scales[j],
         };
         (0..v.len()).map(pulled).collect()
     }
 
-    /// The distribution of b for β ~ q. What is not exact: each mean and each row of the factor moves by at most
-    /// `Standard::relative` of its own size.
+    /// The distribution of b for β ~ q. Rounding moves each mean and each row of the factor by at most
+    /// `Standard::relative` times its own size.
     pub fn standard_gaussian(&self, q: &Gaussian<Triangular>) -> Gaussian<Triangular> {
         self.map(q, self.to_standard(q.mean()), |rows| {
             for (j, s) in self.scales.iter().enumerate() {
                 rows.row_mut(j).iter_mut().for_each(|x| *x *= s);
             }
             let Some((i, k)) = self.constant else { return };
-            // Rows are scaled by now, which division undoes exactly.
+            // The rows are already scaled; division undoes that exactly.
             let own = |j: usize, l: usize| rows[(j, l)] / self.scales[j];
             let lead: Vec<f64> =
                 (0..rows.columns()).map(|l| self.scales[i] * self.constant_of(i, k, |j| own(j, l))).collect();
@@ -176,8 +178,9 @@ impl Standard {
         out
     }
 
-    /// What [`Standard::standard_gaussian`] changes at most in dimension `dim`, relative to a mean or to the norm of a row: 16dε. The sums
-    /// in twice the working precision round once, and 2d rotations move a row by at most six units each.
+    /// The largest change that rounding causes in [`Standard::standard_gaussian`] in dimension `dim`, relative to a
+    /// mean or to the norm of a row: 16dε. The sums in twice the working precision round once, and 2d rotations
+    /// move a row by at most six units each.
     pub(crate) fn relative(dim: usize) -> f64 {
         16.0 * dim as f64 * f64::EPSILON
     }
@@ -196,8 +199,8 @@ impl Standard {
     }
 }
 
-/// The power of two nearest to a size on the scale of logarithms; 1 for what has none. Far from the ends of the range, so that
-/// squares and their reciprocals are finite.
+/// The power of two nearest to a size on a logarithmic scale; 1 if the size is zero or NaN. It stays far
+/// from the ends of the range, so that squares and their reciprocals are finite.
 fn power_of_two(size: f64) -> f64 {
     if size.is_nan() || size <= 0.0 {
         return 1.0;
@@ -205,10 +208,11 @@ fn power_of_two(size: f64) -> f64 {
     2f64.powi(size.log2().round().clamp(-400.0, 400.0) as i32)
 }
 
-/// The lower triangular L with positive diagonal and LLᵀ = FFᵀ, packed. F is lower triangular but for one full row.
+/// The lower triangular L with positive diagonal and LLᵀ = FFᵀ, packed. F is lower triangular except for one full
+/// row.
 ///
-/// Rotations of neighbouring columns empty that row behind its diagonal, from the right; each leaves one entry above the diagonal
-/// of a row below, which a second sweep, from the left, takes away. Cost: O(d²).
+/// A sweep from the right rotates neighbouring columns and so empties that row behind its diagonal. Each rotation
+/// leaves one entry above the diagonal of a row below; a second sweep, from the left, removes these. Cost: O(d²).
 fn triangle(mut f: Matrix, full: Option<usize>) -> Vec<f64> {
     let d = f.rows();
     if let Some(i) = full {
@@ -221,7 +225,7 @@ fn triangle(mut f: Matrix, full: Option<usize>) -> Vec<f64> {
     }
     let mut out = vec![0.0; packed_len(d)];
     for j in 0..d {
-        // A negative pivot turns its whole column, which is a rotation too.
+        // A negative pivot flips the sign of its whole column, which keeps LLᵀ.
         let sign = f[(j, j)].signum();
         for i in j..d {
             out[packed_index(i, j)] = sign * f[(i, j)];
@@ -230,7 +234,8 @@ fn triangle(mut f: Matrix, full: Option<usize>) -> Vec<f64> {
     out
 }
 
-/// Rotates columns j and j + 1 so that entry (row, j + 1) becomes zero; rows before `from` are empty there.
+/// Rotates columns j and j + 1 so that entry (row, j + 1) becomes zero; these columns are zero in rows before
+/// `from`.
 fn rotate(f: &mut Matrix, row: usize, j: usize, from: usize) {
     let (a, b) = (f[(row, j)], f[(row, j + 1)]);
     let size = a.hypot(b);

@@ -5,8 +5,8 @@ use super::{Declared, Target};
 use crate::base::error::Result;
 use crate::target::standard::Standard;
 
-/// The same density in the coordinates b of β = Tb \[whiten\], and the way back. Solvers and audits work in b and answer for β:
-/// what they prove does not depend on the units that the user's columns are in.
+/// The same density in the coordinates b of β = Tb \[whiten\], with the map back to β. Solvers and audits work in b
+/// and return answers for β: what they prove does not depend on the units of the user's columns.
 pub struct Standardized<'a> {
     map: Standard,
     target: Held<'a>,
@@ -36,7 +36,7 @@ impl<'a> Standardized<'a> {
         Self { map, target: Held::Single(Box::new(target)) }
     }
 
-    /// The same with other names for the coordinates.
+    /// The same target with other names for the coordinates.
     pub(crate) fn named(self, names: &[String]) -> Result<Self> {
         let target = match self.target {
             Held::Shared(target) => Held::Shared(Box::new(Declared::new(target).with_names(names.to_vec())?)),
@@ -45,7 +45,7 @@ impl<'a> Standardized<'a> {
         Ok(Self { map: self.map, target })
     }
 
-    /// T.
+    /// The map T.
     pub fn map(&self) -> &Standard {
         &self.map
     }
@@ -58,7 +58,7 @@ impl<'a> Standardized<'a> {
         }
     }
 
-    /// The same, evaluated in parallel where `own` is and it may be.
+    /// The target in b; evaluated in parallel if `own` is and this target may be.
     pub(crate) fn evaluator(&self, own: Evaluator<'_>) -> Evaluator<'_> {
         match (&self.target, own) {
             (Held::Shared(target), Evaluator::Parallel(_)) => Evaluator::Parallel(&**target),

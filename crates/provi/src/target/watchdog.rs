@@ -1,4 +1,4 @@
-//! Keeping an eye on what a target's owner declared: the gradient, and the curvature.
+//! Checks of what a target's owner declared: the gradient and the curvature.
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
@@ -16,7 +16,7 @@ pub(crate) const GRADIENT_CHECK: u64 = 13;
 
 /// Compares the gradient with central differences of the log density along three random directions near `z`.
 ///
-/// A density that is not finite there is left to the run to complain about.
+/// If the density is not finite near `z`, nothing is reported here; the run itself will fail with an error.
 pub fn check_gradient(target: &dyn Target, z: &[f64], seed: Seed) -> Result<()> {
     let d = target.dim();
     if z.len() != d {
@@ -41,7 +41,7 @@ pub fn check_gradient(target: &dyn Target, z: &[f64], seed: Seed) -> Result<()> 
             target.log_density(&moved, &mut other)
         };
         let slope = dot(&gradient, &direction);
-        // Two steps tell a wrong gradient from a kink or a wild third derivative.
+        // Two step sizes distinguish a wrong gradient from a kink or a large third derivative.
         let (coarse, fine) = (difference(&mut shifted, 1e-4)?, difference(&mut shifted, 1e-5)?);
         if !(value.is_finite() && slope.is_finite() && coarse.is_finite() && fine.is_finite()) {
             return Ok(());
@@ -60,11 +60,12 @@ fn difference(value: &mut dyn FnMut(f64) -> Result<f64>, h: f64) -> Result<f64> 
     Ok((value(h)? - value(-h)?) / (2.0 * h))
 }
 
-/// A target whose declared curvature is compared with every secant that passes by:
+/// A target whose declared curvature is compared with every secant between consecutive evaluations:
 /// ```text
 /// ΔzᵀH_loΔz ≤ ΔzᵀΔ∇V ≤ ΔzᵀH_hiΔz
 /// ```
-/// Evaluations go through unchanged; a secant outside the bounds is remembered and voids what rests on them.
+/// Evaluations pass through unchanged. A secant outside the bounds is recorded; it voids the results that rest on
+/// them.
 #[derive(Debug)]
 pub struct Watchdog<'a, T: ?Sized> {
     inner: &'a T,
@@ -137,7 +138,7 @@ impl<'a, T: Target + ?Sized> Watchdog<'a, T> {
         }
         let step: Vec<f64> = a.0.iter().zip(b.0).map(|(x, y)| x - y).collect();
         let square = dot(&step, &step);
-        // ∇V = −∇ log p.
+        // Δ∇V = −Δ∇ log p.
         let secant: f64 = step.iter().zip(b.1.iter().zip(a.1)).map(|(s, (x, y))| s * (x - y)).sum();
         if !(square > 0.0 && secant.is_finite()) {
             return;
@@ -195,12 +196,12 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
         Ok(Some(self.curvature.clone()))
     }
 
-    /// None: terms would be evaluated unwatched.
+    /// `None`: single terms would be evaluated unwatched.
     fn finite_sum(&self) -> Option<&dyn FiniteSum> {
         None
     }
 
-    /// None: in other coordinates the target would be evaluated unwatched.
+    /// `None`: in other coordinates the target would be evaluated unwatched.
     fn standardized(&self) -> Result<Option<Standardized<'_>>> {
         Ok(None)
     }

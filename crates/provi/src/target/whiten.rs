@@ -1,4 +1,4 @@
-//! Better coordinates: any target seen through z = c + Py \[whiten\].
+//! Better coordinates: any target as a function of y, where z = c + Py \[whiten\].
 
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -14,7 +14,8 @@ use crate::target::{FiniteSum, Target, TermSmoothness};
 /// ```text
 /// Ṽ(y) = V(c + Py) − log det P,   H̃ = PᵀHP,   m = c + Pm̃,   C = PC̃,   the same f
 /// ```
-/// P triangular keeps PC̃ in 𝒯ᵈ, so the user's own factor. Cost: one product with P and one with Pᵀ a point.
+/// P is triangular, so PC̃ is in 𝒯ᵈ, as the user's factor must be. Cost: one product with P and one with Pᵀ per
+/// point.
 #[derive(Clone, Debug)]
 pub(crate) struct Whitened<'a, T: ?Sized> {
     inner: &'a T,
@@ -40,7 +41,7 @@ impl<'a, T: Target + ?Sized> Whitened<'a, T> {
     }
 }
 
-/// Puts these coordinates around a target ([`Evaluator::wrap`](crate::target::Evaluator)).
+/// Wraps a target in these coordinates ([`Evaluator::wrap`](crate::target::Evaluator)).
 pub(crate) struct Through<'c> {
     pub(crate) center: &'c [f64],
     pub(crate) factor: &'c [f64],
@@ -57,8 +58,8 @@ impl Wrap for Through<'_> {
     fn seen<T: Target + ?Sized>(_: &Whitened<'_, T>) {}
 }
 
-/// Steps are made here. Audits and solvers see the target itself: there are no other coordinates, no local curvature and no bounds of
-/// rounding through P.
+/// Only steps use these coordinates. Audits and solvers use the target itself, so this wrapper offers no other
+/// coordinates, no local curvature and no bounds of rounding.
 impl<T: Target + ?Sized> Target for Whitened<'_, T> {
     crate::forward_target!(self => self.inner; batch names data_size rejections proves_its_curvature);
 
@@ -129,7 +130,7 @@ impl<T: Target + ?Sized> Expectations for Whitened<'_, T> {
         out.hessian = congruence(&out.hessian, &p);
         out.value -= self.log_det;
         out.gradient_error *= p.frobenius_norm();
-        // Rows of C are others here.
+        // The rows of C differ in these coordinates, so no bound is known.
         out.bend = f64::INFINITY;
         Ok(())
     }
@@ -140,7 +141,7 @@ impl<T: Target + ?Sized> Whitened<'_, T> {
         self.inner.finite_sum().ok_or(NO_SUM)
     }
 
-    /// z = c + Py for `evaluate`, and the gradients pulled back.
+    /// Maps the points to z = c + Py, calls `evaluate`, and maps the gradients back.
     fn through(
         &self,
         points: &[f64],
@@ -163,7 +164,7 @@ const NO_SUM: crate::Error = crate::Error::MissingConstant {
     way_out: "use the whole target",
 };
 
-/// The terms of a target in better coordinates; log det P belongs to the rest.
+/// The terms of a target in better coordinates; log det P is part of the rest.
 impl<T: Target + ?Sized> FiniteSum for Whitened<'_, T> {
     fn dimension(&self) -> usize {
         self.center.len()
@@ -206,7 +207,7 @@ impl<T: Target + ?Sized> FiniteSum for Whitened<'_, T> {
         Ok(())
     }
 
-    /// One pass through P for both.
+    /// One product with P for both the rest and the terms.
     fn estimate(
         &self,
         terms: &[usize],

@@ -1,29 +1,30 @@
-//! Means of bounded variables, by betting: bounds that hold for every number of draws at once.
+//! Confidence bounds for means of bounded variables, by betting. They hold for every number of draws at once.
 //!
-//! Somebody bets that the mean of Y ∈ [0, 1] is below μ: the i-th bet of λ_i turns a wealth W into W·(1 − λ_i(Y_i − μ)). If the mean
-//! is at least μ these bets lose on average, so W ≥ 1/δ happens at any time with probability at most δ (Ville). A μ with
-//! W(μ) ≥ 1/δ is thus above the mean, but with that probability, and nothing is lost by looking after every draw.
-//! (Waudby-Smith and Ramdas, *Estimating means of bounded random variables by betting*, 2024.)
+//! A bettor bets that the mean of Y ∈ [0, 1] is below μ: the i-th bet λ_i turns a wealth W into W·(1 − λ_i(Y_i −
+//! μ)). If the mean is at least μ, these bets lose on average, so the probability that W ever reaches 1/δ is at
+//! most δ (Ville). A μ with W(μ) ≥ 1/δ is therefore above the mean, with probability at least 1 − δ, and looking
+//! after every draw costs nothing. (Waudby-Smith and Ramdas, *Estimating means of bounded random variables by
+//! betting*, 2024.)
 
-/// Bets leave at least this part of the wealth.
+/// A bet always leaves at least this share of the wealth.
 const LEFT: f64 = 0.05;
 
 /// An upper confidence bound of E Y from independent draws of Y ∈ [0, 1], in their order \[betting\]:
 /// ```text
 /// inf{μ ≥ floor : Π_i (1 − λ_i(Y_i − μ)) ≥ 1/δ},   λ_i = min{√(2 log(1/δ)/(n v_{i−1})), 0.95/(1 − floor)}
 /// ```
-/// with n the draws that were planned and v_{i−1} the variance of those before the i-th. It holds for every number of draws at
-/// once with probability 1 − δ: draws may end at any time, for any reason. `floor` is a number below which no answer is wanted; one
-/// that is known to be below the mean allows larger bets.
+/// where n is the number of planned draws and v_{i−1} the variance of the draws before the i-th. It holds for every
+/// number of draws at once with probability 1 − δ: the draws may end at any time, for any reason. No smaller answer
+/// than `floor` is needed; a `floor` that is known to be below the mean allows larger bets.
 ///
-/// log W is increasing and concave in μ, so Newton's steps from the left never pass the root. What rounding may have done to log W is
-/// given away.
+/// log W is increasing and concave in μ, so Newton's steps from the left never pass the root. A bound of the
+/// rounding error of log W is subtracted.
 pub fn mean_upper(draws: &[f64], planned: u64, floor: f64, failure_probability: f64) -> f64 {
     let log = (1.0 / failure_probability).ln() * (1.0 + 1e-12);
     let floor = floor.clamp(0.0, 0.999);
     let cap = (1.0 - LEFT) / (1.0 - floor);
     let bets = bets(draws, planned.max(1) as f64, log, cap);
-    // log W, its slope in μ, and what rounding may have done to it.
+    // log W, its slope in μ, and a bound of its rounding error.
     let wealth = |mean: f64| {
         let (mut sum, mut slope, mut size) = (0.0, 0.0, 0.0);
         for (y, bet) in draws.iter().zip(&bets) {
@@ -41,7 +42,7 @@ pub fn mean_upper(draws: &[f64], planned: u64, floor: f64, failure_probability: 
         if found >= log {
             return mean.min(1.0);
         }
-        // A little too far, so that the last step arrives.
+        // A little too far, so that the last step reaches the root.
         let step = (log - found) / slope;
         mean += step * (1.0 + 1e-9) + 1e-15;
         if mean >= 1.0 || mean.is_nan() {
@@ -51,16 +52,16 @@ pub fn mean_upper(draws: &[f64], planned: u64, floor: f64, failure_probability: 
     1.0
 }
 
-/// A lower confidence bound of E Y: the upper one of 1 − Y, from the other side. `ceiling` is a number above which no answer is wanted.
+/// A lower confidence bound of E Y: one minus the upper bound of 1 − Y. No larger answer than `ceiling` is needed.
 pub fn mean_lower(draws: &[f64], planned: u64, ceiling: f64, failure_probability: f64) -> f64 {
     let flipped: Vec<f64> = draws.iter().map(|y| 1.0 - y).collect();
     (1.0 - mean_upper(&flipped, planned, 1.0 - ceiling, failure_probability) - f64::EPSILON).max(0.0)
 }
 
-/// One bet for all draws, fixed beforehand: its bound needs Σ(Y−Ȳ)² alone, not the draws one by one.
+/// One bet for all draws, fixed beforehand: its bound needs only Σ(Y−Ȳ)², not the single draws.
 #[derive(Clone, Copy, Debug)]
 pub struct Wager {
-    /// λ.
+    /// The bet λ.
     bet: f64,
     /// κ with log(1 − x) ≥ −x − κx² for x ≤ λ·range.
     bend: f64,
@@ -68,12 +69,12 @@ pub struct Wager {
 }
 
 impl Wager {
-    /// For `planned` draws of a Y with Y − E Y ≤ `range`, of about the given standard deviation.
+    /// For `planned` draws of a Y with Y − E Y ≤ `range` and a standard deviation of about `deviation`.
     pub fn new(range: f64, deviation: f64, planned: u64, failure_probability: f64) -> Self {
         let log = (1.0 / failure_probability).ln() * (1.0 + 1e-12);
         let best = (log / (0.55 * planned.max(1) as f64)).sqrt() / deviation.max(f64::MIN_POSITIVE);
         let share = (best * range).clamp(1e-6, 0.8);
-        // (−x − log(1−x))/x² grows with x; below 1/1000 it is ½ + x/3 and more terms that stay below x.
+        // (−x − log(1−x))/x² grows with x; below 1/1000 it is ½ + x/3 plus terms that stay below x.
         let bend = if share < 1e-3 {
             0.5 + share
         } else {
@@ -82,11 +83,11 @@ impl Wager {
         Self { bet: share / range, bend, log }
     }
 
-    /// t with E Y ≤ Ȳ + t but with probability δ, for every number n of draws at once \[betting\]; `squares` ≥ Σ(Y−Ȳ)². From
+    /// t such that, with probability at least 1 − δ, E Y ≤ Ȳ + t for every number n of draws at once \[betting\]; `squares` ≥ Σ(Y−Ȳ)². From
     /// ```text
     /// log Π(1 − λ(Y−μ)) ≥ nλt − κλ²(Σ(Y−Ȳ)² + nt²) ≥ log(1/δ),   t = μ − Ȳ
     /// ```
-    /// Infinite where no t is enough.
+    /// Infinite if no t is large enough.
     pub fn margin(&self, draws: u64, squares: f64) -> f64 {
         let n = draws as f64;
         let square = self.bend * self.bet * self.bet;
@@ -100,9 +101,9 @@ impl Wager {
     }
 }
 
-/// λ_i, each from the draws before it.
+/// The bets λ_i, each computed from the draws before it.
 fn bets(draws: &[f64], planned: f64, log: f64, cap: f64) -> Vec<f64> {
-    // Before any draw: a variance of 1/4, the most there can be.
+    // Before any draw: a variance of 1/4, the largest possible.
     let (mut mean, mut squares) = (0.5, 0.25);
     let each = draws.iter().enumerate().map(|(i, y)| {
         let variance = squares / (i + 1) as f64;

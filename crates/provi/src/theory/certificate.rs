@@ -1,7 +1,7 @@
-//! Certificates after the fact: numbers measured at an answer in, bounds out.
+//! Certificates after the fact: numbers measured at an answer go in, bounds come out.
 //!
-//! Whatever path produced q = N(m, CCᵀ), these hold at it. s̃(u) = Cᵀ∇V(m + Cu) − u is the gradient of
-//! log(q/p) in the coordinates x = C⁻¹(z − m), where q = N(0, I); B = {‖x‖ ≤ R}.
+//! These bounds hold at q = N(m, CCᵀ) however it was found. s̃(u) = Cᵀ∇V(m + Cu) − u is the gradient of log(q/p) in
+//! the coordinates x = C⁻¹(z − m), where q = N(0, I); B = {‖x‖ ≤ R}.
 
 use super::upward;
 use crate::base::error::Result;
@@ -22,35 +22,36 @@ pub fn kl(fisher: f64) -> f64 {
 /// ```text
 /// Ĝ = V(x) − V(y) + x·(y − x) + ½‖r‖²,   r = x − ∇U(y), in the norm of H_lo⁻¹
 /// ```
-/// [cert-transport]. `here` is V(x), `there` V(y), `along` x·(y − x), `residual` ‖r‖, the last two rounded up. At y = x it is
-/// the log-Sobolev bound of this draw. `lost` is what rounding may have taken of V(x) − V(y): large terms of V cancel in it, so it
-/// is not a part of the difference, nor of V \[rounding\]. At least 1e-12 of both potentials is allowed.
+/// [cert-transport]. `here` is V(x), `there` V(y), `along` x·(y − x), `residual` ‖r‖, the last two rounded up. At y
+/// = x it is the log-Sobolev bound of this draw. `lost` bounds the rounding error of V(x) − V(y). It is not
+/// proportional to the difference nor to V, because large terms of V cancel \[rounding\]. At least 1e-12 of both
+/// potentials is allowed.
 pub fn transport_gap(here: f64, there: f64, along: f64, residual: f64, lost: f64) -> f64 {
     let least = 1e-12 * (here.abs() + there.abs());
-    // A NaN is no allowance.
+    // If `lost` is NaN, so is the allowance, and the bound is infinite.
     let rounding = if lost <= least { least } else { lost };
     let sum = here - there + along + 0.5 * residual * residual + rounding;
-    // G ≥ 0; and a NaN is no bound.
+    // G ≥ 0. A NaN becomes infinity.
     if sum <= 0.0 { 0.0 } else { upward(sum) }
 }
 
-/// A mean of n ≥ 1 non-negative numbers that was updated one by one, m ← m + (x − m)/n, moved up by what that may have lost: each
-/// step moves n·m by at most a unit of the sum so far and a few of x and m, so that all together lose less than n + 8 + 3 log n
-/// units of the mean.
+/// A mean of n ≥ 1 non-negative numbers, computed one by one as m ← m + (x − m)/n, increased by what rounding may
+/// have lost. Each step changes n·m by at most one unit of the sum so far and a few units of x and m, so all steps
+/// together lose less than n + 8 + 3 log n units of the mean.
 pub(crate) fn running_mean_upper(mean: f64, draws: u64) -> f64 {
     mean * (1.0 + (draws as f64 + 128.0) * f64::EPSILON)
 }
 
-/// KL(q‖p) = log ∫p̃ for p̃ = qe^{f−D} [sharp-kl], where the f in p̃ may be off by `error`.
+/// KL(q‖p) = log ∫p̃ for p̃ = qe^{f−D} [sharp-kl], if the f in p̃ has an error of at most `error`.
 pub fn mass_kl(mass: f64, error: f64) -> f64 {
-    // A NaN is no mass.
+    // If `mass` is NaN or not positive, the bound is infinite.
     if mass > 0.0 { upward(mass.ln().max(0.0) + error) } else { f64::INFINITY }
 }
 
-/// log p(x) = log ∫p̃ − f from both sides of ∫p̃, whatever number f is [sharp-kl].
+/// log p(x) = log ∫p̃ − f, for both bounds of ∫p̃; holds for any number f [sharp-kl].
 pub fn mass_evidence(mass: [f64; 2], f: f64) -> [f64; 2] {
     let [lower, upper] = mass.map(f64::ln);
-    // Two logarithms and a difference.
+    // Rounding of two logarithms and a difference.
     let lost = |log: f64| 4.0 * f64::EPSILON * (log.abs() + f.abs() + 1.0);
     [lower - f - lost(lower), upper - f + lost(upper)]
 }
@@ -86,7 +87,7 @@ pub fn fisher_upper(mean: f64, lipschitz: f64, draws: u64, failure_probability: 
     Ok(upward(root * root + lipschitz * lipschitz / n))
 }
 
-/// The draws that make the price of confidence a factor (1 + η)² in F: n = 2L² log(1/δ)/(η²Ȳ).
+/// The number of draws for which confidence multiplies F by (1 + η)² only: n = 2L² log(1/δ)/(η²Ȳ); `price` is η.
 pub fn draws_for(mean: f64, lipschitz: f64, failure_probability: f64, price: f64) -> f64 {
     2.0 * lipschitz * lipschitz * (1.0 / failure_probability).ln() / (price * price * mean)
 }
@@ -100,7 +101,7 @@ pub fn bernstein(gamma: f64, range: f64, draws: u64, failure_probability: f64) -
     upward((2.0 * gamma * log / n).sqrt() + range * log / (3.0 * n))
 }
 
-/// How much of p lies outside B, with its first two moments there [cert-local]:
+/// The mass of p outside B, with its first two moments there [cert-local]:
 /// ```text
 /// T_j = ∫_R^∞ e^{−s(R)(r−R)} r^{d−1+j} dr / ∫_0^R exp(∫_r^R s) r^{d−1} dr
 /// p(Bᶜ)/p(B) ≤ T_0,   ∫_{Bᶜ} ‖x‖^j dp ≤ T_j
@@ -115,8 +116,9 @@ impl Outside {
     /// From the least eigenvalues h(r_i) of ∇²U on the balls of radius r_0 = 0 < r_1 < … < r_G = R and
     /// g_0 = ‖∇U(0)‖. `None` where h(R) or the slope s(R) = ∫_0^R h − g_0 is not positive.
     ///
-    /// Safe sums: ∫h with right endpoints, since h does not increase; ∫s with left endpoints, since s does
-    /// not decrease; and min of the two ends in the denominator, whose integrand rises, then falls.
+    /// The sums are on the safe side: ∫h uses right endpoints, since h does not increase; ∫s uses left endpoints,
+    /// since s does not decrease; the denominator, whose integrand rises and then falls, uses the smaller of both
+    /// ends.
     pub fn new(dim: usize, radii: &[f64], least: &[f64], gradient_norm: f64) -> Option<Self> {
         let steps = radii.len().checked_sub(1)?;
         let (radius, d) = (*radii.last()?, dim as f64);
@@ -157,7 +159,7 @@ impl Outside {
     }
 }
 
-/// Above zero, and a number.
+/// Whether x is above zero and not NaN.
 fn positive(x: f64) -> bool {
     x > 0.0
 }
@@ -167,12 +169,12 @@ fn log_sum_exp(logs: &[f64]) -> f64 {
     if top.is_infinite() { top } else { top + logs.iter().map(|x| (x - top).exp()).sum::<f64>().ln() }
 }
 
-/// What is proved about q_B, q restricted to a ball, and what the passage to q needs.
+/// What is proved about q_B, q restricted to a ball, and what is needed to conclude about q.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ball {
     /// F_B ≥ E_{q_B}[s̃ᵀH_R⁻¹s̃].
     pub fisher: f64,
-    /// p outside the ball.
+    /// Mass and moments of p outside the ball.
     pub outside: Outside,
     /// α = P(χ²_d > R²), rounded up.
     pub alpha: f64,
@@ -181,7 +183,7 @@ pub struct Ball {
 }
 
 impl Ball {
-    /// KL(q_B‖p) ≤ K_B = ½F_B + log(1 + T_0). About q_B, not q: it can be below KL(q‖p).
+    /// KL(q_B‖p) ≤ K_B = ½F_B + log(1 + T_0). This is about q_B, not q, and can be below KL(q‖p).
     pub fn kl(&self) -> f64 {
         upward(0.5 * self.fisher + self.outside.moments[0].ln_1p())
     }
@@ -189,8 +191,8 @@ impl Ball {
     /// KL(q‖p) ≤ K_B + log(1−α) + (J − αf)/(1−α), `excess` ≥ J − αf [local-kl].
     pub fn kl_of_whole(&self, excess: f64) -> f64 {
         let bound = self.kl() + (-self.alpha).ln_1p() + excess / (1.0 - self.alpha);
-        // Rounding of the sum; and α, rounded up by 1e-11 of itself and below ½, makes log(1−α) too small by at most
-        // 2e-11·α, and a negative excess over 1−α by at most 4e-11·|excess|.
+        // Covers the rounding of the sum. α is rounded up by 1e-11 of itself and is below ½, which makes log(1−α)
+        // too small by at most 2e-11·α, and a negative excess over 1−α by at most 4e-11·|excess|.
         upward(bound + 1e-10 * (self.kl() + excess.abs()) + 4e-11 * self.alpha).max(0.0)
     }
 
@@ -209,7 +211,7 @@ impl Ball {
         upward(self.alpha + total_variation(self.kl())).min(1.0)
     }
 
-    /// Bounds for vᵀz with a = ‖Cᵀv‖ its standard deviation under q and `metric` = √(v̂ᵀH_R⁻¹v̂)
+    /// Bounds for vᵀz, where a = ‖Cᵀv‖ is its standard deviation under q and `metric` = √(v̂ᵀH_R⁻¹v̂)
     /// [local-moments]:
     /// ```text
     /// |E_p − E_q| ≤ ω + aT_1,   ω = metric·√F_B,   β = (1−α₂)/(1−α)
@@ -233,7 +235,8 @@ pub fn moment_error(metric: f64, kl: f64) -> f64 {
     upward(metric * (2.0 * kl).sqrt())
 }
 
-/// weight·x rounded up, for a weight that was rounded up: a negative x must not profit from that.
+/// weight·x rounded up, for a weight ≥ 0 that was itself rounded up. For a negative x the weight is first rounded
+/// down.
 fn weigh(weight: f64, x: f64) -> f64 {
     if x > 0.0 { upward(weight * x) } else { weight * (1.0 - 1e-9) * x }
 }

@@ -1,4 +1,4 @@
-//! What a KL bound says about the probability of one event.
+//! Bounds of the probability of one event, from a KL bound.
 
 use crate::base::special::softplus;
 
@@ -7,13 +7,14 @@ use crate::base::special::softplus;
 /// ```text
 /// {P : a log(a/P) + b log(b/(1−P)) ≤ K}
 /// ```
-/// By the data processing inequality: the KL divergence of the two coins is at most that of q and p. An interval that
-/// holds a; at a near 0 or 1 far narrower than a ± √(K/2). Both ends are rounded outwards. Cost: two bisections.
+/// By the data processing inequality, the KL divergence of the two coins is at most that of q and p. The set is an
+/// interval that contains a; for a near 0 or 1 it is far narrower than a ± √(K/2). Both ends are rounded outwards.
+/// Cost: two bisections.
 pub fn event_interval(inside: f64, outside: f64, kl: f64) -> [f64; 2] {
     if !(kl >= 0.0 && kl.is_finite()) {
         return [0.0, 1.0];
     }
-    // The two logarithms nearly cancel where K is tiny: more than their rounding is given away.
+    // The two logarithms nearly cancel if K is tiny, so more than their rounding error is added.
     let room = kl * (1.0 + 1e-12) + 1e-14;
     let negative_entropy = [inside, outside].map(|x| if x > 0.0 { x * x.ln() } else { 0.0 });
     // x = log(P/(1−P)), so that log P = −softplus(−x) and log(1−P) = −softplus(x).

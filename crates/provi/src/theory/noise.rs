@@ -13,7 +13,7 @@ pub use terms::TermNoise;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{NonNegative, Positive};
 
-/// E‖g‖² ≤ growth·‖w − w*‖² + floor (Def. 5), with g or g − ∇l(w*) as its maker says.
+/// E‖g‖² ≤ growth·‖w − w*‖² + floor (Def. 5). The function that makes it says whether it bounds g or g − ∇l(w*).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NoiseBound {
@@ -37,7 +37,7 @@ impl NoiseBound {
     }
 }
 
-/// ‖w* − w̄‖² ≤ d/μ: what replaces the unknown distance from the mode to the optimum \[structure\].
+/// ‖w* − w̄‖² ≤ d/μ: an upper bound that replaces the unknown distance from the mode to the optimum \[structure\].
 pub fn optimum_distance2(d: usize, convexity: f64) -> Result<f64> {
     Ok(dimension(d)? / Positive::new("convexity μ", convexity)?.get())
 }
@@ -56,7 +56,8 @@ pub fn energy(d: usize, smoothness: f64, distance2: f64) -> Result<NoiseBound> {
 /// ```text
 /// growth = 4(d+3)M²,   floor = 4(d+3)M²‖w*−w̄‖² + 2dL
 /// ```
-/// Also on the triangular set C_ii ≥ 1/√L [proj-tri]. The appendix of the paper prints dL: its proof loses a 2.
+/// Also holds on the triangular set C_ii ≥ 1/√L [proj-tri]. The appendix of the paper prints dL: its proof loses a
+/// factor 2.
 pub fn entropy(d: usize, smoothness: f64, region: f64, distance2: f64) -> Result<NoiseBound> {
     let growth = 4.0 * (dimension(d)? + 3.0) * square(smoothness)?;
     let region = Positive::new("region L", region)?.get();
@@ -88,7 +89,7 @@ pub fn stl_moment_at_optimum(d: usize, residual: f64, trace_inverse: f64) -> Res
 
 /// K ≤ min{λ_max(H_hi − H_lo), M − μ}, the smoothness of r = log p − log q_{w*} [stl-k].
 ///
-/// `spread` is λ_max(H_hi − H_lo), where a model can give it. Zero exactly for Gaussian targets.
+/// `spread` is λ_max(H_hi − H_lo), if the model can give it. Exactly zero for Gaussian targets.
 pub fn residual_smoothness(smoothness: f64, convexity: f64, spread: Option<f64>) -> Result<f64> {
     let smoothness = Positive::new("smoothness M", smoothness)?.get();
     let convexity = NonNegative::new("convexity μ", convexity)?.get();
@@ -101,7 +102,7 @@ pub fn residual_smoothness(smoothness: f64, convexity: f64, spread: Option<f64>)
 
 /// E‖g_energy‖² ≤ (d+1)M²‖m−z̄‖² + (d+3)M²‖C‖_F², before any relaxation [noise-energy].
 ///
-/// An equality for V = ½M‖z−z̄‖² before the projection on 𝒯ᵈ or 𝒮ᵈ.
+/// This is an equality for V = ½M‖z−z̄‖² before the projection on 𝒯ᵈ or 𝒮ᵈ.
 pub fn energy_second_moment(d: usize, smoothness: f64, mean2: f64, factor2: f64) -> Result<f64> {
     let m2 = square(smoothness)?;
     subsample_second_moment(d, m2, m2 * mean2, factor2)
@@ -126,7 +127,7 @@ pub fn energy_batch(d: usize, smoothness: f64, draws: usize, v_star: f64) -> Res
 /// ```text
 /// E‖g_N(w)‖² ≤ (4M² + 2(d+3)M²/N)·‖w−w*‖² + 2V*/N
 /// ```
-/// V* is that of the energy estimator: at a fixed w the two differ by a constant.
+/// V* is that of the energy estimator: at a fixed w the two estimators differ by a constant.
 pub fn entropy_batch(d: usize, smoothness: f64, draws: usize, v_star: f64) -> Result<NoiseBound> {
     entropy_subsample(d, smoothness, square(smoothness)?, draws, v_star)
 }

@@ -1,11 +1,11 @@
-//! The closed-form rates of the paper, with the repairs of the ledger [rate-*].
+//! The closed-form rates of the paper, with the corrections of the ledger [rate-*].
 //!
 //! T steps lead from w_0 to w_T. `noise` is the bound of g itself, not centred: the single-draw table of
 //! [`noise`], or the user's declaration. `start2` is e_0 ≥ ‖w_0 − w*‖², `gradient2` an upper bound of ‖∇l(w*)‖²,
 //! such as M²‖w* − w̄‖²; σ² = b + `gradient2`. Every step condition is checked, every result rounded upwards, and every
 //! `…_steps` is the inverse: a T whose bound is at most the accuracy, or [`Error::OutOfReach`].
 //!
-//! The recursion is never looser; these are for reading, for quick estimates, and for convex problems.
+//! The recursion is never looser. These rates are for reading, for quick estimates, and for convex problems.
 
 use super::noise::{self, NoiseBound};
 use super::{MOST_STEPS, decay, settle_steps, upward};
@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::base::scalar::{NonNegative, Positive};
 use crate::theory::schedule::{StepKind, strong_limit, within};
 
-/// e_0 from a computed mode z̃: (‖w_0 − (z̃,0)‖ + ‖∇V(z̃)‖/μ + √(d/μ))² ≥ ‖w_0 − w*‖².
+/// e_0 from a computed mode z̃: returns (‖w_0 − (z̃,0)‖ + ‖∇V(z̃)‖/μ + √(d/μ))² ≥ ‖w_0 − w*‖².
 pub fn start_distance2(distance: f64, d: usize, convexity: f64, gradient_norm: f64) -> Result<f64> {
     let distance = NonNegative::new("‖w_0 − (z̃,0)‖", distance)?.get();
     let gradient_norm = NonNegative::new("‖∇V(z̃)‖", gradient_norm)?.get();
@@ -109,7 +109,7 @@ pub fn prox_strong_log(
     Ok(upward(start(start2)? / t + 2.0 * gamma * sigma2 / convexity))
 }
 
-/// T ≥ 3 for [`prox_strong_log`], by bisection: condition and bound both improve with T from there on.
+/// T ≥ 3 for [`prox_strong_log`], by bisection: from T = 3 on, both condition and bound improve with T.
 pub fn prox_strong_log_steps(
     convexity: f64,
     noise: NoiseBound,
@@ -210,7 +210,7 @@ pub fn proj_strong_constant_steps(
 /// ```text
 /// E‖w_T−w*‖² ≤ 16⌈2a/μ²⌉²e_0/T² + 16b/(μ²T)
 /// ```
-/// The paper prints 32a/(μ²T²), which is not what its proof gives, and not true.
+/// The paper prints 32a/(μ²T²); its proof does not give that, and it is not true.
 pub fn proj_strong_anytime(convexity: f64, noise: NoiseBound, start2: f64, steps: u64) -> Result<f64> {
     let (quadratic, linear) = proj_anytime_terms(convexity, noise, start2)?;
     anytime(quadratic, linear, steps)
@@ -317,7 +317,7 @@ fn anytime_steps(quadratic: f64, linear: f64, accuracy: f64) -> Result<u64> {
     settle_steps(guess, accuracy, |t| anytime(quadratic, linear, t))
 }
 
-/// T with (1−x)^T e_0 + floor ≤ ε: infinite when there is none.
+/// T with (1−x)^T e_0 + floor ≤ ε; infinite if there is none.
 fn linear_steps(x: f64, floor: f64, start2: f64, accuracy: f64) -> Result<f64> {
     let room = Positive::new("accuracy", accuracy)?.get() - upward(floor);
     if room <= accuracy * 1e-12 {
@@ -331,7 +331,7 @@ fn convex_constant(noise: NoiseBound, factor: f64, start2: f64, gamma: f64, step
     let floor = sigma2(noise, 0.0)?;
     let t = at_least_one(steps)?;
     let x = factor * noise.growth * gamma * gamma;
-    // a/(1−θ^T) = (x/(1−θ^T))/(factor·γ²), whose first factor tends to 1/T as a does to 0.
+    // a/(1−θ^T) = (x/(1−θ^T))/(factor·γ²); the first factor tends to 1/T as a tends to 0.
     let weight = if x > 0.0 { x / -(-t * x.ln_1p()).exp_m1() } else { 1.0 / t };
     Ok(upward(gamma * (weight / (factor * gamma * gamma) * start(start2)? + floor)))
 }

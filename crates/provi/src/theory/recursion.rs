@@ -1,11 +1,12 @@
-//! The scalar recursion that prices any schedule, one step at a time \[recursion\].
+//! A scalar recursion that bounds the error under any schedule, one step at a time \[recursion\].
 //!
 //! ```text
 //! e_{t+1} = (1 − 2γ_tμ + γ_t²a)·e_t + γ_t²b  ≥  E‖w_{t+1} − w*‖²
 //! ```
-//! Prox-SGD with a, b of g − ∇l(w*) (centred: [`noise::energy_batch`](super::noise::energy_batch)); Proj-SGD with a, b of
-//! g itself. It holds for every schedule and every length fixed before the draws: a step or a stopping time that looks at
-//! them voids it. Larger a, b, e_0 and smaller μ are always safe.
+//! For Prox-SGD, a and b are those of g − ∇l(w*) (centred: [`noise::energy_batch`](super::noise::energy_batch));
+//! for Proj-SGD, those of g itself. The bound holds for every schedule and every number of steps fixed before the
+//! draws. A step size or a stopping time that depends on the draws voids it. Larger a, b, e_0 and smaller μ are
+//! always safe.
 
 use super::noise::NoiseBound;
 use super::upward;
@@ -13,10 +14,10 @@ use crate::base::error::{Error, Result};
 use crate::base::scalar::{NonNegative, Positive, Probability};
 use crate::theory::schedule::{self, Schedule};
 
-/// Up to this many steps are walked one by one; beyond, the closed form answers.
+/// Up to this many steps the recursion is iterated step by step; beyond, the closed form is used.
 const WALK: f64 = 4_194_304.0;
 
-/// More than the relative rounding, upwards, of one [`Recursion::advance`].
+/// Above the relative amount by which one [`Recursion::advance`] rounds upwards.
 const INFLATION: f64 = 64.0 * f64::EPSILON;
 
 /// e ↦ (1 − 2γμ + γ²a)e + γ²b for a μ-strongly convex problem with noise (a, b).
@@ -28,7 +29,8 @@ pub struct Recursion {
 }
 
 impl Recursion {
-    /// The recursion with μ and (a, b). A growth below μ², possible on a bounded set only, is raised to μ².
+    /// The recursion with μ and (a, b). A growth a below μ², which is possible only on a bounded set, is raised to
+    /// μ².
     pub fn new(convexity: f64, noise: NoiseBound) -> Result<Self> {
         let convexity = Positive::new("convexity μ", convexity)?.get();
         let NoiseBound { growth, floor } = NoiseBound::new(noise.growth, noise.floor)?;
@@ -60,8 +62,8 @@ impl Recursion {
         schedule::optimal_gamma(self.convexity, self.growth, self.floor, e)
     }
 
-    /// The schedule of the optimal steps from e_0. Greedy is optimal: the bound after a step increases with the bound
-    /// before it, since a ≥ μ².
+    /// The schedule of the optimal steps from e_0. Minimising each step separately is optimal overall: the bound
+    /// after a step increases with the bound before it, since a ≥ μ².
     pub fn optimal_schedule(&self, start: f64) -> Result<Schedule> {
         Schedule::optimal(self.convexity, self.growth, self.floor, start)
     }
@@ -91,8 +93,8 @@ impl Recursion {
         e
     }
 
-    /// The number of optimal steps from e_0 = `start` to e_T ≤ `accuracy`, or [`Error::OutOfReach`] with the number that
-    /// would be needed when it is above `limit`. Immediate for any answer.
+    /// The number of optimal steps from e_0 = `start` to e_T ≤ `accuracy`. If it is above `limit`,
+    /// [`Error::OutOfReach`] with the number of steps needed. Takes little time for any answer.
     ///
     /// With y = 1/e, κ = a/μ², β = b/μ² the optimal recursion is y⁺ = y + y/(βy + κ − 1). Let D(k) = βy + k·ln y. One step
     /// raises D(κ−1) by at most 1 (its derivative in y, 1/(y⁺−y), falls) and D(κ) by at least
@@ -100,8 +102,8 @@ impl Recursion {
     /// ```text
     /// β(1/ε − 1/e_0) + (κ−1)ℓ  ≤  T  ≤  ⌈β(1/ε − 1/e_0) + κℓ⌉
     /// ```
-    /// Up to a few million steps T is counted exactly; beyond, the upper end is returned, at most ℓ + 1 too many (and
-    /// lengthened by what upward rounding can cost).
+    /// Up to a few million steps T is counted exactly. Beyond, the upper end is returned, which is at most ℓ + 1
+    /// too large (plus what upward rounding can cost).
     pub fn steps_to(&self, start: f64, accuracy: f64, limit: u64) -> Result<u64> {
         let start = NonNegative::new("start e₀", start)?.get();
         let accuracy = Positive::new("accuracy", accuracy)?.get();
@@ -114,7 +116,7 @@ impl Recursion {
             let (mut e, mut steps) = (start, 0u64);
             while e > accuracy {
                 if steps as f64 > safe {
-                    // Rounding upwards has a floor of its own, near the smallest doubles.
+                    // Rounding upwards has a smallest result, near the smallest doubles.
                     return Err(Error::OutOfReach { accuracy, steps: f64::INFINITY, limit: limit as f64 });
                 }
                 e = self.advance(e, self.optimal_gamma(e));
@@ -122,7 +124,8 @@ impl Recursion {
             }
             steps as f64
         } else {
-            // Aimed a little lower, so that the bound of that many steps, rounded upwards, is still below the accuracy.
+            // Aims a little lower, so that the bound after that many steps, rounded upwards, is still below the
+            // accuracy.
             let shrink = start / (accuracy * (1.0 - 1e-11));
             self.measure(start, shrink, shrink.ln()).1.ceil()
         };
@@ -133,10 +136,10 @@ impl Recursion {
         Err(Error::OutOfReach { accuracy, steps, limit: (limit as f64).min(super::MOST_STEPS) })
     }
 
-    /// The bound after `steps` optimal steps from e_0 = `start`, immediate for any number: walked where short, else the
-    /// inverse of the upper end in [`Recursion::steps_to`].
+    /// The bound after `steps` optimal steps from e_0 = `start`. Fast for any number of steps: iterated if short,
+    /// otherwise the inverse of the upper end in [`Recursion::steps_to`].
     pub fn optimal_after(&self, start: f64, steps: u64) -> f64 {
-        // A larger start is safe, and 0 has no logarithm.
+        // A larger start is safe, and the logarithm of 0 does not exist.
         let start = start.max(f64::MIN_POSITIVE);
         if steps as f64 <= WALK {
             return (0..steps).fold(start, |e, _| self.advance(e, self.optimal_gamma(e)));
@@ -150,8 +153,9 @@ impl Recursion {
         upward(start * (-low * (1.0 - 8.0 * f64::EPSILON)).exp())
     }
 
-    /// β(1/ε − 1/e_0) + κ·ln(e_0/ε), with e_0/ε = `shrink` and its logarithm given; plain, and lengthened for upward
-    /// rounding, which takes at most INFLATION·(β/ε + κ) off the unit gain of each step.
+    /// β(1/ε − 1/e_0) + κ·ln(e_0/ε), where `shrink` = e_0/ε and `log` is its logarithm. Returns this number, and
+    /// the number increased for upward rounding, which takes at most INFLATION·(β/ε + κ) off the gain of 1 per
+    /// step.
     fn measure(&self, start: f64, shrink: f64, log: f64) -> (f64, f64) {
         let square = self.convexity * self.convexity;
         let (kappa, beta) = (self.growth / square, self.floor / square);
@@ -231,7 +235,7 @@ impl Contraction {
     }
 }
 
-/// From a mean over runs to the run at hand (Markov): P(‖w_T − w*‖² ≥ e_T/δ) ≤ δ. Returns e_T/δ.
+/// From a mean over runs to a single run (Markov): P(‖w_T − w*‖² ≥ e_T/δ) ≤ δ. Returns e_T/δ.
 pub fn with_probability(e: f64, failure: Probability) -> f64 {
     upward(e / failure.get())
 }

@@ -1,4 +1,5 @@
-//! The mass of a log-concave density beyond a Gaussian one, by the functional Blaschke–Santaló inequality [sharp-kl].
+//! The mass of a log-concave density in excess of a Gaussian one, by the functional Blaschke–Santaló inequality
+//! [sharp-kl].
 
 use crate::base::special::{inverse_mills, log_normal_cdf, normal_density, upper_quantile};
 
@@ -9,8 +10,8 @@ use crate::base::special::{inverse_mills, log_normal_cdf, normal_density, upper_
 /// ```
 /// For some z, ∫f·∫e^{z·y}f° ≤ (2π)^d, f°(y) = inf_x e^{−x·y}/f(x), whatever f ≥ 0 is (Artstein-Avidan, Klartag and Milman 2004;
 /// Lehec 2009). With f = max(p̃, h) the second integral is (2π)^d/M·E_{y~N(0,P)}[e^{z·y}(1 − g)], g = (1 − e^{κ−L})₊ of mean η at
-/// most, and of all g ∈ [0, 1] with that mean the one that is 1 on a half-space makes it least (Neyman and Pearson). So
-/// ∫max(p̃, h) ≤ M/m(η); take off ∫h = M. Infinite from η = ½ on.
+/// most, and among all g ∈ [0, 1] with that mean, the indicator of a half-space makes it least (Neyman and Pearson). So
+/// ∫max(p̃, h) ≤ M/m(η); subtract ∫h = M. The bound is infinite for η ≥ ½.
 pub fn mass_beyond(mass: f64, eta: f64) -> f64 {
     tilted_beyond(mass, eta, 0.0)
 }
@@ -54,7 +55,7 @@ fn log_half_space(eta: f64, theta: f64) -> f64 {
     if eta.is_nan() || eta >= 0.5 {
         return f64::NEG_INFINITY;
     }
-    // Upwards: m decreases with η. Below 1e-300 nothing is told apart.
+    // Rounded upwards: m decreases with η. Values of η below 1e-300 are treated as 1e-300.
     let eta = eta.max(1e-300) * (1.0 + 1e-9);
     let c = upper_quantile(eta);
     let slope = |s: f64| s - theta - inverse_mills(c - s);
@@ -71,7 +72,7 @@ fn log_half_space(eta: f64, theta: f64) -> f64 {
         *(if slope(middle) <= 0.0 { &mut falls } else { &mut rises }) = middle;
     }
     let (quadratic, log) = (falls * (0.5 * falls - theta), log_normal_cdf(c - falls));
-    // log Φ and the products are good to some 1e-14 of themselves.
+    // log Φ and the products have relative errors of about 1e-14.
     let lost = 1e-13 * (0.5 * falls * falls + falls * theta + log.abs());
     quadratic + log + slope(falls) * (rises - falls) - lost
 }

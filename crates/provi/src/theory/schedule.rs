@@ -1,14 +1,14 @@
-//! t ↦ γ_t: step sizes, each with the statement it belongs to.
+//! Step sizes: schedules t ↦ γ_t, each with the theorem it belongs to.
 //!
-//! A schedule is plain data, fixed before the first draw: that is what the bounds of
-//! [`theory`](crate::theory) ask for. Whatever the schedule, the recursion can price it.
+//! A schedule is plain data, fixed before the first draw, as the bounds of [`theory`](crate::theory) require. The
+//! recursion gives a bound for any schedule.
 
 use std::fmt;
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{NonNegative, Positive};
 
-/// The two ways of handling what is not smooth: a proximal step, or a projection.
+/// The two ways to handle the non-smooth part: a proximal step, or a projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StepKind {
@@ -20,8 +20,9 @@ pub enum StepKind {
 
 /// Step sizes γ_0, γ_1, …
 ///
-/// Fixed before the draws: a step that looks at them voids every bound. [`Schedule::stepper`] walks any schedule in
-/// constant time a step; [`Recursion::propagate`](crate::theory::Recursion::propagate) prices it.
+/// They are fixed before the draws: a step size that depends on the draws voids every bound. [`Schedule::stepper`]
+/// yields the steps of any schedule in constant time each;
+/// [`Recursion::propagate`](crate::theory::Recursion::propagate) computes its bound.
 ///
 /// ```
 /// use provi::schedule::{Schedule, StepKind};
@@ -33,14 +34,14 @@ pub enum StepKind {
 /// # Ok::<(), provi::Error>(())
 /// ```
 ///
-/// The constructors check; a value built or read some other way can be checked with [`Schedule::check`].
+/// The constructors check their arguments; check a value built or read in another way with [`Schedule::check`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Schedule {
     /// γ_t = γ [rate-prox-strong], [rate-proj-strong].
     Constant {
-        /// γ.
+        /// The step size γ.
         gamma: f64,
     },
     /// Decaying, for strongly convex problems, any number of steps [rate-prox-anytime], [rate-proj-anytime]:
@@ -48,20 +49,20 @@ pub enum Schedule {
     /// prox  γ_t = min{μ/2a,  (2t+1)/(μ(t+1)²)}
     /// proj  γ_t = min{μ/2a, 2(2t+1)/(μ(t+1)²)}
     /// ```
-    /// The min never passes its cap; the printed switch at t* = 4⌊a/μ²⌋ can.
+    /// The min never exceeds its cap; the paper's printed switch at t* = 4⌊a/μ²⌋ can.
     Anytime {
         /// Prox or proj.
         kind: StepKind,
-        /// μ.
+        /// The convexity μ.
         convexity: f64,
-        /// a.
+        /// The noise growth a.
         growth: f64,
     },
     /// γ = A·log T/T, for a number of steps T known ahead [rate-prox-log].
     LogOverT {
         /// A ≥ 1/μ.
         scale: f64,
-        /// T.
+        /// The number of steps T.
         steps: u64,
     },
     /// For convex problems and T known ahead: 1/√(aT) for prox, √(2/(aT)) for proj [rate-prox-convex],
@@ -69,9 +70,9 @@ pub enum Schedule {
     Convex {
         /// Prox or proj.
         kind: StepKind,
-        /// a.
+        /// The noise growth a.
         growth: f64,
-        /// T.
+        /// The number of steps T.
         steps: u64,
     },
     /// The step that minimises the recursion at every t [schedule-optimal]:
@@ -79,21 +80,21 @@ pub enum Schedule {
     /// γ_t = μe_t/(ae_t + b),   e_{t+1} = (1 − 2γ_tμ + γ_t²a)e_t + γ_t²b
     /// ```
     Optimal {
-        /// μ.
+        /// The convexity μ.
         convexity: f64,
-        /// a, not below μ².
+        /// The noise growth a, not below μ².
         growth: f64,
-        /// b.
+        /// The noise floor b.
         floor: f64,
         /// e_0 ≥ ‖w_0 − w*‖².
         start: f64,
     },
     /// γ_t as listed; the last one repeats.
     Custom(Vec<f64>),
-    /// γ_t = γ_0/(1 + max(0, t − hold)/scale): hold, then decay. No theorem: what it reaches is for a certificate
-    /// to say.
+    /// γ_t = γ_0/(1 + max(0, t − hold)/scale): hold, then decay. No theorem covers it; only a certificate can say
+    /// how good its answer is.
     Practical {
-        /// γ_0.
+        /// The first step size γ_0.
         start: f64,
         /// Steps at γ_0.
         hold: u64,
@@ -103,7 +104,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// γ_t = γ, whatever it is good for.
+    /// γ_t = γ, with no claim about a theorem.
     pub fn constant(gamma: f64) -> Result<Self> {
         Self::Constant { gamma }.checked()
     }
@@ -136,7 +137,7 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// The constant step of the convex theorems; for prox it must be at most 1/M, which more steps bring about.
+    /// The constant step of the convex theorems. For prox it must be at most 1/M, which holds for enough steps.
     pub fn convex(kind: StepKind, growth: f64, smoothness: f64, steps: u64) -> Result<Self> {
         let schedule = Self::Convex { kind, growth, steps }.checked()?;
         if kind == StepKind::Prox {
@@ -146,7 +147,7 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// The optimal steps for the recursion with μ, a, b, from e_0 = `start`. A growth below μ² is raised to it.
+    /// The optimal steps for the recursion with μ, a, b, from e_0 = `start`. A growth below μ² is raised to μ².
     pub fn optimal(convexity: f64, growth: f64, floor: f64, start: f64) -> Result<Self> {
         Self::Optimal { convexity, growth: growth.max(convexity * convexity), floor, start }.checked()
     }
@@ -156,7 +157,7 @@ impl Schedule {
         Self::Custom(gammas).checked()
     }
 
-    /// γ_0 for `hold` steps, then halved after `scale` more, and so on like 1/t. Carries no theorem.
+    /// γ_0 for `hold` steps, then half of it after `scale` more, and so on like 1/t. No theorem covers it.
     pub fn practical(start: f64, hold: u64, scale: f64) -> Result<Self> {
         Self::Practical { start, hold, scale }.checked()
     }
@@ -198,7 +199,8 @@ impl Schedule {
         self.check().map(|()| self)
     }
 
-    /// γ_t. Constant time, but for `Optimal`, which walks there: use [`Schedule::stepper`] in a loop.
+    /// γ_t. Constant time, except for `Optimal`, which computes all earlier steps: use [`Schedule::stepper`] in a
+    /// loop.
     pub fn at(&self, t: u64) -> f64 {
         match self {
             Self::Constant { gamma } => *gamma,
@@ -209,7 +211,7 @@ impl Schedule {
                 };
                 let t = t as f64;
                 let decaying = reach * (2.0 * t + 1.0) / (convexity * (t + 1.0) * (t + 1.0));
-                // |a|: a zero of either sign means no cap.
+                // |a|: a zero of either sign means that there is no cap.
                 decaying.min(convexity / (2.0 * growth.abs()))
             }
             Self::LogOverT { scale, steps } => scale * (*steps as f64).ln() / *steps as f64,
@@ -231,7 +233,8 @@ impl Schedule {
         Stepper { schedule: self, t: 0, error }
     }
 
-    /// [`Schedule::stepper`] with the first t steps gone by. Constant time, but for `Optimal`, which walks there.
+    /// [`Schedule::stepper`] with the first t steps skipped. Constant time, except for `Optimal`, which computes
+    /// all earlier steps.
     pub fn stepper_from(&self, t: u64) -> Stepper<'_> {
         let mut stepper = self.stepper();
         match self {
@@ -306,16 +309,16 @@ impl Iterator for Stepper<'_> {
     }
 }
 
-/// argmin_γ of the recursion at e: μe/(ae + b), μ/a when there is no floor.
+/// argmin_γ of the recursion at e: μe/(ae + b); μ/a if there is no floor.
 pub(crate) fn optimal_gamma(convexity: f64, growth: f64, floor: f64, e: f64) -> f64 {
     if floor > 0.0 { convexity / (growth + floor / e) } else { convexity / growth }
 }
 
 /// (1 − 2γμ + γ²a)e + γ²b, rounded upwards \[recursion\].
 ///
-/// Written ((1−γμ)² + γ²(a−μ²))e + γ²b, a sum of non-negative terms since a ≥ μ², so that nothing cancels. The slacks
-/// cover the rounding of these operations and a few ulps in a and b; unless γμ is within rounding of 1, where the result
-/// is next to nothing anyway, they inflate it by some 20ε (relative).
+/// Written as ((1−γμ)² + γ²(a−μ²))e + γ²b, a sum of non-negative terms since a ≥ μ², so that nothing cancels. The
+/// slacks cover the rounding of these operations and a few ulps in a and b. They inflate the result by about 20ε
+/// (relative), unless γμ is within rounding of 1, where the result is almost zero anyway.
 pub(crate) fn advance(convexity: f64, growth: f64, floor: f64, e: f64, gamma: f64) -> f64 {
     const ULP: f64 = f64::EPSILON;
     let x = gamma * convexity;

@@ -1,13 +1,13 @@
-//! A run put aside, to be taken up again with the same bits.
+//! Checkpoints: a saved run, which resumes with the same bits.
 //!
-//! Draws are a pure function of seed and step, so the state of a run is its iterate, its average and its step. What steps
-//! carry beside that (an inverse, updates not yet applied) is made anew at fixed places of every run, interrupted or not:
-//! a run taken up at such a place goes on exactly as one that was never stopped. What the exact solver remembers of its
-//! way is kept with it.
+//! Draws are a pure function of seed and step, so the state of a run is its iterate, its average and its step
+//! number. What steps keep besides (an inverse, updates not yet applied) is recomputed at fixed places of every
+//! run, interrupted or not. A run resumed at such a place therefore continues exactly as one that was never
+//! stopped. The exact solver's own memory is saved with the checkpoint.
 //!
-//! A checkpoint is bytes that anybody may have written. One that is damaged, that does not fit together or that belongs to another
-//! run is refused. Nobody can see in it that its steps were made: a plan's [`Promise`](crate::plan::Promise) says after which
-//! of them it rests on the checkpoint's word, and certificates rest on none of it.
+//! Anybody may have written the bytes of a checkpoint. A checkpoint that is damaged, inconsistent or from another
+//! run is refused. A checkpoint cannot prove that its steps were made: a plan's [`Promise`](crate::plan::Promise)
+//! says from which step on it relies on the checkpoint. Certificates do not rely on checkpoints at all.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::watch::{AverageState, Snapshot};
 
-/// A run at one of the places where it can be taken up again.
+/// The state of a run at one of the places where it can be resumed.
 ///
 /// ```
 /// use provi::checkpoint::{Checkpoint, Keeper};
@@ -47,20 +47,21 @@ pub struct Checkpoint {
     pub step: u64,
     /// w, in the coordinates and the factor space of the steps.
     pub parameters: Vec<f64>,
-    /// What the exact solver remembers of its way; nothing of planned steps.
+    /// The memory of the exact solver; empty for planned steps.
     pub memory: Vec<f64>,
     /// The average so far.
     pub average: AverageState,
     /// The trace so far.
     pub trace: Vec<Snapshot>,
-    /// Seconds spent.
+    /// Wall-clock seconds spent.
     pub seconds: f64,
-    /// The run it belongs to; none in old files, and of the exact solver, which tells by the ELBO.
+    /// Which run it belongs to. `None` in old files, and for the exact solver, which recognises its run by the
+    /// ELBO.
     pub(crate) mark: Option<Mark>,
 }
 
-/// How a run is told from others: what is the same to the bit, and numbers that may differ by rounding, as between different
-/// numbers of processes.
+/// Identifies a run: words that must be equal, and numbers that may differ by rounding, as they do between
+/// different numbers of processes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
     exact: u64,
@@ -68,7 +69,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Of a run with these words and about these numbers.
+    /// The mark of a run with these words and these numbers.
     pub(crate) fn new(words: &str, about: Vec<f64>) -> Self {
         Self { exact: checksum(words.as_bytes()), about }
     }
@@ -81,21 +82,21 @@ impl Mark {
     }
 }
 
-/// Equal but for what another order of summation does.
+/// Equal up to what a different order of summation changes.
 pub(crate) fn is_about(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * (1.0 + a.abs().max(b.abs()))
 }
 
 /// Keeps checkpoints of a run.
 pub struct Keeper<'a> {
-    /// At least this long between two of them; one more is kept when the run is stopped.
+    /// Least time between two checkpoints; one more is saved when the run is stopped.
     pub every: Duration,
-    /// Takes one; what it does about a full disk is its own business.
+    /// Receives each checkpoint. It handles its own errors, such as a full disk.
     pub save: &'a mut dyn FnMut(&Checkpoint),
 }
 
-/// The checkpoints of one run: the last place at which it can be taken up again, when that is handed over, and the time that the
-/// run has taken, with what it goes on from.
+/// The checkpoints of one run: the latest place where it can be resumed, when to save it, and the time that the run
+/// has taken.
 pub(crate) struct Keeping<'a> {
     keeper: Option<Keeper<'a>>,
     begin: Instant,
@@ -105,7 +106,8 @@ pub(crate) struct Keeping<'a> {
 }
 
 impl<'a> Keeping<'a> {
-    /// For a run that began at `begin`, and had taken `before` seconds where it was taken up. Without a keeper nothing is kept.
+    /// For a run that began at `begin`, and had already taken `before` seconds when it was resumed. Without a
+    /// keeper nothing is saved.
     pub(crate) fn new(keeper: Option<Keeper<'a>>, begin: Instant, before: f64) -> Self {
         Self { keeper, begin, before, saved: begin, place: None }
     }
@@ -115,14 +117,14 @@ impl<'a> Keeping<'a> {
         self.before + self.begin.elapsed().as_secs_f64()
     }
 
-    /// Puts a place aside in the stead of the last one; `make` is told the seconds.
+    /// Replaces the latest place by `make(seconds so far)`.
     pub(crate) fn stand(&mut self, make: impl FnOnce(f64) -> Checkpoint) {
         if self.keeper.is_some() {
             self.place = Some(make(self.seconds()));
         }
     }
 
-    /// Hands the place over: where the run `ends`, and otherwise if the last one is long enough ago.
+    /// Saves the latest place if the run `ends`, or if the last save is at least [`Keeper::every`] ago.
     pub(crate) fn save(&mut self, ends: bool) {
         if self.is_due(ends)
             && let Some(keeper) = &mut self.keeper
@@ -133,7 +135,7 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// Both at once, of a place that is made only to be handed over.
+    /// Both at once: makes a place only if it is due to be saved, and saves it.
     pub(crate) fn offer(&mut self, ends: bool, make: impl FnOnce(f64) -> Checkpoint) {
         if self.is_due(ends) {
             self.stand(make);
@@ -148,11 +150,11 @@ impl<'a> Keeping<'a> {
 
 /// First bytes of the format, with its version.
 const MAGIC: &[u8; 16] = b"provi-checkpt/3\n";
-/// Those of the version without a mark.
+/// First bytes of the older version, which has no mark.
 const UNMARKED: &[u8; 16] = b"provi-checkpt/2\n";
 
 impl Checkpoint {
-    /// A run of the exact solver that begins at q.
+    /// A checkpoint from which the exact solver begins at q.
     pub fn at(q: &Gaussian<Triangular>) -> Self {
         Self {
             step: 0,
@@ -165,7 +167,8 @@ impl Checkpoint {
         }
     }
 
-    /// Refuses what no run leaves behind: numbers that are none, and a trace that does not lead up to `step`.
+    /// Refuses a checkpoint that no run writes: numbers that are not finite, or a trace that does not lead up to
+    /// `step`.
     pub(crate) fn check(&self) -> Result<()> {
         let broken = |what| Err(Error::Checkpoint { what });
         let numbers = [&self.parameters, &self.memory, &self.average.mean];
@@ -173,7 +176,7 @@ impl Checkpoint {
             return broken("holds a number that is not finite");
         }
         if !(self.seconds.is_finite() && self.seconds >= 0.0) {
-            return broken("has spent a time that is none");
+            return broken("has a number of seconds that is negative or not finite");
         }
         let mut before = None;
         for at in &self.trace {
@@ -187,7 +190,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Refuses a checkpoint of another run than this one. Old files do not say which they belong to.
+    /// Refuses the checkpoint of another run. Old files do not say which run they belong to, and are accepted.
     pub(crate) fn check_mark(&self, own: &Mark) -> Result<()> {
         match &self.mark {
             Some(mark) if !mark.agrees(own) => Err(Error::Checkpoint { what: "is that of another run" }),
@@ -195,7 +198,7 @@ impl Checkpoint {
         }
     }
 
-    /// As bytes, little-endian, with a checksum: [`Checkpoint::from_bytes`] gives the same bits back.
+    /// The checkpoint as bytes: little-endian, with a checksum. [`Checkpoint::from_bytes`] restores the same bits.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         let mut word = |bits: u64| out.extend_from_slice(&bits.to_le_bytes());
@@ -222,12 +225,14 @@ impl Checkpoint {
         out
     }
 
-    /// From the bytes of [`Checkpoint::to_bytes`]; refuses what is cut short or changed.
+    /// Reads the bytes of [`Checkpoint::to_bytes`]. Refuses bytes that are cut short or changed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let broken = |what| Error::Checkpoint { what };
         let marked = bytes.starts_with(MAGIC);
         let magic = if marked { MAGIC } else { UNMARKED };
-        let body = bytes.strip_prefix(magic.as_slice()).ok_or(broken("does not begin as one"))?;
+        let body = bytes
+            .strip_prefix(magic.as_slice())
+            .ok_or(broken("does not begin with the bytes of a checkpoint"))?;
         let (_, sum) = bytes.split_last_chunk::<8>().ok_or(broken("is cut short"))?;
         let whole = bytes.len().checked_sub(8).map(|end| &bytes[..end]).unwrap_or_default();
         if body.len() < 8 || checksum(whole) != u64::from_le_bytes(*sum) {
@@ -260,7 +265,7 @@ impl Checkpoint {
     }
 }
 
-/// FNV-1a: against accidents, not against malice.
+/// FNV-1a checksum: detects accidents, not malice.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,8 +1,9 @@
 //! The Gaussian that the steps begin with.
 //!
-//! Where the climb ends at a mode with V convex around it, that is the Laplace approximation. Elsewhere a mode is no guide:
-//! the density of a hierarchical model may grow without end towards a corner that holds no mass. What counts is the ELBO,
-//! so it is estimated for a local Gaussian at several points of the way up, and the best one taken.
+//! If the climb ends at a mode with V convex around it, this is the Laplace approximation. Otherwise a mode is no
+//! guide: the density of a hierarchical model may grow without end towards a corner that holds no mass. The ELBO is
+//! what counts, so it is estimated for a local Gaussian at several points of the climb, and the best Gaussian is
+//! taken.
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
@@ -11,14 +12,14 @@ use crate::base::stop;
 use crate::target::evaluate::Evaluator;
 use crate::target::mode::{Mode, Path, climb, rough_laplace};
 
-/// Points of the way that are looked at, and pairs of draws at each.
+/// Points of the climb that are compared, and pairs of draws at each.
 const PLACES: usize = 10;
 const PAIRS: usize = 8;
-/// A local curvature says little about the width where V is not convex: narrower ones are tried too.
+/// Where V is not convex, the local curvature says little about the width: narrower Gaussians are tried too.
 const WIDTHS: [f64; 3] = [1.0, 0.3, 0.1];
 
-/// The first q, and the evaluations that it took. Cut off before there is any, it is the best point of the climb, equally wide in
-/// every direction.
+/// The first q, and the evaluations that it took. If the search is cut off before it has one, q is the best point
+/// of the climb with equal width in every direction.
 pub(super) fn begin(
     view: Evaluator<'_>,
     seed: Seed,
@@ -27,7 +28,7 @@ pub(super) fn begin(
 ) -> Result<(Gaussian<Triangular>, u64)> {
     let mut path = Path::default();
     let found = search(view, seed, start, nats, &mut path);
-    // What was computed since the cut means nothing; what the climb noted before does.
+    // What was computed after the cut is meaningless; what the climb recorded before is valid.
     match stop::was_cut_off().then(stop::check) {
         Some(Err(stopped)) => path.gaussian().ok_or(stopped),
         _ => found,
@@ -48,7 +49,7 @@ fn search(
     match rough_laplace(target, &mode) {
         Ok(laplace) => {
             evaluations += laplace.evaluations;
-            // Stopped on the way, a convex place is as good as any.
+            // If a stop is wanted, a convex place is good enough.
             if (path.converged || stop::is_urgent()) && laplace.convex {
                 return Ok((laplace.gaussian, evaluations));
             }
@@ -79,10 +80,10 @@ fn search(
     }
 }
 
-/// Local Gaussians, compared by the same draws.
+/// Local Gaussians, compared on the same draws.
 struct Race<'a> {
     view: Evaluator<'a>,
-    /// Half the draws; the others are their mirror images.
+    /// Half of the draws; the other half are their mirror images.
     u: Vec<f64>,
     best: Option<(f64, Gaussian<Triangular>)>,
     evaluations: u64,
@@ -99,7 +100,7 @@ impl<'a> Race<'a> {
     fn enter(&mut self, place: Mode) -> Result<()> {
         let laplace = match rough_laplace(self.view.target(), &place) {
             Ok(laplace) => laplace,
-            // The target's own failures end the run; a place without a curvature is no place to begin.
+            // Failures of the target itself end the run; a point without a curvature is skipped.
             Err(error @ (Error::Target { .. } | Error::Stopped { .. })) => return Err(error),
             Err(_) => return Ok(()),
         };

@@ -1,15 +1,15 @@
-//! Whether steps add up.
+//! A test of whether steps add up in one direction.
 //!
-//! In whitened coordinates a step moves the mean along v = −RRᵀg̃. Over n steps, coordinate by coordinate, Σv is compared
-//! with what independent v of the same lengths would make of it:
+//! In whitened coordinates a step moves the mean along v = −RRᵀg̃. Over n steps, coordinate by coordinate, Σv is
+//! compared with the sum of independent v of the same lengths:
 //! ```text
 //! r = max_i (Σv_i)²/Σv_i²:   below 1 around an answer, a few for noise alone, up to n for one direction
 //! ```
 
-/// Steps between two looks, and looks at the same sums: a weak drift needs many steps to show.
+/// Steps between two tests, and tests of the same sums: a weak drift needs many steps to show.
 const WINDOW: u32 = 64;
 const LOOKS: u32 = 8;
-/// χ² of one degree of freedom passes these with probability 5e-4 and 6e-5.
+/// A χ² variable with one degree of freedom exceeds these with probability 5e-4 and 6e-5.
 const FORGIVEN: f64 = 12.0;
 const RESTARTED: f64 = 16.0;
 
@@ -19,14 +19,14 @@ pub(super) struct Drift {
     steps: u32,
 }
 
-/// What to do about it.
+/// What the caller must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Go on.
+    /// Continue.
     None,
-    /// Longer steps.
+    /// Take longer steps.
     Forgive,
-    /// Longer steps, and what was averaged so far is of the way only.
+    /// Take longer steps and restart the average: so far it holds only the way to the answer.
     Restart,
 }
 
@@ -41,7 +41,7 @@ impl Drift {
         self.steps += 1;
     }
 
-    /// The verdict at the end of a window; the sums begin anew when it is out, or has not come for long.
+    /// The verdict at the end of a window. The sums restart after a verdict, or if none has come for long.
     pub(super) fn verdict(&mut self) -> Verdict {
         if self.steps == 0 || !self.steps.is_multiple_of(WINDOW) {
             return Verdict::None;

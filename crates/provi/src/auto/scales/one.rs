@@ -1,21 +1,23 @@
-//! The maximum of a profile with one free scale, next to where its search begins.
+//! The maximum of a profile with one free scale, nearest to where the search begins.
 //!
-//! With more coefficients than rows the ELBO grows without bound as the noise falls: every row is met exactly. A maximum
-//! above that is what is wanted, so the search walks from its guess in short steps to the first place where the slope
-//! changes sign, and closes in on it: the same data in another form (a row twice, or once with weight 2) give the same scale.
+//! With more coefficients than rows the ELBO grows without bound as the noise goes to zero, because every row is
+//! fitted exactly. The wanted maximum lies above that, so the search goes from its guess in short steps to the
+//! first place where the slope changes sign, and narrows it down. The same data in another form (a row twice, or
+//! once with weight 2) give the same scale.
 
 use super::NATS;
 use crate::base::error::{Error, Result};
 
-/// Steps of the walk, in the logarithm of the scale.
+/// Step length of the search, in the logarithm of the scale.
 const STEP: f64 = 0.35;
-/// Nothing is gained by a scale known better than this.
+/// The scale is not needed more accurately than this.
 const WIDTH: f64 = 1e-10;
 
-/// The logarithm of the scale, at most `reach` from the start, and how many slopes were asked for. `slope` is that of the
-/// ELBO.
+/// The logarithm of the scale, at most `reach` from the start, and how many slopes were computed. `slope` returns
+/// the slope of the ELBO.
 ///
-/// Where the slope keeps its sign as far as it can be had, that end is the answer: a scale on its way to zero or infinity.
+/// If the slope keeps its sign as far as it can be computed, that end is the answer: the scale goes to zero or
+/// infinity.
 pub(super) fn climb(start: f64, reach: f64, slope: &dyn Fn(f64) -> Result<f64>) -> Result<(f64, u64)> {
     let mut evaluations = 1;
     let mut known = (start, slope(start)?);
@@ -25,7 +27,7 @@ pub(super) fn climb(start: f64, reach: f64, slope: &dyn Fn(f64) -> Result<f64>) 
     let direction = known.1.signum();
     let mut beyond = loop {
         let next = known.0 + direction * STEP;
-        // A slope that dies away has nothing more to give.
+        // Where the slope vanishes, the ELBO gains nothing more.
         if (next - start).abs() > reach || known.1.abs() * STEP < NATS {
             return Ok((known.0, evaluations));
         }
@@ -36,11 +38,11 @@ pub(super) fn climb(start: f64, reach: f64, slope: &dyn Fn(f64) -> Result<f64>) 
             Err(error) if error.is_of_the_data() || matches!(error, Error::Stopped { .. }) => {
                 return Err(error);
             }
-            // Beyond this the model itself cannot be solved.
+            // Beyond this scale the model cannot be solved.
             _ => return Ok((known.0, evaluations)),
         }
     };
-    // Regula falsi in Illinois' form: the slope of the end that stays is halved.
+    // Regula falsi (Illinois variant): the slope of the end that stays is halved.
     let mut stayed = 0i32;
     while (beyond.0 - known.0).abs() > WIDTH && beyond.1 != 0.0 && evaluations < 200 {
         let middle = known.0 + (beyond.0 - known.0) * known.1 / (known.1 - beyond.1);

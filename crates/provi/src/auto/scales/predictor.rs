@@ -1,4 +1,4 @@
-//! Models whose prior and noise can be exchanged, in memory or streamed.
+//! Models whose prior and noise can be replaced, in memory or streamed.
 
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -7,33 +7,33 @@ use crate::glm::stream::{Reduce, Source, Streamed};
 use crate::glm::{Family, Glm, Prior};
 use crate::target::Target;
 
-/// A linear-predictor model over some data, under a prior and a noise that can be exchanged.
+/// A linear-predictor model whose prior and noise can be replaced.
 pub trait LinearPredictor: Target + Clone {
     /// The prior.
     fn prior(&self) -> &Prior;
 
-    /// The same data under another prior.
+    /// The same data with another prior.
     fn with_prior(self, prior: Prior) -> Result<Self>;
 
-    /// The same data with another noise deviation; refused where the family has none.
+    /// The same data with another noise deviation; an error if the family has none.
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self>;
 
-    /// The deviation of the responses, a row of weight 2 being two rows; 1 where there is none.
+    /// The standard deviation of the responses, where a row of weight 2 counts as two rows; 1 if they do not vary.
     fn response_deviation(&self) -> f64;
 
-    /// Σ w_n, and Σ w_n E_q(y_n − s_n)².
+    /// Returns (Σ w_n, Σ w_n E_q(y_n − s_n)²).
     fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)>;
 }
 
 impl Rows {
-    /// Adds Σ w_n and Σ w_n E_q(y_n − s_n)².
+    /// Adds Σ w_n and Σ w_n E_q(y_n − s_n)² to `sums`.
     pub(crate) fn add_expected_squares(&self, q: &Gaussian<Triangular>, sums: &mut [f64]) {
         let square = |row: Row| (row.response - row.mean).powi(2) + row.variance;
         self.add_over_predictors(q, |row| [row.weight, row.weight * square(row)], sums);
     }
 }
 
-/// A gaussian family with another noise.
+/// The gaussian family with another noise.
 fn noisy(family: Family, noise_sd: f64) -> Result<Family> {
     match family {
         Family::Gaussian { .. } => Ok(Family::Gaussian { noise_sd }),

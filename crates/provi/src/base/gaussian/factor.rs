@@ -22,10 +22,10 @@ pub trait Factor: sealed::Sealed + Clone + std::fmt::Debug + Send + Sync + 'stat
     /// Adds α·proj(X) for a full matrix X.
     fn add_projected(packed: &mut [f64], alpha: f64, matrix: &Matrix);
 
-    /// ‖X‖_F² of an element of the space: off-diagonals of a symmetric one count twice.
+    /// ‖X‖_F² of an element of the space. Off-diagonal entries of a symmetric matrix count twice.
     fn square_norm(dim: usize, packed: &[f64]) -> f64;
 
-    /// What is kept to apply C⁻ᵀ.
+    /// What is stored in order to apply C⁻ᵀ.
     type Inverse: std::fmt::Debug + Send;
 
     /// Room for C⁻ᵀ in dimension `dim`.
@@ -37,16 +37,16 @@ pub trait Factor: sealed::Sealed + Clone + std::fmt::Debug + Send + Sync + 'stat
     /// b ← C⁻ᵀb.
     fn solve_transposed(packed: &[f64], inverse: &Self::Inverse, b: &mut [f64]);
 
-    /// out ← out + α·proj(C⁻ᵀ), and ‖proj(C⁻ᵀ)‖_F is returned. On 𝒯ᵈ that is diag(1/C_ii).
+    /// out ← out + α·proj(C⁻ᵀ); returns ‖proj(C⁻ᵀ)‖_F. On 𝒯ᵈ, proj(C⁻ᵀ) = diag(1/C_ii).
     fn add_inverse(inverse: &mut Self::Inverse, alpha: f64, out: &mut [f64]) -> f64;
 
     /// log det C.
     fn log_det(dim: usize, packed: &[f64]) -> Result<f64>;
 
-    /// The square matrix.
+    /// C as a square matrix.
     fn to_matrix(dim: usize, packed: &[f64]) -> Matrix;
 
-    /// Refuses a factor outside the domain of h.
+    /// Refuses a factor outside the domain of h(w) = E log q.
     fn check_domain(dim: usize, packed: &[f64]) -> Result<()>;
 
     /// The same distribution with a triangular factor.
@@ -56,7 +56,7 @@ pub trait Factor: sealed::Sealed + Clone + std::fmt::Debug + Send + Sync + 'stat
     fn to_symmetric(q: &Gaussian<Self>) -> Result<Gaussian<Symmetric>>;
 }
 
-/// 𝒯ᵈ: lower triangular. Its domain is "positive diagonal"; xᵀCx > 0 is a different and stronger condition.
+/// 𝒯ᵈ: lower triangular. Its domain is "positive diagonal"; the condition xᵀCx > 0 for all x ≠ 0 is stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Triangular {}
 

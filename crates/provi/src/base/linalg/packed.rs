@@ -1,15 +1,15 @@
-//! A triangle whose square is a symmetric matrix, packed row by row.
+//! Cholesky factors packed row by row.
 
 use super::LARGE;
 use crate::base::matrix::{Matrix, packed_len};
 use crate::base::stop;
 use provi_kernels::{cholesky, triangle};
 
-/// W with WᵀW = A − shift·I, with what is needed to factor again, and from the second time on to solve and to invert, without
-/// allocation.
+/// W with WᵀW = A − shift·I, and the working memory to factor again without allocation. From the second time on,
+/// solving and inverting do not allocate either.
 pub(crate) struct PackedCholesky {
     kernel: cholesky::Cholesky,
-    /// W, packed; empty until handed over.
+    /// W, packed; empty until [`hand_over`](Self::hand_over).
     lower: Vec<f64>,
 }
 
@@ -23,14 +23,15 @@ impl PackedCholesky {
         self.kernel.dim()
     }
 
-    /// Factors A − shift·I; the error is a bad pivot. It succeeds for a matrix within O(dε)‖A‖ of the tested one.
+    /// Factors A − shift·I. The error is the index of a pivot that is not positive. Success proves positive
+    /// definiteness for a matrix within O(dε)‖A‖ of A − shift·I.
     pub(crate) fn factor(&mut self, packed: &[f64], shift: f64) -> std::result::Result<(), usize> {
         let row = |k: usize| &packed[k * (k + 1) / 2..][..=k];
         self.kernel.load_rows((0..self.dim()).map(row), shift);
         self.at_one_go(cholesky::Cholesky::factor_loaded).unwrap_or(Err(0))
     }
 
-    /// Does what nobody can look into; `None` if it was cut off, and then nothing is factored.
+    /// Runs a factorisation that cannot check the stop signal. `None` if it was cut off; nothing is factored then.
     fn at_one_go<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut cholesky::Cholesky) -> T + Send + 'static,
@@ -52,34 +53,35 @@ impl PackedCholesky {
         out
     }
 
-    /// The same for a square, of which the lower half is read.
+    /// Factors a square matrix, of which only the lower half is read.
     pub(crate) fn factor_square(&mut self, h: &Matrix) -> std::result::Result<(), usize> {
         self.kernel.load_rows(h.entries().chunks_exact(h.columns().max(1)), 0.0);
         self.at_one_go(cholesky::Cholesky::factor_loaded).unwrap_or(Err(0))
     }
 
-    /// Hands what was factored last to [`solve`](Self::solve), which keeps it until the next call. Cost: one pass over it.
+    /// Makes the latest factor the one that [`solve`](Self::solve) uses, until the next call. Cost: one pass over
+    /// it.
     pub(crate) fn hand_over(&mut self) {
         self.lower.resize(packed_len(self.dim()), 0.0);
         self.kernel.write(&mut self.lower);
     }
 
-    /// b ← (A − shift·I)⁻¹b, for what was handed over.
+    /// b ← (A − shift·I)⁻¹b, with the factor that was handed over.
     pub(crate) fn solve(&self, b: &mut [f64]) {
         triangle::solve_transposed(&self.lower, b);
         triangle::solve(&self.lower, b);
     }
 
-    /// (A − shift·I)⁻¹ of what was factored last, packed.
+    /// (A − shift·I)⁻¹ of the latest factor, packed.
     pub(crate) fn invert(&mut self, out: &mut [f64]) {
         self.kernel.invert(out);
     }
 
-    /// The lower triangular G with GGᵀ = (A − shift·I)⁻¹ for what was factored last, packed.
+    /// The lower triangular G with GGᵀ = (A − shift·I)⁻¹ of the latest factor, packed.
     pub(crate) fn write_inverse_factor(&mut self, out: &mut [f64]) {
         match self.at_one_go(cholesky::Cholesky::invert_factor) {
             Some(()) => self.kernel.write_inverted(out),
-            // Cut off: nobody uses it, but it is still the factor of something.
+            // Cut off: nobody uses the result, but it stays a valid factor.
             None => out.fill(1.0),
         }
     }

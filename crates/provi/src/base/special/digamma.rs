@@ -1,4 +1,4 @@
-//! The derivative of log Γ. Gradients of plain functions need it, and nothing else does.
+//! The derivative of log Γ. Only automatic gradients of plain functions need it.
 
 use super::chebyshev;
 use std::f64::consts::PI;
@@ -34,8 +34,8 @@ const DIGAMMA: [f64; 22] = [
 
 /// ψ(x) = (log |Γ|)′(x); NaN at the poles 0, −1, −2, …
 ///
-/// On [1, 2] a series with the zero factored out; elsewhere ψ(x+1) = ψ(x) + 1/x, the asymptotic series from 10
-/// on, and the reflection ψ(x) = ψ(1−x) − π/tan(πx).
+/// On [1, 2]: a series with the zero factored out. Elsewhere: ψ(x+1) = ψ(x) + 1/x, the asymptotic series for x ≥
+/// 10, and the reflection ψ(x) = ψ(1−x) − π/tan(πx).
 pub(crate) fn digamma(x: f64) -> f64 {
     if x <= 0.0 {
         let r = x - x.round();

@@ -1,19 +1,19 @@
-//! The regularised upper incomplete gamma function, with its digits kept far into the tail.
+//! The regularised upper incomplete gamma function, accurate far into the tail.
 //!
 //! ```text
 //! Q(a, x) = Γ(a, x)/Γ(a) = P(G > x),   G ~ Gamma(a, 1);      P = 1 − Q
 //! ```
-//! Everything hangs on D(a, x) = xᵃe⁻ˣ/Γ(a+1), whose textbook logarithm subtracts numbers of size a·log a.
-//! Stirling's formula takes them out beforehand:
+//! Every function here uses D(a, x) = xᵃe⁻ˣ/Γ(a+1). The textbook formula of its logarithm subtracts numbers of size
+//! a·log a. Stirling's formula cancels them analytically:
 //! ```text
 //! log D = −a(μ − log(1+μ)) − ½ log 2πa − δ(a),   μ = (x − a)/a,   δ(a) = 1/12a − 1/360a³ + …
 //! ```
 
 use super::{HALF_LN_TAU, ln_gamma};
 
-/// log Q(a, x), for a > 0 and x ≥ 0; NaN outside.
+/// log Q(a, x), for a > 0 and x ≥ 0; NaN for other arguments.
 ///
-/// Seen against 50-digit references for a from ½ to 10⁵: an error below 5·10⁻¹³ wherever Q > 10⁻⁴³⁰, and
+/// Compared with 50-digit references for a from ½ to 10⁵: an error below 5·10⁻¹³ wherever Q > 10⁻⁴³⁰, and
 /// below 10⁻¹⁵·|log Q| beyond. Cost: about 10√a operations near x = a, fewer elsewhere.
 pub(crate) fn ln_gamma_upper(a: f64, x: f64) -> f64 {
     if !(a > 0.0 && x >= 0.0 && a.is_finite()) {
@@ -43,7 +43,7 @@ pub(crate) fn ln_poisson(a: f64, x: f64) -> f64 {
     }
 }
 
-/// P(a, x) = D·(1 + x/(a+1) + x²/(a+1)(a+2) + …), used for x < a + 1, where 1 − P is above 1/20 and loses nothing.
+/// P(a, x) = D·(1 + x/(a+1) + x²/(a+1)(a+2) + …), used for x < a + 1, where 1 − P is above 1/20, so that the subtraction loses no accuracy.
 fn lower(a: f64, x: f64) -> f64 {
     let (mut term, mut sum, mut n) = (1.0, 1.0, a);
     while term > 1e-17 * sum {
@@ -56,12 +56,12 @@ fn lower(a: f64, x: f64) -> f64 {
 
 /// Q/(aD) as the continued fraction 1/(x+1−a − 1(1−a)/(x+3−a − 2(2−a)/(x+5−a − …))), by Lentz's method.
 ///
-/// For x ≥ a + 1 nothing cancels in its first a steps; far from a it is done in a few, near it in about 10√a.
+/// For x ≥ a + 1 nothing cancels in the first a steps. Far from x = a it takes a few steps; near it, about 10√a.
 fn upper_fraction(a: f64, x: f64) -> f64 {
     let mut b = x + 1.0 - a;
     let (mut c, mut d) = (f64::INFINITY, b.recip());
     let mut value = d;
-    // Rounding may keep the factors an ulp off one: the count ends it then.
+    // Rounding may keep the factors one ulp away from 1; this limit on the number of steps ends the loop then.
     let most = 100.0 + 100.0 * a.sqrt();
     let mut i = 1.0;
     while i < most {

@@ -1,10 +1,11 @@
-//! One signal for several processes: none acts on a wish to stop before all know of it.
+//! One stop signal for several processes: no process acts on a wish to stop before all of them know of it.
 //!
-//! Processes that share a run make the same calls in the same order, so no decision may rest on a clock or a flag of one of them.
-//! Under a shared signal they rest on what was agreed last, and that changes at reductions alone, where all have the same bits:
-//! each process adds to them what its own clock and flag say ([`Ballot`]). Only inside its own share of a pass, which ends in such a
-//! reduction, may a process be cut off on its own ([`own_share`]). A long loop that every process makes alike, outside passes, ends in
-//! a reduction of its own ([`alike`]). Work that nobody can look into is waited for in rounds ([`apart`](super::apart)).
+//! Processes that share a run make the same calls in the same order, so no decision may depend on the clock or the
+//! flag of one process. Under a shared signal, decisions depend on what was agreed last. That changes only at
+//! reductions, where all processes have the same bits: each process adds what its own clock and flag say
+//! ([`Ballot`]). A process may be cut off alone only inside its own share of a pass, which ends in such a reduction
+//! ([`own_share`]). A long loop outside passes that every process makes alike ends in its own reduction ([`alike`]).
+//! Work that cannot check the signal is waited for in rounds ([`apart`](super::apart)).
 
 use super::{CURRENT, Carried, Entered};
 use crate::base::error::{Error, Result};
@@ -13,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 type Largest = dyn Fn(&mut [f64]) -> Result<()> + Send + Sync;
 
-/// How processes that share a run agree: each number becomes its maximum over all of them. Clones are the same way.
+/// How processes that share a run agree: each number becomes its maximum over all processes. Clones share the same
+/// function.
 ///
 /// ```
 /// use provi::stop::Agreement;
@@ -26,12 +28,13 @@ type Largest = dyn Fn(&mut [f64]) -> Result<()> + Send + Sync;
 pub struct Agreement(Arc<Largest>);
 
 impl Agreement {
-    /// By a maximum over all processes: a collective call, as of [`Reduce::largest`](crate::stream::Reduce::largest).
+    /// From a function that takes the maximum over all processes: a collective call, such as
+    /// [`Reduce::largest`](crate::stream::Reduce::largest).
     pub fn new(largest: impl Fn(&mut [f64]) -> Result<()> + Send + Sync + 'static) -> Self {
         Self(Arc::new(largest))
     }
 
-    /// Whether any process says so: a collective call, the same answer for all.
+    /// Whether any process passes `true`. A collective call; all processes get the same answer.
     pub fn any(&self, own: bool) -> Result<bool> {
         let mut any = [f64::from(u8::from(own))];
         (self.0)(&mut any)?;
@@ -45,11 +48,11 @@ impl std::fmt::Debug for Agreement {
     }
 }
 
-/// What the processes of a signal know together.
+/// What all processes of a signal know.
 #[derive(Debug)]
 pub(super) struct Together {
     agreement: Agreement,
-    /// A stop is wanted by somebody, and all know it.
+    /// Some process wants a stop, and all know it.
     pub(super) wanted: AtomicBool,
 }
 
@@ -59,12 +62,13 @@ impl Together {
     }
 }
 
-/// Numbers of a ballot: a stop is wanted, half of the patience is over, all of it is.
+/// Numbers of a ballot: a stop is wanted; half of the patience has passed; all of it has passed.
 pub(crate) const VOTES: usize = 3;
 
-/// What a process says to the others about stopping, as numbers of a reduction of its own or of somebody else's.
+/// What a process tells the others about stopping. The numbers travel in a reduction of their own, or in another
+/// one.
 pub(crate) struct Ballot {
-    /// None where no signal is shared: then nothing is said.
+    /// `None` if no signal is shared; the ballot is then all zeros.
     entered: Option<Arc<Entered>>,
     votes: [bool; VOTES],
 }
@@ -74,12 +78,13 @@ impl Ballot {
         Self { votes: entered.votes(), entered: Some(entered) }
     }
 
-    /// One where this process says so.
+    /// Three numbers, each 1 if this process says so and 0 otherwise.
     pub(crate) fn numbers(&self) -> [f64; VOTES] {
         self.votes.map(|vote| f64::from(u8::from(vote)))
     }
 
-    /// Takes over what all said, by sums or by maxima. [`Error::Stopped`] if the work under way is cut off, for all processes alike.
+    /// Takes over the joint result, given as sums or maxima. Returns [`Error::Stopped`], for all processes alike,
+    /// if the current work is cut off.
     pub(crate) fn count(self, all: &[f64]) -> Result<()> {
         let Some(entered) = self.entered else { return Ok(()) };
         let said = |k: usize| all.get(k).is_some_and(|sum| *sum > 0.5);
@@ -90,14 +95,14 @@ impl Ballot {
         }
     }
 
-    /// Whether this process stands under a shared signal, and speaks of it.
+    /// Whether this process works under a shared signal and reports to it.
     pub(crate) fn is_cast(&self) -> bool {
         self.entered.is_some()
     }
 }
 
-/// Does this process's own share of work that ends in a reduction, by its own clock: it may be cut off alone, for the ballot says so
-/// to all others.
+/// Runs this process's own share of work that ends in a reduction, by its own clock. The share may be cut off
+/// alone, because the ballot tells all other processes.
 pub(crate) fn own_share<T>(work: impl FnOnce() -> T) -> (T, Ballot) {
     let Some(entered) = shared() else { return (work(), Ballot { entered: None, votes: [false; VOTES] }) };
     let own = Arc::new(entered.on_its_own());
@@ -112,45 +117,46 @@ pub(crate) fn own_share<T>(work: impl FnOnce() -> T) -> (T, Ballot) {
     (out, ballot)
 }
 
-/// Does a long piece of work that every process makes alike, and that no pass is part of. Inside, each process may be cut off by its
-/// own clock; at the end all agree. If one was cut off, all are: nothing is to be used that this returned ([`super::was_cut_off`]).
+/// Runs a long piece of work that every process makes alike and that contains no pass. Inside it, each process may be
+/// cut off by its own clock; at the end all agree. If one was cut off, all are: the result must not be used then
+/// ([`super::was_cut_off`]).
 pub(crate) fn alike<T>(work: impl FnOnce() -> T) -> T {
     let (out, ballot) = own_share(work);
-    // Where no signal is shared, there is nothing to agree on.
+    // Without a shared signal there is nothing to agree on.
     let _ = ask_all(ballot, false);
     out
 }
 
-/// The signal of this thread if it is shared, and this is the thread that speaks to the other processes.
+/// The signal of this thread, if it is shared and this thread communicates with the other processes.
 fn shared() -> Option<Arc<Entered>> {
     let here = std::thread::current().id();
     CURRENT.with_borrow(Clone::clone).filter(|entered| entered.together().is_some() && entered.thread == here)
 }
 
-/// Between two pieces of work that every process makes alike, each of which takes its time: whether it is cut off.
+/// Whether the work is cut off. Call it between two long pieces of work that every process makes alike.
 pub(crate) fn trips_together() -> bool {
     wait(false).map_or_else(super::trips, |round| matches!(round, Round::CutOff))
 }
 
-/// What comes of one round of waiting: None where no signal is shared, otherwise whether all are to end or to wait on.
+/// The result of one round of waiting: all processes end, or all wait on.
 pub(super) enum Round {
     CutOff,
     Waiting,
     Done,
 }
 
-/// Asks all processes whether any is still busy.
+/// Asks all processes whether any is still busy. `None` if no signal is shared.
 pub(super) fn wait(busy: bool) -> Option<Round> {
     ask_all(Ballot::of(shared()?), busy)
 }
 
-/// One round: what this process says, and whether it is still busy.
+/// One round: reports the ballot of this process, and whether it is still busy.
 fn ask_all(ballot: Ballot, busy: bool) -> Option<Round> {
     let entered = ballot.entered.clone()?;
     let [wanted, urgent, trips] = ballot.numbers();
     let mut all = [wanted, urgent, trips, f64::from(u8::from(busy))];
     if (entered.together()?.agreement.0)(&mut all).is_err() {
-        // The others cannot be reached: the next reduction says so, and nothing is made of this.
+        // The others cannot be reached. The next reduction reports that, and this result is not used.
         entered.take_over([true; VOTES]);
         return Some(Round::CutOff);
     }

@@ -1,4 +1,4 @@
-//! What an audit has proved, able to answer for any linear functional.
+//! The result of an audit, which can bound the error of any linear functional.
 
 use super::bounds::Bounds;
 use crate::base::error::{Error, Result};
@@ -9,7 +9,8 @@ use crate::target::standard::Standard;
 use crate::target::watchdog::Violation;
 use crate::theory::certificate as theory;
 
-/// What is proved about one q, able to answer for any linear functional. Its certificate can be read and not changed.
+/// What is proved about one q. It can bound the error of any linear functional. Its certificate can be read but not
+/// changed.
 /// ```compile_fail,E0616
 /// fn forge(mut audited: provi::audit::Audited, better: provi::Certificate) {
 ///     audited.certificate = better;
@@ -22,7 +23,7 @@ pub struct Audited {
     pub(super) log_ratios: Vec<f64>,
 }
 
-/// The certificate.
+/// Prints the certificate.
 impl std::fmt::Display for Audited {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.certificate.fmt(f)
@@ -30,12 +31,12 @@ impl std::fmt::Display for Audited {
 }
 
 impl Audited {
-    /// The statements.
+    /// The certificate.
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
 
-    /// The same, or nothing if the declared curvature was contradicted.
+    /// The same result, with every statement withdrawn if the declared curvature was contradicted.
     pub(crate) fn unless(mut self, violation: Option<Violation>) -> Self {
         if let Some(violation) = violation {
             self.revoke(&violation.to_string());
@@ -43,26 +44,27 @@ impl Audited {
         self
     }
 
-    /// log p(z, x) − log q(z) at the audit's first draws of q: what [`estimate`](crate::estimate::estimate) would evaluate,
-    /// at no further cost. At most 20 000 of them, fewer if the audit made fewer, and none if it made none or was selected by
-    /// its outcome.
+    /// log p(z, x) − log q(z) at the audit's first draws of q: what [`estimate`](crate::estimate::estimate) would
+    /// evaluate, at no further cost. At most 20 000 numbers, fewer if the audit made fewer draws, and none if it
+    /// made none or was selected by its outcome.
     pub fn log_ratios(&self) -> &[f64] {
         &self.log_ratios
     }
 
-    /// The same as one that was kept because of what it proved: its draws are no longer like any others.
+    /// Marks an audit that was chosen for its outcome. Its draws are therefore biased, and its log ratios are
+    /// dropped.
     pub(crate) fn selected(mut self) -> Self {
         self.log_ratios.clear();
         self
     }
 
-    /// Withdraws everything, as when a declared constant is seen to be wrong.
+    /// Withdraws every statement, for example because a declared constant proved wrong.
     pub fn revoke(&mut self, reason: &str) {
         self.certificate.revoke(reason);
         self.bounds = Bounds::nothing(&self.bounds.q, reason);
     }
 
-    /// The same for the Gaussian that the map makes of the one audited.
+    /// The same result for the Gaussian in the user's coordinates, to which `map` takes the audited one.
     pub(super) fn through(mut self, map: &Standard) -> Self {
         self.bounds.map = Some(map.clone());
         let dim = self.bounds.q.dim();
@@ -83,8 +85,8 @@ impl Audited {
         Ok(self.bounds.functional(v))
     }
 
-    /// The same bounds as numbers that can be kept, so that a functional thought of later has its errors without another
-    /// audit. Cost: two products and two factorisations of d×d matrices.
+    /// The same bounds as numbers that can be saved, so that the error of a later functional is known without
+    /// another audit. Cost: two products and two factorisations of d×d matrices.
     pub fn moment_bounds(&self) -> Result<MomentBounds> {
         stop::phase("the bounds of the moments", || self.kept_bounds())
     }
@@ -98,7 +100,7 @@ impl Audited {
         let mut global = None;
         if let Some((metric, provenance)) = &bounds.metric {
             let fisher = bounds.fisher.map(|(fisher, grounds)| (theory::kl(fisher), grounds));
-            // A bound that is not finite is none, and data have no word for it.
+            // A bound that is not finite proves nothing, and a file cannot hold it.
             let kls = [fisher, bounds.kl].into_iter().flatten().filter(|(kl, _)| kl.is_finite());
             if let Some((kl, grounds)) = kls.min_by(|a, b| a.0.total_cmp(&b.0)) {
                 let provenance = provenance.weakest(grounds);

@@ -1,4 +1,4 @@
-//! The choice of the ball, on pilot draws that are used for nothing else.
+//! The choice of the ball, by pilot draws that are used for nothing else.
 
 use super::metric::Metric;
 use super::residual::{Pilot, Residuals};
@@ -10,9 +10,9 @@ use crate::target::LocalCurvature;
 use crate::target::curvature::Provenance;
 use crate::theory::certificate::{Ball, Outside};
 
-/// Radii at which the curvature is taken; the last candidates for R among them.
+/// Number of radii at which the curvature is computed; the last ones are candidates for R.
 const GRID: usize = 32;
-/// Candidates priced in full.
+/// Number of candidates whose bound is computed in full.
 const CANDIDATES: usize = 8;
 
 /// A ball with what is known about it before the audit's draws.
@@ -29,13 +29,13 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// What the ball proves for a given bound of F on it.
+    /// The statement about the ball, given a bound of F on it.
     pub(super) fn ball(&self, fisher: f64) -> Ball {
         Ball { fisher, outside: self.outside, alpha: self.alpha, alpha2: self.alpha2 }
     }
 }
 
-/// The ball with the smallest predicted bound; `None` where no radius carries a certificate.
+/// The ball with the smallest predicted bound; `None` if no radius yields a certificate.
 pub(super) fn choose(
     factor: &Matrix,
     local: &dyn LocalCurvature,
@@ -56,7 +56,7 @@ pub(super) fn choose(
         for lower in local.lower(radii)? {
             let lower = safe_congruence(&lower, factor, 0.0, -1.0);
             let value = eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower);
-            // H_r does not increase with r; rounding must not pretend otherwise.
+            // H_r does not increase with r; rounding must not make it increase.
             least.push(value.min(least.last().copied().unwrap_or(f64::INFINITY)));
             if value <= 0.0 {
                 break;
@@ -79,7 +79,7 @@ pub(super) fn choose(
     for (place, (i, outside)) in candidates.iter().copied().enumerate() {
         let radius = radii[i];
         if place.is_multiple_of(at_once) {
-            // A draw inside the ball is evaluated at a place that may lie outside by this little.
+            // A draw inside the ball is evaluated at a point that may lie outside by at most this much.
             let padded = |&(i, _): &(usize, Outside)| radii[i] + allowances.at(radii[i]).shift;
             let next: Vec<f64> = candidates[place..].iter().take(at_once).map(padded).collect();
             if next.iter().any(|radius| !radius.is_finite()) {
@@ -105,7 +105,7 @@ pub(super) fn choose(
         let inside = ((1.0 - alpha) * draws as f64).max(1.0) as u64;
         let fisher = metric.fisher_upper(mean, inside, delta, &allowances.at(radius))?;
         let predicted = Ball { fisher, outside, alpha, alpha2 };
-        // What the passage to q adds is of order α₂ times the curvature's spread; a guess is enough to choose.
+        // The step from q_B to q adds about α₂ times the spread of the curvature; an estimate is enough to choose.
         let price = predicted.kl() + alpha2 * d as f64;
         if best.as_ref().is_none_or(|(known, _)| price < *known) {
             best = Some((

@@ -1,4 +1,4 @@
-//! What an audit keeps, to answer for any linear functional.
+//! What an audit keeps in order to bound the error of any linear functional.
 
 use super::metric::Metric;
 use super::sharp::Standing;
@@ -13,20 +13,20 @@ use crate::theory::certificate::{self as theory, Ball};
 /// The measured constants that bound every functional.
 #[derive(Debug)]
 pub(super) struct Bounds {
-    /// In the coordinates of the audit.
+    /// The audited Gaussian, in the coordinates of the audit.
     pub(super) q: Gaussian<Triangular>,
-    /// From those to the user's, if they are others.
+    /// The map from those coordinates to the user's, if they differ.
     pub(super) map: Option<Standard>,
     pub(super) reason: String,
     pub(super) confidence: f64,
     /// The H_lo metric.
     pub(super) metric: Option<(Metric, Provenance)>,
-    /// F in it, where H_hi is known too.
+    /// F in it, if H_hi is known too.
     pub(super) fisher: Option<(f64, Provenance)>,
     pub(super) local: Option<(Metric, Ball, Provenance)>,
-    /// A bound of KL(q‖p) by the local route or by transport, usable with the H_lo metric.
+    /// A bound of KL(q‖p) by the local route or by transport, for use with the H_lo metric.
     pub(super) kl: Option<(f64, Provenance)>,
-    /// How each coefficient stands under p, where that was measured.
+    /// The measured moments of each coefficient under p, if they were measured.
     pub(super) standings: Option<(Vec<Standing>, Provenance)>,
 }
 
@@ -51,7 +51,7 @@ impl Bounds {
         let v = self.map.as_ref().map_or_else(|| v.to_vec(), |map| map.pull(v));
         let mut pulled = vec![0.0; v.len()];
         provi_kernels::triangle::multiply_transposed(self.q.factor(), &v, &mut pulled);
-        // Cᵀv is d sums of d products, and v may make them cancel.
+        // Cᵀv is d sums of d products, which may cancel.
         let sizes: f64 = deviations(&self.q).iter().zip(&v).map(|(sd, v)| sd * v.abs()).sum();
         let lost = (v.len() as f64 + 8.0) * f64::EPSILON * sizes;
         let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
@@ -84,8 +84,8 @@ impl Bounds {
         out
     }
 
-    /// The mean of a combination is within the sum of its coefficients' errors, which hold together; v in the coordinates of the audit, so
-    /// that the sum does not depend on units.
+    /// The error of a combination's mean is at most the weighted sum of its coefficients' errors, which hold
+    /// together. v is in the coordinates of the audit, so that the sum does not depend on units.
     fn sum_of_means(&self, v: &[f64]) -> Option<(f64, Provenance)> {
         let (standings, provenance) = self.standings.as_ref().filter(|(s, _)| s.len() >= v.len())?;
         let scales = deviations(&self.q);
@@ -94,13 +94,14 @@ impl Bounds {
         Some((sum * (1.0 + 1e-9), *provenance))
     }
 
-    /// How a functional stands that is a multiple of one coefficient.
+    /// The measured moments of a functional that is a multiple of one coefficient.
     fn coefficient(&self, v: &[f64]) -> Option<(Standing, Provenance)> {
         let (standings, provenance) = self.standings.as_ref()?;
         let mut given = v.iter().enumerate().filter(|(_, x)| x.abs() > 0.0);
         match (given.next(), given.next()) {
             (Some((i, _)), None) => {
-                // The intercept of the user stands behind those of the audit, where it is another.
+                // If the user's intercept is a combination of the audit's coefficients, its own entry follows
+                // theirs.
                 let mixed = self.map.as_ref().and_then(Standard::mixed) == Some(i);
                 let place = if mixed { self.q.dim() } else { i };
                 standings.get(place).map(|standing| (*standing, *provenance))

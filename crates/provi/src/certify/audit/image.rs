@@ -1,21 +1,22 @@
-//! What the map into standard coordinates does to f \[rounding\].
+//! The effect on f of mapping a Gaussian into standard coordinates \[rounding\].
 
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{congruence, norm};
 use crate::target::expectations::{Moments, product_size};
 use crate::target::standard::Standard;
 
-/// How the Gaussian that is audited came from the one that the certificate is about.
+/// How the audited Gaussian was computed from the one that the certificate is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Image<'m> {
-    /// From the coordinates of the audit to the user's, if they are others.
+    /// The map from the coordinates of the audit to the user's, if they differ.
     map: Option<&'m Standard>,
-    /// r: each mean, and each row of C up to a rotation that all rows share, is within r times its size of what it stands for.
+    /// r: each mean, and each row of C (up to a rotation that all rows share), is within r times its size of the
+    /// exact one.
     relative: f64,
 }
 
 impl<'m> Image<'m> {
-    /// They are the same.
+    /// The audited Gaussian is the certified one.
     pub(super) const EXACT: Self = Self { map: None, relative: 0.0 };
 
     /// The image under [`Standard::standard_gaussian`].
@@ -23,31 +24,31 @@ impl<'m> Image<'m> {
         Self { map: Some(map), ..Self::rounded(dim) }
     }
 
-    /// One that is off by what the map may be.
+    /// An image with the rounding error that the map may have.
     fn rounded(dim: usize) -> Self {
         let relative = Standard::relative(dim);
         Self { relative: if relative <= Moments::NEAR { relative } else { f64::INFINITY }, ..Self::EXACT }
     }
 
-    /// A functional of the user's coordinates as one of the audit's.
+    /// A functional of the user's coordinates, written in the audit's.
     pub(super) fn pull(&self, v: &[f64]) -> Vec<f64> {
         self.map.map_or_else(|| v.to_vec(), |map| map.pull(v))
     }
 
-    /// The user's coefficient that is no multiple of one of the audit's.
+    /// The user's coefficient that is not a multiple of one of the audit's.
     pub(super) fn intercept(&self) -> Option<usize> {
         self.map.and_then(Standard::mixed)
     }
 
-    /// Bounds |f(q') − f(q)| for every q' that q may stand for.
+    /// An upper bound of |f(q') − f(q)| over every exact q' that q may represent.
     ///
     /// f(m, C) = l(m, C) − log |det C| is the same for CQ, Q orthogonal. So let C' = C(I + K) be the factor of q' whose rows are within r
     /// of those of C: row k of K is Σ_i (C⁻¹)_ki times a vector of norm r‖C_i‖ at most, and ‖K‖_F ≤ rκ, κ = ‖|C⁻¹|(‖C_i‖)_i‖. Then
     /// ```text
     /// f(q') − f(q) = E∇Vᵀ(m'−m) + ⟨CᵀE∇²V·C − I, K⟩ + [0, r²·bend] + [−k², k²],   k = rκ ≤ ½
     /// ```
-    /// for l is convex with [`Moments::bend`], and |log det(I + K) − tr K| ≤ Σ|λ|²/(2(1 − |λ|)) ≤ ‖K‖_F² over the eigenvalues λ of K.
-    /// Near an optimum the first two terms vanish, and what is left is of the order ε².
+    /// because l is convex with [`Moments::bend`], and |log det(I + K) − tr K| ≤ Σ|λ|²/(2(1 − |λ|)) ≤ ‖K‖_F² over the eigenvalues λ of K.
+    /// Near an optimum the first two terms vanish, and the rest is of the order ε².
     pub(super) fn moves(self, moments: &Moments, q: &Gaussian<Triangular>, relative_inverse: f64) -> f64 {
         let r = self.relative;
         if r <= 0.0 {
@@ -61,7 +62,7 @@ impl<'m> Image<'m> {
         let (mean, spread) = (norm(q.mean()), norm(q.factor()));
         let slope: f64 = moments.gradient.iter().zip(q.mean()).map(|(g, m)| (g * m).abs()).sum();
         let stress = stress(moments, q);
-        // The error of E∇V and of E∇²V·C, and the rounding of the two products.
+        // The errors of E∇V and of E∇²V·C, and the rounding of the two products.
         let rounding = 2.0 * (d as f64 + 8.0) * f64::EPSILON * product_size(&moments.hessian, q);
         let error =
             moments.gradient_error * mean + (moments.gradient_error + rounding) * spread * relative_inverse;

@@ -1,4 +1,4 @@
-//! Pilot draws choose how to measure; fresh ones measure.
+//! The measurement: pilot draws choose how to measure; fresh draws measure.
 
 use super::Session;
 use super::ball::{self, Choice};
@@ -15,19 +15,19 @@ use crate::target::curvature::Quadratic;
 use crate::target::{LocalCurvature, Target};
 use crate::theory::certificate as theory;
 
-/// The fewest draws of an audit that needs any, and those that choose the ball.
+/// The fewest draws of an audit that needs any; also the number of draws that choose the ball.
 pub(super) const LEAST_DRAWS: u64 = 1_000;
 pub(super) const PILOT_DRAWS: u64 = 400;
-/// A bound of KL in nats that says next to nothing. Where the plain mean of the pilot gives more, no number of draws helps;
-/// this share of the most that may be spent is what it is worth.
+/// A KL bound of this many nats says almost nothing. If even the plain mean of the pilot gives more, no number of
+/// draws helps, and only the following share of the allowed draws is spent.
 const HOPELESS: f64 = 1.0;
 const HOPELESS_SHARE: f64 = 0.2;
-/// Draws of the lesser statements beside the sharp ones.
+/// Draws for the other statements if the sharp ones are measured.
 const BESIDE: f64 = 4_000.0;
-/// A global bound this small needs no local one beside it.
+/// If the global bound is this small, no local one is computed.
 const SMALL: f64 = 1e-7;
 
-/// What the draws gave.
+/// The results of the draws.
 pub(super) struct Measurement {
     /// The metric of the global statement, if there is one.
     pub(super) global: Option<Metric>,
@@ -36,23 +36,23 @@ pub(super) struct Measurement {
     pub(super) mass: Option<Mass>,
     pub(super) measured: residual::Measured,
     pub(super) draws: u64,
-    /// The share of δ that each statement spends.
+    /// The share of δ of each statement.
     pub(super) delta: f64,
     pub(super) rounding: Lost,
 }
 
-/// What rounding may have done to the numbers measured.
+/// Bounds of the rounding errors of the measured numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
     /// At the draws.
     pub(super) draws: Allowance,
-    /// At those in the ball.
+    /// At the draws inside the ball.
     pub(super) inside: Allowance,
-    /// To the mean of D over these, V apart.
+    /// Of the mean of D over these, without the error of V.
     pub(super) value_mean_lost: f64,
 }
 
-/// Bounds over all z, for a target that knows of no better ones near an answer.
+/// Bounds over all z, for a target that has no better local ones.
 struct Everywhere {
     bounds: (Matrix, Option<Matrix>),
 }
@@ -68,9 +68,10 @@ impl LocalCurvature for Everywhere {
 }
 
 impl Session<'_> {
-    /// Pilot draws choose the routes, the ball and the number of draws; fresh ones measure.
+    /// Pilot draws choose the routes, the ball and the number of draws; fresh draws measure.
     pub(super) fn measure(&mut self) -> Result<Measurement> {
-        // Together: the global F, the local F, and without an exact f also Γ and the mean of D.
+        // The statements that must hold together: the global F, the local F, and without an exact f also Γ and the
+        // mean of D.
         let events = if self.exact.is_some() { 2.0 } else { 4.0 };
         let mut delta = self.delta / events;
         let residuals = Residuals::new(self.target, self.q)?;
@@ -86,7 +87,7 @@ impl Session<'_> {
         let global = self.global_metric()?;
         let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));
         let settled = match (&global, global_mean) {
-            // Without an exact f the evidence needs a ball all the same.
+            // Without an exact f, the evidence still needs a ball.
             (Some(m), Some(mean)) if self.exact.is_some() => {
                 0.5 * m.fisher_upper(mean, LEAST_DRAWS, delta, &usual)? <= SMALL
             }
@@ -95,7 +96,7 @@ impl Session<'_> {
         let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
 
         let mut wanted = LEAST_DRAWS as f64;
-        // The mean of ‖ŝ‖², its Lipschitz constant, and the bound that unlimited draws would leave.
+        // The mean of ‖ŝ‖², its Lipschitz constant, and the bound that unlimited draws would give.
         let prospect = match (&choice, &global, global_mean) {
             (Some(c), ..) => Some((c.mean, c.metric.lipschitz(), c.ball(c.mean).kl())),
             (None, Some(m), Some(mean)) if !settled => Some((mean, m.lipschitz(), theory::kl(mean))),
@@ -119,7 +120,7 @@ impl Session<'_> {
             sharp = self.consider_sharp(&residuals, metric, plain, 0.5 * self.delta)?;
         }
         if sharp.is_some() {
-            // The other statements are the lesser ones now: they keep half of δ, and draws for estimates.
+            // The other statements are less important now: they keep half of δ, and draws for estimates.
             delta *= 0.5;
             wanted = wanted.min(BESIDE);
         }
@@ -134,7 +135,7 @@ impl Session<'_> {
             delta = transport.delta;
         }
         let draws = (wanted.ceil() as u64).clamp(1, self.options.draws.max(1));
-        // Each look has draws of its own.
+        // Each look has its own draws.
         let (audit, look) = (Draws::new(self.seed, Purpose::Audit), self.options.look);
         let mut ascent =
             global.as_ref().zip(transport).map(|(metric, t)| residuals.ascent(metric, t.enough()));
@@ -147,7 +148,8 @@ impl Session<'_> {
             self.between,
         )?;
         if measured.draws < draws {
-            // The time that draws take may depend on them, so whoever watches the clock may have seen something of them.
+            // The time that draws take may depend on their values, so a caller that stops by the clock may depend
+            // on them too.
             delta /= residual::ends(draws);
             self.grounds.failure_probability *= 2.0;
         }
@@ -171,7 +173,7 @@ impl Session<'_> {
         Ok(Measurement { global, choice, transport, mass, measured, draws, delta, rounding })
     }
 
-    /// The most draws for a bound of which unlimited ones would leave `least` nats.
+    /// The most draws to spend on a bound for which unlimited draws would give `least` nats.
     pub(super) fn worth_spending(&self, least: f64) -> f64 {
         self.options.draws as f64 * if least > HOPELESS { HOPELESS_SHARE } else { 1.0 }
     }
@@ -184,17 +186,17 @@ impl Session<'_> {
         }
         let Some(upper) = self.upper() else { return Ok(None) };
         let lower = safe_congruence(&curvature.lower().to_matrix(d), &self.factor, -curvature.slack(), -1.0);
-        // Too flat to factor safely: then there is no global statement.
+        // If H_lo is too flat to factor safely, there is no global statement.
         Ok(Metric::new(lower, Some(&upper)).ok())
     }
 
-    /// H_hi there, rounded up.
+    /// H_hi in the coordinates where q is standard, rounded up.
     pub(super) fn upper(&self) -> Option<Matrix> {
         let upper = self.curvature.upper()?.to_matrix(self.q.dim());
         Some(safe_congruence(&upper, &self.factor, self.curvature.slack(), 1.0))
     }
 
-    /// H_lo alone, where there is no H_hi: enough to turn a KL bound into moments.
+    /// H_lo alone, if there is no H_hi: enough to turn a KL bound into moments.
     pub(super) fn lower_metric(&self) -> Option<Metric> {
         if self.curvature.convexity() <= 0.0 {
             return None;
@@ -211,8 +213,8 @@ impl Session<'_> {
     ) -> Result<Option<Choice>> {
         let target: &dyn Target = self.target.target();
         let local = target.local_curvature(self.q)?;
-        // A ball needs V convex beyond it, and the passage to q needs H_hi: both are the global curvature's word, even
-        // where the curvature on the ball is the model's own.
+        // A ball needs V convex outside it, and the step to q needs H_hi. Both come from the global curvature, so
+        // its provenance counts even if the curvature on the ball is the model's own.
         let provenance = self.curvature.provenance();
         let d = self.q.dim();
         let moved = |h: &Quadratic, by: f64| {

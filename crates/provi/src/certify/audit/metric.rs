@@ -1,4 +1,4 @@
-//! A lower curvature as a metric, and how fast the residual can change in it.
+//! A lower curvature as a metric, with the Lipschitz constant of the residual in it.
 
 use super::rounding::Allowance;
 use crate::base::error::{Error, Result};
@@ -16,9 +16,9 @@ pub(super) struct Metric {
     cholesky: Cholesky,
     lipschitz: f64,
     deviation: Option<f64>,
-    /// λ_min(H), at least.
+    /// A lower bound of λ_min(H).
     least: f64,
-    /// tr H̄, about; infinite where it is not known.
+    /// An estimate of tr H̄; infinite if H̄ is not known.
     upper_trace: f64,
 }
 
@@ -30,7 +30,8 @@ impl std::fmt::Debug for Metric {
 
 impl Metric {
     pub(super) fn new(lower: Matrix, upper: Option<&Matrix>) -> Result<Self> {
-        // Lowered by more than the factorisation and the solves can lose, so that H⁻¹ comes out too large.
+        // Lowered by more than the factorisation and the solves can lose, so that the computed H⁻¹ is too large
+        // rather than too small.
         let dim = lower.rows();
         let trace: f64 = (0..dim).map(|i| lower[(i, i)].abs()).sum();
         let mut cholesky = Cholesky::with_dim(dim);
@@ -52,7 +53,8 @@ impl Metric {
         // ‖H^{−½}X‖² = λ_max(L⁻¹XXᵀL⁻ᵀ) with H = LLᵀ.
         let root = |x: f64| x.max(0.0).sqrt();
         let spread = top("H̄ − H", &half)?;
-        // X = L⁻¹ by substitution is off by at most γ_d|X||L||X| entry by entry, and products with it by that and their own sums.
+        // The error of X = L⁻¹ by substitution is at most γ_d|X||L||X| entry by entry; products with it add their
+        // own rounding.
         let inverse = cholesky.inverse_lower();
         let (size, unit) = (inverse.frobenius_norm(), 4.0 * (d as f64 + 8.0) * f64::EPSILON);
         let off = unit * size * (1.0 + size * crate::base::linalg::norm(&cholesky.packed_lower()));
@@ -77,17 +79,17 @@ impl Metric {
         Ok(Self { cholesky, lipschitz: lipschitz * up, deviation: Some(deviation * up), least, upper_trace })
     }
 
-    /// L.
+    /// The Lipschitz constant L.
     pub(super) fn lipschitz(&self) -> f64 {
         self.lipschitz
     }
 
-    /// tr H̄, about: for a guess, not for a proof.
+    /// An estimate of tr H̄; never used in a proof.
     pub(super) fn upper_trace(&self) -> f64 {
         self.upper_trace
     }
 
-    /// ℓ ≥ sup‖∇²U − I‖, where H̄ is known.
+    /// ℓ ≥ sup‖∇²U − I‖, if H̄ is known.
     pub(super) fn deviation_from_identity(&self) -> Option<f64> {
         self.deviation
     }
@@ -98,12 +100,13 @@ impl Metric {
         s.chunks_exact(self.cholesky.dim()).map(|s| provi_kernels::dot(s, s))
     }
 
-    /// [`theory::fisher_upper`] for measured residuals, with what rounding may have taken of them added to √Ȳ \[rounding\]:
+    /// [`theory::fisher_upper`] for measured residuals, with a bound of their rounding error added to √Ȳ
+    /// \[rounding\]:
     /// ```text
     /// ‖ŝ(u)‖ ≤ ‖measured‖ + slope/√λ + (L + 1/√λ)·shift,   λ = λ_min(H)
     /// ```
-    /// for what was measured is H^{−½}(s̃(û) + û − u) up to the target's rounding, and ŝ is L-Lipschitz. Infinite where doubles
-    /// do not resolve the draws.
+    /// because what was measured is H^{−½}(s̃(û) + û − u) up to the target's rounding, and ŝ is L-Lipschitz.
+    /// Infinite if doubles do not resolve the draws.
     pub(super) fn fisher_upper(
         &self,
         mean: f64,
@@ -120,20 +123,21 @@ impl Metric {
         theory::fisher_upper(root * root, self.lipschitz, draws, failure_probability)
     }
 
-    /// √r² for a measured r² = sᵀH⁻¹s, s being off by at most `lost` in Euclidean norm.
+    /// √r² for a measured r² = sᵀH⁻¹s, where s has an error of at most `lost` in Euclidean norm.
     pub(super) fn residual(&self, square: f64, lost: f64) -> f64 {
         square.sqrt() * (1.0 + 1e-12) + self.inverse_root() * lost
     }
 
-    /// ‖H^{−½}‖, at most.
+    /// An upper bound of ‖H^{−½}‖.
     pub(super) fn inverse_root(&self) -> f64 {
         (1.0 + 1e-12) / self.least.sqrt()
     }
 
     /// λ_max(H̄ + H⁻¹), rounded up.
     ///
-    /// X = L⁻¹ by substitution is off by at most dε|X||L||X| entry by entry, and XᵀX by as much as ‖X‖_F²·2dε‖X‖_F‖L‖_F and
-    /// the rounding of a product. Cost: a triangular inverse, a product and the eigenvalues.
+    /// The error of X = L⁻¹ by substitution is at most dε|X||L||X| entry by entry; that of XᵀX is at most
+    /// ‖X‖_F²·2dε‖X‖_F‖L‖_F plus the rounding of a product. Cost: a triangular inverse, a product and the
+    /// eigenvalues.
     pub(super) fn largest_with_inverse(&self, upper: &Matrix) -> Result<f64> {
         let d = upper.rows();
         let inverse = self.cholesky.inverse_lower();
@@ -150,10 +154,11 @@ impl Metric {
         Ok((top("H̄ + H⁻¹", &sum)? + rounding) * (1.0 + 1e-12))
     }
 
-    /// √(vᵀH⁻¹v), rounded up, for a v that is off by at most `lost` in Euclidean norm.
+    /// √(vᵀH⁻¹v), rounded up, for a v with an error of at most `lost` in Euclidean norm.
     ///
-    /// The solve is exact for some L + ΔL, |ΔL| ≤ γ_d|L|, and L for a matrix within γ_{d+1}·tr H of the lowered H: together less
-    /// than H was lowered by, so that the matrix whose inverse is taken lies below H. What is left is the norm of d numbers.
+    /// The solve is exact for some L + ΔL, |ΔL| ≤ γ_d|L|, and L for a matrix within γ_{d+1}·tr H of the lowered H.
+    /// Together that is less than the amount by which H was lowered, so the matrix whose inverse is taken lies
+    /// below H. What remains is the norm of d numbers.
     pub(super) fn inverse_norm(&self, v: &[f64], lost: f64) -> f64 {
         let mut copy = v.to_vec();
         self.squares(&mut copy).sum::<f64>().sqrt() * (1.0 + 1e-10) + self.inverse_root() * lost
@@ -161,7 +166,7 @@ impl Metric {
 }
 
 impl Metric {
-    /// R, lower triangular and packed, with RRᵀ ⪰ C H⁻¹ Cᵀ: the metric where C has taken it.
+    /// R, lower triangular and packed, with RRᵀ ⪰ C H⁻¹ Cᵀ: the metric in the coordinates z = m + Cu.
     ///
     /// a_i = L⁻¹Cᵀe_i gives S_ij = a_i·a_j. Its rounding and that of its factorisation are each at most
     /// (d+2)ε√(S_iiS_jj) in every entry, so both are below 2d(d+2)ε·diag S: the diagonal is raised by more.

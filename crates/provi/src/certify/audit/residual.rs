@@ -15,48 +15,48 @@ use crate::target::evaluate::Evaluator;
 use provi_kernels::{axpy, dot};
 use std::ops::ControlFlow;
 
-/// What is known of one draw.
+/// What is known about one draw.
 pub(super) struct Seen<'d> {
     pub(super) u: &'d [f64],
     /// s̃(u).
     pub(super) residual: &'d [f64],
-    /// D(u), and Σ|terms| of it.
+    /// D(u), and the sum of the absolute values of its terms.
     pub(super) value: f64,
     pub(super) size: f64,
     /// V(m + Cu).
     pub(super) potential: f64,
-    /// ‖ŝ‖² in the metrics asked for.
+    /// ‖ŝ‖² in up to two metrics.
     pub(super) squares: [f64; 2],
 }
 
 pub(super) type See<'s> = dyn FnMut(Seen<'_>) + 's;
 
-/// Writes the draw of a number.
+/// Writes the draw with a given number.
 pub(super) type Fill<'f> = dyn Fn(u64, &mut [f64]) + Sync + 'f;
 
-/// Where nobody is to be asked.
+/// For work that nothing interrupts.
 pub(super) fn go_on(_: u64, _: u64) -> Result<ControlFlow<()>> {
     Ok(ControlFlow::Continue(()))
 }
 
 /// Draws evaluated at once.
 const BATCH: usize = 512;
-/// Of those, drawn, transported and pulled back together.
+/// Of those, how many are drawn, transported and pulled back together.
 const TOGETHER: usize = 16;
-/// Multiply-adds that the draw of one coordinate costs.
+/// Cost of drawing one coordinate, in multiply-adds.
 const DRAW_WORK: usize = 16;
-/// In how many places an audit of so many draws may be told to end.
+/// At how many places an audit with this many draws may be told to end.
 pub(super) fn ends(draws: u64) -> f64 {
     draws.div_ceil(BATCH as u64) as f64
 }
 
-/// The most values of D that are kept, for estimates: those of a usual audit, 160 kB.
+/// The most values of D that are kept for estimates: those of a usual audit, 160 kB.
 pub(super) const KEPT: usize = 20_000;
 
 pub(super) struct Residuals<'a> {
     target: Evaluator<'a>,
     q: &'a Gaussian<Triangular>,
-    /// (d/2) log 2π + log det C, and Σ|terms| of it.
+    /// (d/2) log 2π + log det C, and the sum of the absolute values of its terms.
     constant: f64,
     constant_size: f64,
     allowances: Allowances,
@@ -75,7 +75,7 @@ pub(super) struct Pilot {
 /// Sums over the audit's draws.
 #[derive(Debug)]
 pub(super) struct Measured {
-    /// How many.
+    /// Number of draws.
     pub(super) draws: u64,
     /// The mean of ‖ŝ‖² in the global metric, over all draws.
     pub(super) global_mean: f64,
@@ -85,12 +85,12 @@ pub(super) struct Measured {
     pub(super) local_mean: f64,
     /// The mean of ‖s̃‖² over those.
     pub(super) square_mean: f64,
-    /// The mean of D over those, and that of Σ|terms| of it.
+    /// The mean of D over those, and the mean of the sums of the absolute values of its terms.
     pub(super) local_value_mean: f64,
     pub(super) local_size_mean: f64,
-    /// ‖u‖ of the draw that is furthest out.
+    /// The largest ‖u‖ of a draw.
     pub(super) furthest: f64,
-    /// D(0), and what rounding may have done to it.
+    /// D(0), and a bound of its rounding error.
     pub(super) center_value: f64,
     pub(super) center_lost: f64,
     /// g_0 = ‖s̃(0)‖, rounded up.
@@ -126,22 +126,22 @@ impl<'a> Residuals<'a> {
         Ok(out)
     }
 
-    /// What rounding may do to the numbers that are measured here.
+    /// Bounds of the rounding errors of the numbers measured here.
     pub(super) fn allowances(&self) -> &Allowances {
         &self.allowances
     }
 
-    /// d.
+    /// The dimension d.
     pub(super) fn dim(&self) -> usize {
         self.q.dim()
     }
 
-    /// What is lost of Σ|terms| when D is made of V: the logarithms of log det C, ‖u‖² and three sums.
+    /// Relative rounding error of D with respect to Σ|terms|, apart from V: from log det C, ‖u‖² and three sums.
     pub(super) fn value_unit(&self) -> f64 {
         (self.q.dim() as f64 + 16.0) * f64::EPSILON
     }
 
-    /// What rounding may have done to a mean of D over so many draws of at most that norm, V apart.
+    /// Bound of the rounding error of a mean of D over this many draws, without the error of V.
     pub(super) fn value_mean_lost(&self, size_mean: f64, draws: u64) -> f64 {
         (self.value_unit() + (draws as f64 + 128.0) * f64::EPSILON) * size_mean * (1.0 + 1e-6)
     }
@@ -156,9 +156,9 @@ impl<'a> Residuals<'a> {
         self.center_value
     }
 
-    /// Calls `see` for each draw, in order, with ‖ŝ‖² in the metrics that there are, until `between` breaks.
+    /// Calls `see` for each draw, in order, with ‖ŝ‖² in the given metrics, until `between` breaks.
     ///
-    /// Draws, their transport, and what is made of a gradient are spread over threads, even where evaluations are not.
+    /// Drawing, transport and the work on gradients are spread over threads, even if evaluations are not.
     pub(super) fn visit(
         &self,
         fill: &Fill<'_>,
@@ -204,7 +204,8 @@ impl<'a> Residuals<'a> {
                 }
                 pull.iter_mut().for_each(|x| *x = -*x);
             }
-            // The points are spent: their room takes Cᵀπ − u. Then so are the pulls: theirs takes what metrics work in.
+            // The points are no longer needed; their memory receives Cᵀπ − u. Then the pulls' memory receives what
+            // the metrics work in.
             let (squares, drawn) = (&mut squares[..2 * size], &*u);
             chunked::fill_together(
                 [(&mut *z, TOGETHER * d), (pulls, TOGETHER * d), (&mut *squares, TOGETHER * 2)],
@@ -258,12 +259,12 @@ impl<'a> Residuals<'a> {
         Ok((mean, evaluations + count))
     }
 
-    /// An ascent for draws of q that are seen here.
+    /// Ascents for draws of q.
     pub(super) fn ascent<'s>(&'s self, metric: &'s Metric, enough: f64) -> Ascents<'s> {
         Ascents::new(self.target, self.q, metric, &self.allowances, enough)
     }
 
-    /// The audit itself: `count` fresh draws of q, of which those inside the ball are draws of q_B. An ascent takes in all of
+    /// The audit itself: `count` fresh draws of q; those inside the ball are draws of q_B. An ascent takes all of
     /// them, and needs the global metric.
     pub(super) fn measure(
         &self,

@@ -1,9 +1,9 @@
-//! What rounding does at most to the numbers that an audit measures \[rounding\].
+//! Bounds of the rounding errors of the numbers that an audit measures \[rounding\].
 //!
-//! A draw u is exact, but z = m + Cu is a double ẑ = z + δ, |δ_i| ≤ γ_{d+2}(|m_i| + Σ_j|C_ij||u_j|). So the target is evaluated at
-//! another draw, û = u + C⁻¹δ, and its value and gradient are those of û up to the target's own rounding. How far û may lie from u
-//! is a number that does not depend on the draws but through ‖u‖; what it does to a residual is bounded by the residual's
-//! Lipschitz constant, which the confidence needs anyway.
+//! A draw u is exact, but z = m + Cu is a double ẑ = z + δ, |δ_i| ≤ γ_{d+2}(|m_i| + Σ_j|C_ij||u_j|). So the target
+//! is evaluated at another draw, û = u + C⁻¹δ, and its value and gradient are those at û up to the target's own
+//! rounding. The distance from û to u is bounded by a number that depends on the draw only through ‖u‖. Its effect
+//! on a residual is bounded by the residual's Lipschitz constant, which the confidence bound needs anyway.
 
 use crate::base::chunked::{self, Chunks};
 use crate::base::error::Result;
@@ -16,21 +16,21 @@ use crate::target::rounding::deviations;
 use crate::target::standard::Standard;
 use std::ops::Range;
 
-/// What is allowed to a coordinate of Cᵀ∇V − u at the least, and all that is allowed where a target does not say what its
-/// arithmetic loses: then this is part of its owner's word.
+/// The least allowance for a coordinate of Cᵀ∇V − u. It is the whole allowance if a target does not state its
+/// rounding error; that it is enough is then part of what the target's owner declares.
 const LEAST: f64 = 1e-11;
 
-/// In units of √d + 7, the radii on which the allowances are made: no draw is further out than the third, but ascents may be.
+/// The radii at which allowances are computed, in units of √d + 7: no draw lies beyond the third, but ascents may.
 const RADII: [f64; 5] = [0.0, 0.5, 1.0, 4.0, 32.0];
 
-/// At every z = m + Cu with ‖u‖ at most some radius.
+/// The allowance at every z = m + Cu with ‖u‖ at most a given radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Allowance {
-    /// What V may be off by, at the place where it was evaluated.
+    /// Bound of the error of V at the point where it was evaluated.
     pub(super) value: f64,
-    /// The Euclidean norm of what Cᵀ∇V − u may be off by, there.
+    /// Bound of the Euclidean norm of the error of Cᵀ∇V − u at that point.
     pub(super) slope: f64,
-    /// ‖û − u‖: how far that place may be from where it was meant to be, in the coordinates where q is standard.
+    /// Bound of ‖û − u‖: the distance of that point from the intended one, in the coordinates where q is standard.
     pub(super) shift: f64,
     /// The error of the constant of V.
     pub(super) constant: f64,
@@ -41,12 +41,12 @@ impl Allowance {
         Self { value: f64::INFINITY, slope: f64::INFINITY, shift: f64::INFINITY, constant: f64::INFINITY };
 }
 
-/// Allowances for one q, by the distance from its mean.
+/// Allowances for one q, by distance from its mean.
 #[derive(Clone, Debug)]
 pub(super) struct Allowances {
     radii: Vec<f64>,
     each: Vec<Allowance>,
-    /// ‖|C⁻¹|(‖C_i‖)_i‖: rows of C that move by at most r of their size move C⁻¹C by at most r times this.
+    /// ‖|C⁻¹|(‖C_i‖)_i‖: if each row of C moves by at most r times its size, C⁻¹C moves by at most r times this.
     relative_inverse: f64,
 }
 
@@ -61,7 +61,7 @@ impl Allowances {
             let least = LEAST * (d as f64).sqrt();
             let (value, slope, constant) = match own.as_ref().and_then(|own| own.get(k)) {
                 Some(own) => {
-                    // Cᵀπ is a sum of d products; then u is taken off.
+                    // Cᵀπ is a sum of d products; then u is subtracted.
                     let unit = (d as f64 + 8.0) * f64::EPSILON;
                     let errors: Vec<f64> =
                         own.slopes.iter().zip(&own.sizes).map(|(lost, size)| lost + unit * size).collect();
@@ -77,23 +77,23 @@ impl Allowances {
         Ok(Self { each: each.collect(), radii, relative_inverse: shifts.relative_inverse() })
     }
 
-    /// For every u of at most that norm.
+    /// The allowance for every u of at most that norm.
     pub(super) fn at(&self, radius: f64) -> Allowance {
         let place = self.radii.partition_point(|&r| r < radius);
         self.each.get(place).copied().unwrap_or(Allowance::NO_BOUND)
     }
 
-    /// ‖|C⁻¹|(‖C_i‖)_i‖, or more; infinite where double precision does not resolve C⁻¹.
+    /// An upper bound of ‖|C⁻¹|(‖C_i‖)_i‖; infinite if double precision does not resolve C⁻¹.
     pub(super) fn relative_inverse(&self) -> f64 {
         self.relative_inverse
     }
 
-    /// For all the draws that there will be, as far as one can tell.
+    /// The allowance for practically all draws.
     pub(super) fn usual(&self, dim: usize) -> Allowance {
         self.at(usual_reach(dim))
     }
 
-    /// Nothing is lost: for tests of what the allowances are good for.
+    /// No rounding at all: for tests of the effect of allowances.
     #[cfg(test)]
     pub(super) fn none() -> Self {
         let each = vec![Allowance { value: 0.0, slope: 0.0, shift: 0.0, constant: 0.0 }];
@@ -101,13 +101,13 @@ impl Allowances {
     }
 }
 
-/// ‖|C⁻¹|(‖C_i‖)_i‖, or more.
+/// An upper bound of ‖|C⁻¹|(‖C_i‖)_i‖.
 #[cfg(test)]
 pub(super) fn relative_inverse(q: &Gaussian<Triangular>) -> f64 {
     Shifts::new(q).relative_inverse()
 }
 
-/// √d + 7: a draw is further out less often than once in 10¹¹.
+/// √d + 7: a draw lies farther out with probability below 10⁻¹¹.
 pub(super) fn usual_reach(d: usize) -> f64 {
     (d as f64).sqrt() + 7.0
 }
@@ -136,7 +136,7 @@ struct Shifts<'q> {
     spread: Vec<f64>,
 }
 
-/// Columns of C⁻¹ that one thread solves for.
+/// Columns of C⁻¹ solved by one thread at a time.
 const COLUMNS: usize = 64;
 
 impl<'q> Shifts<'q> {
@@ -167,7 +167,7 @@ impl<'q> Shifts<'q> {
     }
 
     fn at(&self, radius: f64) -> f64 {
-        // At m itself the map alone is off. What holds on a small ball holds there, and no size below is zero.
+        // At m itself only the map has an error. A bound on a small ball holds there too, and avoids sizes of zero.
         self.unit * self.norm(1.0, radius.max(1e-3))
     }
 
@@ -185,7 +185,7 @@ impl<'q> Shifts<'q> {
             let row = &self.q.factor()[packed_index(i, 0)..=packed_index(i, i)];
             let back: f64 = row.iter().zip(&solved).map(|(c, v)| c.abs() * v).sum();
             let given = center * self.q.mean()[i].abs() + radius * self.spreads[i];
-            // NaN where C is beyond the range of doubles: then there is no bound.
+            // NaN if C is beyond the range of doubles; then there is no bound.
             let ratio = back / given;
             worst = if ratio.is_nan() { f64::INFINITY } else { worst.max(ratio) };
         }

@@ -1,4 +1,4 @@
-//! Whether the transport route is worth its draws, on pilot draws that are used for nothing else.
+//! Whether the transport route is worth its draws, judged by pilot draws that are used for nothing else.
 
 use super::Session;
 use super::ball::Choice;
@@ -10,24 +10,24 @@ use crate::base::draws::{Draws, Purpose};
 use crate::base::error::Result;
 use crate::theory::certificate as theory;
 
-/// What an ascent of the transport bound need not find, in nats and as a part of the pilot's mean.
+/// What an ascent of the transport bound may leave unfound, in nats and as a part of the pilot's mean.
 const ENOUGH: f64 = 1e-4;
 const ENOUGH_PART: f64 = 0.02;
 
-/// The transport route, where the others leave next to nothing.
+/// The transport route, for use if the other routes prove almost nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Transport {
-    /// The mean of Ĝ: the pilot's, then the audit's.
+    /// The mean of Ĝ: first the pilot's, then the audit's.
     pub(super) mean: f64,
     pub(super) lipschitz: f64,
-    /// Draws worth spending.
+    /// Number of draws to spend.
     pub(super) draws: f64,
     pub(super) delta: f64,
 }
 
 impl Transport {
-    /// The bound of KL(q‖p), from so many draws. √G is L-Lipschitz, so √G(x) ≤ √G(x̂) + L·shift at the place x̂ where the target
-    /// was evaluated \[rounding\]. Infinite where doubles do not resolve the draws.
+    /// The bound of KL(q‖p) from this many draws. √G is L-Lipschitz, so √G(x) ≤ √G(x̂) + L·shift, where x̂ is the
+    /// point at which the target was evaluated \[rounding\]. Infinite if doubles do not resolve the draws.
     pub(super) fn bound(&self, draws: u64, delta: f64, allowance: &Allowance) -> Result<f64> {
         let root = self.mean.sqrt() + self.lipschitz * allowance.shift;
         match root.is_finite() {
@@ -36,15 +36,15 @@ impl Transport {
         }
     }
 
-    /// What an ascent of the audit need not find, in nats.
+    /// What an ascent of the audit may leave unfound, in nats.
     pub(super) fn enough(&self) -> f64 {
         ENOUGH.max(ENOUGH_PART * self.mean)
     }
 }
 
 impl Session<'_> {
-    /// The bound of KL(q‖p) that the other routes will prove with so many draws, as far as the pilot can tell: by the global
-    /// metric and its mean, or on the ball.
+    /// The KL bound that the other routes are expected to prove with this many draws, judged by the pilot: by the
+    /// global metric and its mean, or on the ball.
     pub(super) fn expected(
         &self,
         residuals: &Residuals<'_>,
@@ -63,13 +63,13 @@ impl Session<'_> {
         let Some(choice) = choice else { return Ok(known) };
         let allowance = allowances.at(choice.radius);
         let ball = choice.ball(choice.metric.fisher_upper(choice.mean, draws, delta, &allowance)?);
-        // Without an exact f a guess will do: this only decides whether to look further.
+        // Without an exact f a guess is enough: it only decides whether to look further.
         let drop = self.exact.map_or(0.0, |f| residuals.center_value() - f.value);
         let excess = ball.excess_from_upper_curvature(drop, trace, self.q.dim());
         Ok(known.min(ball.kl_of_whole(excess)))
     }
 
-    /// Whether the transport route will prove less than `plain` nats, as far as the pilot can tell.
+    /// The transport route, if it is expected to prove less than `plain` nats, judged by the pilot.
     pub(super) fn consider_transport(
         &mut self,
         residuals: &Residuals<'_>,
@@ -78,11 +78,11 @@ impl Session<'_> {
         delta: f64,
     ) -> Result<Option<Transport>> {
         let Some(upper) = self.upper() else { return Ok(None) };
-        // Too flat for its inverse: then there is no such statement.
+        // If H_lo is too flat to invert, there is no such statement.
         let Ok(largest) = metric.largest_with_inverse(&upper) else { return Ok(None) };
         let lipschitz = theory::transport_lipschitz(largest);
         let most = self.options.draws.max(1);
-        // What confidence alone would cost: no ascent is worth more.
+        // The cost of confidence alone; no ascent can do better.
         if !lipschitz.is_finite() || theory::fisher_upper(0.0, lipschitz, most, delta)? >= plain {
             return Ok(None);
         }

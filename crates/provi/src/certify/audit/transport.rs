@@ -1,8 +1,8 @@
-//! Draws of G = U + U* − ‖x‖², each by an ascent of its own to U*(x) = sup_y x·y − U(y) [cert-transport].
+//! Draws of G = U + U* − ‖x‖², each with its own ascent to U*(x) = sup_y x·y − U(y) [cert-transport].
 //!
-//! Any y bounds G(x) from above, so nothing rests on how far an ascent came. Every draw climbs by L-BFGS from y = x, with
-//! numbers of its own; the points where draws want the target are evaluated together. A draw that is done makes room for
-//! another.
+//! Any y bounds G(x) from above, so the bounds are valid however far an ascent came. Every draw climbs by L-BFGS
+//! from y = x, with its own state; the points at which draws need the target are evaluated together. When a draw is
+//! done, another takes its place.
 
 use super::metric::Metric;
 use super::rounding::{Allowance, Allowances};
@@ -17,34 +17,34 @@ use crate::target::evaluate::Evaluator;
 use crate::theory::certificate as theory;
 use provi_kernels::{axpy, dot};
 
-/// Draws transported and pulled back together, of those under way at once.
+/// Draws transported and pulled back together, among those that climb at once.
 const TOGETHER: usize = 16;
 /// Secant pairs of a draw.
 const PAIRS: usize = 5;
-/// Evaluations of a draw, the one at x included.
+/// Most evaluations of a draw, including the one at x.
 const EVALUATIONS: f64 = 40.0;
-/// A draw is done when what is not yet found of U*(x) is below this part of Ĝ.
+/// A draw is done when the estimated rest of U*(x) is below this part of Ĝ.
 const PART: f64 = 0.02;
-/// How much of the slope a step must gain (Armijo), and the least step.
+/// The part of the slope that a step must gain (Armijo), and the smallest step.
 const GAIN: f64 = 1e-4;
 const LEAST_STEP: f64 = 1e-6;
 
-/// Draws that climb.
+/// The draws that climb.
 pub(super) struct Ascents<'a> {
     target: Evaluator<'a>,
     q: &'a Gaussian<Triangular>,
-    /// That of H_lo.
+    /// The metric of H_lo.
     metric: &'a Metric,
     allowances: &'a Allowances,
-    /// A draw is done when less than this, in nats, is not yet found, or after so many evaluations.
+    /// A draw is done when the estimated rest is below this many nats, or after its most evaluations.
     enough: f64,
-    /// Or less than this part of its bound.
+    /// Or when the rest is below this part of its bound.
     part: f64,
     most: f64,
-    /// Rows of [`Path`]; those under way come first.
+    /// Rows of [`Path`]; those still climbing come first.
     paths: Vec<f64>,
     under_way: usize,
-    /// Where the draws want the target next, and what it says there.
+    /// Where the draws need the target next, and its values there.
     trials: Vec<f64>,
     points: Vec<f64>,
     pulls: Vec<f64>,
@@ -52,11 +52,12 @@ pub(super) struct Ascents<'a> {
     values: Vec<f64>,
     scratch: Vec<Scratch>,
     evaluations: u64,
-    /// Whether the target refused a trial: what was found until then are the bounds.
+    /// Whether the target failed at a trial point; the bounds found until then are kept.
     refused: bool,
-    /// Ĝ, in the order of the draws.
+    /// The bounds Ĝ, in the order of the draws.
     bounds: Vec<f64>,
-    /// The first draw whose ascent was ended by what happened to others. The draws before it are what they would be without that.
+    /// The first draw whose ascent ended because of other draws. The bounds of the draws before it do not depend on
+    /// that.
     first_ended: usize,
 }
 
@@ -94,20 +95,20 @@ impl<'a> Ascents<'a> {
         }
     }
 
-    /// The same for bounds that are wanted one by one, not for their mean: a part of a bound is not small enough.
+    /// For bounds that are needed one by one, not for their mean: a small part of a bound is then not small enough.
     pub(super) fn by_themselves(self) -> Self {
         Self { part: 0.0, ..self }
     }
 
-    /// Takes in a draw x with V(x), ∇U(x) − x and the square of that in the metric.
+    /// Adds a draw x with V(x), ∇U(x) − x and the square of that in the metric.
     pub(super) fn take(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64) {
         self.take_until(x, potential, slope, square, f64::NEG_INFINITY);
     }
 
-    /// The same for a draw that is done when its bound is at most `goal`.
+    /// Adds a draw that is done when its bound is at most `goal`.
     pub(super) fn take_until(&mut self, x: &[f64], potential: f64, slope: &[f64], square: f64, goal: f64) {
         let allowance = self.allowances.at(norm(x));
-        // ∇U was taken at x̂, and x̂ is what its gap is for.
+        // ∇U was evaluated at x̂, and the gap is that of x̂.
         let residual = self.metric.residual(square, allowance.slope + allowance.shift);
         let bound = theory::transport_gap(0.0, 0.0, 0.0, residual, 0.0);
         self.bounds.push(bound);
@@ -128,7 +129,7 @@ impl<'a> Ascents<'a> {
         }
     }
 
-    /// Lets all that are under way arrive: the mean of Ĝ, and the evaluations that it took.
+    /// Completes all ascents. Returns the mean of Ĝ and the evaluations that it took.
     pub(super) fn finish(self) -> (f64, u64) {
         let (bounds, _, evaluations) = self.into_bounds();
         let mut mean = 0.0;
@@ -138,8 +139,8 @@ impl<'a> Ascents<'a> {
         (theory::running_mean_upper(mean, bounds.len() as u64), evaluations)
     }
 
-    /// Lets all that are under way arrive: Ĝ of each draw, the first draw whose ascent was ended by what happened to others, and the
-    /// evaluations that it took.
+    /// Completes all ascents. Returns Ĝ of each draw, the first draw whose ascent ended because of other draws, and
+    /// the number of evaluations.
     pub(super) fn into_bounds(mut self) -> (Vec<f64>, usize, u64) {
         while self.under_way > 0 {
             self.go_on();
@@ -147,7 +148,7 @@ impl<'a> Ascents<'a> {
         (self.bounds, self.first_ended, self.evaluations)
     }
 
-    /// One round, or the end of all ascents where a stop is wanted: what they have found are bounds.
+    /// Makes one round. If a stop is wanted, ends all ascents; what they have found are valid bounds.
     fn go_on(&mut self) {
         match stop::check_early() {
             Ok(()) => self.round(),
@@ -166,8 +167,9 @@ impl<'a> Ascents<'a> {
         self.dismiss();
     }
 
-    /// One evaluation for every draw under way. A target that errs at points which no draw of q reached ends all ascents where
-    /// they are: that is no reason to lose what the draws prove.
+    /// One evaluation for every climbing draw. If the target fails at a trial point, stops the ascents and keeps
+    /// the bounds so far: no draw of q lies at a trial point, so the failure does not matter for what the draws
+    /// prove.
     fn round(&mut self) {
         let (d, count, width) = (self.q.dim(), self.under_way, Path::width(self.q.dim()));
         let (q, metric, allowances) = (self.q, self.metric, self.allowances);
@@ -201,7 +203,7 @@ impl<'a> Ascents<'a> {
                 for (slope, path) in slopes.chunks_exact_mut(d).zip(paths.chunks_exact(width)) {
                     axpy(-1.0, &path[..d], slope);
                 }
-                // The points are spent: their room takes what the metric works in.
+                // The points are no longer needed; their memory receives what the metric works in.
                 spent.copy_from_slice(slopes);
                 let squares = metric.squares(spent);
                 let values = values[chunk * TOGETHER..].iter();
@@ -218,7 +220,7 @@ impl<'a> Ascents<'a> {
         self.dismiss();
     }
 
-    /// Those that are done leave, and the last ones take their rows.
+    /// Removes the draws that are done; the last ones take their rows.
     fn dismiss(&mut self) {
         let (d, width) = (self.q.dim(), Path::width(self.q.dim()));
         let mut k = 0;
@@ -237,7 +239,7 @@ impl<'a> Ascents<'a> {
     }
 }
 
-/// What the target says at a trial point.
+/// The target at a trial point.
 struct Place<'p> {
     potential: f64,
     /// ∇U(y) − x.
@@ -245,11 +247,11 @@ struct Place<'p> {
     /// ‖∇U(y) − x‖² in the metric, as measured, and its root rounded up.
     square: f64,
     residual: f64,
-    /// What rounding may have done there.
+    /// The rounding allowance there.
     allowance: Allowance,
 }
 
-/// A draw, with what the target says at it and the bound that this gives.
+/// A draw, the target's values at it, and the bound that they give.
 struct Here<'p> {
     draw: usize,
     x: &'p [f64],
@@ -261,21 +263,21 @@ struct Here<'p> {
     allowance: Allowance,
 }
 
-/// The ascent of one draw, in a row of numbers: it minimises ψ(y) = V(m + Cy) − x·y.
+/// The ascent of one draw, stored in a row of numbers: it minimises ψ(y) = V(m + Cy) − x·y.
 struct Path<'r> {
     x: &'r mut [f64],
     /// The best point so far in ψ, its slope ∇ψ, and the direction of the next trial.
     y: &'r mut [f64],
     slope: &'r mut [f64],
     direction: &'r mut [f64],
-    /// Secant pairs Δy, Δ∇ψ, in turn; the oldest is overwritten.
+    /// Secant pairs Δy, Δ∇ψ, in turn; a new pair overwrites the oldest.
     pairs: &'r mut [f64],
-    /// 1/ΔyᵀΔ∇ψ of each pair, and what the recursion keeps.
+    /// 1/ΔyᵀΔ∇ψ of each pair, and working memory of the recursion.
     weights: &'r mut [f64],
     marks: &'r mut [f64],
 }
 
-/// Single numbers of a path, by their places in [`Path::marks`].
+/// Indices of single numbers of a path in [`Path::marks`]. The number of the draw.
 const DRAW: usize = 0;
 /// V at x.
 const START: usize = 1;
@@ -284,13 +286,13 @@ const HEIGHT: usize = 2;
 /// ∇ψ·direction.
 const FALL: usize = 3;
 const STEP: usize = 4;
-/// Pairs taken in so far.
+/// Number of pairs recorded so far.
 const TAKEN: usize = 5;
 const SPENT: usize = 6;
 /// The smallest Ĝ so far.
 const BOUND: usize = 7;
 const DONE: usize = 8;
-/// What rounding may have done to V at x, and how far x̂ may be from x.
+/// Bound of the rounding error of V at x, and of the distance from x̂ to x.
 const LOST: usize = 9;
 const SHIFT: usize = 10;
 /// A bound that is small enough.
@@ -328,20 +330,20 @@ impl<'r> Path<'r> {
         self.try_next(trial);
     }
 
-    /// Which draw this was and its Ĝ, if it is done.
+    /// The number of the draw and its Ĝ, if it is done.
     fn arrived(&self) -> Option<(usize, f64)> {
         (self.marks[DONE] > 0.0).then(|| (self.marks[DRAW] as usize, self.marks[BOUND]))
     }
 
-    /// Looks at what was found at the trial point, and writes the next one there. A trial where the target is not finite is
-    /// one where ψ did not fall.
+    /// Uses the values at the trial point, and writes the next trial point. If the target is not finite there, ψ
+    /// did not decrease.
     fn advance(mut self, trial: &mut [f64], there: &Place<'_>, [enough, part]: [f64; 2], most: f64) {
         self.marks[SPENT] += 1.0;
         let mut fell = false;
         let mut height = f64::INFINITY;
         if there.potential.is_finite() && there.square.is_finite() {
             let (along, distance) = self.along(trial);
-            // A sum of d products; and x̂·(ŷ − x̂) in place of x·(y − x).
+            // A sum of d products; and x̂·(ŷ − x̂) instead of x·(y − x).
             let (size, here, at) = (norm(self.x), self.marks[SHIFT], there.allowance);
             let rounding = (trial.len() + 8) as f64 * f64::EPSILON * size * distance;
             let moved = size * (here + at.shift) + here * (distance + here + at.shift);
@@ -381,7 +383,7 @@ impl<'r> Path<'r> {
         (sum, square.sqrt())
     }
 
-    /// Takes in the pair of the step to `y`, if it shows curvature.
+    /// Records the pair of the step to `y`, if it shows curvature.
     fn remember(&mut self, y: &[f64], slope: &[f64]) {
         let d = y.len();
         let place = self.marks[TAKEN] as usize % PAIRS;
@@ -392,12 +394,13 @@ impl<'r> Path<'r> {
             self.weights[place] = weight;
             self.marks[TAKEN] += 1.0;
         } else if self.marks[TAKEN] >= PAIRS as f64 {
-            // The oldest pair is overwritten by one of no use: begin again.
+            // The oldest pair was overwritten by a useless one: start again without pairs.
             self.marks[TAKEN] = 0.0;
         }
     }
 
-    /// The direction −B∇ψ by the two-loop recursion; B starts from I, for q is near p, then from the last pair's size.
+    /// The direction −B∇ψ by the two-loop recursion. B starts from I, because q is near p; later from the scale of
+    /// the last pair.
     fn aim(&mut self) {
         let (d, taken) = (self.x.len(), self.marks[TAKEN] as usize);
         let kept = taken.saturating_sub(PAIRS)..taken;
@@ -426,7 +429,8 @@ impl<'r> Path<'r> {
         }
     }
 
-    /// A shorter step: to the minimum of the parabola through what is known, at most half of it and at least a tenth.
+    /// A shorter step: to the minimum of the parabola through the known values, at most half and at least a tenth
+    /// of the step.
     fn shorten(&mut self, height: f64) {
         let (step, fall) = (self.marks[STEP], self.marks[FALL]);
         let bend = height - self.marks[HEIGHT] - step * fall;

@@ -8,13 +8,14 @@ use crate::base::error::{Error, Result};
 
 /// Smooths log ratios in place and returns k̂.
 ///
-/// The M = ⌈min(S/5, 3√S)⌉ largest weights, those above the next one, are fitted by a generalised Pareto
-/// distribution and replaced, in order, by its quantiles at (i − ½)/M; none may then exceed the largest raw
-/// weight. The scale stays: the entries are still log p(z, x) − log q(z), not normalised.
+/// The M = ⌈min(S/5, 3√S)⌉ largest weights (those above the next one) are fitted by a generalised Pareto
+/// distribution and replaced, in order, by its quantiles at (i − ½)/M, but by no more than the largest raw weight.
+/// The scale does not change: the entries are still log p(z, x) − log q(z), not normalised.
 ///
-/// −∞ is a weight of zero; NaN, +∞ and all −∞ are refused. k̂ = ∞, and nothing is smoothed, where no tail can
-/// be fitted: it has fewer than five weights (S ≤ 20, or ties: *equal ratios have k̂ = ∞*, though they are
-/// the best there are), or they differ by rounding only. Cost: a sort, and about 30M + M√M logarithms.
+/// −∞ is a weight of zero; NaN, +∞ and all −∞ are refused. If no tail can be fitted, k̂ = ∞ and nothing is
+/// smoothed. That is so if the tail has fewer than five weights (S ≤ 20, or ties: *equal ratios have k̂ = ∞*,
+/// although they are the best possible), or if the weights differ only by rounding. Cost: a sort, and about 30M +
+/// M√M logarithms.
 ///
 /// ```
 /// let mut log_ratios: Vec<f64> = (1..=1000).map(|k| -0.4 * (k as f64 / 1001.0).ln()).collect();
@@ -30,7 +31,8 @@ pub fn psis(log_ratios: &mut [f64]) -> Result<f64> {
     }
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|&i, &j| log_ratios[i].total_cmp(&log_ratios[j]));
-    // Weights are relative to the largest from here on; the cutoff is kept where its exponential is normal.
+    // From here on weights are relative to the largest; the cutoff is kept where its exponential is a normal
+    // number.
     let cutoff = (log_ratios[order[count - tail - 1]] - max).max(f64::MIN_POSITIVE.ln());
     let begin = order.partition_point(|&i| log_ratios[i] - max <= cutoff);
     let tail = &order[begin..];
@@ -47,7 +49,7 @@ pub fn psis(log_ratios: &mut [f64]) -> Result<f64> {
     Ok(fit.shape)
 }
 
-/// The largest log weight, which must be finite; none may be NaN or +∞.
+/// The largest log weight, which must be finite; no entry may be NaN or +∞.
 pub(super) fn largest(log_weights: &[f64]) -> Result<f64> {
     if log_weights.is_empty() {
         return Err(Error::Empty { what: "log weights" });
@@ -76,9 +78,8 @@ struct Pareto {
 impl Pareto {
     /// The posterior mean of θ = −k/σ over a grid, under Zhang and Stephens' prior; x sorted and positive.
     ///
-    /// Given θ, the likelihood is largest at k = mean log(1 − θx). k̂ is then drawn towards ½ with the
-    /// weight of ten observations: k ← (nk + 5)/(n + 10); σ keeps the k from before. None if the numbers
-    /// do not allow a fit.
+    /// Given θ, the likelihood is largest at k = mean log(1 − θx). k̂ is then shrunk towards ½ with the weight of
+    /// ten observations: k ← (nk + 5)/(n + 10); σ keeps the earlier k. `None` if the numbers do not allow a fit.
     fn fit(x: &[f64]) -> Option<Self> {
         let n = x.len() as f64;
         let shape = |theta: f64| x.iter().map(|x| (-theta * x).ln_1p()).sum::<f64>() / n;

@@ -1,17 +1,17 @@
-//! What k̂ says, in words.
+//! What k̂ means, in words.
 
 use std::fmt;
 
-/// How far estimates from importance weights can be believed (Vehtari, Simpson, Gelman, Yao and Gabry,
+/// How far to trust estimates from importance weights (Vehtari, Simpson, Gelman, Yao and Gabry,
 /// *Pareto smoothed importance sampling*, JMLR 25(72), 2024).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reliability {
-    /// All weights are equal: q is p, up to its constant, wherever it was looked at.
+    /// All weights are equal: at every draw, q equals p up to its constant.
     Exact,
-    /// k̂ < ½: the weights have a variance.
+    /// k̂ < ½: the weights have a finite variance.
     Good,
-    /// ½ ≤ k̂ ≤ [`Reliability::limit`]: no variance perhaps, but smoothing copes.
+    /// ½ ≤ k̂ ≤ [`Reliability::limit`]: the variance may be infinite, but smoothing copes.
     Usable,
     /// k̂ above the limit.
     Unreliable,
@@ -20,7 +20,7 @@ pub enum Reliability {
 }
 
 impl Reliability {
-    /// The verdict on k̂ from S draws.
+    /// The judgement of k̂ from S draws.
     pub fn new(pareto_k: f64, draws: usize) -> Self {
         let limit = Self::limit(draws);
         if !pareto_k.is_finite() {
@@ -36,7 +36,7 @@ impl Reliability {
 
     /// min(1 − 1/log₁₀S, 0.7): the k̂ above which S draws are too few.
     pub fn limit(draws: usize) -> f64 {
-        // For S ≤ 10 the formula is not positive: no heavy tail at all is tolerated.
+        // For S ≤ 10 the formula is not positive: no heavy tail is tolerated.
         if draws > 10 { (1.0 - (draws as f64).log10().recip()).min(0.7) } else { 0.0 }
     }
 }

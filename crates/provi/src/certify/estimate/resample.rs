@@ -1,14 +1,14 @@
-//! Draws in proportion to their weights.
+//! Resampling of draws in proportion to their weights.
 
 use super::psis::largest;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::Result;
 
-/// Systematic resampling: `count` indices, in increasing order, index k taken ⌊nW_k⌋ or ⌈nW_k⌉ times, with
-/// W_k the normalised weights and n = `count`; its expected number is nW_k exactly.
+/// Systematic resampling: returns `count` indices in increasing order. Index k is taken ⌊nW_k⌋ or ⌈nW_k⌉ times,
+/// where W_k are the normalised weights and n = `count`; its expected number is exactly nW_k.
 ///
-/// The positions are (i + U)/n on the cumulated weights, with one uniform U. Log weights may be −∞, but not
-/// all of them. Cost: one pass.
+/// The positions are (i + U)/n on the cumulated weights, with one uniform U. Log weights may be −∞, but not all of
+/// them. Cost: one pass.
 ///
 /// ```
 /// use provi::{Seed, estimate::resample};
@@ -19,7 +19,7 @@ pub fn resample(log_weights: &[f64], count: usize, seed: Seed) -> Result<Vec<usi
     let max = largest(log_weights)?;
     let weight = |k: usize| (log_weights[k] - max).exp();
     let total: f64 = (0..log_weights.len()).map(weight).sum();
-    // Step 0 of draw 1: the draws of an estimate with the same seed are all draw 0.
+    // Step 0 of draw 1: the draws of an estimate with the same seed all use draw 0.
     let offset = Draws::new(seed, Purpose::Estimate).uniform(0, 1);
     let mut indices = Vec::with_capacity(count);
     let (mut cumulated, mut last) = (0.0, 0);
@@ -33,7 +33,7 @@ pub fn resample(log_weights: &[f64], count: usize, seed: Seed) -> Result<Vec<usi
             indices.push(k);
         }
     }
-    // Rounding can leave the last position at the very end.
+    // Rounding can leave the last position beyond the last weight.
     indices.resize(count, last);
     Ok(indices)
 }

@@ -1,4 +1,4 @@
-//! What a certificate must remember so that functionals thought of later have their errors too.
+//! What is saved with a certificate so that the errors of later functionals are known too.
 
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -8,15 +8,15 @@ use crate::certify::certificate::Statement;
 use crate::target::curvature::Provenance;
 use crate::theory::certificate::{Ball, Outside, moment_error};
 
-/// The constants behind every functional's error, apart from the target and the draws that gave them.
+/// The constants behind every functional's error, without the target and the draws that gave them.
 /// ```text
 /// global   |E_p vᵀz − vᵀm|, |sd_p vᵀz − ‖Cᵀv‖| ≤ √(vᵀH_lo⁻¹v)·√(2·KL)              [cert-moments]
-/// local    ω + ‖Cᵀv‖T_1 and its twin for the sd, ω = √(vᵀ(C H_R⁻¹ Cᵀ)v)·√F_B       [local-moments]
+/// local    ω + ‖Cᵀv‖T_1 and the like for the sd, ω = √(vᵀ(C H_R⁻¹ Cᵀ)v)·√F_B       [local-moments]
 /// ```
-/// Each metric is kept as a triangular R with RRᵀ ⪰ H_lo⁻¹, or C H_R⁻¹ Cᵀ, in the user's coordinates: the norm of v is ‖Rᵀv‖.
-/// Memory: d(d+1)/2 numbers each. Cost of a functional: one pass.
+/// Each metric is kept as a triangular R with RRᵀ ⪰ H_lo⁻¹, or RRᵀ ⪰ C H_R⁻¹ Cᵀ, in the user's coordinates: the
+/// norm of v is ‖Rᵀv‖. Memory: d(d+1)/2 numbers each. Cost of a functional: one pass.
 ///
-/// They can be read and not changed; those of a file are the file's claim.
+/// They can be read but not changed; those from a file are the file's claim.
 /// ```compile_fail,E0594
 /// fn forge(mut bounds: provi::functional::MomentBounds) {
 ///     bounds.confidence = 1.0;
@@ -28,7 +28,7 @@ pub struct MomentBounds(pub(crate) MomentBoundsFields);
 
 crate::certify::certificate::read_only!(MomentBounds, MomentBoundsFields);
 
-/// What [`MomentBounds`] hold.
+/// The contents of [`MomentBounds`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -37,7 +37,7 @@ pub struct MomentBoundsFields {
     pub global: Option<GlobalBound>,
     /// From the curvature on a ball.
     pub local: Option<LocalBound>,
-    /// With which probability over the audit's draws all hold, together with the certificate's.
+    /// The probability over the audit's draws with which all bounds hold, together with the certificate's.
     pub confidence: f64,
     /// Why there is neither.
     pub reason: String,
@@ -50,9 +50,9 @@ pub struct MomentBoundsFields {
 pub struct GlobalBound {
     /// R with RRᵀ ⪰ H_lo⁻¹, lower triangular, packed row by row.
     pub metric: Vec<f64>,
-    /// KL(q‖p) ≤ this.
+    /// Upper bound of KL(q‖p), in nats.
     pub kl: f64,
-    /// The weakest origin of the two.
+    /// The weaker origin of the two.
     pub provenance: Provenance,
 }
 
@@ -63,9 +63,9 @@ pub struct GlobalBound {
 pub struct LocalBound {
     /// R with RRᵀ ⪰ C H_R⁻¹ Cᵀ, lower triangular, packed row by row.
     pub metric: Vec<f64>,
-    /// F_B.
+    /// The bound F_B.
     pub fisher: f64,
-    /// T_0, T_1, T_2.
+    /// The bounds T_0, T_1, T_2 of mass and moments outside the ball.
     pub outside: [f64; 3],
     /// α = P(χ²_d > R²).
     pub alpha: f64,
@@ -76,12 +76,12 @@ pub struct LocalBound {
 }
 
 impl MomentBounds {
-    /// Bounds that claim nothing, and say why.
+    /// Bounds that prove nothing, with the reason.
     pub fn nothing(reason: String) -> Self {
         Self(MomentBoundsFields { global: None, local: None, confidence: 1.0, reason })
     }
 
-    /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖|, q the Gaussian they were measured at.
+    /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖|; q is the Gaussian at which they were measured.
     pub fn functional(&self, q: &Gaussian<Triangular>, v: &[f64]) -> Result<[Statement; 2]> {
         let deviation = super::deviation(q, v)?;
         let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
@@ -104,7 +104,7 @@ impl MomentBounds {
     }
 }
 
-/// ‖Rᵀv‖, rounded up: each row of R is known to 1e-10 of its norm, and v may make them cancel.
+/// ‖Rᵀv‖, rounded up: each row of R is known to 1e-10 of its norm, and the products may cancel.
 fn metric_norm(metric: &[f64], v: &[f64]) -> Result<f64> {
     let d = v.len();
     if metric.len() != packed_len(d) {

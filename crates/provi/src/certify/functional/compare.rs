@@ -1,4 +1,4 @@
-//! Kept bounds held against others: how much too little the kept ones claim.
+//! Comparison of saved bounds with proved ones: by how much the saved bounds are too small.
 
 use super::bounds::MomentBounds;
 use crate::base::error::Result;
@@ -7,23 +7,24 @@ use crate::base::linalg;
 use crate::base::matrix::{Matrix, packed_len, unpack_lower};
 use crate::theory::certificate::{Ball, Outside, moment_error};
 
-/// Places between the ends of what ‖Rᵀv‖/‖Cᵀv‖ can be at which two bounds are compared; both are smooth in it.
+/// Number of values of ‖Rᵀv‖/‖Cᵀv‖, over its whole range, at which two bounds are compared; both are smooth in it.
 const PLACES: usize = 64;
 
-/// One bound: a metric R, and the errors of mean and sd of a v with ‖Cᵀv‖ = 1 as they grow with ‖Rᵀv‖.
+/// One bound: a metric R, and the errors of mean and sd for a v with ‖Cᵀv‖ = 1 as functions of ‖Rᵀv‖.
 struct Side<'a> {
     metric: &'a [f64],
     errors: Box<dyn Fn(f64) -> [f64; 2] + 'a>,
 }
 
 impl MomentBounds {
-    /// By which factor these bounds claim too little beside `proved`, at the v where they do most:
+    /// The largest factor, over all v, by which these bounds are too small compared with `proved`:
     /// ```text
     /// sup_v (proved(v) − slack·‖Cᵀv‖) / claimed(v)
     /// ```
-    /// At most 1 where they claim no more than is proved; infinite where `proved` has no bound, or where a number of the
-    /// claim can be none of a bound. Both are measured at q. The supremum is taken from above: each kept metric R is compared
-    /// with each proved one by the largest singular value of R⁻¹R′. Cost: a few factorisations and spectra of d×d matrices.
+    /// At most 1 if these bounds claim no more than is proved. Infinite if `proved` has no bound, or if a number of
+    /// the claim cannot belong to a bound. Both are measured at q. The supremum is bounded from above: each saved
+    /// metric R is compared with each proved one by the largest singular value of R⁻¹R′. Cost: a few factorisations
+    /// and spectra of d×d matrices.
     pub fn excess_of(&self, proved: &Self, q: &Gaussian<Triangular>, slack: f64) -> Result<f64> {
         let d = q.dim();
         let (claimed, proved) = (self.sides(), proved.sides());
@@ -37,7 +38,7 @@ impl MomentBounds {
         }
         let mut worst = 0.0f64;
         for claim in &claimed {
-            // v moves ‖Rᵀv‖ between these, ‖Cᵀv‖ being 1.
+            // The range of ‖Rᵀv‖ over all v with ‖Cᵀv‖ = 1.
             let spread = singular_values(q.factor(), claim.metric, d)?;
             let [least, most] = [spread.0, spread.1].map(|x| x.max(f64::MIN_POSITIVE));
             let mut best = f64::INFINITY;
@@ -52,7 +53,7 @@ impl MomentBounds {
                         factor = factor.max(if more <= 0.0 { 0.0 } else { more / said });
                     }
                 }
-                // A NaN is no bound.
+                // A NaN counts as no bound.
                 best = best.min(if factor.is_nan() { f64::INFINITY } else { factor });
             }
             worst = worst.max(best);
@@ -60,7 +61,7 @@ impl MomentBounds {
         Ok(worst)
     }
 
-    /// Whether every number of it can be one of a bound.
+    /// Whether every number is possible in a bound.
     fn is_of_bounds(&self) -> bool {
         let size = |x: f64| x >= 0.0 && x.is_finite();
         let share = |x: f64| (0.0..0.5).contains(&x);
@@ -85,7 +86,7 @@ impl MomentBounds {
     }
 }
 
-/// The least and the largest singular value of A⁻¹B, both lower triangular and packed.
+/// The smallest and the largest singular value of A⁻¹B, both lower triangular and packed.
 fn singular_values(a: &[f64], b: &[f64], d: usize) -> Result<(f64, f64)> {
     let b = unpack_lower(d, b);
     let mut columns = Matrix::zeros(d, d);

@@ -5,21 +5,21 @@ use crate::base::special::normal_cdf;
 use crate::certify::certificate::{Certificate, Statement};
 use crate::theory::event::event_interval;
 
-/// P(vᵀz > 0) under q, and between which numbers the posterior's is proved to lie.
+/// P(vᵀz > 0) under q, and bounds of the posterior's probability.
 ///
-/// From the KL bound by the data processing inequality [cert-event], from the TV bound as value ± TV; both hold together,
-/// so the narrower end of each counts.
+/// The KL bound gives an interval by the data processing inequality [cert-event], the TV bound gives value ± TV.
+/// Both hold together, so the tighter end of each side is used.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct SignProbability {
-    /// Under q.
+    /// The probability under q.
     pub value: f64,
-    /// The posterior's is at least this; 0 where nothing is proved.
+    /// Lower bound of the posterior's probability; 0 if nothing is proved.
     pub lower: f64,
-    /// And at most this; 1 where nothing is proved.
+    /// Upper bound of the posterior's probability; 1 if nothing is proved.
     pub upper: f64,
-    /// A bound of the difference, the farther of the two ends.
+    /// Bound of the difference: the distance to the farther of the two ends.
     pub error: Statement,
 }
 
@@ -37,7 +37,7 @@ impl std::fmt::Display for SignProbability {
 }
 
 impl SignProbability {
-    /// `standardised` = mean/sd.
+    /// From `standardised` = mean/sd.
     pub(super) fn new(standardised: f64, c: &Certificate) -> Self {
         let (inside, outside) = (normal_cdf(standardised), normal_cdf(-standardised));
         let [mut lower, mut upper] = [0.0, 1.0];

@@ -1,4 +1,4 @@
-//! E V, E ∇V and E ∇²V of a linear-predictor model: the rows' share in one pass, then the prior's.
+//! E V, E ∇V and E ∇²V of a linear-predictor model: one pass over the rows, then the prior.
 
 use super::quadrature;
 use crate::base::error::{Error, Result};
@@ -12,21 +12,21 @@ use crate::target::expectations::{Moments, product_size};
 use provi_kernels::axpy;
 use std::ops::Range;
 
-/// Sums before the gradient: E V, the error of it, the error of the gradient, the bend of E V.
+/// How many sums precede the gradient: E V, its error, the error of the gradient, the bend of E V.
 const SCALARS: usize = 4;
 
-/// Room for the sums of a pass over rows of `dim` columns.
+/// Memory for the sums of a pass over rows with `dim` columns.
 pub(crate) fn sums(dim: usize) -> Vec<f64> {
     vec![0.0; SCALARS + dim]
 }
 
-/// The longest chains of additions behind the sums of a pass. A sum loses at most as many units in the last place of Σ|terms| as its
-/// longest chain is long, in whatever order the chains meet.
+/// The longest chains of additions behind the sums of a pass. The rounding error of a sum is at most the length of
+/// its longest chain times one unit in the last place of Σ|terms|, whatever the order in which chains are joined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chains {
-    /// Behind E V, its error and the gradient.
+    /// For E V, its error and the gradient.
     pub(crate) sums: usize,
-    /// Behind an entry of the Hessian.
+    /// For an entry of the Hessian.
     pub(crate) grams: usize,
 }
 
@@ -36,7 +36,8 @@ fn scales(q: &Gaussian<Triangular>) -> Vec<f64> {
     (0..q.dim()).map(|i| q.mean()[i].abs() + crate::base::linalg::norm(row(i))).collect()
 }
 
-/// What a sum with so long a chain may lose, times Σ|terms|; each term is itself of some dim operations.
+/// Bound of the relative rounding error of a sum with this chain, to be multiplied by Σ|terms|. Each term itself
+/// takes about `dim` operations.
 fn unit(chain: usize, dim: usize) -> f64 {
     (chain + dim + 16) as f64 * f64::EPSILON
 }
@@ -47,8 +48,8 @@ fn unit(chain: usize, dim: usize) -> f64 {
 /// φ'' ≤ θ:    ≤ ½θE[Δ²] ≤ ½θr²r_n²
 /// φ'' = e^s:  ≤ ½E[e^s Δ²e^{|Δ|}] ≤ 2Eφ''·((1+σ_n)² + 1)·r²r_n²     where r·r_n(1+σ_n) ≤ 1/10
 /// ```
-/// For the second line weigh u by e^s, which moves its mean by a vector of norm σ_n: then |Δ| ≤ r·r_n(1 + σ_n + |ξ|), ξ standard
-/// normal, and (1+σ_n+|ξ|)² ≤ 2(1+σ_n)² + 2ξ², E e^{|ξ|/10} ≤ 1.1, E ξ²e^{|ξ|/10} ≤ 1.2.
+/// For the second line weight u by e^s, which moves its mean by a vector of norm σ_n: then |Δ| ≤ r·r_n(1 + σ_n +
+/// |ξ|), ξ standard normal, and (1+σ_n+|ξ|)² ≤ 2(1+σ_n)² + 2ξ², E e^{|ξ|/10} ≤ 1.1, E ξ²e^{|ξ|/10} ≤ 1.2.
 fn bend(steepest: Option<f64>, second: f64, deviation: f64, reach: f64) -> f64 {
     match steepest {
         Some(theta) => 0.5 * theta * reach * reach,
@@ -60,7 +61,8 @@ fn bend(steepest: Option<f64>, second: f64, deviation: f64, reach: f64) -> f64 {
 }
 
 impl Rows {
-    /// Adds to the sums of [`sums`], and Aᵀ diag(w·E φ''(s)) A to `hessian`; `chains` are those of all blocks.
+    /// Adds to the sums of [`sums`], and Aᵀ diag(w·E φ''(s)) A to `hessian`; `chains` covers the blocks of all
+    /// processes.
     ///
     /// One pass: a block of rows is still in cache when its Gram matrix is added.
     pub(crate) fn add_expectations(
@@ -74,9 +76,10 @@ impl Rows {
         let d = q.dim();
         let factor = self.design.factor(q.factor());
         let unit = unit(chains.sums, d);
-        // μ_n and σ_n are sums of d products: they are off by δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖ + |μ_n|), C_i the
-        // rows of C. Where θ_max bounds the second and the third derivative of φ, Eφ moves by at most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n²
-        // and its derivatives by θ_maxδ_n. Poisson rates are multiplied by at most e^x, x = δ_n(1 + σ_n + δ_n).
+        // μ_n and σ_n are sums of d products. Their errors are at most δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖
+        // + |μ_n|), C_i the rows of C. If θ_max bounds the second and the third derivative of φ, Eφ moves by at
+        // most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n² and its derivatives by θ_maxδ_n. Poisson rates are multiplied by at
+        // most e^x, x = δ_n(1 + σ_n + δ_n).
         let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
         let scales = scales(q);
         let steepest = family.curvature_range().1;
@@ -128,7 +131,7 @@ impl Linear {
         }
     }
 
-    /// The moments, from the sums over the rows; `out.hessian` holds Λ and the rows' share.
+    /// Completes the moments from the sums over the rows; `out.hessian` holds Λ and the share of the rows.
     pub(crate) fn conclude_moments(
         &self,
         q: &Gaussian<Triangular>,
@@ -153,7 +156,7 @@ impl Linear {
         let whole = scalars[0].abs() + prior.abs() + self.constant.abs();
         out.value_error =
             scalars[1] + prior_unit * (forms + whole) + self.lost * spread + self.constant_error;
-        // AᵀDA loses at most u of |A|ᵀD|A| entry by entry, before it meets C.
+        // The rounding error of AᵀDA is at most u times |A|ᵀD|A|, entry by entry, before the product with C.
         let gram = chains.grams as f64 * f64::EPSILON * product_size(&out.hessian, q);
         out.gradient_error = scalars[2]
             + gram

@@ -1,4 +1,4 @@
-//! E φ, E φ' and E φ'' at s ~ N(μ, σ²): closed forms, or quadrature with its error.
+//! E φ, E φ' and E φ'' at s ~ N(μ, σ²): closed forms, or quadrature with error bounds.
 
 mod hermite;
 
@@ -8,14 +8,14 @@ use crate::target::curvature::Provenance;
 use std::f64::consts::{LN_2, PI};
 use std::sync::OnceLock;
 
-/// One entry per row; the weights are not in it.
+/// One entry per row, without the weights.
 pub(super) struct Terms {
     pub(super) value: Vec<f64>,
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
-    /// Bounds the error of `value`.
+    /// Upper bound of the error of `value`.
     pub(super) value_error: Vec<f64>,
-    /// Bounds the errors of `first` and `second`.
+    /// Upper bound of the errors of `first` and `second`.
     pub(super) slope_error: Vec<f64>,
 }
 
@@ -45,9 +45,9 @@ impl Terms {
     }
 }
 
-/// Rows handled together; a row does not depend on its company, so this changes no bits.
+/// Rows processed together. A row's result does not depend on the other rows, so this number changes no bits.
 const ROWS: usize = 512;
-/// What a row costs, in multiply-adds: some thirty nodes of twenty each.
+/// Cost of a row in multiply-adds: about thirty nodes of twenty each.
 const NODE_WORK: usize = 600;
 
 /// The expectations of every row.
@@ -59,7 +59,7 @@ pub(super) fn expect(family: Family, means: &[f64], deviations: &[f64], response
     parts.into_iter().reduce(Terms::followed_by).unwrap_or_else(|| Terms::new(0))
 }
 
-/// The same of some rows, on one thread.
+/// The expectations of some rows, on one thread.
 pub(super) fn expect_rows(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
     let rows = means.len();
     let mut out = Terms::new(rows);
@@ -83,7 +83,7 @@ pub(super) fn expect_rows(family: Family, means: &[f64], deviations: &[f64], res
                 out.value[n] = rate - response[n] * means[n];
                 out.first[n] = rate - response[n];
                 out.second[n] = rate;
-                // The exponent's rounding is multiplied by the rate.
+                // The rounding error of the exponent is multiplied by the rate.
                 let exponent = means[n].abs() + deviations[n] * deviations[n];
                 out.slope_error[n] = 4.0 * f64::EPSILON * (rate * (1.0 + exponent) + response[n]);
                 out.value_error[n] = out.slope_error[n] + 4.0 * f64::EPSILON * response[n] * means[n].abs();
@@ -95,19 +95,20 @@ pub(super) fn expect_rows(family: Family, means: &[f64], deviations: &[f64], res
     out
 }
 
-/// A rule for N(0, 1): Gauss–Hermite where the step is zero, else nodes jh, |jh| ≤ T, weights h·e^{−t²/2}/√2π.
+/// A quadrature rule for N(0, 1): Gauss–Hermite if the step h is zero, else nodes jh, |jh| ≤ T, with weights
+/// h·e^{−t²/2}/√2π.
 struct Rule {
     step: f64,
     reach: f64,
     widest: f64,
-    /// P(N > T); nothing is cut off a Gauss–Hermite rule.
+    /// P(N > T), the tail that is cut off; zero for a Gauss–Hermite rule.
     outside: f64,
     nodes: Vec<f64>,
     weights: Vec<f64>,
 }
 
 impl Rule {
-    /// The discretisation error at a deviation, for the slopes.
+    /// The discretisation error of the slopes, for a given standard deviation σ.
     fn error(&self, deviation: f64) -> f64 {
         if self.step > 0.0 {
             aliasing(self.step, deviation)
@@ -116,7 +117,7 @@ impl Rule {
         }
     }
 
-    /// With the widest deviation that [`GOAL`] allows.
+    /// Sets the largest deviation for which the error stays below [`GOAL`].
     fn fitted(mut self) -> Self {
         let (mut low, mut high) = (0.0, 1e3);
         for _ in 0..60 {
@@ -128,13 +129,13 @@ impl Rule {
     }
 }
 
-/// Gauss–Hermite rules, then trapezoid rules.
+/// Number of Gauss–Hermite rules; trapezoid rules follow.
 const HERMITES: usize = 4;
 const LEVELS: usize = 17;
 const GOAL: f64 = 1e-16;
 
-/// Rules from narrow to wide: Gauss–Hermite, then trapezoids of step 0.7·2^{−j/2}; each serves the deviations up to `widest`
-/// with an error below [`GOAL`].
+/// The rules from narrow to wide: Gauss–Hermite, then trapezoids of step 0.7·2^{−j/2}. Each is used for deviations
+/// up to its `widest`, with an error below [`GOAL`].
 fn rules() -> &'static [Rule] {
     static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
     RULES.get_or_init(|| {
@@ -162,8 +163,8 @@ fn rule_for(deviation: f64) -> usize {
     rules().partition_point(|r| r.widest < deviation).min(rules().len() - 1)
 }
 
-/// 2e^{a²/2}/(e^{2πa/h} − 1), a = min{2π/h, π/2σ}: the discretisation error for a function analytic and
-/// bounded by 1 in |Im s| < π/2, in logarithms [exact-bound].
+/// 2e^{a²/2}/(e^{2πa/h} − 1), a = min{2π/h, π/2σ}, computed through logarithms: the discretisation error for a
+/// function that is analytic and bounded by 1 in |Im s| < π/2 [exact-bound].
 fn aliasing(step: f64, deviation: f64) -> f64 {
     let a = (2.0 * PI / step).min(0.5 * PI / deviation);
     let exponent = 2.0 * PI * a / step;
@@ -176,19 +177,19 @@ fn tail(t: f64) -> f64 {
     0.5 * libm::erfc(t / std::f64::consts::SQRT_2)
 }
 
-/// Logistic rows, grouped by rule so that each group shares its nodes. The error is proved [exact-bound], for n nodes of
-/// Gauss and Hermite and for a trapezoid rule:
+/// Logistic rows, grouped by rule so that each group shares its nodes. The error bound is proved [exact-bound]; the
+/// first line is for n Gauss–Hermite nodes, the others for a trapezoid rule:
 /// ```text
 /// |error of Eφ|, |error of Eφ'|, |error of Eφ''| ≤ n!(σ/ρ)²ⁿ/4cos²(ρ/2),   ρ = πn/(n+1)
 ///
 /// |error of Eφ'|, |error of Eφ''| ≤ 2e^{a²/2}/(e^{2πa/h} − 1) + 2Q(T)
 /// |error of Eφ| ≤ (|μ| + σ + log 2 + π/2)·2e^{a²/2}/(e^{2πa/h} − 1) + 2(|μ| + log 2)Q(T) + 2σe^{−T²/2}/√2π
 /// ```
-/// plus rounding: a sum of J terms loses at most (J + 8)ε times its absolute value.
+/// plus rounding: a sum of J terms loses at most (J + 8)ε times its absolute value. Q(T) = P(N > T).
 fn logistic(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) {
     let level: Vec<usize> = deviations.iter().map(|&s| rule_for(s)).collect();
     if level.iter().all(|&l| l == level[0]) {
-        // The usual case: nothing to sort.
+        // The usual case: all rows use the same rule.
         let Terms { value, first, second, .. } = out;
         let Some(rule) = level.first().map(|&level| &rules()[level]) else { return };
         let (nodes, weights) = (&rule.nodes, &rule.weights);
@@ -226,7 +227,7 @@ fn logistic(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms
     }
 }
 
-/// The error bound of a logistic row, with what it shares with other rows of its rule.
+/// The error bound of a logistic row, with the numbers that all rows of its rule share.
 struct Errors<'r> {
     rule: &'r Rule,
     rounding: f64,
@@ -244,12 +245,12 @@ impl<'r> Errors<'r> {
         }
     }
 
-    /// Takes the response into the sums of row n, and bounds their errors.
+    /// Adds the response to the sums of row n, and bounds their errors.
     fn finish(&self, n: usize, mu: f64, sigma: f64, y: f64, out: &mut Terms) {
         let Self { rule, rounding, outside, density } = self;
-        // The error grows with σ, and within the rule's reach the goal bounds it.
+        // The error grows with σ. Up to the rule's widest deviation, GOAL bounds it.
         let aliasing = if sigma <= rule.widest { GOAL } else { rule.error(sigma) };
-        // The bound of Gauss and Hermite holds for the value as it stands.
+        // For Gauss–Hermite the same bound holds for the value.
         let spread = if rule.step > 0.0 { mu.abs() + LN_2 + sigma + 0.5 * PI } else { 1.0 };
         let size = mu.abs() + LN_2;
         let bound = |x: f64| x * (1.0 + 1e-10);
@@ -261,10 +262,11 @@ impl<'r> Errors<'r> {
     }
 }
 
-/// Probit rows by the same rules. No bound is known here: the error is checked against the rule of double
-/// step, whose nodes are every second one, and what rests on it is an estimate.
+/// Probit rows by the same rules. No error bound is known here. The error is estimated by comparison with the rule
+/// of double step, which uses every second node, and whatever rests on it is marked as an estimate.
 fn probit(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) {
-    // A trapezoid, one level finer than the logistic one: the nearest zero of Φ is 2.8 off the real line, not π.
+    // A trapezoid one level finer than for the logistic family: the nearest zero of Φ is 2.8 off the real line, not
+    // π.
     let level: Vec<usize> =
         deviations.iter().map(|&s| (rule_for(s).max(HERMITES) + 2).min(rules().len() - 1)).collect();
     let mut order: Vec<usize> = (0..means.len()).collect();
@@ -272,7 +274,7 @@ fn probit(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) 
     let sign = |n: usize| 2.0 * response[n] - 1.0;
     let mu: Vec<f64> = order.iter().map(|&n| sign(n) * means[n]).collect();
     let sigma: Vec<f64> = order.iter().map(|&n| deviations[n]).collect();
-    // Sums over the nodes of the coarse rule, and over those between them.
+    // Sums over the nodes of the coarse rule, and over the nodes between them.
     let mut sums = [[(); 3]; 2].map(|half| half.map(|()| vec![0.0; mu.len()]));
     let mut start = 0;
     while start < order.len() {
@@ -299,7 +301,7 @@ fn probit(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) 
             let n = order[i];
             let [coarse, between] = [0, 1].map(|half: usize| [0, 1, 2].map(|j: usize| sums[half][j][i]));
             let fine = [0, 1, 2].map(|j| coarse[j] + between[j]);
-            // Twice the coarse sum is its own estimate.
+            // Twice the coarse sum is the coarse rule's own estimate.
             let off = [0, 1, 2].map(|j| (coarse[j] - between[j]).abs());
             out.value[n] = fine[0];
             out.first[n] = sign(n) * fine[1];

@@ -1,4 +1,4 @@
-//! What lies outside a ball, for a Poisson likelihood, where no curvature bounds it.
+//! The integral outside a ball for a Poisson likelihood, which no curvature bounds.
 
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -7,16 +7,17 @@ use crate::base::special::chi_square;
 use crate::glm::linear::Linear;
 use crate::glm::rows::Rows;
 
-/// Sums over the rows: Σ_n w_n y_n s_n, Σ_n w_n e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²), and of the first the absolute values of its
-/// terms and what they are off by.
+/// Number of sums over the rows: Σ_n w_n y_n s_n; Σ_n w_n e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²); and for the first
+/// sum, the absolute values of its terms and their errors.
 pub(crate) const TAIL_SUMS: usize = 4;
 
 impl Rows {
-    /// Adds to the sums of a Poisson tail. χ' is noncentral: under e^{a_nᵀz} the draw u is shifted by Cᵀa_n.
+    /// Adds the rows' share to the sums of a Poisson tail. χ' is noncentral: under e^{a_nᵀz} the draw u is shifted
+    /// by Cᵀa_n.
     pub(crate) fn add_poisson_tail(&self, q: &Gaussian<Triangular>, radius: f64, sums: &mut [f64]) {
         let (d, square) = (q.dim(), radius * radius);
         let share = |row: crate::glm::rows::Row| {
-            // Mean and deviation may be larger than they came out, and all of it rises with them.
+            // Mean and deviation may be larger than computed, and the terms increase with both.
             let variance = (row.variance.sqrt() + row.off).powi(2);
             let tail = chi_square::ln_noncentral_chi_square_tail_upper(d, variance, square);
             let rate = (row.mean + row.off + 0.5 * variance + tail).exp();
@@ -28,7 +29,7 @@ impl Rows {
 }
 
 impl Linear {
-    /// J for a Poisson likelihood, exact [local-kl]:
+    /// J, the integral of D = log(q/p) over q outside the ball, for a Poisson likelihood; exact [local-kl]:
     /// ```text
     /// J = ½[α(m−ν)ᵀΛ(m−ν) + α₂(tr(CᵀΛC) − d)] + Σ_n w_n[e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²) − αy_n s_n]
     ///     + α(const of V − (d/2) log 2π − log det C),   s_n = a_nᵀm + o_n
@@ -48,8 +49,8 @@ impl Linear {
         let entropy = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
         let flat = prior + self.constant - entropy - q.log_det()? - linear;
         let spread = 0.5 * alpha2 * (self.prior.trace(d, q.factor()) - d as f64);
-        // α and α₂ are known to 1e-11 of themselves, so their products are; the sums lose a part of Σ|terms|, which may be far
-        // larger than what they come to.
+        // α and α₂ have relative errors of 1e-11, and so have their products. The sums lose a part of Σ|terms|,
+        // which may be far larger than the sums themselves.
         let distances: Vec<f64> = (0..d).map(|i| (q.mean()[i] - self.prior.center(i)).abs()).collect();
         let spreads = crate::target::rounding::deviations(q);
         let form = |x: &[f64]| provi_kernels::dot(&self.prior.sizes(x), x);

@@ -6,12 +6,13 @@ use crate::base::matrix::Matrix;
 use crate::glm::Family;
 use crate::target::LocalCurvature;
 
-/// A model that bounds its curvature by Gram matrices of its rows.
+/// A model whose curvature bounds are Gram matrices of its rows.
 pub(crate) trait LocalModel {
     /// The longest chain of additions behind an entry of a Gram matrix.
     fn gram_terms(&self) -> usize;
 
-    /// Λ + Aᵀ diag(w·θ) A into `grams`, and Σ_n w_nθ_n‖a_n‖² added to `sizes`: [`crate::stream::Rows`] says for which θ.
+    /// Writes Λ + Aᵀ diag(w·θ) A into `grams`, and adds Σ_n w_nθ_n‖a_n‖² to `sizes`; [`crate::stream::Rows`] says
+    /// for which θ.
     fn local_grams(
         &self,
         q: &Gaussian<Triangular>,
@@ -21,25 +22,26 @@ pub(crate) trait LocalModel {
     ) -> Result<()>;
 }
 
-/// The bounds of such a model.
+/// The local bounds of such a model.
 pub(crate) struct LocalBounds<'a, M> {
     model: &'a M,
     q: Gaussian<Triangular>,
     at_once: usize,
 }
 
-/// Numbers that Gram matrices made together may occupy, unless there is only one: 8 MB.
+/// Numbers that Gram matrices computed together may occupy (8 MB), unless there is only one.
 const ROOM: usize = 1 << 20;
 
 impl<'a, M: LocalModel> LocalBounds<'a, M> {
-    /// At most `most` radii are asked for together. Memory: that many d × d matrices, or twice as many where upper bounds are
-    /// wanted, as far as they fit into 8 MB.
+    /// Asks for at most `most` radii together. Memory: that many d × d matrices, or twice as many if upper bounds
+    /// are needed, as far as they fit into 8 MB.
     pub(crate) fn new(model: &'a M, q: &Gaussian<Triangular>, most: usize) -> Self {
         let at_once = (ROOM / (2 * q.dim() * q.dim())).clamp(1, most);
         Self { model, q: q.clone(), at_once }
     }
 
-    /// Lower bounds for the radii, then as many upper ones as `count` leaves room for; `None` where there is none.
+    /// Lower bounds for the radii, then as many upper bounds as `count` allows; `None` for a bound that does not
+    /// exist.
     fn matrices(&self, radii: &[f64], count: usize) -> Result<Vec<Option<Matrix>>> {
         let d = self.q.dim();
         let mut sizes = vec![0.0; count];
@@ -47,7 +49,7 @@ impl<'a, M: LocalModel> LocalBounds<'a, M> {
         self.model.local_grams(&self.q, radii, &mut sizes, &mut grams)?;
         let terms = (self.model.gram_terms() as f64 + 8.0) * f64::EPSILON;
         let settled = grams.into_iter().zip(sizes).enumerate().map(|(k, (mut gram, size))| {
-            // Moved outwards by what forming it may have lost.
+            // Moved outwards by a bound of the rounding error.
             let sign = if k < radii.len() { -1.0 } else { 1.0 };
             let slack = sign * terms * (size + gram.frobenius_norm());
             (0..d).for_each(|i| gram[(i, i)] += slack);
@@ -56,7 +58,7 @@ impl<'a, M: LocalModel> LocalBounds<'a, M> {
         Ok(settled.collect())
     }
 
-    /// Nothing is known of a curvature that is not finite, but that it is not negative.
+    /// Zero if the bound is not finite: all that is known then is that ∇²V is not negative.
     fn or_nothing(&self, matrix: Option<Matrix>) -> Matrix {
         matrix.unwrap_or_else(|| Matrix::zeros(self.q.dim(), self.q.dim()))
     }
@@ -79,7 +81,7 @@ impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
 }
 
 impl Family {
-    /// The least and the largest φ'' over [low, high], rounded outwards.
+    /// The smallest and the largest φ'' over [low, high], rounded outwards.
     ///
     /// Logistic: even, decreasing in |s|. Probit: decreasing in (2y−1)s. Poisson: eˢ increases.
     pub(crate) fn second_range(self, low: f64, high: f64, y: f64) -> [f64; 2] {

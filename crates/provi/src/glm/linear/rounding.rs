@@ -1,17 +1,18 @@
-//! How far rounding may move what a linear-predictor model says \[rounding\].
+//! Bounds of the rounding error in what a linear-predictor model returns \[rounding\].
 
 use super::Linear;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::target::rounding::{Rounding, deviations};
 
-/// Sums over the rows for one radius: what V loses, Σ|terms| of it, and both of each slope.
+/// Number of sums over the rows for one radius: the error of V, Σ|terms| of V, and both for each slope.
 pub(crate) const fn width(dim: usize) -> usize {
     2 + 2 * dim
 }
 
 impl Linear {
-    /// From the sums over the rows of [`crate::glm::rows::Rows::add_rounding`], for each radius; `chain` is the longest chain of
-    /// additions behind an energy or a slope.
+    /// The rounding bounds for each radius, from the sums over the rows of
+    /// [`crate::glm::rows::Rows::add_rounding`]. `chain` is k, the longest chain of additions behind an energy or a
+    /// slope.
     /// ```text
     /// value    = Σ_n w_n·lost_n + (k + 4)ε·(Σ_n w_n|φ_n| + |const|) + (2d + 16)ε·½XᵀX|Λ|
     /// slopes_j = Σ_n w_n|a_nj|·lost'_n + (k + 4)ε·Σ_n w_n|a_nj||φ'_n| + (d + 16)ε·(|Λ|X)_j,   X_i = |m_i − ν_i| + r‖C_i‖
@@ -24,7 +25,7 @@ impl Linear {
         chain: f64,
     ) -> Vec<Rounding> {
         let (d, spreads) = (self.dim(), deviations(q));
-        // The sums are of non-negative numbers; this covers what they lose themselves.
+        // All sums are of non-negative numbers; this factor covers their own rounding.
         let up = 1.0 + 1e-9;
         let unit = (chain + 4.0) * f64::EPSILON;
         let (of_value, of_slope) = ((2.0 * d as f64 + 16.0) * f64::EPSILON, (d as f64 + 16.0) * f64::EPSILON);

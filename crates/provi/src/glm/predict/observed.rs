@@ -1,12 +1,13 @@
-//! A new response at a row: its deviation, and an interval that holds it.
+//! A new response at a row: its standard deviation, and an interval that contains it.
 //!
-//! Given the predictor s ~ N(μ, σ²) the response has the family's law, so a new one has the mixture of these laws over s:
+//! Given the predictor s ~ N(μ, σ²), the response has the family's distribution. A new response has the mixture of
+//! these over s:
 //! ```text
 //! gaussian  N(μ, σ² + noise²)        bernoulli, probit  0 or 1, with the probabilities of `predict`
 //! poisson   P(y ≤ k) = E_s Q(k+1, eˢ) = E_L Φ((L − μ)/σ),   L = log G,  G ~ Gamma(k+1)
 //! ```
-//! since Q(k+1, λ) = P(G > λ). Of the two integrals the one over the narrower law is taken: what is left under it is then
-//! smooth on the scale of the steps.
+//! since Q(k+1, λ) = P(G > λ). Of the two integrals, the one over the narrower distribution is computed: the other
+//! function is then smooth on the scale of the steps.
 
 use super::{Prediction, Rows, predict};
 use crate::base::error::{Error, Result};
@@ -15,19 +16,20 @@ use crate::base::scalar::Probability;
 use crate::base::special;
 use crate::glm::Family;
 
-/// What q says about a new response of one row.
+/// The distribution of a new response of one row under q.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// Its standard deviation: that of the mean and that of the noise together.
+    /// Standard deviation, of the mean and the noise together.
     pub sd: f64,
-    /// Lower end of an interval with at least the probability asked for, and at most half the rest on either side.
+    /// Lower end of an interval that has at least the probability asked for, with at most half of the rest on
+    /// either side.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of that interval.
     pub high: f64,
 }
 
-/// New responses at the rows, one trial each, with intervals of the given probability under q. Cost: that of [`predict`], and
-/// for counts a few thousand operations a row.
+/// New responses at the rows, one trial each, with intervals of the given probability under q. Cost: that of
+/// [`predict`]; for counts a few thousand operations per row besides.
 ///
 /// ```
 /// use provi::{Design, Gaussian, predict::{Rows, observations}, target::Family};
@@ -61,7 +63,7 @@ fn observation(family: Family, at: &Prediction, tail: f64) -> Observation {
             Observation { sd, low: mean - half, high: mean + half }
         }
         Family::Bernoulli | Family::Binomial | Family::Probit => {
-            // The least of 0 and 1 with so much probability up to it.
+            // The smaller of 0 and 1 whose cumulative probability reaches the level.
             let least = |level: f64| f64::from(u8::from(1.0 - mean < level));
             Observation { sd: (mean * (1.0 - mean)).sqrt(), low: least(tail), high: least(1.0 - tail) }
         }
@@ -79,7 +81,7 @@ struct Rate {
     spread: f64,
 }
 
-/// Beyond so many deviations of a Gaussian there is nothing that rounding would leave.
+/// Beyond this many standard deviations a Gaussian contributes nothing in double precision.
 const REACH: f64 = 8.5;
 
 impl Rate {
@@ -87,7 +89,7 @@ impl Rate {
     fn up_to(&self, k: f64) -> f64 {
         let (shape, width) = (k + 1.0, (k + 1.0).sqrt().recip());
         if width < 1e-7 {
-            // L is Gaussian to as many digits, and no double has its density.
+            // L is Gaussian to double precision, and its density cannot be computed for so large a shape.
             special::normal_cdf((shape.ln() - self.location) / self.spread.hypot(width))
         } else if self.spread < width {
             self.over_predictors(shape)
@@ -106,8 +108,8 @@ impl Rate {
         step * (-last..=last).map(term).sum::<f64>()
     }
 
-    /// E_L Φ((L − μ)/σ), in steps of a quarter of the deviation of L = log G, whose density is aD(a, eˡ) at l. Its left tail
-    /// falls like e^{al} only.
+    /// E_L Φ((L − μ)/σ), in steps of a quarter of the deviation of L = log G, whose density is aD(a, eˡ) at l. Its
+    /// left tail falls only like e^{al}.
     fn over_gammas(&self, shape: f64, width: f64) -> f64 {
         let step = 0.25 * width;
         let (first, last) = (-((35.0 / shape + 10.0 * width) / step) as i32, (9.0 * width / step) as i32);
@@ -119,7 +121,7 @@ impl Rate {
         step * (first..=last).map(term).sum::<f64>()
     }
 
-    /// The least count with so much probability up to it; infinite where no number holds it.
+    /// The smallest count whose cumulative probability reaches `level`; infinite if no double does.
     fn quantile(&self, level: f64) -> f64 {
         if self.up_to(0.0) >= level {
             return 0.0;
@@ -141,7 +143,7 @@ impl Rate {
     }
 }
 
-/// Q(a, x). From a = 10⁵ on by Wilson and Hilferty's cube root, to within 10⁻⁷: the series would take 10√a operations.
+/// Q(a, x). For a ≥ 10⁵ by Wilson and Hilferty's cube root, to within 10⁻⁷: the series would take 10√a operations.
 fn upper(a: f64, x: f64) -> f64 {
     if a < 1e5 {
         return special::gamma_upper(a, x);

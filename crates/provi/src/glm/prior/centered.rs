@@ -1,4 +1,5 @@
-//! The precision of coefficients that are independent but for one, which is known at a point away from zero.
+//! The precision of coefficients that are independent except for one, the anchor; in its place a linear combination
+//! is known.
 
 use super::DataPrior;
 use crate::base::error::{Error, Result};
@@ -10,20 +11,20 @@ use crate::base::scalar::Positive;
 /// z_j ~ N(ν_j, 1/D_j) for j ≠ a,   cᵀz ~ N(m, 1/κ),   all independent
 /// log det Λ = log κ + 2 log|c_a| + Σ_{j≠a} log D_j
 /// ```
-/// Λ is kept in this form: its quadratic form is a sum of squares, positive whatever the size of c, and costs O(d).
+/// Λ is kept in this form: its quadratic form is a sum of squares, positive for any size of c, and costs O(d).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Centered {
     /// D.
     diagonal: Vec<f64>,
     /// κ.
     weight: f64,
-    /// The entries of c that are not 0, by their place; the anchor's is one of them.
+    /// The entries of c that are not 0, with their index; the anchor is one of them.
     direction: Vec<(usize, f64)>,
     anchor: usize,
 }
 
 impl Centered {
-    /// From the laws (mean, sd) of the coefficients, that of cᵀz at the anchor; and ν.
+    /// From the (mean, sd) of the coefficients; at the anchor, those of cᵀz. Also returns ν.
     pub(super) fn new(laws: &[(f64, f64)], anchor: usize, at: &[f64]) -> Result<(Self, Vec<f64>)> {
         let dim = laws.len();
         if at.len() != dim {
@@ -55,7 +56,7 @@ impl Centered {
         self.diagonal.len()
     }
 
-    /// cᵀx for x_j given by its place.
+    /// cᵀx, where `x(j)` is x_j.
     fn along(&self, x: impl Fn(usize) -> f64) -> f64 {
         self.direction.iter().map(|&(j, c)| c * x(j)).sum()
     }
@@ -90,14 +91,15 @@ impl Centered {
         out
     }
 
-    /// What [`Centered::matrix`] may be off by, in spectral norm: three roundings of an entry of κ c cᵀ, one of its sum.
+    /// Bound of the error of [`Centered::matrix`], in spectral norm: three roundings of an entry of κ c cᵀ, one of
+    /// the sum.
     pub(super) fn rounding(&self) -> f64 {
         let square: f64 = self.direction.iter().map(|(_, c)| c * c).sum();
         let largest = self.direction.iter().map(|&(j, _)| self.diagonal[j]).fold(0.0, f64::max);
         4.0 * f64::EPSILON * (self.weight * square + largest)
     }
 
-    /// The deviation of each coefficient; that of the anchor is √(1/κ + Σ_{j≠a} c_j²/D_j)/|c_a|.
+    /// The standard deviation of each coefficient; that of the anchor is √(1/κ + Σ_{j≠a} c_j²/D_j)/|c_a|.
     pub(super) fn deviations(&self) -> Vec<f64> {
         let mut out: Vec<f64> = self.diagonal.iter().map(|x| x.powf(-0.5)).collect();
         let term = |&(j, c): &(usize, f64)| c * c / self.diagonal[j];
@@ -107,7 +109,7 @@ impl Centered {
         out
     }
 
-    /// The laws again, with their point; `mean` is ν.
+    /// The arguments from which it was made; `mean` is ν.
     pub(super) fn laws(&self, mean: impl Fn(usize) -> f64) -> DataPrior {
         let mut at = vec![0.0; self.dim()];
         self.direction.iter().for_each(|&(j, c)| at[j] = c);
@@ -128,7 +130,7 @@ impl Centered {
         own + self.weight * provi_kernels::dot(&along, &along)
     }
 
-    /// From D, of which the anchor's entry does not count, κ and c.
+    /// From D (whose entry at the anchor is ignored), κ and c.
     pub(super) fn of(mut diagonal: Vec<f64>, weight: f64, at: &[f64], anchor: usize) -> Self {
         diagonal[anchor] = 0.0;
         let direction = at.iter().copied().enumerate().filter(|(_, c)| c.abs() > 0.0).collect();
@@ -147,7 +149,8 @@ impl Centered {
         out
     }
 
-    /// The same in other coordinates: D_j times the square of a factor, and c pulled there.
+    /// The same precision in other coordinates: D_j is multiplied by the square of a factor, and c is transformed
+    /// by `pull`.
     pub(super) fn through(&self, factors: &[f64], pull: impl FnOnce(&[f64]) -> Vec<f64>) -> Self {
         let diagonal = self.diagonal.iter().zip(factors).map(|(x, f)| x * f * f).collect();
         let mut at = vec![0.0; self.dim()];
@@ -160,7 +163,7 @@ impl Centered {
     /// (c_az_a + w)² ≥ (1 − t)c_a²z_a² − (1/t − 1)w²
     /// Λ ⪰ min{κc_a²(1 − t), (1 − κγ(1/t − 1))·min D}
     /// ```
-    /// The best of a few t.
+    /// Returns the best bound over a few t.
     pub(super) fn convexity(&self) -> f64 {
         let own = self.along(|j| if j == self.anchor { 1.0 } else { 0.0 });
         let others = || self.diagonal.iter().enumerate().filter(|(j, _)| *j != self.anchor);
@@ -168,7 +171,7 @@ impl Centered {
         let term = |&(j, c): &(usize, f64)| c * c / self.diagonal[j];
         let tie: f64 = self.direction.iter().filter(|(j, _)| *j != self.anchor).map(term).sum();
         let (own, tie) = (self.weight * own * own, self.weight * tie);
-        // κγ(1/t − 1) = share: from next to nothing of D to nearly all of it.
+        // κγ(1/t − 1) = share: from almost none of D to almost all of it.
         let at = |share: f64| {
             let rest = share / (tie + share);
             (own * rest).min((1.0 - share) * least)
@@ -179,7 +182,7 @@ impl Centered {
         (1..=40).map(|k| at(0.5f64.powi(k))).chain([at(0.75), at(0.9)]).fold(0.0, f64::max)
     }
 
-    /// Gives a coefficient another precision; false if it is tied to others.
+    /// Sets the precision of a coefficient. False if the coefficient is tied to others.
     pub(super) fn set(&mut self, i: usize, precision: f64) -> bool {
         let free = self.direction.iter().all(|(j, _)| *j != i);
         if free {
@@ -188,7 +191,7 @@ impl Centered {
         free
     }
 
-    /// Multiplies the precision of the first coefficients; false if they are tied to the others.
+    /// Multiplies the precision of the first coefficients. False if they are tied to the others.
     pub(super) fn scale_first(&mut self, count: usize, factor: f64) -> bool {
         let within = self.direction.iter().all(|(j, _)| *j < count);
         let without = self.direction.iter().all(|(j, _)| *j >= count);

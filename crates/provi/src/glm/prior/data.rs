@@ -1,20 +1,20 @@
-//! The prior of coefficients of which nothing is said: weakly informative on the scale of the data.
+//! The default prior: weakly informative on the scale of the data.
 
 use super::Prior;
 use crate::base::error::Result;
 use crate::glm::Family;
 use crate::glm::rows::DataSummary;
 
-/// Normal laws whose scales are the data's, after those of rstanarm:
+/// Normal distributions whose scales come from the data, as in rstanarm:
 /// ```text
 /// z_j ~ N(0, (2.5 s/sd(x_j))²),   Σ_j x̄_j z_j ~ N(m, (2.5 s)²),   all independent
 /// ```
-/// for slopes j and the intercept, a column of ones with x̄ = 1, which so is known at the means of the columns. s is the
-/// deviation of a gaussian response, and 1 for the other families; m is the link of the mean response. See
-/// [`DataSummary`] for both. Without an intercept nothing is centred, and every coefficient is a slope. A column or a
-/// response that does not vary has its deviation taken as 1.
+/// for slopes j and the intercept, a column of ones with x̄ = 1; the intercept's prior is therefore at the means of
+/// the columns. s is the standard deviation of a gaussian response, and 1 for the other families; m is the link of
+/// the mean response. See [`DataSummary`] for both. Without an intercept nothing is centred, and every coefficient
+/// is a slope. If a column or a response does not vary, its standard deviation is taken as 1.
 ///
-/// Units do not matter: x in other units, or a gaussian y, gives the same posterior in those units.
+/// Units do not matter: x or a gaussian y in other units gives the same posterior in those units.
 ///
 /// ```
 /// use provi::{Design, target::{DataPrior, Family, Glm, Prior}};
@@ -31,14 +31,14 @@ use crate::glm::rows::DataSummary;
 pub struct DataPrior {
     /// Mean and standard deviation of each slope z_j; at the intercept, those of Σ_j x̄_j z_j.
     pub laws: Vec<(f64, f64)>,
-    /// Which coefficient is the intercept, if its law is that at the means.
+    /// Index of the intercept, if its prior is at the means of the columns.
     pub intercept: Option<usize>,
-    /// x̄; of no use without an intercept.
+    /// The column means x̄; unused without an intercept.
     pub at: Vec<f64>,
 }
 
 impl DataPrior {
-    /// Of the first columns.
+    /// The prior of the first columns.
     pub fn new(data: &DataSummary, family: Family, first: usize) -> Self {
         let (intercept, spread) = (data.intercept(first), Prior::SCALE * data.spread(family));
         let columns = (0..first).filter_map(|j| data.column(j));
@@ -53,7 +53,8 @@ impl DataPrior {
         out
     }
 
-    /// Gives a coefficient a law of its own. That of the intercept is then its own too, not that at the means.
+    /// Sets the (mean, sd) of one coefficient. If it is the intercept, they are then its own and not those at the
+    /// means.
     pub fn set(&mut self, j: usize, law: (f64, f64)) {
         self.laws[j] = law;
         if self.intercept == Some(j) {

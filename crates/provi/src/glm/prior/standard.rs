@@ -1,18 +1,19 @@
-//! Priors seen from coordinates that do not depend on units.
+//! Priors in coordinates that do not depend on units.
 
 use super::centered::Centered;
 use super::{Precision, Prior};
 use crate::base::linalg::congruence;
 use crate::target::standard::Standard;
 
-/// The prior of b in β = Tb, and what forming its precision may have lost in spectral norm beyond [`Prior::rounding`].
+/// The prior of b in β = Tb, and a bound, in spectral norm, of the error of forming its precision beyond
+/// [`Prior::rounding`].
 pub(crate) struct Moved {
     pub(crate) prior: Prior,
     pub(crate) lost: f64,
 }
 
 impl Prior {
-    /// Λ_jj, once the columns are centred, without what ties the coefficients to the constant one.
+    /// Λ_jj after the columns are centred, without the terms that tie coefficients to the constant column's.
     pub(crate) fn known(&self, dim: usize, map: &Standard) -> Vec<f64> {
         match &self.precision {
             Precision::Scalar(value) => vec![*value; dim],
@@ -25,7 +26,7 @@ impl Prior {
         }
     }
 
-    /// The prior of b: T⁻¹ν and TᵀΛT, the latter in the form that loses nothing wherever there is one.
+    /// The prior of b: T⁻¹ν and TᵀΛT; the latter in an exact form if there is one.
     pub(crate) fn in_standard(&self, dim: usize, map: &Standard) -> Moved {
         let factors = map.columns().1;
         let scaled = |values: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
@@ -38,7 +39,7 @@ impl Prior {
             Some(i) => {
                 let mut unit = vec![0.0; dim];
                 unit[i] = 1.0;
-                // The own precision of the constant's coefficient, before it is scaled.
+                // The constant coefficient's own precision, before scaling.
                 let weight = diagonal[i] / (factors[i] * factors[i]);
                 Precision::Centered(Box::new(Centered::of(diagonal, weight, &map.pull(&unit), i)))
             }
@@ -56,7 +57,7 @@ impl Prior {
             }
             _ => {
                 let (own, t) = (self.quadratic(dim).to_matrix(dim), map.matrix());
-                // Two products of length-d sums, entry by entry below 2γ_d |T|ᵀ|Λ||T|.
+                // Both products are sums of d terms: the error is entry by entry below 2γ_d |T|ᵀ|Λ||T|.
                 let size = t.frobenius_norm().powi(2) * own.frobenius_norm();
                 lost = (3.0 * dim as f64 + 8.0) * f64::EPSILON * size
                     + self.rounding() * t.frobenius_norm().powi(2);
@@ -69,8 +70,8 @@ impl Prior {
         Moved { prior: Self { mean, precision }, lost }
     }
 
-    /// A lower bound of λ_min(Λ) in closed form, where there is one: an eigensolver's error would hide it where coefficients are
-    /// known very differently.
+    /// A lower bound of λ_min(Λ) in closed form, if there is one. An eigensolver's error would hide it if the
+    /// precisions differ widely.
     pub(crate) fn convexity(&self) -> Option<f64> {
         let least = match &self.precision {
             Precision::Scalar(value) => *value,

@@ -1,4 +1,4 @@
-//! Gram matrices of the rows: the Hessian at a point, and the bound of it over all points.
+//! Gram matrices of the rows: the Hessian at a point, and its bound over all points.
 
 use super::Rows;
 use crate::base::matrix::Matrix;

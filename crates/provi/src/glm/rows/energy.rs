@@ -9,11 +9,11 @@ use crate::glm::design::BLOCK;
 use provi_kernels::axpy;
 use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
 
-/// Rows whose losses are summed together: whole blocks of any size.
+/// Rows whose energies are summed together: whole blocks of any size.
 const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
 
 impl Rows {
-    /// Adds Σ_n w_n φ_n(a_nᵀz_k + o_n), constants apart, to `energies[k]` and its gradient to the k-th row of `pulls`.
+    /// Adds Σ_n w_n φ_n(a_nᵀz_k + o_n), without constants, to `energies[k]` and its gradient to the k-th row of `pulls`.
     ///
     /// Blocks of rows stay in cache between the predictors and the gradient, and chunks of blocks are spread over threads.
     pub(crate) fn add_energies(

@@ -10,10 +10,11 @@ use provi_kernels::axpy;
 use std::ops::Range;
 
 impl Rows {
-    /// Adds Aᵀ diag(w·θ) A and Σ_n w_nθ_n‖a_n‖² for the least θ_n on each radius, in order, and then, as far as there is
-    /// room in `grams` and `sizes`, for the largest.
+    /// Adds Aᵀ diag(w·θ) A and Σ_n w_nθ_n‖a_n‖²: first for the smallest θ_n at each radius, in order; then, as far
+    /// as `grams` and `sizes` have room, for the largest θ_n.
     ///
-    /// Where a largest θ_n is not finite, neither is its size. Cost: one pass, a Gram matrix for each of `grams`.
+    /// If a largest θ_n is not finite, neither is its size. Cost: one pass, and one Gram matrix for each of
+    /// `grams`.
     pub(crate) fn add_local_grams(
         &self,
         family: Family,
@@ -23,7 +24,7 @@ impl Rows {
         grams: &mut [Matrix],
     ) {
         let factor = self.design.factor(q.factor());
-        // A predictor is off by at most (d + 4)ε of Σ_j|a_nj||z_j| + |o_n|, |z_j| ≤ |m_j| + r‖C_j‖.
+        // The error of a predictor is at most (d + 4)ε times Σ_j|a_nj||z_j| + |o_n|, |z_j| ≤ |m_j| + r‖C_j‖.
         let (centers, spreads): (Vec<f64>, _) =
             (q.mean().iter().map(|m| m.abs()).collect(), rounding::deviations(q));
         let unit = (q.dim() as f64 + 4.0) * f64::EPSILON;
@@ -40,7 +41,7 @@ impl Rows {
             let rows = range.len();
             for (j, &radius) in radii.iter().enumerate() {
                 for (k, n) in range.clone().enumerate() {
-                    // More than the interval by what rounding may have done to its middle and to its width.
+                    // The interval is widened by bounds of the rounding of its middle and of its width.
                     let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
                     let off = (unit * (near[k] + radius * far[k] + offset)).max(1e-13 * means[k].abs());
                     let reach = radius * deviations[k] * (1.0 + 1e-12) + off;

@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of two parts together.
+    /// The statistics of two parts together.
     pub(crate) fn merged(self, other: Self) -> Self {
         let weight = self.weight + other.weight;
         if weight <= 0.0 {
@@ -26,7 +26,7 @@ impl Spread {
         }
     }
 
-    /// Their deviation where it is a positive number, else 1: a first guess of a noise.
+    /// The standard deviation if it is positive, else 1: a first guess of a noise level.
     pub(crate) fn deviation_or_one(&self) -> f64 {
         let variance = self.squares / self.weight;
         if variance > 0.0 && variance.is_finite() { variance.sqrt() } else { 1.0 }
@@ -34,7 +34,7 @@ impl Spread {
 }
 
 impl Rows {
-    /// Of these responses, a row of weight 2 being two rows.
+    /// The statistics of these responses; a row of weight 2 counts as two rows.
     pub(crate) fn response_spread(&self) -> Spread {
         let rows = || self.response.iter().zip(&self.weights);
         let weight = self.weights.iter().sum::<f64>();

@@ -1,4 +1,4 @@
-//! What rounding does at most to the energies of the rows and their slopes, on an ellipsoid \[rounding\].
+//! Bounds of the rounding error of the rows' energies and slopes, on an ellipsoid \[rounding\].
 
 use super::Rows;
 use crate::base::chunked;
@@ -11,12 +11,12 @@ use crate::target::rounding::deviations;
 use provi_kernels::axpy;
 use std::f64::consts::LN_2;
 
-/// What a link loses of its own size, and what the products around it lose: the kernels' functions are within 4 units in the
-/// last place, the probit's within 4e-15 of themselves.
+/// Relative error of a link function and of the products around it: the kernels' functions are within 4 units in
+/// the last place, the probit's within 4e-15.
 const LINK: f64 = 16.0 * f64::EPSILON;
 const PROBIT_LINK: f64 = 64.0 * f64::EPSILON;
 
-/// One row's φ and φ' over an interval of predictors, in absolute value, and what is lost of each.
+/// One row: bounds of |φ| and |φ'| over an interval of predictors, and of the rounding error of each.
 struct Share {
     value: f64,
     slope: f64,
@@ -25,10 +25,12 @@ struct Share {
 }
 
 impl Family {
-    /// Over |s − mean| ≤ spread, a predictor being off by at most `off`, both ends of which are within the interval.
+    /// For predictors with |s − mean| ≤ spread, each computed with an error of at most `off`; the interval includes
+    /// these errors.
     ///
-    /// φ(s + δ) − φ(s) is at most |δ|·sup|φ'|, and φ' moves by |δ|·sup φ''. A response k/n of a binomial row is itself off by ε/2
-    /// of it, which the link's allowance covers: it is the model of the counts that is meant.
+    /// φ(s + δ) − φ(s) is at most |δ|·sup|φ'|, and φ' moves by at most |δ|·sup φ''. The response k/n of a binomial
+    /// row has itself a relative error of ε/2, which the allowance for the link covers: the bounds are about the
+    /// model of the counts.
     fn rounding(self, mean: f64, spread: f64, y: f64, off: f64) -> Share {
         let size = mean.abs() + spread;
         match self {
@@ -77,11 +79,11 @@ impl Family {
 }
 
 impl Rows {
-    /// Adds for each radius, in [`width`] numbers, what rounding may take of Σ_n w_nφ_n and of its slopes before they are summed,
-    /// and the sums of absolute values, on {m + Cx, ‖x‖ ≤ r}.
+    /// Adds for each radius, in [`width`] numbers, the rounding error of Σ_n w_nφ_n and of its slopes before
+    /// summation, and the sums of absolute values, on {m + Cx, ‖x‖ ≤ r}.
     ///
-    /// A predictor a_nᵀz + o_n is off by at most (d + 4)ε·(Σ_j|a_nj||z_j| + |o_n|), |z_j| ≤ |m_j| + r‖C_j‖. Cost: one pass, d² a row
-    /// for a dense design.
+    /// The error of a predictor a_nᵀz + o_n is at most (d + 4)ε·(Σ_j|a_nj||z_j| + |o_n|), |z_j| ≤ |m_j| + r‖C_j‖.
+    /// Cost: one pass; d² per row for a dense design.
     pub(crate) fn add_rounding(
         &self,
         family: Family,
@@ -114,7 +116,7 @@ impl Rows {
                         let (w, y) = (self.weights[n], self.response[n]);
                         for (radius, sums) in radii.iter().zip(partial.chunks_exact_mut(width(d))) {
                             let off = unit * (near[k] + radius * far[k] + offset);
-                            // Mean and deviation are themselves off by as much.
+                            // Mean and deviation themselves have errors of that size.
                             let spread = radius * deviations[k].sqrt() * (1.0 + 1e-9) + 2.0 * off;
                             let share = family.rounding(means[k], spread, y, off);
                             let (scalars, slopes) = sums.split_at_mut(2);
@@ -133,7 +135,7 @@ impl Rows {
         );
     }
 
-    /// The longest chain of additions behind an energy or its slope: inside a chunk of rows, and of the chunks.
+    /// The longest chains of additions behind an energy or its slope: inside a chunk of rows, and over the chunks.
     pub(crate) fn energy_chain(&self) -> (usize, usize) {
         let chunks = self.design.chunks(1);
         (chunks.size.min(self.len()), self.len().div_ceil(chunks.size))

@@ -1,4 +1,4 @@
-//! Sums over rows of what depends on a row's predictor under q, s_n ~ N(a_nᵀm + o_n, ‖Cᵀa_n‖²).
+//! Sums over rows of functions of a row's predictor under q, s_n ~ N(a_nᵀm + o_n, ‖Cᵀa_n‖²).
 
 use super::Rows;
 use crate::base::chunked::{self, Chunks};
@@ -8,7 +8,7 @@ use crate::glm::design::BLOCK;
 use crate::target::rounding::deviations;
 use provi_kernels::axpy;
 
-/// One row, as a sum sees it.
+/// What a sum needs of one row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) weight: f64,
@@ -17,12 +17,12 @@ pub(crate) struct Row {
     pub(crate) mean: f64,
     /// Var s.
     pub(crate) variance: f64,
-    /// What rounding may have done to the mean, and to the deviation.
+    /// Bound of the rounding error of the mean, and of the deviation.
     pub(crate) off: f64,
 }
 
 impl Rows {
-    /// Adds `share(row)` to the sums, row by row. Cost: one pass, d² a row for a dense design.
+    /// Adds `share(row)` to the sums, row by row. Cost: one pass; d² per row for a dense design.
     pub(crate) fn add_over_predictors<const WIDTH: usize>(
         &self,
         q: &Gaussian<Triangular>,

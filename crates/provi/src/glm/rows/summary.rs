@@ -1,4 +1,4 @@
-//! Columns and responses in numbers, block by block: what a prior on the scale of the data is made of.
+//! Summary statistics of columns and responses, block by block. The default prior is made from them.
 
 use super::{Rows, Spread};
 use crate::base::error::Result;
@@ -7,13 +7,13 @@ use crate::glm::Family;
 use crate::glm::stream::{Reduce, gather};
 use crate::target::standard::Standard;
 
-/// Means and deviations of the columns and of the response. A row counts as its weight, and one of n trials as n rows; a
-/// row of weight 0 is not there. Deviations divide by the sum of the weights.
+/// Means and standard deviations of the columns and of the response. A row of weight w counts as w rows, and a row
+/// with n trials as n rows; a row of weight 0 is ignored. Standard deviations divide by the sum of the weights.
 ///
-/// So a row of weight 2 is two rows, and counts of successes are the single trials they count.
+/// So a row of weight 2 is the same as two rows, and counts of successes are the same as single trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSummary {
-    /// Rows of a weight above 0.
+    /// Number of rows with a weight above 0.
     rows: f64,
     /// Σ w_n.
     weight: f64,
@@ -21,37 +21,38 @@ pub struct DataSummary {
     total: f64,
     /// Σ w_n o_n.
     offset: f64,
-    /// Σ w_n e^{o_n} as a largest exponent and the sum without it.
+    /// Σ w_n e^{o_n}, as (largest exponent, sum without it).
     exposure: (f64, f64),
-    /// Of y_n − o_n.
+    /// Statistics of y_n − o_n.
     response: Column,
     columns: Vec<Column>,
 }
 
-/// One column, of which the zeros are left out.
+/// One column, without its zeros.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Column {
     count: f64,
     least: f64,
     most: f64,
-    /// One of its values: differences from it are small where the values are far from 0, and so is what they lose.
+    /// One of the column's values. If the values are far from 0, their differences from it are small, and so is the
+    /// rounding error.
     about: f64,
-    /// Of the differences.
+    /// Statistics of these differences.
     spread: Spread,
 }
 
-/// A column in numbers.
+/// Summary statistics of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ColumnSummary {
-    /// x̄.
+    /// The mean x̄.
     pub mean: f64,
-    /// Its standard deviation; 1 where it does not vary.
+    /// Standard deviation; 1 if the column does not vary.
     pub sd: f64,
-    /// Has every row the same value?
+    /// Whether every row has the same value.
     pub is_constant: bool,
 }
 
-/// Numbers of a column on their way to another process.
+/// How many numbers describe a column in a message to another process.
 const NUMBERS: usize = 7;
 
 impl Column {
@@ -81,7 +82,7 @@ impl Column {
         self.about + self.spread.mean
     }
 
-    /// With the zeros of so many rows and so much weight.
+    /// The same with zeros for the remaining rows and weight.
     fn with_zeros(self, rows: f64, weight: f64) -> Self {
         if rows <= self.count {
             return self;
@@ -97,7 +98,7 @@ impl Column {
     }
 
     fn summary(self) -> ColumnSummary {
-        // Values are compared, not their computed deviation, which rounding keeps from 0.
+        // The values are compared, because rounding keeps their computed deviation from being 0.
         let is_constant = self.least >= self.most;
         let sd = if is_constant { 1.0 } else { self.spread.deviation_or_one() };
         let mean = if is_constant && self.count > 0.0 { self.least } else { self.mean() };
@@ -115,7 +116,7 @@ impl Column {
     }
 }
 
-/// Sums about a first value, which is one of the column's own: no more is lost than a share of 2⁻⁵² for each row.
+/// Sums of differences from a first value of the column: the relative loss is at most 2⁻⁵² for each row.
 #[derive(Clone, Copy)]
 struct Sums {
     count: f64,
@@ -149,7 +150,7 @@ impl Sums {
     }
 }
 
-/// Σ e^{x}·s over two parts, each given by its largest exponent and the sum without it.
+/// Σ e^{x}·s over two parts, each given as (largest exponent, sum without it).
 fn added(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     let largest = a.0.max(b.0);
     let share = |(exponent, sum): (f64, f64)| if sum > 0.0 { sum * (exponent - largest).exp() } else { 0.0 };
@@ -157,7 +158,7 @@ fn added(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
 }
 
 impl DataSummary {
-    /// No rows yet, of so many columns.
+    /// A summary of no rows, with this many columns.
     pub(crate) fn empty(columns: usize) -> Self {
         Self {
             rows: 0.0,
@@ -181,7 +182,8 @@ impl DataSummary {
         self.columns.iter_mut().zip(&other.columns).for_each(|(a, b)| *a = a.merged(*b));
     }
 
-    /// Of all processes, merged in the order of their ranks so that all have the same: a collective call.
+    /// Merges the summaries of all processes in the order of their ranks, so that all get the same result: a
+    /// collective call.
     pub(crate) fn everywhere(self, reduce: &dyn Reduce) -> Result<Self> {
         if reduce.size() == 1 {
             return Ok(self);
@@ -216,18 +218,18 @@ impl DataSummary {
         }
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// A column, if there is such a one.
+    /// The summary of column j, if there is one.
     pub fn column(&self, j: usize) -> Option<ColumnSummary> {
         self.columns.get(j).map(|column| column.with_zeros(self.rows, self.weight).summary())
     }
 
-    /// Which columns are to be centred, by means of the constant one; scales are left to be chosen. A column of sparse rows is centred
-    /// where at least half of it is there, so that the rows stay sparse.
+    /// Which columns to centre with the help of the constant column; the scales are chosen elsewhere. A sparse
+    /// column is centred only if at least half of its entries are stored, so that the rows stay sparse.
     pub(crate) fn centred(&self, sparse: bool) -> Standard {
         let columns = self.columns.len();
         let constant = self.intercept(columns);
@@ -244,7 +246,7 @@ impl DataSummary {
         )
     }
 
-    /// √ of the mean square of a column once it is centred; 1 for the constant one, which is then a column of ones.
+    /// Root mean square of a column after centring; 1 for the constant column, which becomes a column of ones.
     pub(crate) fn deviation(&self, j: usize, centred: &Standard) -> f64 {
         if centred.constant().is_some_and(|(i, _)| i == j) {
             return 1.0;
@@ -253,25 +255,26 @@ impl DataSummary {
         let Spread { weight, squares, .. } = column.spread;
         let away = column.mean() - centred.center(j);
         let square = squares / weight.max(f64::MIN_POSITIVE) + away * away;
-        // Beyond the range of squares the largest entry is near enough.
+        // If squares would overflow or underflow, the largest entry is accurate enough.
         let largest = self.columns[j].least.abs().max(self.columns[j].most.abs());
         if square.is_finite() { square.sqrt() } else { largest }
     }
 
-    /// √(Σ_j mean of x_j²) over some columns: the size of what such a set adds to a row's predictor for each unit of its
-    /// coefficients.
+    /// √(Σ_j mean of x_j²) over the given columns: the size of what they add to a row's predictor for each unit of
+    /// their coefficients.
     pub fn size(&self, columns: &[usize]) -> f64 {
         let square = |column: &Column| column.spread.squares + column.spread.weight * column.mean().powi(2);
         let total: f64 = columns.iter().filter_map(|&j| self.columns.get(j)).map(square).sum();
         if self.weight > 0.0 { (total / self.weight).sqrt() } else { 0.0 }
     }
 
-    /// The standard deviation of y − o; 1 where it does not vary.
+    /// The standard deviation of y − o; 1 if it does not vary.
     pub fn response_sd(&self) -> f64 {
         self.response.summary().sd
     }
 
-    /// m, the predictor of an average row without its offset, pulled inside where the link of the mean may be infinite:
+    /// m, the predictor of an average row without its offset. The mean is moved inwards where its link may be
+    /// infinite:
     /// ```text
     /// gaussian            mean of y − o
     /// bernoulli, binomial logit((Σk + ½)/(Σn + 1)) − ō
@@ -304,7 +307,7 @@ impl DataSummary {
         }
     }
 
-    /// The intercept among the first columns: the first that is the same number other than 0 in every row.
+    /// The intercept: the first of the first columns that has the same nonzero value in every row.
     pub fn intercept(&self, first: usize) -> Option<usize> {
         (0..first)
             .find(|&j| self.column(j).is_some_and(|column| column.is_constant && column.mean.abs() > 0.0))
@@ -312,7 +315,7 @@ impl DataSummary {
 }
 
 impl Rows {
-    /// Their columns and responses in numbers. Cost: one pass.
+    /// Summary statistics of columns and responses. Cost: one pass.
     pub fn summary(&self) -> DataSummary {
         let mut columns = vec![Sums::EMPTY; self.design.columns()];
         let mut out = DataSummary::empty(0);

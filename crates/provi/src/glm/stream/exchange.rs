@@ -1,12 +1,12 @@
-//! What processes say to each other beside numbers, made of sums: no transport needs more than those.
+//! Messages between processes, sent as sums of numbers: a transport needs nothing else.
 
 use super::Reduce;
 use crate::base::error::{Error, Result};
 
-/// Bytes in one number: an integer below 2⁴⁸ is added to zeros exactly.
+/// Bytes packed into one number: an integer below 2⁴⁸ is added to zeros exactly.
 const PACKED: usize = 6;
 
-/// What every process has to say, in the order of their ranks: a collective call.
+/// The messages of every process, in the order of their ranks: a collective call.
 pub fn gather(reduce: &dyn Reduce, own: &[u8]) -> Result<Vec<Vec<u8>>> {
     let (rank, size) = (reduce.rank(), reduce.size());
     let mut lengths = vec![0.0; size];
@@ -31,8 +31,8 @@ pub fn gather(reduce: &dyn Reduce, own: &[u8]) -> Result<Vec<Vec<u8>>> {
     Ok(starts.iter().zip(&lengths).map(|(&start, &length)| words(start, length)).collect())
 }
 
-/// This process's outcome, if no process failed: a collective call. Otherwise the failed one of the lowest rank has its own
-/// error, and all others one that names it.
+/// This process's result, if no process failed: a collective call. Otherwise the failed process of lowest rank
+/// returns its own error, and all others an error that names it.
 pub fn together<T, E: From<Error>>(
     reduce: &dyn Reduce,
     own: std::result::Result<T, E>,

@@ -1,10 +1,10 @@
-//! Blocks that fit into memory after all.
+//! Blocks of rows that are held in memory.
 
 use super::Source;
 use crate::base::error::{Error, Result};
 use crate::glm::rows::Rows;
 
-/// Blocks held in memory: for data that come in pieces, and for shards that fit.
+/// Blocks held in memory: for data that arrive in pieces, and for shards that fit.
 #[derive(Clone, Debug)]
 pub struct Memory {
     columns: usize,
@@ -12,7 +12,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Blocks of `columns` columns each; none is a process without data.
+    /// Blocks of `columns` columns each. An empty list is a process without data.
     pub fn new(columns: usize, blocks: Vec<Rows>) -> Result<Self> {
         match blocks.iter().map(|block| block.design().columns()).find(|&found| found != columns) {
             Some(found) => Err(Error::Shape { what: "a row of a block", found, expected: columns }),

@@ -1,4 +1,4 @@
-//! What a streamed model knows about a Gaussian: expectations under it, and curvature around it.
+//! Results of a streamed model for a Gaussian: expectations under it, and curvature around it.
 
 use super::pass::{OWN, Sums};
 use super::{Reduce, Source, Streamed};

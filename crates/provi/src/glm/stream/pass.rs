@@ -8,24 +8,24 @@ use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::rows::Rows;
 
-/// The blocks of this process, and the way to the other ones.
+/// The blocks of this process, and the reduction over all processes.
 pub(super) struct Shards<S, R> {
     pub(super) source: S,
     pub(super) reduce: R,
 }
 
-/// Numbers and matrices that a pass adds up.
+/// Numbers and matrices that a pass sums up.
 pub(super) struct Sums<'a> {
-    /// The first ones are the pass's own: how many processes failed, and how many say what about stopping.
+    /// The first numbers belong to the pass itself: how many processes failed, and the votes about stopping.
     pub(super) numbers: &'a mut [f64],
-    /// Symmetric ones.
+    /// Symmetric matrices.
     pub(super) matrices: &'a mut [Matrix],
 }
 
-/// Numbers that belong to the pass itself.
+/// How many numbers belong to the pass itself.
 pub(super) const OWN: usize = 1 + stop::VOTES;
 
-/// How long a pass was, on this process.
+/// The number of rows and blocks of a pass on this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Length {
     pub(super) rows: usize,
@@ -33,10 +33,11 @@ pub(super) struct Length {
 }
 
 impl<S: Source, R: Reduce> Shards<S, R> {
-    /// `add` adds each block's share to the sums, which hold the sums over all processes afterwards.
+    /// `add` adds each block's share to the sums; afterwards they hold the sums over all processes.
     ///
-    /// A process that fails takes part in the reduction all the same, and says so in it: then it returns its own error and all
-    /// others one that names it, and nobody waits for anybody. One that is cut off under a shared signal says that, and all are.
+    /// A process that fails still takes part in the reduction and reports its failure there. It then returns its
+    /// own error, all others return an error that names it, and nobody waits forever. A process that is cut off
+    /// under a shared signal reports that, and all are cut off.
     pub(super) fn pass(
         &self,
         family: Family,
@@ -47,7 +48,7 @@ impl<S: Source, R: Reduce> Shards<S, R> {
         let mut sums = sums;
         let (walked, ballot) =
             stop::own_share(|| self.walk(family, expected, &mut |rows| add(rows, &mut sums)));
-        // Among processes that share a signal a stop is no failure.
+        // Among processes that share a signal, a stop is not a failure.
         let walked = match walked {
             Err(Error::Stopped { .. }) if ballot.is_cast() => Ok(Length::default()),
             walked => walked,
@@ -62,7 +63,7 @@ impl<S: Source, R: Reduce> Shards<S, R> {
         Ok(length)
     }
 
-    /// This process's own blocks.
+    /// Visits this process's own blocks.
     fn walk(&self, family: Family, expected: Option<Length>, add: &mut dyn FnMut(&Rows)) -> Result<Length> {
         let columns = self.source.columns();
         let (mut seen, mut refused) = (Length::default(), None);
@@ -83,7 +84,7 @@ impl<S: Source, R: Reduce> Shards<S, R> {
             refused.get_or_insert_with(|| in_block(error.clone(), seen.blocks));
             Err(error)
         });
-        // A source that goes on after a refusal must not have its way.
+        // A source may go on after its visitor returned an error; the error is returned all the same.
         refused.map_or(Ok(()), Err)?;
         outcome.map_err(|error| in_block(error, seen.blocks))?;
         match expected {
@@ -97,7 +98,7 @@ impl<S: Source, R: Reduce> Shards<S, R> {
         }
     }
 
-    /// Numbers and the lower halves of the matrices, in one reduction.
+    /// Sums the numbers and the lower halves of the matrices in one reduction.
     fn sum(&self, sums: &mut Sums<'_>) -> Result<()> {
         if self.reduce.size() == 1 {
             return Ok(());
@@ -126,8 +127,8 @@ impl<S: Source, R: Reduce> Shards<S, R> {
         Ok(())
     }
 
-    /// This process's outcome, unless another one failed. `exchange` takes part in a reduction with 1 for a failure, and
-    /// returns the reduced number: positive where any process failed.
+    /// This process's result, unless another process failed. `exchange` takes part in a reduction with 1 for a
+    /// failure and 0 otherwise, and returns the reduced number: positive if any process failed.
     pub(super) fn agree_on<T>(&self, own: Result<T>, exchange: impl FnOnce(f64) -> Result<f64>) -> Result<T> {
         let failed = if own.is_err() { 1.0 } else { 0.0 };
         match exchange(failed) {
@@ -145,7 +146,7 @@ impl<S: Source, R: Reduce> Shards<S, R> {
     }
 }
 
-/// Names the block that a mistake in the data is in; what a source says of itself stays as it is.
+/// Names the block that contains an error in the data; errors of the source itself stay as they are.
 fn in_block(error: Error, block: usize) -> Error {
     match error {
         Error::Shape { .. }

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 /// Sums over the processes that share one model's data.
 ///
-/// Calls are collective: every process makes the same ones in the same order, with as many numbers, from one thread, and each
-/// gets the same bits back. An error means that the others cannot be reached any more.
+/// Calls are collective: every process makes the same calls in the same order, with as many numbers, from one
+/// thread, and each gets the same bits back. An error means that the others can no longer be reached.
 pub trait Reduce: Send + Sync {
     /// Each number becomes its sum over all processes.
     fn sum(&self, values: &mut [f64]) -> Result<()>;
 
-    /// Each number becomes its maximum over all processes. None of them is NaN.
+    /// Each number becomes its maximum over all processes. No number may be NaN.
     fn largest(&self, values: &mut [f64]) -> Result<()>;
 
-    /// Which process this is, from 0.
+    /// The rank of this process, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// The number of processes.
     fn size(&self) -> usize;
 }
 
-/// One process, which has all the data.
+/// A single process, which holds all the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Alone;
 
@@ -40,7 +40,7 @@ impl Reduce for Alone {
     }
 }
 
-/// What points to a reduction is one.
+/// A pointer to a reduction is a reduction.
 macro_rules! pointers {
     ($($pointer:ty),+) => {$(
         impl<R: Reduce + ?Sized> Reduce for $pointer {

@@ -1,19 +1,19 @@
-//! Where blocks of rows come from.
+//! Sources of blocks of rows.
 
 use crate::base::error::Result;
 use crate::glm::rows::Rows;
 
-/// Where blocks of rows come from: a file read again at each pass, shards, memory.
+/// A source of blocks of rows: a file that is read again at each pass, shards, or memory.
 ///
-/// Every pass hands out the same rows in the same blocks and the same order; a pass of another length is refused. Blocks
-/// are worked on by all threads, one block after the other: some ten thousand rows keep them busy, and a block is what memory
-/// holds at a time. A source of no blocks at all is a process without data.
+/// Every pass must yield the same rows in the same blocks and the same order; a pass of another length is refused.
+/// Blocks are processed one after the other, each by all threads: about ten thousand rows per block keep them busy.
+/// One block is in memory at a time. A source without blocks is a process without data.
 pub trait Source: Send + Sync {
-    /// d: the columns of every block.
+    /// The number of columns d of every block.
     fn columns(&self) -> usize;
 
-    /// One pass: calls `visit` on each block in turn, and ends at once with the error that it returns. What goes wrong in the
-    /// source itself is an [`crate::Error::Source`].
+    /// One pass: calls `visit` on each block in turn, and ends at once if it returns an error. Errors of the source
+    /// itself are [`crate::Error::Source`].
     fn each(&self, visit: &mut dyn FnMut(&Rows) -> Result<()>) -> Result<()>;
 }
 

@@ -21,28 +21,30 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-/// Points of one pass, at most: enough for all the draws of an audit in a handful of passes.
+/// Most points of one pass: enough for all the draws of an audit in a few passes.
 const BATCH: usize = 512;
-/// Radii whose curvature is bounded in one pass, at most, memory allowing.
+/// Most radii whose curvature is bounded in one pass, if memory allows.
 const RADII: usize = 64;
 
-/// A linear-predictor model whose rows come in blocks, from this process or from several: [`crate::target::Glm`], read
-/// anew at each pass [linear-predictor].
+/// A linear-predictor model whose rows come in blocks, held by this process or by several: as
+/// [`crate::target::Glm`], but the data are read again at each pass [linear-predictor].
 ///
-/// Every answer of a model of this kind is a sum over its rows and a share of its prior, so it takes one pass over the blocks
-/// and, where several processes have shards of the data, one reduction. Construction makes the first pass, which counts the
-/// rows and forms AᵀWA: curvature needs no other. Memory: one block, d² numbers, and at most 512 points with their
-/// gradients; nothing grows with the number of rows.
+/// Every result is a sum over the rows plus a share of the prior. It takes one pass over the blocks and, if several
+/// processes hold shards of the data, one reduction. Construction makes the first pass, which counts the rows and
+/// forms AᵀWA, so the curvature needs no further pass. Memory: one block, d² numbers, and at most 512 points with
+/// their gradients; nothing grows with the number of rows.
 ///
-/// Threads: those of a pass work within a block. A pass is not to be interleaved with another, and reductions come from one
-/// thread, so the type is not `Sync`: hand it over as [`crate::target::Evaluator::Serial`]. On one process the bits do not depend on the number of threads; how the rows are
-/// cut into blocks, and blocks spread over processes, moves sums by rounding alone.
+/// Threads: all threads work on one block at a time. Two passes must not run at once, and reductions must come from
+/// one thread, so the type is not `Sync`: hand it over as [`crate::target::Evaluator::Serial`]. On one process the
+/// bits do not depend on the number of threads. How the rows are split into blocks, and blocks over processes,
+/// changes sums only by rounding.
 ///
-/// Processes: every one makes the same calls with the same arguments, and gets the same bits back. Steps are decided by
-/// numbers, so all must run the same build on the same kind of processor. One that fails takes part in the reduction of its pass
-/// and says so: it returns its own error, the others [`Error::Rank`]. A clock or a flag that may end a run is to be
-/// agreed on ([`Streamed::agreement`], [`crate::fit::Watch::agree`], [`crate::stop::Signal::among`]): then every pass carries what each
-/// process wants, and all end at the same one.
+/// Processes: every process makes the same calls with the same arguments and gets the same bits back. Steps depend
+/// on numbers, so all processes must run the same build on the same kind of processor. A process that fails takes
+/// part in the reduction of its pass and reports that: it returns its own error, the others [`Error::Rank`]. The
+/// processes must agree on a clock or a flag that may stop a run ([`Streamed::agreement`],
+/// [`crate::fit::Watch::agree`], [`crate::stop::Signal::among`]): every pass then carries the wishes of each
+/// process, and all stop at the same pass.
 ///
 /// ```
 /// use provi::stream::{Memory, Rows, Streamed};
@@ -59,7 +61,7 @@ const RADII: usize = 64;
 /// # Ok::<(), provi::Error>(())
 /// ```
 ///
-/// Draws in parallel are refused by the compiler:
+/// The compiler refuses draws in parallel:
 /// ```compile_fail,E0277
 /// fn run(model: &provi::stream::Streamed<provi::stream::Memory>) {
 ///     let _ = provi::Auto::default().run(model, provi::Seed(0));
@@ -71,11 +73,11 @@ pub struct Streamed<S, R = Alone> {
     pub(super) survey: Arc<Survey>,
     /// The constant of Σ_n w_n φ_n.
     likelihood: Likelihood,
-    /// Rows are seen through this, if this is a model in standard coordinates.
+    /// The map through which rows are seen, if this is a model in standard coordinates.
     view: Option<Arc<Standard>>,
-    /// AᵀWA in the first standard coordinates that anybody asked for: others have other scales at most.
+    /// AᵀWA in the standard coordinates that were asked for first; later ones differ at most in their scales.
     standard: Arc<OnceLock<(Standard, Matrix)>>,
-    /// One thread at a time.
+    /// Makes the type usable by one thread at a time only.
     thread: PhantomData<Cell<()>>,
 }
 
@@ -93,7 +95,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         let shards = Shards { source, reduce };
         let ready = match d {
             0 => Err(Error::Empty { what: "data (no columns)" }),
-            // It refuses a family's own parameters too.
+            // This also checks the family's own parameters.
             _ => family.checked_response(&[]).and_then(|_| prior.check(d)),
         };
         let survey = Survey::new(family, &shards, ready)?;
@@ -109,18 +111,18 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         Ok(Self { linear: self.linear.with_names(names)?, ..self })
     }
 
-    /// The same data under another prior. Cost: no pass.
+    /// The same data with another prior. Cost: no pass.
     pub fn with_prior(self, prior: Prior) -> Result<Self> {
         let linear = self.linear.with_prior(prior, self.likelihood)?;
         Ok(Self { linear, ..self })
     }
 
-    /// Columns and responses of all processes in numbers. Cost: no pass.
+    /// Summary statistics of columns and responses over all processes. Cost: no pass.
     pub fn summary(&self) -> &DataSummary {
         &self.survey.data
     }
 
-    /// N, the rows of all processes.
+    /// The number of rows N of all processes.
     pub fn rows(&self) -> usize {
         self.survey.rows
     }
@@ -135,17 +137,17 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         &self.linear.prior
     }
 
-    /// Where this process's blocks come from.
+    /// The source of this process's blocks.
     pub fn source(&self) -> &S {
         &self.shards.source
     }
 
-    /// How the processes find their sums.
+    /// The reduction over the processes.
     pub fn reduce(&self) -> &R {
         &self.shards.reduce
     }
 
-    /// Whether any process says so: a collective call, the same answer for all.
+    /// Whether any process passes `true`: a collective call, with the same answer for all.
     pub fn agree(&self, own: bool) -> Result<bool> {
         let mut any = [if own { 1.0 } else { 0.0 }];
         self.shards.reduce.largest(&mut any)?;
@@ -162,7 +164,8 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         Agreement::new(move |values| shards.reduce.largest(values))
     }
 
-    /// One pass: `add` adds a block's share to numbers, [`OWN`] of them before its own, and to matrices.
+    /// One pass: `add` adds a block's share to the numbers, of which the first [`OWN`] belong to the pass, and to
+    /// the matrices.
     pub(super) fn pass(&self, sums: Sums<'_>, mut add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
         let see = |rows: &Rows, sums: &mut Sums<'_>| match &self.view {
             Some(map) => add(&rows.in_standard(map), sums),
@@ -180,11 +183,11 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
             let mut gram = Matrix::zeros(d, d);
             let sums = Sums { numbers: &mut [0.0; OWN], matrices: std::slice::from_mut(&mut gram) };
             out.pass(sums, |rows, sums| rows.add_gram(1.0, &mut sums.matrices[0]))?;
-            // Somebody else's, if there is one by now, is the same.
+            // If another call has set it meanwhile, its value is the same.
             let _ = self.standard.set((map.clone(), gram));
         }
         let Some((first, gram)) = self.standard.get() else { return Ok(out) };
-        // Scales are powers of two: nothing is rounded.
+        // Scales are powers of two, so nothing is rounded.
         let ratios: Vec<f64> = first.scales().iter().zip(map.scales()).map(|(a, b)| a / b).collect();
         let mut survey = Survey { gram: gram.clone(), ..(*self.survey).clone() };
         for (i, a) in ratios.iter().enumerate() {
@@ -195,7 +198,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         Ok(out)
     }
 
-    /// One pass for a few numbers.
+    /// One pass that computes a few numbers.
     pub(crate) fn over_blocks<const COUNT: usize>(
         &self,
         mut add: impl FnMut(&Rows, &mut [f64]),
@@ -207,12 +210,12 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         Ok(std::array::from_fn(|i| numbers[OWN + i]))
     }
 
-    /// Mean and spread of the responses of all processes.
+    /// Mean and spread of the responses over all processes.
     pub(crate) fn response_spread(&self) -> Spread {
         self.survey.response
     }
 
-    /// The same data under a gaussian family of another noise, whose constant is the same for every response.
+    /// The same data with another noise level of the gaussian family; its constant is the same for every response.
     pub(crate) fn with_noisy_family(self, family: Family) -> Result<Self> {
         family.checked_response(&[])?;
         let constant = self.survey.response.weight * family.constant(0.0);
@@ -221,7 +224,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         Ok(Self { linear: self.linear.with_likelihood(family, likelihood), likelihood, ..self })
     }
 
-    /// Λ + θAᵀWA, and what forming it from N rows may have lost: at most about θNε‖√W A‖_F², and the rounding of the sum.
+    /// Λ + θAᵀWA, and a bound of its rounding error over N rows: about θNε‖√W A‖_F², plus the rounding of the sum.
     fn bound(&self, theta: f64) -> (Matrix, f64) {
         let mut h = self.linear.precision();
         h.add_scaled(theta, &self.survey.gram);
@@ -231,7 +234,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
 }
 
 impl<S, R> Clone for Streamed<S, R> {
-    /// The same source and the same survey.
+    /// Shares the source and the results of the first pass.
     fn clone(&self) -> Self {
         Self {
             linear: self.linear.clone(),
@@ -317,7 +320,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         Some(self)
     }
 
-    /// Those of the largest block of any process: no more is held at a time.
+    /// The size of the largest block of any process: no more is held at a time.
     fn data_size(&self) -> (usize, usize) {
         self.survey.largest
     }

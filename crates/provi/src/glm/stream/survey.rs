@@ -1,4 +1,4 @@
-//! The first pass: all that a model must know of its data before it is asked for anything.
+//! The first pass: everything that a model needs to know about its data.
 
 use super::pass::{Length, OWN, Shards, Sums};
 use super::{Reduce, Source};
@@ -9,12 +9,12 @@ use crate::glm::expectation::Chains;
 use crate::glm::linear::Likelihood;
 use crate::glm::rows::{DataSummary, Spread};
 
-/// What one pass over the data says about them. Memory: d² numbers.
+/// The results of the first pass over the data. Memory: d² numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Survey {
     /// Rows of all processes.
     pub(super) rows: usize,
-    /// The pass of this one.
+    /// The length of the pass on this process.
     pub(super) own: Length,
     /// The constant of Σ_n w_n φ_n.
     pub(super) likelihood: Likelihood,
@@ -22,22 +22,22 @@ pub(super) struct Survey {
     pub(super) gram: Matrix,
     /// ‖√W A‖_F².
     pub(super) square_norm: f64,
-    /// The longest chains of additions behind the sums of a pass over all blocks of all processes, at most.
+    /// Upper bounds of the longest chains of additions behind the sums of a pass over all blocks of all processes.
     pub(super) chains: Chains,
-    /// And behind an energy or its slope.
+    /// The same for an energy or its slope.
     pub(super) energies: f64,
     pub(super) response: Spread,
-    /// Columns and responses of all processes.
+    /// Summary statistics of columns and responses over all processes.
     pub(super) data: DataSummary,
     /// Whether any block is sparse.
     pub(super) sparse: bool,
-    /// Rows of the largest block of any process, and the numbers that the largest one holds.
+    /// Rows of the largest block of any process, and the numbers that the largest block holds.
     pub(super) largest: (usize, usize),
 }
 
 impl Survey {
-    /// Makes the pass. `ready` is whether this process found nothing wrong beforehand: no process begins unless all are
-    /// ready and have as many columns.
+    /// Makes the pass. `ready` says whether this process found no error beforehand. No process begins unless all
+    /// are ready and have the same number of columns.
     pub(super) fn new<S: Source, R: Reduce>(
         family: Family,
         shards: &Shards<S, R>,
@@ -63,7 +63,8 @@ impl Survey {
         let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
         let own = shards.pass(family, None, sums, |rows, sums| {
             let terms = rows.gram_terms().min(rows.len()) as f64;
-            // A block's chunks are summed by themselves, then one after the other into what the blocks before have given.
+            // The chunks of a block are summed by themselves, then added one after the other to the sum of the
+            // earlier blocks.
             let (inside, parts) = rows.design.sum_terms();
             let ([constant, size], (_, chunks)) = (rows.constant(family), rows.energy_chain());
             let mut shares =
@@ -106,7 +107,7 @@ impl Survey {
     }
 }
 
-/// The spread of all responses, from that of each process.
+/// The spread of all responses, from the spreads of the processes.
 fn everywhere(reduce: &impl Reduce, own: Spread) -> Result<Spread> {
     if reduce.size() == 1 {
         return Ok(own);

@@ -1,4 +1,4 @@
-//! Where a draw's log density and gradient come from: the whole target, or some of its terms.
+//! The source of a draw's log density and gradient: the whole target, or some of its terms.
 
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -8,19 +8,19 @@ use crate::sgd::subsample::Law;
 use crate::target::evaluate::Evaluator;
 use crate::target::{FiniteSum, Target};
 
-/// The whole target, or terms drawn for each draw. Both are unbiased, so the step code need not know.
+/// The whole target, or terms chosen anew for each draw. Both are unbiased, so the step code treats them alike.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// Every draw sees the whole target.
+    /// Every draw uses the whole target.
     Whole(Evaluator<'a>),
-    /// Every draw sees its own terms.
+    /// Every draw uses its own terms.
     Terms(Terms<'a>),
 }
 
-/// Terms of a finite sum, drawn anew for every draw of every step by a pure function of (seed, step, draw).
+/// Terms of a finite sum, chosen anew for every draw of every step by a pure function of (seed, step, draw).
 ///
-/// Draws are evaluated one after the other: a batch of terms is little work, and the bits are the same for any number of
-/// threads. Cost: B terms a draw.
+/// Draws are evaluated one after the other: a batch of terms is little work, and the bits are the same for any
+/// number of threads. Cost: B terms per draw.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
     sum: &'a dyn FiniteSum,
@@ -44,7 +44,7 @@ impl<'a> Terms<'a> {
         Ok(Self { sum, law, seed })
     }
 
-    /// The estimates of log p and ∇ log p at the points of step t, one a draw.
+    /// The estimates of log p and ∇ log p at the points of step t, one for each draw.
     fn evaluate(
         &self,
         step: u64,
@@ -71,7 +71,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// The refusal of a target that is no sum.
+/// The error for a target that is not a finite sum.
 pub(crate) const NO_TERMS: Error = Error::MissingConstant {
     wanted: "a subsample",
     constant: "terms: log p as a sum over data",
@@ -91,7 +91,7 @@ impl<'a> From<Terms<'a>> for Source<'a> {
 }
 
 impl Source<'_> {
-    /// d.
+    /// The dimension d.
     pub fn dim(&self) -> usize {
         match self {
             Self::Whole(evaluator) => evaluator.dim(),
@@ -107,7 +107,8 @@ impl Source<'_> {
         }
     }
 
-    /// log p and ∇ log p, or their estimates, at the points of step t. A stop ends it between two of them ([`crate::stop`]).
+    /// log p and ∇ log p, or their estimates, at the points of step t. A stop ends it between two evaluations
+    /// ([`crate::stop`]).
     pub(crate) fn evaluate(
         &self,
         step: u64,

@@ -1,4 +1,4 @@
-//! From constants to a plan, for any problem with a quadratically bounded gradient estimate.
+//! From constants to schedules and bounds, for any problem with a quadratically bounded gradient estimate.
 
 use crate::base::error::Result;
 use crate::base::scalar::{NonNegative, Positive};
@@ -9,17 +9,17 @@ use crate::theory::{NoiseBound, Recursion};
 
 /// What a composite problem declares (Def. 5): E‖g‖² ≤ a‖w − w*‖² + b, μ-strong convexity, M-smoothness.
 ///
-/// μ = 0 for a problem that is only convex. M is that of l; Proj-SGD does not need it. Where a bound asks for
-/// `gradient2`, it is an upper bound of ‖∇l(w*)‖², such as M²‖w* − argmin l‖².
+/// μ = 0 for a problem that is only convex. M is the smoothness of l; Proj-SGD does not need it. `gradient2`, where
+/// a bound needs it, is an upper bound of ‖∇l(w*)‖², such as M²‖w* − argmin l‖².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuadraticallyBounded {
-    /// a.
+    /// The noise growth a.
     pub growth: f64,
-    /// b.
+    /// The noise floor b.
     pub floor: f64,
-    /// μ.
+    /// The convexity μ.
     pub convexity: f64,
-    /// M.
+    /// The smoothness M.
     pub smoothness: f64,
 }
 
@@ -36,34 +36,34 @@ impl QuadraticallyBounded {
         NoiseBound { growth: self.growth, floor: self.floor }
     }
 
-    /// The recursion for Proj-SGD; for Prox-SGD too if a and b bound E‖g − ∇l(w*)‖² \[recursion\].
+    /// The recursion for Proj-SGD; also for Prox-SGD if a and b bound E‖g − ∇l(w*)‖² \[recursion\].
     pub fn recursion(&self) -> Result<Recursion> {
         Recursion::new(self.convexity, self.noise())
     }
 
-    /// The recursion for Prox-SGD when a and b bound E‖g‖²: 2a and 2(b + ‖∇l(w*)‖²) bound E‖g − ∇l(w*)‖².
+    /// The recursion for Prox-SGD if a and b bound E‖g‖²: then 2a and 2(b + ‖∇l(w*)‖²) bound E‖g − ∇l(w*)‖².
     pub fn prox_recursion(&self, gradient2: f64) -> Result<Recursion> {
         let gradient2 = NonNegative::new("‖∇l(w*)‖²", gradient2)?.get();
         let noise = NoiseBound { growth: 2.0 * self.growth, floor: 2.0 * (self.floor + gradient2) };
         Recursion::new(self.convexity, noise)
     }
 
-    /// Decaying steps, strongly convex.
+    /// Decaying steps for a strongly convex problem.
     pub fn anytime(&self, kind: StepKind) -> Result<Schedule> {
         Schedule::anytime(kind, self.convexity, self.growth)
     }
 
-    /// A constant step, strongly convex; refused outside the proven range.
+    /// A constant step for a strongly convex problem; refused outside the proved range.
     pub fn constant(&self, kind: StepKind, gamma: f64) -> Result<Schedule> {
         Schedule::strong_constant(kind, self.convexity, self.growth, gamma)
     }
 
-    /// The constant step for T steps, convex.
+    /// The constant step for T steps of a convex problem.
     pub fn convex(&self, kind: StepKind, steps: u64) -> Result<Schedule> {
         Schedule::convex(kind, self.growth, self.smoothness, steps)
     }
 
-    /// The average that the convex bounds are about, for a constant step γ.
+    /// The average to which the convex bounds apply, for a constant step γ.
     pub fn average(&self, kind: StepKind, gamma: f64) -> Result<Average> {
         match kind {
             StepKind::Prox => Average::prox(self.growth, gamma),
@@ -71,7 +71,7 @@ impl QuadraticallyBounded {
         }
     }
 
-    /// E‖w_T − w*‖² under [`QuadraticallyBounded::anytime`]; `gradient2` counts for prox only.
+    /// Bound of E‖w_T − w*‖² under [`QuadraticallyBounded::anytime`]; `gradient2` is used for prox only.
     pub fn distance2(&self, kind: StepKind, gradient2: f64, start2: f64, steps: u64) -> Result<f64> {
         match kind {
             StepKind::Prox => {
@@ -81,7 +81,7 @@ impl QuadraticallyBounded {
         }
     }
 
-    /// E f(w̄_T) − f* for the [`QuadraticallyBounded::average`] under any constant step (prox: γ ≤ 1/M).
+    /// Bound of E f(w̄_T) − f* for the [`QuadraticallyBounded::average`] under any constant step (prox: γ ≤ 1/M).
     pub fn gap(&self, kind: StepKind, start2: f64, gamma: f64, steps: u64) -> Result<f64> {
         match kind {
             StepKind::Prox => rate::prox_convex_constant(self.smoothness, self.noise(), start2, gamma, steps),

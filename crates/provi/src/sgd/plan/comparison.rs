@@ -1,4 +1,4 @@
-//! What every proved method would need for one accuracy, side by side.
+//! How many steps every proved method needs for one accuracy.
 
 use super::{Coordinates, MOST_STEPS, Planner};
 use crate::base::error::Result;
@@ -9,7 +9,7 @@ use crate::theory::rate;
 use crate::theory::recursion::Recursion;
 use crate::theory::schedule::StepKind;
 
-/// The steps of one method to one accuracy.
+/// The steps that one method needs for one accuracy.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Needed {
@@ -17,18 +17,19 @@ pub struct Needed {
     pub method: Method,
     /// T by the recursion, as [`Planner::to_distance`] plans it.
     pub steps: Result<u64>,
-    /// T by the closed form of a single draw a step [rate-prox-anytime], [rate-proj-anytime],
-    /// [rate-proj-stl-gaussian]; `None` for a method without noise, whose contraction is its closed form.
+    /// T by the closed form for a single draw per step [rate-prox-anytime], [rate-proj-anytime],
+    /// [rate-proj-stl-gaussian]. `None` for a method without noise, whose contraction is its closed form.
     pub closed_form: Option<Result<u64>>,
 }
 
 impl Planner {
-    /// What each proved method needs for E‖w_T − w*‖² ≤ `accuracy` with this planner's draws, coordinates and
-    /// start.
+    /// The steps that each proved method needs for E‖w_T − w*‖² ≤ `accuracy`, with this planner's draws,
+    /// coordinates and start.
     pub fn compare(&self, target: &dyn Target, accuracy: f64) -> Result<Vec<Needed>> {
         let needed = |method: Method| {
             let planner = Self { method, ..self.clone() };
-            // The two factor spaces measure the start differently, so each method has its own setting.
+            // The two factor spaces measure the distance of the start differently, so each method has its own
+            // setting.
             let setting = planner.setting(target, Coordinates::Curvature)?;
             let steps = setting.constants(&planner).and_then(|constants| match method {
                 Method::Exact => constants.exact_steps_to(accuracy),

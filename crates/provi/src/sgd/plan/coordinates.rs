@@ -10,16 +10,16 @@ use crate::target::curvature::Curvature;
 use crate::target::mode::Mode;
 use crate::target::whiten::Whitened;
 
-/// Which coordinates the steps are made in; a promise is in their norm.
+/// In which coordinates the steps are made; the promise is in their norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Coordinates {
-    /// The user's own.
+    /// The user's coordinates.
     Original,
     /// PPᵀ = H_lo⁻¹: the best provable condition number.
     Curvature,
-    /// PPᵀ = (∇²V(z̄))⁻¹: the best local one.
+    /// PPᵀ = (∇²V(z̄))⁻¹: the best local condition number.
     Laplace,
 }
 
@@ -40,7 +40,7 @@ impl std::str::FromStr for Coordinates {
     }
 }
 
-/// z = c + Py, P lower triangular; no P where it is the identity and c the origin.
+/// z = c + Py, P lower triangular. Without a P: the identity, and c is the origin.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub(crate) coordinates: Coordinates,
@@ -72,8 +72,9 @@ impl Frame {
         Ok(Self { coordinates, center: mode.point.clone(), factor })
     }
 
-    /// The curvature in these coordinates, w_0 = (z̄, Laplace factor) in them, and ‖w_0 − w*‖² where exact
-    /// expectations prove it: between the factors of `space`, for the two spaces measure differently.
+    /// The curvature in these coordinates, w_0 = (z̄, Laplace factor) in them, and a bound of ‖w_0 − w*‖² if exact
+    /// expectations prove one. The distance is between factors of `space`, because the two spaces measure it
+    /// differently.
     pub(super) fn view(
         &self,
         target: &dyn Target,

@@ -1,4 +1,4 @@
-//! What a plan promises, and the numbers behind it.
+//! What a plan promises, and the constants behind it.
 
 use super::Coordinates;
 use crate::base::error::{Error, Result};
@@ -16,27 +16,27 @@ use std::ops::Deref;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Constants {
-    /// d.
+    /// The dimension d.
     pub dim: usize,
-    /// μ.
+    /// The convexity μ.
     pub convexity: f64,
-    /// M.
+    /// The smoothness M.
     pub smoothness: f64,
-    /// K, where it is known.
+    /// The residual smoothness K, if it is known.
     pub residual_smoothness: Option<f64>,
-    /// a and b.
+    /// The noise bound (a, b).
     pub noise: NoiseBound,
     /// e_0 ≥ ‖w_0 − w*‖².
     pub start: f64,
-    /// ε: what quadrature and rounding may do to an exact gradient, four times their bound at w_0; 0 for a method
-    /// that draws.
+    /// ε: bound of the error that quadrature and rounding cause in an exact gradient, four times their bound at
+    /// w_0; 0 for a method that draws.
     pub gradient_error: f64,
-    /// The weakest origin of the above.
+    /// The weakest origin of these constants.
     pub provenance: Provenance,
 }
 
 impl Constants {
-    /// The step up to which the recursion contracts: 2μ/a, or 2/M for the exact gradient.
+    /// The step size up to which the recursion contracts: 2μ/a, or 2/M for the exact gradient.
     pub fn largest_step(&self, method: Method) -> f64 {
         match method {
             Method::Exact => 2.0 / self.smoothness,
@@ -46,13 +46,13 @@ impl Constants {
 
     /// Steps on the exact gradient to a promise of at most `accuracy`.
     ///
-    /// The promise is (√e_T + ε/μ)², ε being the error of that gradient, so the contraction itself must come to
-    /// (√accuracy − ε/μ)². An accuracy at or below (ε/μ)² is out of reach, whatever the number of steps.
+    /// The promise is (√e_T + ε/μ)², where ε bounds the error of that gradient, so the contraction itself must
+    /// reach (√accuracy − ε/μ)². An accuracy at or below (ε/μ)² is out of reach, whatever the number of steps.
     pub(super) fn exact_steps_to(&self, accuracy: f64) -> Result<u64> {
         let contraction = Contraction::prox(self.convexity, self.smoothness)?;
         let accuracy = Positive::new("accuracy", accuracy)?.get();
         let root = accuracy.sqrt() - self.gradient_error / self.convexity;
-        // A root of a few roundings is none.
+        // A root of the size of rounding errors counts as zero.
         if root <= 1e-12 * accuracy.sqrt() {
             let floor = (self.gradient_error / self.convexity).powi(2);
             return Err(Error::BelowRounding { accuracy, floor });
@@ -63,9 +63,10 @@ impl Constants {
 
 /// What a bound measures.
 ///
-/// C is the factor the steps were made with. Methods on symmetric factors hand over a re-factored C (the same
-/// distribution): for them a bound is about (m, PC̃), C̃ symmetric, not about the new triangular factor \[whiten\]. What
-/// holds for any factor: |vᵀ(m−m*)| and the difference of the deviations of vᵀz are at most ‖Pᵀv‖ times the root.
+/// C is the factor of the steps. Methods on symmetric factors return a triangular factor of the same distribution;
+/// for them a bound is about (m, PC̃), C̃ symmetric, not about the triangular factor \[whiten\]. For any factor,
+/// |vᵀ(m−m*)| and the difference of the standard deviations of vᵀz are at most ‖Pᵀv‖ times the square root of the
+/// bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -96,11 +97,11 @@ impl Norm {
 /// ```text
 /// E‖w_T − w*‖² ≤ value   in the norm of `norm`,   or   E f(w̄_T) − f* ≤ value
 /// ```
-/// The mean is over runs with independent seeds, and w* is the best Gaussian, not the posterior. For the run at hand,
-/// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps and length must not depend on the
-/// draws: a run that stops early keeps its answer and loses the value.
+/// The mean is over runs with independent seeds, and w* is the best Gaussian, not the posterior. For a single run,
+/// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps and length must not depend
+/// on the draws: a run that stops early keeps its answer and loses the value.
 ///
-/// A promise can be read and not changed; nobody but a plan makes one that has a value.
+/// A promise can be read but not changed; only a plan can make one that has a value.
 /// ```compile_fail,E0594
 /// fn forge(mut fit: provi::Fit) {
 ///     fit.promise.value = Some(1e-9);
@@ -118,7 +119,7 @@ impl Deref for Promise {
     }
 }
 
-/// What a [`Promise`] says.
+/// The contents of a [`Promise`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -127,19 +128,19 @@ pub struct Said {
     pub value: Option<f64>,
     /// The ledger key of the statement.
     pub key: Option<&'static str>,
-    /// What is bounded.
+    /// The quantity that is bounded.
     pub norm: Option<Norm>,
     /// The weakest origin of its constants.
     pub provenance: Option<Provenance>,
     /// Why there is no bound.
     pub reason: Option<String>,
-    /// The run was taken up from a checkpoint after so many steps: the bound holds if these were made as planned, of which the
-    /// checkpoint alone is witness. None: all steps were made in one go.
+    /// The run was resumed from a checkpoint after this many steps. The bound holds if these steps were made as
+    /// planned, which only the checkpoint says. `None`: all steps were made in one run.
     pub taken_up: Option<u64>,
 }
 
 impl Promise {
-    /// No bound, for a reason.
+    /// No bound, with the reason.
     pub fn none(reason: String) -> Self {
         Self(Said {
             value: None,
@@ -151,12 +152,12 @@ impl Promise {
         })
     }
 
-    /// The same without its value, for a reason.
+    /// The same promise without its value, with the reason.
     pub(crate) fn broken(&self, reason: &str) -> Self {
         Self(Said { value: None, reason: Some(reason.into()), ..self.0.clone() })
     }
 
-    /// The same for a run that was taken up after so many steps, if it was.
+    /// The same promise for a run that was resumed after this many steps, if it was.
     pub(crate) fn taken_up(&self, step: Option<u64>) -> Self {
         Self(Said { taken_up: step.filter(|_| self.0.value.is_some()), ..self.0.clone() })
     }
@@ -190,12 +191,12 @@ pub(super) fn of_steps(
     if schedule.at(0) >= limit {
         let gamma = schedule.at(0);
         return Promise::none(format!(
-            "practical steps: γ₀ = {gamma:.2e} is not below {limit:.2e}, up to where the theorems cover them here"
+            "practical steps: γ₀ = {gamma:.2e} is not below {limit:.2e}, the largest step that the theorems cover here"
         ));
     }
     if steps > WALKED && !is_immediate(method, schedule, average) {
         return Promise::none(format!(
-            "the bound of these steps is followed one by one, and {steps} are more than {WALKED}"
+            "the bound of these steps is computed step by step, and {steps} steps are more than {WALKED}"
         ));
     }
     match bound(method, constants, schedule, average, steps) {
@@ -216,10 +217,10 @@ pub(super) fn of_steps(
     }
 }
 
-/// The most steps whose bound is followed one by one: some tenths of a second.
+/// The most steps whose bound is computed step by step: some tenths of a second.
 const WALKED: u64 = 1 << 26;
 
-/// Whether the bound takes no longer for more steps.
+/// Whether the time to compute the bound does not grow with the number of steps.
 fn is_immediate(method: Method, schedule: &Schedule, average: Average) -> bool {
     let closed = match schedule {
         Schedule::Constant { .. } => true,
@@ -245,7 +246,7 @@ fn bound(
             Average::Last => contraction.propagate(schedule, steps, start),
             _ => average_bound(average, schedule, steps, start, |e, gamma| contraction.advance(e, gamma))?,
         };
-        // A gradient that is off by ε moves the fixed point by at most ε/μ.
+        // A gradient with an error of at most ε moves the fixed point by at most ε/μ.
         let root = value.sqrt() + constants.gradient_error / constants.convexity;
         return Ok(root * root);
     }

@@ -1,4 +1,4 @@
-//! How far the start of a plan is from the optimum, where expectations are exact.
+//! The distance from the start of a plan to the optimum, for exact expectations.
 
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -7,9 +7,9 @@ use crate::sgd::method::Space;
 use crate::target::Target;
 use crate::target::expectations::Moments;
 
-/// What the exact gradient says about w_0.
+/// What the exact gradient proves about w_0.
 pub(super) struct ExactStart {
-    /// Of w_0 from w*, at most.
+    /// Upper bound of ‖w_0 − w*‖².
     pub(super) distance2: f64,
     pub(super) gradient_error: f64,
     pub(super) provenance: crate::Provenance,

@@ -1,4 +1,4 @@
-//! The terms that draws look at, and what they cost a promise.
+//! The terms that draws use, and their effect on a promise.
 
 use super::Frame;
 use crate::base::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::target::{FiniteSum, Target, TermSmoothness};
 use crate::theory::noise::TermNoise;
 use std::sync::Arc;
 
-/// The law of the terms in the coordinates of the steps, and its constants where the M_n are known.
+/// How terms are drawn in the coordinates of the steps, and the constants if the M_n are known.
 pub(super) struct DrawnTerms {
     pub(super) law: Arc<Law>,
     bounds: Option<Bounds>,
@@ -37,7 +37,7 @@ impl DrawnTerms {
         }
     }
 
-    /// In the sum's own coordinates, where the computed mode is `mode`.
+    /// In the sum's own coordinates; `mode` is the computed mode.
     fn of(sum: &dyn FiniteSum, subsample: Subsample, mode: &[f64]) -> Result<Self> {
         let smoothness = sum.term_smoothness()?;
         if let Some(found) = smoothness.as_ref().map(|s| s.each.len()).filter(|&len| len != sum.terms()) {
@@ -49,12 +49,12 @@ impl DrawnTerms {
         Ok(Self { law: Arc::new(law), bounds })
     }
 
-    /// Where the constants came from.
+    /// The origin of the constants.
     pub(super) fn provenance(&self) -> Option<Provenance> {
         self.bounds.as_ref().map(|b| b.provenance)
     }
 
-    /// The constants, the optimum being at most `distance` from the computed mode.
+    /// The constants, if the optimum is at most `distance` from the computed mode.
     pub(super) fn noise(&self, distance: f64) -> Result<TermNoise> {
         let bounds = self.bounds.as_ref().ok_or(Error::MissingConstant {
             wanted: "a promise on a subsample",
@@ -64,8 +64,8 @@ impl DrawnTerms {
         TermNoise::new(self.law.subsample().terms, bounds.spread, bounds.pull2, distance)
     }
 
-    /// X/B, or what it is for rows of one size where the M_n are not known, in coordinates with ∇²V ≈ I: Σ_n M_n ≈ d in
-    /// d directions make X ≈ d.
+    /// X/B. If the M_n are not known: its value for rows of one size in coordinates with ∇²V ≈ I, where Σ_n M_n ≈ d
+    /// in d directions make X ≈ d.
     pub(super) fn practical_spread(&self, d: f64) -> f64 {
         self.bounds.as_ref().map_or(d, |b| b.spread) / self.law.subsample().terms as f64
     }
@@ -82,7 +82,7 @@ impl Bounds {
             sum.weighted_terms(&[n], &[1.0], mode, &mut value, &mut gradient, &mut scratch)?;
             pull2 += provi_kernels::dot(&gradient, &gradient) / law.probability(n);
         }
-        // More than the rounding of gradients that do not cancel.
+        // The factor exceeds the rounding error of gradients that do not cancel.
         Ok(Self { spread, pull2: pull2 * (1.0 + 1e-9), provenance: smoothness.provenance })
     }
 }

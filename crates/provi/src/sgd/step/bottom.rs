@@ -1,30 +1,30 @@
-//! The few eigenpairs of a symmetric matrix that lie below a floor.
+//! The few eigenpairs of a symmetric matrix below a floor.
 
 use crate::base::linalg::{PackedCholesky, norm, tridiagonal_eigen};
 use provi_kernels::{axpy, dot};
 
 /// Lanczos steps with one shift.
 const STEPS: usize = 12;
-/// Lanczos steps with the first one, if they show one pair: enough to find a nearer one, which settles sooner.
+/// Lanczos steps with the first shift if one pair shows: enough to find a nearer shift, which converges sooner.
 const FIRST: usize = 6;
-/// Shifts tried.
+/// Most shifts tried.
 const SHIFTS: usize = 4;
-/// The residual at which a pair has settled, relative to its eigenvalue of (C − σI)⁻¹.
+/// The residual at which a pair has converged, relative to its eigenvalue of (C − σI)⁻¹.
 const SETTLED: f64 = 1e-11;
 
-/// Lanczos steps on (C − σI)⁻¹ with σ below λ_min, in a few rounds: each tells the next where λ_min is, so that a nearer σ
-/// sets the wanted pairs apart. Room is kept from call to call.
+/// Lanczos steps on (C − σI)⁻¹ with σ below λ_min, in a few rounds. Each round estimates λ_min, so that the next
+/// can use a σ nearer to it, which separates the wanted pairs. Memory is kept from call to call.
 #[derive(Debug)]
 pub(super) struct Bottom {
-    /// The start of the next search: the eigenvector of λ_min where it was known last.
+    /// The start of the next search: the latest known eigenvector of λ_min.
     vector: Vec<f64>,
-    /// Orthonormal, row by row.
+    /// Orthonormal vectors, row by row.
     basis: Vec<f64>,
     next: Vec<f64>,
     pairs: Pairs,
 }
 
-/// Eigenvalues in no order, and their eigenvectors row by row.
+/// Eigenvalues in no particular order, and their eigenvectors row by row.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     pub(super) values: Vec<f64>,
@@ -33,13 +33,13 @@ pub(super) struct Pairs {
 
 impl Bottom {
     pub(super) fn new(dim: usize) -> Self {
-        // Any vector will do that is not orthogonal to an eigenvector by design.
+        // Any vector will do that is not orthogonal to an eigenvector by construction.
         let mut vector = vec![0.0; dim];
         provi_kernels::normals(0, 0, 0, &mut vector);
         Self { vector, basis: vec![0.0; (STEPS + 1) * dim], next: vec![0.0; dim], pairs: Pairs::default() }
     }
 
-    /// Near the eigenvector of λ_min.
+    /// A vector near the eigenvector of λ_min.
     pub(super) fn vector(&self) -> &[f64] {
         &self.vector
     }
@@ -48,8 +48,8 @@ impl Bottom {
         &mut self.vector
     }
 
-    /// The eigenpairs of C below `floor`, from a σ below λ_min at which `cholesky` has a factor; none if they do not settle
-    /// soon. Only a test of what is made of them can tell that none was missed.
+    /// The eigenpairs of C below `floor`, from a σ below λ_min for which `cholesky` has a factor. `None` if they do
+    /// not converge soon. The caller must test the result: nothing here proves that no pair was missed.
     pub(super) fn below(
         &mut self,
         cholesky: &mut PackedCholesky,
@@ -57,7 +57,7 @@ impl Bottom {
         floor: f64,
         mut shift: f64,
     ) -> Option<&Pairs> {
-        // A start that knows a direction, and is blind to none.
+        // A start near the last known direction, with a component in every other direction.
         provi_kernels::normals(1, 0, 0, &mut self.next);
         let (size, scale) = (norm(&self.vector), 0.1 / norm(&self.next));
         self.next.iter_mut().zip(&self.vector).for_each(|(x, v)| *x = scale * *x + v / size);
@@ -70,7 +70,7 @@ impl Bottom {
                 self.pairs.values.iter_mut().for_each(|x| *x = shift + 1.0 / *x);
                 return Some(&self.pairs);
             }
-            // As near as the residual lets one believe; a factorisation tells whether that was too near.
+            // As near as the residual allows; the factorisation shows whether that was too near.
             let mut distance = (least - shift) * (3.0 * found.residual).clamp(0.02, 0.5);
             loop {
                 let nearer = least - distance;
@@ -87,7 +87,7 @@ impl Bottom {
         None
     }
 
-    /// Lanczos steps from `next`, which is then the leading Ritz vector. The pairs above `threshold` are kept.
+    /// Lanczos steps from `next`, which then becomes the leading Ritz vector. Keeps the pairs above `threshold`.
     fn round(&mut self, cholesky: &PackedCholesky, first: bool, threshold: f64) -> Round {
         let d = self.next.len();
         let (mut diagonal, mut beside) = ([0.0; STEPS], [0.0; STEPS]);
@@ -100,7 +100,7 @@ impl Bottom {
             self.next.copy_from_slice(own);
             cholesky.solve(&mut self.next);
             diagonal[step - 1] = dot(&self.next, own);
-            // Twice is enough.
+            // Two orthogonalisations are enough.
             for _ in 0..2 {
                 for v in known.chunks_exact(d).chain([&*own]) {
                     let along = dot(&self.next, v);
@@ -136,7 +136,7 @@ impl Bottom {
                     self.pairs.vectors.resize(start + d, 0.0);
                     combine(&self.basis, &coefficients[k], &mut self.pairs.vectors[start..]);
                 }
-                // What has not settled yet takes part in the next round.
+                // Pairs that have not converged take part in the next round.
                 self.next.fill(0.0);
                 for k in (0..step).filter(|&k| k == leading || (!settled && values[k] > threshold)) {
                     combine(&self.basis, &coefficients[k], &mut self.next);
@@ -148,7 +148,8 @@ impl Bottom {
     }
 }
 
-/// What a round found: the largest Ritz value of (C − σI)⁻¹, its residual relative to it, and whether all have settled.
+/// The result of a round: the largest Ritz value of (C − σI)⁻¹, its relative residual, and whether all pairs have
+/// converged.
 struct Round {
     largest: f64,
     residual: f64,

@@ -1,4 +1,4 @@
-//! Algorithm 3 with C⁻¹ carried from step to step: O(d²) a draw while the constraint is idle.
+//! Algorithm 3 with C⁻¹ updated from step to step: O(d²) per draw while the constraint is inactive.
 
 use super::ProjSymmetric;
 use crate::base::draws::Draws;
@@ -9,38 +9,39 @@ use crate::sgd::estimator::{Kind, Sampled, Source};
 use crate::sgd::optimize::{Moved, Problem};
 use provi_kernels::{axpy, dot, symmetric};
 
-/// Steps between two looks at the drift of C⁻¹.
+/// Steps between two checks of the drift of C⁻¹.
 const PROBE_EVERY: u64 = 16;
-/// The drift ‖C(C⁻¹u) − u‖/‖u‖ above which C⁻¹ is made anew.
+/// The drift ‖C(C⁻¹u) − u‖/‖u‖ above which C⁻¹ is recomputed.
 const DRIFT: f64 = 1e-10;
-/// Steps after which C⁻¹ is made anew whatever its drift.
+/// Steps after which C⁻¹ is recomputed whatever its drift.
 const REFRESH_EVERY: u64 = 10_000;
-/// An update that brings C nearer to singular than this, relative to itself, is not carried over.
+/// C⁻¹ is not updated if the update brings C nearer to singular than this, relative to itself.
 const PIVOT: f64 = 0.1;
 
-/// Proj-SGD with STL on 𝒮ᵈ, a whole step at a time:
+/// Proj-SGD with STL on 𝒮ᵈ, one whole step at a time:
 /// ```text
 /// a_k = π_k − C⁻¹u_k,   m ← m − γ/S Σ a_k,   C ← proj(C − γ/S Σ sym(a_k u_kᵀ))
 /// ```
-/// A step changes C by S symmetric products of two vectors, and C⁻¹ by as many (Woodbury), so C⁻¹ is carried along. It is
-/// made anew by a Cholesky factorisation after a projection, when a draw shows its drift, and now and then in any case.
+/// A step changes C by S symmetric products of two vectors, and C⁻¹ by as many (Woodbury), so C⁻¹ is updated along
+/// with C. A Cholesky factorisation recomputes it after a projection, when a draw shows its drift, and after many
+/// steps in any case.
 ///
-/// The projection is skipped while a carried bound keeps λ_min above 1/√M: a step takes at most
-/// γ/S Σ (a_k·u_k + ‖a_k‖‖u_k‖)/2 from it (Weyl). Otherwise [`ProjSymmetric`] decides.
+/// The projection is skipped while a tracked lower bound keeps λ_min above 1/√M: a step lowers λ_min by at most γ/S
+/// Σ (a_k·u_k + ‖a_k‖‖u_k‖)/2 (Weyl). Otherwise [`ProjSymmetric`] decides.
 ///
-/// `w` is to be the same vector from step to step. Cost: five passes over a triangle a draw, O(S²d), no allocation;
-/// beyond that, O(d³) when the projection is in doubt.
+/// Pass the same vector `w` at every step. Cost: five passes over a triangle per draw, O(S²d), no allocation; O(d³)
+/// besides when the projection may be active.
 pub struct ProjStl<'a> {
     pulls: Sampled<'a, crate::Symmetric>,
     guard: ProjSymmetric,
     /// C⁻¹, packed.
     inverse: Vec<f64>,
-    /// Steps since C⁻¹ was made; none: it is to be made.
+    /// Steps since C⁻¹ was computed; `None` if it must be computed.
     age: Option<u64>,
     refreshes: u64,
-    /// C⁻¹u_k, later one side of the change of C⁻¹.
+    /// C⁻¹u_k; later one factor of the update of C⁻¹.
     solved: Vec<f64>,
-    /// C⁻¹a_k, later the other side.
+    /// C⁻¹a_k; later the other factor.
     turned: Vec<f64>,
     room: Vec<f64>,
     origin: Vec<f64>,
@@ -59,7 +60,7 @@ impl std::fmt::Debug for ProjStl<'_> {
 }
 
 impl<'a> ProjStl<'a> {
-    /// `batch` ≥ 1 draws a step on a target with smoothness M.
+    /// `batch` ≥ 1 draws per step on a target with smoothness M.
     pub fn new(target: impl Into<Source<'a>>, draws: Draws, batch: usize, smoothness: f64) -> Result<Self> {
         let target = target.into();
         let d = target.dim();
@@ -77,20 +78,20 @@ impl<'a> ProjStl<'a> {
         })
     }
 
-    /// Whether carrying C⁻¹ beats factoring C anew: S² ≤ 2d.
+    /// Whether updating C⁻¹ is faster than factoring C anew: S² ≤ 2d.
     ///
-    /// Measured while the constraint is idle, the two take the same time between S = 4 and 8 at d = 20, between 8 and 16 at
-    /// d = 50 and 100, and between 16 and 32 at d = 200 (`docs/performance.md`).
+    /// Measured while the constraint is inactive, the two take the same time between S = 4 and 8 at d = 20, between
+    /// 8 and 16 at d = 50 and 100, and between 16 and 32 at d = 200 (`docs/performance.md`).
     pub fn pays(dim: usize, batch: usize) -> bool {
         batch.saturating_mul(batch) <= dim.saturating_mul(2)
     }
 
-    /// The projection, with its count of eigendecompositions.
+    /// The projection, which counts its eigendecompositions.
     pub fn projection(&self) -> &ProjSymmetric {
         &self.guard
     }
 
-    /// How often C⁻¹ was made anew.
+    /// How often C⁻¹ was recomputed.
     pub fn refreshes(&self) -> u64 {
         self.refreshes
     }
@@ -101,7 +102,7 @@ impl<'a> ProjStl<'a> {
         Ok(())
     }
 
-    /// C⁻¹u_k into `solved`, from an inverse that is young and, as far as the draw can tell, right.
+    /// Writes C⁻¹u_k into `solved`, from an inverse that is recent and, as far as the draw can tell, accurate.
     fn solve(&mut self, factor: &[f64]) -> Result<()> {
         let due = self.age.is_none_or(|age| age >= REFRESH_EVERY);
         if due {
@@ -109,7 +110,7 @@ impl<'a> ProjStl<'a> {
         }
         symmetric::transport(&self.inverse, &self.origin, self.pulls.parts().0, &mut self.solved);
         if !due && self.age.is_some_and(|age| age.is_multiple_of(PROBE_EVERY)) {
-            // A fresh draw is independent of the inverse: a random probe at the price of one product.
+            // A fresh draw is independent of the inverse: a random probe at the cost of one product.
             let (u, d) = (self.pulls.parts().0, self.room.len());
             symmetric::multiply(factor, &self.solved[..d], &mut self.room);
             axpy(-1.0, &u[..d], &mut self.room);
@@ -122,7 +123,7 @@ impl<'a> ProjStl<'a> {
         Ok(())
     }
 
-    /// Carries C⁻¹ over to C − 2c Σ sym(a_k u_kᵀ), one draw after the other; gives up where C comes near singular.
+    /// Updates C⁻¹ for C − 2c Σ sym(a_k u_kᵀ), one draw after the other. Returns false if C comes near singular.
     ///
     /// With p = C⁻¹a, q = C⁻¹u, A = c·u·q, B = 1 − c·a·q, D = c·a·p and Δ = B² − AD, Woodbury's formula reads
     /// ```text
@@ -137,7 +138,7 @@ impl<'a> ProjStl<'a> {
             let (xs, x) = self.turned.split_at_mut(k * d);
             let (ys, y) = self.solved.split_at_mut(k * d);
             let (x, y) = (&mut x[..d], &mut y[..d]);
-            // What the draws before have changed.
+            // The changes by the earlier draws.
             for (xl, yl) in xs.chunks_exact(d).zip(ys.chunks_exact(d)) {
                 for (v, out) in [(a, &mut *x), (u, &mut *y)] {
                     let (along_x, along_y) = (dot(xl, v), dot(yl, v));
@@ -188,7 +189,7 @@ impl Problem for ProjStl<'_> {
 
         let carried = self.carry(0.5 * scale);
         self.age = if carried { self.age.map(|age| age + 1) } else { None };
-        // The bound of the fall loses some ulps of its terms to cancellation.
+        // Cancellation costs the bound of the decrease a few ulps of its terms.
         if !self.guard.stays_inside(fall + 1e-12 * distance, moved.distance) {
             let guess = carried.then(|| self.guard.estimate_least(&self.inverse));
             if self.guard.restore(factor, guess)? {

@@ -1,4 +1,4 @@
-//! Algorithm 2 on symmetric factors, a whole step at a time.
+//! Algorithm 2 on symmetric factors, one whole step at a time.
 
 use super::ProjSymmetric;
 use crate::base::draws::Draws;
@@ -14,11 +14,11 @@ use provi_kernels::{axpy, dot};
 /// ```text
 /// m ← m − γ/S Σ π_k,   C ← proj(C + γC⁻¹ − γ/S Σ sym(π_k u_kᵀ))
 /// ```
-/// C⁻¹ comes from one Cholesky factorisation, and most steps need no other: adding γC⁻¹ lifts every eigenvalue, so a step
-/// takes at most γ/S Σ (π_k·u_k + ‖π_k‖‖u_k‖)/2 from λ_min (Weyl), and the projection is skipped while a carried bound
-/// stays above 1/√M.
+/// C⁻¹ comes from one Cholesky factorisation, and most steps need no other: adding γC⁻¹ raises every eigenvalue, so
+/// a step lowers λ_min by at most γ/S Σ (π_k·u_k + ‖π_k‖‖u_k‖)/2 (Weyl), and the projection is skipped while a
+/// tracked lower bound stays above 1/√M.
 ///
-/// `w` is to be the same vector from step to step. Cost: O(d³), an inverse; no allocation unless the projection is active.
+/// Pass the same vector `w` at every step. Cost: O(d³), an inverse; no allocation unless the projection is active.
 #[derive(Debug)]
 pub struct ProjEntropy<'a> {
     dim: usize,
@@ -29,7 +29,7 @@ pub struct ProjEntropy<'a> {
 }
 
 impl<'a> ProjEntropy<'a> {
-    /// `batch` ≥ 1 draws a step on a target with smoothness M.
+    /// `batch` ≥ 1 draws per step on a target with smoothness M.
     pub fn new(target: impl Into<Source<'a>>, draws: Draws, batch: usize, smoothness: f64) -> Result<Self> {
         let target = target.into();
         let d = target.dim();
@@ -41,7 +41,7 @@ impl<'a> ProjEntropy<'a> {
         })
     }
 
-    /// The projection, with its count of eigendecompositions.
+    /// The projection, which counts its eigendecompositions.
     pub fn projection(&self) -> &ProjSymmetric {
         &self.guard
     }
@@ -63,7 +63,7 @@ impl Problem for ProjEntropy<'_> {
             distance += scale * size * (1.0 + square).sqrt();
             fall += 0.5 * scale * (dot(pull, u) + size * square.sqrt());
         }
-        // The bound of the fall loses some ulps of its terms to cancellation.
+        // Cancellation costs the bound of the decrease a few ulps of its terms.
         fall += 1e-12 * distance;
         distance += gamma * Symmetric::square_norm(d, &self.inverse).sqrt();
         let moved = Moved { distance: distance * (1.0 + 1e-12), value: Some(value) };

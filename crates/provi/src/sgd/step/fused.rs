@@ -1,4 +1,4 @@
-//! Prox-SGD with the energy estimator: the same iterates in fewer passes over C.
+//! Prox-SGD with the energy estimator: the same iterates with fewer passes over C.
 
 use crate::base::draws::Draws;
 use crate::base::error::{Error, Result};
@@ -12,14 +12,15 @@ use provi_kernels::{axpy, dot};
 
 /// w ← prox_{γh}(w − γg), g = Σ_s (π_s, tril(π_s u_sᵀ))/S: [`Prox`](super::Prox) after the energy estimator.
 ///
-/// Steps come in blocks of eight draws, of sixteen from d = 512 on, or of one step if that has more: a block is one pass over
-/// C, which applies the last updates and forms the next products. The draws are known ahead, and inside a block the products
-/// are corrected in O(d) for each pair of draws ([`Deferred`]). Rounding apart the iterates are those of the plain loop.
+/// Steps are made in blocks of eight draws (sixteen from d = 512 on), or of one step if it has more draws. A block
+/// is one pass over C, which applies the last updates and forms the next products. The draws are known ahead, and
+/// inside a block the products are corrected in O(d) for each pair of draws ([`Deferred`]). Except for rounding,
+/// the iterates are those of the plain loop.
 ///
-/// Between steps mean and diagonal of w are up to date; the strict triangle is behind until [`Problem::settle`], from which on
-/// w may be changed by others. Averages are exact: those over a block are linear in its first triangle and its updates, so
-/// they cost two passes over the mean a block. Memory beside w: as much again for C, once more for an average, and O(d) for
-/// each draw of a block. Nothing is allocated after the first step.
+/// Between steps, mean and diagonal of w are up to date. The strict triangle lags behind until [`Problem::settle`];
+/// after it, others may change w. Averages are exact: those over a block are linear in its first triangle and its
+/// updates, so they cost two passes over the mean per block. Memory besides w: as much again for C, once more for
+/// an average, and O(d) for each draw of a block. Nothing is allocated after the first step.
 #[derive(Debug)]
 pub struct FusedProx<'a> {
     target: Source<'a>,
@@ -29,7 +30,7 @@ pub struct FusedProx<'a> {
     block: Deferred,
     /// The draws of the block.
     draws: Vec<f64>,
-    /// The step that the block expects next; none: C is in w.
+    /// The step that the block expects next; `None` if C is in w.
     next: Option<u64>,
     points: Vec<f64>,
     values: Vec<f64>,
@@ -39,27 +40,27 @@ pub struct FusedProx<'a> {
     debt: Debt,
 }
 
-/// What the average has not seen yet.
+/// The updates that the average has not received yet.
 #[derive(Debug, Default)]
 struct Debt {
-    /// The average's triangle; none while it is in the [`Averager`] alone.
+    /// The triangle of the average; `None` while only the [`Averager`] holds it.
     mean: Option<Tiles>,
-    /// Whether `mean` is ahead of the averager.
+    /// Whether `mean` is more recent than the averager's.
     ahead: bool,
-    /// Owed: mean ← mean + share·(C_0 − mean) + Σ weight·update, a weight for each step of the block.
+    /// Deferred: mean ← mean + share·(C_0 − mean) + Σ weight·update, with a weight for each step of the block.
     share: f64,
     weights: Vec<f64>,
 }
 
 impl<'a> FusedProx<'a> {
-    /// `batch` ≥ 1 draws a step from this stream.
+    /// `batch` ≥ 1 draws per step from this stream.
     pub fn new(target: impl Into<Source<'a>>, draws: Draws, batch: usize) -> Result<Self> {
         let target = target.into();
         let steps = Deferred::fitting(target.dim(), batch);
         Self::with_block(target, draws, batch, steps)
     }
 
-    /// The same with at most `steps` ≥ 1 steps to a block.
+    /// The same, with at most `steps` ≥ 1 steps per block.
     pub fn with_block(
         target: impl Into<Source<'a>>,
         source: Draws,
@@ -96,7 +97,7 @@ impl<'a> FusedProx<'a> {
         self.evaluations
     }
 
-    /// A block with room for step t. The average must have been paid.
+    /// Makes a block with room for step t. The deferred average must have been applied.
     fn prepare(&mut self, w: &[f64], t: u64) {
         if self.next == Some(t) && self.block.made() < self.block.steps() {
             return;
@@ -123,7 +124,7 @@ impl Problem for FusedProx<'_> {
         self.target.evaluate(t, &self.points, &mut self.values, &mut self.pulls, &mut self.scratch)?;
         self.evaluations += self.batch as u64;
         check_finite(t, &self.points, &self.values, &self.pulls)?;
-        // The one minus sign: from here on everything is minimised.
+        // The only minus sign: from here on everything is minimised.
         self.pulls.iter_mut().for_each(|g| *g = -*g);
         let scale = gamma / self.batch as f64;
         let draws = &self.draws[self.block.made() * self.batch * d..][..self.batch * d];
@@ -140,7 +141,7 @@ impl Problem for FusedProx<'_> {
     }
 
     fn settle(&mut self, w: &mut [f64]) -> Result<()> {
-        debug_assert!(self.debt.share <= 0.0, "the average is paid first: `conclude`");
+        debug_assert!(self.debt.share <= 0.0, "the deferred average must be applied first: `conclude`");
         if self.next.take().is_some() {
             self.block.write(&mut w[self.dim..]);
         }
@@ -168,7 +169,7 @@ impl Problem for FusedProx<'_> {
     fn conclude(&mut self, w: &mut [f64], average: &mut Averager) -> Result<()> {
         average.fits(w.len())?;
         self.debt.pay(&mut self.block);
-        // An average that wants nothing is not the one that was shown anything.
+        // An average that wants nothing has not been shown anything.
         if std::mem::take(&mut self.debt.ahead)
             && let Some(mean) = &mut self.debt.mean
             && let Some((_, packed)) = average.mean_mut().split_at_mut_checked(self.dim)
@@ -180,7 +181,7 @@ impl Problem for FusedProx<'_> {
 }
 
 impl Debt {
-    /// mean ← mean + c(C_k − mean) with C_k = C_0 + Σ_{n<k} update_n, on account.
+    /// Defers mean ← mean + c(C_k − mean) with C_k = C_0 + Σ_{n<k} update_n.
     fn owe(&mut self, c: f64, made: usize) {
         self.share += c * (1.0 - self.share);
         for weight in &mut self.weights[..made] {
@@ -188,7 +189,7 @@ impl Debt {
         }
     }
 
-    /// Pays what is owed, while the block is that of the debt.
+    /// Applies the deferred update, while its block still exists.
     fn pay(&mut self, block: &mut Deferred) {
         if self.share > 0.0
             && let Some(mean) = &mut self.mean

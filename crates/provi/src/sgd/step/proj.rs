@@ -1,4 +1,4 @@
-//! Projections on the non-degenerate sets.
+//! Projections on the sets of non-degenerate factors.
 
 use super::bottom::Bottom;
 use crate::base::error::{Error, Result};
@@ -9,18 +9,18 @@ use crate::base::scalar::Positive;
 use crate::sgd::optimize::{Moved, Operator};
 use provi_kernels::{dot, symmetric};
 
-/// The dimension from which few eigenpairs are cheaper than all.
+/// The dimension from which on a few eigenpairs are cheaper than all.
 const FEW_FROM: usize = 16;
 
-/// 1/√M, the least singular value of a factor in 𝒲_M.
+/// 1/√M, the smallest singular value of a factor in 𝒲_M.
 fn floor_of(smoothness: f64) -> Result<f64> {
     Ok(1.0 / Positive::new("smoothness M", smoothness)?.get().sqrt())
 }
 
 /// The projection on {C ∈ 𝒯ᵈ, C_ii ≥ 1/√M} [proj-tri]: C_ii ← max(C_ii, 1/√M).
 ///
-/// The set is closed, convex and contains w*; ∇h is M-Lipschitz on it, so the theorem of the entropy
-/// estimator holds. It does not cover STL. Cost: d comparisons.
+/// The set is closed, convex and contains w*; ∇h is M-Lipschitz on it, so the theorem of the entropy estimator
+/// holds. It does not cover STL. Cost: d comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjTriangular {
     dim: usize,
@@ -28,7 +28,7 @@ pub struct ProjTriangular {
 }
 
 impl ProjTriangular {
-    /// On factors of size `dim` of a target with smoothness M.
+    /// For factors of size `dim` of a target with smoothness M.
     pub fn new(dim: usize, smoothness: f64) -> Result<Self> {
         Ok(Self { dim, floor: floor_of(smoothness)? })
     }
@@ -49,16 +49,16 @@ impl Operator for ProjTriangular {
 /// ```text
 /// C ← UD̃Uᵀ,   UDUᵀ = C,   D̃ = max(D, 1/√M)
 /// ```
-/// It is the identity when C − I/√M has a Cholesky factor, and by Weyl's inequality
-/// λ_min(C − γg) ≥ λ_min(C) − λ_max(γg) even that test can be skipped while a carried lower bound of λ_min
-/// stays above 1/√M. Where it is needed after a small move, few eigenvalues are below and a few eigenpairs do. Cost: O(1),
-/// O(d³/3), a small multiple of that, or an eigendecomposition.
+/// It is the identity if C − I/√M has a Cholesky factor. By Weyl's inequality λ_min(C − γg) ≥ λ_min(C) − λ_max(γg),
+/// even that test can be skipped while a tracked lower bound of λ_min stays above 1/√M. If a projection is needed
+/// after a small move, only few eigenvalues are below, and a few eigenpairs are enough. Cost: O(1), O(d³/3), a
+/// small multiple of that, or an eigendecomposition.
 pub struct ProjSymmetric {
     dim: usize,
     floor: f64,
-    /// A lower bound of λ_min of the factor last left behind.
+    /// A lower bound of λ_min of the factor after the last call.
     least: f64,
-    /// ‖C‖_F then, and the moves since.
+    /// ‖C‖_F at that time, plus the norms of the moves since.
     size: f64,
     square: Matrix,
     cholesky: PackedCholesky,
@@ -81,7 +81,7 @@ impl std::fmt::Debug for ProjSymmetric {
 }
 
 impl ProjSymmetric {
-    /// On factors of size `dim` of a target with smoothness M.
+    /// For factors of size `dim` of a target with smoothness M.
     pub fn new(dim: usize, smoothness: f64) -> Result<Self> {
         Ok(Self {
             dim,
@@ -97,12 +97,12 @@ impl ProjSymmetric {
         })
     }
 
-    /// The steps on which the constraint was active so far.
+    /// Number of steps so far on which the constraint was active.
     pub fn projections(&self) -> u64 {
         self.projections
     }
 
-    /// Eigendecompositions made so far: projections that a few eigenpairs did not settle.
+    /// Number of eigendecompositions so far: projections for which a few eigenpairs were not enough.
     pub fn decompositions(&self) -> u64 {
         self.decompositions
     }
@@ -120,21 +120,22 @@ impl Operator for ProjSymmetric {
 impl ProjSymmetric {
     /// Whether C is certainly in the set after a move of norm at most `distance` that lowered λ_min by at most `fall`.
     pub(crate) fn stays_inside(&mut self, fall: f64, distance: f64) -> bool {
-        // The move, and its rounding: half an ulp of each entry of C.
+        // The move, and its rounding error: half an ulp of each entry of C.
         self.size += distance;
         self.least -= fall + 1e-12 * fall.abs() + 2.0 * f64::EPSILON * self.size;
         self.least >= self.floor
     }
 
-    /// The same after C ← C + γC⁻¹, which takes each eigenvalue λ > 0 to λ + γ/λ: at least 2√γ, and rising from √γ on.
+    /// Updates the bound after C ← C + γC⁻¹, which maps each eigenvalue λ > 0 to λ + γ/λ: at least 2√γ, and
+    /// increasing from √γ on.
     pub(crate) fn lifted(&mut self, gamma: f64) {
-        // A computed inverse is not quite one.
+        // A computed inverse is not exact.
         let gamma = gamma * (1.0 - 1e-3);
         let root = gamma.sqrt();
         self.least = if self.least > root { self.least + gamma / self.least } else { 2.0 * root };
     }
 
-    /// An estimate of λ_min from C⁻¹, never much below it: a few power steps, from where the last ones ended.
+    /// An estimate of λ_min from C⁻¹, never much below it: a few power steps, starting where the last ones ended.
     pub(crate) fn estimate_least(&mut self, inverse: &[f64]) -> f64 {
         let mut largest = 0.0;
         for _ in 0..4 {
@@ -146,18 +147,20 @@ impl ProjSymmetric {
         1.0 / largest
     }
 
-    /// Projects if need be, and says whether it did. `guess` is about λ_min; it decides only what is tried first.
+    /// Projects if necessary, and returns whether it did. `guess` is an estimate of λ_min; it only decides what is
+    /// tried first.
     pub(crate) fn restore(&mut self, factor: &mut [f64], guess: Option<f64>) -> Result<bool> {
         let below = self.least;
         self.size = Symmetric::square_norm(self.dim, factor).sqrt();
         // The factorisation succeeds for a matrix within d·ε·‖C‖ of the tested one.
         let lost = 4.0 * self.dim as f64 * f64::EPSILON * self.size;
-        // Try for some slack first: a bound above 1/√M saves the test on the steps to come.
+        // Test with some slack first: a bound above 1/√M saves the test on later steps.
         let tried = match guess {
             Some(guess) => [self.floor + 0.8 * (guess - self.floor).max(0.0), self.floor, self.floor],
             None => [4.0 * self.floor, 1.5 * self.floor, self.floor],
         };
-        // A Rayleigh quotient below the floor settles that the constraint is active: no need to see a test fail.
+        // A Rayleigh quotient below the floor proves that the constraint is active, so the test need not run and
+        // fail.
         let (quotient, residual) = self.rayleigh(factor);
         let active = quotient < self.floor - lost;
         for (k, &shift) in tried.iter().enumerate().filter(|_| !active) {
@@ -177,7 +180,7 @@ impl ProjSymmetric {
         }
         unpack_symmetric_into(factor, &mut self.square);
         let (values, vectors) = eigen("symmetric factor", &self.square)?;
-        // Only what lies below moves: C + Σ (1/√M − λ)vvᵀ. The room of C serves for the weighted vectors.
+        // Only eigenvalues below the floor move: C + Σ (1/√M − λ)vvᵀ. The memory of C holds the weighted vectors.
         let below = values.partition_point(|&x| x < self.floor);
         let len = below * self.dim;
         let (left, right) = (&mut self.square.entries_mut()[..len], &vectors.entries()[..len]);
@@ -200,13 +203,14 @@ impl ProjSymmetric {
         (quotient, (dot(&self.image, &self.image) / square - quotient * quotient).max(0.0).sqrt())
     }
 
-    /// The projection where few eigenvalues are below 1/√M, as after a step of few draws (each pushes at most one below), from
-    /// λ_min ≥ `lower`: their eigenpairs by Lanczos steps on (C − σI)⁻¹ with σ first at `guess`, or else just under `lower`.
-    /// A Cholesky factorisation verifies the answer; without it, C is left as it was and the answer is no.
+    /// The projection if few eigenvalues are below 1/√M, as after a step of few draws (each pushes at most one
+    /// below), given λ_min ≥ `lower`. Their eigenpairs come from Lanczos steps on (C − σI)⁻¹ with σ first at
+    /// `guess`, or else just under `lower`. A Cholesky factorisation verifies the result; if it fails, C is left
+    /// unchanged and the function returns false.
     fn lift_few(&mut self, factor: &mut [f64], lower: f64, guess: f64, lost: f64) -> Result<bool> {
         let (d, floor) = (self.dim, self.floor);
         let mut shift = lower - lost;
-        // Otherwise the move was no step's, and many are below as a rule.
+        // Otherwise the move was not that of a step, and usually many eigenvalues are below.
         let near = floor - shift <= 4.0 * floor;
         if d < FEW_FROM || !near {
             return Ok(false);

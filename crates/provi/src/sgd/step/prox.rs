@@ -6,11 +6,11 @@ use crate::sgd::optimize::{Moved, Operator};
 
 /// Prox-SGD: w ← prox_{γh}(w − γg), with g an estimate of ∇l and h(w) = −log det C.
 ///
-/// The prox leaves m and the strict triangle of C alone, and lifts the diagonal [prox-h]:
+/// The prox leaves m and the strict triangle of C unchanged, and raises the diagonal [prox-h]:
 /// ```text
 /// C_ii ← ½(C_ii + √(C_ii² + 4γ))
 /// ```
-/// Invariant: C_ii > 0 on exit, whatever finite value it had. Cost: d square roots.
+/// Invariant: C_ii > 0 on exit for any finite value on entry. Cost: d square roots.
 #[derive(Clone, Copy, Debug)]
 pub struct Prox {
     dim: usize,
@@ -36,7 +36,7 @@ impl Operator for Prox {
 
 /// argmin_x −ln x + (x − c)²/2γ: the positive root of x² − cx − γ.
 ///
-/// For c < 0 the textbook root subtracts near-equals (it returns 0 at c = −1e8, γ = 1e-3); its conjugate
+/// For c < 0 the textbook root subtracts nearly equal numbers (it returns 0 at c = −1e8, γ = 1e-3); its conjugate
 /// does not.
 pub(crate) fn lift(c: f64, gamma: f64) -> f64 {
     let root = c.hypot(2.0 * gamma.sqrt());

@@ -1,4 +1,4 @@
-//! A discrete law by an alias table (Walker, Vose): one look-up a draw.
+//! A discrete distribution by an alias table (Walker, Vose): one look-up per draw.
 
 /// Column i of N holds i below `threshold[i]` and `other[i]` above it; the columns are equally likely.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,12 +23,12 @@ impl Alias {
                 small.push(j);
             }
         }
-        // What is left on either side is 1 up to rounding.
+        // The rest on either side is 1 up to rounding.
         small.into_iter().chain(large).for_each(|i| threshold[i] = 1.0);
         Self { threshold, other }
     }
 
-    /// The index that two uniforms of (0, 1) stand for.
+    /// The index that two uniforms in (0, 1) select.
     pub(super) fn pick(&self, column: f64, height: f64) -> usize {
         let count = self.threshold.len();
         let i = ((column * count as f64) as usize).min(count - 1);

@@ -1,14 +1,14 @@
-//! The law of the terms, ready to draw from.
+//! The distribution of the terms, ready to draw from.
 
 use super::alias::Alias;
 use super::{Sampling, Subsample, shuffle};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 
-/// A term that hardly bends is drawn as often as one of this share of the mean M_n: a flat term still has a slope.
+/// An almost flat term is drawn as often as a term with this share of the mean M_n, because it still has a slope.
 const LEAST_SHARE: f64 = 1e-3;
 
-/// B of N terms for each draw. Memory: three numbers a term for `importance`, none otherwise.
+/// B of N terms for each draw. Memory: three numbers per term for `importance`, none otherwise.
 #[derive(Clone, Debug)]
 pub struct Law {
     subsample: Subsample,
@@ -17,7 +17,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// For N = `count` terms; `smoothness` holds the M_n, which `importance` cannot do without.
+    /// For N = `count` terms; `smoothness` holds the M_n, which `importance` needs.
     pub fn new(subsample: Subsample, count: usize, smoothness: Option<&[f64]>) -> Result<Self> {
         if subsample.terms == 0 || subsample.terms > count {
             return Err(Error::SubsampleSize { terms: subsample.terms, count });
@@ -44,17 +44,17 @@ impl Law {
         Ok(Self { subsample, count, importance })
     }
 
-    /// What it was made of.
+    /// The number of terms and the kind of sampling from which it was made.
     pub fn subsample(&self) -> Subsample {
         self.subsample
     }
 
-    /// N.
+    /// The number of terms N.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// π_n; for `reshuffle` that of a single draw, 1/N.
+    /// π_n; for `reshuffle` the probability 1/N of a single draw.
     pub fn probability(&self, n: usize) -> f64 {
         match &self.importance {
             Some((probabilities, _)) => probabilities[n],
@@ -67,12 +67,13 @@ impl Law {
         (0..self.count).map(|n| self.probability(n)).collect()
     }
 
-    /// 1/(Bπ_n), what makes up for how rarely term n is drawn.
+    /// 1/(Bπ_n): the weight that corrects for how rarely term n is drawn.
     pub fn weight(&self, n: usize) -> f64 {
         1.0 / (self.subsample.terms as f64 * self.probability(n))
     }
 
-    /// The B terms of draw k of step t, `draws` being those of a step, with their weights; `room` is for 2B numbers.
+    /// Writes the B terms of draw k of step t with their weights. `draws` is the number of draws per step; `room`
+    /// has space for 2B numbers.
     pub fn draw(
         &self,
         seed: Seed,
@@ -84,7 +85,7 @@ impl Law {
         let source = Draws::new(seed, Purpose::Terms);
         match self.subsample.sampling {
             Sampling::Reshuffle => {
-                // Places count on through draws, steps and epochs; a run is shorter than 2¹²⁸ of them.
+                // Positions are counted through draws, steps and epochs; a run has fewer than 2¹²⁸ of them.
                 let (size, count) = (terms.len() as u128, self.count as u128);
                 let first = (u128::from(step) * draws as u128 + draw as u128) * size;
                 for (place, n) in (first..).zip(terms.iter_mut()) {
@@ -107,9 +108,10 @@ impl Law {
     }
 }
 
-/// π_n ∝ M_n, terms below [`LEAST_SHARE`] of the mean being raised to it; 1/N where nothing bends.
+/// π_n ∝ M_n, where terms below [`LEAST_SHARE`] of the mean are raised to it; 1/N if all M_n are zero.
 ///
-/// Raising costs less than it gains: Σ M_n²/π_n stays below that of 1/N, for terms so far apart make N ΣM_n² larger.
+/// Raising costs less than it gains: Σ M_n²/π_n stays below its value for 1/N, because such different terms make N
+/// ΣM_n² larger.
 fn proportional(smoothness: &[f64]) -> Vec<f64> {
     let count = smoothness.len() as f64;
     let mean = smoothness.iter().sum::<f64>() / count;

@@ -1,10 +1,10 @@
-//! A new order of 0..N for each epoch, entry by entry and without memory.
+//! A new order of 0..N for each epoch, computed entry by entry without memory.
 
-/// Rounds of the network.
+/// Rounds of the Feistel network.
 const ROUNDS: u64 = 8;
 
-/// The i-th entry of the order of one epoch: a Feistel network on the next even number of bits, walked along its cycle until
-/// it comes back below N (fewer than four times on average).
+/// The i-th entry of the order of one epoch: a Feistel network on the next even number of bits, applied again until
+/// the result is below N (fewer than four times on average).
 pub(super) fn entry(key: u64, epoch: u64, count: u64, i: u64) -> u64 {
     let half = ((64 - (count - 1).leading_zeros()).div_ceil(2)).max(1);
     let mask = (1u64 << half) - 1;

@@ -1,4 +1,4 @@
-//! What an evaluation leaves behind: values, operations, slopes.
+//! What an evaluation records: values, operations, slopes.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::marker::PhantomData;
@@ -8,8 +8,9 @@ use super::matrix::Matrix;
 use super::{Var, Vector};
 use crate::base::error::{Error, Result};
 
-/// One recorded operation. Its output follows the previous one's in the value array, so only inputs are named: by
-/// where they start there. `slopes` and `indices` say where an operation's own start in those arrays.
+/// One recorded operation. Its output follows the previous operation's in the value array, so only inputs are
+/// stored, by the position where they start in that array. `slopes` and `indices` are the positions where the
+/// operation's own entries start in those arrays.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
     /// y has no input.
@@ -40,13 +41,13 @@ pub(super) enum Op {
     Gather { input: usize, len: usize, indices: usize },
     /// y at indicesᵢ += xᵢ.
     SegmentSum { input: usize, len: usize, indices: usize, segments: usize },
-    /// y = Ax, with A the matrix of that number.
+    /// y = Ax, where A is the matrix with this number.
     MatVec { input: usize, matrix: usize },
     /// y = Aᵀx.
     TransposeMatVec { input: usize, matrix: usize },
 }
 
-/// The arrays behind a tape. Cleared, never freed, between evaluations.
+/// The arrays behind a tape. Between evaluations they are cleared but not freed.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     pub(super) values: Vec<f64>,
@@ -55,7 +56,7 @@ pub(super) struct Arena {
     pub(super) indices: Vec<usize>,
     pub(super) matrices: Vec<Matrix>,
     pub(super) adjoints: Vec<f64>,
-    /// Scalars on their way into one vector.
+    /// Scalars that are about to become one vector.
     pub(super) pending: Vec<(Option<usize>, f64)>,
     error: Option<Error>,
 }
@@ -72,7 +73,7 @@ impl Arena {
         self.values.extend_from_slice(z);
     }
 
-    /// The first mistake, if there was one.
+    /// Returns the first mistake, if there was one.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }
@@ -94,14 +95,15 @@ impl Arena {
             + size(&self.pending)
     }
 
-    /// A scalar result; its place.
+    /// Records a scalar result; returns its position.
     pub(super) fn push(&mut self, op: Op, value: f64) -> usize {
         self.ops.push(op);
         self.values.push(value);
         self.values.len() - 1
     }
 
-    /// Copies `input` as the result of `op`; where it starts, and the copy to overwrite beside all that came before.
+    /// Copies `input` as the result of `op`. Returns where the copy starts, all earlier values, and the copy for
+    /// overwriting.
     pub(super) fn copy(&mut self, op: Op, input: Range<usize>) -> (usize, &[f64], &mut [f64]) {
         let out = self.values.len();
         self.ops.push(op);
@@ -110,7 +112,7 @@ impl Arena {
         (out, before, after)
     }
 
-    /// Zeros as the result of `op`; otherwise as `copy`.
+    /// Records zeros as the result of `op`; otherwise like `copy`.
     pub(super) fn zeros(&mut self, op: Op, len: usize) -> (usize, &[f64], &mut [f64]) {
         let out = self.values.len();
         self.ops.push(op);
@@ -119,7 +121,7 @@ impl Arena {
         (out, before, after)
     }
 
-    /// yᵢ = f(xᵢ), where f gives value and slope.
+    /// yᵢ = f(xᵢ), where f returns (value, slope).
     pub(super) fn map(&mut self, input: Range<usize>, f: impl Fn(usize, f64) -> (f64, f64)) -> usize {
         let slopes = self.slopes.len();
         let op = Op::Map { input: input.start, len: input.len(), slopes };
@@ -132,7 +134,7 @@ impl Arena {
         out
     }
 
-    /// yᵢ = f(aᵢ, bᵢ), where f gives the value and its two slopes. Both inputs have one length.
+    /// yᵢ = f(aᵢ, bᵢ), where f returns the value and its two slopes. Both inputs have the same length.
     pub(super) fn zip(
         &mut self,
         a: Range<usize>,
@@ -153,10 +155,10 @@ impl Arena {
     }
 }
 
-/// A borrowed tape, as its variables carry it.
+/// A borrowed tape, as stored in its variables.
 ///
-/// The lifetime is invariant, and a function to be differentiated must accept every lifetime: so variables of two
-/// tapes have different types, and an index always belongs to the tape at hand.
+/// The lifetime is invariant, and a function to be differentiated must accept every lifetime. Variables of two
+/// tapes therefore have different types, and an index always belongs to the right tape.
 #[derive(Clone, Copy)]
 pub(super) struct Recorder<'t> {
     arena: &'t RefCell<Arena>,
@@ -168,7 +170,7 @@ impl<'t> Recorder<'t> {
         Self { arena, brand: PhantomData }
     }
 
-    /// The arena, for one operation: no code of the user runs while it is borrowed.
+    /// The arena, borrowed for one operation. No user code runs while it is borrowed.
     pub(super) fn arena(self) -> RefMut<'t, Arena> {
         self.arena.borrow_mut()
     }
@@ -177,13 +179,13 @@ impl<'t> Recorder<'t> {
         Vector { tape: self, start, len }
     }
 
-    /// A scalar operation, recorded.
+    /// Records a scalar operation.
     pub(super) fn push(self, op: Op, value: f64) -> Var<'t> {
         let index = self.arena().push(op, value);
         Var::recorded(self, index, value)
     }
 
-    /// Notes a mistake; a vector of NaN in place of the result.
+    /// Records a mistake; returns a vector of NaN as the result.
     pub(super) fn fail(self, error: Error, len: usize) -> Vector<'t> {
         let mut arena = self.arena();
         arena.fail(error);
@@ -192,7 +194,7 @@ impl<'t> Recorder<'t> {
         self.vector(out, len)
     }
 
-    /// Notes a mistake; NaN in place of the result.
+    /// Records a mistake; returns NaN as the result.
     pub(super) fn fail_scalar(self, error: Error) -> Var<'t> {
         self.arena().fail(error);
         Var::constant(f64::NAN)

@@ -1,11 +1,11 @@
-//! Functions with their slopes, and the methods of scalars and vectors made from them.
+//! Functions with their slopes; the methods of scalars and vectors are made from them.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
 use super::{Var, Vector};
 use crate::base::special;
 
-/// For each function, a method of `Var` and its elementwise twin of `Vector`, from x ↦ (value, slope).
+/// For each function x ↦ (value, slope): a method of `Var` and the elementwise method of `Vector`.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident |$x:ident| $value_and_slope:expr;)*) => {
         impl Var<'_> {

@@ -7,7 +7,7 @@ use super::arena::Op;
 use super::var::Var;
 use crate::base::error::{Error, Result};
 
-/// A constant dense matrix, stored by rows and shared: a clone, like each use on a tape, copies no entry.
+/// A constant dense matrix, stored by rows and shared: a clone copies no entry, nor does a use on a tape.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     rows: usize,
@@ -16,7 +16,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix from its entries, row after row. Every entry must be finite, and there must be one.
+    /// A matrix from its entries, row after row. It must have at least one entry, and all must be finite.
     pub fn new(rows: usize, columns: usize, data: impl Into<Arc<[f64]>>) -> Result<Self> {
         let data = data.into();
         if rows == 0 || columns == 0 {
@@ -68,7 +68,7 @@ impl Matrix {
         x.tape.vector(out, self.columns)
     }
 
-    /// xᵀAx, for a square A, symmetric or not. The slope (A + Aᵀ)x is found on the way.
+    /// xᵀAx for a square A, symmetric or not. The slope (A + Aᵀ)x is computed at the same time.
     pub fn quadratic_form<'t>(&self, x: Vector<'t>) -> Var<'t> {
         if self.rows != self.columns {
             return x.tape.fail_scalar(shape(

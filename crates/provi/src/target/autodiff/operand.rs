@@ -1,4 +1,4 @@
-//! What may stand beside a vector, and the four operators.
+//! What can be combined with a vector, and the four operators.
 
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -6,14 +6,14 @@ use super::arena::Op;
 use super::{Var, Vector, function};
 use crate::base::error::Error;
 
-/// The other side of an elementwise operation on a [`Vector`].
+/// The other operand of an elementwise operation on a [`Vector`].
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'t, 'a> {
     /// A vector variable of the same length.
     Vector(Vector<'t>),
     /// A scalar, repeated.
     Scalar(Var<'t>),
-    /// As many numbers with no slope.
+    /// Constants, as many as the vector has entries.
     Constants(&'a [f64]),
 }
 
@@ -54,7 +54,8 @@ impl<'a, const N: usize> From<&'a [f64; N]> for Operand<'_, 'a> {
 }
 
 impl<'t> Vector<'t> {
-    /// yᵢ = f(xᵢ, otherᵢ), where f gives the value and its two slopes. `what` names the other side in an error.
+    /// yᵢ = f(xᵢ, otherᵢ), where f returns the value and its two slopes. `what` names the other operand in an
+    /// error.
     pub(super) fn zip(
         self,
         what: &'static str,
@@ -133,13 +134,13 @@ impl<'t> Vector<'t> {
                 after.fill(f64::NAN);
                 arena.fail(Error::Shape { what, found: c.len(), expected: self.len });
             }
-            // Vectors are combined, never shifted by.
+            // Vectors go through `combine`, never through `shift`.
             Operand::Vector(_) => after.fill(f64::NAN),
         }
         self.tape.vector(out, self.len)
     }
 
-    /// Makes a vector of a scalar variable; leaves constants alone.
+    /// Turns a scalar variable into a vector; leaves constants unchanged.
     fn repeated<'a>(self, operand: Operand<'t, 'a>) -> Operand<'t, 'a> {
         let Operand::Scalar(scalar) = operand else { return operand };
         let Some(input) = scalar.index() else { return operand };

@@ -1,4 +1,4 @@
-//! The walk back: from ȳ = 1 at the result to the gradient at the input.
+//! The backward pass: from ȳ = 1 at the result to the gradient at the input.
 
 use super::arena::{Arena, Op};
 use super::matrix::axpy;
@@ -24,7 +24,7 @@ impl Op {
 }
 
 impl Arena {
-    /// Adds up adjoints from `output` back to the input, which lies at the front; forgets the matrices.
+    /// Accumulates adjoints from `output` back to the input, which is at the front; then drops the matrices.
     pub(super) fn reverse(&mut self, output: usize, gradient: &mut [f64]) {
         let mut adjoints = std::mem::take(&mut self.adjoints);
         adjoints.clear();
@@ -33,7 +33,7 @@ impl Arena {
         let mut end = self.values.len();
         for op in self.ops.iter().rev() {
             match *op {
-                // Scalar code makes long tapes of these two.
+                // Scalar code makes long tapes of these two operations.
                 Op::Scalar { input, slope } => {
                     end -= 1;
                     adjoints[input] += product(adjoints[end], slope);
@@ -57,7 +57,7 @@ impl Arena {
         self.matrices.clear();
     }
 
-    /// x̄ += ȳ · ∂y/∂x for one operation, with `x` the adjoints of all that came before it and `y` its own.
+    /// x̄ += ȳ · ∂y/∂x for one operation; `x` holds the adjoints of everything before it, `y` its own.
     fn pull_back(&self, op: Op, x: &mut [f64], y: &[f64]) {
         match op {
             Op::Constant { .. } | Op::Scalar { .. } | Op::Scalar2 { .. } => {}
@@ -111,7 +111,7 @@ impl Arena {
     }
 }
 
-/// adjoint · slope, where a zero adjoint wins over an infinite slope: the result does not depend on this input.
+/// adjoint · slope, but 0 if the adjoint is zero and the slope infinite: the result does not depend on this input.
 fn product(adjoint: f64, slope: f64) -> f64 {
     if adjoint == 0.0 { 0.0 } else { adjoint * slope }
 }

@@ -4,7 +4,7 @@ use super::{Autodiff, Var, Vector};
 use crate::base::error::Result;
 use crate::target::Target;
 
-/// log p written once, plainly; its gradient comes from the tape.
+/// A target from log p as a plain function; the tape computes the gradient.
 ///
 /// ```
 /// use provi::{Target, autodiff::{Autodiff, Matrix}};

@@ -7,20 +7,20 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 use super::arena::{Op, Recorder};
 use super::function;
 
-/// A scalar that knows how it was computed; copied as freely as an `f64`, and used like one.
+/// A scalar that records how it was computed. It is `Copy` and is used like an `f64`.
 ///
-/// It meets `f64` on either side of `+`, `-`, `*` and `/`. A constant (`Var::constant(2.0)`, `2.0.into()`, an empty
-/// sum) needs no tape, and arithmetic between constants records nothing. Beside a [`Vector`](super::Vector) it is
-/// repeated.
+/// It combines with `f64` on either side of `+`, `-`, `*` and `/`. A constant (`Var::constant(2.0)`, `2.0.into()`,
+/// an empty sum) needs no tape, and arithmetic between constants records nothing. Combined with a
+/// [`Vector`](super::Vector), it is repeated for every entry.
 #[derive(Clone, Copy)]
 pub struct Var<'t> {
-    /// The tape and the place on it; nowhere for a constant.
+    /// The tape and the position on it; `None` for a constant.
     node: Option<(Recorder<'t>, usize)>,
     value: f64,
 }
 
 impl<'t> Var<'t> {
-    /// A number with no slope.
+    /// A constant; its slope is zero.
     pub const fn constant(value: f64) -> Self {
         Self { node: None, value }
     }
@@ -29,7 +29,7 @@ impl<'t> Var<'t> {
         Self { node: Some((tape, index)), value }
     }
 
-    /// Its value, as for a branch of the function.
+    /// The value, for example to branch on.
     pub fn value(self) -> f64 {
         self.value
     }
@@ -38,7 +38,7 @@ impl<'t> Var<'t> {
         self.node.map(|(_, index)| index)
     }
 
-    /// A function of the caller's own, given as `x ↦ (value, slope)`.
+    /// A user-defined function, given as `x ↦ (value, slope)`.
     pub fn map(self, f: impl FnOnce(f64) -> (f64, f64)) -> Self {
         let (value, slope) = f(self.value);
         match self.node {
@@ -71,18 +71,18 @@ impl<'t> Var<'t> {
         self.zip(exponent, function::powf)
     }
 
-    /// The larger; at a tie, the slope of `self`. NaN if either is.
+    /// The larger of the two; at a tie, the slope of `self`. NaN if either is NaN.
     pub fn max(self, other: impl Into<Self>) -> Self {
         self.zip(other, function::max)
     }
 
-    /// The smaller; at a tie, the slope of `self`. NaN if either is.
+    /// The smaller of the two; at a tie, the slope of `self`. NaN if either is NaN.
     pub fn min(self, other: impl Into<Self>) -> Self {
         self.zip(other, function::min)
     }
 }
 
-/// log Σ e^{xᵢ} over scalars, without overflow; −∞ for none. For a vector there is
+/// log Σ e^{xᵢ} over scalars, without overflow; −∞ if there are none. For a vector use
 /// [`Vector::logsumexp`](super::Vector::logsumexp).
 pub fn logsumexp<'t>(terms: &[Var<'t>]) -> Var<'t> {
     // The shift cancels, and so does its slope.

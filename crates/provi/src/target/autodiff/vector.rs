@@ -8,12 +8,13 @@ use super::matrix::dot;
 use super::{Operand, Var, function};
 use crate::base::error::Error;
 
-/// A vector that knows how it was computed: a contiguous stretch of a tape, copied as freely as a pair of numbers.
+/// A vector that records how it was computed: a contiguous part of a tape. It is `Copy`, as cheap as a pair of
+/// numbers.
 ///
 /// Arithmetic is elementwise, with an [`Operand`] on either side: another vector, a scalar ([`Var`] or `f64`,
 /// repeated), or constants (`&[f64]`). Entries and slices cost nothing; every other operation is one record.
 ///
-/// Variables of two tapes do not mix, at compile time:
+/// Variables of two tapes cannot be mixed; the compiler refuses it:
 /// ```compile_fail
 /// use provi::autodiff::gradient;
 /// let outer = gradient(|z| gradient(|y| y.sum() * z.sum(), &[1.0]).map_or(z.sum(), |_| z.sum()), &[1.0]);
@@ -38,7 +39,7 @@ impl<'t> Vector<'t> {
         self.len
     }
 
-    /// Has it no entry?
+    /// Whether it has no entries.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -61,7 +62,8 @@ impl<'t> Vector<'t> {
         (0..self.len).map(move |i| self.at(i))
     }
 
-    /// The part in a range: `v.slice(2..5)`, `v.slice(3..)`. Empty after a range out of bounds.
+    /// The entries in a range: `v.slice(2..5)`, `v.slice(3..)`. Empty if the range is out of bounds, which is also
+    /// a mistake.
     pub fn slice(self, range: impl RangeBounds<usize>) -> Self {
         let start = match range.start_bound() {
             Bound::Included(&i) => i,
@@ -80,7 +82,8 @@ impl<'t> Vector<'t> {
         self.tape.vector(self.start + start, end - start)
     }
 
-    /// The entries at `indices`, in that order and with repetitions: group effects, one per observation.
+    /// The entries at `indices`, in that order and with repetitions; for example group effects, one per
+    /// observation.
     pub fn gather(self, indices: &[usize]) -> Self {
         let len = indices.len();
         if let Some(&index) = indices.iter().find(|&&i| i >= self.len) {
@@ -123,7 +126,7 @@ impl<'t> Vector<'t> {
         self.tape.vector(out, values.len())
     }
 
-    /// Scalars gathered into a vector: `z.stack([a, b, c])`, or any iterator. `self` lends its tape only.
+    /// Collects scalars into a vector: `z.stack([a, b, c])`, or any iterator. `self` provides only its tape.
     pub fn stack(self, entries: impl IntoIterator<Item = Var<'t>>) -> Self {
         // An iterator may record operations of its own, even another `stack`, before it yields.
         let first = self.tape.arena().pending.len();
@@ -141,7 +144,7 @@ impl<'t> Vector<'t> {
         self.tape.vector(out, len)
     }
 
-    /// This vector, then each of the others.
+    /// This vector followed by each of the others.
     pub fn concat(self, others: &[Self]) -> Self {
         let mut arena = self.tape.arena();
         let out = arena.values.len();
@@ -165,7 +168,7 @@ impl<'t> Vector<'t> {
         self.sum() / self.len as f64
     }
 
-    /// Σ xᵢ yᵢ, with any operand: a scalar counts as repeated.
+    /// Σ xᵢ yᵢ with any operand; a scalar is repeated.
     pub fn dot<'a>(self, other: impl Into<Operand<'t, 'a>>) -> Var<'t> {
         match other.into() {
             Operand::Vector(other) => {
@@ -221,7 +224,7 @@ impl<'t> Vector<'t> {
         self.tape.vector(out, self.len)
     }
 
-    /// A scalar of the whole vector: `f` fills in the slopes (zeros on entry) and returns the value.
+    /// A scalar function of the whole vector: `f` writes the slopes (zeros on entry) and returns the value.
     fn reduce(self, f: impl FnOnce(&[f64], &mut [f64]) -> f64) -> Var<'t> {
         let mut arena = self.tape.arena();
         let arena = &mut *arena;
@@ -237,11 +240,12 @@ impl<'t> Vector<'t> {
     }
 }
 
-/// Elementwise, beside the operators and the functions below.
+/// Elementwise operations besides the operators and the functions below.
 impl<'t> Vector<'t> {
-    /// A function of the caller's own at each entry, given as `x ↦ (value, slope)`.
+    /// A user-defined function of each entry, given as `x ↦ (value, slope)`.
     pub fn map(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
-        // `f` may itself use the tape, so it runs before its results are recorded; the adjoints lend their memory.
+        // `f` may use the tape itself, so it runs before its results are recorded. The results borrow the memory of
+        // the adjoints.
         let mut results = std::mem::take(&mut self.tape.arena().adjoints);
         results.clear();
         for i in self.range() {
@@ -254,7 +258,7 @@ impl<'t> Vector<'t> {
         self.tape.vector(out, self.len)
     }
 
-    /// As `map`, for functions that leave the tape alone.
+    /// As `map`, for functions that do not use the tape.
     pub(super) fn elementwise(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
         let out = self.tape.arena().map(self.range(), |_, x| f(x));
         self.tape.vector(out, self.len)
@@ -270,12 +274,12 @@ impl<'t> Vector<'t> {
         self.zip("exponent in `powf`", exponents.into(), function::powf)
     }
 
-    /// The larger of xᵢ and yᵢ; at a tie, the slope of `self`. NaN if either is.
+    /// The larger of xᵢ and yᵢ; at a tie, the slope of `self`. NaN if either is NaN.
     pub fn max<'a>(self, other: impl Into<Operand<'t, 'a>>) -> Self {
         self.zip("operand of `max`", other.into(), function::max)
     }
 
-    /// The smaller of xᵢ and yᵢ; at a tie, the slope of `self`. NaN if either is.
+    /// The smaller of xᵢ and yᵢ; at a tie, the slope of `self`. NaN if either is NaN.
     pub fn min<'a>(self, other: impl Into<Operand<'t, 'a>>) -> Self {
         self.zip("operand of `min`", other.into(), function::min)
     }

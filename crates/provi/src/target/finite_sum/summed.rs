@@ -4,11 +4,11 @@ use crate::base::error::{Error, Result};
 use crate::base::scratch::Scratch;
 use crate::target::{FiniteSum, Target};
 
-/// Terms evaluated in one call, at most.
+/// The most terms evaluated in one call.
 const TERMS_A_CALL: usize = 1 << 16;
 
-/// The target whose density is that of a [`FiniteSum`]: every term with the weight 1. [`super::super::Declared`] adds what is
-/// known of its curvature. Memory: two numbers a term.
+/// The target whose density is a [`FiniteSum`]: every term has weight 1. [`super::super::Declared`] adds a declared
+/// curvature. Memory: two numbers per term.
 #[derive(Clone, Debug)]
 pub struct Summed<S> {
     sum: S,
@@ -17,7 +17,7 @@ pub struct Summed<S> {
 }
 
 impl<S: FiniteSum> Summed<S> {
-    /// Refuses a sum over nothing.
+    /// Refuses a sum without terms.
     pub fn new(sum: S) -> Result<Self> {
         if sum.dimension() == 0 {
             return Err(Error::Empty { what: "target (dimension 0)" });
@@ -30,7 +30,7 @@ impl<S: FiniteSum> Summed<S> {
         Ok(Self { sum, indices, ones })
     }
 
-    /// The sum.
+    /// The finite sum.
     pub fn sum(&self) -> &S {
         &self.sum
     }
@@ -64,7 +64,7 @@ impl<S: FiniteSum> Target for Summed<S> {
         self.sum.add_rest(points, values, gradients, scratch)
     }
 
-    /// A call goes through all the data, whatever the points.
+    /// Each call goes through all the data, so it should have many points.
     fn batch(&self) -> usize {
         64
     }

@@ -12,16 +12,17 @@ use provi_kernels::{axpy, dot};
 
 const MEMORY: usize = 12;
 
-/// What counts as an answer.
+/// What the search must return.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// A mode, or an error that says why not.
+    /// A mode; an error says why none was found.
     Mode,
-    /// The best point reached: a start for something that needs no mode.
+    /// The best point reached, as a start for an algorithm that needs no mode.
     Anywhere,
 }
 
-/// Points passed on the way up, thinned to at most [`Path::MOST`], whether the way ended at a mode, and where it stands.
+/// Points passed during the climb, thinned to at most [`Path::MOST`]; whether the climb ended at a mode; and its
+/// best point.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     pub(crate) points: Vec<Vec<f64>>,
@@ -31,7 +32,7 @@ pub(crate) struct Path {
     last: Option<Stand>,
 }
 
-/// The best point so far, and about how wide the posterior is there.
+/// The best point so far, and an estimate of the posterior's width there.
 #[derive(Debug)]
 struct Stand {
     point: Vec<f64>,
@@ -55,14 +56,15 @@ impl Path {
         }
     }
 
-    /// Notes the best point so far, with about a variance there, if the way has met any curvature.
+    /// Records the best point so far, with a rough variance if the climb has met any curvature.
     pub(super) fn stand(&mut self, point: &[f64], variance: f64, evaluations: u64) {
         if variance.is_finite() && variance > 0.0 {
             self.last = Some(Stand { point: point.to_vec(), variance, evaluations });
         }
     }
 
-    /// What a way that was cut off leaves: the best point, equally wide in every direction. `None` where no step was made.
+    /// What remains of a climb that was cut off: a Gaussian at the best point with equal width in every direction.
+    /// `None` if no step was made.
     pub(crate) fn gaussian(&self) -> Option<(Gaussian<Triangular>, u64)> {
         let Stand { point, variance, evaluations } = self.last.as_ref()?;
         let mut factor = vec![0.0; packed_len(point.len())];
@@ -101,7 +103,7 @@ pub(super) fn find(
         let mut direction = history.apply(&g, |v| v.iter_mut().for_each(|x| *x *= history.scale()));
         let decrement2 = dot(&direction, &g);
         let negligible = decrement2 <= 1e-10 * value.abs().max(1.0);
-        // Before any pair is known the metric is the identity, and only a vanishing gradient counts.
+        // Before any pair is known the metric is the identity, so only a vanishing gradient counts.
         if decrement2 <= if history.is_empty() { 1e-24 } else { enough } {
             path.converged = true;
             return Ok(search.mode(value));
@@ -132,7 +134,7 @@ pub(super) fn find(
                         "the line search found no decrease; check the gradient, or a kink in the density";
                     return Err(no_mode(iteration + 1, &search.pull, why));
                 }
-                // The metric may be spoilt: forget it once, and go on along the gradient.
+                // The metric may be wrong: discard it once and continue along the gradient.
                 history.forget();
                 restarted = true;
             }
@@ -170,7 +172,7 @@ impl Search<'_> {
         Mode { point: self.point, log_density: -value, gradient_norm, evaluations: self.evaluations }
     }
 
-    /// Value and slope at origin + t·direction; the point and its gradient stay in `self`.
+    /// Value and slope at origin + t·direction; stores the point and its gradient in `self`.
     fn along(&mut self, origin: &[f64], direction: &[f64], t: f64) -> Result<(f64, f64)> {
         self.point.copy_from_slice(origin);
         axpy(t, direction, &mut self.point);
@@ -179,8 +181,8 @@ impl Search<'_> {
         Ok((value, slope))
     }
 
-    /// A step with V(t) ≤ V(0) + c₁tV'(0) and |V'(t)| ≤ c₂|V'(0)|: bracket, then zoom by guarded cubics.
-    /// `None` if there is none to be found at working precision.
+    /// A step with V(t) ≤ V(0) + c₁tV'(0) and |V'(t)| ≤ c₂|V'(0)|: bracket, then zoom by guarded cubics. `None` if
+    /// none is found at working precision.
     fn wolfe(
         &mut self,
         origin: &[f64],
@@ -217,7 +219,7 @@ impl Search<'_> {
     }
 }
 
-/// The minimiser of the cubic through two ends, kept away from both; the middle where it makes no sense.
+/// The minimiser of the cubic through two ends, kept away from both; the middle if that fails.
 fn between(a: (f64, f64, f64), b: (f64, f64, f64)) -> f64 {
     let width = b.0 - a.0;
     let middle = a.0 + 0.5 * width;

@@ -1,4 +1,4 @@
-//! A Gaussian to start from, for fewer passes over the data than a mode to working accuracy takes.
+//! A Gaussian to start from, for fewer passes over the data than an accurate mode takes.
 
 use super::{Path, climb, find_mode_along, laplace, potential};
 use crate::base::error::{Error, Result};
@@ -10,24 +10,26 @@ use crate::base::stop;
 use crate::target::Target;
 use provi_kernels::{axpy, dot};
 
-/// Half the squared decrement below which a point is near the mode, in nats: far less than q moves afterwards.
+/// A point is near the mode if half its squared decrement is below this many nats: far less than q moves
+/// afterwards.
 const NEAR: f64 = 1e-2;
-/// Steps with one Hessian, which costs several gradients, corrected by secant pairs; and steps in all.
+/// Most steps with one Hessian, corrected by secant pairs (a Hessian costs several gradients); and most steps in
+/// all.
 const STEPS: usize = 10;
 const MOST_STEPS: usize = 100;
-/// Halvings of one step, once it leads to numbers.
+/// Most halvings of one step once V is finite there.
 const HALVINGS: usize = 30;
 
-/// About the Laplace approximation, and the evaluations that it took (Hessians counted once each). A search that is cut off has the
-/// Gaussian of its last Hessian. Before the first one it has the best point of a short climb, equally wide in every direction, or
-/// nothing if there is no time for that either.
+/// An approximate Laplace approximation, and the evaluations that it took (Hessians counted once each). A search
+/// that is cut off returns the Gaussian of its last Hessian. Before the first Hessian it returns the best point of
+/// a short climb, with equal width in every direction, or an error if there is no time for that either.
 pub(crate) fn about_laplace(target: &dyn Target, start: &[f64]) -> Result<(Gaussian<Triangular>, u64)> {
     let (mut way, mut path) = (None, Path::default());
     let outcome = stop::phase("the search for the mode", || {
         if let Some(found) = near_mode(target, start, &mut way)? {
             return Ok(found);
         }
-        // The careful way, which also says what is wrong.
+        // The slower, more careful search, whose error says what is wrong.
         let mode = find_mode_along(target, start, &mut path)?;
         let local = laplace(target, &mode)?;
         Ok((local.gaussian, mode.evaluations + local.evaluations))
@@ -44,13 +46,14 @@ pub(crate) fn about_laplace(target: &dyn Target, start: &[f64]) -> Result<(Gauss
         }
     }
     if path.gaussian().is_none() {
-        // Gradients cost far less than the Hessian that there was no time for. What ends the climb does not matter, but how far it came.
+        // Gradients cost far less than the Hessian for which there was no time. Why the climb ends does not matter,
+        // only how far it came.
         let _ = stop::phase("a short climb towards the mode", || climb(target, &reached, NEAR, &mut path));
     }
     path.gaussian().ok_or(stopped)
 }
 
-/// A place on the way to the mode.
+/// The state of the search for the mode.
 struct Way {
     z: Vec<f64>,
     pull: Vec<f64>,
@@ -71,7 +74,7 @@ impl Way {
         (Gaussian::from_parameters(d, parameters), self.evaluations)
     }
 
-    /// ∇²V at z and its factor; false where there is none.
+    /// Computes ∇²V at z and its factor; returns false if there is none.
     fn renew(&mut self, target: &dyn Target, hessian: &mut Matrix) -> Result<bool> {
         let given = target.hessian(&self.z, hessian)?;
         stop::check()?;
@@ -90,8 +93,9 @@ impl Way {
     }
 }
 
-/// Quasi-Newton steps in the metric of a Hessian, which is renewed when the steps end or grow many; a last full Newton step
-/// needs no evaluation. `None` where V is not convex on the way, not finite, or a line search fails.
+/// Quasi-Newton steps in the metric of a Hessian. The Hessian is renewed when the steps end or become many. The
+/// last full Newton step needs no evaluation. `None` if V is not convex or not finite along the steps, or if a line
+/// search fails.
 fn near_mode(
     target: &dyn Target,
     start: &[f64],
@@ -115,7 +119,7 @@ fn near_mode(
     let (mut trial, mut trial_pull) = (vec![0.0; d], vec![0.0; d]);
     let mut value = potential(target, &way.z, &mut way.pull)?;
     let mut secants = Secants::new(STEPS);
-    // Steps since the Hessian was taken, and whether it still holds: the one step went just where it said.
+    // Steps since the last Hessian, and whether it is still accurate: its one step went where it predicted.
     let (mut age, mut holds) = (0, true);
     for _ in 0..MOST_STEPS {
         let step = secants.apply(&way.pull, |v| way.model.solve(v));
@@ -153,7 +157,8 @@ fn near_mode(
             if next <= value - 1e-4 * t * decrement2 {
                 break next;
             }
-            // A trial beyond the range of numbers, as where eˢ meets counts of 10¹⁰, says nothing but that it is too far.
+            // A trial outside the range of doubles, as where eˢ meets counts of 10¹⁰, only says that the step is
+            // too long.
             if next.is_finite() {
                 halvings += 1;
             }

@@ -1,11 +1,11 @@
-//! Sums of products as if in twice the working precision.
+//! Sums of products, computed as if in twice the working precision.
 
 /// A product.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term(pub(super) f64, pub(super) f64);
 
-/// Σ x·y, off by at most ε of itself and n²ε² of Σ|x·y|: each product and each sum is split into its rounded value and what
-/// rounding took, and what was taken is summed beside.
+/// Σ x·y with an error of at most ε times the sum plus n²ε² times Σ|x·y|: each product and each sum is split into
+/// its rounded value and its rounding error, and the errors are summed separately.
 pub(super) fn accurate(terms: impl Iterator<Item = Term>) -> f64 {
     let (mut sum, mut lost) = (0.0f64, 0.0f64);
     for Term(x, y) in terms {

@@ -5,18 +5,18 @@ use crate::base::error::{Error, Result};
 use crate::base::scalar::{NonNegative, Positive};
 use crate::theory::upward;
 
-/// What B independent terms, term n with probability π_n, do to one draw [noise-subsample]:
+/// The noise of one draw with B independent terms, term n with probability π_n [noise-subsample]:
 /// ```text
 /// g_B(u) = g of V_0 + (1/B) Σ_b V_{n_b}/π_{n_b}     the same u for every term
 /// E‖g_B‖² = E‖g‖² + (1/B)·E Var_n,   E Var_n ≤ Σ_n (1/π_n) E‖∇V_n(Cu + m)‖²(1 + ‖u‖²)
 /// ```
-/// The prior V_0 is in every g_B, as if term n had the share π_n of it: it adds nothing to the variance. With
+/// The prior V_0 is in every g_B, as if term n carried the share π_n of it: it adds nothing to the variance. With
 /// ```text
 /// X ≥ Σ_n ‖∇V_n(z) − ∇V_n(z')‖²/(π_n‖z − z'‖²)  for all z, z',     Σ_n M_n²/π_n always being one,
 /// Y = Σ_n ‖∇V_n(z̃)‖²/π_n                         at the computed mode z̃,
 /// ρ ≥ ‖w* − (z̃, 0)‖
 /// ```
-/// the rest is the triangle inequality from z̃: no term needs a stationary point.
+/// the bound follows by the triangle inequality from z̃: no term needs a stationary point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct TermNoise {
@@ -44,7 +44,7 @@ impl TermNoise {
         })
     }
 
-    /// M² + X/B: what takes the place of M² in the terms of one draw.
+    /// M² + X/B, which replaces M² in the terms of one draw.
     pub fn weight(&self, smoothness: f64) -> Result<f64> {
         Ok(upward(square(smoothness)? + self.spread / self.terms as f64))
     }

@@ -1,8 +1,9 @@
-//! Gauss–Hermite rules for narrow logistic rows, with their error.
+//! Gauss–Hermite rules for narrow logistic rows, with their error bound.
 
 use std::f64::consts::PI;
 
-/// The positive nodes of each rule for N(0, 1) with their weights, correctly rounded; the others are their mirror images.
+/// The positive nodes of each rule for N(0, 1) with their weights, correctly rounded; the negative nodes mirror
+/// them.
 const RULES: [&[[f64; 2]]; 4] = [
     &[
         [0.5390798113513751, 0.37301225767907736],
@@ -42,7 +43,7 @@ const RULES: [&[[f64; 2]]; 4] = [
     ],
 ];
 
-/// Nodes and weights of the rules, from the fewest nodes to the most.
+/// Nodes and weights of the rules, in order of the number of nodes.
 pub(super) fn rules() -> impl Iterator<Item = (Vec<f64>, Vec<f64>)> {
     RULES.iter().map(|half| {
         let left = half.iter().rev().map(|&[t, w]| (-t, w));
@@ -50,7 +51,7 @@ pub(super) fn rules() -> impl Iterator<Item = (Vec<f64>, Vec<f64>)> {
     })
 }
 
-/// n!(σ/ρ)²ⁿ/4cos²(ρ/2), ρ = πn/(n+1): bounds the error of n nodes in Eφ, Eφ' and Eφ'' for the logistic φ and n ≥ 3
+/// n!(σ/ρ)²ⁿ/4cos²(ρ/2), ρ = πn/(n+1): an upper bound of the error of n nodes in Eφ, Eφ' and Eφ'' for the logistic φ and n ≥ 3
 /// [exact-bound].
 pub(super) fn error(count: usize, deviation: f64) -> f64 {
     let n = count as f64;
