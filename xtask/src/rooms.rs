@@ -1,4 +1,4 @@
-//! Who may import whom inside a crate: its rooms, their order, and the page that shows them.
+//! Which modules of a crate may import which: its rooms, their order, and the page that shows them.
 
 mod imports;
 mod page;
@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A crate whose modules stand in rooms.
+/// A crate whose modules are in rooms.
 #[derive(Debug)]
 struct House {
     name: &'static str,
-    /// From left to right, each with what is in it. A room imports from itself and from rooms to its left.
+    /// The rooms from left to right, each with its contents. A room imports from itself and from rooms to its left.
     rooms: &'static [(&'static str, &'static str)],
 }
 
@@ -31,28 +31,28 @@ const LIBRARY: House = House {
             "glm",
             "linear predictors: design, rows, families, priors, exact expectations, streams, predictions, checks",
         ),
-        ("sgd", "the paper's walk: estimator, step, average, method, plan, run"),
-        ("certify", "what an answer is worth: audit, certificate, functionals, evidence, estimates"),
-        ("auto", "the default walk: exact solver, sampled ascent, scales"),
+        ("sgd", "stochastic gradients as in the paper: estimator, step, average, method, plan, run"),
+        ("certify", "what is proved about an answer: audit, certificate, functionals, evidence, estimates"),
+        ("auto", "the default algorithm: exact solver, sampled ascent, scales"),
     ],
 };
 
 const ANALYSIS: House = House {
     name: "provi-analysis",
     rooms: &[
-        ("number", "numbers as a reader sees them"),
-        ("error", "what can go wrong, in words"),
-        ("capacity", "whether there is memory for what is asked"),
-        ("threads", "how many threads are of use"),
-        ("options", "what a user may say about a model and a run"),
-        ("record", "what is kept of a fit: the keys of fit.json, its folder, Gaussians out of files"),
+        ("number", "numbers printed for people"),
+        ("error", "errors and their messages"),
+        ("capacity", "whether memory suffices"),
+        ("threads", "how many threads to start"),
+        ("options", "the options of a model and a run"),
+        ("record", "what is stored of a fit: the keys of fit.json, its folder, Gaussians from files"),
         ("model", "from data and options to a target"),
-        ("run", "from a target to an answer, and what can be asked of it"),
-        ("show", "what a reader sees of a fit: words, tables, the report page, draws for other tools"),
+        ("run", "from a target to an answer, and what can be computed from it"),
+        ("show", "what a reader sees of a fit: text, tables, the report page, draws for other tools"),
     ],
 };
 
-/// Files of the crate's root: its front page, and doc tests of the guide.
+/// Files of the crate's root: its front page, and the doc tests of the guide.
 const ROOT: [&str; 2] = ["lib.rs", "guide.rs"];
 
 const PAGE: &str = "docs/architecture.md";
@@ -63,10 +63,10 @@ struct File {
     text: String,
 }
 
-/// A room and a module of it; a room's own file has the room's name.
+/// A room and a module in it; a room's own file has the room's name.
 type Place = (String, String);
 
-/// Modules in the order of the rooms, and which imports which.
+/// Modules in the order of the rooms, and the imports between them.
 #[derive(Debug, PartialEq)]
 struct Graph {
     modules: Vec<Place>,
@@ -80,19 +80,23 @@ impl Graph {
     }
 }
 
-/// Refuses an import to the right, and a page that does not show the rooms as they are.
+/// Refuses an import to the right, a circle of imports inside a room, and a page that does not show the current rooms.
 pub(crate) fn check(run: &Run) -> Outcome {
     let page = fs::read_to_string(run.root.join(PAGE))?;
     for house in [&LIBRARY, &ANALYSIS] {
         let graph = house.graph(&house.files(&run.root)?)?;
         if page::renewed(&page, house, &graph)? != page {
             return Err(format!(
-                "{PAGE} shows the rooms as they were; `cargo xtask rooms --draw` draws them anew"
+                "{PAGE} does not show the current rooms; `cargo xtask rooms --draw` updates it"
             )
             .into());
         }
         println!("   {}: {}", house.name, house.order());
-        println!("   {} modules, {} imports, none to the right", graph.modules.len(), graph.imports.len());
+        println!(
+            "   {} modules, {} imports, none to the right, no circle",
+            graph.modules.len(),
+            graph.imports.len()
+        );
     }
     Ok(())
 }
@@ -136,7 +140,10 @@ impl House {
         Ok(found)
     }
 
-    /// What imports what, or every import that runs to the right.
+    /// The imports, or an error with every import that runs to the right and every circle inside a room.
+    ///
+    /// A name that a room's own file re-exports counts where it is defined, and the re-export itself is not an import. A
+    /// room's own file may therefore hold a trait whose methods return types of the room's modules.
     fn graph(&self, files: &[File]) -> Result<Graph, String> {
         let names = Directory::new(self, files);
         let (mut modules, mut imports, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
@@ -152,7 +159,9 @@ impl House {
             let from = place(&module);
             modules.insert((here, from.clone()));
             let face = names.face.get(&module).map_or(&[][..], Vec::as_slice);
-            for path in paths(&module, &file.text).iter().filter(|path| !face.contains(path)) {
+            let shown = if module.len() == 1 { own_reexports(&module, &file.text) } else { Vec::new() };
+            let imported = |path: &&Names| !face.contains(path) && !shown.contains(path);
+            for path in paths(&module, &file.text).iter().filter(imported) {
                 let Some(to) = names.find(path) else { continue };
                 if self.rank(&to.0).is_some_and(|there| there > here) {
                     wrong.push(format!(
@@ -168,22 +177,63 @@ impl House {
             }
             wrong.extend(used_by_its_own_room(file, face));
         }
-        if wrong.is_empty() {
-            return Ok(Graph { modules: modules.into_iter().map(|(_, place)| place).collect(), imports });
+        if !wrong.is_empty() {
+            let order = self.order();
+            return Err(format!("rooms import from their left only, {order}:\n   {}", wrong.join("\n   ")));
         }
-        Err(format!("rooms import from their left only, {}:\n   {}", self.order(), wrong.join("\n   ")))
+        match circle(&imports) {
+            Some(circle) => Err(format!(
+                "modules of a room import each other in a circle: {}; move what they share into a module that imports \
+                 none of them",
+                circle.join(" ◄ ")
+            )),
+            None => Ok(Graph { modules: modules.into_iter().map(|(_, place)| place).collect(), imports }),
+        }
     }
 }
 
-/// Where every name lives.
+/// A circle of imports inside one room, from a module back to itself; `None` if there is none.
+fn circle(imports: &BTreeSet<(Place, Place)>) -> Option<Vec<String>> {
+    let within = |from: &Place| {
+        let from = from.clone();
+        imports.iter().filter(move |(a, b)| *a == from && a.0 == b.0).map(|(_, b)| b)
+    };
+    let starts: BTreeSet<&Place> = imports.iter().map(|(from, _)| from).collect();
+    starts.into_iter().find_map(|start| {
+        // The modules that `start` reaches, each with the module through which it was found.
+        let mut reached: BTreeMap<&Place, &Place> = BTreeMap::new();
+        let mut open = vec![start];
+        while let Some(here) = open.pop() {
+            for next in within(here) {
+                if reached.contains_key(next) {
+                    continue;
+                }
+                reached.insert(next, here);
+                open.push(next);
+            }
+        }
+        let mut at = *reached.get(start)?;
+        let mut path = vec![start];
+        while at != start {
+            path.push(at);
+            at = reached[at];
+        }
+        path.push(start);
+        Some(path.into_iter().map(|(room, module)| format!("{room}::{module}")).collect())
+    })
+}
+
+/// Where every name is defined.
 struct Directory<'h> {
     house: &'h House,
     modules: BTreeSet<Names>,
-    /// Modules that are compiled for tests alone.
+    /// Modules that are compiled for tests only.
     tests: Vec<Names>,
-    /// Of a room's own file: paths to the right that it re-exports for users. That imports nothing: whoever takes such a name through
-    /// the room takes it from where it lives.
+    /// For a room's own file: paths to the right that it re-exports for users. Such a re-export is not an import: a
+    /// module that uses the name through the room imports it from where it is defined.
     face: BTreeMap<Names, Vec<Names>>,
+    /// For each room: the names of its own modules that its own file re-exports, with the paths where they are defined.
+    shown: BTreeMap<String, BTreeMap<String, Names>>,
     /// What the crate's front page re-exports.
     front: BTreeMap<String, Names>,
 }
@@ -191,28 +241,34 @@ struct Directory<'h> {
 impl<'h> Directory<'h> {
     fn new(house: &'h House, files: &[File]) -> Self {
         let modules = files.iter().map(|file| module_of(&file.path)).collect();
-        let (mut tests, mut face, mut front) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut tests, mut front) = (Vec::new(), BTreeMap::new());
+        let (mut face, mut shown) = (BTreeMap::new(), BTreeMap::new());
         for file in files {
             let module = module_of(&file.path);
             let inside = |name: &str| [&module[..], &[name.to_owned()]].concat();
             tests.extend(test_modules(&file.text).into_iter().map(inside));
+            let named = |path: Names| Some((path.last()?.clone(), path));
             if file.path == "lib.rs" {
-                let shown = paths(&[], &reexports(&file.text)).into_iter();
-                front.extend(shown.filter_map(|path| Some((path.last()?.clone(), path))));
+                front.extend(paths(&[], &reexports(&file.text)).into_iter().filter_map(named));
             } else if module.len() == 1 {
                 let right = |path: &Names| house.rank(&path[0]) > house.rank(&module[0]);
-                let shown = paths(&[], &reexports(&file.text)).into_iter().filter(right).collect();
-                face.insert(module, shown);
+                face.insert(
+                    module.clone(),
+                    paths(&[], &reexports(&file.text)).into_iter().filter(right).collect(),
+                );
+                let own = own_reexports(&module, &file.text).into_iter().filter_map(named);
+                shown.insert(module[0].clone(), own.collect());
             }
         }
-        Self { house, modules, tests, face, front }
+        Self { house, modules, tests, face, shown, front }
     }
 
     /// The room and the module in which a path ends.
     fn find(&self, path: &[String]) -> Option<Place> {
         let first = path.first()?;
         if self.house.rank(first).is_none() {
-            // A name of the front page stands for where it comes from; any other is no module of this crate.
+            // A name of the front page stands for where it is defined; any other name is not a module of this
+            // crate.
             let rest = self.front.get(first).filter(|known| known[..1] != path[..1])?;
             return self.find(&[rest, &path[1..]].concat());
         }
@@ -223,6 +279,12 @@ impl<'h> Directory<'h> {
             if let Some(shown) = shown {
                 return self.find(shown);
             }
+        }
+        if let Some(name) = path.get(1)
+            && !self.modules.contains(&path[..2])
+            && let Some(defined) = self.shown.get(first).and_then(|shown| shown.get(name))
+        {
+            return self.find(defined);
         }
         let length = (1..=path.len().min(2)).rev().find(|&n| self.modules.contains(&path[..n]))?;
         Some(place(&path[..length]))
@@ -241,7 +303,16 @@ fn reexports(text: &str) -> String {
     found
 }
 
-/// A face is for users: the room's own file may not say its names again.
+/// The paths of a room's own modules that its own file re-exports, to users or to the crate.
+fn own_reexports(module: &[String], text: &str) -> Vec<Names> {
+    let statements = text.replace("\npub(crate) use ", "\npub use ");
+    let inside = paths(module, &reexports(&statements)).into_iter();
+    inside
+        .filter(|path| path[0] == module[0] && path.len() > 2 && path.last().is_some_and(|name| name != "*"))
+        .collect()
+}
+
+/// Re-exports are for users: the room's own file must not use these names.
 fn used_by_its_own_room(file: &File, face: &[Names]) -> Vec<String> {
     let lines = without_tests(&file.text).into_iter().filter(|line| !line.trim_start().starts_with("//"));
     let mut code = lines.collect::<Vec<_>>().join("\n");
@@ -250,7 +321,7 @@ fn used_by_its_own_room(file: &File, face: &[Names]) -> Vec<String> {
     }
     let words: BTreeSet<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let shown = face.iter().filter_map(|path| path.last()).filter(|name| words.contains(name.as_str()));
-    shown.map(|name| format!("{}: `{name}` is there for users alone", file.path)).collect()
+    shown.map(|name| format!("{}: `{name}` is re-exported for users only", file.path)).collect()
 }
 
 fn place(module: &[String]) -> Place {
@@ -303,7 +374,7 @@ mod tests {
             .filter(|(from, _)| from.1 == "fit")
             .map(|(_, (room, module))| format!("{room}::{module}"))
             .collect();
-        assert_eq!(of_fit, ["base::error", "glm::glm", "sgd::plan", "target::target"]);
+        assert_eq!(of_fit, ["base::error", "glm::model", "sgd::plan", "target::target"]);
         assert!(found.joins("sgd", "glm") && !found.joins("glm", "sgd"));
     }
 
@@ -343,9 +414,45 @@ mod tests {
     #[test]
     fn a_face_is_for_users_alone() {
         let text = "//! A room.\n\npub use crate::glm::Glm;\n\npub fn f(model: Glm) {}\n";
-        assert!(with("target.rs", text).unwrap_err().contains("`Glm` is there for users alone"));
+        assert!(with("target.rs", text).unwrap_err().contains("`Glm` is re-exported for users only"));
         let hidden = "//! A file.\n\npub use crate::glm::Glm;\n";
         assert!(with("target/whiten.rs", hidden).unwrap_err().contains("to the right"));
+    }
+
+    #[test]
+    fn a_planted_circle_inside_a_room_is_refused_however_it_is_spelled() {
+        let through_the_face = "//! A room.\n\nmod closure;\npub use closure::Closure;\n";
+        for (room, line) in [
+            ("mod closure;", "use super::whiten::Whitened;"),
+            ("mod closure;", "fn f() -> crate::target::whiten::Whitened {}"),
+            ("mod closure;\npub use whiten::Whitened;", "use super::Whitened;"),
+            ("mod closure;\npub(crate) use whiten::{Whitened, restore};", "use crate::target::restore;"),
+        ] {
+            let files = [
+                file("target.rs", &format!("//! A room.\n\n{room}\n")),
+                file("target/closure.rs", line),
+                file("target/whiten.rs", "use super::closure::Closure;\n"),
+            ];
+            let refused = LIBRARY.graph(&files).unwrap_err();
+            assert!(
+                refused.contains("target::closure ◄ target::whiten ◄ target::closure"),
+                "{line}: {refused}"
+            );
+        }
+        // A re-export alone is no circle, nor is a longer chain that does not come back.
+        let files = [
+            file("target.rs", through_the_face),
+            file("target/closure.rs", "use super::Target;\n"),
+            file("target/whiten.rs", "use super::{Closure, Target};\n"),
+        ];
+        assert!(LIBRARY.graph(&files).is_ok());
+        let three = [
+            file("target.rs", ""),
+            file("target/a.rs", "use super::b;\n"),
+            file("target/b.rs", "use super::c;\n"),
+            file("target/c.rs", "use super::a;\n"),
+        ];
+        assert!(LIBRARY.graph(&three).unwrap_err().contains("in a circle"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod blocks;
 pub mod compiled;
 pub mod conflict;
 mod data;
+mod design;
 mod files;
 pub mod memory;
 mod opened;
@@ -16,14 +17,15 @@ mod warnings;
 pub use crate::record::scale::{Origin, Scale};
 pub use blocks::Blocks;
 pub use data::{Data, USUAL_MEMORY};
+pub use design::design;
 pub use target::ModelTarget;
 pub use warnings::warnings;
 
 use std::path::Path;
 
+use provi::Gaussian;
 use provi::target::{Family, Prior};
-use provi::{Design, Gaussian};
-use provi_table::{DesignRows, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
+use provi_table::{Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
 
 use crate::error::{Error, Result};
 use crate::options::{MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
@@ -33,56 +35,56 @@ use scales::Chosen;
 /// A target, and what a reader needs to know about it.
 #[derive(Debug)]
 pub struct Model {
-    /// Conditional on the scales.
+    /// The target, conditional on the scales.
     pub target: ModelTarget,
-    /// With its noise.
+    /// The family, with its noise level.
     pub family: Family,
-    /// Was the family read off the response?
+    /// Whether the family was chosen from the response rather than given.
     pub family_chosen: bool,
-    /// Canonical, `.` written out.
+    /// The formula in canonical form, with `.` expanded.
     pub formula: String,
-    /// Of a response of text: the level that counts as 1.
+    /// For a response of text: the level that counts as 1.
     pub success: Option<String>,
-    /// Rows in use.
+    /// Number of rows used.
     pub rows: usize,
     /// Rows left out.
     pub dropped: Dropped,
-    /// Which rows are in use, where some were left out of a table in memory; empty otherwise.
+    /// A digest of the rows used, if some rows of a table in memory were left out; empty otherwise.
     pub rows_sha256: String,
-    /// What would trouble a fit, in words.
+    /// Warnings about the data, as sentences.
     pub warnings: Vec<String>,
-    /// Population coefficients; those of the groups follow.
+    /// Number of population coefficients; those of the groups follow.
     pub population: usize,
     /// The group terms.
     pub groups: Vec<GroupTerm>,
-    /// σ of the gaussian family, and the deviations between groups.
+    /// The noise σ of the gaussian family, and the deviations between groups.
     pub scales: Vec<Scale>,
-    /// What was asked for, with every scale at its value: the same model again.
+    /// The options with every scale at its value, so that they give the same model again.
     pub options: ModelOptions,
-    /// The prior of the population, if it came as a mean and a covariance.
+    /// The prior of the population, if it was given as a mean and a covariance.
     pub prior_gaussian: Option<Gaussian>,
-    /// How the design is made of a table.
+    /// How the design is made from a table.
     pub recipe: Recipe,
     /// The data's name in messages.
     pub data_name: String,
     /// Wall-clock seconds that the search for the scales took, if there was one.
     pub scale_seconds: Option<f64>,
-    /// The best Gaussian so far, where the search for the scales was stopped.
+    /// The best Gaussian so far, if the search for the scales was stopped.
     pub stopped_at: Option<Gaussian>,
-    /// The data's digest.
+    /// The digest of the data.
     pub data_sha256: String,
 }
 
 impl Model {
-    /// From a file, or standard input for `-`.
+    /// From a file; `-` is standard input.
     pub fn read(path: &Path, formula: &str, options: &ModelOptions) -> Result<Self> {
-        // A formula that cannot be read is refused before a large file is.
+        // Refuse a wrong formula before reading a large file.
         parse(formula)?;
         let data = Data::read(path).map_err(|error| Error::table(error, formula))?;
         Self::build(&data, formula, options, None)
     }
 
-    /// From data at hand; `prior` is the population's, where the options do not say it.
+    /// From data in memory; `prior` is the population's prior, if the options do not give one.
     pub fn build(data: &Data, text: &str, options: &ModelOptions, prior: Option<&Gaussian>) -> Result<Self> {
         let formula = parse(text)?;
         let open = |standardize| Opened::new(data, &formula, text, &frame_options(options, standardize));
@@ -101,7 +103,7 @@ impl Model {
                 provi::Error::Shape { what: "the population's prior", found, expected: population }.into()
             );
         }
-        // The design stays as the data have it; only what the priors mean is learned from the standardized one.
+        // The design keeps the data's own scale; the standardized columns only define what the priors mean.
         let standard = match options.standardize {
             true => Some(open(true)?.columns().to_vec()),
             false => None,
@@ -109,7 +111,7 @@ impl Model {
         let names = head.names.to_vec();
         let Facts { formula, success, rows, dropped, rows_sha256, mut warnings, groups, recipe } =
             opened.facts()?;
-        // The prior's scales may be the data's: it takes the place of another once these are summed up.
+        // The prior's scales may depend on the data: it replaces another prior once the data have been summarised.
         let target = opened.target(data, family, Prior::default())?;
         let summary = target.summary().into_owned();
         let prior = prior::Parts {
@@ -148,12 +150,12 @@ impl Model {
         })
     }
 
-    /// d, the number of coefficients.
+    /// The number of coefficients d.
     pub fn dim(&self) -> usize {
         self.target.target().dim()
     }
 
-    /// The population's prior in words.
+    /// The population's prior as text.
     pub fn prior_lines(&self) -> Vec<String> {
         if let Some(path) = &self.options.prior_covariance {
             return vec![format!("normal, with mean and covariance from {}", path.display())];
@@ -178,7 +180,7 @@ impl Model {
             if self.groups.is_empty() { "every coefficient" } else { "every population coefficient" },
             if self.options.standardize { ", of standardized predictors" } else { "" },
         );
-        // A spec without a pattern is for all, and takes back what was said before it.
+        // A prior without a pattern applies to all coefficients and overrides what was said before it.
         let all = self.options.prior.iter().rposition(|spec| spec.pattern.is_none());
         let scale = NormalPrior { mean: 0.0, sd: self.options.prior_scale.unwrap_or(PRIOR_SCALE) };
         let first = all.map_or(scale, |i| self.options.prior[i].normal);
@@ -187,7 +189,7 @@ impl Model {
         std::iter::once(format!("{first} on {whom}{standard}")).chain(rest.iter().filter_map(own)).collect()
     }
 
-    /// σ, where the family has one.
+    /// The noise σ, if the family has one.
     pub fn noise_sd(&self) -> Option<f64> {
         match self.family {
             Family::Gaussian { noise_sd } => Some(noise_sd),
@@ -196,7 +198,7 @@ impl Model {
     }
 }
 
-/// A formula out of its text.
+/// Parses a formula.
 pub fn parse(text: &str) -> Result<Formula> {
     Formula::parse(text).map_err(|error| Error::table(error, text))
 }
@@ -216,16 +218,7 @@ fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
     }
 }
 
-/// Dense, unless there are groups: then a row has a few entries among many columns.
-pub fn design(rows: &DesignRows) -> provi::Result<Design> {
-    if rows.groups.is_empty() {
-        return Design::dense(rows.rows, rows.columns, &rows.population);
-    }
-    let compressed = rows.compressed();
-    Design::csr(rows.rows, rows.columns, compressed.starts, compressed.columns, compressed.values)
-}
-
-/// The named family, or the one the response speaks of; and whether it was named.
+/// The named family, or the one that the response determines; and whether it was chosen from the response.
 fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Family, bool)> {
     let noise_sd = options.noise_sd.unwrap_or(1.0);
     let named = options.family.map(|name| name.family(noise_sd));

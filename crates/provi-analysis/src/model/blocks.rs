@@ -1,4 +1,4 @@
-//! Files, block after block, as the rows of a model.
+//! Files, read block by block, as the rows of a model.
 
 use std::sync::OnceLock;
 
@@ -6,18 +6,18 @@ use provi::stream::{Rows, Source};
 use provi::target::Family;
 use provi_table::{FrameRows, Part, Scan};
 
-/// The blocks of one process: read at each pass, or kept after the first where they fit.
+/// The blocks of one process: read at each pass, or kept in memory after the first pass if they fit.
 #[derive(Debug)]
 pub struct Blocks {
     scan: Scan,
     part: Part,
     family: Family,
-    /// Bytes that the rows may take if they are kept.
+    /// Bytes that the rows may take if they are kept in memory.
     room: usize,
     kept: OnceLock<Vec<Rows>>,
 }
 
-/// What goes wrong in a pass: the files' own errors, or the visitor's.
+/// An error in a pass: of the files, or of the visitor.
 enum Trouble {
     Table(provi_table::Error),
     Visitor(provi::Error),
@@ -37,7 +37,7 @@ impl Blocks {
 
     /// The rows of a block.
     fn rows(&self, block: FrameRows) -> provi::Result<Rows> {
-        let design = super::design(&block.design)?;
+        let design = super::design::design(&block.design)?;
         let rows = match &block.trials {
             Some(trials) => Rows::binomial(design, &block.response, trials),
             None => Rows::new(self.family, design, &block.response),
@@ -52,7 +52,7 @@ impl Blocks {
         }
     }
 
-    /// A response that the family does not take, with its file and line.
+    /// An error for a response that the family does not allow, with file and line.
     fn placed(&self, error: provi::Error, block: &FrameRows) -> provi::Error {
         match error {
             provi::Error::Response { family, row, value, needed } => provi::Error::Source {
@@ -67,7 +67,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes of all rows of this part, as a model holds them: a design that is sparse has an index beside each number.
+    /// Bytes of all rows of this part in a model. A sparse design has an index for each number.
     fn bytes(&self) -> usize {
         let entries = match self.scan.groups.is_empty() {
             true => self.scan.names.len(),
@@ -103,7 +103,7 @@ impl Source for Blocks {
             Trouble::Visitor(error) => error,
         })?;
         if let Some(keep) = keep {
-            // Another pass cannot have been faster: passes come one after the other.
+            // No other pass can have set it: passes come one after the other.
             let _ = self.kept.set(keep);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Data that a formula has been laid over: a frame of rows in memory, or a scan of files.
+//! Data to which a formula has been applied: a frame of rows in memory, or a scan of files.
 
 use provi::target::{Family, Glm, Prior};
 use provi_table::{CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan};
@@ -16,16 +16,16 @@ pub(super) enum Opened {
     Scan(Box<Scan>),
 }
 
-/// What a model needs to know of it.
+/// What a model needs to know of the data.
 pub(super) struct Head<'a> {
     pub(super) names: &'a [String],
     pub(super) population: usize,
     pub(super) groups: &'a [GroupTerm],
     pub(super) response_name: &'a str,
     pub(super) has_trials: bool,
-    /// 0 and 1, or −1 and 1, and nothing else.
+    /// Whether the response has only the values 0 and 1, or only −1 and 1.
     pub(super) is_binary: bool,
-    /// The standard deviation of the response; one where it does not differ.
+    /// The standard deviation of the response; 1 if it does not vary.
     pub(super) deviation: f64,
     pub(super) rows: usize,
     /// Numbers that the design holds.
@@ -33,7 +33,7 @@ pub(super) struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// What a fit of it has to hold.
+    /// The sizes that a fit of it has.
     pub(super) fn size(&self) -> ModelSize<'_> {
         let largest = self.groups.iter().max_by_key(|group| group.levels.len() * group.columns.len());
         ModelSize {
@@ -45,13 +45,13 @@ impl Head<'_> {
     }
 }
 
-/// What a reader needs to know of it.
+/// What a reader needs to know of the data.
 pub(super) struct Facts {
     pub(super) formula: String,
     pub(super) success: Option<String>,
     pub(super) rows: usize,
     pub(super) dropped: Dropped,
-    /// Which rows are in use, where some were left out of a table in memory; empty otherwise.
+    /// A digest of the rows used, if some rows of a table in memory were left out; empty otherwise.
     pub(super) rows_sha256: String,
     pub(super) warnings: Vec<String>,
     pub(super) groups: Vec<GroupTerm>,
@@ -59,7 +59,7 @@ pub(super) struct Facts {
 }
 
 impl Opened {
-    /// Lays the formula over the data.
+    /// Applies the formula to the data.
     pub(super) fn new(data: &Data, formula: &Formula, text: &str, options: &FrameOptions) -> Result<Self> {
         let refuse = |error| Error::table(error, text);
         if let Some(files) = data.as_files() {
@@ -71,7 +71,7 @@ impl Opened {
         Ok(Self::Frame(Box::new(ModelFrame::new(&table, formula, options).map_err(refuse)?)))
     }
 
-    /// The population's columns, with the means and deviations they were standardized by, if they were.
+    /// The population's columns, with the means and deviations by which they were standardized, if they were.
     pub(super) fn columns(&self) -> &[CodedColumn] {
         let recipe = match self {
             Self::Frame(frame) => frame.recipe(),
@@ -156,7 +156,7 @@ impl Opened {
             },
             other => Error::Library(other),
         };
-        let design = super::design(&frame.design)?;
+        let design = super::design::design(&frame.design)?;
         let target = match &frame.trials {
             Some(trials) => Glm::binomial(design, &frame.response, trials, prior),
             None => Glm::new(family, design, &frame.response, prior),
@@ -172,7 +172,7 @@ impl Opened {
     }
 }
 
-/// A digest of the lines in use; empty where every row is.
+/// A digest of the lines used; empty if all rows are used.
 fn rows_sha256(frame: &ModelFrame) -> String {
     if frame.dropped.rows == 0 {
         return String::new();
@@ -181,13 +181,13 @@ fn rows_sha256(frame: &ModelFrame) -> String {
     sha256(&lines.flat_map(|line| (line as u64).to_le_bytes()).collect::<Vec<u8>>())
 }
 
-/// 0 and 1, or −1 and 1, and nothing else.
+/// Whether there are only the values 0 and 1, or only −1 and 1.
 fn is_binary(response: &[f64]) -> bool {
     let all = |low: f64| response.iter().all(|&y| y.total_cmp(&low).is_eq() || y.total_cmp(&1.0).is_eq());
     all(0.0) || all(-1.0)
 }
 
-/// The standard deviation of some numbers; one where they do not differ.
+/// The standard deviation of some numbers; 1 if they do not vary.
 fn deviation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64;

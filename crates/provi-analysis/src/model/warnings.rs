@@ -1,14 +1,14 @@
-//! What would trouble a fit, or make its numbers the prior's: said, not refused.
+//! Warnings about data that would trouble a fit, or that leave its numbers to the prior; nothing is refused.
 
 use provi::separation::{Separation, separation};
 use provi_table::{GroupTerm, INTERCEPT, ModelFrame, Warning};
 
 use crate::error::Result;
 
-/// Entries of a design up to which it is looked at for collinearity and separation.
+/// The most entries of a design that is checked for collinearity and separation.
 const MOST_ENTRIES: usize = 1 << 21;
 
-/// Everything worth saying about a frame.
+/// All warnings about a frame.
 pub fn warnings(frame: &ModelFrame) -> Result<Vec<String>> {
     let mut out = notable(&frame.warnings, &frame.groups);
     if frame.rows.saturating_mul(frame.names.len()) <= MOST_ENTRIES {
@@ -18,12 +18,12 @@ pub fn warnings(frame: &ModelFrame) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// What the reading of the table found, and what is left out of the model.
+/// What the reading of the table found, and what the model leaves out.
 pub(super) fn notable(warnings: &[Warning], groups: &[GroupTerm]) -> Vec<String> {
     warnings.iter().map(ToString::to_string).chain(independent_effects(groups)).collect()
 }
 
-/// What is left out of a group term with several columns.
+/// A note about correlations that a group term with several columns leaves out.
 fn independent_effects(groups: &[GroupTerm]) -> impl Iterator<Item = String> {
     groups.iter().filter(|group| group.correlated && group.columns.len() > 1).map(|group| {
         let factor = group.factors.join(":");
@@ -46,11 +46,11 @@ fn collinearity(frame: &ModelFrame) -> impl Iterator<Item = String> {
     })
 }
 
-/// Of binary responses: whether some combination of columns predicts them all.
+/// For binary responses: whether some combination of columns predicts all of them.
 fn separated(frame: &ModelFrame) -> Result<Option<String>> {
     let binary = |y: &f64| y.abs() <= 0.0 || (y - 1.0).abs() <= 0.0;
     let both = frame.response.iter().any(|y| *y > 0.5) && frame.response.iter().any(|y| *y < 0.5);
-    // Effects of groups have a prior that is part of the model: a group that is all ones separates nothing.
+    // Group effects have a prior that is part of the model, so a group that is all ones separates nothing.
     if frame.trials.is_some() || !frame.groups.is_empty() || !both || !frame.response.iter().all(binary) {
         return Ok(None);
     }
@@ -59,18 +59,21 @@ fn separated(frame: &ModelFrame) -> Result<Option<String>> {
         others.take(5).map(|&j| format!("`{}`", frame.names[j])).collect::<Vec<_>>().join(", ")
     };
     let response = &frame.response_name;
-    // A search that does not end finds nothing to warn of.
-    Ok(match separation(&super::design(&frame.design)?, &frame.response).unwrap_or(Separation::None) {
-        Separation::None => None,
-        Separation::Complete { columns } => Some(format!(
-            "`{response}` is separated by {}: a combination of columns predicts every row, and the size of its \
+    // If the search does not converge, there is no warning.
+    Ok(
+        match separation(&super::design::design(&frame.design)?, &frame.response).unwrap_or(Separation::None)
+        {
+            Separation::None => None,
+            Separation::Complete { columns } => Some(format!(
+                "`{response}` is separated by {}: a combination of columns predicts every row, and the size of its \
              coefficients is the prior's alone",
-            names(&columns)
-        )),
-        Separation::Quasi { columns } => Some(format!(
-            "`{response}` seems nearly separated by {}: the likelihood grows without end, and the size of those \
+                names(&columns)
+            )),
+            Separation::Quasi { columns } => Some(format!(
+                "`{response}` seems nearly separated by {}: the likelihood grows without end, and the size of those \
              coefficients is the prior's",
-            names(&columns)
-        )),
-    })
+                names(&columns)
+            )),
+        },
+    )
 }

@@ -12,11 +12,9 @@ mod pass;
 mod quadrature;
 mod tail;
 
-use crate::base::error::Result;
-use crate::base::gaussian::{Gaussian, Triangular};
-use crate::glm::{Family, Glm};
+use crate::glm::Family;
 pub use crate::target::expectations::{Expectations, Moments, neg_elbo};
-pub(crate) use pass::{Chains, sums};
+pub(crate) use pass::sums;
 pub(crate) use tail::TAIL_SUMS;
 
 /// E φ'(s) for s ~ N(μ, σ²) and a response of zero.
@@ -24,35 +22,13 @@ pub(crate) fn mean_slopes(family: Family, means: &[f64], deviations: &[f64]) -> 
     quadrature::expect(family, means, deviations, &vec![0.0; means.len()]).first
 }
 
-impl Expectations for Glm {
-    fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {
-        self.linear.check_dim(q)?;
-        let (mut sums, chains) = (sums(q.dim()), self.rows.chains());
-        out.hessian = self.linear.precision();
-        self.rows.add_expectations(self.linear.family, q, chains, &mut sums, &mut out.hessian);
-        self.linear.conclude_moments(q, &sums, chains, out)
-    }
-
-    fn has_constant_hessian(&self) -> bool {
-        matches!(self.linear.family, Family::Gaussian { .. })
-    }
-
-    fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
-        if self.linear.family != Family::Poisson {
-            return Ok(None);
-        }
-        let mut sums = [0.0; TAIL_SUMS];
-        self.rows.add_poisson_tail(q, radius, &mut sums);
-        self.linear.poisson_tail(q, radius, self.rows.len(), sums).map(Some)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::gaussian::{Gaussian, Triangular};
     use crate::base::matrix::Matrix;
-    use crate::glm::Prior;
     use crate::glm::design::Design;
+    use crate::glm::{Glm, Prior};
     use crate::target::Target;
 
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {

@@ -6,6 +6,7 @@ pub(crate) mod rounding;
 use super::{DataSummary, Family, Prior};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Matrix;
+use crate::glm::rows::Likelihood;
 use crate::target::curvature::{Curvature, Provenance, Quadratic};
 use crate::target::standard::Standard;
 
@@ -25,16 +26,6 @@ pub(crate) struct Linear {
     pub(crate) lost: f64,
     /// Whether this is a model in standard coordinates.
     is_standard: bool,
-}
-
-/// The rows' part of the constant of V.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Likelihood {
-    pub(crate) constant: f64,
-    /// Sum of the absolute values of its terms.
-    pub(crate) size: f64,
-    /// Number of rows.
-    pub(crate) rows: usize,
 }
 
 impl Likelihood {

@@ -1,14 +1,16 @@
 //! Models with a linear predictor and a Gaussian prior.
 
+mod expectations;
+
+use super::linear::Linear;
 use super::linear::local::{LocalBounds, LocalModel};
-use super::linear::{Linear, rounding};
 use super::{DataPrior, DataSummary, Family, Prior};
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
 use crate::glm::design::Design;
-use crate::glm::rows::Rows;
+use crate::glm::rows::{Rows, width};
 use crate::target::curvature::Curvature;
 use crate::target::expectations::Expectations;
 use crate::target::{FiniteSum, LocalCurvature, Rounding, Standardized, Target, own};
@@ -272,7 +274,7 @@ impl Target for Glm {
     /// Cost: one pass over A; d² per row if it is dense.
     fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
         self.linear.check_dim(q)?;
-        let mut sums = vec![0.0; radii.len() * rounding::width(q.dim())];
+        let mut sums = vec![0.0; radii.len() * width(q.dim())];
         self.rows.add_rounding(self.linear.family, q, radii, &mut sums);
         let (inside, chunks) = self.rows.energy_chain();
         Ok(Some(self.linear.conclude_rounding(q, radii, &sums, (inside + chunks) as f64)))

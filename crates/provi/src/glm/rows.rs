@@ -18,13 +18,33 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::check_finite;
 use crate::glm::Family;
 use crate::glm::design::{BLOCK, Design};
-use crate::glm::linear::Likelihood;
 use crate::target::standard::Standard;
 pub(crate) use response::Spread;
+pub(crate) use rounding::width;
 pub(crate) use spread::Row;
 use std::ops::Range;
 use std::sync::OnceLock;
 pub use summary::{ColumnSummary, DataSummary};
+
+/// The rows' part of the constant of V.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Likelihood {
+    pub(crate) constant: f64,
+    /// Sum of the absolute values of its terms.
+    pub(crate) size: f64,
+    /// Number of rows.
+    pub(crate) rows: usize,
+}
+
+/// The longest chains of additions behind the sums of a pass. The rounding error of a sum is at most the length of
+/// its longest chain times one unit in the last place of Σ|terms|, whatever the order in which chains are joined.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chains {
+    /// For E V, its error and the gradient.
+    pub(crate) sums: usize,
+    /// For an entry of the Hessian.
+    pub(crate) grams: usize,
+}
 
 /// A block of rows: design, response, weights, trials and offsets, checked for a family on construction.
 ///

@@ -298,11 +298,6 @@ impl Curvature {
         self.upper.as_ref()
     }
 
-    /// The dual norm of gradients with respect to H_lo; it accounts for the rounding error of forming H_lo.
-    pub(crate) fn dual_norm(&self) -> Result<crate::target::dual::DualNorm> {
-        crate::target::dual::DualNorm::new(&self.lower, self.dim, self.slack)
-    }
-
     /// Bound of the rounding error of forming H_lo and H_hi, in spectral norm.
     pub(crate) fn slack(&self) -> f64 {
         self.slack

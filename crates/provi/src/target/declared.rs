@@ -1,5 +1,6 @@
 //! A target with properties that its owner declares.
 
+use super::standardized::Held;
 use super::{Standardized, Target, own};
 use crate::base::error::{Error, Result};
 use crate::target::curvature::{Curvature, Provenance};
@@ -87,8 +88,20 @@ impl<T: Target> Target for Declared<T> {
             return Ok(None);
         }
         match (self.inner.standardized()?, &self.names) {
-            (Some(standard), Some(names)) => standard.named(names).map(Some),
+            (Some(standard), Some(names)) => renamed(standard, names).map(Some),
             (standard, _) => Ok(standard),
         }
     }
+}
+
+/// The same target in standard coordinates, with other names for the coordinates.
+fn renamed<'a>(standard: Standardized<'a>, names: &[String]) -> Result<Standardized<'a>> {
+    Ok(match standard.into_parts() {
+        (map, Held::Shared(target)) => {
+            Standardized::shared(map, Declared::new(target).with_names(names.to_vec())?)
+        }
+        (map, Held::Single(target)) => {
+            Standardized::single(map, Declared::new(target).with_names(names.to_vec())?)
+        }
+    })
 }

@@ -4,7 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::base::linalg::Cholesky;
 use crate::base::matrix::{packed_index, packed_len};
 use crate::base::stop;
-use crate::target::curvature::Quadratic;
+use crate::target::curvature::{Curvature, Quadratic};
 
 /// The dual of ‖(m, C)‖²_H = mᵀHm + tr(CᵀHC) on ℝᵈ × 𝒯ᵈ:
 /// ```text
@@ -28,6 +28,13 @@ enum Metric {
     Scalar(f64),
     /// The Cholesky factor of H with rows and columns reversed, packed.
     Reversed(Vec<f64>),
+}
+
+impl Curvature {
+    /// The dual norm of gradients with respect to H_lo; it accounts for the rounding error of forming H_lo.
+    pub(crate) fn dual_norm(&self) -> Result<DualNorm> {
+        DualNorm::new(self.lower(), self.dim(), self.slack())
+    }
 }
 
 impl DualNorm {

@@ -1,8 +1,7 @@
 //! A target in coordinates that do not depend on units.
 
+use super::Target;
 use super::evaluate::Evaluator;
-use super::{Declared, Target};
-use crate::base::error::Result;
 use crate::target::standard::Standard;
 
 /// The same density in the coordinates b of β = Tb \[whiten\], with the map back to β. Solvers and audits work in b
@@ -12,7 +11,8 @@ pub struct Standardized<'a> {
     target: Held<'a>,
 }
 
-enum Held<'a> {
+/// A target, with the rule for its threads.
+pub(super) enum Held<'a> {
     /// May be evaluated in parallel.
     Shared(Box<dyn Target + Sync + 'a>),
     /// One thread at a time.
@@ -36,13 +36,9 @@ impl<'a> Standardized<'a> {
         Self { map, target: Held::Single(Box::new(target)) }
     }
 
-    /// The same target with other names for the coordinates.
-    pub(crate) fn named(self, names: &[String]) -> Result<Self> {
-        let target = match self.target {
-            Held::Shared(target) => Held::Shared(Box::new(Declared::new(target).with_names(names.to_vec())?)),
-            Held::Single(target) => Held::Single(Box::new(Declared::new(target).with_names(names.to_vec())?)),
-        };
-        Ok(Self { map: self.map, target })
+    /// The map T and the target in b.
+    pub(super) fn into_parts(self) -> (Standard, Held<'a>) {
+        (self.map, self.target)
     }
 
     /// The map T.

@@ -11,9 +11,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::snapshot::{AverageState, Snapshot};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::watch::{AverageState, Snapshot};
 
 /// The state of a run at one of the places where it can be resumed.
 ///

@@ -7,7 +7,7 @@ use crate::base::matrix::{Matrix, packed_index};
 use crate::glm::Family;
 use crate::glm::design::BLOCK;
 use crate::glm::linear::Linear;
-use crate::glm::rows::Rows;
+use crate::glm::rows::{Chains, Rows};
 use crate::target::expectations::{Moments, product_size};
 use provi_kernels::axpy;
 use std::ops::Range;
@@ -18,16 +18,6 @@ const SCALARS: usize = 4;
 /// Memory for the sums of a pass over rows with `dim` columns.
 pub(crate) fn sums(dim: usize) -> Vec<f64> {
     vec![0.0; SCALARS + dim]
-}
-
-/// The longest chains of additions behind the sums of a pass. The rounding error of a sum is at most the length of
-/// its longest chain times one unit in the last place of Σ|terms|, whatever the order in which chains are joined.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chains {
-    /// For E V, its error and the gradient.
-    pub(crate) sums: usize,
-    /// For an entry of the Hessian.
-    pub(crate) grams: usize,
 }
 
 /// |m_i| + ‖C_i‖, C_i the rows of C.

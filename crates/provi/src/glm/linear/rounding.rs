@@ -2,12 +2,8 @@
 
 use super::Linear;
 use crate::base::gaussian::{Gaussian, Triangular};
+use crate::glm::rows::width;
 use crate::target::rounding::{Rounding, deviations};
-
-/// Number of sums over the rows for one radius: the error of V, Σ|terms| of V, and both for each slope.
-pub(crate) const fn width(dim: usize) -> usize {
-    2 + 2 * dim
-}
 
 impl Linear {
     /// The rounding bounds for each radius, from the sums over the rows of

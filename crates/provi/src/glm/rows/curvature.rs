@@ -1,10 +1,9 @@
 //! Gram matrices of the rows: the Hessian at a point, and its bound over all points.
 
-use super::Rows;
+use super::{Chains, Rows};
 use crate::base::matrix::Matrix;
 use crate::glm::Family;
 use crate::glm::design::BLOCK;
-use crate::glm::expectation::Chains;
 use std::ops::Range;
 
 impl Rows {

@@ -6,10 +6,14 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scratch::Scratch;
 use crate::glm::Family;
 use crate::glm::design::BLOCK;
-use crate::glm::linear::rounding::width;
 use crate::target::rounding::deviations;
 use provi_kernels::axpy;
 use std::f64::consts::LN_2;
+
+/// Number of sums over the rows for one radius: the error of V, Σ|terms| of V, and both for each slope.
+pub(crate) const fn width(dim: usize) -> usize {
+    2 + 2 * dim
+}
 
 /// Relative error of a link function and of the products around it: the kernels' functions are within 4 units in
 /// the last place, the probit's within 4e-15.

@@ -1,10 +1,8 @@
 //! Summary statistics of columns and responses, block by block. The default prior is made from them.
 
 use super::{Rows, Spread};
-use crate::base::error::Result;
 use crate::base::special;
 use crate::glm::Family;
-use crate::glm::stream::{Reduce, gather};
 use crate::target::standard::Standard;
 
 /// Means and standard deviations of the columns and of the response. A row of weight w counts as w rows, and a row
@@ -182,29 +180,15 @@ impl DataSummary {
         self.columns.iter_mut().zip(&other.columns).for_each(|(a, b)| *a = a.merged(*b));
     }
 
-    /// Merges the summaries of all processes in the order of their ranks, so that all get the same result: a
-    /// collective call.
-    pub(crate) fn everywhere(self, reduce: &dyn Reduce) -> Result<Self> {
-        if reduce.size() == 1 {
-            return Ok(self);
-        }
-        let own: Vec<u8> = self.numbers().iter().flat_map(|x| x.to_le_bytes()).collect();
-        let number = |bytes: &[u8; 8]| f64::from_le_bytes(*bytes);
-        let mut all = Self::empty(self.columns.len());
-        for bytes in gather(reduce, &own)? {
-            let numbers: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(number).collect();
-            all.merge(&Self::of_numbers(&numbers));
-        }
-        Ok(all)
-    }
-
-    fn numbers(&self) -> Vec<f64> {
+    /// The summary as plain numbers, for a message to another process.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
         let head = [self.rows, self.weight, self.total, self.offset, self.exposure.0, self.exposure.1];
         let columns = std::iter::once(&self.response).chain(&self.columns);
         head.into_iter().chain(columns.flat_map(|column| column.numbers())).collect()
     }
 
-    fn of_numbers(numbers: &[f64]) -> Self {
+    /// The inverse of [`DataSummary::numbers`].
+    pub(crate) fn of_numbers(numbers: &[f64]) -> Self {
         let (head, rest) = numbers.split_at(6);
         let mut columns = rest.chunks_exact(NUMBERS).map(Column::of_numbers);
         Self {

@@ -9,9 +9,8 @@ use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
 use crate::base::stop::Agreement;
 use crate::glm::linear::local::LocalBounds;
-use crate::glm::linear::rounding;
-use crate::glm::linear::{Likelihood, Linear};
-use crate::glm::rows::{DataSummary, Rows, Spread};
+use crate::glm::linear::Linear;
+use crate::glm::rows::{DataSummary, Likelihood, Rows, Spread, width};
 use crate::glm::{Family, Prior};
 use crate::target::curvature::Curvature;
 use crate::target::expectations::Expectations;
@@ -348,7 +347,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     /// Cost: one pass.
     fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
         self.linear.check_dim(q)?;
-        let mut numbers = vec![0.0; OWN + radii.len() * rounding::width(q.dim())];
+        let mut numbers = vec![0.0; OWN + radii.len() * width(q.dim())];
         self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
             rows.add_rounding(self.linear.family, q, radii, &mut sums.numbers[OWN..]);
         })?;

@@ -1,13 +1,11 @@
 //! The first pass: everything that a model needs to know about its data.
 
 use super::pass::{Length, OWN, Shards, Sums};
-use super::{Reduce, Source};
+use super::{Reduce, Source, gather};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Matrix;
 use crate::glm::Family;
-use crate::glm::expectation::Chains;
-use crate::glm::linear::Likelihood;
-use crate::glm::rows::{DataSummary, Spread};
+use crate::glm::rows::{Chains, DataSummary, Likelihood, Spread};
 
 /// The results of the first pass over the data. Memory: d² numbers.
 #[derive(Clone, Debug)]
@@ -100,11 +98,27 @@ impl Survey {
             },
             energies: sizes[4] + numbers[OWN + 6] + shards.reduce.size() as f64,
             response: everywhere(&shards.reduce, response)?,
-            data: data.everywhere(&shards.reduce)?,
+            data: summary_everywhere(&shards.reduce, data)?,
             sparse: sizes[3] > 0.5,
             largest: (sizes[0] as usize, sizes[1] as usize),
         })
     }
+}
+
+/// Merges the summaries of all processes in the order of their ranks, so that all get the same result: a collective
+/// call.
+fn summary_everywhere(reduce: &dyn Reduce, own: DataSummary) -> Result<DataSummary> {
+    if reduce.size() == 1 {
+        return Ok(own);
+    }
+    let bytes: Vec<u8> = own.numbers().iter().flat_map(|x| x.to_le_bytes()).collect();
+    let number = |bytes: &[u8; 8]| f64::from_le_bytes(*bytes);
+    let mut all = DataSummary::empty(own.columns());
+    for bytes in gather(reduce, &bytes)? {
+        let numbers: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(number).collect();
+        all.merge(&DataSummary::of_numbers(&numbers));
+    }
+    Ok(all)
 }
 
 /// The spread of all responses, from the spreads of the processes.
