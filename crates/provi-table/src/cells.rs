@@ -1,4 +1,4 @@
-//! Text cells to a typed column.
+//! From text cells to a typed column.
 
 mod tally;
 mod typed;
@@ -10,7 +10,7 @@ pub(crate) use words::{EXACT, MissingWords};
 
 use crate::column::{Cell, Column, ColumnKind, TypedBy};
 
-/// A column of text while its cells come in.
+/// A column of text that is being read.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     text: String,
@@ -18,7 +18,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// Take in the next cell, already trimmed.
+    /// Adds the next cell, already trimmed.
     pub(crate) fn push(&mut self, text: &str) {
         self.text.push_str(text);
         self.ends.push(self.text.len());
@@ -47,7 +47,7 @@ impl Cells {
     }
 }
 
-/// The ways to write "no value". A signed NaN is one too.
+/// Whether the text means "no value". A signed NaN counts too.
 fn is_missing(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     matches!(text, "" | "." | "?")

@@ -1,4 +1,4 @@
-//! A column, typed by its cells.
+//! A column, with a type found from its cells.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,62 +15,62 @@ pub enum ColumnKind {
     Boolean,
     /// Text: categories.
     Category,
-    /// Dates, with or without times; categories once `factor(..)` says so.
+    /// Dates, with or without times; `factor(..)` turns them into categories.
     Date,
-    /// Not one value.
+    /// No value in any row.
     Missing,
 }
 
-/// The cells of one column, and what is odd about them.
+/// The cells of one column, and what is unusual about them.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) data: Data,
-    /// Missing cells: how many, and the first.
+    /// Missing cells: their number, and the first one.
     pub(crate) missing: usize,
     pub(crate) first_missing: Option<Cell>,
     /// The first infinite number.
     pub(crate) infinite: Option<Cell>,
-    /// Whole numbers that a double cannot hold: how many, and the first.
+    /// Whole numbers that a double cannot hold: their number, and the first one.
     pub(crate) inexact: usize,
     pub(crate) first_inexact: Option<Cell>,
-    /// In a column of text: how many cells are numbers, and the first that is none.
+    /// In a column of text: how many cells are numbers, and the first cell that is not.
     pub(crate) numbers: usize,
     pub(crate) first_text: Option<Cell>,
-    /// Are its numbers written with a decimal comma?
+    /// Whether its numbers are written with a decimal comma.
     pub(crate) decimal_comma: bool,
-    /// Of numbers: the digits of those that no double holds.
+    /// For numbers: the digits of those that no double holds.
     pub(crate) long: Option<Long>,
-    /// Numbers from 2⁵³ up that are no whole numbers in digits: how many, and the first.
+    /// Numbers of at least 2⁵³ that are not written as whole numbers: how many, and the first one.
     pub(crate) coarse: usize,
     pub(crate) first_coarse: Option<Cell>,
-    /// Of dates that are used as numbers: days since 1970, NaN where missing.
+    /// For dates that are used as numbers: days since 1970, NaN where missing.
     pub(crate) days: Option<Vec<f64>>,
     pub(crate) typed_by: TypedBy,
 }
 
-/// Who says what a column holds.
+/// Who determines the type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypedBy {
-    /// Its cells, which are text; numbers among them may have a decimal comma, or may not.
+    /// The text of its cells; with `comma`, numbers may have a decimal comma.
     Cells { comma: bool },
-    /// Its owner, and no cell changes that.
+    /// The owner of the data; no cell changes it.
     Owner,
 }
 
 /// Whole numbers that no double holds, by their digits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Long {
-    /// One per row; `None` where the double is the number.
+    /// One per row; `None` if the double is the exact number.
     pub(crate) codes: Vec<Option<u32>>,
     pub(crate) levels: Vec<String>,
 }
 
-/// The same while cells come in.
+/// The same while cells are being read.
 #[derive(Debug, Default)]
 pub(crate) struct LongNames(Option<Interner>);
 
 impl LongNames {
-    /// The digits of the number in a row, which come in the order of the rows.
+    /// Records the digits of the number in a row; rows must come in order.
     pub(crate) fn note(&mut self, row: usize, digits: &str) {
         let names = self.0.get_or_insert_default();
         while names.len() < row {
@@ -103,9 +103,9 @@ pub(crate) enum Data {
     Numbers(Vec<f64>),
     /// 1, 0, or NaN where missing.
     Booleans(Vec<f64>),
-    /// Text by its place among the levels, sorted unless somebody gave them an order.
+    /// The index of each text among the levels, which are sorted unless they were given an order.
     Text { codes: Vec<Option<u32>>, levels: Vec<String>, dates: bool },
-    /// Nothing, in that many rows.
+    /// No value in any row.
     Nothing,
 }
 
@@ -114,12 +114,12 @@ pub(crate) enum Data {
 pub(crate) struct Cell {
     /// Row of the table, from zero.
     pub(crate) row: usize,
-    /// As written in the file.
+    /// The text as written in the file.
     pub(crate) text: String,
 }
 
 impl Column {
-    /// A column of that data with nothing odd about it yet.
+    /// A column of that data, with nothing unusual recorded yet.
     pub(crate) fn new(data: Data) -> Self {
         Self {
             data,
@@ -139,25 +139,25 @@ impl Column {
         }
     }
 
-    /// Note a missing cell.
+    /// Records a missing cell.
     pub(crate) fn note_missing(&mut self, row: usize, text: &str) {
         self.missing += 1;
         self.first_missing.get_or_insert_with(|| Cell { row, text: text.to_owned() });
     }
 
-    /// Note a whole number that a double cannot hold.
+    /// Records a whole number that a double cannot hold.
     pub(crate) fn note_inexact(&mut self, row: usize, text: &str) {
         self.inexact += 1;
         self.first_inexact.get_or_insert_with(|| Cell { row, text: text.to_owned() });
     }
 
-    /// Note a number from 2⁵³ up that may have lost digits before.
+    /// Records a number of at least 2⁵³ that may have lost digits before.
     pub(crate) fn note_coarse(&mut self, row: usize, text: &str) {
         self.coarse += 1;
         self.first_coarse.get_or_insert_with(|| Cell { row, text: text.to_owned() });
     }
 
-    /// Note an infinite number.
+    /// Records an infinite number.
     pub(crate) fn note_infinite(&mut self, row: usize, text: &str) {
         self.infinite.get_or_insert_with(|| Cell { row, text: text.to_owned() });
     }
@@ -202,7 +202,7 @@ impl Column {
     }
 }
 
-/// A number as the name of a category: −0 is 0, and a whole number has all its digits.
+/// The name of a number as a category: −0 is 0, and a whole number has all its digits.
 pub(crate) fn number_level(value: f64) -> String {
     let value = value + 0.0;
     match value.fract().abs() <= 0.0 && value.abs() < 1e21 {
@@ -211,20 +211,20 @@ pub(crate) fn number_level(value: f64) -> String {
     }
 }
 
-/// How earlier versions named a number from 10¹⁵ up: stored fits may have such names.
+/// The name that earlier versions gave to a number of at least 10¹⁵; stored fits may have such names.
 pub(crate) fn former_level(value: f64) -> Option<String> {
     let former = Short(value + 0.0).to_string();
     (former != number_level(value)).then_some(former)
 }
 
-/// What sorts the names of numbers by their values, those that share a double by their digits.
+/// A sort key for the names of numbers: by value, and by digits if two share a double.
 pub(crate) fn number_order(level: &str) -> (i64, i128) {
     let bits = level.parse::<f64>().unwrap_or(f64::NAN).to_bits().cast_signed();
     // The order of `total_cmp`, as a whole number.
     (bits ^ (((bits >> 63).cast_unsigned() >> 1).cast_signed()), level.parse().unwrap_or(0))
 }
 
-/// Codes of `texts` among their sorted levels.
+/// The indices of `texts` among their sorted levels.
 pub(crate) fn coded<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> (Vec<Option<u32>>, Vec<String>) {
     let mut interner = Interner::with_capacity(texts.size_hint().0);
     texts.for_each(|text| interner.push(text));

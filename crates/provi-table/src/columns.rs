@@ -9,7 +9,7 @@ use crate::{
     table::Table,
 };
 
-/// The values of one column, a row each, typed by whoever has them.
+/// The values of one column, one per row, with a type given by the owner of the data.
 ///
 /// Text is trimmed, and blank text is missing, as in a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +23,11 @@ pub enum Values {
     Digits(Vec<Option<String>>),
     /// true/false.
     Booleans(Vec<Option<bool>>),
-    /// Text: categories, whose levels stand in the order of their bytes.
+    /// Text: categories, whose levels are sorted by their bytes.
     Text(Vec<Option<String>>),
-    /// Categories whose levels stand in an order of their own; those that no row has are left out.
+    /// Categories whose levels have an order of their own; levels that no row has are left out.
     Categories {
-        /// Each row's place among the levels.
+        /// Each row's index among the levels.
         codes: Vec<Option<u32>>,
         /// Their names.
         levels: Vec<String>,
@@ -37,7 +37,8 @@ pub enum Values {
 }
 
 impl Table {
-    /// A table of named columns, all of one length; `name` is for messages, whose lines are the rows, the first being 1.
+    /// A table of named columns, all of the same length. `name` is for messages; their line numbers are rows, from
+    /// 1.
     ///
     /// ```
     /// use provi_table::{Formula, FrameOptions, ModelFrame, Table, Values};
@@ -74,8 +75,8 @@ impl Table {
         }
     }
 
-    /// The contents as a stream of bytes, for a digest: the same for the same names and values in the same order, whatever
-    /// they were read from; other levels, or another order of them, make other bytes.
+    /// The contents as a stream of bytes, for a digest. The same names and values in the same order give the same
+    /// bytes, whatever they were read from; other levels, or another order of them, give other bytes.
     pub fn digest_into(&self, mut take: impl FnMut(&[u8])) {
         let text = |take: &mut dyn FnMut(&[u8]), text: &str| {
             take(&(text.len() as u64).to_le_bytes());
@@ -87,7 +88,7 @@ impl Table {
             match &self.column(place).data {
                 Data::Numbers(values) | Data::Booleans(values) => {
                     take(if matches!(self.column(place).data, Data::Numbers(_)) { b"n" } else { b"b" });
-                    // Every NaN is the same gap, and −0 the same number as 0.
+                    // Every NaN is the same missing value, and −0 the same number as 0.
                     let number = |x: f64| if x.is_nan() { f64::NAN } else { x + 0.0 };
                     values.iter().for_each(|x| take(&number(*x).to_le_bytes()));
                     // Numbers that share a double differ by their digits.
@@ -111,7 +112,7 @@ impl Table {
 }
 
 impl Values {
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(values) => values.len(),
@@ -122,7 +123,7 @@ impl Values {
         }
     }
 
-    /// No rows?
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -144,7 +145,7 @@ impl Values {
             Self::Integers(values) => {
                 let mut long = LongNames::default();
                 for (row, value) in values.iter().enumerate() {
-                    // Back and forth: the double holds the number, or it does not.
+                    // The double holds the number exactly if converting back gives the same number.
                     if let Some(value) = value
                         && (*value as f64) as i128 != i128::from(*value)
                     {
@@ -200,7 +201,7 @@ fn text(values: &[Option<String>], dates: bool) -> Data {
     Data::Text { codes, levels, dates }
 }
 
-/// The levels in use, in their order.
+/// The levels that occur, in their order.
 fn categories(
     column: &str,
     codes: Vec<Option<u32>>,

@@ -1,4 +1,4 @@
-//! Reading CSV: a separator, a header, quotes, UTF-8; refusals with the line of the file.
+//! Reading CSV: separator, header, quotes, UTF-8; errors name the line of the file.
 
 use crate::{
     cells::{Cells, MissingWords},
@@ -9,13 +9,13 @@ use crate::{
 };
 
 impl Table {
-    /// Read CSV from memory; `name` is for messages.
+    /// Reads CSV from memory; `name` is for messages.
     ///
-    /// Fields are separated by `,`, `;`, a tab or `|`, whichever the header and the lines below it agree
-    /// on, and lines end in `\n`, `\r\n` or `\r`. The first line names the columns. A field may stand
-    /// in double quotes, with `""` for a quote inside (or in single ones, if every name does). White space
-    /// around a field does not count; blank lines are skipped, and so is a byte-order mark. Where the
-    /// separator is no comma, numbers may have a decimal comma.
+    /// Fields are separated by `,`, `;`, a tab or `|`, whichever fits the header and the lines below it, and lines
+    /// end in `\n`, `\r\n` or `\r`. The first line names the columns. A field may be in double quotes, with `""`
+    /// for a quote inside (or in single quotes, if every name is). White space around a field is ignored; blank
+    /// lines are skipped, and so is a byte-order mark. If the separator is not a comma, numbers may have a decimal
+    /// comma.
     ///
     /// ```
     /// use provi_table::Table;
@@ -36,7 +36,7 @@ impl Table {
             return Err(Error::EmptyFile { table: name });
         }
         let names: Vec<String> = records.record.iter().map(|field| field.trim().to_owned()).collect();
-        // A bad header is refused before its rows are read.
+        // Refuse a wrong header before its rows are read.
         places(&names, &name)?;
         let mut columns: Vec<Cells> = names.iter().map(|_| Cells::default()).collect();
         let mut lines = Vec::new();

@@ -1,13 +1,13 @@
-//! Dates in text, `2024-01-31`, `31.01.2024`, `1/31/2024`, each with a time or without; and as days since 1970.
+//! Dates as text, `2024-01-31`, `31.01.2024`, `1/31/2024`, with or without a time; and as days since 1970.
 
 use serde::{Deserialize, Serialize};
 
-/// Which of day and month comes first where the year comes last.
+/// Whether day or month comes first in dates whose year comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum DateOrder {
-    /// The year comes first everywhere, and then the month.
+    /// All dates begin with the year, then the month.
     YearFirst,
     /// `31.01.2024`
     DayFirst,
@@ -15,19 +15,19 @@ pub enum DateOrder {
     MonthFirst,
 }
 
-/// How the dates of a column are written, as far as seen.
+/// How the dates of a column are written, as far as they have been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct DateForms {
-    /// Is there a date with its year last, between points or otherwise?
+    /// Whether there is a date with its year last: between points, and otherwise.
     points: bool,
     others: bool,
-    /// Among those: a first number beyond 12, a second one.
+    /// Among those: whether a first number is above 12, and whether a second one is.
     first: bool,
     second: bool,
 }
 
 impl DateForms {
-    /// How a text is written that reads as a date; `None` for any other.
+    /// How a date is written; `None` for text that is not a date.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let (day, time) = split(text);
         if time.is_some_and(|time| seconds(time).is_none()) {
@@ -46,7 +46,7 @@ impl DateForms {
         }
     }
 
-    /// Those of both.
+    /// The forms of both.
     pub(crate) fn merge(self, other: Self) -> Self {
         Self {
             points: self.points || other.points,
@@ -56,7 +56,8 @@ impl DateForms {
         }
     }
 
-    /// The one order that all of them fit; between points the day comes first unless some date says otherwise.
+    /// The only order that fits all dates, if there is one. Between points the day comes first, unless some date
+    /// contradicts it.
     pub(crate) fn order(self) -> Option<DateOrder> {
         match (self.points || self.others, self.first, self.second) {
             (false, ..) => Some(DateOrder::YearFirst),
@@ -68,8 +69,8 @@ impl DateForms {
     }
 }
 
-/// Days since the start of 1970, in the Gregorian calendar, with the time as a fraction; a time with an offset from UTC is
-/// brought to UTC. `None` where the calendar has no such day.
+/// Days since the start of 1970, in the Gregorian calendar, with the time as a fraction; a time with an offset is
+/// converted to UTC. `None` if the calendar has no such day.
 pub(crate) fn days(text: &str, order: DateOrder) -> Option<f64> {
     let (day, time) = split(text);
     let Parts { numbers: [x, y, z], year_first, .. } = Parts::of(day)?;
@@ -92,7 +93,8 @@ pub(crate) fn days(text: &str, order: DateOrder) -> Option<f64> {
     Some(f64::from(civil(year.cast_signed(), month.cast_signed(), day.cast_signed())) + seconds / 86_400.0)
 }
 
-/// Days since 1970-01-01. Years from 1 March, so that the leap day is a year's last; 400 of them have 146 097 days.
+/// Days since 1970-01-01. Years are counted from 1 March, so that the leap day is the last of a year; 400 years
+/// have 146 097 days.
 fn civil(year: i32, month: i32, day: i32) -> i32 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

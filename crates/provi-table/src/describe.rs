@@ -8,7 +8,7 @@ use crate::{
     table::Table,
 };
 
-/// A table in numbers.
+/// Summary statistics of a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableSummary {
     /// The table's name.
@@ -17,24 +17,24 @@ pub struct TableSummary {
     pub rows: usize,
     /// Rows without a missing value in any column.
     pub complete_rows: usize,
-    /// Its columns, in file order.
+    /// The columns, in file order.
     pub columns: Vec<ColumnSummary>,
 }
 
-/// A column in numbers.
+/// Summary statistics of a column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnSummary {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub kind: ColumnKind,
-    /// Cells with a value.
+    /// Number of cells with a value.
     pub count: usize,
-    /// Cells without.
+    /// Number of cells without a value.
     pub missing: usize,
-    /// Have all cells with a value the same one?
+    /// Whether all cells with a value have the same one.
     pub constant: bool,
-    /// Are all its numbers whole?
+    /// Whether all its numbers are whole.
     pub integer: bool,
     /// Its values.
     pub contents: Contents,
@@ -44,7 +44,7 @@ pub struct ColumnSummary {
     pub inexact: usize,
     /// In a column of text: cells that are numbers.
     pub numbers_among_text: usize,
-    /// Are its numbers written with a decimal comma?
+    /// Whether its numbers are written with a decimal comma.
     pub decimal_comma: bool,
 }
 
@@ -53,33 +53,33 @@ pub struct ColumnSummary {
 #[serde(tag = "contents", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Contents {
-    /// Numbers, the finite ones.
+    /// Statistics of the finite numbers.
     Numbers {
-        /// The least.
+        /// The smallest.
         min: f64,
         /// Their mean.
         mean: f64,
-        /// Their standard deviation, with n − 1; 0 for a single one.
+        /// Their standard deviation, with n − 1; 0 for a single number.
         sd: f64,
         /// The largest.
         max: f64,
     },
     /// Categories, true/false or dates.
     Levels {
-        /// How many there are.
+        /// Number of levels.
         levels: usize,
-        /// The most frequent, with their counts; of equally frequent ones, the first in order.
+        /// The most frequent levels, with their counts; among equals, the first in order.
         top: Vec<(String, usize)>,
     },
-    /// Not one value.
+    /// No value in any row.
     Nothing,
 }
 
-/// Levels listed.
+/// Number of levels listed.
 const TOP: usize = 10;
 
 impl Table {
-    /// What the table holds. Cost: one pass over the columns.
+    /// Describes the table. Cost: one pass over the columns.
     ///
     /// ```
     /// use provi_table::{Contents, Table};

@@ -1,4 +1,4 @@
-//! What a table or a formula is refused for: where, what was found, and the way out.
+//! Errors in a table or a formula: where, what was found, and the way out.
 
 mod memory;
 mod place;
@@ -19,13 +19,13 @@ use crate::formula::{Quoted, Span};
 /// The crate's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything this crate refuses.
+/// Everything that this crate refuses.
 ///
-/// Lines are those of the file, the first being 1; a [`span`](Error::span) counts bytes of the formula.
+/// Lines are those of the file, from 1; a [`span`](Error::span) counts bytes of the formula.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No file at that path.
+    /// There is no file at that path.
     #[error("no file `{path}`; check the path; a relative one starts at the current folder")]
     NotFound {
         /// The path as given.
@@ -36,10 +36,10 @@ pub enum Error {
     Unreadable {
         /// The table's name.
         table: String,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// A stream that does not end within what memory holds.
+    /// A stream that is longer than memory allows.
     #[error(
         "`{table}` does not end within {}, the most that is read of it; write it to a file, which is read block by block with a limit on memory (--memory 2GiB)", bytes_said(*.most)
     )]
@@ -49,25 +49,25 @@ pub enum Error {
         /// Bytes that were read.
         most: u64,
     },
-    /// A file that memory does not hold.
+    /// A file that does not fit into memory.
     #[error(
-        "`{table}` has {} of data, and there is room for {}; read it block by block with a limit on memory (--memory 2GiB)", bytes_said(*.bytes), bytes_said(*.most)
+        "`{table}` has {} of data, and memory has room for {}; read it block by block with a limit on memory (--memory 2GiB)", bytes_said(*.bytes), bytes_said(*.most)
     )]
     NoRoom {
         /// The table's name.
         table: String,
-        /// Its bytes.
+        /// Size of the file.
         bytes: u64,
-        /// Bytes that there is room for.
+        /// Bytes for which memory has room.
         most: u64,
     },
-    /// Not one field in the file.
+    /// A file without any field.
     #[error("`{table}` is empty; a header line of column names and at least one row are needed")]
     EmptyFile {
         /// The table's name.
         table: String,
     },
-    /// A header and nothing below it.
+    /// A file with a header and no rows.
     #[error("`{table}` has a header of {columns} column(s) and no rows; at least one row is needed")]
     NoRows {
         /// The table's name.
@@ -75,7 +75,7 @@ pub enum Error {
         /// Fields in the header.
         columns: usize,
     },
-    /// Columns in memory that make no table.
+    /// Columns in memory that do not make a table.
     #[error("`{table}`: {reason}")]
     Columns {
         /// The table's name.
@@ -83,12 +83,12 @@ pub enum Error {
         /// What is wrong with them.
         reason: BadColumns,
     },
-    /// A format that is not read.
+    /// A file format that cannot be read.
     #[error("`{table}` is {format}")]
     ForeignFormat {
         /// The table's name.
         table: String,
-        /// What it is.
+        /// The format.
         format: Format,
     },
     /// Compressed or columnar data that cannot be decoded.
@@ -100,25 +100,25 @@ pub enum Error {
         table: String,
         /// The format.
         format: &'static str,
-        /// Does the file end before its data do?
+        /// Whether the file ends before its data do.
         cut: bool,
-        /// The decoder's words.
+        /// The decoder's message.
         reason: String,
     },
-    /// Files that are read block after block.
+    /// Files that are read block by block.
     #[error(transparent)]
     Shards(#[from] BadShards),
     /// A term that needs all values of a column at once.
     #[error(
-        "`{}` needs all values of its column at once, which a table read block after block does not give; compute its columns beforehand and name them, or fit without a limit on memory", shown(.term)
+        "`{}` needs all values of its column at once, which a table read block by block does not give; compute its columns beforehand and name them, or fit without a limit on memory", shown(.term)
     )]
     WholeColumn {
         /// The term.
         term: String,
-        /// Its place.
+        /// Where in the formula.
         span: Option<Span>,
     },
-    /// A Parquet column of a type that is no number, text or date.
+    /// A Parquet column whose type is not a number, text or date.
     #[error(
         "column `{}` of `{table}` has the Parquet type {kind}, which is not read; write the file without it", shown(.column)
     )]
@@ -141,7 +141,7 @@ pub enum Error {
         line: usize,
         /// Place in the line, from 1.
         character: usize,
-        /// What stands there.
+        /// The byte found.
         byte: u8,
     },
     /// A column without a name.
@@ -151,22 +151,22 @@ pub enum Error {
     UnnamedColumn {
         /// The table's name.
         table: String,
-        /// Place in the header, from 1.
+        /// Position in the header, from 1.
         position: usize,
     },
-    /// One name, two columns.
+    /// Two columns with the same name.
     #[error("`{table}` has two columns named `{}`, number {first} and number {second}; rename one", shown(.column))]
     DuplicateColumn {
         /// The table's name.
         table: String,
         /// The name they share.
         column: String,
-        /// Place of the one in the header, from 1.
+        /// Position of the first one in the header, from 1.
         first: usize,
-        /// Place of the other.
+        /// Position of the second one.
         second: usize,
     },
-    /// A row whose length is not the header's.
+    /// A row with another number of fields than the header.
     #[error(
         "line {line} of `{table}` has {found} field(s) where the header has {expected}; put a value that holds a {} in quotes", separator_name(*.separator)
     )]
@@ -175,14 +175,14 @@ pub enum Error {
         table: String,
         /// Line on which the row starts.
         line: usize,
-        /// Its fields.
+        /// Number of fields in the row.
         found: usize,
-        /// The header's fields.
+        /// Number of fields in the header.
         expected: usize,
-        /// What separates them.
+        /// The separator of fields.
         separator: char,
     },
-    /// A last row that stops short.
+    /// A last row with too few fields.
     #[error(
         "the last row of `{table}`, line {line}, stops after {found} of {expected} fields, before column {missing}; the file looks cut off: fetch it again, or delete that row", missing = .found + 1
     )]
@@ -191,12 +191,12 @@ pub enum Error {
         table: String,
         /// Line on which the row starts.
         line: usize,
-        /// Its fields.
+        /// Number of fields in the row.
         found: usize,
-        /// The header's fields.
+        /// Number of fields in the header.
         expected: usize,
     },
-    /// A quoted field that the end of the file leaves open.
+    /// A quote that is not closed by the end of the file.
     #[error(
         "the quote opened on line {line} of `{table}` is not closed by the end of the file; the file is cut off there, or a quote is missing"
     )]
@@ -215,24 +215,24 @@ pub enum Error {
         table: String,
         /// Line on which the row starts.
         line: usize,
-        /// Place in the row, from 1.
+        /// Position in the row, from 1.
         field: usize,
     },
-    /// A name that is not in the header.
+    /// A name that is not a column of the table.
     #[error("no column `{}` in `{table}`; {}its columns are {}", shown(.column), suggested(.nearest.as_deref()), listed(.available))]
     UnknownColumn {
         /// The table's name.
         table: String,
         /// The name asked for.
         column: String,
-        /// The nearest name there is, if near enough.
+        /// The nearest column name, if one is near.
         nearest: Option<String>,
-        /// All names, in file order.
+        /// All column names, in file order.
         available: Box<[String]>,
-        /// Where the formula says it.
+        /// Where in the formula.
         span: Option<Span>,
     },
-    /// Text in a column used as numbers.
+    /// A column of text that is used as numbers.
     #[error(
         "column `{}` of `{table}` holds text, `{}` on line {line}, where numbers or true/false are needed; recode it, or leave it out",
         shown(.column), shown(.found)
@@ -249,7 +249,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// Dates in a column used as numbers.
+    /// A column of dates that is used as numbers.
     #[error(
         "column `{}` of `{table}` holds dates, `{}` on line {line}, where numbers are needed; give a column of numbers, or take it as categories: factor({})",
         shown(.column), shown(.found), Quoted(.column)
@@ -266,7 +266,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// Dates that may be read in two ways.
+    /// A column of dates in which day and month cannot be told apart.
     #[error(
         "column `{}` of `{table}` holds dates such as `{}` on line {line}, in which day and month cannot be told apart in every row; write them as 2024-01-31, or take the column as categories: factor({})",
         shown(.column), shown(.found), Quoted(.column)
@@ -300,7 +300,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// Numbers where the fitted data had dates.
+    /// Numbers in a column in which the fitted data had dates.
     #[error(
         "column `{}` of `{table}` holds `{}` on line {line}, where the fitted data had dates; write dates as they did, or as 2024-01-31",
         shown(.column), shown(.found)
@@ -317,9 +317,9 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// A date column compared with what is no date.
+    /// A column of dates compared with a text that is not a date.
     #[error(
-        "column `{}` holds dates, and `{}` is none; write it as 2024-01-31", shown(.column), shown(.found)
+        "column `{}` holds dates, and `{}` is not a date; write it as 2024-01-31", shown(.column), shown(.found)
     )]
     NoDateText {
         /// The column.
@@ -329,7 +329,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// Text that is asked to be larger or smaller.
+    /// A column of text in a comparison of order.
     #[error(
         "column `{}` of `{table}` holds no dates, so it is not larger or smaller than the text `{}`; compare numbers, or ask with == or %in%",
         shown(.column), shown(.found)
@@ -344,7 +344,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// A level that is not in the list of levels.
+    /// A level that is missing in a list of levels.
     #[error(
         "column `{}` of `{table}` has the level `{}`, which is not listed in factor({}, levels = ..); {}list it, or mark it as missing: --na '{}'",
         shown(.column), shown(.level), Quoted(.column), suggested(.nearest.as_deref()), shown(.level)
@@ -361,7 +361,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// A column of numbers but for some cells, used without saying as what.
+    /// A column of numbers except for some cells, used without stating its type.
     #[error(
         "column `{}` of `{table}` is text because of `{}` on line {line}, where {numbers} other value(s) are numbers; correct it, mark it as missing (NA, or --na '{}'), or take the column as categories: factor({})",
         shown(.column), shown(.found), shown(.found), Quoted(.column)
@@ -380,7 +380,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// A column without a single value.
+    /// A column without any value.
     #[error("column `{}` of `{table}` has no value in any row; leave it out", shown(.column))]
     EmptyColumn {
         /// The table's name.
@@ -390,7 +390,7 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// A missing value in a column used as numbers.
+    /// A missing value in a column that is used as numbers.
     #[error(
         "column `{}` of `{table}` has {count} missing value(s), the first {} on line {line}; fill them in, or ask for rows with missing values to be dropped",
         shown(.column), blank_or(.found)
@@ -409,7 +409,7 @@ pub enum Error {
         /// Where the formula uses the column.
         span: Option<Span>,
     },
-    /// A value beyond the largest double.
+    /// A number beyond the largest double.
     #[error(
         "column `{}` of `{table}` has an infinite value, `{}` on line {line}; every value must be finite: correct it, or delete that row",
         shown(.column), shown(.found)
@@ -426,9 +426,9 @@ pub enum Error {
         /// Where the formula uses the column.
         span: Option<Span>,
     },
-    /// A predictor that only repeats the intercept.
+    /// A predictor that is constant, like the intercept.
     #[error(
-        "column `{}` of `{table}` is {value} in every row, which the intercept already says; leave the column out, or the intercept with `0 +`",
+        "column `{}` of `{table}` is {value} in every row, which repeats the intercept; leave the column out, or the intercept with `0 +`",
         shown(.column)
     )]
     ConstantColumn {
@@ -441,17 +441,17 @@ pub enum Error {
         /// Where the formula uses it.
         span: Option<Span>,
     },
-    /// A `.` that stands for nothing.
+    /// A `.` that stands for no column.
     #[error(
         "`.` stands for every column but the response, and `{table}` has no other; write `~ 1` for an intercept alone"
     )]
     NothingUnderDot {
         /// The table's name.
         table: String,
-        /// The place of `.`.
+        /// The position of `.`.
         span: Span,
     },
-    /// A column that no model can use, among those that `.` stands for.
+    /// A column that no model can use, among those for which `.` stands.
     #[error(
         "`.` takes in column `{}` of `{table}`, which {}; take it out: `. - {}`{}", shown(.column), if *.dates { "holds dates" } else { "has no value in any row" }, Quoted(.column), if *.dates { format!(", or count it in days: `. + {}`", Quoted(.column)) } else { String::new() }
     )]
@@ -460,20 +460,20 @@ pub enum Error {
         table: String,
         /// The column.
         column: String,
-        /// Does it hold dates? Otherwise it holds nothing.
+        /// Whether it holds dates; otherwise it has no value.
         dates: bool,
-        /// The place of `.`.
+        /// The position of `.`.
         span: Span,
     },
-    /// The response on both sides.
+    /// The response is also a predictor.
     #[error("`{}` is the response and cannot also be a predictor; delete it on the right of `~`", shown(.column))]
     ResponseAsPredictor {
         /// The column.
         column: String,
-        /// Its place on the right.
+        /// Its position on the right.
         span: Span,
     },
-    /// Neither column nor intercept on the right.
+    /// A right-hand side with neither column nor intercept.
     #[error(
         "the formula has no terms; name columns on the right of `~`, as in `y ~ a + b`, or write `1` for an intercept alone"
     )]
@@ -481,25 +481,25 @@ pub enum Error {
         /// The right-hand side.
         span: Span,
     },
-    /// A word out of place.
+    /// A syntax error.
     #[error(
-        "expected {expected}, found {found}; a formula reads `y ~ a + b`, and other names stand in back-quotes: `my col`"
+        "expected {expected}, found {found}; a formula reads `y ~ a + b`, and other names are in back-quotes: `my col`"
     )]
     Syntax {
         /// What the grammar needs there.
         expected: &'static str,
-        /// What stands there.
+        /// What was found there.
         found: String,
-        /// Its place.
+        /// Where in the formula.
         span: Span,
     },
-    /// A back-quote without its partner.
+    /// A back-quote that is not closed.
     #[error("the back-quote opened here is not closed; a quoted name ends with a back-quote: `my col`")]
     UnclosedName {
         /// From the back-quote to the end.
         span: Span,
     },
-    /// A text without its closing quote.
+    /// A text that is not closed.
     #[error("the quote opened here is not closed; text ends with the quote it starts with: \"Bern\"")]
     UnclosedText {
         /// From the quote to the end.
@@ -510,7 +510,7 @@ pub enum Error {
     RepeatedLevel {
         /// The level.
         level: String,
-        /// The list.
+        /// Where the list is.
         span: Span,
     },
     /// A word that starts like a number and is neither 0 nor 1.
@@ -518,53 +518,53 @@ pub enum Error {
     Number {
         /// The word.
         found: String,
-        /// Its place.
+        /// Where in the formula.
         span: Span,
     },
-    /// Something the language has, in a place where it means nothing.
+    /// An element of the language at a place where it has no meaning.
     #[error("{what}")]
     Misplaced {
-        /// What it is.
+        /// The element.
         what: Misplaced,
-        /// Its place.
+        /// Where in the formula.
         span: Span,
     },
-    /// A function that is not there.
+    /// An unknown function.
     #[error(
         "no function `{}`; {}the functions are log, log1p, log2, log10, exp, expm1, sqrt, abs, I, factor, center, scale, poly, bs and offset", shown(.name), suggested(.nearest.as_deref())
     )]
     UnknownFunction {
         /// Its name.
         name: String,
-        /// The nearest name there is, if near enough.
+        /// The nearest known name, if one is near.
         nearest: Option<String>,
-        /// Its place.
+        /// Where in the formula.
         span: Span,
     },
-    /// A count that a function cannot do with.
-    #[error("`{function}(x, {name})` needs a whole number from {least} to {most} behind a comma")]
+    /// A number that a function does not accept.
+    #[error("`{function}(x, {name})` needs a whole number from {least} to {most} after the comma")]
     Argument {
         /// The function.
         function: &'static str,
-        /// What the number is.
+        /// The name of the number.
         name: &'static str,
-        /// The least it may be.
+        /// The least value allowed.
         least: usize,
-        /// The most.
+        /// The largest value allowed.
         most: usize,
-        /// Its place.
+        /// Where in the formula.
         span: Span,
     },
-    /// Arithmetic without a column.
+    /// An expression that names no column.
     #[error("this names no column, so it is the same number in every row; name a column, or delete it")]
     NoColumn {
-        /// Its place.
+        /// Where in the formula.
         span: Span,
     },
-    /// A removal of what is not there.
-    #[error("there is no such term before to take away; delete the `-` and what follows it")]
+    /// A `-` before a term that is not there.
+    #[error("there is no such term before it to remove; delete the `-` and what follows it")]
     NothingToRemove {
-        /// What was to go.
+        /// The term to be removed.
         span: Span,
     },
     /// A formula beyond the limits.
@@ -572,12 +572,12 @@ pub enum Error {
         "the formula grows too large here: at most 10000 terms, 16 factors in a term, 200 operations in one call and 64 nested parentheses; write it with fewer"
     )]
     TooLarge {
-        /// The place.
+        /// Where in the formula.
         span: Span,
     },
-    /// A category with one level.
+    /// A category with a single level.
     #[error(
-        "column `{}` of `{table}` is `{}` in every row in use, so it tells nothing apart; leave it out", shown(.column), shown(.level)
+        "column `{}` of `{table}` is `{}` in every row used, so it adds no information; leave it out", shown(.column), shown(.level)
     )]
     OneLevel {
         /// The table's name.
@@ -598,32 +598,32 @@ pub enum Error {
         column: String,
         /// The level asked for.
         level: String,
-        /// The nearest level there is, if near enough.
+        /// The nearest level, if one is near.
         nearest: Option<String>,
         /// Its levels.
         levels: Vec<String>,
     },
-    /// A reference level for a column that is no category of the formula.
-    #[error("a reference level is given for `{}`, which is no category of the formula; its categories are {}", shown(.column), listed(.categories))]
+    /// A reference level for a column that is not a category of the formula.
+    #[error("a reference level is given for `{}`, which is not a category of the formula; its categories are {}", shown(.column), listed(.categories))]
     StrayReference {
         /// The column.
         column: String,
-        /// The categories there are.
+        /// The categories of the formula.
         categories: Vec<String>,
     },
-    /// The same offset from two places.
+    /// The same offset given twice.
     #[error(
         "`{text}` would be added to the linear predictor twice, by {first} and by {second}; leave one of them out"
     )]
     RepeatedOffset {
-        /// What is added.
+        /// The offset.
         text: String,
-        /// Where it is said first.
+        /// Where it is given first.
         first: String,
-        /// And where again.
+        /// Where it is given again.
         second: String,
     },
-    /// New rows that do not say how many trials they have.
+    /// New rows without a number of trials.
     #[error("`{table}` has no column `{}`, and draws of the response `{response}` need the trials of each row; add the column, or predict without draws", shown(.column))]
     NoTrialsColumn {
         /// The table's name.
@@ -633,7 +633,7 @@ pub enum Error {
         /// The response.
         response: String,
     },
-    /// A category that was not there when the model was fitted.
+    /// A level that the fitted data did not have.
     #[error(
         "column `{}` of `{table}` has `{}` on line {line}, which the fitted data did not have; known are {}; {}", shown(.column), shown(.level), listed(.levels), if *.group { "allow new groups, or leave the row out" } else { "leave the row out, or fit with data that have it" }
     )]
@@ -646,12 +646,12 @@ pub enum Error {
         line: usize,
         /// The level.
         level: String,
-        /// The levels there were.
+        /// The levels of the fitted data.
         levels: Vec<String>,
-        /// Is it the grouping of a group term?
+        /// Whether it belongs to the grouping of a group term.
         group: bool,
     },
-    /// Arithmetic that gives no finite number.
+    /// An expression whose value is not finite.
     #[error(
         "`{}` is {value} on line {line} of `{table}`, where {}; a finite number is needed: correct the row, or choose another term", shown(.term), shown(.inputs)
     )]
@@ -662,11 +662,11 @@ pub enum Error {
         term: String,
         /// Line of the row.
         line: usize,
-        /// What it gives there.
+        /// Its value there.
         value: Box<str>,
-        /// The columns it is made of, with their values.
+        /// The columns in it, with their values.
         inputs: Box<str>,
-        /// Where the formula says it.
+        /// Where in the formula.
         span: Option<Span>,
     },
     /// A polynomial or spline with more columns than the data have distinct values.
@@ -676,19 +676,19 @@ pub enum Error {
     TooFewValues {
         /// The term.
         term: String,
-        /// The most it could not do with.
+        /// The number of distinct values that must be exceeded.
         needed: usize,
-        /// How many there are.
+        /// The number of distinct values.
         distinct: usize,
-        /// Where the formula says it.
+        /// Where in the formula.
         span: Option<Span>,
     },
-    /// A number outside the range that its use needs.
+    /// A number outside the range that its use requires.
     #[error("{} column `{}` of `{table}` is {value} on line {line}; it must be {}", .purpose.name(), shown(.column), .purpose.needs())]
     OutOfRange {
         /// The table's name.
         table: String,
-        /// What the column is used as.
+        /// The use of the column.
         purpose: Purpose,
         /// The column.
         column: String,
@@ -696,10 +696,10 @@ pub enum Error {
         line: usize,
         /// The value.
         value: String,
-        /// Where the formula says it.
+        /// Where in the formula.
         span: Option<Span>,
     },
-    /// A response of text that is not one of two.
+    /// A response of text without exactly two levels.
     #[error(
         "the response `{}` of `{table}` is text with {} level(s), {}; a response is numbers, true/false, or text with two levels", shown(.column), .levels.len(), listed(.levels)
     )]
@@ -710,22 +710,22 @@ pub enum Error {
         column: String,
         /// Its levels.
         levels: Vec<String>,
-        /// Its place.
+        /// Where in the formula.
         span: Option<Span>,
     },
     /// Every row has a missing value.
     #[error(
-        "every one of the {rows} row(s) of `{table}` has a missing value in a column in use: {}; fill them in, or use fewer columns", counted(.columns)
+        "every one of the {rows} row(s) of `{table}` has a missing value in a column of the model: {}; fill them in, or use fewer columns", counted(.columns)
     )]
     NoRowsLeft {
         /// The table's name.
         table: String,
-        /// Its rows.
+        /// Number of rows.
         rows: usize,
         /// Missing values by column.
         columns: Vec<(String, usize)>,
     },
-    /// Two coefficients of one name.
+    /// Two coefficients with the same name.
     #[error("two coefficients would be called `{}`; rename a column, or write the term once", shown(.name))]
     RepeatedName {
         /// The name.
@@ -739,13 +739,13 @@ pub enum Error {
     DesignTooLarge {
         /// Rows of the design.
         rows: usize,
-        /// Its columns, up to the term.
+        /// Number of columns up to the term.
         columns: usize,
-        /// The term at which it grows too large.
+        /// The term at which it becomes too large.
         term: String,
         /// The category with the most levels.
         column: Option<String>,
-        /// Its levels.
+        /// Number of its levels.
         levels: usize,
     },
     /// More coefficients than any fit can hold.
@@ -756,14 +756,14 @@ pub enum Error {
     TooManyGroups {
         /// The group term.
         group: String,
-        /// Its levels.
+        /// Number of its levels.
         levels: usize,
-        /// Coefficients up to it.
+        /// Number of coefficients up to it.
         coefficients: usize,
-        /// The most there may be.
+        /// The largest number allowed.
         most: usize,
     },
-    /// A stored recipe that does not hold together.
+    /// A stored recipe that is inconsistent.
     #[error("the stored recipe cannot be used: {reason}; fit the model again")]
     BadRecipe {
         /// What is wrong.

@@ -1,4 +1,4 @@
-//! Model formulas: text to a response, population terms, group terms and offsets.
+//! Model formulas: from text to a response, population terms, group terms and offsets.
 //!
 //! ```text
 //! formula  := response `~` sum
@@ -37,17 +37,17 @@ pub use term::{Factor, Group, Response, Term, Trials};
 
 use crate::error::{Error, Result};
 
-/// Bytes of the formula's text.
+/// A range of bytes in the formula's text.
 pub type Span = Range<usize>;
 
-/// A piece of a formula, and where it stands.
+/// A part of a formula, and its place in the text.
 ///
-/// Equality compares what is written, not where.
+/// Equality compares the parts, not their places.
 #[derive(Debug, Clone)]
 pub struct Spanned<T> {
-    /// What is written.
+    /// The part.
     pub node: T,
-    /// Where.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -59,8 +59,8 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
 
 /// A model formula: a response, an intercept or none, terms and group terms without repetition, offsets.
 ///
-/// The intercept is there unless `0`, `+ 0` or `- 1` takes it out; the last word on it holds. A name
-/// that is not letters, digits, `_` and `.` stands in back-quotes, with two for one inside.
+/// There is an intercept unless `0`, `+ 0` or `- 1` removes it; the last of several counts. A name with other
+/// characters than letters, digits, `_` and `.` must be in back-quotes, with a doubled back-quote for one inside.
 /// [`Display`](std::fmt::Display) writes the canonical text, which parses to an equal formula.
 ///
 /// ```
@@ -82,7 +82,7 @@ pub struct Formula {
     pub(crate) mentions: Mentions,
 }
 
-/// Where the text names which column, for messages; all places are equal.
+/// Where the text names which column, for messages; all values compare as equal.
 #[derive(Debug, Clone)]
 pub(crate) struct Mentions(Vec<Spanned<String>>);
 
@@ -93,7 +93,7 @@ impl PartialEq for Mentions {
 }
 
 impl Formula {
-    /// Parse a formula such as `y ~ .`, `y ~ a * log(b) + (1 | clinic)` or `k | trials(n) ~ 0 + a`.
+    /// Parses a formula such as `y ~ .`, `y ~ a * log(b) + (1 | clinic)` or `k | trials(n) ~ 0 + a`.
     pub fn parse(text: &str) -> Result<Self> {
         parser::parse(text)
     }
@@ -103,7 +103,7 @@ impl Formula {
         &self.response.node
     }
 
-    /// The response in one name: the column's, or its text in the formula.
+    /// The name of the response: that of its column, or its text in the formula.
     pub fn response_name(&self) -> String {
         match self.response() {
             Response::Value(Expression::Column(name)) => name.clone(),
@@ -126,30 +126,30 @@ impl Formula {
         &self.groups
     }
 
-    /// Where the text first names a column; where it does not, the place of its `.`.
+    /// Where the text first names a column; if it does not, the position of its `.`.
     pub(crate) fn place_of(&self, column: &str) -> Option<Span> {
         let dot = || self.terms.iter().find(|term| matches!(term.node, Term::Others { .. }));
         let named = self.mentions.0.iter().find(|mention| mention.node == column);
         named.map(|mention| mention.span.clone()).or_else(|| dot().map(|term| term.span.clone()))
     }
 
-    /// The place of a `.` that takes in a column which the text does not name.
+    /// The position of a `.` that includes a column which the text does not name.
     pub(crate) fn dot_over(&self, column: &str) -> Option<Span> {
         let named = self.mentions.0.iter().any(|mention| mention.node == column);
         self.place_of(column).filter(|_| !named)
     }
 
-    /// Does a `.` stand for columns?
+    /// Whether there is a `.`.
     pub(crate) fn has_dot(&self) -> bool {
         self.terms.iter().any(|term| matches!(term.node, Term::Others { .. }))
     }
 
-    /// Does the response count successes of trials?
+    /// Whether the response counts successes among trials.
     pub(crate) fn has_trials(&self) -> bool {
         !matches!(self.response(), Response::Value(_))
     }
 
-    /// What is added to the linear predictor as it is.
+    /// What is added to the linear predictor.
     pub fn offsets(&self) -> &[Spanned<Expression>] {
         &self.offsets
     }

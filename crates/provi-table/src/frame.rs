@@ -1,4 +1,4 @@
-//! Table, formula and options to what a model needs.
+//! From table, formula and options to what a model needs.
 
 mod apply;
 mod basis;
@@ -50,13 +50,13 @@ pub struct GroupTerm {
     pub text: String,
     /// The grouping columns.
     pub factors: Vec<String>,
-    /// Names of the levels, in order; those of several columns joined by `:`.
+    /// Names of the levels, in order; for several columns, joined by `:`.
     pub levels: Vec<String>,
-    /// Rows of each level.
+    /// Number of rows of each level.
     pub counts: Vec<usize>,
     /// What varies by level: names of columns, [`INTERCEPT`] among them.
     pub columns: Vec<String>,
-    /// May the coefficients of a level depend on each other? Not for `||`.
+    /// Whether the coefficients of a level may be correlated; not for `||`.
     pub correlated: bool,
     /// Index of the first coefficient: level l, column j is first + l·columns + j.
     pub first: usize,
@@ -64,8 +64,8 @@ pub struct GroupTerm {
 
 /// Design, response and names: what a model needs.
 ///
-/// Every number is finite. What values a response may take is the model's business;
-/// [`line_of_row`](ModelFrame::line_of_row) lets it say where in the file a bad one is.
+/// Every number is finite. The model decides which values of a response are valid;
+/// [`line_of_row`](ModelFrame::line_of_row) tells where in the file an invalid one is.
 ///
 /// Coefficients are called `(Intercept)`, `x`, `log(x)`, `town[Bern]`, `poly(x, 2)[1]`, `x:town[Bern]`; those
 /// of group terms `(1 | clinic)[3]` and `(x | clinic)[3]`.
@@ -75,19 +75,19 @@ pub struct ModelFrame {
     pub names: Vec<String>,
     /// What each coefficient is.
     pub roles: Vec<Role>,
-    /// The population terms in canonical text, the intercept aside.
+    /// The population terms in canonical text, without the intercept.
     pub terms: Vec<String>,
     /// The group terms.
     pub groups: Vec<GroupTerm>,
-    /// Rows in use.
+    /// Number of rows used.
     pub rows: usize,
     /// The design.
     pub design: DesignRows,
-    /// The response, one number per row; the successes, where there are trials.
+    /// The response, one number per row; with trials, the successes.
     pub response: Vec<f64>,
     /// The response's name.
     pub response_name: String,
-    /// Of a response of text: the levels that count as 0 and 1.
+    /// For a response of text: the levels that count as 0 and 1.
     pub response_levels: Option<[String; 2]>,
     /// The number of trials of each row, for a binomial response.
     pub trials: Option<Vec<f64>>,
@@ -95,24 +95,24 @@ pub struct ModelFrame {
     pub offsets: Option<Vec<f64>>,
     /// The weight of each row.
     pub weights: Option<Vec<f64>>,
-    /// Is the first column the intercept?
+    /// Whether the first column is the intercept.
     pub intercept: bool,
-    /// The formula in canonical text, `.` written out, so that it means the same for another table.
+    /// The formula in canonical text, with `.` expanded, so that it means the same for another table.
     pub formula: String,
-    /// Rows left out for their missing values.
+    /// Rows left out because of missing values.
     pub dropped: Dropped,
-    /// What is worth saying and does not stop the fit.
+    /// Warnings that do not stop the fit.
     pub warnings: Vec<Warning>,
     recipe: Recipe,
     lines: Vec<usize>,
 }
 
 impl ModelFrame {
-    /// The frame a formula cuts out of a table. Cost: one pass over the columns it names.
+    /// The frame of a formula and a table. Cost: one pass over the columns that the formula names.
     ///
-    /// Categories are coded by indicators of their levels but the reference's (treatment contrasts). As in R,
-    /// a category gets an indicator for every level where the term without it is no part of an earlier term,
-    /// and so does the first category of a formula without intercept.
+    /// Categories are coded by indicators of their levels except the reference level (treatment contrasts). As in
+    /// R, a category gets an indicator for every level if the term without it is not part of an earlier term, and
+    /// so does the first category of a formula without intercept.
     ///
     /// ```
     /// use provi_table::{Formula, FrameOptions, ModelFrame, Table};
@@ -181,19 +181,19 @@ impl ModelFrame {
         self.lines.get(row).copied()
     }
 
-    /// How the design was made, for new data.
+    /// How the design was made, to make it again for new data.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// The way back from standardized columns; `None` where no column was standardized.
+    /// The map back from standardized columns; `None` if no column was standardized.
     pub fn original_scale(&self) -> Option<OriginalScale> {
         self.recipe.original_scale()
     }
 }
 
 impl Block {
-    /// Mean and deviation of each column.
+    /// Mean and standard deviation of each column.
     fn spreads(&self, view: View<'_>) -> Result<Vec<Spread>> {
         let (values, width) = (self.values(view)?, self.columns.len());
         let spread = |place: usize| {

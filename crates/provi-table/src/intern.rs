@@ -1,8 +1,8 @@
-//! Texts by their place among sorted levels.
+//! Texts as indices among sorted levels.
 
 use std::collections::HashMap;
 
-/// Texts while they come in, each kept once. Memory: eight bytes a text, and the distinct ones.
+/// Texts that are being read, each stored once. Memory: eight bytes per text, and the distinct ones.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     places: HashMap<Box<str>, u32>,
@@ -14,7 +14,7 @@ impl Interner {
         Self { places: HashMap::new(), codes: Vec::with_capacity(rows) }
     }
 
-    /// Take in the next one; `None` where it is missing.
+    /// Adds the next text; `None` if it is missing.
     pub(crate) fn push(&mut self, text: Option<&str>) {
         let code = text.map(|text| match self.places.get(text) {
             Some(&code) => code,
@@ -31,7 +31,7 @@ impl Interner {
         self.codes.len()
     }
 
-    /// The codes among the sorted levels, and these.
+    /// The codes among the sorted levels, and the levels.
     pub(crate) fn finish(self) -> (Vec<Option<u32>>, Vec<String>) {
         let mut levels: Vec<(Box<str>, u32)> = self.places.into_iter().collect();
         levels.sort_unstable();

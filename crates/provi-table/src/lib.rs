@@ -1,4 +1,4 @@
-//! Tables and model formulas: files to design, response and names.
+//! Tables and model formulas: from files to design, response and names.
 //!
 //! ```text
 //! bytes, columns ──► Table ──┐
@@ -7,17 +7,17 @@
 //!                                           another Table ┘
 //! ```
 //!
-//! Files too large for memory take another way to the same rows:
+//! Files too large for memory lead to the same rows in another way:
 //!
 //! ```text
 //! files ──► Shards ──┐  surveys  ┌──► Recipe
 //! text ──► Formula ──┴──► Scan ──┴──► FrameRows, block after block
 //! ```
 //!
-//! A [`Table`] holds typed columns and remembers the file's lines; a [`Formula`] is a parsed model,
-//! with the place of each word in its text; a [`ModelFrame`] is what a model needs; a [`Recipe`] is how it
-//! was made, as data. No value is filled in, and none is dropped or rescaled unless
-//! [`FrameOptions`] say so: what cannot be used is refused, with its line.
+//! A [`Table`] holds typed columns and remembers the file's lines. A [`Formula`] is a parsed model, with the place
+//! of each word in its text. A [`ModelFrame`] is what a model needs; a [`Recipe`] is how it was made, as data. No
+//! value is filled in, and none is dropped or rescaled unless [`FrameOptions`] say so: what cannot be used is
+//! refused, with its line.
 //!
 //! ```
 //! use provi_table::{Formula, FrameOptions, ModelFrame, Table};

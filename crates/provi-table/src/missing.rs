@@ -1,4 +1,4 @@
-//! The user's own words for "no value", put into effect in a table that was read without them.
+//! Applies the user's own words for "no value" to a table that was read without them.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,20 @@ use crate::{
     table::Table,
 };
 
-/// May a column turn into another kind once its missing cells are known?
+/// Whether a column may change its type once its missing cells are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retype {
-    /// Yes: the table is whole.
+    /// It may: the table is complete.
     Whole,
-    /// No: it is a block of a larger one.
+    /// It may not: it is a block of a larger table.
     Block,
 }
 
 impl Table {
-    /// The table in which these words mean "no value" too.
+    /// The table in which these words mean "no value" as well.
     ///
-    /// A column of text cells whose other cells are all numbers is a column of numbers then; one whose owner says what
-    /// it holds stays what it is.
+    /// A column of text whose other cells are all numbers becomes a column of numbers; a column whose owner stated
+    /// its type keeps it.
     pub(crate) fn with_missing(&self, words: &MissingWords, retype: Retype) -> Cow<'_, Self> {
         if words.is_empty() {
             return Cow::Borrowed(self);
@@ -37,7 +37,7 @@ impl Table {
 }
 
 impl Column {
-    /// The column with more gaps; `None` where no cell is one of the words.
+    /// The column with more missing cells; `None` if no cell is one of the words.
     fn with_missing(&self, words: &MissingWords, retype: Retype) -> Option<Self> {
         let mut column = match &self.data {
             Data::Numbers(values) => self.without_numbers(values, words)?,
@@ -94,7 +94,7 @@ impl Column {
         Some(column)
     }
 
-    /// The column that its cells would have made with these words known.
+    /// The column that its cells would have made if these words had been known.
     fn typed_again(
         &self,
         codes: &[Option<u32>],
@@ -108,7 +108,7 @@ impl Column {
         cells.finish(comma, words)
     }
 
-    /// Count the gaps again; of the old ones the first is known by its text.
+    /// Counts the missing cells again; of the old ones, the first is known by its text.
     fn count_missing(&mut self, before: &Self) {
         (self.missing, self.first_missing) = (0, None);
         for row in 0..self.rows() {

@@ -1,7 +1,7 @@
 //! "Did you mean": the name nearest to a mistyped one.
 
-/// The candidate nearest to `word` by edit distance, capitals aside, if it is near enough to be a
-/// slip: at most one edit in three characters.
+/// The candidate nearest to `word` by edit distance, ignoring case, if it is near enough to be a typing error: at
+/// most one edit per three characters.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > 4 * LONGEST {
         return None;
@@ -18,7 +18,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Longer names are copied, not typed; the distance costs the product of the lengths.
+/// Longer names are copied rather than typed; the distance costs the product of the lengths.
 const LONGEST: usize = 64;
 
 fn folded(word: &str) -> Vec<char> {

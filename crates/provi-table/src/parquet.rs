@@ -23,9 +23,9 @@ use crate::{
 };
 use values::{Kind, Values};
 
-/// Read a whole file from memory.
+/// Reads a whole file from memory.
 pub(crate) fn read(bytes: &[u8], name: String) -> Result<Table> {
-    // The decoder trusts sizes that a damaged file may get wrong, so a panic of its own is taken for damage.
+    // The decoder trusts sizes that a damaged file may have wrong, so its panic is reported as damage.
     match catch_unwind(AssertUnwindSafe(|| columns(bytes, &name))) {
         Ok(read) => {
             let (names, columns, rows) = read?;
@@ -62,7 +62,7 @@ fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)
     }
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(refuse)?;
-        // One row more than it says would be damage, and pages may claim any number.
+        // A row more than stated would be damage, and pages may state any number.
         let most = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
         for (place, values) in read.iter_mut().enumerate() {
             let mut column = group.get_column_reader(place).map_err(refuse)?;
@@ -94,7 +94,8 @@ fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)
     Ok((names, columns, rows))
 }
 
-/// Numbers take eight bytes each, however few they take in the file.
+/// Refuses a file whose numbers would not fit into memory: each takes eight bytes, however few it takes in the
+/// file.
 fn refuse_large(reader: &impl FileReader, name: &str) -> Result<()> {
     let metadata = reader.metadata();
     let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
@@ -108,7 +109,7 @@ fn damaged(table: &str, cut: bool, reason: String) -> Error {
     Error::Damaged { table: table.to_owned(), format: "Parquet", cut, reason }
 }
 
-/// What a column holds; its type's name, where it is none of ours.
+/// The type of a column; if provi does not read it, the type's name.
 fn kind(column: &ColumnDescriptor) -> std::result::Result<Kind, String> {
     if column.path().parts().len() > 1 || column.max_rep_level() > 0 {
         return Err("of a nested list or record".to_owned());

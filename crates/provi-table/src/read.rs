@@ -1,4 +1,4 @@
-//! Bytes to a table, whatever their format.
+//! From bytes to a table, in any format.
 
 use std::{
     io::{ErrorKind, Read},
@@ -15,11 +15,11 @@ use crate::{
 };
 
 impl Table {
-    /// Read a file: CSV, TSV or Parquet, by itself or in gzip; `name` is for messages.
+    /// Reads a file: CSV, TSV or Parquet, plain or in gzip; `name` is for messages.
     ///
-    /// The format is told by the first bytes, not by the name. See
-    /// [`from_csv_bytes`](Table::from_csv_bytes) for text. Of a Parquet file, flat columns of numbers,
-    /// booleans, text and dates are read; whatever else is in it is refused by name.
+    /// The first bytes determine the format, not the name. See [`from_csv_bytes`](Table::from_csv_bytes) for text.
+    /// In a Parquet file, flat columns of numbers, booleans, text and dates are read; other columns are refused by
+    /// name.
     pub fn read(bytes: &[u8], name: impl Into<String>) -> Result<Self> {
         let name = name.into();
         if bytes.starts_with(GZIP) {
@@ -37,14 +37,15 @@ impl Table {
         }
     }
 
-    /// Read the file at a path; see [`read`](Table::read).
+    /// Reads the file at a path; see [`read`](Table::read).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let name = path.display().to_string();
         Self::read(&read_file(path, &name)?, name)
     }
 
-    /// Read a stream, such as standard input, to its end; see [`read`](Table::read). One that does not end is refused.
+    /// Reads a stream, such as standard input, to its end; see [`read`](Table::read). A stream that does not end is
+    /// refused.
     pub fn read_from(reader: impl Read, name: impl Into<String>) -> Result<Self> {
         let name = name.into();
         Self::read(&read_stream(reader, &name)?, name)
@@ -54,7 +55,7 @@ impl Table {
 /// How a gzip file starts.
 pub(crate) const GZIP: &[u8] = b"\x1F\x8B";
 
-/// A format that is not read, told by the first bytes of a file that is no gzip.
+/// A format that cannot be read, recognised by the first bytes of a file that is not gzip.
 pub(crate) fn foreign(bytes: &[u8]) -> Option<Format> {
     let starts = |with: &[u8]| bytes.starts_with(with);
     match () {

@@ -1,4 +1,4 @@
-//! The records of CSV text, with their lines, out of a stream that is never held whole.
+//! The records of CSV text, with their lines, from a stream that is never held as a whole.
 
 mod window;
 
@@ -14,9 +14,8 @@ use window::{END, Window};
 
 /// The records of a text, with their lines.
 ///
-/// The `csv` crate takes an open quote at the end of the file for a closed one, and counts the lines
-/// before a record's leading line breaks. So we append [`END`], which only an open quote can
-/// swallow, and count lines ourselves.
+/// The `csv` crate treats an open quote at the end of the file as closed, and counts the lines before a record's
+/// leading line breaks. So [`END`] is appended, which only an open quote can swallow, and lines are counted here.
 pub(crate) struct Records<R> {
     name: String,
     reader: Reader<Window<R>>,
@@ -25,13 +24,13 @@ pub(crate) struct Records<R> {
     counted: u64,
     line: usize,
     dialect: Dialect,
-    /// Does the text come out of gzip?
+    /// Whether the text comes from gzip.
     zipped: bool,
 }
 
 impl<R: Read> Records<R> {
-    /// The records of `text`, without a byte-order mark, which starts on that line of its file and has no record
-    /// longer than `longest` bytes.
+    /// The records of `text`, without a byte-order mark. The text starts on line `line` of its file and has no
+    /// record longer than `longest` bytes.
     pub(crate) fn new(text: R, name: String, dialect: Dialect, line: usize, longest: usize) -> Self {
         let reader = ReaderBuilder::new()
             .has_headers(false)
@@ -43,7 +42,7 @@ impl<R: Read> Records<R> {
         Self { name, reader, record: StringRecord::new(), counted: 0, line, dialect, zipped: false }
     }
 
-    /// The same, where the text comes out of gzip: its damage is then the file's.
+    /// The same for text from gzip, whose damage is then reported as the file's.
     pub(crate) fn zipped(self, zipped: bool) -> Self {
         Self { zipped, ..self }
     }
@@ -53,7 +52,7 @@ impl<R: Read> Records<R> {
         self.counted
     }
 
-    /// Read the next record that is not a blank line; the line it starts on, or `None` at the end.
+    /// Reads the next record that is not a blank line. Returns the line on which it starts, or `None` at the end.
     pub(crate) fn advance(&mut self) -> Result<Option<usize>> {
         loop {
             self.reader.get_mut().forget(self.counted);
@@ -86,20 +85,20 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Where the reader stands: just past the record, and its line break or the first byte of it.
+    /// The position of the reader: just after the record, and its line break or the first byte of it.
     fn position(&self) -> u64 {
         self.reader.position().byte()
     }
 
-    /// The record ends with the file, inside quotes: its last field holds all lines from the quote on.
+    /// The error if the file ends inside quotes: the last field holds all lines from the quote on.
     fn unclosed(&self) -> Error {
         let below = self.record.iter().next_back().map_or(0, |field| breaks(field.as_bytes()));
         let last = self.line + breaks(self.reader.get_ref().text_from(self.counted));
-        // One of the field's line breaks is END's own.
+        // One of the field's line breaks belongs to END.
         Error::UnclosedQuote { table: self.name.clone(), line: last + 1 - below.min(last) }
     }
 
-    /// The refusal of a record that starts at `past` or behind the line breaks there.
+    /// The error for a record that starts at `past` or after the line breaks there.
     fn refusal(&self, error: ::csv::Error, past: u64) -> Error {
         let table = self.name.clone();
         let window = self.reader.get_ref();
@@ -135,14 +134,14 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Refuse the record just read unless it has as many fields as the header.
+    /// Refuses the record just read unless it has as many fields as the header.
     pub(crate) fn check_length(&mut self, line: usize, expected: usize) -> Result<()> {
         let found = self.record.len();
         if found == expected {
             return Ok(());
         }
         let table = self.name.clone();
-        // A quote after a space is a plain character, so the comma behind it has split the field.
+        // A quote after a space is a plain character, so the comma after it has split the field.
         let quote = char::from(self.dialect.quote);
         let spaced = |field: &str| field.starts_with([' ', '\t']) && field.trim_start().starts_with(quote);
         if let Some(place) = self.record.iter().position(spaced) {

@@ -1,17 +1,17 @@
-//! How much memory there is, and reading no more than it holds.
+//! How much memory is free, and reading no more than it holds.
 
 use std::{fs, io::Read};
 
 use crate::error::{Error, Result};
 
-/// Bytes of a stream that are read at most, wherever there is more memory: 4 GiB.
+/// The most bytes that are read of a stream, even if there is more memory: 4 GiB.
 const MOST_OF_A_STREAM: u64 = 4 << 30;
 
-/// Bytes of the first line of a stream of text: what is longer is no table.
+/// The most bytes of the first line of a text stream: a longer line is not a table's.
 const LONGEST_HEADER: usize = 64 << 20;
 
-/// Bytes that could be allocated without swapping, where the system says so: what is free, within the limits of the control
-/// group and of the process.
+/// Bytes that could be allocated without swapping, if the system says so: free memory, within the limits of the
+/// control group and of the process.
 pub fn available_memory() -> Option<u64> {
     let text = |path: &str| fs::read_to_string(path).ok();
     let free = text("/proc/meminfo").and_then(|text| free(&text));
@@ -46,12 +46,12 @@ fn process_room(limits: Option<&str>, statm: Option<&str>) -> Option<u64> {
     Some(limit.saturating_sub(pages.saturating_mul(4096)))
 }
 
-/// Bytes of a file that may be held whole: a table beside them takes about three times as much.
+/// Bytes of a file that may be held as a whole: the table made from them takes about three times as much.
 pub(crate) fn room_for_bytes() -> u64 {
     available_memory().map_or(u64::MAX, |bytes| bytes / 4)
 }
 
-/// Read a file to its end, if it fits; `name` is for messages.
+/// Reads a file to its end, if it fits; `name` is for messages.
 pub fn read_file(path: &std::path::Path, name: &str) -> Result<Vec<u8>> {
     let refuse = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::NotFound { path: name.to_owned() },
@@ -69,18 +69,18 @@ pub fn read_file(path: &std::path::Path, name: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Read a stream, such as standard input, to its end; one that does not end is refused. `name` is for messages.
+/// Reads a stream, such as standard input, to its end; one that does not end is refused. `name` is for messages.
 pub fn read_stream(reader: impl Read, name: &str) -> Result<Vec<u8>> {
     read_at_most(reader, name, room_for_bytes().min(MOST_OF_A_STREAM), LONGEST_HEADER)
 }
 
-/// Read to the end, but no more than `most` bytes, and no first line of text beyond `longest`.
+/// Reads to the end, but at most `most` bytes, and no first line of text longer than `longest`.
 pub(crate) fn read_at_most(mut reader: impl Read, name: &str, most: u64, longest: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut line_ends = false;
     loop {
         let before = bytes.len();
-        // A stretch at a time, so that a stream without an end is told early.
+        // In parts, so that an endless stream is noticed early.
         let stretch = (bytes.len() as u64).max(1 << 20).min(most.saturating_add(1) - bytes.len() as u64);
         let read = (&mut reader).take(stretch).read_to_end(&mut bytes);
         let read =

@@ -1,4 +1,4 @@
-//! A formula over tables that do not fit into memory.
+//! A formula applied to tables that do not fit into memory.
 
 pub(crate) mod digest;
 mod frame_rows;
@@ -31,45 +31,45 @@ use prefetch::{Give, prefetched};
 use questions::{Questions, bytes_of_cells};
 use source::Source;
 
-/// A formula over files that are read block after block: what a [`ModelFrame`](crate::ModelFrame) is, without the
+/// A formula applied to files that are read block by block: like a [`ModelFrame`](crate::ModelFrame), without the
 /// rows.
 ///
-/// Its recipe is that of the frame of all files one below the other, with means and deviations up to
-/// rounding; its rows come out of [`each`](Scan::each), as often as they are wanted. Invariant: a file that
-/// changes between two passes is refused by name.
+/// Its recipe is that of the frame of all files one below the other, with means and deviations up to rounding. Its
+/// rows come from [`each`](Scan::each), as often as needed. Invariant: a file that changes between two passes is
+/// refused by name.
 #[derive(Debug)]
 pub struct Scan {
     /// Names of all coefficients: the population's, then the groups'.
     pub names: Vec<String>,
     /// What each coefficient is.
     pub roles: Vec<Role>,
-    /// The population terms in canonical text, the intercept aside.
+    /// The population terms in canonical text, without the intercept.
     pub terms: Vec<String>,
     /// The group terms.
     pub groups: Vec<GroupTerm>,
-    /// Rows in use.
+    /// Number of rows used.
     pub rows: usize,
     /// The response's name.
     pub response_name: String,
-    /// Of a response of text: the levels that count as 0 and 1.
+    /// For a response of text: the levels that count as 0 and 1.
     pub response_levels: Option<[String; 2]>,
-    /// The response in numbers.
+    /// Summary statistics of the response.
     pub response: ResponseSummary,
-    /// Does the response count successes of trials?
+    /// Whether the response counts successes among trials.
     pub has_trials: bool,
-    /// Has each row a weight?
+    /// Whether each row has a weight.
     pub has_weights: bool,
-    /// Is something added to the linear predictor?
+    /// Whether something is added to the linear predictor.
     pub has_offsets: bool,
-    /// Is the first column the intercept?
+    /// Whether the first column is the intercept.
     pub intercept: bool,
-    /// The formula in canonical text, `.` written out.
+    /// The formula in canonical text, with `.` expanded.
     pub formula: String,
-    /// Rows left out for their missing values.
+    /// Rows left out because of missing values.
     pub dropped: Dropped,
-    /// What is worth saying and does not stop the fit.
+    /// Warnings that do not stop the fit.
     pub warnings: Vec<Warning>,
-    /// Of one file: its SHA-256, in hexadecimal. Of several: `shards:` and that of theirs.
+    /// For one file: its SHA-256, in hexadecimal. For several: `shards:` and the SHA-256 of their digests.
     pub sha256: String,
     recipe: Recipe,
     source: Source,
@@ -78,7 +78,7 @@ pub struct Scan {
     block_rows: usize,
 }
 
-/// What a scan is put together of.
+/// The parts from which a scan is made.
 struct Parts<'a> {
     head: Head,
     recipe: Recipe,
@@ -93,12 +93,12 @@ struct Parts<'a> {
 }
 
 impl Scan {
-    /// Learn the recipe of a formula from files, in one process; see [`Learning`] for several.
+    /// Learns the recipe of a formula from files, in one process; see [`Learning`] for several.
     ///
-    /// What a frame in memory is refused for, a scan is refused for, with the file beside the line. The terms
-    /// `poly(..)` and `bs(..)` are refused too: they need all values of a column at once. Cost: one pass over the
-    /// columns in use, one more over text, one more to standardize, and one reading of the files for
-    /// their digest, at the same time.
+    /// A scan is refused for the same reasons as a frame in memory; errors name the file besides the line. The
+    /// terms `poly(..)` and `bs(..)` are refused too: they need all values of a column at once. Cost: one pass over
+    /// the columns used, one more for text files, one more to standardize, and one reading of the files for their
+    /// digest, at the same time.
     pub fn learn(shards: Shards, formula: &Formula, options: &FrameOptions, budget: Budget) -> Result<Self> {
         let mut learning = Learning::new(shards, formula, options, budget)?;
         loop {
@@ -142,10 +142,10 @@ impl Scan {
         })
     }
 
-    /// Visit the rows of a part, block after block, in the order of the files.
+    /// Visits the rows of a part, block by block, in the order of the files.
     ///
-    /// A thread of its own reads and makes the next block while the visitor works on the last. It has ended when this
-    /// returns; an error of the visitor ends it early. Memory: see [`Budget`].
+    /// Another thread reads and makes the next block while the visitor works on the last. It has ended when this
+    /// function returns; an error of the visitor ends it early. Memory: see [`Budget`].
     pub fn each<E: From<Error>>(
         &self,
         part: Part,
@@ -160,12 +160,12 @@ impl Scan {
         prefetched(make, visit)
     }
 
-    /// How the design is made, for new data.
+    /// How the design is made, to make it again for new data.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// The way back from standardized columns; `None` where no column was standardized.
+    /// The map back from standardized columns; `None` if no column was standardized.
     pub fn original_scale(&self) -> Option<OriginalScale> {
         self.recipe.original_scale()
     }
@@ -175,8 +175,9 @@ impl Scan {
         &self.source.shards
     }
 
-    /// The most bytes that pages of Parquet columns can take beside the budget: one column is read page by page, and a
-    /// page is never larger than what a row group holds of its column. With the usual pages of 1 MiB it is far less.
+    /// The most bytes that pages of Parquet columns can take in addition to the budget: a column is read page by
+    /// page, and a page is never larger than what a row group holds of its column. With the usual pages of 1 MiB it
+    /// is far less.
     pub fn page_bytes(&self) -> usize {
         self.source.page_bytes()
     }

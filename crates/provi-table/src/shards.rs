@@ -1,4 +1,4 @@
-//! Files that hold one table between them.
+//! Several files that together hold one table.
 
 mod pattern;
 mod shard;
@@ -20,10 +20,10 @@ use crate::{
     table::places,
 };
 
-/// Files that hold one table between them, one below the other, to be read block after block.
+/// Several files that together hold one table, one below the other, to be read block by block.
 ///
-/// All of them are Parquet, or all of them text (CSV, TSV, in gzip or not), with columns of the same names in
-/// whatever order. Found by their headers and footers alone: no row is read.
+/// All of them are Parquet, or all of them text (CSV, TSV, in gzip or not), with columns of the same names in any
+/// order. Only their headers and footers are read here, no rows.
 ///
 /// ```no_run
 /// use provi_table::{Budget, Formula, FrameOptions, Scan, Shards};
@@ -42,11 +42,11 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// The files at a path: one file; those of a folder; or those that a pattern with `*` and `?` in the last part
-    /// of the path stands for. They stand in the order of their names.
+    /// The files at a path: one file; those of a folder; or those that match a pattern with `*` and `?` in the last
+    /// part of the path. They are in the order of their names.
     ///
-    /// Of a folder, files ending in .parquet, .csv, .tsv or .txt are taken, with .gz behind or not. Names that start
-    /// with `.` or `_` are passed over, in a folder and by a pattern that does not start so itself.
+    /// In a folder, files ending in .parquet, .csv, .tsv or .txt are taken, also with .gz at the end. Names that
+    /// start with `.` or `_` are skipped, in a folder and by a pattern that does not itself start with it.
     pub fn find(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -79,19 +79,19 @@ impl Shards {
         self.files.iter().map(Shard::path)
     }
 
-    /// Of one file: its SHA-256, in hexadecimal. Of several: `shards:` and that of theirs, in order, whatever the files are called.
-    /// Cost: one reading of all files.
+    /// For one file: its SHA-256, in hexadecimal. For several: `shards:` and the SHA-256 of their digests, in
+    /// order, whatever the files are called. Cost: one reading of all files.
     pub fn sha256(&self) -> Result<String> {
         let digests: Vec<String> = self.files.iter().map(digest::of_file).collect::<Result<_>>()?;
         Ok(digest::of_all(&digests))
     }
 
-    /// Is it text, whose columns have no types of their own?
+    /// Whether it is text, whose columns have no declared types.
     pub(crate) fn is_text(&self) -> bool {
         self.files.iter().all(Shard::is_text)
     }
 
-    /// The kinds that the footers of Parquet files give to a column, which has to be there.
+    /// The type that the footers of Parquet files declare for a column, which must exist.
     pub(crate) fn declared(&self, column: &str) -> Result<ColumnKind> {
         for shard in &self.files {
             if let Some(kind) = shard.declared(column)? {
@@ -101,7 +101,7 @@ impl Shards {
         Ok(ColumnKind::Missing)
     }
 
-    /// Refuse a column that is not there.
+    /// Refuses a column that does not exist.
     pub(crate) fn check_column(&self, column: &str) -> Result<()> {
         if self.names.iter().any(|name| name == column) {
             return Ok(());
@@ -115,12 +115,12 @@ impl Shards {
         })
     }
 
-    /// Files that declare different types for a column cannot be one table.
+    /// Refuses files that declare different types for a column.
     fn refuse_mixed_kinds(&self) -> Result<()> {
         let mut seen: HashMap<&str, (&Shard, ColumnKind)> = HashMap::new();
         for shard in &self.files {
             for name in shard.names() {
-                // A type that is not read is refused once the column is used.
+                // A type that provi does not read is refused once the column is used.
                 let Ok(Some(kind)) = shard.declared(name) else { continue };
                 let (first, expected) = *seen.entry(name).or_insert((shard, kind));
                 if kind != expected {
@@ -137,7 +137,7 @@ impl Shards {
     }
 }
 
-/// The paths that one path stands for, in the order of their names.
+/// The paths that a path or pattern stands for, in the order of their names.
 fn listed(path: &Path) -> Result<Vec<PathBuf>> {
     let pattern = path.file_name().and_then(|name| name.to_str()).filter(|_| !path.exists());
     let pattern = pattern.filter(|name| name.contains(['*', '?']));
@@ -171,7 +171,7 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Does a name mark what is no part of the data, as `_SUCCESS` and `.crc` files are?
+/// Whether a name marks something that is not data, such as `_SUCCESS` and `.crc` files.
 fn is_hidden(name: &str) -> bool {
     name.starts_with(['.', '_'])
 }

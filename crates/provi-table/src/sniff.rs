@@ -9,13 +9,13 @@ pub(crate) struct Dialect {
 
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// Lines looked at.
+/// Number of lines examined.
 const SAMPLE: usize = 20;
 
 impl Dialect {
-    /// The separator that the header has and that most lines have as often as the header; of several, the
-    /// one that the header has most often; a comma where there is none. The quote is `"`, unless the header
-    /// has none and puts every name in `'`.
+    /// The separator that occurs in the header and, in most lines, as often as in the header; of several, the one
+    /// most frequent in the header; a comma if there is none. The quote is `"`, unless the header has none and puts
+    /// every name in `'`.
     pub(crate) fn of(text: &[u8]) -> Self {
         let quote = quote(text);
         let lines = counts(text, quote);
@@ -29,7 +29,7 @@ impl Dialect {
     }
 }
 
-/// How often each separator stands outside quotes, in each of the first lines that are not blank.
+/// How often each separator occurs outside quotes, in each of the first lines that are not blank.
 fn counts(text: &[u8], quote: u8) -> Vec<[usize; 4]> {
     let (mut lines, mut line) = (Vec::new(), [0; 4]);
     let (mut quoted, mut blank) = (false, true);
@@ -62,7 +62,7 @@ fn counts(text: &[u8], quote: u8) -> Vec<[usize; 4]> {
 }
 
 impl Dialect {
-    /// Are these first bytes of a text enough to tell its dialect?
+    /// Whether these first bytes of a text are enough to find its dialect.
     pub(crate) fn is_plain_from(text: &[u8]) -> bool {
         let whole = text.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
         counts(&text[..whole], quote(text)).len() == SAMPLE

@@ -12,8 +12,8 @@ use crate::{
 
 /// Columns of equal length under distinct names: numbers, true/false, categories or dates.
 ///
-/// A column with missing values or an infinity may be in the table; what becomes of it is settled when
-/// it is used.
+/// A column with missing values or an infinity may be in the table; whether that is an error is decided when the
+/// column is used.
 ///
 /// ```
 /// use provi_table::{ColumnKind, Table};
@@ -40,7 +40,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// `columns` stand in the order of `names`, and each has a row for each of `lines`.
+    /// `columns` are in the order of `names`, and each has a row for each of `lines`.
     pub(crate) fn new(
         name: String,
         names: Vec<String>,
@@ -52,7 +52,7 @@ impl Table {
         Ok(Self { name, names, places, columns, lines: lines.into() })
     }
 
-    /// What the table is called in messages: its path, when it comes from a file.
+    /// The table's name in messages: its path, if it comes from a file.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -62,18 +62,18 @@ impl Table {
         &self.names
     }
 
-    /// Number of rows, the header not among them; at least one.
+    /// Number of rows, not counting the header; at least one.
     pub fn rows(&self) -> usize {
         self.lines.len()
     }
 
-    /// Line of the file on which a row starts (the file's first line is 1), if there is such a row; in a
-    /// Parquet file, which has no lines, the row itself, the first being 1.
+    /// Line of the file on which a row starts (from 1), if there is such a row; in a Parquet file, which has no
+    /// lines, the row itself, from 1.
     pub fn line_of_row(&self, row: usize) -> Option<usize> {
         self.lines.get(row).copied()
     }
 
-    /// What a column holds, if there is one of that name.
+    /// The type of a column, if there is one of that name.
     pub fn kind(&self, column: &str) -> Option<ColumnKind> {
         self.places.get(column).map(|&place| self.columns[place].kind())
     }
@@ -89,14 +89,14 @@ impl Table {
         }
     }
 
-    /// A cell as the name of a category, if it is there and not missing.
+    /// A cell as the name of a category, if it exists and is not missing.
     pub fn level(&self, column: &str, row: usize) -> Option<String> {
         let place = *self.places.get(column)?;
         if row < self.rows() { self.columns[place].level(row) } else { None }
     }
 
-    /// The table in which these words mean "no value" too, beside the usual ones (an empty cell, `NA`, `NaN`, `null`, `n/a`,
-    /// `.`, `?`). A number counts by its value: `-9` takes in `-9.0`.
+    /// The table in which these words mean "no value" too, besides the usual ones (an empty cell, `NA`, `NaN`,
+    /// `null`, `n/a`, `.`, `?`). A number matches by its value: `-9` also matches `-9.0`.
     ///
     /// ```
     /// use provi_table::{ColumnKind, Table};
@@ -118,7 +118,7 @@ impl Table {
         &self.columns[place]
     }
 
-    /// The same table with other columns in some places. Cost: that of the columns' names.
+    /// The same table with some columns replaced. Cost: that of the columns' names.
     pub(crate) fn with_columns(&self, changed: Vec<(usize, Column)>) -> Self {
         let mut table = self.clone();
         changed.into_iter().for_each(|(place, column)| table.columns[place] = Arc::new(column));
@@ -181,7 +181,7 @@ impl Table {
     }
 }
 
-/// Where each name stands; empty and repeated ones are refused.
+/// The index of each name; empty and repeated names are refused.
 pub(crate) fn places(names: &[String], table: &str) -> Result<HashMap<String, usize>> {
     let mut places = HashMap::new();
     for (place, name) in names.iter().enumerate() {

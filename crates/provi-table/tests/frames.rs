@@ -317,7 +317,7 @@ fn what_does_not_stop_the_fit_is_said() {
         [
             "column `id` has 1 whole number(s) with more digits than a double holds, the first \
              `9007199254740993` on line 2; they are rounded",
-            "group term `(1 | g)` has the one level `p`; its spread rests on the prior alone",
+            "group term `(1 | g)` has the one level `p`; its spread depends on the prior alone",
         ]
     );
     let wide = frame("y,a,b\n1,2,3\n0,3,5\n", "y ~ a + b").unwrap();

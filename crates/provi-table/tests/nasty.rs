@@ -85,20 +85,20 @@ const CORPUS: &[(&[u8], &str, &str)] = &[
     (
         b"y,k\n1,7\n0,7\n",
         "y ~ k",
-        "column `k` of `t.csv` is 7 in every row, which the intercept already says; leave the column out, or the \
+        "column `k` of `t.csv` is 7 in every row, which repeats the intercept; leave the column out, or the \
          intercept with `0 +`",
     ),
     (b"y,k\n1,7\n0,7\n", "y ~ 0 + k", "fine: y ~ 0 + k"),
     (
         b"y,town\n1,Bern\n0,Bern\n",
         "y ~ town",
-        "column `town` of `t.csv` is `Bern` in every row in use, so it tells nothing apart; leave it out",
+        "column `town` of `t.csv` is `Bern` in every row used, so it adds no information; leave it out",
     ),
     (b"y,a,b\n1,1,2\n0,2,4\n", "y ~ a + b", "fine: y ~ a + b"),
     (
         b"y,x\n1,2\n",
         "y ~ x",
-        "column `x` of `t.csv` is 2 in every row, which the intercept already says; leave the column out, or the \
+        "column `x` of `t.csv` is 2 in every row, which repeats the intercept; leave the column out, or the \
          intercept with `0 +`",
     ),
     (b"y,x\n1,2\n", "y ~ 1", "fine: y ~ 1"),
@@ -199,7 +199,7 @@ fn options_that_do_not_fit_are_refused() {
         ),
         (
             reference("x", "1"),
-            "a reference level is given for `x`, which is no category of the formula; its categories are `town`",
+            "a reference level is given for `x`, which is not a category of the formula; its categories are `town`",
         ),
         (
             FrameOptions { weights: Some("w".into()), ..FrameOptions::default() },
@@ -219,7 +219,7 @@ fn options_that_do_not_fit_are_refused() {
     let drop = FrameOptions { missing: Missing::Drop, ..FrameOptions::default() };
     assert_eq!(
         said(b"y,x\n1,\n,2\n", "y ~ x", &drop),
-        "every one of the 2 row(s) of `t.csv` has a missing value in a column in use: `y` 1, `x` 1; fill them in, \
+        "every one of the 2 row(s) of `t.csv` has a missing value in a column of the model: `y` 1, `x` 1; fill them in, \
          or use fewer columns"
     );
 }

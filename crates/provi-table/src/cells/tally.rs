@@ -1,4 +1,4 @@
-//! What the cells of a column read as, one after another.
+//! Counts of what the cells of a column can be read as.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::{column::ColumnKind, date::DateForms};
 /// A cell of one of several files, for a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spot {
-    /// The file, by its place.
+    /// Index of the file.
     pub(crate) shard: usize,
-    /// Its line, or row.
+    /// Line of the file, or row.
     pub(crate) line: usize,
-    /// As written there.
+    /// The text as written there.
     pub(crate) text: String,
 }
 
@@ -26,7 +26,8 @@ impl Spot {
     }
 }
 
-/// How often the cells of a column read as what. Tallies of parts of a column merge to that of the whole.
+/// How many cells of a column can be read as which type. The tallies of parts of a column merge to that of the
+/// whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
     cells: usize,
@@ -35,10 +36,10 @@ pub(crate) struct Tally {
     truths: usize,
     first_text: Option<Spot>,
     first_truth: Option<Spot>,
-    /// Is every cell a number with at most one comma, and some comma no thousands separator?
+    /// Whether every cell is a number with at most one comma, and some comma cannot be a thousands separator.
     commas: bool,
     proof: bool,
-    /// Is every cell a date?
+    /// Whether every cell is a date.
     dates: bool,
     /// How the dates are written.
     forms: DateForms,
@@ -69,7 +70,7 @@ pub(crate) struct CellKind {
 }
 
 impl Tally {
-    /// Take in a cell, already trimmed, and where it stands.
+    /// Counts a cell, already trimmed, with its place.
     pub(crate) fn see(&mut self, text: &str, words: &MissingWords, shard: usize, line: usize) {
         self.cells += 1;
         if words.mean_missing(text) {
@@ -97,8 +98,8 @@ impl Tally {
         self.commas &= self.has_decimal_comma(text);
     }
 
-    /// Is a cell that is no plain number one with a decimal comma? Notes what proves that it is no thousands
-    /// separator.
+    /// Whether a cell that is not a plain number is one with a decimal comma. Also records evidence that the comma
+    /// is not a thousands separator.
     fn has_decimal_comma(&mut self, text: &str) -> bool {
         let Some((whole, part)) = text.split_once(',') else { return false };
         let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -111,7 +112,7 @@ impl Tally {
         true
     }
 
-    /// The tally of the cells of both.
+    /// The tally of both sets of cells.
     pub(crate) fn merge(self, other: Self) -> Self {
         Self {
             cells: self.cells + other.cells,
@@ -123,7 +124,7 @@ impl Tally {
             commas: self.commas && other.commas,
             proof: self.proof || other.proof,
             dates: self.dates && other.dates,
-            // Of a column that is none of dates, there is nothing to say.
+            // If not all cells are dates, their forms do not matter.
             forms: if self.dates && other.dates {
                 self.forms.merge(other.forms)
             } else {
@@ -137,16 +138,15 @@ impl Tally {
         self.forms
     }
 
-    /// Cells with a value.
+    /// Number of cells with a value.
     pub(crate) fn present(&self) -> usize {
         self.cells - self.missing
     }
 
     /// The column's type.
     ///
-    /// Numbers, if every cell that is not missing is one; else booleans, if every one is; else dates,
-    /// if every one is; else text. With `comma`, numbers may have a decimal comma, where it cannot be a
-    /// thousands separator.
+    /// Numbers, if every cell that is not missing is a number; else booleans, if every one is; else dates, if every
+    /// one is; else text. With `comma`, numbers may have a decimal comma if it cannot be a thousands separator.
     pub(crate) fn kind(&self, comma: bool) -> CellKind {
         let present = self.present();
         let decimal_comma = comma
@@ -169,7 +169,7 @@ impl Tally {
         CellKind { kind, decimal_comma }
     }
 
-    /// In a column of text, the first cell that is no number. Where text and numbers mix, true/false counts as
+    /// In a column of text, the first cell that is not a number. If text and numbers mix, true/false counts as
     /// text.
     pub(crate) fn first_text(&self) -> Option<&Spot> {
         self.first_text.as_ref().or(self.first_truth.as_ref())

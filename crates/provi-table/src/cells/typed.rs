@@ -1,4 +1,4 @@
-//! Cells of a known type to values.
+//! From cells to values of a known type.
 
 use super::{EXACT, MissingWords, tally::CellKind, truth};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     intern::Interner,
 };
 
-/// A column of a known type while its cells come in. Memory: eight bytes a cell, and each text once.
+/// A column of a known type that is being read. Memory: eight bytes per cell, and each distinct text once.
 #[derive(Debug)]
 pub(crate) struct TypedCells {
     kind: CellKind,
@@ -19,7 +19,7 @@ pub(crate) struct TypedCells {
 }
 
 impl TypedCells {
-    /// `rows` are expected.
+    /// `rows` is the expected number of rows.
     pub(crate) fn new(kind: CellKind, rows: usize) -> Self {
         let (values, texts) = match kind.kind {
             ColumnKind::Number | ColumnKind::Boolean => (Vec::with_capacity(rows), Interner::default()),
@@ -30,7 +30,7 @@ impl TypedCells {
         Self { kind, values, texts, long: LongNames::default(), column, rows: 0, stranger: None }
     }
 
-    /// Take in the next cell, already trimmed.
+    /// Adds the next cell, already trimmed.
     pub(crate) fn push(&mut self, text: &str, words: &MissingWords) {
         let row = self.rows;
         self.rows += 1;
@@ -65,7 +65,8 @@ impl TypedCells {
         }
     }
 
-    /// A number from 2⁵³ up: a whole one keeps its digits as its name, and any other may have lost some before.
+    /// Records a number of at least 2⁵³: a whole number keeps its digits as its name; any other may have lost
+    /// digits before.
     fn note_large(&mut self, row: usize, text: &str, value: f64) {
         match whole_name(text) {
             Some(name) if name == number_level(value) => {}
@@ -82,7 +83,7 @@ impl TypedCells {
         self.stranger.as_ref()
     }
 
-    /// The column, if no cell is a stranger.
+    /// The column, if every cell is of the type.
     pub(crate) fn finish(self) -> Column {
         let mut column = self.column;
         column.long = self.long.finish(self.rows);
@@ -100,7 +101,7 @@ impl TypedCells {
     }
 }
 
-/// A whole number in digits as the name of a category: no `+`, no leading zeros; `None` for any other text.
+/// The name of a whole number as a category: its digits without `+` and leading zeros; `None` for any other text.
 pub(crate) fn whole_name(text: &str) -> Option<String> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Words of the user's own for "no value".
+//! The user's own words for "no value".
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use super::is_missing;
 /// Doubles hold every whole number up to here: 2⁵³.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The texts that mean "no value": the usual ones, and those that the user names beside them.
+/// The texts that mean "no value": the usual ones, and those that the user adds.
 ///
-/// A cell is missing if its text is one of the words, or if both are numbers of the same value: `-9` takes in `-9.0`,
-/// whether it comes from text or from a file of numbers.
+/// A cell is missing if its text is one of the words, or if both are numbers of the same value: `-9` also matches
+/// `-9.0`, whether the cell comes from text or from a file of numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MissingWords {
     texts: HashSet<String>,
@@ -20,30 +20,30 @@ pub(crate) struct MissingWords {
 impl MissingWords {
     pub(crate) fn new(words: &[String]) -> Self {
         let texts: HashSet<String> = words.iter().map(|word| word.trim().to_owned()).collect();
-        // Beyond 2⁵³ neighbours share a double: such words count by their digits alone.
+        // From 2⁵³ on, neighbouring whole numbers share a double: such words match by their digits only.
         let number = |text: &String| text.parse().ok().filter(|x: &f64| x.abs() < EXACT || x.is_infinite());
         let numbers = texts.iter().filter_map(number).collect();
         Self { texts, numbers }
     }
 
-    /// Are there none beside the usual ones?
+    /// Whether the user has added none.
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// Does a cell with that text hold no value?
+    /// Whether a cell with that text has no value.
     pub(crate) fn mean_missing(&self, text: &str) -> bool {
         is_missing(text) || self.names(text)
     }
 
-    /// Is it one of the user's own words?
+    /// Whether it is one of the user's own words.
     pub(crate) fn names(&self, text: &str) -> bool {
         !self.texts.is_empty()
             && (self.texts.contains(text)
                 || (!self.numbers.is_empty() && text.parse().is_ok_and(|x| self.names_number(x))))
     }
 
-    /// Is one of the user's own words that number?
+    /// Whether one of the user's own words is that number.
     pub(crate) fn names_number(&self, value: f64) -> bool {
         self.numbers.iter().any(|number| (number + 0.0).to_bits() == (value + 0.0).to_bits())
     }

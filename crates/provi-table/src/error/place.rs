@@ -1,9 +1,9 @@
-//! Where a refusal points: a place in the formula, a column of the table.
+//! Where an error points: a place in the formula, a column of the table.
 
 use super::Error;
 use crate::formula::Span;
 
-/// Refusals of the data, which have a place in the formula once it is known who asked for them.
+/// Errors in the data, which get a place in the formula once it is known which part of it uses them.
 macro_rules! of_data {
     ($span:ident) => {
         Self::UnknownColumn { $span, .. }
@@ -30,7 +30,7 @@ macro_rules! of_data {
 }
 
 impl Error {
-    /// The bytes of the formula at fault, when the formula is.
+    /// The bytes of the formula that are wrong, if the error is in the formula.
     ///
     /// ```
     /// let error = provi_table::Formula::parse("y ~ a ~ b").unwrap_err();
@@ -58,7 +58,7 @@ impl Error {
         }
     }
 
-    /// The column at fault, where it is one.
+    /// The column that is wrong, if the error is in one.
     pub(crate) fn column(&self) -> Option<&str> {
         match self {
             Self::UnknownColumn { column, .. }
@@ -80,7 +80,7 @@ impl Error {
         }
     }
 
-    /// The same refusal, with its place in the formula, if it has one.
+    /// The same error with its place in the formula, if it has one.
     pub(crate) fn at(mut self, place: Option<Span>) -> Self {
         if let of_data!(span) = &mut self {
             *span = place;

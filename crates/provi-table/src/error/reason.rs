@@ -1,15 +1,15 @@
-//! Reasons of a refusal that come in a few kinds, each with its own words.
+//! Reasons of an error that have a few kinds, each with its own wording.
 
 use std::fmt;
 
 use super::shown;
 use crate::column::ColumnKind;
 
-/// A file format that is not read, and what to do instead.
+/// A file format that cannot be read, and what to do instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// A zip archive, or a spreadsheet, which is one.
+    /// A zip archive, or a spreadsheet (which is one).
     Zip,
     /// Text in two-byte units.
     Utf16,
@@ -17,7 +17,7 @@ pub enum Format {
     Arrow,
     /// A gzip file inside another.
     GzipInGzip,
-    /// A Parquet file inside gzip, where only parts of it are to be read.
+    /// A Parquet file inside gzip, where only parts of it should be read.
     ParquetInGzip,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// What one file of a table has and another has not.
+/// A property that one file of a table has and another has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShardTrait {
@@ -47,11 +47,11 @@ pub enum ShardTrait {
     Column(String),
     /// It lacks that column.
     NoColumn(String),
-    /// It has another kind of values in that column.
+    /// It has another type of values in that column.
     Kind {
         /// The column.
         column: String,
-        /// Its values.
+        /// The type of its values.
         kind: ColumnKind,
     },
 }
@@ -77,7 +77,7 @@ impl fmt::Display for ShardTrait {
     }
 }
 
-/// What a column of numbers is used as.
+/// The use of a column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Purpose {
@@ -119,7 +119,7 @@ impl Purpose {
     }
 }
 
-/// What stands where it means nothing, and where it would.
+/// An element at a wrong place, with the places where it is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misplaced {

@@ -1,8 +1,8 @@
-//! Why files cannot be read as one table, block after block.
+//! Why files cannot be read as one table, block by block.
 
 use super::{ShardTrait, shown, wording::shown_to};
 
-/// What is wrong with files that are read block after block, or with the memory for it.
+/// What is wrong with files that are read block by block, or with the memory for them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadShards {
@@ -13,21 +13,21 @@ pub enum BadShards {
     Group {
         /// The file.
         table: String,
-        /// The row group, the first being 0.
+        /// The row group, from 0.
         group: usize,
-        /// The column, where it is one.
+        /// The column, if the error is in one.
         column: Option<String>,
-        /// The decoder's words.
+        /// The decoder's message.
         reason: String,
     },
-    /// No file where several were looked for.
+    /// No file matches the path.
     #[error(
         "no table under `{path}`; {}", if *.directory { "a folder is read by its files that end in .parquet, .csv, .tsv or .txt, with .gz behind or not" } else { "`*` stands for any characters and `?` for one, in the last part of the path" }
     )]
     None {
         /// The path as given.
         path: String,
-        /// Is it a folder? Otherwise a pattern.
+        /// Whether the path is a folder; otherwise it is a pattern.
         directory: bool,
     },
     /// Files of one table that differ in their columns.
@@ -37,12 +37,12 @@ pub enum BadShards {
         table: String,
         /// What it has, in words that follow its name.
         found: ShardTrait,
-        /// The file it is held against.
+        /// The file with which it is compared.
         first: String,
-        /// What that one has.
+        /// What that file has.
         expected: ShardTrait,
     },
-    /// A file that is not what it was when it was first looked at.
+    /// A file that has changed since it was first read.
     #[error(
         "`{table}` has changed since it was first read; leave the data alone until the run ends, and start again"
     )]
@@ -50,17 +50,17 @@ pub enum BadShards {
         /// The file.
         table: String,
     },
-    /// Memory for less than a few rows.
+    /// Too little memory for a few rows.
     #[error(
         "the {bytes} bytes for blocks of this table hold too few of its rows; {needed} are needed at least: allow more memory"
     )]
     Budget {
-        /// What there is.
+        /// Bytes available.
         bytes: usize,
-        /// What is needed.
+        /// Bytes needed.
         needed: usize,
     },
-    /// More levels than memory may hold.
+    /// Levels that take more memory than allowed.
     #[error(
         "the levels of `{}` in `{table}` take more than {bytes} bytes, which is their share of the memory; allow more memory, or use a column with fewer levels", shown(.column)
     )]
@@ -89,7 +89,7 @@ pub enum BadShards {
         table: String,
         /// Line on which it starts.
         line: usize,
-        /// Bytes a record may have.
+        /// Largest size of a record in bytes.
         longest: usize,
     },
 }

@@ -1,8 +1,8 @@
-//! Names, values and lists of others, fit for a line of ours.
+//! Names, values and lists from users' data, made fit for a line of a message.
 
 use crate::formula::Quoted;
 
-/// Someone else's text, fit for a line of ours: no control characters, not too long.
+/// A user's text, made fit for a message: no control characters, not too long.
 pub(crate) fn shown(text: &str) -> String {
     shown_to(40, text)
 }
@@ -64,10 +64,10 @@ fn said(mut value: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Levels up to which a group term in place of a category is a way out.
+/// The most levels for which a group term is suggested instead of a category.
 const FEW_LEVELS: usize = 5000;
 
-/// The way out of a design that is too wide.
+/// The way out if a design is too wide.
 pub(super) fn too_wide(column: Option<&str>, levels: usize) -> String {
     match column {
         Some(name) if levels <= FEW_LEVELS => format!(

@@ -1,4 +1,4 @@
-//! Calls: `log(x)`, `I(x^2)`, `scale(x)`, `poly(x, 3)`, `bs(x, 5)`, `factor(x)`, `offset(x)`, and what stands in them.
+//! Calls: `log(x)`, `I(x^2)`, `scale(x)`, `poly(x, 3)`, `bs(x, 5)`, `factor(x)`, `offset(x)`, and their arguments.
 
 use super::{
     Comparison, Expression, Factor, Function, Operation, Span, Spanned, TextTest, lexer::Token,
@@ -19,17 +19,17 @@ const MOST_COLUMNS: usize = 50;
 /// Most entries of a list.
 const MOST_ENTRIES: usize = 1000;
 
-/// Functions that are no arithmetic.
+/// Functions that are not arithmetic.
 const OTHERS: [&str; 9] = ["I", "factor", "as.factor", "C", "center", "scale", "poly", "bs", "offset"];
 
-/// What a comparison may have on a side.
+/// One side of a comparison.
 enum Side {
     Number(Expression),
     Text(String, Span),
 }
 
 impl Parser {
-    /// The call whose name stands here.
+    /// The call whose name is here.
     pub(super) fn call(&mut self) -> Result<Factor> {
         let Spanned { node, span } = self.next();
         let Token::Name(name) = node else { return Err(self.refuse("a function")) };
@@ -67,7 +67,7 @@ impl Parser {
         Ok(factor)
     }
 
-    /// `(x)` behind `offset`.
+    /// `(x)` after `offset`.
     pub(super) fn offset(&mut self) -> Result<Expression> {
         self.next();
         self.next();
@@ -100,7 +100,7 @@ impl Parser {
         }
     }
 
-    /// Arithmetic that names a column at least.
+    /// Arithmetic that names at least one column.
     fn argument(&mut self) -> Result<Expression> {
         let start = self.word(0).span.start;
         self.operations = 0;
@@ -110,7 +110,7 @@ impl Parser {
         if named { Ok(x) } else { Err(Error::NoColumn { span: start..self.before() }) }
     }
 
-    /// `, levels = c(..)` behind the column of a category, if it is there.
+    /// `, levels = c(..)` after the column of a category, if it is there.
     fn levels(&mut self) -> Result<Option<Vec<String>>> {
         if self.word(0).node != Token::Comma {
             return Ok(None);
@@ -255,7 +255,7 @@ impl Parser {
         self.comparison()
     }
 
-    /// `x < y`, `town == "Bern"`, or what stands by itself.
+    /// `x < y`, `town == "Bern"`, or a single operand.
     fn comparison(&mut self) -> Result<Expression> {
         let left = self.side()?;
         let Token::Comparison(comparison) = self.word(0).node else {
@@ -349,7 +349,7 @@ impl Parser {
         Ok(Expression::Binary(operation, Box::new(left), Box::new(right(self)?)))
     }
 
-    /// Pass over an operator, unless there are too many.
+    /// Reads an operator, unless there are too many.
     fn operator(&mut self) -> Result<()> {
         let span = self.next().span;
         self.operations += 1;
@@ -394,7 +394,7 @@ impl Parser {
                 self.close()?;
                 Ok(x)
             }
-            // In back-quotes, it would be longer.
+            // In back-quotes it would be longer.
             Token::Name(name)
                 if (name == "TRUE" || name == "FALSE") && self.word(0).span.len() == name.len() =>
             {

@@ -90,7 +90,7 @@ impl Display for Group {
     }
 }
 
-/// Arithmetic as a term: a call or a column stands by itself, the rest in `I(..)`.
+/// Arithmetic as a term: a call or a column by itself, anything else in `I(..)`.
 fn number(x: &Expression, f: &mut Formatter<'_>) -> fmt::Result {
     match x {
         Expression::Column(_) | Expression::Call(..) => x.fmt(f),

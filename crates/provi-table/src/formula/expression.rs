@@ -102,7 +102,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison that y has with x where x has this one with y.
+    /// The comparison of y with x that is equivalent to this one of x with y.
     pub(super) fn turned(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -113,12 +113,12 @@ impl Comparison {
         }
     }
 
-    /// Does it ask which of the two is larger?
+    /// Whether it asks which of the two is larger.
     pub(crate) fn is_order(self) -> bool {
         !matches!(self, Self::Equal | Self::Unequal)
     }
 
-    /// Does it hold? Not a number compares with nothing.
+    /// Whether it holds; `None` if a number is NaN.
     pub(crate) fn holds(self, x: f64, y: f64) -> Option<bool> {
         let order = x.partial_cmp(&y)?;
         Some(match self {
@@ -132,19 +132,19 @@ impl Comparison {
     }
 }
 
-/// A question about the text of a column's cells: `town == "Bern"`, `town %in% c("Bern", "Basel")`. Of dates, it is one
-/// about their days.
+/// A comparison of the text in a column's cells: `town == "Bern"`, `town %in% c("Bern", "Basel")`. For dates, it
+/// compares their days.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TextTest {
     /// The column.
     pub column: String,
     /// How its cell compares with one of the texts.
     pub comparison: Comparison,
-    /// The texts; several only where it is asked whether the cell is among them.
+    /// The texts; several only if the question is whether the cell is among them.
     pub texts: Vec<String>,
 }
 
-/// 1 for true, 0 for false, not a number for neither.
+/// 1 for true, 0 for false, NaN for neither.
 pub(crate) fn truth(holds: Option<bool>) -> f64 {
     holds.map_or(f64::NAN, |holds| f64::from(u8::from(holds)))
 }
@@ -190,7 +190,7 @@ impl Operation {
     }
 }
 
-/// xʸ; small whole powers by multiplication, which has the same bits everywhere.
+/// xʸ; small whole powers by multiplication, which gives the same bits everywhere.
 fn power(x: f64, y: f64) -> f64 {
     match y {
         y if y.total_cmp(&2.0).is_eq() => x * x,
@@ -199,8 +199,8 @@ fn power(x: f64, y: f64) -> f64 {
     }
 }
 
-/// A number made of columns. `^` binds first and to the right, then the sign, `%in%`, `* /`, `+ -`, comparisons, `!`, `&` and
-/// `|`, as in R. What is true is 1, what is false 0, and every number but 0 counts as true.
+/// A number computed from columns. `^` binds first and to the right, then the sign, `%in%`, `* /`, `+ -`,
+/// comparisons, `!`, `&` and `|`, as in R. True is 1 and false is 0; every number except 0 counts as true.
 ///
 /// [`Display`](fmt::Display) writes text that parses to an equal expression; serde stores that text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -220,7 +220,7 @@ pub enum Expression {
     Compare(Comparison, Box<Expression>, Box<Expression>),
     /// x %in% c(1, 2): one of some numbers
     Among(Box<Expression>, Vec<f64>),
-    /// A question about a column's text.
+    /// A comparison of a column's text.
     Test(TextTest),
     /// !x
     Not(Box<Expression>),
@@ -231,7 +231,7 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// The value, given each column's value and the answer to each question about text, both NaN where there is none.
+    /// The value, given each column's value and the result of each text comparison; both are NaN where missing.
     pub(crate) fn evaluate(&self, column: &impl Fn(&str) -> f64, test: &impl Fn(&TextTest) -> f64) -> f64 {
         let of = |x: &Self| x.evaluate(column, test);
         let truths = |x: &Self, y: &Self| Some((is_true(of(x))?, is_true(of(y))?));
@@ -254,7 +254,7 @@ impl Expression {
         }
     }
 
-    /// Is it 0 or 1 in every row?
+    /// Whether it is 0 or 1 in every row.
     pub(crate) fn is_truth(&self) -> bool {
         match self {
             Self::Compare(..)
@@ -269,7 +269,7 @@ impl Expression {
         }
     }
 
-    /// Call `see` on every question about text.
+    /// Calls `see` on every text comparison.
     pub(crate) fn tests<'a>(&'a self, see: &mut dyn FnMut(&'a TextTest)) {
         self.leaves(&mut |leaf| {
             if let Self::Test(test) = leaf {
@@ -278,7 +278,7 @@ impl Expression {
         });
     }
 
-    /// Call `see` on the name of every column whose values are used as numbers.
+    /// Calls `see` on the name of every column whose values are used as numbers.
     pub(crate) fn numbers<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         self.leaves(&mut |leaf| {
             if let Self::Column(name) = leaf {
@@ -299,7 +299,7 @@ impl Expression {
         }
     }
 
-    /// Call `see` on the name of every column, in the order written.
+    /// Calls `see` on the name of every column, in the order written.
     pub(crate) fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         self.leaves(&mut |leaf| match leaf {
             Self::Column(name) => see(name),
@@ -322,7 +322,7 @@ impl Expression {
         }
     }
 
-    /// Write, in parentheses if it binds less than `least`.
+    /// Writes it, in parentheses if it binds less than `least`.
     fn write(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
         if self.binding() < least {
             f.write_str("(")?;
@@ -383,7 +383,7 @@ impl Expression {
     }
 }
 
-/// Every number but 0 is true, as in R; what is no number is neither.
+/// Every number except 0 is true, as in R; NaN is neither true nor false.
 fn is_true(x: f64) -> Option<bool> {
     (!x.is_nan()).then(|| x.abs() > 0.0)
 }
@@ -421,7 +421,7 @@ impl TryFrom<String> for Expression {
     }
 }
 
-/// A number in as few characters as read back to the same bits.
+/// A number in the fewest characters that read back to the same bits.
 pub(crate) struct Short(pub(crate) f64);
 
 impl fmt::Display for Short {

@@ -8,7 +8,7 @@ use super::{
 use crate::error::{Error, Misplaced, Result};
 
 impl Parser {
-    /// Does the parenthesis that opens here hold a bar of its own?
+    /// Whether the parenthesis that opens here contains a bar of its own.
     pub(super) fn at_group(&self) -> bool {
         let mut depth = 0usize;
         for word in self.words_from_here() {
@@ -25,7 +25,7 @@ impl Parser {
         false
     }
 
-    /// The group terms of one parenthesis; a nesting gives one for each of its levels.
+    /// The group terms of one parenthesis; a nesting gives one term for each of its levels.
     pub(super) fn group(&mut self) -> Result<Vec<Spanned<Group>>> {
         let start = self.next().span.start;
         let sum = self.sum(Context::Group)?;
@@ -45,7 +45,7 @@ impl Parser {
                     let span = self.word(0).span.clone();
                     return Err(Error::Misplaced { what: Misplaced::Grouping, span });
                 }
-                _ => return Err(self.refuse("`)` behind the grouping column")),
+                _ => return Err(self.refuse("`)` after the grouping column")),
             }
             self.next();
             let name = self.column()?;

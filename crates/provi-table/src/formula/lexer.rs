@@ -149,7 +149,7 @@ fn symbol(c: char) -> Option<Token> {
     })
 }
 
-/// End of the word that starts at `start`; the sign of an exponent, as in `1e-3`, is part of it.
+/// End of the word that starts at `start`; the sign of an exponent, as in `1e-3`, belongs to it.
 fn word_end(text: &str, start: usize) -> usize {
     let end = |from: usize| from + text[from..].find(|c| !in_word(c)).unwrap_or(text.len() - from);
     let first = end(start);
@@ -174,7 +174,7 @@ fn classify(word: &str) -> Token {
     }
 }
 
-/// Can the name stand without back-quotes?
+/// Whether the name needs no back-quotes.
 fn is_plain(name: &str) -> bool {
     let mut chars = name.chars();
     let starts = match chars.next() {
@@ -200,7 +200,8 @@ fn quoted(text: &str, mut at: usize) -> Option<(String, usize)> {
     }
 }
 
-/// The text whose opening quote ends at `at`, and the byte past its closing one; a backslash takes the next character as it is.
+/// The text whose opening quote ends at `at`, and the byte after its closing quote; a backslash escapes the next
+/// character.
 fn literal(text: &str, at: usize, quote: char) -> Option<(String, usize)> {
     let mut word = String::new();
     let mut chars = text[at..].char_indices();
@@ -223,7 +224,7 @@ impl fmt::Display for Literal<'_> {
     }
 }
 
-/// A name as a formula writes it, in back-quotes where it needs them.
+/// A name as a formula writes it, in back-quotes if needed.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Quoted<'_> {

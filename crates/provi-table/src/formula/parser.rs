@@ -10,7 +10,7 @@ use crate::error::{Error, Misplaced, Result};
 /// Deepest nesting of parentheses and signs.
 const DEEPEST: usize = 64;
 
-/// Parse a whole formula.
+/// Parses a whole formula.
 pub(super) fn parse(text: &str) -> Result<Formula> {
     let mut parser = Parser::new(text)?;
     let response = parser.response()?;
@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Formula> {
     Ok(formula)
 }
 
-/// Parse arithmetic alone.
+/// Parses arithmetic alone.
 pub(super) fn expression(text: &str) -> Result<Expression> {
     let mut parser = Parser::new(text)?;
     let x = parser.arithmetic()?;
@@ -55,7 +55,7 @@ fn refuse_response_on_the_right(formula: &Formula, right: usize) -> Result<()> {
     }
 }
 
-/// Where a sum stands, which says what it may hold.
+/// The position of a sum, which determines what it may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Context {
     /// The whole right-hand side.
@@ -79,7 +79,7 @@ impl Parser {
         Ok(Self { words: words(text)?, at: 0, depth: 0, operations: 0, mentions: Vec::new() })
     }
 
-    /// The word here or further on; past the last one stands [`Token::End`].
+    /// The word here or `ahead` words on; [`Token::End`] after the last one.
     pub(super) fn word(&self, ahead: usize) -> &Spanned<Token> {
         &self.words[(self.at + ahead).min(self.words.len() - 1)]
     }
@@ -99,12 +99,12 @@ impl Parser {
         self.words[self.at.clamp(1, self.words.len()) - 1].span.end
     }
 
-    /// Note that the text names a column there.
+    /// Records that the text names a column there.
     pub(super) fn mention(&mut self, name: &str, span: Span) {
         self.mentions.push(Spanned { node: name.to_owned(), span });
     }
 
-    /// Read something nested, unless it is nested too deep.
+    /// Reads something nested, unless it is nested too deeply.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEEPEST {
             return Err(Error::TooLarge { span: self.word(0).span.clone() });
@@ -152,7 +152,7 @@ impl Parser {
         }
     }
 
-    /// `(successes, failures)` behind `cbind`.
+    /// `(successes, failures)` after `cbind`.
     fn counts(&mut self) -> Result<Response> {
         self.next();
         self.next();
@@ -166,12 +166,12 @@ impl Parser {
         Ok(Response::Counts { successes, failures })
     }
 
-    /// `| trials(n)` behind a column.
+    /// `| trials(n)` after a column.
     fn trials(&mut self, successes: String) -> Result<Response> {
         self.next();
         let named = matches!(&self.word(0).node, Token::Name(name) if name == "trials");
         if !named || self.word(1).node != Token::Open {
-            return Err(self.refuse("`trials(n)` behind the bar"));
+            return Err(self.refuse("`trials(n)` after the bar"));
         }
         self.next();
         self.next();
@@ -189,7 +189,7 @@ impl Parser {
         Ok(Response::Trials { successes, trials })
     }
 
-    /// `item + item - item`, as far as it goes.
+    /// `item + item - item`, to its end.
     pub(super) fn sum(&mut self, context: Context) -> Result<Sum> {
         let mut sum = Sum::default();
         if self.word(0).node == Token::Plus {
@@ -217,7 +217,7 @@ impl Parser {
         Ok(sum)
     }
 
-    /// One item, added or taken away.
+    /// One item, added or removed.
     fn item(&mut self, context: Context, sum: &mut Sum, minus: bool) -> Result<()> {
         let start = self.word(0).span.start;
         match &self.word(0).node {
@@ -315,7 +315,7 @@ impl Parser {
         if self.word(0).node != Token::Caret {
             return Ok(base);
         }
-        // a^2 as a power of terms is a alone; whoever writes it means the square.
+        // As a power of terms, a^2 would be a alone; its writer means the square.
         if !parenthesis {
             return Err(self.misplaced(Misplaced::Power));
         }
@@ -324,7 +324,7 @@ impl Parser {
             Token::Number(word) => word.parse::<usize>().ok().filter(|k| *k >= 1),
             _ => None,
         };
-        let exponent = exponent.ok_or_else(|| self.refuse("a whole number behind `^`"))?;
+        let exponent = exponent.ok_or_else(|| self.refuse("a whole number after `^`"))?;
         self.next();
         base.power(exponent).ok_or(Error::TooLarge { span: caret })
     }
@@ -356,7 +356,7 @@ impl Parser {
         Error::Misplaced { what, span: self.word(0).span.clone() }
     }
 
-    /// Refuse an operator of products behind what is no factor.
+    /// Refuses an operator of products after something that is not a factor.
     fn refuse_product(&self, what: Misplaced) -> Result<()> {
         match self.word(0).node {
             Token::Star | Token::Slash | Token::Colon | Token::Caret | Token::In => Err(self.misplaced(what)),
@@ -364,7 +364,7 @@ impl Parser {
         }
     }
 
-    /// Why the word here cannot stand here.
+    /// The error for a word that is not allowed here.
     pub(super) fn refuse(&self, expected: &'static str) -> Error {
         let Spanned { node, span } = self.word(0).clone();
         match node {

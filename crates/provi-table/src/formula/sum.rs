@@ -8,13 +8,13 @@ use crate::error::{Error, Result};
 /// One term: the product of distinct factors.
 pub(super) type Product = Vec<Factor>;
 
-/// More terms than any formula means; keeps `(a + b + ..)^9` from filling the memory.
+/// More terms than any sensible formula has; keeps `(a + b + ..)^9` from filling the memory.
 pub(super) const MOST_TERMS: usize = 10_000;
 
 /// Most factors of one term.
 pub(super) const MOST_FACTORS: usize = 16;
 
-/// Terms in the order first written, each once. Equality goes through sorted text.
+/// Terms in the order first written, each once. Equality compares sorted text.
 #[derive(Debug, Default)]
 pub(super) struct Terms {
     pub(super) list: Vec<Product>,
@@ -38,7 +38,7 @@ impl Terms {
         other.list.into_iter().for_each(|product| self.push(product));
     }
 
-    /// a:b, every term of the one with every term of the other; `None` beyond the limits.
+    /// a:b, every term of one with every term of the other; `None` beyond the limits.
     pub(super) fn interact(&self, other: &Self) -> Option<Self> {
         if self.list.len().saturating_mul(other.list.len()) > MOST_TERMS {
             return None;
@@ -103,7 +103,7 @@ impl Terms {
     }
 }
 
-/// Two products are the same term in whatever order they are written.
+/// Two products are the same term in any order.
 fn key(product: &[Factor]) -> Vec<String> {
     let mut key: Vec<String> = product.iter().map(Factor::to_string).collect();
     key.sort_unstable();
@@ -120,7 +120,7 @@ fn union(left: &[Factor], right: &[Factor]) -> Option<Product> {
     (product.len() <= MOST_FACTORS).then_some(product)
 }
 
-/// What a sum adds up to, item by item.
+/// The items of a sum.
 #[derive(Debug)]
 pub(super) struct Sum {
     pub(super) intercept: bool,
@@ -151,7 +151,7 @@ impl Sum {
         }
     }
 
-    /// `.`, once; said again, it brings back what was taken out.
+    /// Adds `.`, once; a second one brings back the columns that were removed.
     pub(super) fn dot(&mut self, span: Span) {
         match self.exceptions() {
             Some(except) => except.clear(),
@@ -159,7 +159,7 @@ impl Sum {
         }
     }
 
-    /// Take terms away; a column may also be taken out of a `.` before.
+    /// Removes terms; a column may also be removed from a `.` before.
     pub(super) fn remove(&mut self, terms: &Terms, span: &Span) -> Result<()> {
         let mut found = false;
         for product in &terms.list {
@@ -185,7 +185,7 @@ impl Sum {
         })
     }
 
-    /// Terms of fewer factors first, otherwise in the order written.
+    /// Terms with fewer factors first, otherwise in the order written.
     pub(super) fn sort(&mut self) {
         self.terms.sort_by_key(|term| match &term.node {
             Term::Product(factors) => factors.len(),

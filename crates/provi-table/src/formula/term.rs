@@ -1,4 +1,4 @@
-//! What a formula is made of.
+//! The elements of a formula.
 
 use super::Expression;
 
@@ -6,7 +6,7 @@ use super::Expression;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Response {
-    /// A column, or arithmetic on columns such as `log(y)`: the model is then one of the transformed value.
+    /// A column, or arithmetic on columns such as `log(y)`: the model is then about the transformed value.
     Value(Expression),
     /// `cbind(successes, failures)`: binomial counts.
     Counts {
@@ -33,21 +33,21 @@ pub enum Trials {
     Number(f64),
 }
 
-/// One population term, the intercept aside.
+/// One population term other than the intercept.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Term {
     /// The product of one or more distinct factors, in the order written.
     Product(Vec<Factor>),
-    /// `.`: every column that is not in the response, in a group term's grouping, in an option (weights,
-    /// offset, exposure), or a term by itself.
+    /// `.`: every column that is not in the response, in a group term's grouping, in an option (weights, offset,
+    /// exposure), or a term by itself.
     Others {
-        /// Columns taken out by `- name` behind the `.`.
+        /// Columns removed by `- name` after the `.`.
         except: Vec<String>,
     },
 }
 
-/// One factor of a term: it gives one or more columns.
+/// One factor of a term; it has one or more columns.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Factor {
@@ -70,7 +70,7 @@ pub enum Factor {
 }
 
 impl Factor {
-    /// Call `see` on the name of every column, in the order written.
+    /// Calls `see` on the name of every column, in the order written.
     pub(crate) fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Column(name) | Self::Category(name) | Self::Levels(name, _) => see(name),
@@ -86,9 +86,9 @@ impl Factor {
 /// One group term: coefficients that vary by group around zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// Does each level have its own intercept?
+    /// Whether each level has its own intercept.
     pub intercept: bool,
-    /// What else varies by level; every one a [`Term::Product`].
+    /// What else varies by level; each is a [`Term::Product`].
     pub terms: Vec<Term>,
     /// `|`, or `||` for coefficients that are independent of each other.
     pub correlated: bool,
@@ -97,7 +97,7 @@ pub struct Group {
 }
 
 impl Response {
-    /// Call `see` on the name of every column that holds outcomes; the number of trials is none.
+    /// Calls `see` on the name of every column with outcomes; the number of trials is not an outcome.
     pub(crate) fn outcomes<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Value(value) => value.columns(see),
@@ -109,7 +109,7 @@ impl Response {
         }
     }
 
-    /// Call `see` on the name of every column.
+    /// Calls `see` on the name of every column.
     pub(crate) fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         self.outcomes(see);
         if let Self::Trials { trials: Trials::Column(name), .. } = self {

@@ -1,4 +1,4 @@
-//! A recipe and a table to the rows of a design.
+//! From a recipe and a table to the rows of a design.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ use crate::{
     table::Table,
 };
 
-/// What becomes of a group level that the fitted data did not have.
+/// What to do with a group level that the fitted data did not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NewLevels {
-    /// The table is refused, with the line.
+    /// Refuse the table, with the line.
     #[default]
     Refuse,
-    /// The row has no entries for that group term: the population's prediction. It is listed, so that the
+    /// Give the row no entries for that group term: the population's prediction. The level is listed, so that the
     /// group's spread can be added.
     Population,
 }
@@ -35,13 +35,13 @@ pub struct NewRows {
     pub design: DesignRows,
     /// What is added to the linear predictor, if the model has an offset.
     pub offsets: Option<Vec<f64>>,
-    /// The number of trials of each row, where they were asked for and the response has any.
+    /// The number of trials of each row, if it was asked for and the response has trials.
     pub trials: Option<Vec<f64>>,
     /// The levels that the fitted data did not have, by row and group term.
     pub new_levels: Vec<NewLevel>,
-    /// Rows left out for their missing values.
+    /// Rows left out because of missing values.
     pub dropped: Dropped,
-    /// Line of the file of each row, the first being 1.
+    /// Line of the file of each row, from 1.
     pub lines: Vec<usize>,
 }
 
@@ -54,12 +54,12 @@ pub struct NewLevel {
     pub group: usize,
     /// The level.
     pub level: String,
-    /// What varies by level: with a spread τ_j of each column, Σ (τ_j·value_j)² is added to the variance.
+    /// What varies by level: if column j has the spread τ_j, Σ (τ_j·value_j)² is added to the variance.
     pub values: Vec<f64>,
 }
 
 impl Recipe {
-    /// The design of the rows of another table, which needs no response. A missing value is refused.
+    /// The design for the rows of another table, which needs no response. A missing value is an error.
     ///
     /// ```
     /// use provi_table::{Formula, FrameOptions, ModelFrame, NewLevels, Table};
@@ -81,13 +81,13 @@ impl Recipe {
         self.rows_with(table, new_levels, Missing::Error)
     }
 
-    /// The same, with a choice of what becomes of rows with missing values.
+    /// The same, with a choice of what to do with missing values.
     pub fn rows_with(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewRows> {
         self.new_rows(table, new_levels, missing, None)
     }
 
-    /// The same with the trials of each row, which draws of a binomial response need: the column of `trials(n)`, or the sum of
-    /// both columns of `cbind(successes, failures)`. The table needs those columns too.
+    /// The same with the trials of each row, which draws of a binomial response need: the column of `trials(n)`, or
+    /// the sum of both columns of `cbind(successes, failures)`. The table must have those columns.
     pub fn rows_with_trials(
         &self,
         table: &Table,
@@ -223,7 +223,7 @@ impl GroupRecipe {
         Ok(GroupRows { first, columns: self.block.columns.len(), levels, values })
     }
 
-    /// Each row's level by its place; `None` for a level that is not among them.
+    /// The index of each row's level; `None` for an unknown level.
     fn places(&self, view: View<'_>) -> Result<Vec<Option<usize>>> {
         if let [factor] = self.factors.as_slice() {
             let levels: Vec<String> = self.levels.iter().map(|level| level[0].clone()).collect();

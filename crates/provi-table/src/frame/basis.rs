@@ -1,8 +1,9 @@
-//! Bases of one number: orthonormal polynomials and cubic B-splines, as R's `poly` and `splines::bs`.
+//! Bases of functions of one number: orthonormal polynomials and cubic B-splines, as in R's `poly` and
+//! `splines::bs`.
 
 use serde::{Deserialize, Serialize};
 
-/// Orthonormal polynomials of degree 1..k over the points they were learned from.
+/// Orthonormal polynomials of degree 1..k over the points from which they were learned.
 ///
 /// With t = (x − mean)/scale, P₀ = 1, P₁ = t − c₁,
 /// ```text
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct Polynomial {
     /// Mean of the points.
     pub mean: f64,
-    /// Largest distance from it.
+    /// Largest distance of a point from the mean.
     pub scale: f64,
     /// c₁..c_k
     pub centres: Vec<f64>,
@@ -23,7 +24,7 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The basis over `points`; `None` unless there are more than `degree` distinct ones.
+    /// The basis over `points`; `None` unless there are more than `degree` distinct points.
     pub(crate) fn learn(points: &[f64], degree: usize) -> Option<Self> {
         if distinct(points) <= degree {
             return None;
@@ -49,7 +50,7 @@ impl Polynomial {
         basis.is_sound().then_some(basis)
     }
 
-    /// k
+    /// The degree k.
     pub fn degree(&self) -> usize {
         self.centres.len()
     }
@@ -78,11 +79,11 @@ impl Polynomial {
     }
 }
 
-/// Cubic B-splines without the first, so that an intercept can stand beside them; k = inner knots + 3.
+/// Cubic B-splines without the first one, so that they can be combined with an intercept; k = inner knots + 3.
 ///
-/// Knots at the quantiles 1/(m+1), .., m/(m+1) of the points, and four at each end of their range. The
-/// columns and the one left out are not negative and sum to 1 within the range; beyond it, the outermost
-/// cubics go on. R's `splines::bs(x, df = k)` gives the same columns.
+/// Knots are at the quantiles 1/(m+1), .., m/(m+1) of the points, and four at each end of their range. Within the
+/// range, the columns and the one left out are non-negative and sum to 1; beyond it, the outermost cubics continue.
+/// R's `splines::bs(x, df = k)` gives the same columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spline {
     /// Ends of the range.
@@ -94,7 +95,7 @@ pub struct Spline {
 const DEGREE: usize = 3;
 
 impl Spline {
-    /// The basis of `count` columns over `points`; `None` unless there are more than `count` distinct ones.
+    /// The basis of `count` columns over `points`; `None` unless there are more than `count` distinct points.
     pub(crate) fn learn(points: &[f64], count: usize) -> Option<Self> {
         if count < DEGREE || distinct(points) <= count {
             return None;
@@ -107,7 +108,7 @@ impl Spline {
         basis.is_sound().then_some(basis)
     }
 
-    /// k
+    /// The number of columns k.
     pub fn count(&self) -> usize {
         self.knots.len() + DEGREE
     }
@@ -129,8 +130,8 @@ impl Spline {
         }
     }
 
-    /// The last interval [knot i, knot i+1) that is not empty and starts at or before x; the first one, where
-    /// x lies before them all.
+    /// The last non-empty interval [knot i, knot i+1) that starts at or before x; the first one if x lies before
+    /// all of them.
     fn interval(&self, x: f64) -> usize {
         let filled = |i: &usize| self.knot(*i) < self.knot(i + 1);
         let mut intervals = (DEGREE..=DEGREE + self.knots.len()).filter(filled);
@@ -138,8 +139,8 @@ impl Spline {
         intervals.take_while(|&i| self.knot(i) <= x).last().unwrap_or(first)
     }
 
-    /// The columns at x, appended to `row`: the recursion of Cox and de Boor for the four splines that are
-    /// not zero on x's interval, whose lengths are all positive.
+    /// The columns at x, appended to `row`, by the recursion of Cox and de Boor for the four splines that are not
+    /// zero on x's interval; all its interval lengths are positive.
     pub(crate) fn evaluate(&self, x: f64, row: &mut Vec<f64>) {
         let at = self.interval(x);
         let mut values = [0.0; DEGREE + 1];
@@ -162,7 +163,7 @@ impl Spline {
     }
 }
 
-/// Σx/n, in one more step for the rounding of the sum.
+/// Σx/n, with one more step that corrects the rounding of the sum.
 pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
     let n = values.len() as f64;
     // Divided first, so that large values do not overflow.

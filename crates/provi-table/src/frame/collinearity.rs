@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::{ModelFrame, rows::DesignRows};
 
-/// What [`ModelFrame::collinearity`] finds.
+/// The result of [`ModelFrame::collinearity`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Collinearity {
-    /// The columns that the others explain, the closest first.
+    /// The columns that others explain, the most dependent first.
     pub dependences: Vec<Dependence>,
 }
 
@@ -18,25 +18,25 @@ pub struct Dependence {
     pub column: String,
     /// The columns that explain it, with their coefficients: column ≈ Σ coefficient·other.
     pub others: Vec<(String, f64)>,
-    /// Length of what they leave unexplained, as a part of the column's own (about its mean, where there is
-    /// an intercept): √(1 − R²), and 1/residual² is the variance inflation factor.
+    /// Length of the unexplained part relative to the column's own (about its mean, if there is an intercept): √(1
+    /// − R²). 1/residual² is the variance inflation factor.
     pub residual: f64,
-    /// Is the residual no larger than rounding?
+    /// Whether the residual is no larger than rounding.
     pub exact: bool,
 }
 
 impl Collinearity {
-    /// A column counts as dependent from this residual down: a variance inflation of 10⁴.
+    /// A column counts as dependent if its residual is at most this: a variance inflation of 10⁴.
     pub const NEAR: f64 = 1e-2;
-    /// And as exactly dependent from this one down.
+    /// A column counts as exactly dependent if its residual is at most this.
     pub const EXACT: f64 = 1e-9;
 }
 
 impl ModelFrame {
-    /// Population columns that are linear combinations of others, or nearly so.
+    /// Population columns that are linear combinations of others, exactly or nearly.
     ///
-    /// Gram–Schmidt in the order of the columns: one whose unexplained part is at most
-    /// [`Collinearity::NEAR`] of it is explained by those before it, and is not used to explain others.
+    /// Gram–Schmidt in the order of the columns: if the unexplained part of a column is at most
+    /// [`Collinearity::NEAR`] of it, the columns before it explain it, and it is not used to explain others.
     /// Cost: n·p² for n rows and p columns.
     ///
     /// ```
@@ -55,15 +55,15 @@ impl ModelFrame {
     }
 }
 
-/// Columns, and the orthonormal ones made of those taken so far.
+/// Columns, and the orthonormal ones made from those taken so far.
 struct Basis {
-    /// What the columns have left, each of length at most 1 at first.
+    /// The remaining part of each column; each has length at most 1 at first.
     left: Vec<Vec<f64>>,
-    /// Length of each column before.
+    /// The original length of each column.
     lengths: Vec<f64>,
     /// Inner products with the orthonormal columns: the coordinates of column j.
     coordinates: Vec<Vec<f64>>,
-    /// Index of the column that each orthonormal one was made of.
+    /// Index of the column from which each orthonormal one was made.
     taken: Vec<usize>,
 }
 
@@ -82,7 +82,7 @@ impl Basis {
         let mut basis =
             Self { coordinates: vec![Vec::new(); columns], left, lengths: Vec::new(), taken: Vec::new() };
         if intercept {
-            // About their means: an intercept explains a shift, which is no trouble.
+            // About their means: an intercept explains a shift, which does no harm.
             basis.take(0);
             for j in 1..columns {
                 let centred = length(&basis.left[j]);
@@ -97,8 +97,8 @@ impl Basis {
         basis
     }
 
-    /// Make column `j` the next orthonormal one, and take its share out of the rest. Done twice, so that
-    /// rounding leaves the columns orthogonal.
+    /// Makes column `j` the next orthonormal one, and removes its share from the rest. Done twice, so that rounding
+    /// leaves the columns orthogonal.
     fn take(&mut self, j: usize) {
         let mut unit = std::mem::take(&mut self.left[j]);
         let size = length(&unit);
@@ -132,7 +132,7 @@ impl Basis {
 
     /// Column `j` in terms of those taken: back-substitution in the triangle of their coordinates.
     fn dependence(&self, j: usize, names: &[String]) -> Dependence {
-        // Those taken after it have not touched it: it was found to depend on those before.
+        // Columns taken after it have not changed it: it was found to depend on those before.
         let count = self.coordinates[j].len();
         let mut right = self.coordinates[j].clone();
         let mut scaled = vec![0.0; count];
@@ -145,7 +145,7 @@ impl Basis {
         }
         let residual = length(&self.left[j]);
         let largest = scaled.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-        // What is smaller than the residual's own share says nothing.
+        // A coefficient smaller than the residual's own share means nothing.
         let least = largest * residual.max(1e-6);
         let mut others: Vec<(usize, f64)> = self
             .taken

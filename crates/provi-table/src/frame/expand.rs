@@ -1,4 +1,4 @@
-//! A formula for one table: `.` written out, and the columns it uses.
+//! A formula for one table: with `.` expanded, and the columns that it uses.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::{
     formula::{Factor, Formula, Response, Spanned, Term, columns_of},
 };
 
-/// What is known of data by their header.
+/// What is known about data from their header.
 pub(crate) struct Header<'a> {
     /// Their name in messages.
     pub(crate) table: &'a str,
@@ -63,7 +63,7 @@ pub(crate) fn written_out(header: &Header<'_>, formula: &Formula, options: &Fram
     Ok(Formula { terms, ..formula.clone() })
 }
 
-/// A column that no model can use comes in by `.` unasked; the way out is to take it out of the `.`.
+/// `.` includes a column that no model can use: the error says how to remove it from the `.`.
 fn refuse_useless(header: &Header<'_>, name: &str, dot: &Spanned<Term>) -> Result<()> {
     let kind = (header.kind)(name);
     match kind {

@@ -1,4 +1,4 @@
-//! What learning asks of the data, whether they are in memory or were read block after block.
+//! What learning a recipe needs to know about the data, whether they are in memory or read block by block.
 
 use super::{
     basis::{distinct, mean, standard_deviation},
@@ -10,31 +10,31 @@ use crate::{
     formula::Expression,
 };
 
-/// A number over all rows in use.
+/// Statistics of a number over all rows used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) mean: f64,
-    /// With n − 1; 0 for a single row.
+    /// Standard deviation, with n − 1; 0 for a single row.
     pub(crate) sd: f64,
-    /// Distinct values, or as many as were told apart.
+    /// Number of distinct values, or as many as were distinguished.
     pub(crate) distinct: usize,
 }
 
-/// A level of a grouping: its names, one for each grouping column, and its rows.
+/// A level of a grouping: its names, one for each grouping column, and its number of rows.
 pub(crate) type Counted = (Vec<String>, usize);
 
-/// Facts about the rows in use of some data.
+/// Facts about the rows used.
 pub(crate) trait Facts {
     /// What the data are called in messages.
     fn table(&self) -> &str;
 
-    /// Rows in use.
+    /// Number of rows used.
     fn rows(&self) -> usize;
 
-    /// What a column holds.
+    /// The type of a column.
     fn kind(&self, column: &str) -> Option<ColumnKind>;
 
-    /// The refusal of a column of text that is mostly numbers: a slip more often than a category.
+    /// The error for a column of text that is mostly numbers, which is more often a typing error than a category.
     fn mixed(&self, column: &str) -> Result<Option<Error>>;
 
     /// The levels of a column, in order.
@@ -43,29 +43,29 @@ pub(crate) trait Facts {
     /// The combinations of levels that occur in some columns, in the order of these columns' levels.
     fn combinations(&self, columns: &[String]) -> Result<Vec<Counted>>;
 
-    /// Refuse an expression that is not a finite number in every row.
+    /// Refuses an expression that is not a finite number in every row.
     fn check(&self, x: &Expression) -> Result<()>;
 
-    /// The value of an expression that is the same in every row.
+    /// The value of an expression if it is the same in every row.
     fn constant(&self, x: &Expression) -> Result<Option<f64>>;
 
     /// Mean and deviation of an expression.
     fn spread(&self, x: &Expression) -> Result<Spread>;
 
-    /// All values of an expression, which the term `term` of the formula cannot do without.
+    /// All values of an expression, which the term `term` of the formula needs.
     fn points(&self, x: &Expression, term: &str) -> Result<Vec<f64>>;
 
-    /// Whole numbers of a column that doubles cannot hold: how many, and the first.
+    /// Whole numbers of a column that doubles cannot hold: how many, and the first one.
     fn inexact(&self, column: &str) -> Option<Inexact>;
 
-    /// Numbers from 2⁵³ up that may have lost digits before they came here: how many, and the first.
+    /// Numbers of at least 2⁵³ that may have lost digits before they were read: how many, and the first one.
     fn coarse(&self, column: &str) -> Option<Inexact>;
 }
 
 /// Whole numbers that doubles cannot hold.
 pub(crate) struct Inexact {
     pub(crate) count: usize,
-    /// File of the first, where there are several.
+    /// File of the first one, if there are several files.
     pub(crate) file: Option<String>,
     pub(crate) line: usize,
     pub(crate) found: String,

@@ -1,4 +1,4 @@
-//! The columns of a block of terms, filled in for the rows of a view.
+//! Computes the columns of a block of terms for the rows of a view.
 
 use super::{
     recipe::{Block, CodedFactor, CodedTerm},
@@ -9,10 +9,10 @@ use crate::{
     formula::Expression,
 };
 
-/// Entries of a dense population block that are surely a mistake: 4 GB.
+/// More entries than a dense population block can sensibly have: 4 GB.
 pub(super) const MOST_ENTRIES: usize = 1 << 29;
 
-/// Rows whose columns are filled in together, so that they stay in the cache.
+/// Rows whose columns are computed together, so that they stay in the cache.
 const TILE: usize = 256;
 
 impl Block {
@@ -69,13 +69,13 @@ impl CodedTerm {
     }
 }
 
-/// A factor's columns, ready to be read by row.
+/// A factor's columns, prepared for reading by row.
 enum Prepared<'a> {
-    /// A column as it is, with the rows in use.
+    /// A column unchanged, with the rows used.
     Column { values: &'a [f64], rows: &'a [usize] },
     /// Numbers, row by row.
     Values { values: Vec<f64>, width: usize },
-    /// One of the columns is 1 and the others 0, or all are.
+    /// At most one of the columns is 1 in each row; the others are 0.
     Indicator { column: Vec<Option<usize>>, width: usize },
 }
 
@@ -96,7 +96,7 @@ impl Prepared<'_> {
     }
 }
 
-/// Fill in a term's columns, from `place` on, in the rows of a tile, the first of which is `first`.
+/// Computes a term's columns, from `place` on, in the rows of a tile whose first row is `first`.
 fn fill(factors: &[Prepared<'_>], first: usize, tile: &mut [f64], columns: usize, place: usize) {
     let rows = tile.chunks_mut(columns).zip(first..);
     match factors {
@@ -116,12 +116,12 @@ fn fill(factors: &[Prepared<'_>], first: usize, tile: &mut [f64], columns: usize
     }
 }
 
-/// The products of a term in one row, the first factor's columns running fastest.
+/// The products of a term in one row; the first factor's columns vary fastest.
 fn multiply(factors: &[Prepared<'_>], row: usize, values: &mut [f64]) {
     let mut filled = 1;
     values[0] = 1.0;
     for factor in factors {
-        // From the last column down, since the first ones are still needed.
+        // From the last column down, because the first ones are still needed.
         for column in (0..factor.width()).rev() {
             let own = factor.value(row, column);
             for i in 0..filled {
@@ -172,7 +172,7 @@ impl CodedFactor {
     }
 }
 
-/// Each row's level by its place among `levels`.
+/// The index of each row's level among `levels`.
 fn codes(view: View<'_>, column: &str, levels: &[String]) -> Result<Vec<usize>> {
     let places = view.places(column, levels)?;
     let unknown = |i: usize| Error::UnknownLevel {

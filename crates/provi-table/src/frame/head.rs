@@ -1,4 +1,4 @@
-//! What a frame says of itself beside its rows, and what it is refused for.
+//! What a frame states besides its rows, and why it may be refused.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::{
     formula::{Expression, Factor, Response, Short, Term},
 };
 
-/// Names, roles, groups and warnings of a recipe over its data.
+/// Names, roles, groups and warnings of a recipe for its data.
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) roles: Vec<Role>,
@@ -25,7 +25,7 @@ pub(crate) struct Head {
 }
 
 impl Learner<'_> {
-    /// The head of a recipe, whose groups have that many rows of each level.
+    /// The head of a recipe; `counts` are the numbers of rows of each group's levels.
     pub(crate) fn head(&self, in_use: &[&str], recipe: &Recipe, counts: Vec<Vec<usize>>) -> Result<Head> {
         self.refuse_stray_references(recipe)?;
         refuse_repeated_names(&recipe.names)?;
@@ -56,7 +56,7 @@ impl Learner<'_> {
         }
     }
 
-    /// A term of one number that is the same in every row repeats the intercept.
+    /// Refuses a term of one number that is the same in every row, because it repeats the intercept.
     fn refuse_constant(&self, recipe: &Recipe) -> Result<()> {
         if !recipe.population.intercept {
             return Ok(());
@@ -119,7 +119,7 @@ impl Learner<'_> {
         Ok(warnings)
     }
 
-    /// The columns whose values enter as numbers, rather than as names.
+    /// The columns whose values are used as numbers, rather than as names.
     fn used_as_numbers<'a>(&'a self, recipe: &'a Recipe) -> HashSet<&'a str> {
         let mut names = HashSet::new();
         let mut see = |name: &'a str| {
@@ -148,7 +148,7 @@ impl Learner<'_> {
         names
     }
 
-    /// What is odd about names of categories and groups.
+    /// Warnings about names of categories and groups.
     fn warn_of_names(&self, recipe: &Recipe, warnings: &mut Vec<Warning>) -> Result<()> {
         let mut names: Vec<&str> = Vec::new();
         for factor in recipe.blocks().flat_map(|block| &block.terms).flat_map(|term| &term.factors) {
@@ -205,10 +205,11 @@ impl Learner<'_> {
     }
 }
 
-/// Words that are named in a warning.
+/// Most words that a warning lists.
 const MOST_WORDS: usize = 5;
 
-/// Levels that are numbers beside others that are none: a slip, or a word for "no value", more often than categories.
+/// Levels that are numbers together with levels that are not: more often a typing error, or a word for "no value",
+/// than categories.
 fn words_among_numbers(column: &str, levels: &[String]) -> Option<Warning> {
     let is_number =
         |level: &&String| level.contains(|c: char| c.is_ascii_digit()) && level.parse::<f64>().is_ok();

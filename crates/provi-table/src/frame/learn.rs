@@ -1,4 +1,4 @@
-//! A formula and facts about the data to a recipe: levels, contrasts, and the constants of bases and scales.
+//! From a formula and facts about the data to a recipe: levels, contrasts, and the constants of bases and scales.
 
 use super::{
     apply::offsets,
@@ -17,10 +17,10 @@ use crate::{
     room::available_memory,
 };
 
-/// Coefficients beyond which no fit is tried: the answer alone has a number for every pair of them.
+/// The most coefficients of a fit: the answer alone has a number for every pair of them.
 const MOST_COEFFICIENTS: usize = 1 << 20;
 
-/// Bytes that nobody asks the system for.
+/// A size in bytes so small that free memory is not checked.
 const SMALL: u64 = 64 << 20;
 
 /// The intercept's name, as R writes it.
@@ -32,12 +32,12 @@ pub(crate) struct Learner<'a> {
     pub(crate) facts: &'a dyn Facts,
     pub(crate) formula: &'a Formula,
     pub(crate) options: &'a FrameOptions,
-    /// Are all rows of the design made at once?
+    /// Whether all rows of the design are made at once.
     pub(crate) whole: bool,
 }
 
 impl Learner<'_> {
-    /// The recipe of a formula whose `.` is written out, and the rows of each group's levels; no column is
+    /// The recipe of a formula whose `.` is expanded, and the numbers of rows of each group's levels; no column is
     /// standardized yet.
     pub(crate) fn recipe(&self, dates: Vec<DateColumn>) -> Result<(Recipe, Vec<Vec<usize>>)> {
         let terms: Vec<&[Factor]> =
@@ -58,7 +58,8 @@ impl Learner<'_> {
         Ok((Recipe { version, formula, names, population, groups, offsets, na, dates }, counts))
     }
 
-    /// One offset said twice, in the formula and as an option, counts once in nobody's mind.
+    /// Refuses an offset that is given twice, in the formula and as an option: it is unclear whether it should
+    /// count twice.
     fn refuse_repeated_offsets(&self) -> Result<()> {
         let written =
             self.formula.offsets.iter().map(|x| (x.node.to_string(), format!("`offset({})`", x.node)));
@@ -101,7 +102,7 @@ impl Learner<'_> {
                 term.push(one);
             }
             let term = CodedTerm { text: text(factors), factors: term };
-            // Before its columns have so much as a name.
+            // Before its columns even have names.
             width = width.saturating_add(term.width());
             self.refuse_wide(width, &term)?;
             coded.push(term);
@@ -116,7 +117,7 @@ impl Learner<'_> {
         Ok(Block { intercept, terms: coded, columns })
     }
 
-    /// A factor with its constants; a category refers to a level for now.
+    /// A factor with its constants; at this stage a category always has a reference level.
     fn factor(&self, factor: &Factor) -> Result<CodedFactor> {
         let number = |x: &Expression| {
             self.facts.check(x).map_err(|error| self.point(error, x))?;
@@ -174,7 +175,7 @@ impl Learner<'_> {
         Ok(CodedFactor::Category { column: column.to_owned(), levels, reference: Some(reference) })
     }
 
-    /// A category whose levels stand in the order of a list; those that no row has are left out.
+    /// A category whose levels are in the order of a list; levels that no row has are left out.
     fn listed(&self, column: &str, listed: &[String]) -> Result<CodedFactor> {
         let found = self.facts.levels(column).map_err(|error| self.point_at(error, column))?;
         if let Some(level) = found.iter().find(|level| !listed.contains(level)) {
@@ -192,7 +193,7 @@ impl Learner<'_> {
         Ok(CodedFactor::Category { column: column.to_owned(), levels, reference: Some(reference) })
     }
 
-    /// Refuse a block that grows beyond what can be held, with the term at which it does.
+    /// Refuses a block that becomes too large, with the term at which it does.
     fn refuse_wide(&self, columns: usize, term: &CodedTerm) -> Result<()> {
         let rows = self.facts.rows();
         // The design is made here and copied once, row by row, into the model.
@@ -206,7 +207,7 @@ impl Learner<'_> {
         Err(Error::DesignTooLarge { rows, columns, term: term.text.clone(), column, levels })
     }
 
-    /// Index of the level asked for, or the first.
+    /// Index of the level asked for, otherwise 0.
     pub(crate) fn reference(&self, column: &str, levels: &[String]) -> Result<usize> {
         let Some((_, level)) = self.options.references.iter().find(|(name, _)| name == column) else {
             return Ok(0);
@@ -219,7 +220,7 @@ impl Learner<'_> {
         })
     }
 
-    /// A group term; `coefficients` counts those of all terms so far.
+    /// A group term; `coefficients` is the number of coefficients of all terms so far.
     fn group(&self, group: &Group, coefficients: &mut usize) -> Result<(GroupRecipe, Vec<usize>)> {
         let terms: Vec<&[Factor]> = group.terms.iter().filter_map(product).collect();
         let block = self.block(&terms, group.intercept)?;
@@ -240,8 +241,8 @@ impl Learner<'_> {
         Ok((GroupRecipe { text, factors, levels, correlated, block }, counts))
     }
 
-    /// Divide the columns that are not indicators by their deviation, about their mean where there is an
-    /// intercept; `spreads` are those of every column of every block, the population's first.
+    /// Divides the columns that are not indicators by their standard deviation, after centring if there is an
+    /// intercept. `spreads` are those of every column of every block, the population's first.
     pub(crate) fn standardize(&self, recipe: &mut Recipe, spreads: &[Vec<Spread>]) {
         for (block, spreads) in recipe.blocks_mut().zip(spreads) {
             let indicator: Vec<bool> = block.terms.iter().map(|term| self.is_indicator(term)).collect();
@@ -255,7 +256,7 @@ impl Learner<'_> {
         }
     }
 
-    /// Is the term made of 0 and 1 alone?
+    /// Whether the term consists of 0 and 1 only.
     fn is_indicator(&self, term: &CodedTerm) -> bool {
         term.factors.iter().all(|factor| match factor {
             CodedFactor::Category { .. } => true,
@@ -277,19 +278,19 @@ impl Learner<'_> {
         self.point_at(error, column)
     }
 
-    /// The same refusal, with the place of its column.
+    /// The same error, with the place of its column.
     pub(crate) fn point_at(&self, error: Error, column: &str) -> Error {
         error.at(self.formula.place_of(column))
     }
 
-    /// The same refusal, with the place of the first column of the expression that it may be about.
+    /// The same error, with the place of the first column of the expression that it may be about.
     pub(crate) fn point(&self, error: Error, x: &Expression) -> Error {
         self.formula.point(error, x)
     }
 }
 
 impl Formula {
-    /// A refusal with the place of its column.
+    /// An error with the place of its column.
     pub(crate) fn point_column(&self, error: Error) -> Error {
         match error.column().map(|column| self.place_of(column)) {
             Some(place) => error.at(place),
@@ -297,7 +298,7 @@ impl Formula {
         }
     }
 
-    /// A refusal with the place of its column, or of the first column of the expression it is about.
+    /// An error with the place of its column, or of the first column of the expression that it is about.
     pub(crate) fn point(&self, error: Error, x: &Expression) -> Error {
         let about = error.column().map(str::to_owned);
         let mut first = None;
@@ -311,8 +312,8 @@ impl Formula {
     }
 }
 
-/// R's rule: a category is coded by contrasts in a term if the term without it is part of a term before;
-/// otherwise every level has its own column. Nothing, which the intercept stands for, is part of all.
+/// R's rule: a category is coded by contrasts in a term if the term without it is part of an earlier term;
+/// otherwise every level has its own column. The empty term, which the intercept stands for, is part of all.
 fn has_margin(before: &[&[Factor]], term: &[Factor], factor: &Factor) -> bool {
     let mut margin = term.iter().filter(|other| *other != factor).peekable();
     if margin.peek().is_none() {

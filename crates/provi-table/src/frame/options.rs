@@ -1,4 +1,4 @@
-//! What the caller may say beside the formula, and what a frame says back.
+//! Options besides the formula, and the notes that a frame returns.
 
 use std::fmt;
 
@@ -6,48 +6,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::shown;
 
-/// What becomes of rows with a missing value in a column in use.
+/// What to do with rows that have a missing value in a column of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Missing {
-    /// The table is refused, with the line of the first one.
+    /// Refuse the table, with the line of the first one.
     #[default]
     Error,
-    /// They are dropped and counted.
+    /// Drop and count the rows.
     Drop,
 }
 
-/// What the caller may say beside the formula.
+/// Options besides the formula.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrameOptions {
-    /// What becomes of rows with missing values.
+    /// What to do with rows that have missing values.
     pub missing: Missing,
-    /// Reference level by category: the one whose indicator is left out. Otherwise the first in order; of
-    /// a response of text, the reference is the level that counts as 0.
+    /// Reference level by category: the level whose indicator is left out. The default is the first in order. For a
+    /// response of text, the reference is the level that counts as 0.
     pub references: Vec<(String, String)>,
     /// Column of weights: the log-likelihood of a row is multiplied by its weight.
     pub weights: Option<String>,
-    /// Column added to the linear predictor as it is.
+    /// Column added to the linear predictor.
     pub offset: Option<String>,
     /// Column whose logarithm is added to the linear predictor.
     pub exposure: Option<String>,
-    /// Centre the numeric columns of the design, where there is an intercept to take up the shift, and
-    /// divide them by their standard deviation. Indicators and true/false stay 0 and 1.
+    /// Centre the numeric columns of the design (if there is an intercept to take up the shift) and divide them by
+    /// their standard deviation. Indicators and true/false stay 0 and 1.
     pub standardize: bool,
-    /// Cell texts that mean "no value", beside the usual ones (an empty cell, `NA`, `NaN`, `null`, `n/a`, `.`, `?`).
+    /// Cell texts that mean "no value" besides the usual ones (an empty cell, `NA`, `NaN`, `null`, `n/a`, `.`,
+    /// `?`).
     pub na: Vec<String>,
 }
 
-/// Rows left out for their missing values.
+/// Rows left out because of missing values.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Dropped {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Missing values in each column in use that has some; a row may be counted under several.
+    /// Missing values in each column of the model that has some; a row may be counted under several columns.
     pub columns: Vec<(String, usize)>,
 }
 
-/// Something worth saying that does not stop the fit.
+/// A warning that does not stop the fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "warning", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -56,37 +57,37 @@ pub enum Warning {
     Inexact {
         /// The column.
         column: String,
-        /// How many.
+        /// How many numbers.
         count: usize,
-        /// File of the first, where the table is in several.
+        /// File of the first one, if the table has several files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// Line of the first.
+        /// Line of the first one.
         line: usize,
         /// How it is written there.
         found: String,
     },
-    /// Numbers from 2⁵³ up, not written as whole numbers, as names of categories: some may share a double.
+    /// Numbers of at least 2⁵³, not written as whole numbers, as names of categories: some may share a double.
     CoarseNames {
         /// The column.
         column: String,
-        /// How many.
+        /// How many numbers.
         count: usize,
-        /// File of the first, where the table is in several.
+        /// File of the first one, if the table has several files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// Line of the first.
+        /// Line of the first one.
         line: usize,
         /// How it is written there.
         found: String,
     },
-    /// A column of numbers and other words that is taken as categories.
+    /// A column of numbers and other words that is used as categories.
     WordsAmongNumbers {
         /// The column.
         column: String,
-        /// Its levels that are numbers.
+        /// Number of its levels that are numbers.
         numbers: usize,
-        /// The others, or the first of them.
+        /// The other levels, or the first of them.
         words: Vec<String>,
         /// How many others there are.
         others: usize,
@@ -107,19 +108,19 @@ pub enum Warning {
     ManyLevels {
         /// The column.
         column: String,
-        /// Its levels.
+        /// Number of its levels.
         levels: usize,
-        /// Rows in use.
+        /// Number of rows used.
         rows: usize,
     },
-    /// More population columns than rows: the data alone do not settle the coefficients.
+    /// More population columns than rows: the data alone do not determine the coefficients.
     MoreColumnsThanRows {
         /// Population columns.
         columns: usize,
-        /// Rows in use.
+        /// Number of rows used.
         rows: usize,
     },
-    /// A grouping with a single level: its spread rests on the prior alone.
+    /// A grouping with a single level: its spread depends on the prior alone.
     OneGroup {
         /// The group term.
         group: String,
@@ -184,11 +185,11 @@ impl fmt::Display for Warning {
             ),
             Self::MoreColumnsThanRows { columns, rows } => write!(
                 f,
-                "{columns} population coefficients for {rows} row(s): the data alone do not settle them, the prior does"
+                "{columns} population coefficients for {rows} row(s): the data alone do not determine them, the prior does"
             ),
             Self::OneGroup { group, level } => write!(
                 f,
-                "group term `{group}` has the one level `{}`; its spread rests on the prior alone",
+                "group term `{group}` has the one level `{}`; its spread depends on the prior alone",
                 shown(level)
             ),
         }

@@ -1,4 +1,4 @@
-//! How a design was made, as plain data, so that it can be made again of other rows.
+//! How a design was made, as plain data, so that it can be made again for other rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +9,15 @@ use crate::{
     formula::{Expression, Quoted},
 };
 
-/// How a design is made: everything learned from the data it was first made of.
+/// How a design is made: everything learned from the data for which it was first made.
 ///
-/// Plain data, stored by serde. Invariant: the recipe of a frame, applied to the rows of that frame, gives
-/// its design to the bit, since the frame itself is made by its recipe.
+/// Plain data, stored by serde. Invariant: the recipe of a frame, applied to the rows of that frame, gives its
+/// design to the bit, because the frame itself is made by its recipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
-    /// [`Recipe::VERSION`] of the writer.
+    /// [`Recipe::VERSION`] of the program that wrote it.
     pub version: u32,
-    /// The formula in canonical text, `.` written out.
+    /// The formula in canonical text, with `.` expanded.
     pub formula: String,
     /// Names of the coefficients.
     pub names: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Recipe {
     pub groups: Vec<GroupRecipe>,
     /// What is added to the linear predictor.
     pub offsets: Vec<Offset>,
-    /// Cell texts that mean "no value", beside the usual ones.
+    /// Cell texts that mean "no value" besides the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub na: Vec<String>,
     /// The columns of dates that count as days.
@@ -35,18 +35,18 @@ pub struct Recipe {
     pub dates: Vec<DateColumn>,
 }
 
-/// Columns made of terms.
+/// Columns made from terms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// Is the first column an intercept?
+    /// Whether the first column is an intercept.
     pub intercept: bool,
     /// The terms.
     pub terms: Vec<CodedTerm>,
-    /// The columns, the intercept included.
+    /// The columns, including the intercept.
     pub columns: Vec<CodedColumn>,
 }
 
-/// One term: the product of its factors' columns, those of the first factor running fastest.
+/// One term: the product of its factors' columns; those of the first factor vary fastest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CodedTerm {
     /// Its text in the formula.
@@ -62,9 +62,9 @@ pub struct CodedColumn {
     pub name: String,
     /// Index of its term; `None` for the intercept.
     pub term: Option<usize>,
-    /// What is subtracted; 0 where it is not standardized.
+    /// What is subtracted; 0 if it is not standardized.
     pub mean: f64,
-    /// What it is divided by; 1 where it is not standardized.
+    /// What it is divided by; 1 if it is not standardized.
     pub sd: f64,
 }
 
@@ -72,12 +72,12 @@ pub struct CodedColumn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CodedFactor {
-    /// x
+    /// x itself.
     Number {
         /// The number.
         x: Expression,
     },
-    /// (x − mean)/sd, of `center` (sd 1) and `scale`.
+    /// (x − mean)/sd, for `center` (sd 1) and `scale`.
     Scaled {
         /// The number.
         x: Expression,
@@ -108,7 +108,7 @@ pub enum CodedFactor {
         column: String,
         /// Its levels, in order.
         levels: Vec<String>,
-        /// Index of the reference level, which has no indicator; `None` gives each level its own.
+        /// Index of the reference level, which has no indicator; `None` if each level has its own.
         reference: Option<usize>,
     },
 }
@@ -122,7 +122,7 @@ pub struct GroupRecipe {
     pub factors: Vec<String>,
     /// The levels: combinations of the grouping columns' values, in order.
     pub levels: Vec<Vec<String>>,
-    /// May the coefficients of a level depend on each other?
+    /// Whether the coefficients of a level may be correlated.
     pub correlated: bool,
     /// What varies by level.
     pub block: Block,
@@ -157,7 +157,7 @@ impl Recipe {
         std::iter::once(&mut self.population).chain(self.groups.iter_mut().map(|group| &mut group.block))
     }
 
-    /// Does it hold together? A recipe that was stored may come from anywhere.
+    /// Checks that it is consistent. A stored recipe may come from anywhere.
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |reason: String| Err(Error::BadRecipe { reason });
         if self.version != Self::VERSION {
@@ -233,7 +233,7 @@ impl Block {
 }
 
 impl CodedColumn {
-    /// Is it anything but the value itself?
+    /// Whether it is anything else than the value itself.
     pub(crate) fn is_scaled(&self) -> bool {
         self.mean.abs() > 0.0 || (self.sd - 1.0).abs() > 0.0
     }
@@ -245,7 +245,7 @@ impl CodedTerm {
         self.factors.iter().map(CodedFactor::width).fold(1, usize::saturating_mul)
     }
 
-    /// Names of the columns, those of the first factor running fastest.
+    /// Names of the columns; those of the first factor vary fastest.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names = vec![String::new()];
         for (i, factor) in self.factors.iter().enumerate() {

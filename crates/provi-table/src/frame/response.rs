@@ -1,4 +1,4 @@
-//! The response, and the weights beside it.
+//! The response and the weights.
 
 use super::{learn::Learner, options::FrameOptions, view::View};
 use crate::{
@@ -7,23 +7,23 @@ use crate::{
     formula::{Expression, Formula, Response, Trials},
 };
 
-/// Response values, with the number of trials where they count successes.
+/// Response values, with the numbers of trials if they count successes.
 pub(crate) struct Outcomes {
     pub(crate) values: Vec<f64>,
     pub(crate) trials: Option<Vec<f64>>,
 }
 
-/// How response, trials and weights are read off rows.
+/// How response, trials and weights are read from rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading<'a> {
     pub(crate) formula: &'a Formula,
     pub(crate) options: &'a FrameOptions,
-    /// Of a response of text: the levels that count as 0 and 1.
+    /// For a response of text: the levels that count as 0 and 1.
     pub(crate) levels: Option<[String; 2]>,
 }
 
 impl Formula {
-    /// The columns that say how many trials a row has.
+    /// The columns that give the number of trials of a row.
     pub(crate) fn trial_columns(&self) -> Vec<&str> {
         match self.response() {
             Response::Counts { successes, failures } => vec![successes, failures],
@@ -34,7 +34,7 @@ impl Formula {
 }
 
 impl Learner<'_> {
-    /// Of a response of text, which has two levels: the reference, which counts as 0, and the other.
+    /// For a response of text, which has two levels: the reference, which counts as 0, and the other.
     pub(crate) fn response_levels(&self) -> Result<Option<[String; 2]>> {
         let Response::Value(Expression::Column(name)) = self.formula.response() else { return Ok(None) };
         if self.facts.kind(name) != Some(ColumnKind::Category) {
@@ -54,7 +54,7 @@ impl Learner<'_> {
 }
 
 impl Reading<'_> {
-    /// Is the response text?
+    /// Whether the response is text.
     pub(crate) fn is_text(&self, view: View<'_>) -> bool {
         let Response::Value(Expression::Column(name)) = self.formula.response() else { return false };
         view.table.kind(name) == Some(ColumnKind::Category)
@@ -92,7 +92,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The trials alone, without what came of them; `None` for a response that has none.
+    /// The trials alone, without the successes; `None` for a response without trials.
     pub(crate) fn trials(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
         Ok(match self.formula.response() {
             Response::Value(_) => None,
@@ -108,13 +108,13 @@ impl Reading<'_> {
         })
     }
 
-    /// 1 where the second of two levels stands.
+    /// 1 in the rows with the second of two levels, 0 in the others.
     fn indicator(&self, view: View<'_>, name: &str, levels: &[String; 2]) -> Result<Vec<f64>> {
         let places = view.places(name, levels)?;
         Ok(places.into_iter().map(|place| f64::from(u8::from(place == Some(1)))).collect())
     }
 
-    /// Whole numbers from 0 up.
+    /// Whole numbers of at least 0.
     fn counts(&self, view: View<'_>, column: &str, purpose: Purpose) -> Result<Vec<f64>> {
         let values = view.numbers(column).map_err(|error| error.at(self.formula.place_of(column)))?;
         let wrong = |value: &f64| *value < 0.0 || value.fract().abs() > 0.0;
@@ -124,7 +124,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The weights, if there are any, none of them negative.
+    /// The weights, if there are any; none may be negative.
     pub(crate) fn weights(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
         let Some(column) = &self.options.weights else { return Ok(None) };
         let values = view.numbers(column)?;
@@ -134,7 +134,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Weights that are all zero leave no data.
+    /// Refuses weights that are all zero.
     pub(crate) fn refuse_no_weight(&self, view: View<'_>, weights: Option<&[f64]>) -> Result<()> {
         match (&self.options.weights, weights) {
             (Some(column), Some(weights)) if weights.iter().all(|weight| *weight <= 0.0) => {
@@ -144,7 +144,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The refusal of a number in row `i`.
+    /// The error for the number in row `i`.
     pub(crate) fn out_of_range(
         &self,
         view: View<'_>,

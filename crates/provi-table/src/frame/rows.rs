@@ -26,13 +26,13 @@ pub enum Role {
 
 /// The rows of a design.
 ///
-/// Columns stand in the order of the coefficients: the population's, then each group term's, level by
-/// level. A row has entries for its own level alone.
+/// Columns are in the order of the coefficients: the population's, then each group term's, level by level. A row
+/// has entries only for its own level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DesignRows {
     /// Number of rows.
     pub rows: usize,
-    /// Number of columns, those of all group levels included.
+    /// Number of columns, including those of all group levels.
     pub columns: usize,
     /// Number of population columns; they come first.
     pub population_columns: usize,

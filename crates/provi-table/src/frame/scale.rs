@@ -1,8 +1,8 @@
-//! The way back from standardized columns to the user's.
+//! The map from standardized columns back to the user's.
 
 use super::recipe::{Block, Recipe};
 
-/// β = A·b, from the coefficients b of standardized columns to those of the columns as they were:
+/// β = A·b, from the coefficients b of standardized columns to those of the original columns:
 /// ```text
 /// β_j = b_j/s_j,     β_0 = b_0 − Σ_j b_j·m_j/s_j
 /// ```
@@ -45,7 +45,7 @@ impl OriginalScale {
 }
 
 impl Recipe {
-    /// The way back to the user's scale; `None` where no column was standardized.
+    /// The map back to the user's scale; `None` if no column was standardized.
     pub fn original_scale(&self) -> Option<OriginalScale> {
         let mut entries = Vec::new();
         let mut first = 0;
@@ -62,7 +62,8 @@ impl Recipe {
 }
 
 impl Block {
-    /// The entries of the block whose coefficients start at `first`; is any of them not the identity's?
+    /// Appends the entries of the block whose coefficients start at `first`. Returns whether any differs from the
+    /// identity.
     fn append(&self, entries: &mut Vec<(usize, usize, f64)>, first: usize) -> bool {
         let mut changed = false;
         for (row, column) in self.columns.iter().enumerate() {

@@ -11,14 +11,14 @@ use crate::{
     table::Table,
 };
 
-/// The rows in use of a table.
+/// The rows of a table that are used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) table: &'a Table,
     pub(crate) rows: &'a [usize],
 }
 
-/// The rows that have a value in each of `columns`, or an error for those that have not.
+/// The rows that have a value in each of `columns`, or an error for those that do not.
 pub(crate) fn complete_rows(
     table: &Table,
     columns: &[&str],
@@ -123,7 +123,7 @@ impl View<'_> {
         Ok(values)
     }
 
-    /// 1 in the rows where the answer is yes, 0 where it is no, and NaN where there is no value.
+    /// 1 in rows where the comparison holds, 0 where it does not, and NaN where there is no value.
     fn answers(&self, test: &TextTest) -> Result<Vec<f64>> {
         let TextTest { column, comparison, texts } = test;
         let place = self.table.place(column)?;
@@ -145,7 +145,7 @@ impl View<'_> {
         let Data::Text { codes, levels, .. } = &found.data else {
             return Ok(self.rows.iter().map(of_row).collect());
         };
-        // A level is asked once, not once a row.
+        // Each level is compared once, not once per row.
         let own: Vec<bool> = levels.iter().map(|level| answer(level)).collect();
         Ok(self.rows.iter().map(|&row| truth(codes[row].map(|code| own[code as usize]))).collect())
     }
@@ -165,7 +165,7 @@ impl View<'_> {
         Ok(self.numbers(column)?.iter().map(answer).collect())
     }
 
-    /// The refusal of a value that is not finite, in row `i`.
+    /// The error for a value in row `i` that is not finite.
     pub(crate) fn not_finite(&self, term: &str, i: usize, value: f64, inputs: String) -> Error {
         Error::NotFinite {
             table: self.table.name().to_owned(),
@@ -177,7 +177,7 @@ impl View<'_> {
         }
     }
 
-    /// The levels that a column has in these rows: numbers in their order, text in that of its column.
+    /// The levels of a column in these rows: numbers by value, text in the order of its column.
     pub(crate) fn levels(&self, column: &str) -> Result<Vec<String>> {
         let place = self.table.place(column)?;
         match &self.table.column(place).data {
@@ -216,7 +216,7 @@ impl View<'_> {
         }
     }
 
-    /// Each row's place among `levels`; `None` where it has another level.
+    /// The index of each row among `levels`; `None` if it has another level.
     pub(crate) fn places(&self, column: &str, levels: &[String]) -> Result<Vec<Option<usize>>> {
         let known: HashMap<&str, usize> =
             levels.iter().zip(0..).map(|(level, place)| (level.as_str(), place)).collect();
@@ -232,7 +232,7 @@ impl View<'_> {
                     .collect());
             }
         };
-        // A level is looked up once, not once a row.
+        // Each level is looked up once, not once per row.
         let own: Vec<Option<usize>> = own.iter().map(|level| known.get(level.as_str()).copied()).collect();
         let of_row = |&row: &usize| match codes[row] {
             Some(code) => Ok(own[code as usize]),
@@ -241,8 +241,9 @@ impl View<'_> {
         self.rows.iter().map(of_row).collect()
     }
 
-    /// A level is the name of a number if the number is called so, or was once; other levels fit none. A number that no
-    /// double holds goes by its digits; levels of former fits, which had none, take in all that share the double.
+    /// A level matches a number if it is the number's name, now or in earlier versions; other levels match none. A
+    /// number that no double holds is matched by its digits; levels of earlier fits, which had no digits, match all
+    /// numbers that share the double.
     fn places_of_numbers(&self, column: &str, known: &HashMap<&str, usize>) -> Result<Vec<Option<usize>>> {
         let by = |named: &dyn Fn(f64, &str) -> bool| -> HashMap<u64, usize> {
             let number = |level: &str| level.parse::<f64>().ok().filter(|value| named(*value, level));
@@ -277,7 +278,7 @@ impl View<'_> {
     pub(crate) fn cells(&self, column: &str) -> Result<Vec<String>> {
         let place = self.table.place(column)?;
         let found = self.table.column(place);
-        // An infinite number is no category either.
+        // An infinite number is not a category either.
         if found.numbers().is_some() {
             self.table.numbers(place)?;
         }

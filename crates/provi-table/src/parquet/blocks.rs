@@ -1,4 +1,4 @@
-//! A Parquet file block after block: some of its columns, some of its rows.
+//! A Parquet file, block by block: some of its columns, some of its rows.
 
 use std::{
     fs::File,
@@ -25,16 +25,16 @@ use crate::{
     table::Table,
 };
 
-/// What a file says of itself at its end.
+/// What a file states in its footer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Footer {
     /// Names of the columns, in the file's order.
     pub(crate) names: Vec<String>,
-    /// What each holds; the type's name, where it is none of ours; `None` where it is said to hold nothing.
+    /// The type of each column; the type's name if provi does not read it; `None` if the column is declared empty.
     pub(crate) kinds: Vec<std::result::Result<Option<ColumnKind>, String>>,
     /// Rows of each row group.
     pub(crate) groups: Vec<usize>,
-    /// Bytes of the largest chunk of each column, as it is stored and decompressed.
+    /// Bytes of the largest chunk of each column, stored and decompressed.
     pub(crate) chunks: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Footer {
         self.groups.iter().sum()
     }
 
-    /// Read the footer of a file.
+    /// Reads the footer of a file.
     pub(crate) fn read(file: File, name: &str) -> Result<Self> {
         let reader = open(file, name)?;
         let metadata = reader.metadata();
@@ -89,7 +89,7 @@ fn open(mut file: File, name: &str) -> Result<SerializedFileReader<File>> {
     guarded(|| SerializedFileReader::new(file)).map_err(refuse)
 }
 
-/// The decoder trusts sizes that a damaged file may get wrong, so a panic of its own is taken for damage.
+/// The decoder trusts sizes that a damaged file may have wrong, so its panic is reported as damage.
 fn guarded<T>(
     decode: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> std::result::Result<T, String> {
@@ -99,10 +99,10 @@ fn guarded<T>(
     }
 }
 
-/// Hand the rows `rows` of a file to `take`, at most `most` at a time, as tables of the columns at `places`,
-/// which are of `kinds` in the data as a whole.
+/// Passes the rows `rows` of a file to `take`, at most `most` at a time, as tables of the columns at `places`,
+/// which have the types `kinds` in the data as a whole.
 ///
-/// Memory: beside the block, a page of each column as the file's writer cut it.
+/// Memory: the block, and one page of each column as the file's writer made it.
 pub(crate) fn blocks(
     file: File,
     name: &str,
@@ -163,10 +163,10 @@ pub(crate) fn blocks(
     Ok(ControlFlow::Continue(()))
 }
 
-/// A column of a row group while it is read.
+/// A column of a row group that is being read.
 struct OpenColumn {
     place: usize,
-    /// What the data as a whole hold in it.
+    /// The type of the column in the data as a whole.
     wanted: ColumnKind,
     kind: Kind,
     max_level: i16,
@@ -209,7 +209,7 @@ impl OpenColumn {
     }
 }
 
-/// No value in any row of a column that has some elsewhere.
+/// A column without values in this block that has some elsewhere.
 fn nothing(kind: ColumnKind, rows: usize) -> Data {
     match kind {
         ColumnKind::Number => Data::Numbers(vec![f64::NAN; rows]),

@@ -2,7 +2,7 @@
 
 /// `2024-01-31`, for the days since 1970-01-01 in the Gregorian calendar, extended to all years.
 pub(crate) fn date(days: i64) -> String {
-    // Years from 1 March, so that the leap day is a year's last; 400 of them have 146 097 days.
+    // Years are counted from 1 March, so that the leap day is the last of a year; 400 years have 146 097 days.
     let shifted = days.saturating_add(719_468);
     let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

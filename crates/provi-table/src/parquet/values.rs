@@ -15,7 +15,7 @@ use crate::{
     intern::Interner,
 };
 
-/// What the values mean.
+/// The meaning of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
     Boolean,
@@ -27,14 +27,14 @@ pub(super) enum Kind {
     Text,
     /// Days since 1970.
     Date,
-    /// Parts of a second since 1970, and how many make one.
+    /// Parts of a second since 1970, and how many parts make a second.
     DateTime {
         per_second: i64,
     },
 }
 
 impl Kind {
-    /// What a table says of such a column.
+    /// The column type in a table.
     pub(super) fn column(self) -> ColumnKind {
         match self {
             Self::Boolean => ColumnKind::Boolean,
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a column's type; the type's name, where it is none of ours.
+    /// The kind of a column's type; if provi does not read it, the type's name.
     pub(super) fn of(column: &ColumnDescriptor) -> Result<Self, String> {
         use ConvertedType as C;
         let per_second = |unit: &TimeUnit| match unit {
@@ -94,7 +94,7 @@ impl Kind {
     }
 }
 
-/// What has been decoded, with what is odd about it.
+/// The decoded values, and what is unusual about them.
 #[derive(Debug)]
 pub(super) struct Values {
     kind: Kind,
@@ -111,7 +111,7 @@ pub(super) struct Values {
 const BATCH: usize = 1 << 14;
 
 impl Values {
-    /// `rows` are expected.
+    /// `rows` is the expected number of rows.
     pub(super) fn new(kind: Kind, max_level: i16, rows: usize) -> Self {
         let (numbers, texts) = match kind {
             Kind::Boolean | Kind::Number { .. } => (Vec::with_capacity(rows), Interner::default()),
@@ -132,7 +132,7 @@ impl Values {
         self.numbers.len().max(self.texts.len())
     }
 
-    /// Decode at most so many rows of a column chunk.
+    /// Decodes at most this many rows of a column chunk.
     pub(super) fn read(&mut self, reader: &mut ColumnReader, most: usize) -> Result<(), ParquetError> {
         match reader {
             ColumnReader::BoolColumnReader(r) => {
@@ -144,7 +144,7 @@ impl Values {
             ColumnReader::DoubleColumnReader(r) => self.each(r, most, |v, x| v.number(x.copied(), false)),
             ColumnReader::Int32ColumnReader(r) => self.each(r, most, |v, x| {
                 let unsigned = v.kind == Kind::Number { scale: 0, unsigned: true };
-                // An unsigned number is stored by the same bits.
+                // An unsigned number is stored with the same bits.
                 v.integer(x.map(|&x| if unsigned { i128::from(x.cast_unsigned()) } else { i128::from(x) }));
             }),
             ColumnReader::Int64ColumnReader(r) => self.each(r, most, |v, x| {
@@ -161,7 +161,7 @@ impl Values {
         }
     }
 
-    /// Hand every row's value, or `None` for a null, to `take`.
+    /// Passes every row's value, or `None` for a null, to `take`.
     fn each<T: DataType>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
@@ -192,7 +192,7 @@ impl Values {
         Ok(())
     }
 
-    /// A number, which comes of a whole one or may have lost digits before.
+    /// Adds a number; `whole` says that it was a whole number, otherwise it may have lost digits before.
     fn number(&mut self, value: Option<f64>, whole: bool) {
         let row = self.numbers.len();
         let value = value.unwrap_or(f64::NAN);
@@ -216,7 +216,7 @@ impl Values {
             }
             Kind::Number { scale, .. } => {
                 let number = value.map(|value| value as f64);
-                // Back and forth: the double holds the number, or it does not.
+                // The double holds the number exactly if converting back gives the same number.
                 if let (Some(value), Some(number)) = (value, number)
                     && number as i128 != value
                 {
@@ -253,7 +253,7 @@ impl Values {
         self.texts.push(value);
     }
 
-    /// The column, typed even where not one value is there; or the row whose text is not UTF-8.
+    /// The column, with its type even if it has no value; or the row whose text is not UTF-8.
     pub(super) fn typed(self) -> Result<Column, usize> {
         if let Some(row) = self.garbled {
             return Err(row);
@@ -283,7 +283,7 @@ impl Values {
     }
 }
 
-/// Pass over rows of a column chunk; how many there were.
+/// Skips rows of a column chunk; returns how many there were.
 pub(super) fn skip(reader: &mut ColumnReader, rows: usize) -> Result<usize, ParquetError> {
     match reader {
         ColumnReader::BoolColumnReader(r) => r.skip_records(rows),

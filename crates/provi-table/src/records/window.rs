@@ -1,20 +1,20 @@
-//! A stream whose last bytes can be looked at again.
+//! A stream whose last bytes can be read again.
 
 use std::io::{self, Read};
 
 /// What is appended to every text.
 pub(super) const END: &[u8] = b"\nend";
 
-/// A stream, with [`END`] behind it, that remembers what it gave from some offset on.
+/// A stream, followed by [`END`], that remembers what it returned from some offset on.
 ///
-/// Memory: the bytes since [`forget`](Window::forget) last took some away; a read beyond `longest` of them
-/// fails, so that an open quote does not swallow a file larger than memory.
+/// Memory: the bytes since [`forget`](Window::forget) last dropped some. A read beyond `longest` of them fails, so
+/// that an open quote does not swallow a file larger than memory.
 pub(super) struct Window<R> {
     inner: R,
-    /// What was given, from the offset `start` on.
+    /// The bytes returned, from the offset `start` on.
     bytes: Vec<u8>,
     start: u64,
-    /// Offset of the stream's end, and what of [`END`] has still to follow, once it is reached.
+    /// Offset of the stream's end, once it is reached, and how much of [`END`] still follows.
     end: Option<u64>,
     rest: &'static [u8],
     longest: usize,
@@ -31,7 +31,7 @@ impl<R: Read> Window<R> {
         self.end
     }
 
-    /// Has a read failed because too much is remembered?
+    /// Whether a read has failed because too much is remembered.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
@@ -40,7 +40,7 @@ impl<R: Read> Window<R> {
         self.longest
     }
 
-    /// Let go of what lies before an offset, now and then.
+    /// Drops what lies before an offset, from time to time.
     pub(super) fn forget(&mut self, before: u64) {
         let gone = self.place(before);
         if gone >= 1 << 16 {
@@ -67,7 +67,7 @@ impl<R: Read> Window<R> {
         self.between(offset, self.end.unwrap_or(u64::MAX))
     }
 
-    /// Does nothing but white space follow? Reads to the end if so; what was read is lost.
+    /// Whether only white space follows. If so, reads to the end; what was read is lost.
     pub(super) fn is_blank_from(&mut self, offset: u64) -> bool {
         let blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
         if !blank(self.text_from(offset)) {

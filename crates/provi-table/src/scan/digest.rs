@@ -1,4 +1,4 @@
-//! The digest that ties an answer to its files.
+//! The digest that identifies the files of an answer.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use crate::{
     shards::Shard,
 };
 
-/// The SHA-256 of a file's bytes, in hexadecimal. Cost: one reading of the whole file, whatever columns are in use.
+/// The SHA-256 of a file's bytes, in hexadecimal. Cost: one reading of the whole file, whatever columns are used.
 pub(crate) fn of_file(shard: &Shard) -> Result<String> {
     let mut file = shard.reopen()?;
     let (mut digest, mut buffer) = (Sha256::new(), vec![0; 1 << 18]);
@@ -25,8 +25,8 @@ pub(crate) fn of_file(shard: &Shard) -> Result<String> {
     }
 }
 
-/// The digest of several files: that of one is its own; that of several is `shards:` and the digest of theirs, in
-/// order, whatever the files are called.
+/// The digest of several files: for one file its own; for several, `shards:` and the digest of theirs, in order,
+/// whatever the files are called.
 pub(crate) fn of_all(digests: &[String]) -> String {
     match digests {
         [one] => one.clone(),

@@ -1,4 +1,4 @@
-//! One block of a scan, and what its rows take.
+//! One block of a scan, and the memory of its rows.
 
 use super::{Scan, notes::Notes, questions::Questions};
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
     table::Table,
 };
 
-/// Some rows of a scan: what a [`ModelFrame`](crate::ModelFrame) holds of them.
+/// Some rows of a scan: the part of a [`ModelFrame`](crate::ModelFrame) that depends on rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameRows {
     /// The design.
     pub design: DesignRows,
-    /// The response, one number per row; the successes, where there are trials.
+    /// The response, one number per row; with trials, the successes.
     pub response: Vec<f64>,
     /// The number of trials of each row, for a binomial response.
     pub trials: Option<Vec<f64>>,
@@ -20,28 +20,28 @@ pub struct FrameRows {
     pub weights: Option<Vec<f64>>,
     /// What is added to the linear predictor of each row.
     pub offsets: Option<Vec<f64>>,
-    /// Line of the file that each row comes from, the first being 1; in a Parquet file, its row.
+    /// Line of the file from which each row comes, from 1; in a Parquet file, its row.
     pub lines: Vec<usize>,
-    /// The file they all come from.
+    /// The file from which they all come.
     pub file: String,
 }
 
-/// A response in numbers.
+/// Summary statistics of a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResponseSummary {
     /// Its mean.
     pub mean: f64,
     /// Its standard deviation, with n − 1; 0 for a single row.
     pub sd: f64,
-    /// The least.
+    /// The smallest value.
     pub min: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
-    /// Rows in which it is 0.
+    /// Number of rows in which it is 0.
     pub zeros: usize,
-    /// Rows in which it is 1.
+    /// Number of rows in which it is 1.
     pub ones: usize,
-    /// Rows in which it is −1.
+    /// Number of rows in which it is −1.
     pub minus_ones: usize,
 }
 
@@ -67,7 +67,7 @@ impl ResponseSummary {
 }
 
 impl Scan {
-    /// The frame of a block of cells; `None` where every row has a gap.
+    /// The frame of a block of cells; `None` if every row has a missing value.
     pub(super) fn frame_rows(&self, table: &Table) -> Result<Option<FrameRows>> {
         let rows = table.complete_rows();
         if rows.is_empty() {
@@ -97,7 +97,7 @@ impl Recipe {
         8 * (self.population.columns.len() + groups.sum::<usize>() + 5)
     }
 
-    /// Bytes of one row while it is computed, beside its cells and itself.
+    /// Bytes of one row while it is computed, in addition to its cells and itself.
     pub(super) fn bytes_of_work(&self) -> usize {
         let factor = |factor: &CodedFactor| match factor {
             CodedFactor::Category { .. } => 40,

@@ -23,10 +23,10 @@ use crate::{
     shards::Shards,
 };
 
-/// A scan that is being learned: one pass over Parquet files, two over text, whose columns have to be typed
-/// first, and one more where columns are standardized.
+/// A scan that is being learned: one pass over Parquet files; two over text files, whose columns must be typed
+/// first; and one more if columns are standardized.
 ///
-/// Each process surveys its own part, all surveys are merged, and everybody takes in the same merged one:
+/// Each process surveys its own part, all surveys are merged, and every process takes the merged one:
 /// ```no_run
 /// use provi_table::{Budget, Formula, FrameOptions, Learned, Learning, Part, Scan, Shards, Survey};
 ///
@@ -48,12 +48,12 @@ pub struct Learning {
     stage: Stage,
 }
 
-/// What a pass has led to.
+/// The result of a pass.
 #[derive(Debug)]
 pub enum Learned {
     /// Another pass is needed.
     Further(Learning),
-    /// That was the last.
+    /// That was the last pass.
     Done(Box<Scan>),
 }
 
@@ -68,19 +68,19 @@ struct Task {
 
 #[derive(Debug)]
 enum Stage {
-    /// What do these columns of text hold?
+    /// The first question: what do these columns of text hold?
     Kinds { columns: Vec<String> },
-    /// What does the formula need to know?
+    /// The second question: what does the formula need to know?
     Facts(Box<Asked>),
-    /// How are the columns of the design spread?
+    /// The third question: how are the columns of the design spread?
     Spreads(Box<Draft>),
 }
 
-/// A formula over columns of known kinds.
+/// A formula applied to columns of known types.
 #[derive(Debug)]
 struct Asked {
     source: Source,
-    /// With its `.` written out.
+    /// The formula with its `.` expanded.
     formula: Formula,
     tallies: Vec<(String, Tally)>,
     questions: Questions,
@@ -98,7 +98,7 @@ struct Draft {
 }
 
 impl Learning {
-    /// Start; what the headers of the files alone can refuse is refused here.
+    /// Starts; what the headers of the files alone can refuse is refused here.
     pub fn new(shards: Shards, formula: &Formula, options: &FrameOptions, budget: Budget) -> Result<Self> {
         refuse_whole_columns(formula)?;
         for name in columns_in_use(formula, options) {
@@ -113,7 +113,7 @@ impl Learning {
         Ok(Self { task, stage })
     }
 
-    /// Make the next pass over a part of the data.
+    /// Makes the next pass over a part of the data.
     pub fn survey(&self, part: Part) -> Result<Survey> {
         Ok(Survey(match &self.stage {
             Stage::Kinds { columns } => self.task.kinds(columns, part)?,
@@ -122,7 +122,7 @@ impl Learning {
         }))
     }
 
-    /// Take in the surveys of all parts, merged.
+    /// Takes the merged surveys of all parts.
     pub fn take(self, survey: Survey) -> Result<Learned> {
         let Self { task, stage } = self;
         match (stage, survey.0) {
@@ -153,7 +153,7 @@ fn incomplete(found: usize, expected: usize) -> Error {
 }
 
 impl Task {
-    /// The recipe, but for the standardization of its columns.
+    /// The recipe, without the standardization of its columns.
     fn draft(&self, asked: Asked, mut notes: Notes) -> Result<Draft> {
         let (source, options) = (&asked.source, &self.options);
         if notes.read != source.total() {
@@ -173,7 +173,7 @@ impl Task {
         Ok(Draft { asked, notes, recipe, counts, levels, dropped })
     }
 
-    /// The rows left out; or the refusal of their gaps.
+    /// The rows left out, or the error for their missing values.
     fn dropped(&self, asked: &Asked, notes: &Notes) -> Result<Dropped> {
         let source = &asked.source;
         let refuse = |error: Error| Err(asked.formula.point_column(error));
@@ -228,7 +228,7 @@ impl Task {
         }
     }
 
-    /// The scan; `spreads` are those of the design, where it is standardized.
+    /// The scan; `spreads` are those of the design, if it is standardized.
     fn scan(&self, draft: Draft, spreads: &[Vec<Option<Moments>>]) -> Result<Scan> {
         let Draft { asked, notes, mut recipe, counts, levels, dropped } = draft;
         let facts = asked.facts(&notes);

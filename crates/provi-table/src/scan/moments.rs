@@ -1,15 +1,15 @@
-//! Mean, deviation and range of numbers that come in pieces.
+//! Mean, deviation and range of numbers that come in parts.
 
 use serde::{Deserialize, Serialize};
 
 use crate::frame::{Spread, mean};
 
-/// Moments of some numbers, at least one, all of them finite.
+/// Moments of at least one number; all numbers are finite.
 ///
 /// ```text
 /// mean = Σx/n,    norm = √Σ(x − mean)²
 /// ```
-/// Two pieces merge by Chan's formula, whose rounding does not grow with the size of the mean:
+/// Two parts merge by Chan's formula, whose rounding does not grow with the size of the mean:
 /// ```text
 /// δ = mean_b − mean_a,   mean = mean_a + δ·n_b/n,   norm² = norm_a² + norm_b² + δ²·n_a·n_b/n
 /// ```
@@ -24,7 +24,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// `None` of no numbers.
+    /// The moments of some numbers; `None` if there are none.
     pub(crate) fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Option<Self> {
         let first = values.clone().next()?;
         let count = values.len();
@@ -47,7 +47,7 @@ impl Moments {
         Some(Self { count, mean, norm, min, max })
     }
 
-    /// The moments of both; of nothing and something, the latter's.
+    /// The moments of both; if one is `None`, the other's.
     pub(crate) fn merge(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         let (Some(a), Some(b)) = (one, other) else { return one.or(other) };
         let count = a.count + b.count;
@@ -67,7 +67,7 @@ impl Moments {
         })
     }
 
-    /// Are all of them the same number?
+    /// Whether all of them are the same number.
     pub(crate) fn is_constant(&self) -> bool {
         self.min.total_cmp(&self.max).is_eq()
     }

@@ -1,4 +1,4 @@
-//! The answers to a formula's questions, gathered block by block.
+//! The answers to a formula's questions, collected block by block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,31 +13,31 @@ use crate::{
     table::Table,
 };
 
-/// What the rows of a part say.
+/// The notes from the rows of a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Notes {
-    /// Rows read, and those without gaps.
+    /// Number of rows read, and of those without missing values.
     pub(super) read: usize,
     pub(super) kept: usize,
-    /// The first of the latter.
+    /// The first row without missing values.
     pub(super) first: Option<Spot>,
-    /// Of each column in use.
+    /// Notes on each column used.
     pub(super) columns: Vec<ColumnNotes>,
-    /// Of each number.
+    /// Moments of each number.
     pub(super) numbers: Vec<Option<Moments>>,
-    /// Of each category.
+    /// Levels of each category.
     pub(super) levels: Vec<BTreeSet<String>>,
-    /// Of each grouping: combinations and their rows.
+    /// For each grouping: combinations and their numbers of rows.
     #[serde(with = "pairs")]
     pub(super) groupings: Vec<BTreeMap<Vec<String>, usize>>,
     pub(super) response: Option<Moments>,
-    /// Responses that are −1, 0 and 1.
+    /// Numbers of responses that are −1, 0 and 1.
     pub(super) signs: [usize; 3],
-    /// Digests of files, by their places.
+    /// Digests of files, by their index.
     pub(super) digests: Vec<(usize, String)>,
 }
 
-/// What is odd about a column.
+/// What is unusual about a column.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct ColumnNotes {
     pub(super) missing: usize,
@@ -48,7 +48,7 @@ pub(super) struct ColumnNotes {
     pub(super) first_coarse: Option<Spot>,
 }
 
-/// What it takes to read notes off a block.
+/// What is needed to take notes from a block.
 pub(super) struct Reader<'a> {
     pub(super) questions: &'a Questions,
     pub(super) reading: Reading<'a>,
@@ -59,7 +59,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Notes {
-    /// Of no rows.
+    /// Notes of no rows.
     pub(super) fn new(columns: usize, questions: &Questions) -> Self {
         Self {
             read: 0,
@@ -75,7 +75,7 @@ impl Notes {
         }
     }
 
-    /// Take in a block of the file at place `shard`, whose columns are those in use.
+    /// Takes notes of a block of the file with index `shard`, whose columns are those used.
     pub(super) fn see(&mut self, shard: usize, table: &Table, reader: &Reader<'_>) -> Result<()> {
         let (questions, formula) = (reader.questions, reader.reading.formula);
         let spot = |cell: &Cell| {
@@ -122,10 +122,10 @@ impl Notes {
         self.see_rows(view, reader)
     }
 
-    /// The response, and what is only looked at for what it may be refused for.
+    /// Notes the response, and checks what may be refused.
     fn see_rows(&mut self, view: View<'_>, reader: &Reader<'_>) -> Result<()> {
         let formula = reader.reading.formula;
-        // Of text, the levels are counted among the groupings.
+        // If it is text, its levels are counted among the groupings.
         if !reader.reading.is_text(view) {
             let response = reader.reading.outcomes(view)?.values;
             self.response = Moments::merge(self.response, Moments::of(response.iter().copied()));
@@ -138,7 +138,7 @@ impl Notes {
         Ok(())
     }
 
-    /// The notes of both parts; `None` where they answer other questions.
+    /// The notes of both parts; `None` if they answer different questions.
     pub(super) fn merge(self, other: Self) -> Option<Self> {
         let alike = self.columns.len() == other.columns.len()
             && self.numbers.len() == other.numbers.len()
@@ -183,7 +183,7 @@ impl Reader<'_> {
     }
 }
 
-/// Maps whose keys are lists, as lists of pairs: JSON has no such keys.
+/// Maps whose keys are lists, stored as lists of pairs: JSON has no such keys.
 mod pairs {
     use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How much of the data, and in how much memory.
+//! Which part of the data, and in how much memory.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::error::{BadShards, Error, Result};
 /// by one row at most, and every row belongs to exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Which one, from 0.
+    /// The number of this part, from 0.
     pub rank: usize,
-    /// Of how many.
+    /// The number of parts.
     pub of: usize,
 }
 
@@ -20,46 +20,47 @@ impl Part {
     /// All rows.
     pub const WHOLE: Self = Self { rank: 0, of: 1 };
 
-    /// Its rows among so many.
+    /// Its rows among `total` rows.
     pub fn rows(self, total: usize) -> Range<usize> {
         let of = self.of.max(1) as u128;
-        // At most `total`, so it fits.
+        // At most `total`, so the conversion fits.
         let start = |rank: usize| ((rank as u128).min(of) * total as u128 / of) as usize;
         start(self.rank)..start(self.rank.saturating_add(1))
     }
 }
 
-/// How many bytes blocks of rows may take.
+/// The most bytes that blocks of rows may take.
 ///
-/// A pass holds three blocks of [`FrameRows`](super::FrameRows), one with the visitor, one ready and one being made,
-/// and the cells that the last is made of. They are of as many rows as go into the budget:
+/// A pass holds three blocks of [`FrameRows`](super::FrameRows), one with the visitor, one ready and one being
+/// made, and the cells from which the last is made. Each has as many rows as fit into the budget:
 /// ```text
 /// rows of a block = min{65536, ⌊bytes / (3·f + t)⌋},    f = 8·(p + Σ_g (2 + q_g) + 5)
 /// ```
-/// for p population columns and q_g columns of each group term, and t bytes a row for the cells and what is computed of
-/// them: 8 for each column in use, 72 more for one of text (a text counts as 32 bytes), and so on. While the
-/// recipe is learned, blocks hold cells alone, and the levels of each category or grouping may take a quarter
-/// of the budget.
+/// for p population columns and q_g columns of each group term, and t bytes per row for the cells and what is
+/// computed from them: 8 for each column used, 72 more for one of text (a text counts as 32 bytes), and so on.
+/// While the recipe is learned, blocks hold only cells, and the levels of each category or grouping may take a
+/// quarter of the budget.
 ///
-/// Not in the budget: one page of each Parquet column in use, as its writer cut it (1 MiB as a rule, with a dictionary of
-/// up to another; [`Scan::page_bytes`](super::Scan::page_bytes) is a bound), some 1 MiB of buffers, and the recipe itself.
+/// Not in the budget: one page of each Parquet column used, as its writer made it (usually 1 MiB, with a dictionary
+/// of up to another MiB; [`Scan::page_bytes`](super::Scan::page_bytes) is a bound), about 1 MiB of buffers, and the
+/// recipe itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes.
+    /// The budget in bytes.
     pub bytes: usize,
 }
 
-/// Blocks that exist at one time.
+/// Number of blocks that exist at one time.
 pub(super) const BLOCKS: usize = 3;
 
-/// Beyond this, larger blocks save nothing.
+/// Larger blocks than this save nothing.
 const MOST_ROWS: usize = 1 << 16;
 
-/// Below this, blocks are mostly overhead.
+/// In smaller blocks than this, the overhead dominates.
 const LEAST_ROWS: usize = 16;
 
 impl Budget {
-    /// Rows of a block whose rows take that many bytes each, all in all.
+    /// Number of rows of a block if each row takes `bytes_of_row` bytes in all.
     pub(super) fn rows(self, bytes_of_row: usize) -> Result<usize> {
         let rows = self.bytes / bytes_of_row.max(1);
         if rows < LEAST_ROWS {

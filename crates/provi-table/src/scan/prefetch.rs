@@ -9,13 +9,13 @@ use std::{
 
 use crate::error::{Error, Result};
 
-/// Hands over an item; breaks once nobody wants more.
+/// Passes an item on; breaks once no more are wanted.
 pub(super) type Give<'a, T> = dyn FnMut(T) -> Result<ControlFlow<()>> + 'a;
 
-/// Visit, on this thread, the items that `make` gives on another, in order.
+/// Visits, on this thread, the items that `make` produces on another thread, in order.
 ///
 /// At most three items exist at a time: one with the visitor, one ready, one being made. The thread has ended when
-/// this returns. An error of the visitor stops it, and goes before one of `make`.
+/// this function returns. An error of the visitor stops the thread and takes precedence over an error of `make`.
 pub(super) fn prefetched<T: Send, E: From<Error>>(
     make: impl FnOnce(&mut Give<'_, T>) -> Result<()> + Send,
     visit: &mut dyn FnMut(T) -> std::result::Result<(), E>,
@@ -38,7 +38,7 @@ pub(super) fn prefetched<T: Send, E: From<Error>>(
     })
 }
 
-/// Visit every item. The receiver is gone on return, so that the sender does not wait for it.
+/// Visits every item. The receiver is dropped on return, so that the sender does not wait for it.
 fn all<T, E>(
     receiver: Receiver<T>,
     visit: &mut dyn FnMut(T) -> std::result::Result<(), E>,

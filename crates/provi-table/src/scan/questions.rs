@@ -1,4 +1,4 @@
-//! What a formula asks of the data before its recipe can be written.
+//! What a formula needs to know about the data before its recipe can be made.
 
 use super::{
     part::{BLOCKS, Budget},
@@ -11,21 +11,21 @@ use crate::{
     frame::{FrameOptions, Offset, offsets},
 };
 
-/// The facts that learning will ask for, in the same order wherever the same formula meets the same columns.
+/// The facts that learning needs, in the same order whenever the same formula meets the same columns.
 #[derive(Debug, Clone)]
 pub(super) struct Questions {
-    /// Mean, deviation and range of these.
+    /// Expressions whose mean, deviation and range are needed.
     pub(super) numbers: Vec<Expression>,
-    /// The levels of these columns.
+    /// Columns whose levels are needed.
     pub(super) categories: Vec<String>,
-    /// The combinations of levels of these columns, with their rows.
+    /// Columns whose combinations of levels are needed, with their numbers of rows.
     pub(super) groupings: Vec<Vec<String>>,
-    /// Finite in every row.
+    /// Offsets, which must be finite in every row.
     pub(super) offsets: Vec<Offset>,
 }
 
 impl Questions {
-    /// Of a formula whose `.` is written out.
+    /// The questions of a formula whose `.` is expanded.
     pub(super) fn of(formula: &Formula, options: &FrameOptions, source: &Source) -> Self {
         let mut questions = Self {
             numbers: Vec::new(),
@@ -83,7 +83,7 @@ impl Questions {
         }
     }
 
-    /// Rows of a block of cells that the facts are read off.
+    /// Number of rows of a block of cells from which the facts are read.
     pub(super) fn rows(&self, source: &Source, budget: Budget) -> Result<usize> {
         let combined = self.groupings.iter().map(|columns| 48 + 8 * columns.len()).sum::<usize>();
         budget.rows(BLOCKS * bytes_of_cells(source) + combined + 64)
@@ -96,11 +96,11 @@ pub(super) fn bytes_of_cells(source: &Source) -> usize {
         ColumnKind::Category | ColumnKind::Date => 80,
         ColumnKind::Number | ColumnKind::Boolean | ColumnKind::Missing => 8,
     };
-    // Beside them its line, and its place among those without gaps.
+    // In addition, its line and its index among the rows without missing values.
     16 + source.columns.iter().map(|(_, kind)| column(kind.kind)).sum::<usize>()
 }
 
-/// Refuse terms that need all values of a column at once.
+/// Refuses terms that need all values of a column at once.
 pub(super) fn refuse_whole_columns(formula: &Formula) -> Result<()> {
     let population = formula.terms().iter().map(|term| (&term.node, &term.span));
     let varying =

@@ -1,4 +1,4 @@
-//! Some columns of some files, block after block.
+//! Some columns of some files, block by block.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -15,32 +15,33 @@ use crate::{
 
 use super::part::Part;
 
-/// What it takes to read the columns in use, again and again.
+/// What is needed to read the columns used, again and again.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     pub(super) shards: Arc<Shards>,
-    /// The columns in use, and what they hold in the data as a whole.
+    /// The columns used, and their types in the data as a whole.
     pub(super) columns: Vec<(String, CellKind)>,
-    /// Rows of each file.
+    /// Number of rows of each file.
     pub(super) rows: Vec<usize>,
-    /// Of each text file: places to start from.
+    /// For each text file: positions from which reading can start.
     pub(super) marks: Vec<Vec<Mark>>,
-    /// What means "no value" beside the usual words.
+    /// What means "no value" besides the usual words.
     pub(super) words: MissingWords,
     /// The columns of dates that count as numbers.
     pub(super) dates: Vec<DateColumn>,
 }
 
-/// Takes in a block: the file's place among all, and some of its rows.
+/// Receives a block: the file's index, and some of its rows.
 pub(super) type Take<'a> = dyn FnMut(usize, Table) -> Result<ControlFlow<()>> + 'a;
 
 impl Source {
-    /// Rows of all files.
+    /// Number of rows of all files.
     pub(super) fn total(&self) -> usize {
         self.rows.iter().sum()
     }
 
-    /// The most bytes that the pages of the columns in use can take beside the blocks: those of their largest chunks.
+    /// The most bytes that pages of the columns used can take in addition to the blocks: those of their largest
+    /// chunks.
     pub(super) fn page_bytes(&self) -> usize {
         let of_shard = |shard: &Shard| match &shard.contents {
             Contents::Parquet(footer) => {
@@ -56,7 +57,7 @@ impl Source {
         self.columns.iter().find(|(name, _)| name == column).map(|(_, kind)| kind.kind)
     }
 
-    /// A block as the formula needs it. Gaps of text files are known by their reader already.
+    /// A block as the formula needs it. The reader of text files already knows their missing values.
     fn prepared(&self, table: Table) -> Result<Table> {
         let table = match self.shards.is_text() {
             true => table,
@@ -65,7 +66,7 @@ impl Source {
         Ok(table.with_days(&self.dates)?.into_owned())
     }
 
-    /// Hand the rows of a part to `take`, in order, at most `most` at a time, until it breaks off.
+    /// Passes the rows of a part to `take`, in order, at most `most` at a time, until it breaks off.
     pub(super) fn blocks(&self, part: Part, most: usize, take: &mut Take<'_>) -> Result<()> {
         let part = part.rows(self.total());
         let mut first = 0;

@@ -1,4 +1,4 @@
-//! What one pass over a part of the data tells.
+//! The result of one pass over a part of the data.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,21 +9,22 @@ use crate::{
     shards::Mark,
 };
 
-/// What one pass over a part of the rows tells: plain data, to be stored or sent, and merged with those of the other
-/// parts.
+/// The result of one pass over a part of the rows: plain data, which can be stored or sent, and merged with those
+/// of the other parts.
 ///
 /// [`merge`](Survey::merge) is associative and commutative, up to the rounding of means and deviations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Survey(pub(super) Findings);
 
-/// By the pass.
+/// The findings, by the kind of pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "pass", rename_all = "snake_case")]
 pub(super) enum Findings {
-    /// Of text: what the columns hold.
+    /// For text: what the columns hold.
     Kinds {
         tallies: Vec<Tally>,
-        /// Of each file: its rows, and places to start from; `None` where another part has read it.
+        /// For each file: its number of rows, and positions from which reading can start; `None` if another part
+        /// has read it.
         files: Vec<Option<(usize, Vec<Mark>)>>,
     },
     /// Levels, means and deviations of columns and arithmetic.
@@ -33,7 +34,7 @@ pub(super) enum Findings {
 }
 
 impl Survey {
-    /// The survey of both parts; refused where they are of different passes, files or formulas.
+    /// The survey of both parts; an error if they are of different passes, files or formulas.
     pub fn merge(self, other: Self) -> Result<Self> {
         let foreign = |reason: &str| Error::Shards(BadShards::Survey { reason: reason.to_owned() });
         Ok(Self(match (self.0, other.0) {

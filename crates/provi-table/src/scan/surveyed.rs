@@ -14,24 +14,24 @@ use crate::{
     frame::{Counted, Facts, Inexact, Spread},
 };
 
-/// What learning may ask, answered by a survey of all parts.
+/// The facts for learning, answered by a survey of all parts.
 pub(super) struct Surveyed<'a> {
     pub(super) source: &'a Source,
     pub(super) questions: &'a Questions,
     pub(super) notes: &'a Notes,
-    /// Of text files, by column in use.
+    /// Tallies of text files, by column.
     pub(super) tallies: &'a [(String, Tally)],
 }
 
 impl Source {
-    /// What the file of a spot is called.
+    /// The name of the file of a spot.
     pub(super) fn file(&self, spot: &Spot) -> String {
         self.shards.files.get(spot.shard).map_or_else(String::new, |shard| shard.name().to_owned())
     }
 }
 
 impl Surveyed<'_> {
-    /// A question that was not asked is a bug in [`Questions`].
+    /// The error for a question that was not asked: a bug in [`Questions`].
     fn unasked(&self, what: &str) -> Error {
         Error::Shards(BadShards::Survey { reason: format!("nobody asked for {what}") })
     }
@@ -129,7 +129,7 @@ impl Facts for Surveyed<'_> {
     }
 }
 
-/// The refusal of a column of text that is mostly numbers; see [`Facts::mixed`].
+/// The error for a column of text that is mostly numbers; see [`Facts::mixed`].
 pub(super) fn mixed(source: &Source, tallies: &[(String, Tally)], column: &str) -> Option<Error> {
     let (_, tally) = tallies.iter().find(|(name, _)| name == column)?;
     let spot = tally.first_text().filter(|_| 2 * tally.numbers >= tally.present())?;

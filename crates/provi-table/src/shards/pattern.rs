@@ -1,9 +1,9 @@
 //! Patterns of file names.
 
-/// Does a name fit a pattern? `*` stands for any characters, `?` for one. Cost: the product of the lengths.
+/// Whether a name matches a pattern: `*` stands for any characters, `?` for one. Cost: the product of the lengths.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
-    // fitting[i]: do the pattern so far and the first i characters fit?
+    // fitting[i]: whether the pattern so far matches the first i characters.
     let mut fitting = vec![false; name.len() + 1];
     fitting[0] = true;
     for c in pattern.chars() {

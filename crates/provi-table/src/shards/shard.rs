@@ -16,7 +16,7 @@ use crate::{
     table::places,
 };
 
-/// One file of several, and what it was when it was first looked at.
+/// One file of several, with its state when it was first read.
 #[derive(Debug)]
 pub(crate) struct Shard {
     path: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct Shard {
     pub(crate) contents: Contents,
 }
 
-/// What is in a file.
+/// The contents of a file.
 #[derive(Debug)]
 pub(crate) enum Contents {
     Parquet(Footer),
@@ -46,7 +46,7 @@ impl Stamp {
 }
 
 impl Shard {
-    /// Look at a file's header or footer.
+    /// Reads a file's header or footer.
     pub(super) fn open(path: PathBuf) -> Result<Self> {
         let name = path.display().to_string();
         let unreadable = |error: std::io::Error| match error.kind() {
@@ -84,7 +84,7 @@ impl Shard {
         &self.path
     }
 
-    /// What the file is called in messages.
+    /// The file's name in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -105,12 +105,12 @@ impl Shard {
         }
     }
 
-    /// Where a column stands in this file.
+    /// The index of a column in this file.
     pub(crate) fn place(&self, column: &str) -> Option<usize> {
         self.names().iter().position(|name| name == column)
     }
 
-    /// The kind that the file declares for a column, if it does.
+    /// The type that the file declares for a column, if it does.
     pub(crate) fn declared(&self, column: &str) -> Result<Option<ColumnKind>> {
         let (Contents::Parquet(footer), Some(place)) = (&self.contents, self.place(column)) else {
             return Ok(None);
@@ -122,7 +122,7 @@ impl Shard {
         })
     }
 
-    /// The file again, if it is still what it was.
+    /// Opens the file again, if it has not changed.
     pub(crate) fn reopen(&self) -> Result<File> {
         let unreadable =
             |error: std::io::Error| Error::Unreadable { table: self.name.clone(), reason: error.to_string() };

@@ -1,4 +1,4 @@
-//! A text file read block after block.
+//! A text file, read block by block.
 
 use std::{
     fs::File,
@@ -21,27 +21,27 @@ use crate::{
     table::Table,
 };
 
-/// The longest record of a file that is not held whole.
+/// The longest record of a file that is not held as a whole.
 const LONGEST: usize = 16 << 20;
 
-/// Most bytes looked at for the dialect.
+/// Most bytes examined to find the dialect.
 const SNIFFED: usize = 4 << 20;
 
 /// Rows between two marks.
 const MARKED: usize = 1 << 16;
 
-/// How a text file starts.
+/// The beginning of a text file.
 #[derive(Debug)]
 pub(crate) struct TextHeader {
     /// Names of the columns.
     pub(crate) names: Vec<String>,
     pub(crate) dialect: Dialect,
     zipped: bool,
-    /// Bytes before the text: those of a byte-order mark.
+    /// Number of bytes before the text: those of a byte-order mark.
     before: u64,
 }
 
-/// A row of a text file that a reader may start from.
+/// A row of a text file from which reading can start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
     row: usize,
@@ -49,8 +49,8 @@ pub(crate) struct Mark {
     line: usize,
 }
 
-/// What one reading of a text file tells: how many rows it has, what the cells of some columns are, and places to
-/// start from.
+/// The result of reading a text file once: its number of rows, the types of cells in some columns, and positions
+/// from which reading can start.
 #[derive(Debug)]
 pub(crate) struct Tallied {
     pub(crate) rows: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Tallied {
 }
 
 impl TextHeader {
-    /// Read the first lines of a file.
+    /// Reads the first lines of a file.
     pub(super) fn read(path: &Path, name: &str, zipped: bool) -> Result<Self> {
         let refuse = |error: std::io::Error| unreadable(error, name, zipped);
         let file = File::open(path).map_err(refuse)?;
@@ -91,7 +91,7 @@ impl TextHeader {
         Ok(Self { names, dialect, zipped, before: before as u64 })
     }
 
-    /// May numbers have a decimal comma?
+    /// Whether numbers may have a decimal comma.
     pub(crate) fn comma(&self) -> bool {
         self.dialect.separator != b','
     }
@@ -117,7 +117,7 @@ impl TextHeader {
         Ok(records)
     }
 
-    /// Read all rows for what the cells of some columns are; `index` is the file's place among all.
+    /// Reads all rows to find the types of cells in some columns; `index` is the file's index.
     pub(crate) fn tally(
         &self,
         shard: &Shard,
@@ -142,9 +142,9 @@ impl TextHeader {
         Ok(tallied)
     }
 
-    /// Hand the rows `rows` to `take`, at most `most` at a time, as tables of some columns, which are of known kinds.
+    /// Passes the rows `rows` to `take`, at most `most` at a time, as tables of some columns with known types.
     ///
-    /// Memory: beside the block, some buffers of 64 KiB, and a record of at most 16 MiB.
+    /// Memory: the block, some buffers of 64 KiB, and a record of at most 16 MiB.
     #[allow(clippy::too_many_arguments)] // what a reader needs, once
     pub(crate) fn blocks(
         &self,
@@ -156,7 +156,7 @@ impl TextHeader {
         most: usize,
         take: &mut dyn FnMut(Table) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        // In gzip there is no seeking: the bytes before a mark are decompressed all the same, but not parsed.
+        // gzip does not allow seeking: the bytes before a mark are still decompressed, but not parsed.
         let mark = marks.iter().rev().find(|mark| mark.row <= rows.start).copied();
         let mut records = self.records(shard, mark)?;
         let mut row = mark.map_or(0, |mark| mark.row);

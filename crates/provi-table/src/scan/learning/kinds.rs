@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Task {
-    /// The columns whose kinds matter: those named, or all where a `.` may stand for any.
+    /// The columns whose types matter: those named, or all if a `.` may stand for any.
     pub(super) fn columns(&self) -> Vec<String> {
         match self.formula.has_dot() {
             true => self.shards.names().to_vec(),
@@ -22,7 +22,7 @@ impl Task {
         }
     }
 
-    /// Read the text files that fall to a part, each whole.
+    /// Reads the text files assigned to a part, each as a whole.
     pub(super) fn kinds(&self, columns: &[String], part: Part) -> Result<Findings> {
         let words = MissingWords::new(&self.options.na);
         let mut tallies = vec![Tally::default(); columns.len()];
@@ -37,7 +37,7 @@ impl Task {
         Ok(Findings::Kinds { tallies, files })
     }
 
-    /// The formula over text files, whose kinds are now known.
+    /// The formula applied to text files, whose column types are now known.
     pub(super) fn typed(
         &self,
         columns: Vec<String>,
@@ -53,7 +53,7 @@ impl Task {
         let files: Vec<(usize, Vec<Mark>)> =
             files.into_iter().map(|file| file.ok_or_else(unread)).collect::<Result<_>>()?;
         let (rows, marks) = files.into_iter().unzip();
-        // Where one file is separated by commas, one inside a cell is no decimal comma.
+        // If one file is separated by commas, a comma inside a cell is not a decimal comma.
         let comma = self.shards.files.iter().all(|shard| match &shard.contents {
             Contents::Text(header) => header.comma(),
             Contents::Parquet(_) => false,
@@ -72,7 +72,7 @@ impl Task {
         Ok(asked)
     }
 
-    /// The formula over Parquet files, which declare the kinds of their columns.
+    /// The formula applied to Parquet files, which declare the types of their columns.
     pub(super) fn declared(&self) -> Result<Asked> {
         let rows = self.shards.files.iter().map(|shard| match &shard.contents {
             Contents::Parquet(footer) => footer.rows(),
@@ -140,8 +140,8 @@ impl Task {
 const MISSING: CellKind = CellKind { kind: ColumnKind::Missing, decimal_comma: false };
 
 impl Asked {
-    /// Text where numbers are needed, and numbers that a slip has made text, are refused with the cell that makes them
-    /// text, before another pass: their levels might fill the memory.
+    /// Refuses text where numbers are needed, and numbers that a typing error has turned into text, naming the
+    /// cell. This happens before another pass, because their levels might fill the memory.
     fn refuse_text(&self, options: &FrameOptions) -> Result<()> {
         let mut names: Vec<&str> = Vec::new();
         let mut see = |name| names.push(name);
@@ -187,12 +187,12 @@ impl Asked {
     }
 }
 
-/// The part that reads each file whole: the one with the fewest bytes so far.
+/// For each file, the part that reads it as a whole: the part with the fewest bytes so far.
 pub(super) fn dealt(shards: &Shards, of: usize) -> Vec<usize> {
     let mut load = vec![0u64; of.max(1)];
     let mut deal = |bytes: u64| {
         let rank = (0..load.len()).min_by_key(|&rank| load[rank]).unwrap_or(0);
-        // A file of no bytes takes its time too.
+        // An empty file takes time too.
         load[rank] += bytes + 1;
         rank
     };

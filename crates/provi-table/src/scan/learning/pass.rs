@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Task {
-    /// What the rows of a part say; and the digests of the files that fall to it, made meanwhile.
+    /// The notes from the rows of a part, and the digests of the files assigned to it, computed at the same time.
     pub(super) fn notes(&self, asked: &Asked, part: Part) -> Result<Notes> {
         thread::scope(|scope| {
             let digests = scope.spawn(|| self.digests(part));
@@ -55,7 +55,7 @@ impl Task {
         Ok(notes)
     }
 
-    /// Mean and deviation of every column of the design, as it is without standardization.
+    /// Mean and deviation of every column of the design, before standardization.
     pub(super) fn spreads(&self, draft: &Draft, part: Part) -> Result<Findings> {
         let source = &draft.asked.source;
         let work = draft.recipe.bytes_of_work();
