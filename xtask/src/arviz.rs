@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use crate::venv::environment;
 use crate::{Outcome, Run};
 
-/// Names that are no folders, letters that are no ASCII, and brackets.
+/// Names that cannot be folders, letters outside ASCII, and brackets.
 const AWKWARD: &str =
     "y,dose/kg,größe,a b\n1,0.9,-0.3,2.1\n0,-0.7,0.4,1.4\n1,0.2,0.8,1.9\n0,-1.1,-0.9,0.6\n1,1.4,0.1,2.8\n";
 
-/// Fits two small tables and opens what they leave, once for each Python that can have an ArviZ.
+/// Fits two small tables and opens their draws, once for each Python that can have ArviZ.
 pub(crate) fn check(run: &Run) -> Outcome {
     run.cargo(&["build", "--package", "provi-cli"])?;
     let dir = run.binaries.with_file_name("arviz");

@@ -1,21 +1,23 @@
-//! Foreign code under a checker of memory: valgrind, or the address sanitizer where that is missing.
+//! Foreign code under a memory checker: valgrind, or the address sanitizer if valgrind is missing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::{Outcome, Run};
 
-/// The tests whose libraries misbehave. They fit nothing, so that a checker that takes fifty times as long takes seconds.
+/// The tests whose libraries misbehave. They fit nothing, so a checker that takes fifty times as long still takes
+/// only seconds.
 const TESTS: &str = "hostile";
 
-/// Where the tests hand flags of their own to the C compiler, and keep what it makes apart from the rest.
+/// The variable by which the tests pass their own flags to the C compiler, and keep its output apart from the rest.
 const FLAGS: &str = "PROVI_FIXTURE_FLAGS";
 
 pub(crate) fn check(run: &Run) -> Outcome {
     if works("valgrind", &["--version"]) {
         println!("   under valgrind");
         let tests = built(run)?;
-        // A model that is left open is definitely lost; what the test harness keeps until the end is still reachable.
+        // A model that is left open is "definitely lost"; what the test harness keeps until the end is "still
+        // reachable".
         let mut command = Command::new("valgrind");
         command.args(["--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite"]);
         command.args(["--errors-for-leak-kinds=definite", "--child-silent-after-fork=yes"]);
@@ -40,7 +42,7 @@ pub(crate) fn check(run: &Run) -> Outcome {
     Ok(())
 }
 
-/// The compiled tests; cargo says where they are.
+/// The path of the compiled tests, as cargo reports it.
 fn built(run: &Run) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let mut command = run.command(&["test", "--package", "provi-ffi", "--test", TESTS, "--no-run"]);
     let output = command.stderr(Stdio::piped()).output()?;
@@ -53,11 +55,11 @@ fn built(run: &Run) -> Result<PathBuf, Box<dyn std::error::Error>> {
     Ok(run.root.join(path))
 }
 
-/// The library that must be loaded first, where gcc has it.
+/// The library that must be loaded first, if gcc has it.
 fn sanitizer() -> Option<PathBuf> {
     let output = Command::new("gcc").arg("-print-file-name=libasan.so").output().ok()?;
     let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    // Without one gcc repeats the name.
+    // Without such a library gcc prints the name back.
     (output.status.success() && Path::new(&path).is_absolute()).then_some(path)
 }
 

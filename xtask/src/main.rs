@@ -45,7 +45,7 @@ const MPI: &str = "several processes";
 const FOREIGN: &str = "foreign code under a checker of memory";
 const ADAPTERS: &str = "python: adapters beside their libraries";
 
-/// Examples that print a table of the documentation for minutes: they are compiled, not run.
+/// Examples that take minutes to print a table of the documentation: they are compiled, not run.
 const SLOW_EXAMPLES: [&str; 1] = ["tightness"];
 
 /// The features of `provi`, each of which must build alone.
@@ -86,8 +86,8 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Every build here uses the dev profile and one target directory, so that dependencies are compiled once to be checked
-/// and once to be linked.
+/// Every build here uses the dev profile and one target directory, so that dependencies are compiled once for
+/// checking and once for linking.
 fn test(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
     run.step(ROOMS, rooms::check)?;
@@ -116,7 +116,7 @@ fn heavy(run: &mut Run) -> Outcome {
         run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;
     }
     run.step("kernels: scalar build", |r| {
-        // Its own directory: other flags would throw away everything compiled so far.
+        // Its own directory: other flags would discard everything compiled so far.
         let target = r.binaries.with_file_name("scalar");
         let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
         r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
@@ -134,11 +134,11 @@ fn heavy(run: &mut Run) -> Outcome {
     run.step(ADAPTERS, python::check_adapters)
 }
 
-/// One run of a command: where things are, and how it goes.
+/// One run of a command: paths and progress.
 struct Run {
     cargo: String,
     root: PathBuf,
-    /// Where this program was built, and with it everything in the same profile.
+    /// The folder in which this program was built, with everything else of the same profile.
     binaries: PathBuf,
     begin: Instant,
     passed: usize,
@@ -191,7 +191,7 @@ impl Run {
         self.wait(&mut self.command(arguments))
     }
 
-    /// Lints `provi` with one feature, or none; a feature that leans on another does not build.
+    /// Lints `provi` with one feature, or none; a feature that needs another one does not build.
     fn lint_features(&self, feature: Option<&str>) -> Outcome {
         let features = feature.unwrap_or_default();
         let which = ["--package", "provi", "--all-targets", "--no-default-features", "--features", features];

@@ -1,11 +1,11 @@
-//! Several processes: lints and tests of `provi-mpi`, where an MPI is installed or can be.
+//! Several processes: lints and tests of `provi-mpi`, if MPI is installed or can be installed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::{Outcome, Run};
 
-/// What Debian and its kin call an MPI with its headers, and what its bindings are made with.
+/// The names of MPI with its headers, and of what its bindings need, on Debian and similar systems.
 const PACKAGES: [&str; 4] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev", "clang"];
 
 pub(crate) fn check(run: &Run) -> Outcome {
@@ -21,7 +21,7 @@ pub(crate) fn check(run: &Run) -> Outcome {
         );
         return Ok(());
     }
-    // The whole workspace with one more feature: what `cargo test` has built fits.
+    // The whole workspace with one more feature, so that what `cargo test` has built can be used.
     let feature = ["--workspace", "--features", "provi-mpi/mpi"];
     let lint = ["--lib", "--bins", "--test", "ranks", "--test", "ended", "--", "-D", "warnings"];
     run.cargo(&[&["clippy"], &feature[..], &lint].concat())?;
@@ -47,7 +47,7 @@ fn install() {
     if !Path::new("/usr/bin/apt-get").exists() {
         return;
     }
-    // What comes of it is seen by looking again; without the rights to install it says so itself.
+    // Whether it worked is found by looking again; without the rights to install, apt itself says so.
     let apt = |words: &[&str]| {
         let mut command = Command::new("apt-get");
         let _ = command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null()).status();

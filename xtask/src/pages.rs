@@ -1,4 +1,4 @@
-//! Report pages of real fits, and the sample pages, looked at by a headless browser.
+//! Report pages of real fits, and the sample pages, checked in a headless browser.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -10,7 +10,7 @@ use crate::{Outcome, Run};
 const USUAL: &str =
     "import maturin, pytest, numpy, scipy, pandas, polars, pyarrow, arviz, sklearn, matplotlib";
 
-/// The package with the libraries everybody has.
+/// Tests the package with the usual libraries.
 pub(crate) fn check(run: &Run) -> Outcome {
     let tests = ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters", GENUINE_IGNORED];
     test(run, "python", "requirements.txt", USUAL, &tests, None)
@@ -19,12 +19,12 @@ pub(crate) fn check(run: &Run) -> Outcome {
 const GENUINE: &str = "crates/provi-py/tests/genuine";
 const GENUINE_IGNORED: &str = "--ignore=crates/provi-py/tests/genuine";
 
-/// The package on genuine Stan models, in the folder they were compiled to.
+/// Tests the package on genuine Stan models, in the folder in which they were compiled.
 pub(crate) fn check_stan(run: &Run, models: &Path) -> Outcome {
     test(run, "python", "requirements.txt", USUAL, &[GENUINE], Some(("PROVI_STAN_MODELS", models)))
 }
 
-/// The package beside the libraries whose models it takes, which need an environment of their own.
+/// Tests the package with the libraries whose models it accepts, which need an environment of their own.
 pub(crate) fn check_adapters(run: &Run) -> Outcome {
     if !run.root.join("crates/provi-py/tests/adapters").exists() {
         println!("   nothing to test yet");
@@ -34,7 +34,8 @@ pub(crate) fn check_adapters(run: &Run) -> Outcome {
     test(run, "python-all", "requirements-all.txt", probe, &["crates/provi-py/tests/adapters"], None)
 }
 
-/// Builds and installs the package in an environment of that name, and runs tests there, with a variable set for them.
+/// Builds and installs the package in an environment of that name, and runs tests there with an environment
+/// variable set.
 fn test(
     run: &Run,
     name: &str,
@@ -54,7 +55,7 @@ fn test(
     if wheels.exists() {
         fs::remove_dir_all(&wheels)?;
     }
-    // The dev profile and the same target directory: what the tests have compiled is not compiled again.
+    // The dev profile and the same target directory, so that nothing is compiled again.
     let mut build = Command::new(&python);
     build.args(["-m", "maturin", "build", "--profile", "dev", "--quiet", "--skip-auditwheel", "--out"]);
     run.wait(build.arg(&wheels).arg("--interpreter").arg(&python).current_dir(&run.root))?;
@@ -69,7 +70,7 @@ fn test(
     run.wait(pytest.current_dir(&run.root))
 }
 
-/// The wheel in a folder of one.
+/// The only wheel in a folder.
 fn newest(dir: &Path) -> Result<std::path::PathBuf, Box<dyn std::error::Error>> {
     let mut wheels = fs::read_dir(dir)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     wheels

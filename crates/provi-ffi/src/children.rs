@@ -1,8 +1,8 @@
-//! Other programs that this process starts, a compiler and a probe, and their end where this process is ended before them.
+//! Programs that this process starts (a compiler and a probe), and how they are ended if this process ends first.
 //!
-//! A signal from a terminal reaches every process of its group; one that is sent to this process alone does not. A shell that handles
-//! signals says so ([`look_after`]): from then on each child leads a group of its own, and [`end_all`] ends these groups and takes
-//! away what they have half written.
+//! A signal from a terminal reaches every process of its group; a signal sent to this process alone does not. A
+//! shell that handles signals says so ([`look_after`]): from then on each child leads its own group, and
+//! [`end_all`] ends these groups and removes their half-written files.
 
 use std::io::{Result, Write};
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// Those that run now.
+/// The children that run now.
 static RUNNING: Mutex<Vec<Running>> = Mutex::new(Vec::new());
-/// Whether somebody ends them.
+/// Whether the shell will end them.
 static LOOKED_AFTER: AtomicBool = AtomicBool::new(false);
 
-/// A child, and the files that it makes as they were before.
+/// A child, and the files that it makes, with their state before.
 struct Running {
     child: u32,
     makes: Vec<Made>,
@@ -30,13 +30,13 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// To be made at this place.
+    /// A file to be made at this path.
     pub(crate) fn at(path: PathBuf) -> Self {
         let before = Self::stamp(&path);
         Self { path, before }
     }
 
-    /// Made already, and of no use afterwards.
+    /// A file that exists already and is not needed afterwards.
     pub(crate) fn here(path: PathBuf) -> Self {
         Self { path, before: None }
     }
@@ -45,7 +45,7 @@ impl Made {
         std::fs::metadata(path).ok().map(|found| (found.len(), found.modified().ok()))
     }
 
-    /// Takes away what whoever made it did not finish; what was there before stays.
+    /// Removes the file if its maker did not finish it; a file that was there before stays.
     pub(crate) fn abandon(&self) {
         if Self::stamp(&self.path) != self.before {
             // Best effort: it may be gone already.
@@ -58,13 +58,13 @@ fn running() -> MutexGuard<'static, Vec<Running>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on children lead groups of their own: whoever calls this calls [`end_all`] where it ends the process.
+/// From here on children lead their own groups. The caller must call [`end_all`] before it ends the process.
 pub fn look_after() {
     LOOKED_AFTER.store(true, Ordering::Relaxed);
 }
 
-/// Ends every child with all that it started: asks first, and kills what is still there after a second. No other one is started, and
-/// nobody learns how they ended, so call this only where the process ends next.
+/// Ends every child with all that it started: asks first, and kills what is left after a second. No other child can
+/// be started, and nobody learns how they ended, so call this only if the process ends next.
 pub fn end_all() {
     let all = running();
     #[cfg(unix)]
@@ -72,7 +72,7 @@ pub fn end_all() {
         unix::end(&all);
     }
     all.iter().flat_map(|running| &running.makes).for_each(Made::abandon);
-    // Never unlocked: whoever waits for a child stays there.
+    // Never unlocked: threads that wait for a child stay there.
     std::mem::forget(all);
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn run(command: &mut Command, input: Option<&[u8]>, makes: &[Made]) -
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     let mut child = start(command, makes)?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // A child that died has closed its end; how it ended is what counts.
+        // A child that died has closed its end of the pipe; its exit status is what counts.
         let _ = pipe.write_all(input);
     }
     let id = child.id();
@@ -96,7 +96,7 @@ fn start(command: &mut Command, makes: &[Made]) -> Result<Child> {
         use std::os::unix::process::CommandExt;
         command.process_group(0);
     }
-    // Under the lock: an end that has begun finds every child, or there is none.
+    // Under the lock: `end_all` finds every child that was started, or no child is started.
     let mut all = running();
     let child = command.spawn()?;
     all.push(Running { child: child.id(), makes: makes.to_vec() });
@@ -110,9 +110,9 @@ mod unix {
     use nix::unistd::Pid;
     use std::time::{Duration, Instant};
 
-    /// How long they have to end by themselves, as `make` does once it has removed what it was making.
+    /// How long they have to end by themselves; `make` uses it to remove what it was making.
     const PATIENCE: Duration = Duration::from_secs(1);
-    /// Between two looks.
+    /// Time between two checks.
     const LOOK: Duration = Duration::from_millis(10);
 
     pub(super) fn end(all: &[Running]) {
@@ -120,7 +120,7 @@ mod unix {
             all.iter().filter_map(|running| i32::try_from(running.child).ok()).map(Pid::from_raw).collect();
         for signal in [Signal::SIGTERM, Signal::SIGKILL] {
             let since = Instant::now();
-            // One that cannot be told is gone.
+            // A group that cannot be signalled has ended.
             left.retain(|group| killpg(*group, signal).is_ok());
             while !left.is_empty() && since.elapsed() < PATIENCE {
                 std::thread::sleep(LOOK);

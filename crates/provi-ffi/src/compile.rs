@@ -1,4 +1,4 @@
-//! A `.stan` file made into a library, where BridgeStan is installed.
+//! Compiles a `.stan` file to a library, if BridgeStan is installed.
 
 use crate::children::{self, Made};
 use crate::error::{Error, Result};
@@ -7,23 +7,23 @@ use std::process::{Command, Stdio};
 #[cfg(unix)]
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What to do where no BridgeStan is found.
+/// What to do if no BridgeStan is found.
 pub const INSTRUCTION: &str = "download a release of https://github.com/roualdes/bridgestan, set BRIDGESTAN to its folder and run this \
      again; or compile it yourself with `make -C $BRIDGESTAN STAN_THREADS=true /full/path/to/NAME_model.so` and give \
      that file instead";
 
-/// Lines of a compiler's output that are passed on.
+/// Most lines of a compiler's output that are passed on.
 const LINES: usize = 30;
 
-/// Whether a path names Stan code, and not a library.
+/// Whether a path names Stan code rather than a library.
 pub fn is_source(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("stan"))
 }
 
-/// The folder of an installed BridgeStan: `given`, else `BRIDGESTAN`, else the newest in `~/.bridgestan`, where its other
-/// interfaces put it.
+/// The folder of an installed BridgeStan: `given`, else `BRIDGESTAN`, else the newest in `~/.bridgestan`, where its
+/// other interfaces put it.
 ///
-/// The answer says where it was looked for if there is none.
+/// The error says where it was looked for.
 pub fn installation(given: Option<&Path>) -> std::result::Result<PathBuf, String> {
     let is_one = |path: &Path| path.join("Makefile").is_file() && path.join("src").is_dir();
     let from_environment = || std::env::var_os("BRIDGESTAN").filter(|x| !x.is_empty()).map(PathBuf::from);
@@ -37,16 +37,16 @@ pub fn installation(given: Option<&Path>) -> std::result::Result<PathBuf, String
     newest.ok_or_else(|| format!("BRIDGESTAN is not set, and `{}` holds none", home.display()))
 }
 
-/// The numbers in `bridgestan-2.9.0`.
+/// The version numbers in `bridgestan-2.9.0`.
 fn version(path: &Path) -> Vec<u64> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// The library of a `.stan` file, compiled by BridgeStan's own Makefile for use by several threads: `NAME_model.so` beside
-/// it. A library that is newer than its source is left as it is.
+/// The library of a `.stan` file, compiled by BridgeStan's own Makefile for use by several threads: `NAME_model.so`
+/// beside it. A library that is newer than its source is not compiled again.
 ///
-/// Make takes a space for the end of a name: a folder with one is handed to it under another name. A file with one is
+/// Make ends a name at a space. A folder with a space is passed to it under another name; a file with one is
 /// refused.
 pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
     let source = model.canonicalize().map_err(|_| Error::NotFound { path: model.into() })?;
@@ -65,7 +65,7 @@ pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
     let shown = format!("{make:?}").replace('"', "");
     let failed = |output| Error::Compilation { model: model.into(), command: shown.clone(), output };
     make.stdout(Stdio::piped()).stderr(Stdio::piped());
-    // What BridgeStan's rules leave beside the model on their way.
+    // The files that BridgeStan's rules leave beside the model.
     let beside = [name, format!("{stem}.hpp"), format!("{stem}.o")];
     let mut makes: Vec<Made> = beside.map(|name| Made::at(source.with_file_name(name))).into();
     if alias.is_link {
@@ -73,7 +73,7 @@ pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
     }
     let output = children::run(&mut make, None, &makes).map_err(|reason| failed(reason.to_string()))?;
     if !output.status.success() || !library.is_file() {
-        // Newer than its source, half a library would be taken for a whole one.
+        // Half a library that is newer than its source would be taken for a complete one.
         makes.iter().for_each(Made::abandon);
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
@@ -83,12 +83,12 @@ pub fn compile(model: &Path, bridgestan: Option<&Path>) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// Whether make reads a name as it stands.
+/// Whether make reads a name as it is.
 fn is_plain(name: &str) -> bool {
     !name.chars().any(|c| c.is_whitespace() || "%$#:;=|&*?[]\\'\"()<>".contains(c))
 }
 
-/// A name of a folder that make can read: its own, or that of a link, which goes when it is no longer needed.
+/// A name of a folder that make can read: its own, or that of a link, which is removed when no longer needed.
 struct Alias {
     path: PathBuf,
     is_link: bool,
@@ -111,7 +111,7 @@ impl Alias {
 impl Drop for Alias {
     fn drop(&mut self) {
         if self.is_link {
-            // Left behind, it would do no harm.
+            // A leftover link would do no harm.
             let _ = std::fs::remove_file(&self.path);
         }
     }

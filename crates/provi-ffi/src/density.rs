@@ -7,11 +7,12 @@ use std::ffi::{c_int, c_void};
 /// ```c
 /// int f(size_t n, size_t d, const double *z, double *logp, double *grad, void *user);
 /// ```
-/// `z` and `grad` hold n points of d numbers, one after the other, and `logp` n numbers; anything but 0 is a failure.
+/// `z` and `grad` hold n points of d numbers, one after the other, and `logp` n numbers. A return value other than
+/// 0 is a failure.
 pub type Function = unsafe extern "C" fn(usize, usize, *const f64, *mut f64, *mut f64, *mut c_void) -> c_int;
 
-/// Such a function with its data, called into arrays whose lengths were checked, and one call at a time unless its owner says
-/// that it is thread-safe.
+/// Such a function with its data. It is called with arrays whose lengths were checked, and one call at a time
+/// unless its owner declares it thread-safe.
 #[derive(Debug)]
 pub struct Density {
     function: Function,
@@ -20,8 +21,8 @@ pub struct Density {
     gate: Gate,
 }
 
-// SAFETY: `user` belongs to no thread, as `Density::new` demands; calls go through `gate`, which lets several threads in only
-// where the function's owner says that it allows them.
+// SAFETY: `user` belongs to no thread, as `Density::new` demands; calls go through `gate`, which lets several
+// threads in only if the function's owner declares that it allows them.
 unsafe impl Send for Density {}
 // SAFETY: as above.
 unsafe impl Sync for Density {}
@@ -36,18 +37,19 @@ impl Density {
         Self { function, user, dim, gate: Gate::new(thread_safe) }
     }
 
-    /// Numbers in a point.
+    /// Number of coordinates of a point.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Who may call at the same time.
+    /// Whether several threads may call at the same time.
     pub fn gate(&self) -> Gate {
         self.gate
     }
 
-    /// Log densities and gradients at points; a code other than 0 is an error in the words of `explain`, which still has the
-    /// turn. What the function leaves unwritten is NaN, and so no number of an earlier call.
+    /// Log densities and gradients at points. A return code other than 0 becomes an error with the text of
+    /// `explain`, which is called within the same turn. Numbers that the function leaves unwritten are NaN, so no
+    /// number of an earlier call remains.
     pub fn evaluate(
         &self,
         points: &[f64],

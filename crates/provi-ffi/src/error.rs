@@ -1,37 +1,37 @@
-//! What a library is refused for.
+//! Errors of a library.
 
 use std::path::PathBuf;
 
 /// The crate's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything this crate refuses. Messages of the library itself are passed on as they are.
+/// Everything that this crate refuses. Messages of the library itself are passed on unchanged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No file at that path.
+    /// There is no file at that path.
     #[error("no file `{}`; check the path; a relative one starts at the current folder", .path.display())]
     NotFound {
         /// The path as given.
         path: PathBuf,
     },
-    /// A file cannot be read or a folder not entered.
+    /// A file cannot be read, or a folder not entered.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// The system cannot load it.
+    /// The system cannot load the library.
     #[error("`{}` cannot be loaded as a shared library: {reason}", .path.display())]
     Unloadable {
         /// The path.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// A function that is called is not there.
+    /// A function that provi calls is missing.
     #[error("`{}` has no symbol `{symbol}`, which {interface} needs{}", .path.display(), hint(.interface))]
     MissingSymbol {
         /// The library.
@@ -41,8 +41,8 @@ pub enum Error {
         /// The interface it belongs to.
         interface: &'static str,
     },
-    /// Another version of the interface.
-    #[error("`{}` speaks version {found} of {interface}, and version {needed} is needed; compile it anew", .path.display())]
+    /// The library has another version of the interface.
+    #[error("`{}` has version {found} of {interface}, and version {needed} is needed; compile it again", .path.display())]
     Version {
         /// The library.
         path: PathBuf,
@@ -50,23 +50,23 @@ pub enum Error {
         interface: &'static str,
         /// The version found.
         found: String,
-        /// The versions that will do.
+        /// The versions that work.
         needed: &'static str,
     },
-    /// The library would not make a model of these data.
+    /// The library could not make a model from these data.
     #[error("`{}` refused the data: {message}", .path.display())]
     Construction {
         /// The library.
         path: PathBuf,
-        /// Its own words.
+        /// The library's own message.
         message: String,
     },
-    /// A text that C cannot hold.
+    /// A text with a zero byte, which C cannot hold.
     #[error("{what} holds a zero byte at position {position}; it must be plain text")]
     ZeroByte {
         /// The text.
         what: &'static str,
-        /// Where.
+        /// Position of the zero byte.
         position: usize,
     },
     /// A number of parameters or a name that makes no sense.
@@ -76,28 +76,28 @@ pub enum Error {
         path: PathBuf,
         /// What was asked for.
         what: &'static str,
-        /// The answer.
+        /// The library's answer.
         found: String,
     },
-    /// A draw that could not be brought to the constrained scale.
-    #[error("draw {draw} cannot be brought to the constrained scale: {message}")]
+    /// A draw that could not be mapped to the constrained scale.
+    #[error("draw {draw} cannot be mapped to the constrained scale: {message}")]
     Constrain {
-        /// Its row.
+        /// Row of the draw.
         draw: usize,
-        /// The library's own words.
+        /// The library's own message.
         message: String,
     },
-    /// Values of parameters that could not be brought to the unconstrained scale.
+    /// Values of parameters that could not be mapped to the unconstrained scale.
     #[error("the initial values were refused: {message}")]
     Unconstrain {
-        /// The library's own words.
+        /// The library's own message.
         message: String,
     },
-    /// The Gaussian's draws or their weights.
+    /// An error of the library provi, about the Gaussian's draws or their weights.
     #[error("{0}")]
     Core(#[from] provi::Error),
-    /// The library took the probing process with it.
-    #[error("`{}` crashed while {stage} ({how}); it was probed in a process of its own, and nothing else is lost: check the library with its own tools", .path.display())]
+    /// The library crashed the probing process.
+    #[error("`{}` crashed while {stage} ({how}); it was probed in another process, and nothing else is lost: check the library with its own tools", .path.display())]
     Crashed {
         /// The library.
         path: PathBuf,
@@ -106,21 +106,21 @@ pub enum Error {
         /// How the process ended.
         how: String,
     },
-    /// The probing process could not be started or understood.
+    /// The probing process could not be started, or its output not read.
     #[error("the library cannot be probed: {reason}")]
     Probe {
         /// Why.
         reason: String,
     },
-    /// A `.stan` file and nothing to compile it with.
-    #[error("`{}` has to be compiled, and no BridgeStan was found ({looked}); {}", .model.display(), crate::compile::INSTRUCTION)]
+    /// A `.stan` file, but no BridgeStan to compile it.
+    #[error("`{}` must be compiled, and no BridgeStan was found ({looked}); {}", .model.display(), crate::compile::INSTRUCTION)]
     NoCompiler {
         /// The model.
         model: PathBuf,
         /// Where it was looked for.
         looked: String,
     },
-    /// A `.stan` file with a name that make would take for something else.
+    /// A `.stan` file with a name that make would misread.
     #[error("`{}` cannot be compiled under this name, as make splits names at spaces and reads signs such as $, % and :; rename it to letters, digits, - and _", .model.display())]
     UnfitName {
         /// The model.
@@ -131,9 +131,9 @@ pub enum Error {
     Compilation {
         /// The model.
         model: PathBuf,
-        /// What was run.
+        /// The command.
         command: String,
-        /// The end of what it said.
+        /// The end of its output.
         output: String,
     },
 }

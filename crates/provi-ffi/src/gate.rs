@@ -1,10 +1,11 @@
-//! Who may call foreign code at the same time.
+//! Which threads may call foreign code at the same time.
 
 use provi::{Error, Result};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One call at a time, over all libraries: two models of one library share its globals, and two libraries may share a third.
+/// One call at a time, over all libraries: two models of one library share its globals, and two libraries may share
+/// a third library.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 thread_local! {
@@ -15,9 +16,9 @@ thread_local! {
 /// Open to all threads, or to one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// The owner of the code says that several threads may be in it.
+    /// Several threads may be in the code at once; its owner declares that.
     Open,
-    /// One thread at a time, among all code behind such gates.
+    /// One thread at a time, among all code with such gates.
     Single,
 }
 
@@ -27,8 +28,8 @@ impl Gate {
         if thread_safe { Self::Open } else { Self::Single }
     }
 
-    /// Waits for a turn; hold the result while calling. Refused inside a call of this thread that has the turn: waiting for
-    /// oneself has no end, and code that takes one call at a time has not said that it may be entered twice.
+    /// Waits for a turn; hold the result while calling. An error if this thread already has the turn: it would wait
+    /// for itself forever, and code that takes one call at a time may not be entered twice.
     pub fn enter(self) -> Result<Turn> {
         match self {
             Self::Open => Ok(Turn { _held: None }),
@@ -37,13 +38,13 @@ impl Gate {
         }
     }
 
-    /// Waits for a turn to close something. Inside a call of this thread the turn is already its own: closing must not fail.
+    /// Waits for a turn to close something. If this thread already has the turn, it uses it: closing must not fail.
     pub(crate) fn enter_to_close(self) -> Turn {
         if self == Self::Open || is_inside() { Turn { _held: None } } else { Turn::wait() }
     }
 
-    /// Refuses what could only wait for ever: to enter this gate, on whichever thread, on behalf of a call of this thread
-    /// that has the turn.
+    /// An error if entering this gate, on any thread, on behalf of a call of this thread that has the turn would
+    /// wait forever.
     pub fn check(self) -> Result<()> {
         if self == Self::Single && is_inside() { Err(reentered()) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! A foreign object that is closed once, on whatever path it goes out of use.
+//! A foreign object that is closed exactly once.
 
 use crate::gate::Gate;
 
@@ -7,12 +7,12 @@ use crate::gate::Gate;
 pub(crate) struct Handle<T> {
     pointer: *mut T,
     close: Option<unsafe extern "C" fn(*mut T)>,
-    /// Who may call with it at the same time; one at a time until the code is known to allow more.
+    /// Whether several threads may use it at the same time; one at a time until the code is known to allow more.
     pub(crate) gate: Gate,
 }
 
 impl<T> Handle<T> {
-    /// Takes an object over; null for code that has none.
+    /// Takes ownership of an object; null if the code has none.
     ///
     /// # Safety
     /// `close` accepts `pointer` once, unless that is null, on any thread; nobody else closes it.
@@ -20,7 +20,7 @@ impl<T> Handle<T> {
         Self { pointer, close, gate: Gate::Single }
     }
 
-    /// Alive as long as the handle.
+    /// The pointer; valid as long as the handle lives.
     pub(crate) fn pointer(&self) -> *mut T {
         self.pointer
     }

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | [`StanModel`] | a model that BridgeStan compiled, any version 2 |
 //! | [`NativeModel`] | a density behind the functions of `include/provi.h` |
-//! | [`Density`] | one C function, and who may call it when |
+//! | [`Density`] | one C function, and whether threads may call it at the same time |
 //! | [`Posterior`] | means, deviations and intervals on the constrained scale, by draws |
-//! | [`compile`](mod@compile) | a `.stan` file made into such a library, where BridgeStan is installed |
-//! | [`children`] | the programs that these two start, and their end |
+//! | [`compile`](mod@compile) | compiles a `.stan` file to such a library, if BridgeStan is installed |
+//! | [`children`] | the programs that the last and the next start, and how they are ended |
 //! | [`probe`] | the first call made in another process, so that a library which crashes is reported and not fatal |
 //!
-//! A library is code of its owner: opening one runs it. What can be checked is checked (the version, every symbol that
-//! is called, sizes, strings), the rest is the owner's word.
+//! A library is code of its owner, and opening it runs that code. Provi checks what can be checked (the version,
+//! every symbol that is called, sizes, strings); for the rest it relies on the owner.
 //!
 //! ```no_run
 //! use provi::{Auto, Seed};
@@ -28,14 +28,16 @@
 //!
 //! # The space
 //!
-//! Stan runs on unconstrained parameters: a positive σ is exp of a free number, a simplex has one number less than
-//! entries, and the density carries the Jacobian of the map. The target is that density, with every constant; the
-//! Gaussian, the ELBO and any certificate speak of the unconstrained space. [`StanModel::constrain`] brings draws back.
+//! Stan works with unconstrained parameters: a positive σ is exp of a free number, a simplex has one number less
+//! than entries, and the density includes the Jacobian of the map. The target is that density, with every constant;
+//! the Gaussian, the ELBO and any certificate are about the unconstrained space. [`StanModel::constrain`] maps
+//! draws back.
 //!
 //! # Threads
 //!
-//! A library built with `STAN_THREADS=true`, or whose `provi_thread_safe` says so, is called from all threads; any other
-//! by one thread at a time ([`Gate`]), and not again from inside one of its calls. The numbers are the same.
+//! A library built with `STAN_THREADS=true`, or whose `provi_thread_safe` returns 1, is called from all threads;
+//! any other library by one thread at a time ([`Gate`]), and not again from inside one of its calls. The numbers
+//! are the same.
 
 pub mod children;
 pub mod compile;

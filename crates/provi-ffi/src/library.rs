@@ -1,4 +1,4 @@
-//! Opening a shared library and taking functions out of it.
+//! Opening a shared library and finding its functions.
 
 use crate::error::{Error, Result};
 use provi::Matrix;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// A loaded library that stays loaded.
 ///
-/// It is never unloaded: functions taken out of it may be called for as long as the process lives, and threads that
-/// called it may still owe it the destructors of their thread-local tapes.
+/// It is never unloaded: its functions may be called as long as the process lives, and threads that called it may
+/// still have to run the destructors of their thread-local tapes.
 #[derive(Debug)]
 pub(crate) struct Library {
     inner: ManuallyDrop<libloading::Library>,
@@ -18,7 +18,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Loads the library at `path` with everything it needs, so that what is missing is said now.
+    /// Loads the library at `path` with everything it needs, so that missing parts are reported now.
     pub(crate) fn open(path: &Path, interface: &'static str) -> Result<Self> {
         // A bare name would be searched for in the system's folders.
         let full = path.canonicalize().map_err(|_| Error::NotFound { path: path.into() })?;
@@ -26,8 +26,8 @@ impl Library {
         #[cfg(unix)]
         let inner = {
             use libloading::os::unix::{Library as Unix, RTLD_LOCAL, RTLD_NOW};
-            // SAFETY: loading runs the library's initialisers. That they are sound is the word of its owner, who asked
-            // for it to be loaded; the shells try it in another process first.
+            // SAFETY: loading runs the library's initialisers. Its owner, who asked for it to be loaded, is
+            // responsible for their soundness; the shells try it in another process first.
             unsafe { Unix::open(Some(full.as_os_str()), RTLD_NOW | RTLD_LOCAL) }.map_err(unloadable)?.into()
         };
         #[cfg(not(unix))]
@@ -67,7 +67,7 @@ impl Library {
     }
 }
 
-/// The innermost reason: the system's own words.
+/// The innermost reason: the system's own message.
 fn describe(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), describe)
 }
@@ -77,7 +77,7 @@ pub(crate) fn c_text(what: &'static str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|e| Error::ZeroByte { what, position: e.nul_position() })
 }
 
-/// A text from C; nothing for a null pointer.
+/// A text from C; `None` for a null pointer.
 ///
 /// # Safety
 /// `text` is null or points to a zero-terminated string that lives through this call.
@@ -86,7 +86,8 @@ pub(crate) unsafe fn rust_text(text: *const c_char) -> Option<String> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// A point of `dim` numbers and room for their Hessian, before foreign code reads the one and writes the other.
+/// Checks that `z` has `dim` numbers and `out` room for their Hessian, before foreign code reads the one and writes
+/// the other.
 pub(crate) fn fits_hessian(dim: usize, z: &[f64], out: &Matrix) -> provi::Result<()> {
     let sizes =
         [("point", z.len()), ("rows of a Hessian", out.rows()), ("columns of a Hessian", out.columns())];

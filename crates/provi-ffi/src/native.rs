@@ -1,4 +1,4 @@
-//! A density behind the C functions of `include/provi.h`.
+//! A density exported by the C functions of `include/provi.h`.
 
 use crate::density::{Density, Function};
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use provi::{Curvature, Matrix, Quadratic};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 
-/// How the interface is called in messages.
+/// The name of the interface in messages.
 const INTERFACE: &str = "the interface of provi.h";
 const ABI_VERSION: c_int = 1;
 
@@ -18,8 +18,8 @@ type Words = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 
 /// A log density exported as C functions by any language.
 ///
-/// A point whose log density is NaN or −∞ counts as rejected; a call that returns a code ends the run, with the library's
-/// own words.
+/// A point whose log density is NaN or −∞ counts as rejected. A call that returns a code other than 0 ends the run,
+/// with the library's own message.
 #[derive(Debug)]
 pub struct NativeModel {
     library: Library,
@@ -32,8 +32,8 @@ pub struct NativeModel {
     rejections: RejectionLog,
 }
 
-// SAFETY: the model is called through its gate, which lets several threads in only where the library says that it allows
-// them; by provi.h nothing in it belongs to the thread that made it.
+// SAFETY: the model is called through its gate, which lets several threads in only if the library declares that it
+// allows them; by provi.h nothing in it belongs to the thread that made it.
 unsafe impl Send for NativeModel {}
 // SAFETY: as above.
 unsafe impl Sync for NativeModel {}
@@ -42,7 +42,7 @@ impl NativeModel {
     /// Opens the library at `path`, with the contents of a data file if there is one.
     pub fn open(path: &Path, data: Option<&str>) -> Result<Self> {
         let data = data.map(|data| c_text("data", data)).transpose()?;
-        // Loading runs code of the library too.
+        // Loading also runs code of the library.
         let _alone = Gate::Single.enter()?;
         let library = Library::open(path, INTERFACE)?;
         // SAFETY: the signature of provi.h.
@@ -96,8 +96,8 @@ impl NativeModel {
         let names = names(&library, dim, model);
         let curvature = curvature(&library, dim, model)?;
         handle.gate = Gate::new(thread_safe);
-        // SAFETY: provi.h: the function takes this model, on any thread, on several where it says so; both live as long as
-        // the handle beside it.
+        // SAFETY: provi.h: the function takes this model, on any thread, on several if it declares so; both live as
+        // long as the handle beside it.
         let density = unsafe { Density::new(density, model, dim, thread_safe) };
         Ok(Self {
             handle,
@@ -111,7 +111,7 @@ impl NativeModel {
         })
     }
 
-    /// Where it was opened.
+    /// The path from which it was opened.
     pub fn path(&self) -> &Path {
         self.library.path()
     }
@@ -122,7 +122,7 @@ impl NativeModel {
     }
 }
 
-/// The library's own words, or ours.
+/// The library's own message, or `otherwise`.
 fn words(error: Option<Words>, model: *mut c_void, otherwise: &str) -> String {
     // SAFETY: provi.h: null, or a text that stays readable until the next call on this thread.
     let said = error.and_then(|error| unsafe { rust_text(error(model)) });
@@ -191,7 +191,7 @@ impl Target for NativeModel {
         let Some(hessian) = self.hessian else { return Ok(false) };
         let d = self.density.dim();
         fits_hessian(d, z, out)?;
-        // What the library leaves unwritten counts as refused.
+        // Numbers that the library leaves unwritten count as a refusal.
         out.entries_mut().fill(f64::NAN);
         let _turn = self.handle.gate.enter()?;
         // SAFETY: d and d² numbers; the model is alive, and the gate passed.

@@ -1,17 +1,17 @@
-//! The posterior on the scale of the model's own parameters, by draws.
+//! The posterior on the scale of the model's own parameters, estimated from draws.
 
 use crate::{Include, Result, StanModel};
 use provi::estimate::{Reliability, psis, weighted_draws};
 use provi::{Gaussian, Matrix, Seed};
 
-/// Means, deviations and intervals of constrained quantities; estimates, no bounds.
+/// Means, standard deviations and intervals of constrained quantities; estimates, not bounds.
 ///
-/// A map from the unconstrained space is not linear, so these are averages over draws of the Gaussian, brought to the
-/// constrained scale. Where k̂ says that importance weights can be believed they are used: the averages are then nearer
-/// to the posterior than the Gaussian is.
+/// The map from the unconstrained space is not linear, so these are averages over draws of the Gaussian, mapped to
+/// the constrained scale. If k̂ says that importance weights can be trusted, they are used: the averages are then
+/// nearer to the posterior than the Gaussian is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posterior {
-    /// Of the quantities.
+    /// The names of the quantities.
     pub names: Vec<String>,
     /// Their means.
     pub mean: Vec<f64>,
@@ -19,18 +19,18 @@ pub struct Posterior {
     pub sd: Vec<f64>,
     /// Lower ends of central intervals of the level asked for.
     pub lower: Vec<f64>,
-    /// Upper ends.
+    /// Upper ends of these intervals.
     pub upper: Vec<f64>,
     /// k̂ of the weights.
     pub pareto_k: f64,
     /// Whether the weights were used.
     pub weighted: bool,
-    /// Draws of the Gaussian behind it.
+    /// Number of draws of the Gaussian.
     pub draws: usize,
 }
 
 impl Posterior {
-    /// From that many draws of `q`; a pure function of the seed.
+    /// From this many draws of `q`; a pure function of the seed.
     pub fn measure(
         model: &StanModel,
         q: &Gaussian,
@@ -70,7 +70,7 @@ impl Posterior {
     }
 }
 
-/// One quantity, its values in order with their weights.
+/// One quantity: its values in order, with their weights.
 struct Column {
     values: Vec<(f64, f64)>,
     mean: f64,
@@ -87,7 +87,7 @@ impl Column {
         Self { values, mean, sd: variance.sqrt() }
     }
 
-    /// The first value with at least that much weight up to it.
+    /// The first value whose cumulative weight reaches `level`.
     fn quantile(&self, level: f64) -> f64 {
         let mut sum = 0.0;
         let reached = |&&(_, w): &&(f64, f64)| {

@@ -1,8 +1,9 @@
-//! The first call in another process: a library that crashes is reported, and not fatal.
+//! The first call in another process, so that a library that crashes is reported and does not crash provi.
 //!
-//! A library crate has no program of its own to run again, so the work is shared: a shell offers a command that ends in
-//! [`child`] (`provi probe-library`, `python -m provi._probe`), and calls [`check`] with that command before it opens a
-//! library itself. Errors that are no crash are left to the opening: the child keeps them to itself.
+//! A library crate has no program of its own that it could run, so the work is shared: a shell offers a command
+//! that ends in [`child`] (`provi probe-library`, `python -m provi._probe`), and calls [`check`] with that command
+//! before it opens a library itself. The child does not report errors other than crashes; the shell finds them when
+//! it opens the library.
 
 use crate::children;
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it on a command line.
+    /// Its name on a command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Stan => "stan",
@@ -30,13 +31,13 @@ impl Kind {
         }
     }
 
-    /// The interface a word names.
+    /// The interface with that name.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Stan, Self::Native].into_iter().find(|kind| kind.word() == word)
     }
 }
 
-/// What is to be opened.
+/// What to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Its interface.
@@ -51,8 +52,8 @@ pub struct Request {
 
 const STAGES: [&str; 3] = ["being loaded", "making a model of the data", "evaluating the density"];
 
-/// Tries the library in a child: `command` must run [`child`] with the three words that are added here, the rest of the
-/// request on its standard input.
+/// Tries the library in a child: `command` must run [`child`] with the three arguments that are added here; the
+/// data are on its standard input.
 pub fn check(mut command: Command, request: &Request) -> Result<()> {
     command.arg(request.kind.word()).arg(&request.path).arg(request.seed.to_string());
     command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -71,12 +72,13 @@ pub fn check(mut command: Command, request: &Request) -> Result<()> {
     Err(Error::Crashed { path: request.path.clone(), stage: (*stage).into(), how })
 }
 
-/// A line on the child's standard output for each stage it enters; a library may print there too.
+/// A line that the child prints on standard output for each stage it enters; a library may print there too.
 const STAGE: &str = "provi-probe-stage";
 
-/// What the child does: loads, constructs and evaluates once, saying where it is. It returns only if nothing crashed.
+/// What the child does: it loads, constructs and evaluates once, and prints each stage. It returns only if nothing
+/// crashed.
 ///
-/// The words are those that [`check`] added.
+/// The arguments are those that [`check`] added.
 pub fn child(kind: &str, path: &Path, seed: &str) -> Result<()> {
     let unknown = |what: &str| Error::Probe { reason: format!("unknown {what}") };
     let kind = Kind::from_word(kind).ok_or_else(|| unknown("kind of library"))?;
@@ -86,12 +88,12 @@ pub fn child(kind: &str, path: &Path, seed: &str) -> Result<()> {
     let data = data.strip_prefix('+');
     let enter = || {
         let mut out = std::io::stdout();
-        // The parent is gone if this fails, and nobody is left to tell.
-        // On a line of its own, whatever was printed before.
+        // If this fails, the parent has ended and nobody needs the line. It starts on a new line, whatever was
+        // printed before.
         let _ = writeln!(out, "\n{STAGE}").and_then(|()| out.flush());
     };
     enter();
-    // What cannot be loaded is said better by the parent's own attempt.
+    // If it cannot be loaded, the parent's own attempt gives a better message.
     if crate::library::Library::open(path, "a library").is_err() {
         return Ok(());
     }

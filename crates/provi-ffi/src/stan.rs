@@ -14,7 +14,7 @@ use provi::target::{RejectionLog, Rejections, Scratch, Target};
 use std::ffi::{c_char, c_int};
 use std::path::{Path, PathBuf};
 
-/// What a constrained draw holds beside the parameters.
+/// What a constrained draw contains besides the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Include {
     /// Transformed parameters.
@@ -23,11 +23,12 @@ pub struct Include {
     pub generated: bool,
 }
 
-/// A model that BridgeStan compiled, with its data: the log density over the unconstrained parameters, Jacobian and
-/// every constant included.
+/// A model that BridgeStan compiled, with its data: the log density over the unconstrained parameters, including
+/// the Jacobian and every constant.
 ///
-/// A point that Stan refuses (an exception, `reject`, a value that is not finite) has log density −∞, and the reason is kept
-/// ([`Target::rejections`]). Evaluation adds one call of a function pointer to what the library costs.
+/// A point that Stan refuses (an exception, `reject`, a value that is not finite) has log density −∞, and the
+/// reason is recorded ([`Target::rejections`]). An evaluation costs one call of a function pointer besides the
+/// library's own work.
 #[derive(Debug)]
 pub struct StanModel {
     interface: Interface,
@@ -41,9 +42,9 @@ pub struct StanModel {
     rejections: RejectionLog,
 }
 
-// SAFETY: the model is a pointer into the library, which has no idea of threads of its own: nothing in it belongs to the
-// thread that made it. Calls go through its gate, which lets several threads in only where the library says that it was
-// built for them (STAN_THREADS); the functions called take the model as const.
+// SAFETY: the model is a pointer into the library, which has no threads of its own: nothing in it belongs to the
+// thread that made it. Calls go through its gate, which lets several threads in only if the library says that it
+// was built for them (STAN_THREADS); the functions called take the model as const.
 unsafe impl Send for StanModel {}
 // SAFETY: as above.
 unsafe impl Sync for StanModel {}
@@ -52,7 +53,7 @@ impl StanModel {
     /// Opens the library at `path` with data in Stan's JSON; `seed` is for random numbers in `transformed data`.
     pub fn open(path: &Path, data: Option<&str>, seed: u32) -> Result<Self> {
         let data = c_text("data", data.unwrap_or_default())?;
-        // Loading runs code of the library too.
+        // Loading also runs code of the library.
         let alone = Gate::Single.enter()?;
         let (interface, version) = Interface::open(path)?;
         let mut message = std::ptr::null_mut();
@@ -107,12 +108,12 @@ impl StanModel {
         &self.name
     }
 
-    /// Where it was opened.
+    /// The path from which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the library says of itself: versions, compiler flags.
+    /// What the library states about itself: versions, compiler flags.
     pub fn info(&self) -> &str {
         &self.info
     }
@@ -147,8 +148,8 @@ impl StanModel {
         Ok(names)
     }
 
-    /// Unconstrained points, one a row, on the constrained scale; `seed` is for random generated quantities, which are
-    /// drawn row after row.
+    /// Maps unconstrained points, one per row, to the constrained scale; `seed` is for random generated quantities,
+    /// which are drawn row after row.
     pub fn constrain(&self, points: &Matrix, include: Include, seed: u32) -> Result<Matrix> {
         if points.columns() != self.dim {
             let what = "a number of parameters that is not that of the points";
@@ -162,7 +163,7 @@ impl StanModel {
         for draw in 0..points.rows() {
             provi::stop::check()?;
             let (mut message, row) = (std::ptr::null_mut(), out.row_mut(draw));
-            // What the library leaves unwritten is no number.
+            // Numbers that the library leaves unwritten are NaN.
             row.fill(f64::NAN);
             // SAFETY: the row has room for as many numbers as there are names, the point for `dim`; the generator is
             // alive, and used by this thread alone.
@@ -186,7 +187,7 @@ impl StanModel {
         Ok(out)
     }
 
-    /// Values of all parameters in Stan's JSON, on the unconstrained scale: a place to start from.
+    /// Maps values of all parameters in Stan's JSON to the unconstrained scale, as a starting point.
     pub fn unconstrain(&self, json: &str) -> Result<Vec<f64>> {
         let json = c_text("initial values", json)?;
         let (mut out, mut message) = (vec![f64::NAN; self.dim], std::ptr::null_mut());
@@ -211,7 +212,7 @@ impl StanModel {
         }
     }
 
-    /// Marks the names of coordinates that are not the parameter itself, found by constraining two points.
+    /// Marks the names of coordinates that differ from the parameter itself, found by constraining two points.
     fn mark_transformed(&mut self) -> Result<()> {
         let constrained = self.constrained_names(Include::default())?;
         let mut points = Matrix::zeros(2, self.dim);
@@ -219,7 +220,7 @@ impl StanModel {
             points[(0, i)] = 0.3 + 0.01 * (i % 7) as f64;
             points[(1, i)] = -0.4 - 0.01 * (i % 5) as f64;
         }
-        // A model that refuses these points is not refused for it: its coordinates count as transformed.
+        // A model that refuses these points is still accepted: its coordinates count as transformed.
         let values = self.constrain(&points, Include::default(), 0).ok();
         for i in 0..self.dim {
             let same = values.as_ref().is_some_and(|values| {
@@ -234,7 +235,7 @@ impl StanModel {
         Ok(())
     }
 
-    /// `count` points and as many gradients, before the library reads the ones and writes the others.
+    /// Checks for `count` points and as many gradients, before the library reads the ones and writes the others.
     fn check_sizes(&self, points: &[f64], count: usize, gradients: &[f64]) -> provi::Result<()> {
         let expected = count.saturating_mul(self.dim);
         let sizes = [("points", points.len()), ("gradients", gradients.len())];
@@ -244,11 +245,11 @@ impl StanModel {
         }
     }
 
-    /// One evaluation, for a thread that has its turn.
+    /// One evaluation, by a thread that has its turn.
     #[inline]
     fn evaluate(&self, z: &[f64], gradient: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim && gradient.len() == self.dim, "a point of {} numbers", self.dim);
-        // What the library leaves unwritten is no number of an earlier call.
+        // Numbers that the library leaves unwritten are NaN, not numbers of an earlier call.
         gradient.fill(f64::NAN);
         let (mut value, mut message) = (f64::NAN, std::ptr::null_mut());
         // SAFETY: point and gradient hold `dim` numbers each; the model is alive; the caller has passed the gate.
@@ -312,7 +313,8 @@ impl Target for StanModel {
         Ok(())
     }
 
-    /// Where the library differentiates twice; a Hessian that it refuses is differenced instead.
+    /// Uses the library's second derivatives, if it has them; a Hessian that it refuses is computed from
+    /// differences.
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
         self.second_derivatives(z, out)
     }
@@ -327,7 +329,7 @@ impl Target for StanModel {
     }
 }
 
-/// Stan's `print` would mix with the output of the program: it goes to the error stream. The caller has the turn.
+/// Stan's `print` would mix with the program's output, so it goes to the error stream. The caller has the turn.
 fn silence(interface: &Interface) {
     extern "C" fn aside(text: *const c_char, length: usize) {
         // A slice starts at a real address, and nothing in memory is longer than half of it.
@@ -347,7 +349,7 @@ fn silence(interface: &Interface) {
     }
 }
 
-/// Names between commas; a name of a tuple's part may hold none.
+/// Names between commas; commas inside the name of a tuple's part do not separate.
 fn split(names: &str) -> Vec<String> {
     if names.is_empty() { Vec::new() } else { names.split(',').map(str::to_owned).collect() }
 }

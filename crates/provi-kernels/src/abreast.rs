@@ -1,7 +1,7 @@
-//! The functions of a logistic loss on several registers abreast.
+//! The functions of a logistic loss on several registers at once.
 //!
-//! One register's chain of multiply-adds leaves most of the processor idle, and what waits for it fills the scheduler: with the
-//! registers taken in turn at each operation, there is always something to do. What a lane gives does not depend on its place.
+//! The chain of multiply-adds on one register leaves most of the processor idle. If several registers take turns at
+//! each operation, there is always work to do. The result of a lane does not depend on its position.
 
 use crate::{lanes::Simd, link::ROUND};
 
@@ -16,8 +16,8 @@ macro_rules! each {
     }};
 }
 
-/// e^(−|t|), as [`crate::link::exp_one`] down to −708 and e^−708 ≈ 3e-308 below: for terms that are added to 1, or vanish. A
-/// NaN counts as such a term.
+/// e^(−|t|): as [`crate::link::exp_one`] down to −708, and e^−708 ≈ 3e-308 below. For terms that are added to 1 or
+/// vanish. A NaN gives such a small term.
 #[inline(always)]
 pub(crate) fn exp_negative<S: Simd, const N: usize>(simd: S, t: [S::Vector; N]) -> [S::Vector; N] {
     // ln 2 in two parts; the upper has 41 bits, so that its product with n is exact.
@@ -55,8 +55,8 @@ pub(crate) fn exp_negative<S: Simd, const N: usize>(simd: S, t: [S::Vector; N]) 
     each!(simd, N, |i| simd.scale(y[i], shifted[i]))
 }
 
-/// 1/x for x in [1, 2]: a parabola within 1/99, then twice r(1 + h + h²) with h = 1 − xr, each of which cubes the error.
-/// A division costs more where multiply-adds are fused; elsewhere it is one.
+/// 1/x for x in [1, 2]: a parabola within 1/99, then twice r(1 + h + h²) with h = 1 − xr, each of which cubes the
+/// error. With fused multiply-adds a division would cost more; without them, a division is used.
 #[inline(always)]
 pub(crate) fn reciprocal_one_to_two<S: Simd, const N: usize>(simd: S, x: [S::Vector; N]) -> [S::Vector; N] {
     let one = simd.splat(1.0);
@@ -109,7 +109,7 @@ pub(crate) fn softplus<S: Simd, const N: usize>(simd: S, s: [S::Vector; N]) -> [
     let log = each!(simd, N, |i| simd.mul_add(minus[i], p[i], f[i]));
     let ln_2 = simd.splat(std::f64::consts::LN_2);
     let log = each!(simd, N, |i| simd.add(simd.less(cut, e[i], ln_2, zero), log[i]));
-    // In this order a NaN stays one.
+    // In this order a NaN stays a NaN.
     let value = each!(simd, N, |i| simd.add(simd.max(zero, s[i]), log[i]));
     let er = each!(simd, N, |i| simd.mul(e[i], r[i]));
     let first = each!(simd, N, |i| simd.less(s[i], zero, er[i], r[i]));

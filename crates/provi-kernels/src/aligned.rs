@@ -15,7 +15,7 @@ impl Aligned {
     /// `count` chunks of zeros.
     pub(crate) fn zeros(count: usize) -> Self {
         let room = vec![0.0; 8 * count + 8];
-        // At most seven numbers are skipped; a platform that cannot tell skips none.
+        // At most seven numbers are skipped; none on a platform that cannot tell the alignment.
         let start = room.as_ptr().align_offset(64);
         Self { start: if start < 8 { start } else { 0 }, room, count }
     }

@@ -1,4 +1,4 @@
-//! How tests hold a kernel against its plain twin: at every level that runs here.
+//! How tests compare a kernel with its plain version, at every level that runs here.
 
 pub(crate) mod wide;
 
@@ -17,7 +17,7 @@ pub(crate) fn numbers(seed: u64, count: usize) -> Vec<f64> {
     x.iter().map(|u| 2.0 * u - 1.0).collect()
 }
 
-/// Asserts that every level is within `tolerance`·(1 + √n·max|x|) of the plain twin, entry by entry.
+/// Asserts that every level is within `tolerance`·(1 + √n·max|x|) of the plain version, entry by entry.
 pub(crate) fn agree(tolerance: f64, call: impl Fn() -> Vec<f64>) {
     let plain = at(Level::Plain, &call);
     let scale = 1.0 + (plain.len() as f64).sqrt() * plain.iter().fold(0.0f64, |m, x| m.max(x.abs()));

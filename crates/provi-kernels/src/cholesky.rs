@@ -1,7 +1,7 @@
 //! A Cholesky factor of a symmetric matrix whose lower half is packed row by row, and the inverse.
 //!
-//! The factor is the one that rows of eight lanes like best: A = WᵀW with W lower triangular, found from the last row up.
-//! Then each of the three passes (W, G = W⁻¹, A⁻¹ = GGᵀ) is the same sum over tiles of eight by eight,
+//! The factor is chosen to suit rows of eight lanes: A = WᵀW with W lower triangular, computed from the last row
+//! up. Each of the three passes (W, G = W⁻¹, A⁻¹ = GGᵀ) is then the same sum over tiles of eight by eight,
 //! ```text
 //! tile_r ← tile_r − Σ_k left_k(r) right_k,     left_k, right_k ∈ R⁸,
 //! ```
@@ -14,8 +14,8 @@ use crate::aligned::{Aligned, Chunk};
 use crate::{dispatch::dispatch, triangle::check};
 use lanes::{factor_lanes, invert_lanes, square_lanes};
 
-/// Room for W with WᵀW = A, about d(d + 8)/2 numbers, and as much again for W⁻¹ from the first inverse on. Nothing else is
-/// allocated after construction.
+/// Memory for W with WᵀW = A, about d(d + 8)/2 numbers, and as much again for W⁻¹ from the first inverse on.
+/// Nothing else is allocated after construction.
 ///
 /// ```
 /// let mut cholesky = provi_kernels::cholesky::Cholesky::new(2);
@@ -28,11 +28,12 @@ use lanes::{factor_lanes, invert_lanes, square_lanes};
 #[derive(Debug)]
 pub struct Cholesky {
     dim: usize,
-    /// Columns 8t ≤ j < 8t + 8 of W from row 8t on, a chunk for each row, at `columns(t)`. From d on the identity's.
+    /// Columns 8t ≤ j < 8t + 8 of W from row 8t on, a chunk for each row, at `columns(t)`. From index d on, those
+    /// of the identity.
     factor: Aligned,
     /// 1/W_kk.
     reciprocals: Aligned,
-    /// Rows 8b ≤ i < 8b + 8 of W⁻¹ up to column 8b + 7, a chunk for each column, at `rows(b)`. Empty until asked for.
+    /// Rows 8b ≤ i < 8b + 8 of W⁻¹ up to column 8b + 7, a chunk for each column, at `rows(b)`. Empty until needed.
     inverse: Aligned,
 }
 
@@ -65,22 +66,23 @@ impl Cholesky {
     /// W with WᵀW = A − shift·I for a symmetric A packed row by row, up to a backward error of O(dε)‖A‖. Cost: d³/3 flops.
     ///
     /// # Errors
-    /// The row whose pivot is not positive and finite, when the matrix is not positive definite up to rounding.
+    /// The index of the row whose pivot is not positive and finite, if the matrix is not positive definite up to
+    /// rounding.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn factor(&mut self, packed: &[f64], shift: f64) -> Result<(), usize> {
         check(packed, self.dim);
         self.factor_rows((0..self.dim).map(|k| &packed[k * (k + 1) / 2..][..=k]), shift)
     }
 
-    /// The same for rows of a symmetric matrix, first to last, each as far as the diagonal at least.
+    /// The same for the rows of a symmetric matrix, first to last, each at least up to the diagonal.
     ///
     /// # Errors
     /// As for [`factor`](Self::factor).
     ///
     /// # Panics
-    /// When a row is shorter, or there are fewer than d.
+    /// If a row is shorter, or there are fewer than d rows.
     pub fn factor_rows<'a>(
         &mut self,
         rows: impl IntoIterator<Item = &'a [f64]>,
@@ -90,10 +92,11 @@ impl Cholesky {
         self.factor_loaded()
     }
 
-    /// Takes in the matrix of [`factor_rows`](Self::factor_rows), for [`factor_loaded`](Self::factor_loaded). Cost: one pass over it.
+    /// Loads the matrix of [`factor_rows`](Self::factor_rows), for [`factor_loaded`](Self::factor_loaded). Cost:
+    /// one pass over it.
     ///
     /// # Panics
-    /// When a row is shorter, or there are fewer than d.
+    /// If a row is shorter, or there are fewer than d rows.
     pub fn load_rows<'a>(&mut self, rows: impl IntoIterator<Item = &'a [f64]>, shift: f64) {
         let (d, panels) = (self.dim, self.dim.div_ceil(8));
         let factor = self.factor.chunks_mut();
@@ -120,7 +123,7 @@ impl Cholesky {
         }
     }
 
-    /// Factors what was loaded last.
+    /// Factors the matrix that was loaded last.
     ///
     /// # Errors
     /// As for [`factor`](Self::factor).
@@ -134,10 +137,10 @@ impl Cholesky {
         bad.map_or(Ok(()), Err)
     }
 
-    /// W of the last [`factor`](Self::factor), packed row by row: A⁻¹b is b, solved with Wᵀ, then with W.
+    /// W of the last [`factor`](Self::factor), packed row by row: to get A⁻¹b, solve with Wᵀ, then with W.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn write(&self, packed: &mut [f64]) {
         check(packed, self.dim);
         let panels = self.dim.div_ceil(8);
@@ -155,7 +158,7 @@ impl Cholesky {
     /// (A − shift·I)⁻¹ of the last [`factor`](Self::factor), packed row by row. Cost: 2d³/3 flops.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn invert(&mut self, packed: &mut [f64]) {
         check(packed, self.dim);
         self.invert_factor();
@@ -167,17 +170,17 @@ impl Cholesky {
     /// flops.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn write_inverse(&mut self, packed: &mut [f64]) {
         check(packed, self.dim);
         self.invert_factor();
         self.write_inverted(packed);
     }
 
-    /// What [`invert_factor`](Self::invert_factor) found, packed row by row.
+    /// The result of [`invert_factor`](Self::invert_factor), packed row by row.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries, or nothing was inverted.
+    /// If `packed` does not have d(d+1)/2 entries, or nothing was inverted.
     pub fn write_inverted(&self, packed: &mut [f64]) {
         check(packed, self.dim);
         let inverse = self.inverse.chunks();

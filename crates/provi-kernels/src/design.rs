@@ -1,7 +1,7 @@
 //! Passes over a design matrix A, row-major, one observation a_n per row.
 //!
-//! Observations often outgrow the caches. A caller that wants one sweep over memory takes the rows in chunks
-//! of some 30 to 500 kB and calls [`predict`], its link, and [`pull_back`] on each before going to the next.
+//! Observations are often larger than the caches. A caller that wants one pass over memory takes the rows in chunks
+//! of 30 to 500 kB and calls [`predict`], its link, and [`pull_back`] on each chunk before the next.
 
 use crate::{
     dispatch::dispatch,
@@ -14,7 +14,7 @@ use crate::{
 /// The result for one row and one point depends on no other row or point. Cost: 2·rows·d·S flops, A read once.
 ///
 /// # Panics
-/// When `rows` or `points` is no multiple of d, or `out` is not of rows × S entries.
+/// If the length of `rows` or `points` is not a multiple of d, or `out` does not have rows × S entries.
 pub fn predict(rows: &[f64], d: usize, points: &[f64], out: &mut [f64]) {
     let (count, samples) = (multiple(rows, d, "rows"), multiple(points, d, "points"));
     if d == 0 {
@@ -26,11 +26,11 @@ pub fn predict(rows: &[f64], d: usize, points: &[f64], out: &mut [f64]) {
 
 /// The transposed pass: out_k ← out_k + Σ_n w_{n,k} a_n, with w_{n,k} at `weights[n·S + k]` and out_k at `out[k·d..]`.
 ///
-/// Each entry of `out` is summed in the order of the rows, from what it held before: the result for one point depends on
-/// no other point, and not on how the rows are split over calls. Cost: 2·rows·d·S flops.
+/// Each entry of `out` is summed in the order of the rows, starting from its previous value: the result for one
+/// point depends neither on other points nor on how the rows are split over calls. Cost: 2·rows·d·S flops.
 ///
 /// # Panics
-/// When `rows` or `out` is no multiple of d, or `weights` is not of rows × S entries.
+/// If the length of `rows` or `out` is not a multiple of d, or `weights` does not have rows × S entries.
 pub fn pull_back(rows: &[f64], d: usize, weights: &[f64], out: &mut [f64]) {
     let (count, samples) = (multiple(rows, d, "rows"), multiple(out, d, "out"));
     if d == 0 {
@@ -40,10 +40,11 @@ pub fn pull_back(rows: &[f64], d: usize, weights: &[f64], out: &mut [f64]) {
     dispatch!(plain::pull_back, pull_back_lanes(rows: &[f64], d: usize, weights: &[f64], out: &mut [f64]));
 }
 
-/// For each row, ‖a_n‖² and Σ_j |a_nj|·scale_j: what bounds the rounding of its predictors. Cost: 4 flops an entry.
+/// For each row, ‖a_n‖² and Σ_j |a_nj|·scale_j, which bound the rounding of its predictors. Cost: 4 flops per
+/// entry.
 ///
 /// # Panics
-/// When `scales` is not of d entries, or `rows` not of d for each of `squares` and of `reaches`.
+/// If `scales` does not have d entries, or `rows` does not have d for each of `squares` and of `reaches`.
 pub fn sizes(rows: &[f64], scales: &[f64], squares: &mut [f64], reaches: &mut [f64]) {
     assert_eq!(squares.len(), reaches.len(), "sizes: lengths of squares and reaches");
     assert_eq!(rows.len(), scales.len() * squares.len(), "sizes: rows of as many entries as scales");
@@ -57,7 +58,7 @@ pub fn sizes(rows: &[f64], scales: &[f64], squares: &mut [f64], reaches: &mut [f
     );
 }
 
-/// How many vectors of d entries; none when d = 0.
+/// The number of vectors of d entries; 0 if d = 0.
 fn multiple(of: &[f64], d: usize, what: &str) -> usize {
     let count = of.len().checked_div(d).unwrap_or(0);
     assert_eq!(of.len(), count * d, "design: {what} are vectors of d = {d} entries");
@@ -91,13 +92,14 @@ fn predict_lanes<S: Simd>(simd: S, rows: &[f64], d: usize, points: &[f64], out: 
     }
 }
 
-/// The most columns for which points are laid side by side, a lane each: closing sums over lanes, which costs as much for few
-/// columns as for many, is then a matter of plain additions. Eight points share a row's entries less well than sixteen.
+/// The most columns for which points are laid side by side, one lane each. Closing sums over lanes costs as much
+/// for few columns as for many; with this layout it takes only plain additions. Eight points share a row's entries
+/// less well than sixteen.
 const PANEL: usize = 64;
 const NARROW_PANEL: usize = 32;
 
-/// All rows, R at a time, against the 8·P points from k. Sums are made as [`dots`] makes them, so that a point has the same bits
-/// either way.
+/// All rows, R at a time, against the 8·P points from k. Sums are formed as in [`dots`], so that a point has the
+/// same bits either way.
 #[inline(always)]
 fn predict_panel<S: Simd, const R: usize, const P: usize>(
     simd: S,
@@ -258,7 +260,7 @@ fn sizes_lanes<S: Simd>(simd: S, rows: &[f64], scales: &[f64], squares: &mut [f6
     }
 }
 
-/// Rows per block: those that fill about half of a first-level cache, for they are read once per pair of points.
+/// Rows per block: they fill about half of a first-level cache, because they are read once per pair of points.
 #[inline(always)]
 fn block(d: usize) -> usize {
     (3072 / d).max(16)

@@ -1,11 +1,11 @@
-//! Which instruction set runs: detected once, remembered, forced in tests and for timings.
+//! Which instruction set runs: detected once and remembered; can be forced in tests and for timings.
 
 use std::sync::OnceLock;
 
-/// The ways a kernel is compiled, from the textbook loop to the widest registers.
+/// How a kernel is compiled, from the textbook loop to the widest registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// The plain twin.
+    /// The plain version.
     Plain,
     /// Eight lanes as an array, in the target's baseline instructions.
     Portable,
@@ -34,8 +34,9 @@ pub fn instruction_set() -> &'static str {
     }
 }
 
-/// Runs every kernel of this process on the instruction set of that name, and says whether it does: not if the processor has
-/// none of that name, nor if another was settled before, as it is by the first kernel that runs. For timings.
+/// Makes every kernel of this process use the instruction set of that name, and returns whether it does. It does
+/// not if the processor lacks it, or if another one was chosen before, as the first kernel that runs does. For
+/// timings.
 ///
 /// ```
 /// assert!(!provi_kernels::use_instruction_set("abacus"));
@@ -98,7 +99,7 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// Runs a plain twin, or a body over lanes compiled for the level in use:
+/// Runs a plain version, or a body over lanes compiled for the level in use:
 /// `dispatch!(plain::dot, dot_lanes(a: &[f64], b: &[f64]) -> f64)`.
 macro_rules! dispatch {
     ($plain:path, $lanes:ident($($arg:ident: $kind:ty),*) $(-> $ret:ty)?) => {{

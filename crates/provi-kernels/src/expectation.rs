@@ -13,7 +13,7 @@ macro_rules! expectation {
         $(#[$doc])*
         ///
         /// # Panics
-        /// When `nodes` and `weights`, or any two of the other five, differ in length.
+        /// If `nodes` and `weights`, or any two of the other five, differ in length.
         pub fn $name(
             mu: &[f64],
             sigma: &[f64],
@@ -48,18 +48,19 @@ expectation! {
     /// ```text
     /// value_n = Σ_j w_j φ(s),   first_n = Σ_j w_j φ′(s),   second_n = Σ_j w_j φ″(s)
     /// ```
-    /// With Gauss–Hermite nodes for N(0, 1) these are the expectations under s ~ N(μ_n, σ_n²). Both tails of φ″ keep
-    /// their digits. A row's sums run over j in order, and depend neither on other rows nor on its place among them.
-    /// Cost: below 2 ns per row and node with AVX-512.
+    /// With Gauss–Hermite nodes for N(0, 1) these are the expectations under s ~ N(μ_n, σ_n²). Both tails of φ″ are
+    /// accurate. A row's sums run over j in order, and depend neither on other rows nor on its position. Cost:
+    /// below 2 ns per row and node with AVX-512.
     logistic, Softplus, abreast_lanes
 }
 
 expectation! {
-    /// The same with φ(s) = −log Φ(s), for s to be (2y − 1) times the predictor. Each term is within 8e-15 of itself.
+    /// The same with φ(s) = −log Φ(s), where s is (2y − 1) times the predictor. Each term has a relative error
+    /// below 8e-15.
     probit, NegLogNormalCdf, sums_lanes
 }
 
-/// Rows in registers abreast; the last few fill up theirs with zeros.
+/// Several rows in registers at once; the last few registers are filled up with zeros.
 #[inline(always)]
 fn abreast_lanes<S: Simd>(
     simd: S,

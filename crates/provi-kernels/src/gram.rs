@@ -1,16 +1,17 @@
-//! Two passes over a design that cost d² a row: its Gram matrix, and the variances of its predictors.
+//! Two passes over a design that cost d² per row: its Gram matrix, and the variances of its predictors.
 //!
-//! Both hold a tile of sums in registers, rows against chunks of eight columns, and are bound by multiply-adds.
+//! Both hold a tile of sums in registers, rows against chunks of eight columns, and are limited by multiply-adds.
 
 use crate::{dispatch::dispatch, lanes::Simd};
 
-/// The lower half of out ← out + Σ_n w_n a_n a_nᵀ, d × d row by row; `room` is overwritten by w_n a_n. What the upper half holds
-/// afterwards means nothing.
+/// The lower half of out ← out + Σ_n w_n a_n a_nᵀ, d × d row by row; `room` is overwritten by w_n a_n. The upper
+/// half is meaningless afterwards.
 ///
-/// Each sum runs over the rows in order and is then added to what was there. Cost: rows·d² flops.
+/// Each sum runs over the rows in order and is then added to the previous value. Cost: rows·d² flops.
 ///
 /// # Panics
-/// When `rows` is not of d for each of `weights`, `room` not as long as `rows`, or `out` not of d² entries.
+/// If `rows` does not have d for each of `weights`, `room` is not as long as `rows`, or `out` does not have d²
+/// entries.
 pub fn add_lower(rows: &[f64], d: usize, weights: &[f64], room: &mut [f64], out: &mut [f64]) {
     assert_eq!(rows.len(), d * weights.len(), "gram::add_lower: rows of d = {d} entries");
     assert_eq!(rows.len(), room.len(), "gram::add_lower: lengths of rows and room");
@@ -24,7 +25,7 @@ pub fn add_lower(rows: &[f64], d: usize, weights: &[f64], room: &mut [f64], out:
     );
 }
 
-/// The columns that [`square_norms`] wants of a factor: d, rounded up to whole chunks.
+/// The number of columns of a factor that [`square_norms`] needs: d, rounded up to whole chunks.
 #[must_use]
 pub fn padded(d: usize) -> usize {
     d.next_multiple_of(8)
@@ -32,10 +33,11 @@ pub fn padded(d: usize) -> usize {
 
 /// `out[n]` = ‖Cᵀa_n‖² for rows a_n, with C lower triangular in d rows of [`padded`]`(d)` entries, zero right of the diagonal.
 ///
-/// Each entry of Cᵀa_n is summed in the order of the rows of C. What a row gives depends on no other row. Cost: d² flops a row.
+/// Each entry of Cᵀa_n is summed in the order of the rows of C. The result of a row depends on no other row. Cost:
+/// d² flops per row.
 ///
 /// # Panics
-/// When `factor` is not of d · padded(d) entries, or `rows` not of d for each of `out`.
+/// If `factor` does not have d · padded(d) entries, or `rows` does not have d for each of `out`.
 pub fn square_norms(factor: &[f64], d: usize, rows: &[f64], out: &mut [f64]) {
     assert_eq!(factor.len(), d * padded(d), "gram::square_norms: factor is d × padded(d)");
     assert_eq!(rows.len(), d * out.len(), "gram::square_norms: rows of d = {d} entries");
@@ -45,7 +47,7 @@ pub fn square_norms(factor: &[f64], d: usize, rows: &[f64], out: &mut [f64]) {
     );
 }
 
-/// Runs `$block` with R = 8, 4, 2 or 1 for the rows i, …, i + R − 1 below `$d`; eight only where registers allow.
+/// Runs `$block` with R = 8, 4, 2 or 1 for the rows i, …, i + R − 1 below `$d`; eight only if the registers allow.
 macro_rules! in_tiles {
     ($wide:expr, $d:expr, |$i:ident, $r:ident| $block:expr) => {{
         let d: usize = $d;

@@ -1,12 +1,12 @@
-//! Eight lanes of f64, and the right to use the instructions that work on them.
+//! Eight lanes of f64, and the tokens that permit the instructions on them.
 //!
-//! All of the crate's `unsafe` is in `lanes/x86.rs`, which needs it to call intrinsics, and in the one
-//! macro of `dispatch.rs`, which enters code compiled for a detected instruction set.
+//! All of the crate's `unsafe` code is in `lanes/x86.rs`, which needs it to call intrinsics, and in the one macro
+//! of `dispatch.rs`, which enters code compiled for a detected instruction set.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 
-/// A token: who holds one may run eight-lane arithmetic in its instruction set.
+/// A token: its holder may run eight-lane arithmetic in its instruction set.
 pub(crate) trait Simd: Copy {
     /// Eight lanes.
     type Vector: Copy;
@@ -34,7 +34,7 @@ pub(crate) trait Simd: Copy {
     fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn div(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// The larger in each lane; b where one is not a number.
+    /// The larger in each lane; b if one of them is NaN.
     fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
     /// −|a|.
@@ -58,7 +58,7 @@ pub(crate) trait Simd: Copy {
     /// The sums over lanes of four vectors, each as ((0+1)+(2+3)) + ((4+5)+(6+7)).
     fn sums(self, of: [Self::Vector; 4]) -> [f64; 4];
 
-    /// a·b + c, fused where `mul_add` is: for element-wise bodies, which the compiler vectorises by itself.
+    /// a·b + c, fused if `mul_add` is: for element-wise bodies, which the compiler vectorises by itself.
     #[inline(always)]
     fn fma(self, a: f64, b: f64, c: f64) -> f64 {
         if Self::FUSED { a.mul_add(b, c) } else { a * b + c }
@@ -72,7 +72,7 @@ pub(crate) struct Portable;
 impl Simd for Portable {
     type Vector = [f64; 8];
 
-    // Elsewhere `f64::mul_add` is a function call.
+    // On other targets `f64::mul_add` is a function call.
     const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
     const WIDE: bool = false;
 

@@ -1,4 +1,4 @@
-//! Element-wise exp, softplus and sigmoid. What an entry gives does not depend on where it stands.
+//! Element-wise exp, softplus and sigmoid. The result of an entry does not depend on its position.
 //!
 //! The bodies are straight-line scalar code in loops of eight, which the compiler turns into lanes.
 
@@ -6,28 +6,29 @@ use crate::{dispatch::dispatch, lanes::Simd};
 
 /// softplus(s) = log(1 + eˢ) and sigmoid(s) = 1/(1 + e⁻ˢ), entry by entry.
 ///
-/// With e = e^(−|s|), so that nothing overflows and both tails keep their digits:
+/// With e = e^(−|s|), so that nothing overflows and both tails are accurate:
 /// ```text
 /// softplus = max(s, 0) + log1p(e),   sigmoid = 1/(1 + e) for s ≥ 0,  e/(1 + e) for s < 0
 /// ```
-/// Both within 4 ulp for every finite s, subnormal results included (the worst seen in tests are 1.9 and 2.3);
-/// underflow to zero comes below s = −745.13.
-/// Cost: an exp, a log and two divisions, 2 to 3 ns with AVX-512.
+/// Both are within 4 ulp for every finite s, including subnormal results (the largest errors seen in tests are 1.9
+/// and 2.3); they underflow to zero below s = −745.13. Cost: an exp, a log and two divisions, 2 to 3 ns with
+/// AVX-512.
 ///
 /// # Panics
-/// When the three lengths differ.
+/// If the three lengths differ.
 pub fn logistic(s: &[f64], softplus: &mut [f64], sigmoid: &mut [f64]) {
     assert_eq!(s.len(), softplus.len(), "logistic: lengths of s and softplus");
     assert_eq!(s.len(), sigmoid.len(), "logistic: lengths of s and sigmoid");
     dispatch!(plain::logistic, logistic_lanes(s: &[f64], softplus: &mut [f64], sigmoid: &mut [f64]));
 }
 
-/// eˣ, entry by entry, within 2 ulp (the worst seen in tests is 1.01).
+/// eˣ, entry by entry, within 2 ulp (the largest error seen in tests is 1.01).
 ///
-/// ∞ above 709.78, subnormal below −708.4 and as accurate there in units of its last place, zero below −745.13, NaN for NaN.
+/// ∞ above 709.78; subnormal below −708.4, where it is as accurate in units of its last place; zero below −745.13;
+/// NaN for NaN.
 ///
 /// # Panics
-/// When the lengths differ.
+/// If the lengths differ.
 pub fn exp(x: &[f64], out: &mut [f64]) {
     assert_eq!(x.len(), out.len(), "exp: lengths of x and out");
     dispatch!(plain::exp, exp_lanes(x: &[f64], out: &mut [f64]));
@@ -82,13 +83,13 @@ fn padded(tail: &[f64]) -> [f64; 8] {
     eight
 }
 
-/// 1.5·2⁵²: added to a small number, it leaves the nearest integer in the low bits.
+/// 1.5·2⁵²: adding it to a small number leaves the nearest integer in the low bits.
 pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// eˣ = 2ⁿeʳ with n the integer nearest to x/ln 2 and |r| ≤ ln 2/2.
 #[inline(always)]
 pub(crate) fn exp_one<S: Simd>(simd: S, x: f64) -> f64 {
-    // Beyond these the answer is 0 or ∞; written so that a NaN stays one.
+    // Beyond these limits the answer is 0 or ∞; written so that a NaN stays a NaN.
     let x = if x < -746.0 { -746.0 } else { x };
     let x = if x > 710.0 { 710.0 } else { x };
     let (y, n) = exp_parts(simd, x);
@@ -106,7 +107,7 @@ fn exp_parts<S: Simd>(simd: S, x: f64) -> (f64, i64) {
     let shifted = simd.fma(x, std::f64::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     let r = simd.fma(n, -LN_2_LOW, simd.fma(n, -LN_2_HIGH, x));
-    // Even and odd powers apart: two short chains instead of a long one.
+    // Even and odd powers separately: two short chains instead of a long one.
     let square = r * r;
     let odd = simd.fma(2.510_038_549_551_032e-8, square, 2.755_726_845_999_706_4e-6);
     let odd = simd.fma(odd, square, 0.000_198_412_698_630_536_18);

@@ -4,9 +4,9 @@
 //! ```text
 //! energies_k ← energies_k + Σ_n w_n φ(s_{n,k}),     predictors_{n,k} ← w_n φ′(s_{n,k})
 //! ```
-//! without the part of φ that depends on y alone. Blocks of at most [`MOST_ROWS`] rows in all, each but the last of a
-//! multiple of eight, share [`Slots`]: row n adds to slot n mod 8 of its point, and slots are summed in order at the end. What
-//! a point gets depends on no other point.
+//! without the part of φ that depends only on y. Blocks of at most [`MOST_ROWS`] rows in all, each except the last
+//! with a multiple of eight rows, share [`Slots`]: row n adds to slot n mod 8 of its point, and the slots are
+//! summed in order at the end. The result of a point depends on no other point.
 
 mod unweighted;
 
@@ -22,14 +22,14 @@ use crate::{
 /// Numbers of working memory for each point.
 pub const SPARE: usize = 16 + 2 * (SPREAD + 8);
 
-/// Rows whose responses and weights are spread over the points at once: enough that what is written has left the
-/// store buffer when it is read, in pieces that were not written together.
+/// Rows whose responses and weights are spread over the points at once: enough rows that the written numbers have
+/// left the store buffer when they are read in other pieces.
 const SPREAD: usize = 64;
 
 /// Rows whose factors 1 + e ≤ 2 may be multiplied without overflow.
 pub const MOST_ROWS: usize = 1000;
 
-/// Open sums, in memory that the caller lends.
+/// Sums in progress, in memory that the caller provides.
 #[derive(Debug)]
 pub struct Slots<'a> {
     samples: usize,
@@ -43,7 +43,7 @@ impl<'a> Slots<'a> {
     /// Empty sums for `samples` points, in at least [`SPARE`] numbers for each.
     ///
     /// # Panics
-    /// When there is less room.
+    /// If there is less memory.
     pub fn new(samples: usize, room: &'a mut [f64]) -> Self {
         assert!(room.len() >= SPARE * samples, "loss: room for {SPARE} numbers a point");
         let (sums, rest) = room[..SPARE * samples].split_at_mut(8 * samples);
@@ -54,10 +54,10 @@ impl<'a> Slots<'a> {
         Self { samples, sums, products, responses, weights }
     }
 
-    /// Adds what was summed to the energies, one a point.
+    /// Adds the sums to the energies, one for each point.
     ///
     /// # Panics
-    /// When there are not as many energies as points.
+    /// If there are not as many energies as points.
     pub fn finish(self, energies: &mut [f64]) {
         assert_eq!(energies.len(), self.samples, "loss: one energy a point");
         for (k, energy) in energies.iter_mut().enumerate() {
@@ -76,7 +76,7 @@ macro_rules! loss {
         $(#[$doc])*
         ///
         /// # Panics
-        /// When the lengths do not fit together.
+        /// If the lengths do not fit together.
         pub fn $name(
             $($extra: $extra_kind,)?
             response: &[f64],
@@ -104,7 +104,7 @@ macro_rules! loss {
 }
 
 loss! {
-    /// φ(s) = log(1 + eᵗ), t = (1 − 2y)s, for y of 0 or 1. Cost: some 2 ns an entry with AVX-512.
+    /// φ(s) = log(1 + eᵗ), t = (1 − 2y)s, for y of 0 or 1. Cost: about 2 ns per entry with AVX-512.
     logistic() = Logistic: Logistic
 }
 
@@ -130,12 +130,12 @@ loss! {
 
 /// One entry: what it adds to its slot's sum and product, and its slope.
 trait Loss: Copy {
-    /// What stands for a response from here on: the sign of its predictor, for a binary one.
+    /// The code for a response: for a binary one, the sign of its predictor.
     fn code(self, y: f64) -> f64;
 
     fn at<S: Simd>(self, simd: S, s: f64, code: f64, w: f64, slot: &mut [f64; 2]) -> f64;
 
-    /// φ and φ′, as one would write them down.
+    /// φ and φ′ by the textbook formulas.
     fn plain(self, s: f64, y: f64) -> [f64; 2];
 }
 
@@ -261,7 +261,8 @@ fn sums_lanes<S: Simd, L: Loss>(
     let size = 8 * samples;
     let pieces = response.chunks(SPREAD).zip(weights.chunks(SPREAD));
     for ((y, w), predictors) in pieces.zip(predictors.chunks_mut(SPREAD * samples)) {
-        // Each row's numbers once per point, so that what follows need not know rows from points.
+        // Each row's numbers are repeated for each point, so that the code below need not distinguish rows from
+        // points.
         let codes = spread(simd, y, samples, slots.responses, |y| loss.code(y));
         let flat_w = spread(simd, w, samples, slots.weights, |w| w);
         for ((s, y), w) in predictors.chunks_mut(size).zip(codes.chunks(size)).zip(flat_w.chunks(size)) {
@@ -270,8 +271,8 @@ fn sums_lanes<S: Simd, L: Loss>(
     }
 }
 
-/// `f` of each row's number, once per point. A row is written in whole registers; what falls behind its end is overwritten
-/// by the next one.
+/// `f` of each row's number, repeated for each point. A row is written in whole registers; the next row overwrites
+/// what lies beyond its end.
 #[inline(always)]
 fn spread<'a, S: Simd>(
     simd: S,

@@ -1,4 +1,4 @@
-//! u_{t,k}: standard normals that anyone can recompute, the same bits on every instruction set.
+//! u_{t,k}: standard normals that can be recomputed anywhere, with the same bits on every instruction set.
 //!
 //! Only operations that IEEE 754 rounds correctly are used, one at a time and in a fixed order: no fused
 //! multiply-add, no library `ln`, `sin` or `cos`. Scalar and vector code then agree to the last bit.
@@ -14,7 +14,7 @@ use crate::{dispatch::dispatch, lanes::Simd, philox::philox};
 /// ```
 /// A longer buffer starts with the numbers of a shorter one. |u| ≤ √(106 ln 2) < 8.58; the mass beyond is 1e-17.
 ///
-/// The same blocks feed [`uniforms`]: use another key, step or draw there.
+/// [`uniforms`] uses the same blocks: use another key, step or draw there.
 ///
 /// ```
 /// let (mut short, mut long) = ([0.0; 3], [0.0; 8]);
@@ -24,7 +24,7 @@ use crate::{dispatch::dispatch, lanes::Simd, philox::philox};
 /// ```
 ///
 /// # Panics
-/// When `out` is longer than 2³³, the numbers that the 2³² blocks of one draw hold.
+/// If `out` is longer than 2³³, the count of numbers in the 2³² blocks of one draw.
 pub fn normals(key: u64, step: u64, draw: u32, out: &mut [f64]) {
     fits(out.len());
     dispatch!(plain::normals, normals_lanes(key: u64, step: u64, draw: u32, out: &mut [f64]));
@@ -34,7 +34,7 @@ pub fn normals(key: u64, step: u64, draw: u32, out: &mut [f64]) {
 /// the same prefix property.
 ///
 /// # Panics
-/// When `out` is longer than 2³³.
+/// If `out` is longer than 2³³.
 pub fn uniforms(key: u64, step: u64, draw: u32, out: &mut [f64]) {
     fits(out.len());
     dispatch!(plain::uniforms, uniforms_lanes(key: u64, step: u64, draw: u32, out: &mut [f64]));
@@ -44,7 +44,7 @@ fn fits(len: usize) {
     assert!(len as u64 <= 1 << 33, "{len} numbers asked of one draw, which holds 2³³");
 }
 
-/// Blocks drawn at a time.
+/// Blocks computed at a time.
 const BLOCKS: usize = 8;
 
 #[inline(always)]
@@ -90,7 +90,7 @@ fn both_uniform([x, y]: [u64; 2]) -> [f64; 2] {
     [uniform(x), uniform(y)]
 }
 
-/// (2⌊x/2¹²⌋ + 1)/2⁵³, exactly: a number of [1, 2) less its lower end, less half a spacing.
+/// (2⌊x/2¹²⌋ + 1)/2⁵³, exactly: a number in [1, 2), minus 1, minus half a spacing.
 #[inline(always)]
 fn uniform(x: u64) -> f64 {
     f64::from_bits(x >> 12 | 0x3FF0_0000_0000_0000) - (1.0 - f64::EPSILON / 2.0)
@@ -115,7 +115,8 @@ fn minus_two_ln(v: f64) -> f64 {
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
     let w = z * z;
-    // The factor −2 sits in the constants, exactly. Terms go in pairs, for this is the longest chain of a draw.
+    // The factor −2 is in the constants, exactly. Terms are taken in pairs, because this is the longest chain of a
+    // draw.
     const P: [f64; 7] = [
         -2.0 * 0.666_666_666_666_667,
         -2.0 * 0.399_999_999_998_995_05,
@@ -131,7 +132,8 @@ fn minus_two_ln(v: f64) -> f64 {
     k * (-2.0 * std::f64::consts::LN_2) + s * (z * p - 4.0)
 }
 
-/// (cos θ, sin θ) at θ = 2πy/2⁶⁴ − π/4: the upper two bits of y are the quarter q, the next 52 the place h in it.
+/// (cos θ, sin θ) at θ = 2πy/2⁶⁴ − π/4: the upper two bits of y are the quarter q, the next 52 the position h in
+/// it.
 /// ```text
 /// θ = π/2·(q + h),   h in (−½, ½)
 /// ```

@@ -5,7 +5,7 @@
 const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// Ten rounds. Words sit in the low halves of `u64`s, as vector multipliers want them.
+/// Ten rounds. Words are in the low halves of `u64`s, where vector multipliers need them.
 #[inline(always)]
 pub(crate) fn philox(mut counter: [u64; 4], key: u64) -> [u64; 4] {
     let mut key = [key as u32, (key >> 32) as u32];

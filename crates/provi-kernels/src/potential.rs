@@ -43,7 +43,7 @@ impl Potential for Softplus {
 /// s < 0:   φ = a²/2 + ½ log 2π + log ρ,   φ″ = ρG
 /// s ≥ 0:   q = density/(s + G(s)) = Φ(−s):   φ = −log1p(−q),   ρ = density/(1 − q)
 /// ```
-/// All three within 4e-15 of themselves; they underflow with the density beyond s = 38.6.
+/// All three have relative errors below 4e-15; they underflow with the density beyond s = 38.6.
 #[derive(Clone, Copy)]
 pub(crate) struct NegLogNormalCdf;
 
@@ -98,7 +98,7 @@ impl Potential for NegLogNormalCdf {
         let k = rho_left.to_bits().wrapping_sub(SQRT_HALF) >> 52;
         let reduced = f64::from_bits(rho_left.to_bits().wrapping_sub(k << 52));
         let k = f64::from_bits(ROUND.to_bits().wrapping_add(k)) - ROUND;
-        // 1 − 2q is exact where it is used.
+        // 1 − 2q is exact for the values at which it is used.
         let low = q > 0.29;
         let (f_right, k_right) = if low { (1.0 - 2.0 * q, -1.0) } else { (-q, 0.0) };
         let (f, k) = if left { (reduced - 1.0, k) } else { (f_right, k_right) };
@@ -142,7 +142,7 @@ fn excess<S: Simd>(simd: S, a: f64) -> f64 {
 /// e^(−a²/2)/√2π for a ≥ 0. The square is split, so that its rounding is not multiplied by a²/2 in the exponential.
 #[inline(always)]
 fn density<S: Simd>(simd: S, a: f64) -> f64 {
-    // Beyond 40 the density is zero, and the parts below would overflow.
+    // Beyond 40 the density is zero, and the intermediate results below would overflow.
     let a = if a > 40.0 { 40.0 } else { a };
     let head = ((a * 65536.0 + ROUND) - ROUND) * (1.0 / 65536.0);
     let rest = -0.5 * (a - head) * (a + head);

@@ -1,6 +1,6 @@
 //! C symmetric, its lower half packed row by row: C_ij = C_ji at i(i+1)/2 + j, j ≤ i.
 //!
-//! Batches and costs as in [`triangle`](crate::triangle); a stored entry off the diagonal works twice.
+//! Batches and costs are as in [`triangle`](crate::triangle); a stored entry off the diagonal is used twice.
 
 use crate::{
     dispatch::dispatch,
@@ -12,7 +12,7 @@ use crate::{
 /// out = C u. Cost: 2d² flops, C read once.
 ///
 /// # Panics
-/// When u and `out` differ in length, or `packed` is not of d(d+1)/2 entries.
+/// If u and `out` differ in length, or `packed` does not have d(d+1)/2 entries.
 pub fn multiply(packed: &[f64], u: &[f64], out: &mut [f64]) {
     assert_eq!(u.len(), out.len(), "symmetric::multiply: lengths of u and out");
     check(packed, u.len());
@@ -24,7 +24,8 @@ pub fn multiply(packed: &[f64], u: &[f64], out: &mut [f64]) {
 /// The transport map at S draws: point_k = m + C u_k. Cost: 2S·d² flops, C read once.
 ///
 /// # Panics
-/// When `packed` is not of d(d+1)/2 entries, `draws` no multiple of d, or `points` not as long as `draws`.
+/// If `packed` does not have d(d+1)/2 entries, the length of `draws` is not a multiple of d, or `points` is not as
+/// long as `draws`.
 pub fn transport(packed: &[f64], mean: &[f64], draws: &[f64], points: &mut [f64]) {
     let d = mean.len();
     check(packed, d);
@@ -41,7 +42,8 @@ pub fn transport(packed: &[f64], mean: &[f64], draws: &[f64], points: &mut [f64]
 /// C ← C + α·sym(Σ_k left_k right_kᵀ), sym X = (X + Xᵀ)/2. Cost: 2S·d² flops, C read and written once.
 ///
 /// # Panics
-/// When `left` is no multiple of d or `right` not as long; d is the size of `packed`, which must be d(d+1)/2 for some d.
+/// If the length of `left` is not a multiple of d, or `right` is not as long; d is the size of `packed`, which must
+/// have d(d+1)/2 entries for some d.
 pub fn rank_update(packed: &mut [f64], alpha: f64, left: &[f64], right: &[f64]) {
     let d = side(packed);
     check_batches(d, left, right);
@@ -51,7 +53,7 @@ pub fn rank_update(packed: &mut [f64], alpha: f64, left: &[f64], right: &[f64]) 
     );
 }
 
-/// out_k ← out_k + C u_k: each row serves as itself and, left of the diagonal, as a column.
+/// out_k ← out_k + C u_k: each row is used as a row and, left of the diagonal, as a column.
 #[inline(always)]
 fn add_product_lanes<S: Simd>(simd: S, packed: &[f64], d: usize, draws: &[f64], out: &mut [f64]) {
     in_row_blocks!(d, |i, R| {

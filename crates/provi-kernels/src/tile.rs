@@ -1,12 +1,12 @@
 //! Small blocks of rows against small blocks of vectors: the inner loops of every pass over a matrix.
 //!
-//! A block is R rows that agree on a number `full` of whole chunks of eight columns, with at most eight columns
-//! after them (in a packed triangle each row has one more than the row above). Each sum over columns is made in
-//! its own lanes, chunk after chunk, so it does not depend on R, on P, or on who its neighbours are.
+//! A block is R rows with the same number `full` of whole chunks of eight columns, and at most eight columns after
+//! them (in a packed triangle each row has one more than the row above). Each sum over columns is formed in its own
+//! lanes, chunk after chunk, so it depends neither on R nor on P nor on its neighbours.
 
 use crate::lanes::Simd;
 
-/// Sums over lanes that are still open: entry [r][p] belongs to row r and vector p.
+/// Sums over lanes in progress: entry [r][p] belongs to row r and vector p.
 pub(crate) type Open<S, const R: usize, const P: usize> = [[<S as Simd>::Vector; P]; R];
 
 /// row_r · vector_p, for all r and p. The last row is the longest.
@@ -250,7 +250,7 @@ pub(crate) fn batch<const P: usize>(of: &[f64], d: usize, k: usize) -> [&[f64]; 
     out
 }
 
-/// The same, to be written.
+/// The same, for writing.
 #[inline(always)]
 pub(crate) fn batch_mut<const P: usize>(of: &mut [f64], d: usize, k: usize) -> [&mut [f64]; P] {
     let mut rest = &mut of[k * d..];

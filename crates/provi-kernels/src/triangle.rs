@@ -1,7 +1,7 @@
 //! C lower triangular, packed row by row: C_ij at i(i+1)/2 + j, d(d+1)/2 entries.
 //!
-//! Batches are row-major: vector k of S at `[k·d..(k+1)·d]`. What a batched pass gives for vector k does not
-//! depend on the other vectors. The passes over batches take blocks of four rows through all of the batch, so that C
+//! Batches are row-major: vector k of S at `[k·d..(k+1)·d]`. The result of a batched pass for vector k does not
+//! depend on the other vectors. The passes over batches use each block of four rows for the whole batch, so that C
 //! moves through memory once.
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 /// out = C u. Cost: d² flops, C read once.
 ///
 /// # Panics
-/// When u and `out` differ in length, or `packed` is not of d(d+1)/2 entries.
+/// If u and `out` differ in length, or `packed` does not have d(d+1)/2 entries.
 pub fn multiply(packed: &[f64], u: &[f64], out: &mut [f64]) {
     assert_eq!(u.len(), out.len(), "triangle::multiply: lengths of u and out");
     check(packed, u.len());
@@ -25,7 +25,7 @@ pub fn multiply(packed: &[f64], u: &[f64], out: &mut [f64]) {
 /// out = Cᵀ v. Cost: d² flops, C read once.
 ///
 /// # Panics
-/// When v and `out` differ in length, or `packed` is not of d(d+1)/2 entries.
+/// If v and `out` differ in length, or `packed` does not have d(d+1)/2 entries.
 pub fn multiply_transposed(packed: &[f64], v: &[f64], out: &mut [f64]) {
     assert_eq!(v.len(), out.len(), "triangle::multiply_transposed: lengths of v and out");
     check(packed, v.len());
@@ -35,10 +35,10 @@ pub fn multiply_transposed(packed: &[f64], v: &[f64], out: &mut [f64]) {
 
 /// b ← C⁻¹ b, by forward substitution. Cost: d² flops, C read once.
 ///
-/// Divisions are multiplications by a reciprocal, one more rounding each. A zero on the diagonal gives infinities.
+/// Divisions are multiplications by a reciprocal, which rounds once more. A zero on the diagonal gives infinities.
 ///
 /// # Panics
-/// When `packed` is not of d(d+1)/2 entries.
+/// If `packed` does not have d(d+1)/2 entries.
 pub fn solve(packed: &[f64], b: &mut [f64]) {
     check(packed, b.len());
     dispatch!(plain::solve, solve_lanes(packed: &[f64], b: &mut [f64]));
@@ -47,7 +47,7 @@ pub fn solve(packed: &[f64], b: &mut [f64]) {
 /// b ← C⁻ᵀ b, by backward substitution; otherwise as [`solve`].
 ///
 /// # Panics
-/// When `packed` is not of d(d+1)/2 entries.
+/// If `packed` does not have d(d+1)/2 entries.
 pub fn solve_transposed(packed: &[f64], b: &mut [f64]) {
     check(packed, b.len());
     dispatch!(plain::solve_transposed, solve_transposed_lanes(packed: &[f64], b: &mut [f64]));
@@ -62,7 +62,8 @@ pub fn solve_transposed(packed: &[f64], b: &mut [f64]) {
 /// ```
 ///
 /// # Panics
-/// When `packed` is not of d(d+1)/2 entries, `draws` no multiple of d, or `points` not as long as `draws`.
+/// If `packed` does not have d(d+1)/2 entries, the length of `draws` is not a multiple of d, or `points` is not as
+/// long as `draws`.
 pub fn transport(packed: &[f64], mean: &[f64], draws: &[f64], points: &mut [f64]) {
     let d = mean.len();
     check(packed, d);
@@ -79,7 +80,8 @@ pub fn transport(packed: &[f64], mean: &[f64], draws: &[f64], points: &mut [f64]
 /// The transposed map on S vectors: out_k = Cᵀ pull_k. Cost: S·d² flops, C read once.
 ///
 /// # Panics
-/// When `pulls` is no multiple of d or `out` not as long; d is the size of `packed`, which must be d(d+1)/2 for some d.
+/// If the length of `pulls` is not a multiple of d, or `out` is not as long; d is the size of `packed`, which must
+/// have d(d+1)/2 entries for some d.
 pub fn pull_back(packed: &[f64], pulls: &[f64], out: &mut [f64]) {
     let d = side(packed);
     check_batches(d, pulls, out);
@@ -89,7 +91,8 @@ pub fn pull_back(packed: &[f64], pulls: &[f64], out: &mut [f64]) {
 /// C ← C + α·tril(Σ_k left_k right_kᵀ). Cost: S·d² flops, C read and written once.
 ///
 /// # Panics
-/// When `left` is no multiple of d or `right` not as long; d is the size of `packed`, which must be d(d+1)/2 for some d.
+/// If the length of `left` is not a multiple of d, or `right` is not as long; d is the size of `packed`, which must
+/// have d(d+1)/2 entries for some d.
 pub fn rank_update(packed: &mut [f64], alpha: f64, left: &[f64], right: &[f64]) {
     let d = side(packed);
     check_batches(d, left, right);

@@ -1,4 +1,5 @@
-//! What a sum over the processes costs here: `mpirun -n 2 provi-allreduce` prints a table, a row for each size.
+//! Measures the cost of a sum over the processes: `mpirun -n 2 provi-allreduce` prints a table with a row for each
+//! size.
 #![forbid(unsafe_code)]
 
 use std::time::Instant;
@@ -24,7 +25,7 @@ fn main() -> std::process::ExitCode {
             .map(|_| {
                 values.fill(1.0);
                 let begin = Instant::now();
-                // A sum over MPI does not fail: it ends the job.
+                // A sum over MPI does not return an error: on failure it ends the job.
                 let _ = ranks.sum(&mut values);
                 begin.elapsed().as_secs_f64() * 1e6
             })

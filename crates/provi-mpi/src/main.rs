@@ -1,4 +1,4 @@
-//! `provi` as one of the processes of an MPI job: `mpirun -n 8 provi fit … --distributed` hands over to this.
+//! `provi` as one of the processes of an MPI job: `mpirun -n 8 provi fit … --distributed` hands over to it.
 #![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             code
         }
         Err(_) => {
-            // The others wait for this process, and would wait for ever.
+            // The others would wait for this process for ever.
             eprintln!("rank {} of {} panicked, and ends the job", ranks.rank(), ranks.size());
             ranks.abort(101)
         }

@@ -11,18 +11,18 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 use provi::stream::Reduce;
 use provi::{Error, Result};
 
-/// MPI for as long as this lives. It is ended where this is dropped: MPI wants that to be the thread that started it, so this
-/// cannot be sent to another.
+/// MPI while this value lives; dropping it ends MPI. MPI requires that the thread that started it also ends it, so
+/// this value cannot be sent to another thread.
 pub struct Job {
     shared: Arc<Mutex<Mpi>>,
     _here: PhantomData<*const ()>,
 }
 
-/// What every call needs: there is no other way to the processes than through the lock, and nothing behind it once MPI has
-/// ended.
+/// What every call needs. The processes can be reached only through the lock, and after MPI has ended there is
+/// nothing behind it.
 struct Mpi {
     universe: Option<Universe>,
-    /// What an allreduce receives: it grows to the largest sum and is kept.
+    /// Buffer that receives an allreduce; it grows to the largest sum and is kept.
     received: Vec<f64>,
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Job {
 }
 
 impl Job {
-    /// Starts MPI; `None` if it was started before, or cannot be used from one thread after another.
+    /// Starts MPI; `None` if it was started before, or does not allow calls from one thread after another.
     pub fn start() -> Option<(Self, Ranks)> {
         let (universe, provided) = mpi::initialize_with_threading(Threading::Serialized)?;
         if provided < Threading::Serialized {
@@ -48,13 +48,13 @@ impl Job {
 }
 
 impl Drop for Job {
-    /// Waits for a call that is under way, and ends MPI; calls that come later are refused.
+    /// Waits for a call in progress, and ends MPI; later calls are refused.
     fn drop(&mut self) {
         lock(&self.shared).universe = None;
     }
 }
 
-/// All processes of the job. Calls come one after another; once the [`Job`] is gone they are refused.
+/// All processes of the job. Calls come one after another; after the [`Job`] has ended they are refused.
 pub struct Ranks {
     rank: usize,
     size: usize,
@@ -67,7 +67,7 @@ impl std::fmt::Debug for Ranks {
     }
 }
 
-/// Numbers of one allreduce, whose count is a 32-bit integer.
+/// Most numbers of one allreduce, whose count is a 32-bit integer.
 const MOST: usize = 1 << 27;
 
 fn lock(shared: &Mutex<Mpi>) -> MutexGuard<'_, Mpi> {
@@ -75,16 +75,16 @@ fn lock(shared: &Mutex<Mpi>) -> MutexGuard<'_, Mpi> {
 }
 
 impl Ranks {
-    /// Ends every process of the job at once, for a failure that the others cannot know of.
+    /// Ends every process of the job at once, for a failure that the others cannot notice.
     pub fn abort(&self, code: i32) -> ! {
         let ended = match self.shared.try_lock() {
             Ok(mpi) => mpi.universe.is_none(),
             Err(TryLockError::Poisoned(mpi)) => mpi.get_ref().universe.is_none(),
-            // A thread that is in a call holds it, and MPI is there.
+            // A thread that is in a call holds the lock, so MPI is running.
             Err(TryLockError::WouldBlock) => false,
         };
         if ended {
-            // There is no job any more: this process is on its own.
+            // There is no job any more: only this process ends.
             std::process::exit(code)
         }
         SimpleCommunicator::world().abort(code)

@@ -1,4 +1,4 @@
-//! Charts: axes, layers of marks, and a legend above them, so that it never covers data.
+//! Charts: axes, layers of marks, and a legend above them so that it never covers data.
 
 mod axis;
 mod clip;
@@ -13,7 +13,7 @@ use crate::scene::{Dash, Scene};
 use layer::{Layer, Look};
 use legend::{Legend, ROW};
 
-/// The natural width of a chart, in pixels: at half of it, text is still legible.
+/// The natural width of a chart in pixels; at half of it, text is still legible.
 pub const WIDTH: f64 = 540.0;
 
 /// A chart as data: what to draw, not where. Values that are not finite are left out.
@@ -40,7 +40,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// An empty chart; the label describes it to those who do not see it.
+    /// An empty chart; the label describes it to readers who cannot see it.
     pub fn new(label: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self {
             label: label.into(),
@@ -67,7 +67,8 @@ impl Chart {
         self
     }
 
-    /// The next line or points take the colour, dash and marker of the n-th series; each new name counts one on.
+    /// Gives the next line or points the colour, dash and marker of the n-th series; each new name then counts one
+    /// on.
     pub fn series(mut self, n: usize) -> Self {
         self.series = n;
         self
@@ -105,7 +106,7 @@ impl Chart {
         self
     }
 
-    /// Points, with error bars where they have them.
+    /// Points, with their error bars if they have any.
     pub fn points(mut self, name: &str, points: Vec<Point>) -> Self {
         let look = self.look();
         self.layers.push(Layer::Points { points, look, name: name.to_owned() });
@@ -196,7 +197,7 @@ impl Chart {
         self
     }
 
-    /// The last line muted, as a guide for the eye.
+    /// Mutes the last line, as a guide for the eye.
     pub fn muted(mut self) -> Self {
         if let Some(Layer::Line { look, .. }) = self.layers.last_mut() {
             *look = Look::guide();
@@ -204,7 +205,7 @@ impl Chart {
         self
     }
 
-    /// No legend; charts that stand together can share one [`Chart::key`].
+    /// No legend; several charts can share one [`Chart::key`].
     pub fn without_key(mut self) -> Self {
         self.keyed = false;
         self
@@ -226,7 +227,7 @@ impl Chart {
     }
 }
 
-/// Charts side by side, `columns` to a row, under the legend of the first if that has none drawn.
+/// Charts side by side, `columns` to a row. If the first draws no legend of its own, its legend is above all.
 pub fn grid(label: &str, charts: &[Chart], columns: usize) -> Scene {
     let columns = columns.clamp(1, charts.len().max(1));
     let cell = charts.iter().fold((0.0f64, 0.0f64), |(w, h), c| (w.max(c.width), h.max(c.height)));

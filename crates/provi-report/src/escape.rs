@@ -1,6 +1,6 @@
 //! Text made safe for XML and HTML.
 
-/// Text with the five special characters written as entities; characters no XML file may hold become U+FFFD.
+/// Text with the five special characters written as entities; characters that XML does not allow become U+FFFD.
 ///
 /// ```
 /// assert_eq!(provi_report::escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
@@ -16,7 +16,8 @@ pub fn escaped(text: &str) -> String {
             '\'' => out.push_str("&#39;"),
             '\t' | '\n' | '\r' => out.push(c),
             '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            // Marks that turn the direction of what follows: a name must not rearrange its neighbours.
+            // Characters that change the direction of the text after them: a name must not rearrange its
+            // neighbours.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
             _ => out.push(c),
         }

@@ -7,35 +7,35 @@ use crate::quantities::Quantities;
 pub struct FitPage {
     /// The heading.
     pub title: String,
-    /// What was fitted to what.
+    /// The model and its data.
     pub model: ModelFacts,
     /// What is proved.
     pub certificate: CertificateFacts,
     /// The posterior, coefficient by coefficient.
     pub coefficients: Vec<Coefficient>,
-    /// The posterior on the model's own scale, where that is not the one of the coefficients.
+    /// The posterior on the model's own scale, if that differs from the coefficients' scale.
     pub quantities: Quantities,
-    /// Correlations: the lower triangle row by row, with its diagonal, d(d+1)/2 numbers; empty if not at hand.
+    /// Correlations: the lower triangle row by row, with its diagonal, d(d+1)/2 numbers; empty if unknown.
     pub correlation: Vec<f64>,
-    /// How the run went.
+    /// The progress of the run.
     pub trace: Vec<TracePoint>,
-    /// Steps of the run; those of the last point of the trace if nobody says.
+    /// Steps of the run; by default those of the last point of the trace.
     pub steps: Option<u64>,
     /// Seconds of the whole run, if known.
     pub seconds: Option<f64>,
     /// The log evidence.
     pub evidence: Evidence,
-    /// The model against the data.
+    /// Checks of the model against the data.
     pub checks: Vec<Check>,
     /// What the statements rest on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Versions, seed, digest of the data, constants and where they come from: name and value.
+    /// Versions, seed, digest of the data, constants and their origin, as (name, value).
     pub provenance: Vec<(String, String)>,
     /// The command that makes this fit again.
     pub command: String,
 }
 
-/// What was fitted to what.
+/// The model and its data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelFacts {
     /// `y ~ x + (1 | g)`.
@@ -52,16 +52,16 @@ pub struct ModelFacts {
     pub priors: Vec<String>,
     /// What the whole answer is conditional on: "noise sd = 5 (fixed)".
     pub conditional_on: Vec<String>,
-    /// Anything else: name and value.
+    /// Further facts, as (name, value).
     pub further: Vec<(String, String)>,
 }
 
-/// A verdict at a glance.
+/// A verdict as a traffic light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Light {
     /// Proved, and tight enough to use.
     Green,
-    /// Proved, but loose, or on grounds weaker than proof.
+    /// Proved, but loose, or on constants that are not proved.
     #[default]
     Amber,
     /// Not proved.
@@ -71,15 +71,15 @@ pub enum Light {
 /// The certificate in words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CertificateFacts {
-    /// At a glance.
+    /// The verdict as a traffic light.
     pub light: Light,
-    /// In a sentence.
+    /// The verdict in a sentence.
     pub headline: String,
     /// What that means for a reader who does not know the terms; may be empty.
     pub meaning: String,
-    /// One by one.
+    /// The statements.
     pub statements: Vec<StatementFacts>,
-    /// What they share, such as the probability with which they hold.
+    /// What all statements share, such as the probability with which they hold.
     pub footnote: String,
 }
 
@@ -90,9 +90,9 @@ pub struct StatementFacts {
     pub what: String,
     /// "≤ 0.0449 nats", or why nothing is proved.
     pub value: String,
-    /// Whether it is.
+    /// Whether it is proved.
     pub proved: bool,
-    /// In plain words; may be empty.
+    /// The meaning in plain words; may be empty.
     pub meaning: String,
     /// "[local-kl], certain".
     pub grounds: String,
@@ -101,7 +101,7 @@ pub struct StatementFacts {
 /// One coefficient of the posterior.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coefficient {
-    /// As in the formula.
+    /// The name, as in the formula.
     pub name: String,
     /// Posterior mean.
     pub mean: f64,
@@ -109,61 +109,61 @@ pub struct Coefficient {
     pub sd: f64,
     /// The ends of the central 95 % interval.
     pub low: f64,
-    /// See `low`.
+    /// The upper end.
     pub high: f64,
-    /// How far the exact posterior mean can be, by the certificate.
+    /// Proved bound of the error of the mean.
     pub mean_error: Option<f64>,
-    /// How far the exact standard deviation can be.
+    /// Proved bound of the error of the standard deviation.
     pub sd_error: Option<f64>,
-    /// Significant digits of the mean that the error leaves standing.
+    /// Proved significant digits of the mean.
     pub digits: Option<u32>,
-    /// The prior's mean; none for a flat one.
+    /// The mean of the prior; `None` for a flat prior.
     pub prior_mean: Option<f64>,
     /// The prior's standard deviation.
     pub prior_sd: Option<f64>,
 }
 
-/// A moment of the run.
+/// The progress of the run at one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TracePoint {
     /// Steps made so far.
     pub step: u64,
-    /// −ELBO, nats.
+    /// −ELBO, in nats.
     pub value: f64,
-    /// A bound of the distance to the best Gaussian, nats.
+    /// A bound of the distance to the best Gaussian, in nats.
     pub gap_bound: Option<f64>,
 }
 
-/// The log evidence: what is proved and what is estimated, nats.
+/// The log evidence: what is proved and what is estimated, in nats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
-    /// Proved from below.
+    /// Proved lower bound.
     pub lower: Option<f64>,
-    /// Proved from above.
+    /// Proved upper bound.
     pub upper: Option<f64>,
     /// The ELBO.
     pub elbo: Option<f64>,
     /// Estimate and its standard error.
     pub estimate: Option<(f64, f64)>,
-    /// Why an end is missing, or what the estimate is worth; may be empty.
+    /// Why an end is missing, or how far to trust the estimate; may be empty.
     pub remark: String,
 }
 
-/// The model held against the data.
+/// A check of the model against the data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
-    /// A histogram of the data, and where replicated data would put it.
+    /// A histogram of the data, compared with replicated data.
     Predictive {
         /// The quantity and its unit.
         axis: String,
-        /// From left to right.
+        /// The bins, from left to right.
         bins: Vec<PredictiveBin>,
-        /// Square roots of the counts, so that rare counts are seen (a rootogram).
+        /// Whether to draw square roots of the counts, so that rare counts are visible (a rootogram).
         rooted: bool,
     },
     /// Observed frequencies against predicted probabilities.
     Calibration {
-        /// In order of the prediction.
+        /// The bins, in order of the prediction.
         bins: Vec<CalibrationBin>,
     },
     /// Residuals against fitted values.
@@ -175,9 +175,9 @@ pub enum Check {
         /// (fitted, residual).
         points: Vec<(f64, f64)>,
     },
-    /// Summaries of the data among those of replicated data.
+    /// Summaries of the data, compared with those of replicated data.
     Statistics {
-        /// One by one.
+        /// The summaries.
         rows: Vec<Statistic>,
     },
 }
@@ -189,9 +189,9 @@ pub struct PredictiveBin {
     pub low: f64,
     /// Right edge.
     pub high: f64,
-    /// Rows of the data in it.
+    /// Observed rows in the bin.
     pub observed: f64,
-    /// Replicated: 2.5 %, median, 97.5 %.
+    /// Replicated rows: 2.5 % quantile, median, 97.5 % quantile.
     pub replicated: [f64; 3],
 }
 
@@ -202,32 +202,32 @@ pub struct CalibrationBin {
     pub predicted: f64,
     /// Observed frequency.
     pub observed: f64,
-    /// Its 95 % interval.
+    /// The 95 % interval of the observed frequency.
     pub interval: (f64, f64),
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// A summary of the data, and its place among replicated ones.
+/// A summary of the data, compared with its distribution over replicated data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistic {
     /// "standard deviation".
     pub name: String,
-    /// Of the data.
+    /// Its value for the observed data.
     pub observed: f64,
-    /// Replicated: 2.5 %, median, 97.5 %.
+    /// Its value for replicated data: 2.5 % quantile, median, 97.5 % quantile.
     pub replicated: [f64; 3],
 }
 
 impl Statistic {
-    /// Whether replicated data look like this.
+    /// Whether the observed value is usual among replicated ones.
     pub fn is_usual(&self) -> bool {
         self.replicated[0] <= self.observed && self.observed <= self.replicated[2]
     }
 }
 
 impl FitPage {
-    /// The correlation of two coefficients, if at hand and finite.
+    /// The correlation of two coefficients, if it is known and finite.
     pub fn correlation_of(&self, i: usize, j: usize) -> Option<f64> {
         let d = self.coefficients.len();
         let (row, column) = (i.max(j), i.min(j));

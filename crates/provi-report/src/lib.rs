@@ -17,8 +17,8 @@
 //! | any other chart | [`Chart`] |
 //! | any other page | [`Page`], of [`Block`]s |
 //!
-//! Data become a [`Scene`], shapes at places, and writers turn scenes into files; a number that is not finite is
-//! shown as missing, and all text is escaped. The same data give the same bytes.
+//! Data become a [`Scene`] (shapes at positions), and writers turn scenes into files. A number that is not finite
+//! is shown as missing, and all text is escaped. The same data give the same bytes.
 
 #![forbid(unsafe_code)]
 

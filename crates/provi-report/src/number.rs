@@ -1,8 +1,8 @@
-//! Numbers for people: significant digits, bounds rounded up, a true minus sign.
+//! Numbers printed for people: significant digits, bounds rounded up, a true minus sign.
 
 use provi::printed::{lowered_at, raised, raised_at};
 
-/// What stands for a number that is not there.
+/// The sign for a missing number.
 pub const MISSING: &str = "–";
 
 /// Exponents of ten that are written out; others become `a × 10ⁿ`.
@@ -17,7 +17,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// To nearest, from a finite number.
+    /// Rounds a finite number to nearest.
     fn nearest(value: f64, digits: usize) -> Self {
         let text = format!("{:.*e}", digits.max(1) - 1, value.abs());
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -48,21 +48,21 @@ impl Decimal {
     }
 }
 
-/// So many significant digits, to nearest: `−0.0276`, `1,720`, `3.20 × 10⁷`; `–` for NaN.
+/// A number with `digits` significant digits, rounded to nearest: `−0.0276`, `1,720`, `3.20 × 10⁷`; `–` for NaN.
 ///
 /// ```
 /// assert_eq!(provi_report::number::significant(-0.027_613, 3), "−0.0276");
 /// ```
 pub fn significant(value: f64, digits: usize) -> String {
     not_finite(value).unwrap_or_else(|| {
-        // A whole number with more digits than asked for is shown whole.
+        // A whole number with more digits than asked for is shown in full.
         let whole = if value.abs() >= 1.0 { value.abs().log10().floor() as usize + 1 } else { 0 };
         let digits = if whole <= PLAIN.end as usize { digits.max(whole) } else { digits };
         if exactly_zero(value) { "0".to_owned() } else { Decimal::nearest(value, digits).render() }
     })
 }
 
-/// A number of at least 0 to so many significant digits, rounded up: an upper bound stays one on paper.
+/// A number of at least 0 with `digits` significant digits, rounded up, so that a printed upper bound is still one.
 pub fn above(value: f64, digits: usize) -> String {
     not_finite(value).unwrap_or_else(|| match exactly_zero(value) {
         true => "0".to_owned(),
@@ -70,7 +70,7 @@ pub fn above(value: f64, digits: usize) -> String {
     })
 }
 
-/// A number shown to the precision that its spread deserves: three digits of the spread.
+/// A number with the precision that fits its spread: three digits of the spread.
 pub fn beside(value: f64, spread: f64) -> String {
     let digits = |size: f64| size.abs().log10().floor() as i32;
     if !(spread > 0.0 && spread.is_finite() && value.is_finite()) || exactly_zero(value) {
@@ -84,8 +84,8 @@ pub fn beside(value: f64, spread: f64) -> String {
     }
 }
 
-/// The ends of an interval to three digits of its width, two to eight decimals, each rounded away from the interval: what lies
-/// between the true ends lies between those shown.
+/// The ends of an interval with three digits of its width (two to eight decimals), each rounded outwards: the
+/// interval shown contains the exact one.
 ///
 /// ```
 /// assert_eq!(provi_report::number::enclosing(-55.1239, -55.0811), ["−55.1239".to_owned(), "−55.0811".to_owned()]);
@@ -98,17 +98,17 @@ pub fn enclosing(low: f64, high: f64) -> [String; 2] {
     [below_at(low, places), above_at(high, places)]
 }
 
-/// So many decimals, rounded down.
+/// A number with `places` decimals, rounded down.
 pub(crate) fn below_at(value: f64, places: usize) -> String {
     fixed(lowered_at(value, places), places)
 }
 
-/// So many decimals, rounded up.
+/// A number with `places` decimals, rounded up.
 pub(crate) fn above_at(value: f64, places: usize) -> String {
     fixed(raised_at(value, places), places)
 }
 
-/// So many decimals, with a true minus sign.
+/// A number with `places` decimals and a true minus sign.
 pub fn fixed(value: f64, places: usize) -> String {
     not_finite(value).unwrap_or_else(|| {
         let text = format!("{:.places$}", value.abs());
@@ -119,12 +119,12 @@ pub fn fixed(value: f64, places: usize) -> String {
     })
 }
 
-/// 20,000.
+/// A whole number with thousands separators: 20,000.
 pub fn grouped(value: u64) -> String {
     grouped_digits(&value.to_string())
 }
 
-/// 10⁻¹².
+/// A power of ten: 10⁻¹².
 pub(crate) fn power_of_ten(exponent: i32) -> String {
     let raised = |c: char| match c {
         '-' => '⁻',

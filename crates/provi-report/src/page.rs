@@ -1,4 +1,4 @@
-//! Self-contained HTML pages: a verdict, sections of text, tables and drawings; no script, nothing fetched.
+//! Self-contained HTML pages: a verdict, sections of text, tables and drawings; no scripts, and nothing is fetched.
 
 mod html;
 mod style;
@@ -6,25 +6,25 @@ mod style;
 use crate::fit::Light;
 use crate::scene::Scene;
 
-/// A page as data. All text is plain and is escaped on writing.
+/// A page as data. All text is plain; it is escaped when written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// The heading, and the window's title.
     pub title: String,
     /// A line under the heading; may be empty.
     pub subtitle: String,
-    /// In order.
+    /// The sections, in order.
     pub sections: Vec<Section>,
     /// The last line; may be empty.
     pub footer: String,
 }
 
-/// A heading and what stands under it.
+/// A heading and the blocks under it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Also its entry in the list of contents.
+    /// The heading, also its entry in the list of contents.
     pub heading: String,
-    /// In order.
+    /// The blocks, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -39,20 +39,20 @@ pub enum Block {
     Facts(Vec<(String, String)>),
     /// A verdict with its light: colour, shape and word.
     Verdict {
-        /// Which.
+        /// The light.
         light: Light,
-        /// In a word; [`Light::word`] if empty.
+        /// The verdict in a word; [`Light::word`] if empty.
         word: String,
-        /// In a sentence.
+        /// The verdict in a sentence.
         headline: String,
-        /// In plain words; may be empty.
+        /// The meaning in plain words; may be empty.
         meaning: String,
     },
     /// Rows and columns.
     Table(Table),
-    /// Drawings side by side where there is room, and their caption.
+    /// Drawings, side by side if there is room, and their caption.
     Figure {
-        /// One or more.
+        /// One or more drawings.
         scenes: Vec<Scene>,
         /// The legend they share, above them; see [`crate::Chart::key`].
         key: Option<Scene>,
@@ -63,7 +63,7 @@ pub enum Block {
     Code(String),
 }
 
-/// A table that scrolls inside its own frame where it is wider than the page.
+/// A table, which scrolls inside its own frame if it is wider than the page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Column titles.
@@ -79,7 +79,7 @@ pub struct Table {
 pub struct Column {
     /// Its title.
     pub title: String,
-    /// Numbers stand to the right, words to the left.
+    /// Whether it holds numbers, which are aligned right; words are aligned left.
     pub numeric: bool,
 }
 
@@ -103,7 +103,7 @@ impl Block {
 }
 
 impl Light {
-    /// The word beside the colour and the shape.
+    /// The word shown besides colour and shape.
     pub fn word(self) -> &'static str {
         match self {
             Self::Green => "proved",
@@ -114,7 +114,8 @@ impl Light {
 }
 
 impl Page {
-    /// The whole file: HTML with inline style and inline SVG, for light and dark, wide and narrow, screen and paper.
+    /// The whole file: HTML with inline style and inline SVG, for light and dark themes, wide and narrow screens,
+    /// and paper.
     pub fn html(&self) -> String {
         html::write(self)
     }

@@ -32,14 +32,14 @@ pub enum Plot {
     Correlation,
     /// Ellipses of the most correlated pairs.
     Pairs,
-    /// The model against the data.
+    /// Checks of the model against the data.
     Checks,
     /// The log evidence: proved interval, ELBO and estimate.
     Evidence,
 }
 
 impl Plot {
-    /// Every plot once.
+    /// All plots.
     pub const ALL: [Self; 7] = [
         Self::Forest,
         Self::Trace,
@@ -50,7 +50,7 @@ impl Plot {
         Self::Evidence,
     ];
 
-    /// The word for it.
+    /// The name of the plot.
     pub fn name(self) -> &'static str {
         match self {
             Self::Forest => "forest",
@@ -68,7 +68,7 @@ impl Plot {
         Self::ALL.into_iter().find(|plot| plot.name() == name)
     }
 
-    /// Draws it. A fit without what the plot needs gives a drawing that says so.
+    /// Draws it. If the fit lacks what the plot needs, the drawing says so.
     pub fn scene(self, page: &FitPage) -> Scene {
         match self {
             Self::Forest => forest::scene(page),
@@ -86,7 +86,7 @@ impl Plot {
             }
             Self::Checks => {
                 let charts = checks::check_charts(page);
-                let label = "the model held against the data";
+                let label = "checks of the model against the data";
                 several(label, &charts, 1, "this fit holds no checks against its data")
             }
             Self::Evidence => evidence::scene(page),

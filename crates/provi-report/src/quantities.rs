@@ -1,26 +1,26 @@
-//! Quantities that draws were carried to: the parameters of a Stan model on their own scale.
+//! Quantities computed from draws: the parameters of a Stan model on their own scale.
 
 use crate::number::{beside, grouped};
 use crate::page::{Block, Column, Section, Table};
 
-/// Rows of the table.
+/// Most rows of the table.
 const ROWS: usize = 200;
 
 /// Quantities of a model on their own scale. Estimates from draws: none has a proved error.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quantities {
-    /// One by one; none where the coefficients are on the model's own scale.
+    /// The quantities; empty if the coefficients are on the model's own scale.
     pub rows: Vec<Quantity>,
     /// The probability of the intervals.
     pub level: f64,
-    /// Where the numbers come from, in a sentence.
+    /// How the numbers were computed, in a sentence.
     pub origin: String,
 }
 
-/// One of them.
+/// One quantity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quantity {
-    /// As in the model.
+    /// The name, as in the model.
     pub name: String,
     /// Its mean.
     pub mean: f64,
@@ -28,12 +28,12 @@ pub struct Quantity {
     pub sd: f64,
     /// The ends of its central interval.
     pub low: f64,
-    /// See `low`.
+    /// The upper end.
     pub high: f64,
 }
 
 impl Quantities {
-    /// Their table; a section without blocks where there are none.
+    /// The table of quantities; a section without blocks if there are none.
     pub(crate) fn section(&self) -> Section {
         if self.rows.is_empty() {
             return Section::default();

@@ -1,7 +1,7 @@
 //! A scene as PNG: shapes by `tiny-skia`, text from the outlines of an embedded font.
 //!
-//! The font is Roboto Regular, cut down to Latin, Greek, Cyrillic and the signs plots use; characters it lacks are
-//! drawn as its box for missing ones. Layout does not depend on it.
+//! The font is Roboto Regular, reduced to Latin, Greek, Cyrillic and the signs that plots use; a character that it
+//! lacks is drawn as its box for missing characters. The layout does not depend on it.
 
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint as Brush, Path, PathBuilder, Pixmap, Stroke as Pen, StrokeDash,
@@ -14,24 +14,24 @@ use crate::scene::{Anchor, Mark, Paint, Scene, Shape, Stroke};
 
 /// Roboto Regular 2.138, Apache License 2.0; see `font/README.md`.
 const FONT: &[u8] = include_bytes!("../font/Roboto-subset.ttf");
-/// More pixels than this on a side are refused.
+/// The largest side in pixels; larger pictures are refused.
 const LARGEST: f64 = 16_384.0;
 
-/// Why a drawing did not become a PNG.
+/// Why a drawing could not be written as PNG.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PngError {
-    /// Too large, or nothing.
+    /// The picture is too large or empty.
     #[error(
         "a picture of {width} × {height} pixels cannot be drawn; sides from 1 to 16384 can, use a smaller scale"
     )]
     Size {
-        /// In pixels.
+        /// Width in pixels.
         width: f64,
-        /// In pixels.
+        /// Height in pixels.
         height: f64,
     },
-    /// The embedded font does not read.
+    /// The embedded font cannot be read.
     #[error("the embedded font does not read: {0}; the program's file is damaged, install it again")]
     Font(String),
     /// The encoder failed.
@@ -40,7 +40,7 @@ pub enum PngError {
 }
 
 impl Scene {
-    /// The drawing as the bytes of a PNG file, on white, `scale` pixels for each of its own (2 is sharp).
+    /// The drawing as the bytes of a PNG file, on white, with `scale` pixels for each of its own (2 is sharp).
     pub fn to_png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
         let (width, height) = ((self.width * scale).ceil(), (self.height * scale).ceil());
         let fits = |side: f64| (1.0..=LARGEST).contains(&side);
@@ -68,7 +68,7 @@ fn draw(pixmap: &mut Pixmap, mark: &Mark, face: &Face<'_>, scale: Transform) {
             };
             let at = scale.pre_translate(left, *y as f32);
             if let (true, Some(path), Some(fill)) = (*bold, &path, mark.fill) {
-                // One weight is embedded; a thin outline makes the other.
+                // Only one weight is embedded; a thin outline makes the bold one.
                 pen(pixmap, path, Stroke::solid(fill, 0.035 * size), at);
             }
             (path, at)
@@ -102,7 +102,7 @@ fn colour(paint: Paint) -> Color {
     Color::from_rgba8(red, green, blue, (paint.opacity.clamp(0.0, 1.0) * 255.0).round() as u8)
 }
 
-/// None for a shape without extent.
+/// The path of a shape; `None` for a shape without extent.
 fn path(shape: &Shape) -> Option<Path> {
     let mut builder = PathBuilder::new();
     match shape {
@@ -159,7 +159,7 @@ fn outline(face: &Face<'_>, text: &str, size: f32) -> (Option<Path>, f32) {
     (builder.finish(), x)
 }
 
-/// An outline moved to its place, upside down: fonts count upwards.
+/// An outline moved to its place and flipped, because fonts count upwards.
 struct Placed<'a> {
     builder: &'a mut PathBuilder,
     x: f32,

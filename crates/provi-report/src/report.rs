@@ -5,7 +5,7 @@ use crate::number::{MISSING, above, beside, enclosing, grouped, significant};
 use crate::page::{Block, Column, Page, Section, Table};
 use crate::plot::{FOREST_ROWS, Plot, check_chart, marginal_charts, pair_charts};
 
-/// Rows of the table of coefficients.
+/// Most rows of the table of coefficients.
 const ROWS: usize = 200;
 
 impl FitPage {
@@ -81,7 +81,7 @@ impl FitPage {
         fact("formula", m.formula.clone());
         fact("family", m.family.clone());
         fact("data", m.data.clone());
-        // A log density that a program has need not be of rows.
+        // A program's log density may have no rows.
         if m.rows > 0 {
             fact("rows used", grouped(m.rows));
             fact("rows left out", m.dropped.clone().unwrap_or_else(|| "none".to_owned()));
@@ -132,7 +132,7 @@ impl FitPage {
         )
     }
 
-    /// The middle sd if all are of like size, so that the decimals of a column line up.
+    /// The median sd if all are of similar size, so that the decimals of a column line up.
     fn common_spread(&self) -> Option<f64> {
         let shown = self.coefficients.iter().take(ROWS);
         let mut sds: Vec<f64> = shown.map(|c| c.sd).filter(|sd| *sd > 0.0 && sd.is_finite()).collect();
@@ -237,7 +237,7 @@ impl FitPage {
             }
             _ => String::new(),
         };
-        // A trace may end before the last step; the run itself says how many it made.
+        // A trace may end before the last step; the run itself records how many it made.
         let made = self.steps.unwrap_or(last.step);
         let steps = if made == 1 { "step" } else { "steps" };
         let bounds = if self.trace.iter().any(|t| t.gap_bound.is_some()) {
@@ -303,7 +303,7 @@ fn statistics(rows: &[Statistic]) -> Table {
     Table { columns, rows: rows.collect(), note }
 }
 
-/// What to look for.
+/// What to look for in a check.
 fn advice(check: &Check) -> &'static str {
     match check {
         Check::Predictive { .. } => " Bars should end inside the intervals, nineteen times in twenty.",

@@ -1,4 +1,4 @@
-//! What a plot is made of, once it is laid out: shapes at places, in pixels. Writers turn it into files.
+//! The elements of a plot after layout: shapes at positions, in pixels. Writers turn them into files.
 
 use crate::ink::Ink;
 use crate::text;
@@ -6,11 +6,11 @@ use crate::text;
 /// A finished drawing. [`crate::svg::Form`] writes it as SVG, `to_png` as PNG.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
-    /// In pixels at its natural size.
+    /// Width in pixels at its natural size.
     pub width: f64,
-    /// In pixels at its natural size.
+    /// Height in pixels at its natural size.
     pub height: f64,
-    /// What it shows, for those who do not see it.
+    /// What it shows, for readers who cannot see it.
     pub label: String,
     pub(crate) marks: Vec<Mark>,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Stroke {
     pub(crate) dash: Dash,
 }
 
-/// How a line is broken up.
+/// How a line is dashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dash {
     Solid,
@@ -158,7 +158,7 @@ impl Scene {
         self.marks.push(mark);
     }
 
-    /// A drawing that says why there is nothing to see.
+    /// A drawing that says why there is nothing to show.
     pub(crate) fn message(width: f64, text_: &str) -> Self {
         let mut scene = Self::new(width, 60.0, text_);
         let shown = text::fitted(text_, 14.0, width - 20.0);

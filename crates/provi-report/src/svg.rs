@@ -6,15 +6,15 @@ use crate::escape::escaped;
 use crate::ink::Ink;
 use crate::scene::{Anchor, Mark, Paint, Scene, Shape, Stroke};
 
-/// The fonts a reader's system is likely to have.
+/// Fonts that a reader's system is likely to have.
 pub(crate) const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
-/// Where an SVG is going.
+/// The use of an SVG.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Inside a page: colours are the page's custom properties, so that one drawing serves light and dark.
+    /// Inside a page: colours are the page's custom properties, so that one drawing serves light and dark themes.
     Inline,
-    /// A file of its own: colours resolved, on white.
+    /// A separate file: with fixed colours, on white.
     Standalone,
 }
 
@@ -26,7 +26,7 @@ impl Scene {
         let _ = write!(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\"");
         match form {
             Form::Inline => {
-                // A page may show it a little larger than it is, where its column is wide.
+                // A page may show it a little larger than its size if its column is wide.
                 let _ = write!(out, " style=\"max-width:{}px\"", short(1.2 * self.width));
             }
             Form::Standalone => {
@@ -154,7 +154,7 @@ fn stroke(stroke: Option<Stroke>, form: Form) -> String {
     )
 }
 
-/// Two decimals at most; a place that is not finite is put at 0 rather than into the file.
+/// A number with at most two decimals; a position that is not finite is written as 0.
 fn short(x: f64) -> String {
     let x = if x.is_finite() { x } else { 0.0 };
     let text = format!("{x:.2}");

@@ -1,8 +1,8 @@
-//! How wide text is, without a font at hand.
+//! An estimate of the width of text, without a font.
 
-/// The width of text in pixels, at most, for the sans-serif fonts systems come with.
+/// An upper bound of the width of text in pixels, for the usual sans-serif fonts.
 ///
-/// Character classes with the advances of a wide one: labels that fit by this count fit everywhere.
+/// Uses character classes with the widths of a wide font: labels that fit by this estimate fit everywhere.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
 }
@@ -18,12 +18,12 @@ fn advance(c: char) -> f64 {
         'A'..='Z' | '_' => 0.74,
         '0'..='9' | 'a'..='z' => 0.64,
         '\u{80}'..='\u{2dff}' => 0.76,
-        // Ideographs and emoji fill their square.
+        // Ideographs and emoji fill a square.
         _ => 1.05,
     }
 }
 
-/// Text cut to a width, its middle replaced by an ellipsis: long names differ at either end.
+/// Text cut to a width, with an ellipsis in its middle: long names differ at either end.
 pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();

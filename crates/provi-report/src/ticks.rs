@@ -2,18 +2,18 @@
 
 use crate::number::{fixed, power_of_ten};
 
-/// Ticks of an axis, with their labels; labels are multiples of 10^factor where that keeps them short.
+/// Ticks of an axis, with their labels; labels are multiples of 10^factor if that keeps them short.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ticks {
-    /// Where, in the units of the data.
+    /// The positions, in the units of the data.
     pub values: Vec<f64>,
-    /// What is written there.
+    /// The labels.
     pub labels: Vec<String>,
-    /// The power of ten the labels leave out, for the axis to name.
+    /// The power of ten that the labels leave out; the axis shows it.
     pub factor: Option<i32>,
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten, 3 to 10 of them, inside [low, high], about `aim` if that can be.
+/// Multiples of 1, 2 or 5 times a power of ten, 3 to 10 of them, inside [low, high], about `aim` if possible.
 ///
 /// Needs low < high, both finite and apart by more than rounding; see [`widened`].
 pub fn linear(low: f64, high: f64, aim: usize) -> Ticks {
@@ -47,10 +47,10 @@ pub fn linear(low: f64, high: f64, aim: usize) -> Ticks {
     Ticks { values, labels, factor }
 }
 
-/// Powers of ten inside [low, high], every n-th if there are more than ten; with their doubles and fives if
-/// there are fewer than three; [`linear`] ticks if even those are.
+/// Powers of ten inside [low, high], every n-th if there are more than ten; with their doubles and fives if there
+/// are fewer than three; [`linear`] ticks if even those are fewer.
 ///
-/// A range that is not inside (0, ∞) has none of these, and gets [`linear`] ones.
+/// If the range is not inside (0, ∞), [`linear`] ticks.
 pub fn logarithmic(low: f64, high: f64) -> Ticks {
     if !(low > 0.0 && low < high && high.is_finite()) {
         return linear(low, high, 5);
@@ -84,7 +84,7 @@ pub fn logarithmic(low: f64, high: f64) -> Ticks {
     }
 }
 
-/// A range with room inside: one that is empty, reversed or lost in rounding is opened around its middle.
+/// A range with room inside: if it is empty, reversed or lost in rounding, it is opened around its middle.
 pub fn widened(low: f64, high: f64) -> (f64, f64) {
     let clean = |x: f64| if x.is_finite() { x.clamp(-1e300, 1e300) } else { 0.0 };
     let (low, high) = (clean(low).min(clean(high)), clean(low).max(clean(high)));
@@ -103,7 +103,7 @@ fn multiples(low: f64, high: f64, mantissa: i32, exponent: i32) -> (i64, i64) {
     let step = decimal(i64::from(mantissa), exponent);
     let at = |k: i64| decimal(k * i64::from(mantissa), exponent);
     let (mut first, mut last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
-    // Division rounds: settle the ends by evaluating them.
+    // Division rounds, so the ends are found by evaluating them.
     while at(first - 1) >= low {
         first -= 1;
     }

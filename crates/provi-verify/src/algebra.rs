@@ -1,4 +1,4 @@
-//! Small dense linear algebra for measuring, apart from the library's own.
+//! Small dense linear algebra for measurements, independent of the library's own.
 
 use faer::{Mat, Side};
 use provi::Matrix;
@@ -7,8 +7,8 @@ fn view(a: &Matrix) -> Mat<f64> {
     Mat::from_fn(a.rows(), a.columns(), |i, j| a[(i, j)])
 }
 
-/// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix. Everything here is finite, so the
-/// decomposition exists; a matrix that is not gives NaN, which no check forgives.
+/// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix. For finite matrices the decomposition
+/// exists; any other matrix gives NaN, which every check reports as a violation.
 pub(crate) fn eigen(a: &Matrix) -> (Vec<f64>, Matrix) {
     let d = a.rows();
     match view(a).self_adjoint_eigen(Side::Lower) {
@@ -25,7 +25,7 @@ pub(crate) fn eigen(a: &Matrix) -> (Vec<f64>, Matrix) {
     }
 }
 
-/// The least and the largest eigenvalue.
+/// The smallest and the largest eigenvalue.
 pub(crate) fn extremes(a: &Matrix) -> (f64, f64) {
     let (values, _) = eigen(a);
     (values[0], values[values.len() - 1])

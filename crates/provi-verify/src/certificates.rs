@@ -1,7 +1,7 @@
-//! What is certified about an answer, against the truth.
+//! Certified bounds compared with the truth.
 //!
-//! On the line every number is an integral, so that nothing is left but the theorem; in more dimensions posteriors that
-//! factorise after a hidden rotation are audited from draws, as users meet them.
+//! In one dimension every number is an integral, so only the theorem is tested. In more dimensions, posteriors that
+//! factorise after a hidden rotation are audited from draws, as users' answers are.
 
 mod audits;
 mod confidence;

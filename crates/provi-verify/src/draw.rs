@@ -3,7 +3,7 @@
 use crate::figure::{Axis, Figure, Mark, Panel, Scale};
 use provi_report::{Chart, Point, Scene, grid};
 
-/// More points than this are drawn small, and without a text each.
+/// If there are more points than this, they are drawn small and without hover text.
 const MANY: usize = 80;
 
 impl Figure {
@@ -18,9 +18,9 @@ impl Figure {
         grid(&self.caption, &charts, columns)
     }
 
-    /// Each panel for itself, for a page that puts them side by side where there is room.
+    /// Each panel as its own drawing, for a page that puts them side by side if there is room.
     pub fn scenes(&self) -> Vec<Scene> {
-        // Two beside one another fill a column of text at nearly their own size.
+        // Two side by side fill a column of text at nearly their own size.
         let (width, height) = if self.panels.len() > 1 { (400.0, 340.0) } else { (540.0, 380.0) };
         self.panels.iter().map(|p| p.chart().sized(width, height).scene()).collect()
     }

@@ -1,5 +1,5 @@
-//! Where the printed text will not do: for each row of the errata, a case in which the printed form fails and the form
-//! used holds, where there is one.
+//! Errors in the paper's printed text: for each row of the errata, a case in which the printed form fails and the
+//! form used here holds, if there is one.
 
 mod algorithms;
 mod constants;

@@ -9,7 +9,7 @@ use provi::target::{Family, Glm, Prior};
 use provi::{Design, Gaussian, Result, Target, Triangular};
 use std::f64::consts::PI;
 
-/// E g(u), u ~ N(0, 1), by a trapezoid rule so fine that rounding is all that is left.
+/// E g(u), u ~ N(0, 1), by a trapezoid rule so fine that only rounding remains.
 fn fine(step: f64, mut g: impl FnMut(f64) -> Result<f64>) -> Result<f64> {
     let reach = (12.0 / step) as i64;
     let mut total = 0.0;
@@ -121,7 +121,7 @@ fn stated(sigma: f64, h: f64, reach: f64) -> f64 {
     2.0 * (0.5 * a * a).exp() / (2.0 * PI * a / h).exp_m1() + libm::erfc(reach / std::f64::consts::SQRT_2)
 }
 
-/// What summing the reference's 3600 terms may lose: nε. The statement is about exact arithmetic.
+/// Bound of the rounding error of the reference's sum of 3600 terms: nε. The statement is about exact arithmetic.
 const ROUNDING: f64 = 4e-13;
 
 /// [exact-bound].
@@ -152,7 +152,7 @@ pub(crate) fn exact_bound(trial: &Trial) -> Result<Outcome> {
             }
             bounds.push((h, bound));
         }
-        // The cut alone: a fine rule that stops too early.
+        // The truncation alone: a fine rule that stops too early.
         for reach in [1.0, 2.0, 3.0] {
             let found = coarse(8.0, sigma, 0.02, reach);
             let reference = coarse(8.0, sigma, 0.005, 9.0);

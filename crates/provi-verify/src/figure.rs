@@ -1,6 +1,6 @@
-//! What a picture shows, before it is drawn: numbers, names and scales.
+//! The contents of a picture before it is drawn: numbers, names and scales.
 
-/// How an axis counts.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal distances for equal differences.
@@ -30,14 +30,14 @@ impl Axis {
     }
 }
 
-/// What a series stands for, which decides how it is drawn.
+/// The meaning of a series, which determines how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Measured: a solid line.
     Measured,
-    /// Measured at scattered places: points.
+    /// Measured at scattered positions: points.
     Points,
-    /// Measured, on curves that may coincide: each with a dash of its own.
+    /// Measured, on curves that may coincide: each with its own dash.
     Rival,
     /// A proved bound: a dashed line.
     Bound,
@@ -47,14 +47,14 @@ pub enum Mark {
     Reference,
 }
 
-/// Points (x, y) with a name, and perhaps a band (x, low, high) around them.
+/// Points (x, y) with a name, and optionally a band (x, low, high) around them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The entry of the legend.
     pub name: String,
     /// What it stands for.
     pub mark: Mark,
-    /// Its place in the palette; series that belong together share it.
+    /// Index of its colour in the palette; series that belong together share it.
     pub color: usize,
     /// (x, y).
     pub points: Vec<(f64, f64)>,
@@ -78,7 +78,7 @@ impl Series {
 /// One pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What is seen.
+    /// What the panel shows.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -91,7 +91,7 @@ pub struct Panel {
 /// Panels side by side, with one caption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The file it is written to, without its ending.
+    /// The name of its file, without the ending.
     pub name: String,
     /// What to see in it.
     pub caption: String,

@@ -1,7 +1,7 @@
-//! The ledger on trial: an experiment and a verdict for every statement of `docs/theory.md`.
+//! Tests of the theory: an experiment and a verdict for every statement of `docs/theory.md`.
 //!
-//! Every experiment is a pure function from a [`Trial`] to an [`outcome::Outcome`]: checks with their confidence limits, a verdict,
-//! notes and the numbers of its pictures. [`ENTRIES`] is the table of them all.
+//! Every experiment is a pure function from a [`Trial`] to an [`outcome::Outcome`]: checks with their confidence
+//! limits, a verdict, notes, and the numbers of its pictures. [`ENTRIES`] is the table of all experiments.
 #![forbid(unsafe_code)]
 
 mod algebra;

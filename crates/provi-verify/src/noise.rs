@@ -1,4 +1,4 @@
-//! How noisy the estimators are, measured against their bounds along paths from far away to w*.
+//! The noise of the estimators, measured along paths from far away to w* and compared with its bounds.
 
 mod batches;
 mod path;

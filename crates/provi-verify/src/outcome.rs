@@ -1,12 +1,12 @@
-//! What an experiment found: checks, a verdict, pictures.
+//! The result of an experiment: checks, a verdict, pictures.
 
 use crate::figure::Figure;
 use crate::statistics::{Mean, least_failure_probability};
 
-/// Measured/bound from here on is called tight.
+/// A check is called tight if measured/bound is at least this.
 pub const TIGHT: f64 = 0.5;
 
-/// The rounding that a deterministic comparison forgives, relative to the bound.
+/// The relative rounding error that a deterministic comparison allows.
 const ROUNDING: f64 = 1e-9;
 
 /// What the numbers say about a statement.
@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-9;
 pub enum Verdict {
     /// No check is violated.
     Holds,
-    /// No check is violated, and one reaches half of its bound or more: the constant cannot be halved.
+    /// No check is violated, and at least one reaches half of its bound: the constant cannot be halved.
     Tight,
     /// A one-sided confidence limit lies on the wrong side of its bound.
     Violated,
@@ -39,18 +39,18 @@ pub enum Relation {
     AtLeast,
     /// measured = bound, up to a relative tolerance.
     Equal(f64),
-    /// measured > bound: the bound is a wrong one, and is to be refuted.
+    /// measured > bound: the bound is known to be wrong, and the check shows it.
     Refutes,
 }
 
 /// One comparison of a measured number with a claimed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Which problem, method and place.
+    /// The problem, method and position.
     pub name: String,
     /// What was measured.
     pub measured: f64,
-    /// The confidence limit on the side that favours the bound; the number itself where nothing is random.
+    /// The confidence limit on the side that favours the bound; the measured number itself if nothing is random.
     pub limit: f64,
     /// What was claimed.
     pub bound: f64,
@@ -59,17 +59,17 @@ pub struct Check {
 }
 
 impl Check {
-    /// measured ≤ bound, nothing random.
+    /// measured ≤ bound, without randomness.
     pub fn at_most(name: impl Into<String>, measured: f64, bound: f64) -> Self {
         Self { name: name.into(), measured, limit: measured, bound, relation: Relation::AtMost }
     }
 
-    /// measured ≥ bound, nothing random.
+    /// measured ≥ bound, without randomness.
     pub fn at_least(name: impl Into<String>, measured: f64, bound: f64) -> Self {
         Self { name: name.into(), measured, limit: measured, bound, relation: Relation::AtLeast }
     }
 
-    /// A mean at most a bound: violated when its lower confidence limit is above.
+    /// A mean that must be at most a bound: violated if its lower confidence limit is above the bound.
     pub fn mean_at_most(name: impl Into<String>, mean: Mean, bound: f64) -> Self {
         Self {
             name: name.into(),
@@ -90,7 +90,7 @@ impl Check {
         Self { name: name.into(), measured, limit: measured, bound: wrong, relation: Relation::Refutes }
     }
 
-    /// `failures` of n at a failure probability of at most δ: violated when more than δ is certain.
+    /// `failures` among n, where the failure probability should be at most δ: violated if it is certainly above δ.
     pub fn coverage(name: impl Into<String>, failures: u64, n: u64, delta: f64) -> Self {
         Self {
             name: name.into(),
@@ -101,7 +101,8 @@ impl Check {
         }
     }
 
-    /// How much of the bound is used, 1 where it is attained; only for positive numbers and a claim that is to hold.
+    /// The share of the bound that is reached, 1 if it is attained; only for positive numbers and claims that
+    /// should hold.
     pub fn ratio(&self) -> Option<f64> {
         let (part, whole) = match self.relation {
             Relation::AtMost | Relation::Equal(_) => (self.measured, self.bound),
@@ -111,7 +112,7 @@ impl Check {
         (part > 0.0 && whole > 0.0 && whole.is_finite()).then(|| part / whole)
     }
 
-    /// Whether the numbers contradict the claim. What is not a number contradicts it.
+    /// Whether the numbers contradict the claim. NaN contradicts it.
     pub fn is_violated(&self) -> bool {
         let slack = ROUNDING * self.bound.abs();
         let kept = match self.relation {
@@ -131,19 +132,19 @@ impl Check {
     }
 }
 
-/// What an experiment hands over.
+/// The result of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The comparisons.
     pub checks: Vec<Check>,
     /// The pictures.
     pub figures: Vec<Figure>,
-    /// What the numbers do not say by themselves.
+    /// Remarks that the numbers do not show.
     pub notes: Vec<String>,
 }
 
 impl Outcome {
-    /// The verdict over all checks. No check proves nothing and refutes nothing: that is a violation of the trial.
+    /// The verdict over all checks. An outcome without checks counts as a violation.
     pub fn verdict(&self) -> Verdict {
         if self.checks.is_empty() || self.checks.iter().any(Check::is_violated) {
             Verdict::Violated
@@ -154,7 +155,7 @@ impl Outcome {
         }
     }
 
-    /// The check to show first: a violated one, else the one that uses most of its bound.
+    /// The most informative check: a violated one, else the one that reaches most of its bound.
     pub fn telling(&self) -> Option<&Check> {
         let weight = |c: &&Check| (c.is_violated(), c.ratio().unwrap_or(0.0));
         self.checks.iter().max_by(|a, b| {

@@ -1,4 +1,4 @@
-//! What was found, as one page for people and one table for the repository.
+//! The results, as one page for people and one table for the repository.
 
 use crate::outcome::{Check, Relation, TIGHT, Verdict};
 use crate::registry::{Chapter, Finding};
@@ -11,9 +11,9 @@ const SHOWN: usize = 6;
 /// A file of the evidence: name and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Inside the folder.
+    /// The name inside the folder.
     pub name: String,
-    /// What it holds.
+    /// The contents.
     pub text: String,
 }
 
@@ -140,7 +140,7 @@ fn number(x: f64) -> String {
     }
 }
 
-/// A statement: verdict, pictures, the comparisons that use most of their bounds.
+/// A statement: verdict, pictures, and the comparisons that reach most of their bounds.
 fn statement(finding: &Finding) -> Vec<Block> {
     let verdict = finding.verdict();
     let mut out = vec![Block::Verdict {

@@ -1,4 +1,4 @@
-//! The named problems on which statements are tried.
+//! The named problems on which statements are tested.
 
 mod embedded;
 mod synthetic;
@@ -24,7 +24,7 @@ pub(crate) struct Problem {
     pub(crate) smoothness: f64,
     /// μ.
     pub(crate) convexity: f64,
-    /// w*, to the last digits.
+    /// The optimum w*, to the last digits.
     pub(crate) star: Gaussian<Triangular>,
     /// f(w*).
     pub(crate) best: f64,

@@ -1,4 +1,4 @@
-//! How fast the methods converge, measured over many seeds against the recursion and the closed forms.
+//! The speed of convergence, measured over many seeds and compared with the recursion and the closed forms.
 
 mod convex;
 mod far;

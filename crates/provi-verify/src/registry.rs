@@ -1,4 +1,4 @@
-//! Statements on trial, and what their experiments found.
+//! The statements that are tested, and the results of their experiments.
 
 mod table;
 
@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 /// A chapter of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chapter {
-    /// What is known of ∇²V, and what follows.
+    /// What is known about ∇²V, and what follows.
     Structure,
-    /// How noisy the estimators are.
+    /// The noise of the estimators.
     Noise,
     /// The prox and the projections.
     Steps,
-    /// How fast the methods converge.
+    /// The speed of convergence.
     Rates,
     /// What is proved about an answer.
     Certificates,
     /// Gaussian expectations without draws.
     Expectations,
-    /// Questions around the theory.
+    /// Studies around the theory.
     Studies,
-    /// Where the printed text will not do.
+    /// Errors in the paper's printed text.
     Errata,
 }
 
@@ -58,28 +58,28 @@ impl Chapter {
     }
 }
 
-/// A statement on trial.
+/// A statement that is tested.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The key of the ledger, or the name of a study.
     pub key: &'static str,
-    /// Where it belongs.
+    /// Its chapter.
     pub chapter: Chapter,
     /// The null hypothesis: what a violation would refute.
     pub null: &'static str,
-    /// What its claims are multiplied with when a fault is planted; an experiment must see an error of this size.
+    /// By what its claims are multiplied when a fault is planted; the experiment must detect an error of this size.
     pub fault: f64,
     experiment: fn(&Trial) -> Result<Outcome>,
 }
 
-/// A statement with what its experiment found.
+/// A statement with the result of its experiment.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The statement.
     pub entry: Entry,
     /// The numbers.
     pub outcome: Outcome,
-    /// How long it took.
+    /// Time that it took.
     pub time: Duration,
 }
 

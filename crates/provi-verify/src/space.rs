@@ -1,4 +1,4 @@
-//! The two spaces of factors, as measurements need them: projections, distances, gradients.
+//! The two spaces of factors, for measurements: projections, distances, gradients.
 
 use crate::algebra::{combination, difference, dot, general_inverse, pack, product, transposed};
 use provi::expectation::Moments;
@@ -61,7 +61,7 @@ pub(crate) fn inner<F: Factor>(d: usize, w: &[f64], v: &[f64]) -> f64 {
     0.25 * (square_norm::<F>(d, &sum) - distance2::<F>(d, w, v))
 }
 
-/// E V, E∇V, E∇²V under q, for a target that has them.
+/// E V, E∇V, E∇²V under q, for a target with exact expectations.
 pub(crate) fn moments<F: Factor>(target: &dyn Target, q: &Gaussian<F>) -> Result<Moments> {
     let mut out = Moments::new(q.dim());
     if let Some(expectations) = target.expectations() {

@@ -1,10 +1,11 @@
-//! Means with their errors, quantiles, and how sure a count of failures is.
+//! Means with their errors, quantiles, and confidence limits of failure counts.
 
-/// The standard errors a one-sided alarm waits for. A mean that is truly at its bound is called above it with
-/// probability 1e-9 (normal limit; the summands here are skewed to the right, which makes a false alarm rarer still).
+/// The number of standard errors of a one-sided alarm. A mean that is exactly at its bound is called above it with
+/// probability 1e-9 (normal limit; the summands here are skewed to the right, which makes a false alarm even
+/// rarer).
 pub const SIGMAS: f64 = 6.0;
 
-/// The chance of a false alarm of one statistical check, P(N(0,1) > 6).
+/// The probability of a false alarm of one statistical check, P(N(0,1) > 6).
 pub const FALSE_ALARM: f64 = 1e-9;
 
 /// A mean over independent replicates.
@@ -17,7 +18,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Of a list of at least two numbers; one number has no error to speak of, and none is claimed (infinite).
+    /// The mean of a list. A single number has no standard error; it is then infinite.
     pub fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let value = values.iter().sum::<f64>() / n;

@@ -58,7 +58,7 @@ pub(crate) fn prox(trial: &Trial) -> Result<Outcome> {
         1e-9,
     ));
     outcome.check(Check::at_most("|prox(c) − prox(c')|/|c − c'|", stretch, trial.upper(1.0)));
-    // Where the textbook root cancels to 0 and leaves the domain, the conjugate one does not.
+    // Where the textbook root cancels to 0 and leaves the domain, the conjugate root does not.
     let (c, gamma) = (-1e8, 1e-3);
     outcome.check(Check::equal("c = −1e8, γ = 1e-3", lift(c, gamma)?, trial.upper(bisect(c, gamma)), 1e-9));
     let textbook = 0.5 * (c + (c * c + 4.0 * gamma).sqrt());
@@ -93,7 +93,7 @@ fn symmetric_noise(key: u64, d: usize, scale: f64) -> Result<Matrix> {
     Ok(x)
 }
 
-/// Nearest, idempotent and non-expansive, over random pairs; each projection sees vectors (m, C).
+/// Nearest point, idempotent and non-expansive, over random pairs; each projection acts on vectors (m, C).
 fn projection<F: Factor>(
     d: usize,
     trial: &Trial,
@@ -152,7 +152,7 @@ pub(crate) fn proj_symmetric(trial: &Trial) -> Result<Outcome> {
             trial.lower(m.powf(-0.5)),
         ));
     }
-    // In the plane, diagonal matrices: what the clamp does to eigenvalues.
+    // In the plane, diagonal matrices: what clamping does to eigenvalues.
     let clamp: Result<Vec<(f64, f64)>> = (-20..=20)
         .map(|i| 0.1 * f64::from(i))
         .map(|x| {

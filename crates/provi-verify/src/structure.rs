@@ -1,4 +1,4 @@
-//! What is known of ∇²V, and what follows for the objective, its minimiser and its coordinates.
+//! What is known about ∇²V, and what follows for the objective, its minimiser and its coordinates.
 
 mod coordinates;
 mod minimiser;

@@ -1,4 +1,4 @@
-//! Questions around the theory: what it costs as d and κ grow, and why steps need a prox or a projection.
+//! Studies around the theory: the cost as d and κ grow, and why steps need a prox or a projection.
 
 mod rivals;
 mod scale;

@@ -1,23 +1,23 @@
-//! How an experiment is run: with how much effort, from which seed, and with which fault planted.
+//! How an experiment is run: how much effort, which seed, and which planted fault.
 
-/// The circumstances of one experiment.
+/// The settings of one experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     /// Fewer seeds, draws and steps.
     pub quick: bool,
-    /// Runs per curve, where the caller wants another number.
+    /// Runs per curve, if the caller wants another number.
     pub seeds: Option<u64>,
-    /// What claimed bounds are multiplied with: 1, or less where a wrong constant is planted.
+    /// The factor of claimed bounds: 1, or less if a wrong constant is planted.
     fault: f64,
 }
 
 impl Trial {
-    /// A trial of the statements as they are.
+    /// A trial of the unchanged statements.
     pub fn new(quick: bool, seeds: Option<u64>) -> Self {
         Self { quick, seeds, fault: 1.0 }
     }
 
-    /// The same with claims that are wrong by `fault` < 1, to see that it shows.
+    /// The same with claims that are wrong by `fault` < 1, to check that the experiment detects it.
     pub(crate) fn with_fault(self, fault: f64) -> Self {
         Self { fault, ..self }
     }

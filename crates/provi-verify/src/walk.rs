@@ -23,7 +23,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) draws: usize,
 }
 
-/// What one run leaves: errors at the checkpoints, and the answers.
+/// The result of one run: errors at the checkpoints, and the answers.
 struct Trace {
     errors: Vec<f64>,
     last: Vec<f64>,
@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
         is_symmetric(self.method)
     }
 
-    /// ‖w_0 − w*‖², after w_0 has been put into the method's set.
+    /// ‖w_0 − w*‖², after w_0 has been projected into the method's set.
     pub(crate) fn start_distance2(&self) -> Result<f64> {
         let mut w = self.start.to_vec();
         self.operator()?.apply(&mut w, 0.0, &Moved { distance: f64::MAX, value: None })?;
@@ -192,14 +192,14 @@ pub(crate) fn distance(method: Method, d: usize, w: &[f64], v: &[f64]) -> f64 {
     if is_symmetric(method) { distance2::<Symmetric>(d, w, v) } else { distance2::<Triangular>(d, w, v) }
 }
 
-/// (m, C) well away from everything: every mean off by the widest scale, C twice as wide.
+/// (m, C) far from w*: every mean is off by the widest scale, and C is twice as wide.
 pub(crate) fn far_start(problem: &Problem) -> Vec<f64> {
     let (d, scale) = (problem.dim(), problem.convexity.powf(-0.5));
     let wide = provi::Matrix::scaled_identity(d, 2.0 * scale);
     [vec![scale; d], crate::algebra::pack(&wide)].concat()
 }
 
-/// Checkpoints: about `per_decade` a decade up to `steps`.
+/// Checkpoints: about `per_decade` per decade up to `steps`.
 pub(crate) fn checkpoints(steps: u64, per_decade: u32) -> Vec<u64> {
     let mut out: Vec<u64> = (0..)
         .map(|i| 10f64.powf(f64::from(i) / f64::from(per_decade)).round() as u64)

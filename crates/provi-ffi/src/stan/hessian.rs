@@ -1,15 +1,16 @@
-//! Second derivatives, where the library differentiates twice.
+//! Second derivatives, if the library computes them.
 
 use super::StanModel;
 use provi::Matrix;
 
-/// What a library built with it says of itself. Any other differences its gradients one point after the other, which is
-/// done better here, in batches.
+/// What a library with second derivatives states about itself. Any other would difference its gradients one point
+/// after the other; provi does that faster, in batches.
 const DIFFERENTIATES_TWICE: &str = "BRIDGESTAN_AD_HESSIAN=true";
 
 impl StanModel {
-    /// ∇² log p at z, by `bs_log_density_hessian`, or by d calls of `bs_log_density_hessian_vector_product` in a library that
-    /// exports those alone. `false`, and nothing in `out` that counts, where the library has neither or refuses the point.
+    /// ∇² log p at z, by `bs_log_density_hessian`, or by d calls of `bs_log_density_hessian_vector_product` in a
+    /// library that exports only those. Returns false, with meaningless contents in `out`, if the library has
+    /// neither or refuses the point.
     pub(super) fn second_derivatives(&self, z: &[f64], out: &mut Matrix) -> provi::Result<bool> {
         crate::library::fits_hessian(self.dim, z, out)?;
         if !self.info.contains(DIFFERENTIATES_TWICE) {
@@ -22,7 +23,7 @@ impl StanModel {
 
     fn whole_hessian(&self, z: &[f64], out: &mut Matrix) -> bool {
         let Some(hessian) = self.interface.hessian else { return false };
-        // What the library leaves unwritten counts as refused.
+        // Numbers that the library leaves unwritten count as a refusal.
         out.entries_mut().fill(f64::NAN);
         let (mut value, mut gradient) = (f64::NAN, vec![0.0; self.dim]);
         let mut message = std::ptr::null_mut();
@@ -44,7 +45,7 @@ impl StanModel {
         code == 0
     }
 
-    /// Row i is ∇² log p · e_i; symmetrised, as each row has its own rounding.
+    /// Row i is ∇² log p · e_i; symmetrised, because each row has its own rounding.
     fn hessian_by_products(&self, z: &[f64], out: &mut Matrix) -> bool {
         let Some(product) = self.interface.hessian_product else { return false };
         let d = self.dim;

@@ -6,7 +6,7 @@ use crate::library::{Library, rust_text};
 use std::ffi::{c_char, c_int, c_uint};
 use std::path::Path;
 
-/// How the interface is called in messages.
+/// The name of the interface in messages.
 pub(crate) const INTERFACE: &str = "the BridgeStan interface";
 
 /// `bs_model`, opaque.
@@ -72,7 +72,7 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    /// Loads a library of version 2, any minor, and takes its functions out.
+    /// Loads a library of version 2, any minor version, and finds its functions.
     pub(super) fn open(path: &Path) -> Result<(Self, [i32; 3])> {
         let library = Library::open(path, INTERFACE)?;
         let number = |name| -> Result<i32> {
@@ -115,7 +115,7 @@ impl Interface {
         Ok((out, version))
     }
 
-    /// The text of an error message, which is freed; empty if there is none.
+    /// The text of an error message, which is then freed; empty if there is none.
     pub(super) fn take(&self, message: *mut c_char) -> String {
         if message.is_null() {
             return String::new();
@@ -144,7 +144,7 @@ impl Interface {
     }
 }
 
-/// A library's own words, or ours where it has none.
+/// The library's own message, or `otherwise` if it has none.
 pub(super) fn or_else(message: String, otherwise: &str) -> String {
     if message.is_empty() { otherwise.to_owned() } else { message }
 }

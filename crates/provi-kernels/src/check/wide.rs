@@ -1,4 +1,4 @@
-//! exp, softplus and sigmoid to some 100 bits, to count the ulps of the kernels by.
+//! exp, softplus and sigmoid to about 100 bits, to count the ulps of the kernels.
 
 /// 2ⁿ(high + low), with low below an ulp of high.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub(crate) fn ulps(got: f64, truth: Wide) -> f64 {
     (error / scale(1.0, place - n)).abs()
 }
 
-/// 2ⁿx in steps that neither overflow nor round on the way to a result that does not.
+/// 2ⁿx in steps that neither overflow nor round if the result does not.
 fn scale(x: f64, n: i32) -> f64 {
     let third = n / 3;
     x * 2f64.powi(third) * 2f64.powi(third) * 2f64.powi(n - 2 * third)
@@ -28,7 +28,7 @@ impl Wide {
         Wide { high: sum, low: low - (sum - high), n: 0 }
     }
 
-    /// The same number with n = 0; what underflows there is nothing beside 1.
+    /// The same number with n = 0; what underflows there is negligible compared with 1.
     fn flat(self) -> Wide {
         Wide { high: scale(self.high, self.n), low: scale(self.low, self.n), n: 0 }
     }

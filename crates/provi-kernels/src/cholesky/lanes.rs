@@ -3,7 +3,7 @@
 use super::{columns, rows};
 use crate::{aligned::Chunk, lanes::Simd};
 
-/// P × J sums Σ_k left_k(at + r)·right_k, over as many k as each of the rights has; none is shorter than the first.
+/// P × J sums Σ_k left_k(at + r)·right_k, over as many k as each of the rights has; none has fewer than the first.
 #[inline(always)]
 fn product<S: Simd, const J: usize, const P: usize>(
     simd: S,
@@ -77,7 +77,8 @@ fn substitute<S: Simd, const J: usize, const P: usize>(
     }
 }
 
-/// The same for the tile on the diagonal itself, whose pivots are found on the way; the first bad one, if any.
+/// The same for the tile on the diagonal itself, whose pivots are computed here. Returns the first bad pivot, if
+/// any.
 #[inline(always)]
 fn pivot<S: Simd, const J: usize>(
     simd: S,
@@ -110,8 +111,8 @@ fn pivot<S: Simd, const J: usize>(
     None
 }
 
-/// Runs `$call` for the panels n, …, n + P − 1 until all from `$from` to `$to` are done: P = 3, so that one entry of `left` serves
-/// three tiles, where the registers hold them all.
+/// Runs `$call` for the panels n, …, n + P − 1 until all from `$from` to `$to` are done. P = 3 if the registers
+/// hold three tiles, so that one entry of `left` serves all of them.
 macro_rules! abreast {
     ($simd:ty, $from:expr, $to:expr, |$n:ident, $p:ident| $call:expr) => {{
         let (mut $n, to): (usize, usize) = ($from, $to);
@@ -128,7 +129,7 @@ macro_rules! abreast {
     }};
 }
 
-/// Panels taken together: what a tile is subtracted from is fetched once for all of them.
+/// Panels processed together: what is subtracted from a tile is loaded once for all of them.
 const GROUP: usize = 4;
 
 /// Tiles of row panel b from the diagonal on, b from the last up.
@@ -205,7 +206,7 @@ fn tiles<S: Simd, const P: usize>(
 #[inline(always)]
 pub(super) fn invert_lanes<S: Simd>(simd: S, factor: &[Chunk], reciprocals: &[Chunk], inverse: &mut [Chunk]) {
     let panels = reciprocals.len();
-    // The tiles of a column do not wait for each other; those of a row do, but find it in a nearer cache.
+    // The tiles of a column are independent of each other; those of a row are not, but find it in a nearer cache.
     let group = if panels < 8 * GROUP { 1 } else { GROUP };
     let mut end = panels;
     while end > 0 {

@@ -1,9 +1,9 @@
-//! The plain twins.
+//! The plain versions.
 
 use super::{columns, rows};
 use crate::aligned::Chunk;
 
-/// Where W_kj is: its chunk, and its lane.
+/// The position of W_kj: its chunk and its lane.
 fn at(panels: usize, k: usize, j: usize) -> (usize, usize) {
     (columns(panels, j / 8) + k - j / 8 * 8, j % 8)
 }

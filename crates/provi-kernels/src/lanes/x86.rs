@@ -1,4 +1,4 @@
-//! The two x86 tokens. Their constructors carry the features, so a token proves that they are there.
+//! The two x86 tokens. Their constructors require the features, so a token proves that the processor has them.
 
 use super::Simd;
 use std::arch::x86_64::*;
@@ -107,7 +107,7 @@ impl Simd for Avx512 {
         }
     }
 
-    /// By Newton's steps from an estimate of 1/√a: the divider, which would do it alone, takes four times as long.
+    /// By Newton steps from an estimate of 1/√a: the divider alone would take four times as long.
     #[inline(always)]
     fn sqrt(self, a: __m512d) -> __m512d {
         // SAFETY: `self` proves AVX-512F.

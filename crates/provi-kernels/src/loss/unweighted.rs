@@ -1,4 +1,4 @@
-//! The logistic loss where every weight is 1, on registers abreast.
+//! The logistic loss if every weight is 1, on several registers at once.
 
 use super::{Logistic, SPREAD, Slots, plain, spread};
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
     tile::in_batches,
 };
 
-/// [`super::logistic`] where every weight is 1: logarithms are taken of products, Σ log(1 + e) = log Π(1 + e), one for 512 rows.
-/// The sum is off by at most ε for each row more than term by term. Cost: 1.2 ns an entry with AVX-512, 2 ns
-/// with a single point.
+/// [`super::logistic`] for weights of 1: logarithms are taken of products, Σ log(1 + e) = log Π(1 + e), one for 512
+/// rows. For each row the sum has an error of at most ε more than term by term. Cost: 1.2 ns per entry with
+/// AVX-512, 2 ns with a single point.
 ///
 /// # Panics
-/// When the lengths do not fit together.
+/// If the lengths do not fit together.
 pub fn logistic_unweighted(response: &[f64], predictors: &mut [f64], slots: &mut Slots<'_>) {
     assert_eq!(predictors.len(), response.len() * slots.samples, "loss: predictors are rows × points");
     if predictors.is_empty() {
@@ -36,14 +36,15 @@ fn lanes<S: Simd>(simd: S, response: &[f64], predictors: &mut [f64], slots: &mut
         let (signs, signs_tail) = signs.as_chunks::<8>();
         let (s, s_tail) = s.as_chunks_mut::<8>();
         let (sums, products) = (slots.sums.as_chunks_mut::<8>().0, slots.products.as_chunks_mut::<8>().0);
-        // Eight rows make as many registers as there are points, and as many slots.
+        // Eight rows fill as many registers as there are points, and as many slots.
         let mut slot = 0;
         in_batches!(s.len(), if S::WIDE { 4 } else { 2 }, |k, P| {
             let mut at = [0; P];
             for i in 0..P {
                 at[i] = slot;
                 slot = if slot + 1 == samples { 0 } else { slot + 1 };
-                // Every index is checked before the arithmetic: a way out in its midst would undo the turns.
+                // Every index is checked before the arithmetic: an early exit in the middle would prevent the
+                // interleaving.
                 assert!(at[i] < sums.len() && at[i] < products.len());
             }
             let (s, signs) = (&mut s[k..k + P], &signs[k..k + P]);
@@ -77,7 +78,7 @@ fn parts<S: Simd, const N: usize>(simd: S, s: [S::Vector; N], sign: [S::Vector; 
     let r = reciprocal_one_to_two(simd, factors);
     let r = each!(simd, N, |i| simd.mul(sign[i], r[i]));
     let slopes = each!(simd, N, |i| simd.less(t[i], zero, simd.mul(e[i], r[i]), r[i]));
-    // In this order a NaN stays one.
+    // In this order a NaN stays a NaN.
     let rises = each!(simd, N, |i| simd.max(zero, t[i]));
     [slopes, rises, factors]
 }

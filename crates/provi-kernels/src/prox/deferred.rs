@@ -6,24 +6,24 @@ use crate::{aligned::*, dispatch::dispatch};
 /// The most draws of a block of more than one step.
 const MOST: usize = 16;
 
-/// C, and a block of steps whose updates of the tiles left of the diagonal are deferred to its end.
+/// C, and a block of steps. Their updates of the tiles left of the diagonal are deferred to the end of the block.
 ///
-/// With C_0 those tiles at the block's start, u_k its draws, l_k = −γπ_k/S its pulls, scaled, and made(k) the draws of the
-/// steps before that of k:
+/// With C_0 those tiles at the start of the block, u_k its draws, l_k = −γπ_k/S its scaled pulls, and made(k) the
+/// number of draws in the steps before that of k:
 /// ```text
 /// (C u_k)_i = (C_0 u_k)_i + Σ_{n<made(k)} l_n(i) Σ_j u_n(j) u_k(j),   j left of the tile on the diagonal
 /// ```
-/// One pass ([`begin`](Self::begin)) applies the last block's updates and forms all C_0 u_k of the next; the sum is
-/// O(d) for each pair of draws. Tiles on the diagonal, and the diagonal, move at every step. The iterates are those of the
-/// step-by-step loop, up to rounding. Memory beside C: 4d numbers for each draw of a block. Nothing is allocated after
-/// construction.
+/// One pass ([`begin`](Self::begin)) applies the last block's updates and forms all C_0 u_k of the next; the sum
+/// costs O(d) for each pair of draws. Tiles on the diagonal, and the diagonal, change at every step. The iterates
+/// are those of the step-by-step loop, up to rounding. Memory besides C: 4d numbers for each draw of a block.
+/// Nothing is allocated after construction.
 #[derive(Debug)]
 pub struct Deferred {
     dim: usize,
     batch: usize,
-    /// Draws of a block.
+    /// Number of draws of a block.
     width: usize,
-    /// Draws of the steps made so far: as many updates are pending.
+    /// Number of draws of the steps made so far; as many updates are pending.
     made: usize,
     factor: Tiles,
     /// Chunk b of l_k, of u_k (of this block, and room for the next), of C_0 u_k, at b·width + k. To C_0 u_k the step before
@@ -35,17 +35,17 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// Steps of a block that were fastest. Longer blocks save passes over C, and a pass costs more when C
-    /// is in no near cache.
+    /// The number of steps of a block that was fastest. Longer blocks save passes over C, and a pass costs more if
+    /// C is in no near cache.
     #[must_use]
     pub fn fitting(dim: usize, batch: usize) -> usize {
         (if dim < 512 { 8 } else { MOST } / batch.max(1)).max(1)
     }
 
-    /// For factors of size `dim` and steps of `batch` draws, at most `steps` to a block, and of no more than 16 draws in all.
+    /// For factors of size `dim` and steps of `batch` draws; a block has at most `steps` steps and 16 draws.
     ///
     /// # Panics
-    /// When one of the three is zero.
+    /// If one of the three is zero.
     #[must_use]
     pub fn new(dim: usize, batch: usize, steps: usize) -> Self {
         assert!(dim > 0 && batch > 0 && steps > 0, "prox: d = {dim}, S = {batch}, {steps} steps a block");
@@ -64,13 +64,13 @@ impl Deferred {
         }
     }
 
-    /// Steps of a block.
+    /// The number of steps of a block.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.width / self.batch
     }
 
-    /// Steps of this block made so far.
+    /// The number of steps of this block made so far.
     #[must_use]
     pub fn made(&self) -> usize {
         self.made / self.batch
@@ -82,19 +82,19 @@ impl Deferred {
         &self.factor
     }
 
-    /// Takes over a triangle packed row by row, and forgets what was pending.
+    /// Loads a triangle packed row by row, and discards pending updates.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn read(&mut self, packed: &[f64]) {
         self.made = 0;
         self.factor.read(packed);
     }
 
-    /// Applies what is pending, ends the block, and hands C over, packed row by row.
+    /// Applies the pending updates, ends the block, and writes C, packed row by row.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn write(&mut self, packed: &mut [f64]) {
         let (left, draws) = (self.left.chunks(), self.draws.chunks());
         sweep(self.factor.far.chunks_mut(), [self.width, self.made], left, draws, &[], &mut []);
@@ -102,12 +102,12 @@ impl Deferred {
         self.factor.write(packed);
     }
 
-    /// Applies what is pending and starts a block with these draws, u_k at `draws[k·d..]`.
+    /// Applies the pending updates and starts a block with these draws, u_k at `draws[k·d..]`.
     ///
-    /// Cost: 2d² flops a draw, C read and written once.
+    /// Cost: 2d² flops per draw; C is read and written once.
     ///
     /// # Panics
-    /// When `draws` is not one vector for each draw of the block.
+    /// If `draws` does not hold one vector for each draw of the block.
     pub fn begin(&mut self, draws: &[f64]) {
         let (d, width) = (self.dim, self.width);
         assert_eq!(draws.len(), width * d, "prox: {width} draws of d = {d} entries");
@@ -123,7 +123,7 @@ impl Deferred {
     /// z_s = mean + C·u_s for the draws of the next step, at `points[s·d..]`. Cost: O(d) for each pair of draws.
     ///
     /// # Panics
-    /// When the block is over, or lengths differ.
+    /// If the block is over, or lengths differ.
     pub fn points(&self, mean: &[f64], points: &mut [f64]) {
         let (d, width, made) = (self.dim, self.width, self.made);
         assert!(made < width, "prox: a block has {} steps", self.steps());
@@ -137,14 +137,14 @@ impl Deferred {
         );
     }
 
-    /// The rest of a step, from the pulls at its points: −γ/S Σ_s π_s u_sᵀ is put with the updates pending, and the diagonal
-    /// is lifted.
+    /// The rest of a step, from the pulls at its points: adds −γ/S Σ_s π_s u_sᵀ to the pending updates, and lifts
+    /// the diagonal.
     ///
-    /// The textbook root ½(c + √(c² + 4γ)) subtracts near-equals for c < 0; there its conjugate 2γ/(√(c² + 4γ) − c) is
-    /// taken.
+    /// The textbook root ½(c + √(c² + 4γ)) subtracts nearly equal numbers for c < 0; its conjugate 2γ/(√(c² + 4γ) −
+    /// c) is used there.
     ///
     /// # Panics
-    /// When the block is over, or `pulls` is not of S·d entries.
+    /// If the block is over, or `pulls` does not have S·d entries.
     pub fn push(&mut self, gamma: f64, pulls: &[f64]) {
         let (d, batch, made) = (self.dim, self.batch, self.made);
         assert!(made < self.width, "prox: a block has {} steps", self.steps());
@@ -160,14 +160,14 @@ impl Deferred {
         self.made += batch;
     }
 
-    /// An average over the block, left of the tiles on the diagonal: mean ← mean + share·(C_0 − mean) + Σ_k weight_k l_k u_kᵀ,
-    /// one weight for the draws of a step.
+    /// An average over the block, left of the tiles on the diagonal: mean ← mean + share·(C_0 − mean) + Σ_k
+    /// weight_k l_k u_kᵀ, with one weight for the draws of each step.
     ///
-    /// The products are spent: the block must be over. Cost: d² flops a draw, C read, `mean` read and written; a blend if no
-    /// weight counts.
+    /// The products are no longer valid afterwards, so the block must be over. Cost: d² flops per draw; C is read,
+    /// `mean` read and written. If all weights are zero, only a blend.
     ///
     /// # Panics
-    /// When sizes differ, or there is no weight for a step made.
+    /// If sizes differ, or a step that was made has no weight.
     pub fn average(&mut self, share: f64, weights: &[f64], mean: &mut Tiles) {
         mean.blend_far(&self.factor, share);
         let (width, batch, made) = (self.width, self.batch, self.made);

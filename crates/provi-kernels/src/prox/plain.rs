@@ -1,4 +1,4 @@
-//! The plain twins.
+//! The plain versions.
 
 use super::tiles::panel;
 use crate::aligned::Chunk;

@@ -3,13 +3,13 @@
 use super::tiles::panel;
 use crate::{aligned::Chunk, lanes::Simd};
 
-/// Tiles of a panel taken together: the draws against them stay in a first-level cache.
+/// Tiles of a panel processed together, so that their draws stay in a first-level cache.
 const TILES: usize = 32;
 
-/// Panels taken together: the draws are fetched once for all of them.
+/// Panels processed together, so that the draws are loaded once for all of them.
 const PANELS: usize = 4;
 
-/// Lays the draws out panel by panel, chunk b of u_k at b·width + k, and clears the products.
+/// Arranges the draws panel by panel, chunk b of u_k at b·width + k, and clears the products.
 #[inline(always)]
 pub(super) fn open_lanes<S: Simd>(
     simd: S,
@@ -31,7 +31,8 @@ pub(super) fn open_lanes<S: Simd>(
 
 /// C_ij ← C_ij + Σ_n left_n(i) last_n(j), then out_k(i) ← out_k(i) + Σ_j C_ij next_k(j), for the tiles left of the diagonal.
 ///
-/// The vectors lie panel by panel: chunk b of vector n at b·width + n. Of `left` and `last` the first `used` count.
+/// The vectors are stored panel by panel: chunk b of vector n at b·width + n. Of `left` and `last` only the first
+/// `used` count.
 #[inline(always)]
 pub(super) fn sweep_lanes<S: Simd>(
     simd: S,
@@ -44,7 +45,7 @@ pub(super) fn sweep_lanes<S: Simd>(
 ) {
     let panels = left.len() / width;
     let both = if next.is_empty() { 0 } else { width };
-    // A block of draws is to be no larger for a wide batch.
+    // A block of draws must not become larger for a wide batch.
     let tiles = (TILES * 8 / width).clamp(1, TILES);
     // The first panel has no tiles here.
     for top in (1..panels).step_by(PANELS) {
@@ -53,7 +54,7 @@ pub(super) fn sweep_lanes<S: Simd>(
             let mut b = top.max(from + 1);
             while b < bottom {
                 let together = if S::WIDE && b + 1 < bottom { 2 } else { 1 };
-                // Beside the last tile of the first of two panels, the second has one more.
+                // Besides the last tile of the first of two panels, the second has one more.
                 for t in from..(b + together - 1).min(from + tiles) {
                     let (last, next) = (&last[t * width..][..used], &next[t * both..][..both]);
                     let paired = together == 2 && t < b;
@@ -135,7 +136,7 @@ fn tile<S: Simd, const P: usize, const J: usize>(
     }
 }
 
-/// point_s = mean + Cu for the draws from column `made` on: products, what the columns before have changed since, the
+/// point_s = mean + Cu for the draws from column `made` on: the products, the changes by the columns before, the
 /// diagonal, and, before the first push, the tiles on it.
 #[inline(always)]
 pub(super) fn points_lanes<S: Simd>(
@@ -165,7 +166,7 @@ fn points_pairs<S: Simd, const N: usize>(
 ) {
     let d = mean.len();
     let batch = points.len() / d;
-    // Σ_{j<8b} u_n(j) u_k(j), sums over lanes still open, a multiple of four for each k.
+    // Σ_{j<8b} u_n(j) u_k(j): sums over lanes in progress, a multiple of four for each k.
     let mut open = [simd.splat(0.0); N];
     for (b, near) in near.as_chunks::<8>().0.iter().enumerate() {
         let rows = 8 * b..d.min(8 * b + 8);
@@ -190,14 +191,14 @@ fn points_pairs<S: Simd, const N: usize>(
                 }
             }
             let off = simd.mul_add(simd.splat(1.0), sum[0], sum[1]);
-            // Last, since the diagonal is the last thing that a step moves.
+            // Last, because a step changes the diagonal last.
             simd.store_partial(simd.mul_add(diagonal, u, off), &mut points[s * d..][rows.clone()]);
         }
     }
 }
 
-/// Takes in the pulls of a step, scaled by −γ/S: into `left`, the tiles on the diagonal, and the diagonal. The products of the
-/// step after it, if the block has one, take in those tiles while they are at hand.
+/// Adds the pulls of a step, scaled by −γ/S, to `left`, to the tiles on the diagonal, and to the diagonal. If the
+/// block has another step, its products receive those tiles now, while they are in cache.
 #[inline(always)]
 pub(super) fn push_lanes<S: Simd>(
     simd: S,
@@ -247,7 +248,8 @@ pub(super) fn push_lanes<S: Simd>(
     }
 }
 
-/// The positive root of t² − xt − γ: ½(x + √(x² + 4γ)), or its conjugate where that would subtract near-equals.
+/// The positive root of t² − xt − γ: ½(x + √(x² + 4γ)), or its conjugate where that would subtract nearly equal
+/// numbers.
 #[inline(always)]
 fn lift<S: Simd>(simd: S, gamma: f64, x: S::Vector, out: &mut Chunk) {
     let half = simd.splat(0.5);

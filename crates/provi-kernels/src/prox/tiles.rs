@@ -36,10 +36,10 @@ impl Tiles {
         }
     }
 
-    /// Takes over a triangle packed row by row. Cost: one pass over it.
+    /// Loads a triangle packed row by row. Cost: one pass over it.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn read(&mut self, packed: &[f64]) {
         check(packed, self.dim);
         self.walk(|i, far, near, diagonal, r| {
@@ -50,10 +50,10 @@ impl Tiles {
         });
     }
 
-    /// Hands the triangle over, packed row by row. Cost: one pass over it.
+    /// Writes the triangle, packed row by row. Cost: one pass over it.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn write(&mut self, packed: &mut [f64]) {
         check(packed, self.dim);
         self.walk(|i, far, near, diagonal, r| {
@@ -64,10 +64,10 @@ impl Tiles {
         });
     }
 
-    /// Writes the diagonal alone.
+    /// Writes only the diagonal.
     ///
     /// # Panics
-    /// When `packed` is not of d(d+1)/2 entries.
+    /// If `packed` does not have d(d+1)/2 entries.
     pub fn write_diagonal(&self, packed: &mut [f64]) {
         check(packed, self.dim);
         for (b, diagonal) in self.diagonal.chunks()[..self.dim / 8].iter().enumerate() {
@@ -82,19 +82,19 @@ impl Tiles {
         }
     }
 
-    /// self ← self + c(other − self), near and on the diagonal alone. Cost: O(d).
+    /// self ← self + c(other − self), only for the tiles on the diagonal and the diagonal. Cost: O(d).
     ///
     /// # Panics
-    /// When the sizes differ.
+    /// If the sizes differ.
     pub fn blend_near(&mut self, other: &Self, c: f64) {
         blend(self.near.chunks_mut(), other.near.chunks(), c);
         blend(self.diagonal.chunks_mut(), other.diagonal.chunks(), c);
     }
 
-    /// The rest of it. Cost: one pass.
+    /// The same for the tiles left of the diagonal. Cost: one pass.
     ///
     /// # Panics
-    /// When the sizes differ.
+    /// If the sizes differ.
     pub(super) fn blend_far(&mut self, other: &Self, c: f64) {
         blend(self.far.chunks_mut(), other.far.chunks(), c);
     }

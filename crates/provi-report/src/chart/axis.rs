@@ -1,8 +1,8 @@
-//! Axes, and the way from a value to a place.
+//! Axes, and the map from a value to a position.
 
 use crate::ticks::{self, Ticks};
 
-/// The largest size of a value that is drawn.
+/// The largest absolute value that is drawn.
 const LARGEST: f64 = 1e280;
 
 /// One axis: its label with units, its kind, its range.
@@ -49,19 +49,19 @@ impl Axis {
         Self::of(label, Kind::Bare)
     }
 
-    /// A fixed range; data outside it are cut off.
+    /// A fixed range; data outside it are cut.
     pub fn range(mut self, low: f64, high: f64) -> Self {
         self.range = (low.is_finite() && high.is_finite() && low < high).then_some((low, high));
         self
     }
 
-    /// A value the range must hold.
+    /// A value that the range must include.
     pub fn including(mut self, value: f64) -> Self {
         self.include.push(value);
         self
     }
 
-    /// Whether this axis can show a value at all; near the largest numbers, widths overflow.
+    /// Whether this axis can show a value; near the largest numbers, widths overflow.
     pub(crate) fn shows(&self, value: f64) -> bool {
         value.abs() <= LARGEST && (self.kind != Kind::Log || value > 0.0)
     }
@@ -109,7 +109,7 @@ impl Axis {
     }
 }
 
-/// A value's place along an axis, in pixels.
+/// The position of a value along an axis, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     low: f64,
@@ -126,7 +126,7 @@ impl Scale {
         Self { low: at(range.0), high: at(range.1), log, start, end }
     }
 
-    /// NaN for what the axis cannot show.
+    /// The position; NaN if the axis cannot show the value.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let value = match self.log {
             true if value > 0.0 => value.log10(),

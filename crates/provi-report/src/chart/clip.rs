@@ -1,4 +1,4 @@
-//! Lines cut at the edges of their frame.
+//! Lines clipped at the edges of their frame.
 
 /// A frame in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ impl Frame {
         (enter <= leave).then(|| (at(enter), at(leave)))
     }
 
-    /// The runs of a polyline inside; a place that is not finite ends a run.
+    /// The parts of a polyline inside; a position that is not finite ends a part.
     pub(crate) fn polyline(&self, points: impl Iterator<Item = (f64, f64)>) -> Vec<Vec<(f64, f64)>> {
         let mut runs: Vec<Vec<(f64, f64)>> = Vec::new();
         let mut before: Option<(f64, f64)> = None;

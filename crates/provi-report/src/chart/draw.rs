@@ -1,4 +1,4 @@
-//! A chart laid out: margins from what must stand in them, then frame, grid, layers, legend.
+//! The layout of a chart: margins as wide as their contents need, then frame, grid, layers, legend.
 
 use super::Chart;
 use super::axis::{Kind, Scale};
@@ -14,9 +14,9 @@ use crate::ticks::Ticks;
 /// Sizes of text, in pixels.
 pub(crate) const TITLE: f64 = 15.0;
 pub(crate) const TICK: f64 = 13.0;
-/// The widest that names of rows may be, as a share of the chart.
+/// The largest width of row names, as a share of the chart.
 const NAMES: f64 = 0.36;
-/// Room at the outer edge.
+/// Margin at the outer edge.
 const EDGE: f64 = 8.0;
 
 /// The two scales and the frame they span.
@@ -33,7 +33,7 @@ impl Places {
 }
 
 impl Chart {
-    /// Draws into a scene with the upper left corner at (left, top).
+    /// Draws into a scene, with the upper left corner at (left, top).
     pub(crate) fn draw(&self, scene: &mut Scene, left: f64, top: f64) {
         let extent: Vec<(f64, f64)> = self.layers.iter().flat_map(Layer::extent).collect();
         let range_x = self.x.settle(extent.iter().map(|p| p.0));
@@ -113,7 +113,7 @@ fn grid_x(scene: &mut Scene, places: &Places, ticks: &Ticks, label: &str) {
     let frame = places.frame;
     let (edge, axis) = (frame.right + 10.0, Stroke::solid(Ink::Axis, 1.0));
     scene.push(Mark::line((frame.left, frame.bottom), (frame.right, frame.bottom), axis));
-    // Labels that would touch give way, all but every second, third, …
+    // If labels would touch, only every second, third, … is drawn.
     let widest = ticks.labels.iter().map(|l| text::width(l, TICK)).fold(0.0, f64::max) + 8.0;
     let gaps = ticks.values.windows(2).map(|w| (places.x.place(w[1]) - places.x.place(w[0])).abs());
     let narrowest = gaps.fold(f64::INFINITY, f64::min);
@@ -125,7 +125,7 @@ fn grid_x(scene: &mut Scene, places: &Places, ticks: &Ticks, label: &str) {
         scene.push(Mark::line((x, frame.bottom), (x, frame.bottom + 4.0), axis));
         let half = text::width(label, TICK) / 2.0;
         let x = x.clamp(frame.left - EDGE + half, (edge - half).max(frame.left - EDGE + half));
-        // At the edges labels move inwards, where the last one may already stand.
+        // At the edges labels move inwards, where the last one may already be.
         if i % every == 0 && x - half > taken {
             scene.push(Mark::text(x, frame.bottom + 18.0, TICK, Anchor::Middle, Ink::Muted, label.clone()));
             taken = x + half + 4.0;
@@ -190,7 +190,7 @@ fn draw_layer(scene: &mut Scene, layer: &Layer, places: &Places) {
                 if [left, right, top, bottom].iter().all(|v| v.is_finite()) {
                     let (left, right) = (frame.clamp_x(left), frame.clamp_x(right));
                     let (top, bottom) = (frame.clamp_y(top.min(bottom)), frame.clamp_y(bottom.max(top)));
-                    // A hair between neighbours.
+                    // A small gap between neighbours.
                     let width = (right - left - 1.0).max(0.5).min(frame.right - left);
                     let shape = Shape::Rect { x: left, y: top, width, height: bottom - top, round: 0.0 };
                     scene.push(Mark::filled(shape, look.ink.at(0.45)).titled(bar.title.clone()));
@@ -208,7 +208,7 @@ fn draw_layer(scene: &mut Scene, layer: &Layer, places: &Places) {
                 }
                 let (left, right) = (frame.clamp_x(left), frame.clamp_x(right));
                 let round = (thickness / 2.0).min(3.0);
-                // An interval of no width is still a mark.
+                // An interval of zero width is still drawn.
                 let width = (right - left).max(1.0);
                 let shape = Shape::Rect { x: left, y: y - thickness / 2.0, width, height: *thickness, round };
                 scene.push(Mark::filled(shape, look.ink.at(*opacity)).titled(span.title.clone()));

@@ -6,9 +6,9 @@ use crate::scene::Dash;
 /// A point, with an error bar if it has one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Place.
+    /// Horizontal position.
     pub x: f64,
-    /// Height.
+    /// Vertical position.
     pub y: f64,
     /// The ends of its vertical error bar.
     pub error: Option<(f64, f64)>,
@@ -23,7 +23,7 @@ pub struct Bar {
     pub low: f64,
     /// Right edge.
     pub high: f64,
-    /// How high.
+    /// The height.
     pub height: f64,
     /// Hover text.
     pub title: String,
@@ -32,7 +32,7 @@ pub struct Bar {
 /// A horizontal interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Span {
-    /// Height, or the row on an axis of names.
+    /// Vertical position, or the row on an axis of names.
     pub y: f64,
     /// Left end.
     pub low: f64,
@@ -85,7 +85,7 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    /// Every pair of values that the axes must hold; NaN where a layer asks for nothing.
+    /// Every pair of values that the axes must include; NaN if a layer needs none.
     pub(crate) fn extent(&self) -> Vec<(f64, f64)> {
         match self {
             Self::Line { points, .. } | Self::Cloud { points, .. } => points.clone(),
@@ -123,7 +123,7 @@ impl Layer {
     }
 }
 
-/// The outline {c + Lu}, as 96 points; nothing if the covariance is none.
+/// The outline {c + Lu}, as 96 points; empty if the matrix is not a covariance.
 pub(crate) fn ellipse(centre: (f64, f64), [a, b, c]: [f64; 3], radius: f64) -> Vec<(f64, f64)> {
     let (first, schur) = (a.sqrt(), (c - b * b / a).max(0.0).sqrt());
     if !(first > 0.0 && first.is_finite() && b.is_finite() && schur.is_finite()) {

@@ -6,7 +6,7 @@ use crate::ink::Ink;
 use crate::scene::{Anchor, Mark, Scene, Shape, Stroke};
 use crate::text;
 
-/// The sample before a name, and the space after.
+/// Width of the sample before a name, and of the space after it.
 const SAMPLE: f64 = 26.0;
 const GAP: f64 = 16.0;
 /// The height of a row.

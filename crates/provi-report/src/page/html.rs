@@ -1,4 +1,4 @@
-//! A page written out.
+//! Writes a page as HTML.
 
 use super::{Block, Page, Table, style};
 use crate::escape::escaped;
@@ -96,14 +96,14 @@ fn block(out: &mut String, block: &Block) {
 }
 
 fn table(out: &mut String, table: &Table) {
-    // On a narrow screen a table of words becomes a list, whose cells bear their column's title.
+    // On a narrow screen a table of words becomes a list; each cell shows its column's title.
     let words = table.columns.iter().all(|c| !c.numeric);
     let stacked = if words { " class=\"words\"" } else { "" };
     let name = |i: usize| match table.columns.get(i) {
         Some(column) if words => format!(" data-name=\"{}\"", escaped(&column.title)),
         _ => String::new(),
     };
-    // Reached by keyboard, so that what is scrolled away can be.
+    // Focusable by keyboard, so that it can be scrolled without a pointer.
     out.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\">\n");
     out.push_str(&format!("<table{stacked}>\n<thead><tr>"));
     let class = |i: usize| if table.columns.get(i).is_some_and(|c| c.numeric) { " class=\"n\"" } else { "" };
@@ -117,7 +117,7 @@ fn table(out: &mut String, table: &Table) {
             let cell = escaped(cell);
             match i {
                 0 => out.push_str(&format!("<th scope=\"row\"{}>{cell}</th>", class(i))),
-                // A key of the ledger stays in one piece.
+                // A key of the ledger is not broken across lines.
                 _ if cell.starts_with('[') => {
                     out.push_str(&format!("<td class=\"key\"{}>{cell}</td>", name(i)))
                 }
@@ -140,7 +140,7 @@ fn class(light: Light) -> &'static str {
     }
 }
 
-/// A tick in a disc, an exclamation mark in a triangle, a cross in an octagon: told apart without colour.
+/// A tick in a disc, an exclamation mark in a triangle, a cross in an octagon: they differ without colour.
 fn sign(light: Light) -> Scene {
     let mut scene = Scene::new(48.0, 48.0, light.word());
     let polygon = |points: Vec<(f64, f64)>| Shape::Path { runs: vec![points], closed: true };

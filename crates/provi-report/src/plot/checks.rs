@@ -1,18 +1,18 @@
-//! The model against the data: predictive histograms, calibration, residuals.
+//! Checks of the model against the data: predictive histograms, calibration, residuals.
 
 use crate::chart::{Axis, Bar, Chart, Point, WIDTH};
 use crate::fit::{CalibrationBin, Check, FitPage, PredictiveBin};
 use crate::number::{fixed, grouped, significant};
 
-/// Points of a residual plot; beyond, every n-th is drawn.
+/// Most points of a residual plot; if there are more, every n-th is drawn.
 const MOST: usize = 3000;
 
-/// One chart per check that is drawn rather than tabulated.
+/// One chart for each check that is drawn rather than tabulated.
 pub(crate) fn check_charts(page: &FitPage) -> Vec<Chart> {
     page.checks.iter().filter_map(check_chart).collect()
 }
 
-/// The chart of one check; statistics are a table.
+/// The chart of one check; `None` for statistics, which are a table.
 pub(crate) fn check_chart(check: &Check) -> Option<Chart> {
     match check {
         Check::Predictive { axis, bins, rooted } => Some(predictive(axis, bins, *rooted)),

@@ -7,10 +7,10 @@ use crate::number::fixed;
 use crate::scene::{Anchor, Mark, Scene, Shape, Stroke};
 use crate::text;
 
-/// Coefficients shown.
+/// Most coefficients shown.
 const MOST: usize = 20;
 const SIZE: f64 = 13.0;
-/// Room at the outer edge.
+/// Margin at the outer edge.
 const EDGE: f64 = 8.0;
 
 pub(crate) fn scene(page: &FitPage) -> Scene {
@@ -21,7 +21,7 @@ pub(crate) fn scene(page: &FitPage) -> Scene {
     let n = shown.len();
     let names: Vec<String> =
         shown.iter().map(|&i| text::fitted(&page.coefficients[i].name, SIZE, 0.3 * WIDTH)).collect();
-    // A name stands at the end of its row and the head of its column; the largest cell that leaves it room.
+    // A name is at the end of its row and the head of its column; the cells are as large as the names allow.
     let room = |row: usize| (WIDTH - 2.0 * EDGE - 6.0 - text::width(&names[row], SIZE)) / row.max(1) as f64;
     let cell = (0..n).map(room).fold(46.0, f64::min);
     let top = 40.0;
@@ -45,7 +45,7 @@ pub(crate) fn scene(page: &FitPage) -> Scene {
     scene
 }
 
-/// Those with the strongest correlations, in the order of the model.
+/// The coefficients with the strongest correlations, in the order of the model.
 fn chosen(page: &FitPage) -> Vec<usize> {
     let d = page.coefficients.len();
     if d <= MOST {
@@ -77,7 +77,7 @@ fn square(scene: &mut Scene, page: &FitPage, (i, j): (usize, usize), (x, y): (f6
     mark.stroke = Some(Stroke::solid(Ink::Grid, 0.8));
     scene.push(mark.titled(format!("{} and {}: {}", names[0], names[1], fixed(r, 3))));
     if cell >= 41.0 {
-        // The surface's own colour on a full square, the text's on a pale one.
+        // The background colour on a full square, the text colour on a pale one.
         let ink = if strength(r) > 0.6 { Ink::Surface } else { Ink::Text };
         let size = 12.5;
         let (x, y) = (x + side / 2.0, y + side / 2.0 + size * 0.35);
@@ -93,7 +93,7 @@ fn strength(r: f64) -> f64 {
     r.abs().clamp(0.0, 1.0)
 }
 
-/// From −1 to 1.
+/// The scale from −1 to 1.
 fn key(scene: &mut Scene, left: f64, top: f64) {
     scene.push(Mark::text(left, top + 12.0, SIZE, Anchor::Start, Ink::Muted, "−1"));
     for k in 0..21 {

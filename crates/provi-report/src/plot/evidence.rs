@@ -1,4 +1,4 @@
-//! The log evidence from both sides, beside what is only estimated.
+//! The bounds of the log evidence, and its estimate.
 
 use crate::chart::{Axis, Chart, Point, Span, WIDTH};
 use crate::fit::FitPage;

@@ -1,15 +1,15 @@
-//! Estimates in rows: 95 % intervals, and where the exact mean is proved to lie.
+//! Estimates in rows: 95 % intervals, and the proved bounds of the exact mean.
 
 use crate::chart::{Axis, Chart, Point, Span, WIDTH};
 use crate::fit::{Coefficient, FitPage};
 use crate::number::{above, beside};
 use crate::scene::Scene;
 
-/// Rows shown; a thousand would be a wall.
+/// Most rows shown.
 pub(crate) const ROWS: usize = 40;
-/// Above this ratio of the largest value to the middle interval's width, one common scale hides most rows.
+/// If the ratio of the largest value to the median interval's width is above this, a common scale hides most rows.
 const COMMON: f64 = 150.0;
-/// A row this many times further out than the middle one is named at the edge, not drawn.
+/// A row this many times farther out than the median one is named at the edge, not drawn.
 const FAR: f64 = 15.0;
 
 /// A coefficient in the units of the axis.
@@ -24,7 +24,7 @@ impl Row<'_> {
         x / self.unit
     }
 
-    /// How far from 0 it reaches.
+    /// Its largest distance from 0.
     fn reach(&self) -> f64 {
         self.scaled(self.coefficient.low.abs().max(self.coefficient.high.abs()))
     }
@@ -99,7 +99,7 @@ fn needs_own_scale(shown: &[&Coefficient]) -> bool {
     widths.first().is_some_and(|least| largest > COMMON * middle || largest > 20.0 * COMMON * least)
 }
 
-/// Room for all intervals but far ones; wide certified bands may stretch it to twice that, and are cut there.
+/// Room for all intervals except far ones; wide certified bands may double it, and are cut there.
 fn range(rows: &[Row<'_>]) -> (f64, f64) {
     let mut reaches: Vec<f64> = rows.iter().map(Row::reach).collect();
     reaches.sort_by(f64::total_cmp);

@@ -1,14 +1,14 @@
-//! Posterior densities against the prior's, one small chart each.
+//! Posterior densities compared with the prior's, one small chart for each coefficient.
 
 use crate::chart::{Axis, Chart, Span};
 use crate::fit::{Coefficient, FitPage};
 
-/// Charts drawn.
+/// Most charts drawn.
 const MOST: usize = 12;
-/// How many standard deviations to either side.
+/// Number of standard deviations to either side.
 const REACH: f64 = 4.0;
 
-/// The clearest coefficients.
+/// The coefficients farthest from 0 in their own standard deviations.
 pub(crate) fn charts(page: &FitPage) -> Vec<Chart> {
     let proper = |c: &&&Coefficient| c.mean.is_finite() && c.sd.is_finite() && c.sd > 0.0;
     page.clearest(MOST).iter().filter(proper).map(|c| chart(c)).collect()
@@ -22,7 +22,7 @@ fn chart(c: &Coefficient) -> Chart {
     let label = format!("posterior and prior density of {}", c.name);
     let top = 1.0 / c.sd;
     let x = Axis::linear("").range(c.mean - REACH * c.sd, c.mean + REACH * c.sd);
-    // The prior may be the narrower one: the axis holds both.
+    // The prior may be the narrower one: the axis includes both.
     let y = Axis::bare("").including(0.0).including(top);
     let posterior = curve(c.mean, c.sd);
     let area: Vec<(f64, f64, f64)> = posterior.iter().map(|&(x, p)| (x, 0.0, p)).collect();

@@ -1,15 +1,15 @@
-//! The most correlated pairs as ellipses that hold half, and 95 %, of the posterior.
+//! The most correlated pairs, as ellipses that contain 50 % and 95 % of the posterior.
 
 use crate::chart::{Axis, Chart};
 use crate::fit::FitPage;
 use crate::number::fixed;
 
-/// Charts drawn.
+/// Most charts drawn.
 const MOST: usize = 6;
-/// √(−2 ln(1 − p)): the radius that holds the share p of a Gaussian of the plane.
+/// √(−2 ln(1 − p)): the radius that contains the share p of a Gaussian in the plane.
 const RADII: [f64; 2] = [2.447_746_830_680_816, 1.177_410_022_515_475];
 
-/// Strongest first.
+/// One chart for each pair, the strongest correlation first.
 pub(crate) fn charts(page: &FitPage) -> Vec<Chart> {
     let proper = |i: usize| {
         let c = &page.coefficients[i];

@@ -1,12 +1,13 @@
-//! The run: −ELBO step by step, and under it the bound of what was still to be gained.
+//! The run: −ELBO step by step, and below it the proved bound of the remaining gain.
 
 use crate::chart::{Axis, Chart, WIDTH, grid};
 use crate::fit::FitPage;
 use crate::scene::Scene;
 
-/// Above this ratio of the first to the last gain, −ELBO is drawn as its distance from the best, by powers of ten.
+/// If the ratio of the first to the last gain is above this, −ELBO is drawn as its distance from the best, on a
+/// logarithmic axis.
 const DECADES: f64 = 200.0;
-/// Points drawn: more than one to a pixel is only bytes.
+/// Most points drawn: more than one per pixel only costs bytes.
 const MOST: usize = 1200;
 
 pub(crate) fn scene(page: &FitPage) -> Scene {

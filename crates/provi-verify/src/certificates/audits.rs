@@ -1,4 +1,4 @@
-//! Audits from draws of answers whose truth is known, over a grid of data sizes and priors.
+//! Audits from draws of answers whose true values are known, over a grid of data sizes and priors.
 
 use super::posterior::{Hidden, Line};
 use crate::algebra::form;
@@ -14,18 +14,18 @@ use provi::{Audit, Gaussian, Result, Seed, Target, Triangular};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
-/// One number of a certificate beside the truth.
+/// One number of a certificate, and its true value.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     /// The ledger key that proved it.
     pub(crate) key: String,
-    /// Which data, prior and answer.
+    /// Which data, prior and answer it is about.
     pub(crate) name: String,
     /// The bound.
     pub(crate) bound: f64,
-    /// The truth, or an interval around it.
+    /// The true value, or an interval around it.
     pub(crate) truth: f64,
-    /// Standard error of the truth, where it was sampled.
+    /// Standard error of the true value, if it was sampled.
     pub(crate) error: f64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Audited {
     pub(crate) gap: Vec<Claim>,
     pub(crate) kl: Vec<Claim>,
     pub(crate) tv: Vec<Claim>,
-    /// log p(x) above the lower end, and below the upper end.
+    /// The distances of log p(x) from the lower and from the upper end.
     pub(crate) evidence: Vec<Claim>,
     pub(crate) means: Vec<Claim>,
     pub(crate) deviations: Vec<Claim>,
@@ -92,7 +92,7 @@ fn audit(
     let f = objective(&hidden.target, q)?;
     let kl = f + hidden.log_evidence;
     let mut out = Audited::default();
-    // Bound, truth and error in the given unit.
+    // Bound, true value and error in the given unit.
     let claim_in = |unit: f64, statement: &Statement, truth: f64, error: f64| {
         let proved = statement.proof()?;
         let (key, bound) = (proved.key().to_owned(), proved.value() / unit);
@@ -105,7 +105,7 @@ fn audit(
     out.tv.extend(claim(&c.tv, variation.value, variation.error));
     if let (Some(lower), Some(upper)) = (c.evidence.lower(), c.evidence.upper()) {
         let key = c.evidence.key().unwrap_or_default().to_owned();
-        // The interval's width against the part of it that is needed: from its lower end to the truth.
+        // The width of the interval, and the part of it that is needed: from its lower end to the true value.
         let width = upper - lower;
         let name = name.to_owned();
         out.evidence.push(Claim { key, name, bound: width, truth: hidden.log_evidence - lower, error: 0.0 });
@@ -151,7 +151,7 @@ fn cell(i: usize, d: usize, family: Family, quick: bool) -> Result<Vec<Audited>>
         .collect()
 }
 
-/// All audits, made once a process: they do not depend on anything but the effort.
+/// All audits, made once per process: they depend only on the effort.
 pub(crate) fn audits(quick: bool) -> Result<&'static [Audited]> {
     static DONE: [OnceLock<Vec<Audited>>; 2] = [OnceLock::new(), OnceLock::new()];
     let cell_of = &DONE[usize::from(quick)];

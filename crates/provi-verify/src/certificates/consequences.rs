@@ -1,4 +1,4 @@
-//! What follows from a proved KL or evidence: probabilities of events, and differences of log evidences.
+//! Consequences of a proved KL or evidence: probabilities of events, and differences of log evidences.
 
 use super::global::{on_the_line, scatter};
 use super::line::Answer;
@@ -12,7 +12,7 @@ use provi::solve::Solver;
 use provi::target::Family;
 use provi::theory::certificate as theory;
 
-/// KL of two coins.
+/// KL divergence of two coins.
 fn coins(a: f64, b: f64) -> f64 {
     let part = |x: f64, y: f64| if x > 0.0 { x * (x / y).ln() } else { 0.0 };
     part(a, b) + part(1.0 - a, 1.0 - b)
@@ -74,7 +74,7 @@ pub(crate) fn evidence_difference(trial: &Trial) -> Result<Outcome> {
         }
         let (truth, [(l1, w1), (l2, w2)]) = (truths[0] - truths[1], [intervals[0], intervals[1]]);
         let name = format!("N = {rows}, pair {k}");
-        // l₁ − u₂ ≤ log BF ≤ u₁ − l₂, each side seen from the difference of the lower ends.
+        // l₁ − u₂ ≤ log BF ≤ u₁ − l₂, each side measured from the difference of the lower ends.
         outcome.check(Check::at_most(
             format!("{name}: above l₁ − l₂ by"),
             truth - (l1 - l2),

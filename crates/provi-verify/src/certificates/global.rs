@@ -11,7 +11,8 @@ use provi::target::Evaluator;
 use provi::theory::certificate as theory;
 use provi::{Audit, Gaussian, Result, Seed, Triangular};
 
-/// Claims of the audits that rest on one of `keys`: the truth below the bound, failure probability 1e-6.
+/// Checks the claims of the audits that rest on one of `keys`: the true value is below the bound, with failure
+/// probability 1e-6.
 pub(crate) fn hold(outcome: &mut Outcome, claims: &[Claim], keys: &[&str], trial: &Trial) {
     for claim in claims.iter().filter(|c| keys.contains(&c.key.as_str())) {
         let mean = crate::statistics::Mean { value: claim.truth, error: claim.error };
@@ -23,7 +24,7 @@ pub(crate) fn hold(outcome: &mut Outcome, claims: &[Claim], keys: &[&str], trial
     }
 }
 
-/// Certified over true, log–log, with the diagonal.
+/// Certified against true values, log–log, with the diagonal.
 pub(crate) fn scatter(title: &str, what: &str, points: Vec<(f64, f64)>, color: usize) -> Panel {
     let points: Vec<(f64, f64)> = points.into_iter().filter(|(x, y)| *x > 1e-12 && y.is_finite()).collect();
     let low = points.iter().fold(f64::INFINITY, |a, p| a.min(p.0));
@@ -162,7 +163,7 @@ pub(crate) fn transport(trial: &Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Points, and the diagonal they stay below.
+/// Points, and the diagonal that they must not cross.
 fn against(points: Vec<(f64, f64)>) -> Vec<Series> {
     let points: Vec<(f64, f64)> = points.into_iter().filter(|(x, y)| *x > 1e-12 && *y > 1e-12).collect();
     let low = points.iter().fold(f64::INFINITY, |a, p| a.min(p.0));
@@ -218,7 +219,7 @@ pub(crate) fn evidence(trial: &Trial) -> Result<Outcome> {
     let mut points = Vec::new();
     on_the_line(trial, |a| {
         let (truth, width) = (a.case.truth.log_evidence, theory::kl(a.square / a.low));
-        // −f ≤ log p(x) ≤ −f + ½F, seen from the lower end.
+        // −f ≤ log p(x) ≤ −f + ½F, measured from the lower end.
         outcome.check(Check::at_least(format!("line: {}, above −f", a.name), truth + a.f + 1e-9, 0.0));
         outcome.check(Check::at_most(
             format!("line: {}, below −f + ½F", a.name),

@@ -17,7 +17,7 @@ const NUMBERS: [(&str, &str, Pick); 5] = [
     ("log evidence", "nats", |a| &a.evidence),
 ];
 
-/// The study of the certificates users meet: no claim of any audit is below the truth, and how far above they are.
+/// Study of whole certificates: no claim of any audit is below the true value, and how far above they are.
 pub(crate) fn coverage(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let found = audits(trial.quick)?;

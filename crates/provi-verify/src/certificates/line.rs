@@ -1,4 +1,4 @@
-//! An answer q = N(m, s²) on the line, with every number of its certificate by quadrature.
+//! An answer q = N(m, s²) in one dimension, with every number of its certificate by quadrature.
 //!
 //! x = (z − m)/s, U(x) = V(m + sx), s̃ = U'(x) − x, D = U − ½x² − ½ log 2π − log s.
 
@@ -11,7 +11,7 @@ use provi::theory::santalo;
 use provi::{Gaussian, Result, Target, Triangular};
 use std::f64::consts::{PI, SQRT_2};
 
-/// One posterior on the line and the library's model of it.
+/// A posterior in one dimension, and the library's model of it.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) line: Line,
@@ -20,7 +20,7 @@ pub(crate) struct Case {
     pub(crate) best: Gaussian<Triangular>,
 }
 
-/// An answer to it.
+/// An answer for it.
 pub(crate) struct Answer<'a> {
     pub(crate) name: String,
     pub(crate) case: &'a Case,
@@ -40,7 +40,7 @@ pub(crate) struct Answer<'a> {
     reach: f64,
 }
 
-/// The answer seen through the ball |x| ≤ R.
+/// The answer restricted to the ball |x| ≤ R.
 pub(crate) struct Cut {
     pub(crate) ball: Ball,
     /// s²H_R.
@@ -49,7 +49,7 @@ pub(crate) struct Cut {
     pub(crate) beyond: [f64; 3],
     /// E_{q_B}D.
     pub(crate) value: f64,
-    /// J − αf, where it is known.
+    /// J − αf, if it is known.
     pub(crate) excess: f64,
 }
 
@@ -64,7 +64,7 @@ fn normal(x: f64) -> f64 {
     (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
 }
 
-/// The posteriors on the line: three families, few and many rows, weak and strong priors.
+/// The posteriors in one dimension: three families, few and many rows, weak and strong priors.
 pub(crate) fn cases(quick: bool) -> Result<Vec<Case>> {
     let mut out = Vec::new();
     let rows: &[usize] = if quick { &[5, 60] } else { &[5, 20, 100] };
@@ -182,7 +182,7 @@ impl Answer<'_> {
         (self.case.truth.sd / self.s - 1.0).abs()
     }
 
-    /// The ball of radius R, where its hypotheses hold.
+    /// The ball of radius R, if its hypotheses hold.
     pub(crate) fn cut(&self, radius: f64) -> Result<Option<Cut>> {
         let Some(local) = self.case.target.local_curvature(&self.q)? else { return Ok(None) };
         let scale = self.s * self.s;
@@ -219,11 +219,11 @@ impl Answer<'_> {
     }
 }
 
-/// What [sharp-kl] and [sharp-moments] say of an answer for one choice of K and P, by quadrature.
+/// What [sharp-kl] and [sharp-moments] state about an answer for one choice of K and P, by quadrature.
 pub(crate) struct Mass {
     /// log ∫p̃ and its bound.
     pub(crate) kl: [f64; 2],
-    /// E_q min(ϖ, K) and ∫p̃, which it is at most.
+    /// E_q min(ϖ, K), and ∫p̃, its upper bound.
     pub(crate) core: [f64; 2],
     /// ∫|x|^j(p̃ − Kq)₊ and its bound, j = 1, 2.
     pub(crate) moments: [[f64; 2]; 2],
@@ -248,7 +248,7 @@ impl Answer<'_> {
         x * y - (0.5 * x * x + self.log_ratio(x) - self.f)
     }
 
-    /// The bounds with K = `cap`, P = `precision` and h as high as p̃ is near its middle.
+    /// The bounds with K = `cap`, P = `precision`, and h as high as p̃ near its middle.
     pub(crate) fn mass(&self, cap: f64, precision: f64) -> Mass {
         let height = (-10..=10)
             .map(|k| 0.25 * f64::from(k))

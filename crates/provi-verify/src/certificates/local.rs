@@ -9,7 +9,7 @@ use crate::trial::Trial;
 use provi::Result;
 use std::f64;
 
-/// Every answer on the line through every ball whose hypotheses hold.
+/// Every answer in one dimension, restricted to every ball whose hypotheses hold.
 fn cuts(trial: &Trial, mut see: impl FnMut(&str, &Answer<'_>, &Cut)) -> Result<()> {
     let radii: &[f64] = if trial.quick { &[2.5, 4.0, 6.0] } else { &[1.5, 2.0, 3.0, 4.0, 5.0, 7.0] };
     on_the_line(trial, |answer| {
@@ -22,7 +22,7 @@ fn cuts(trial: &Trial, mut see: impl FnMut(&str, &Answer<'_>, &Cut)) -> Result<(
     })
 }
 
-/// log p(x) less the claim's lower end E_{q_B}D − log(1−α) turned around: KL(q_B‖p).
+/// KL(q_B‖p): log p(x) minus the claim's lower end E_{q_B}D − log(1−α), with the sign reversed.
 fn ball_kl(answer: &Answer<'_>, cut: &Cut) -> f64 {
     cut.value - (-cut.ball.alpha).ln_1p() + answer.case.truth.log_evidence
 }

@@ -1,4 +1,4 @@
-//! Posteriors known by quadrature: every row touches one coordinate, and a rotation hides this from the library.
+//! Posteriors known by quadrature: every row depends on one coordinate, and a rotation hides this from the library.
 
 use crate::algebra::dot;
 use crate::problems::{normals, orthogonal};
@@ -22,7 +22,7 @@ pub(crate) struct Truth {
     pub(crate) sd: f64,
 }
 
-/// φ, φ', φ''. Families other than these are not used here.
+/// φ, φ', φ''. Other families are not used here.
 fn likelihood(family: Family, s: f64, y: f64) -> [f64; 3] {
     match family {
         Family::Gaussian { noise_sd } => {
@@ -121,7 +121,7 @@ impl Line {
         }
     }
 
-    /// The library's model of this line alone.
+    /// The library's model of this coordinate alone.
     pub(crate) fn target(&self) -> Result<Glm> {
         let (entries, response): (Vec<f64>, Vec<f64>) = self.rows.iter().copied().unzip();
         let design = Design::from_rows(self.rows.len(), 1, entries)?;
@@ -140,7 +140,7 @@ fn poisson(rate: f64, coin: f64) -> f64 {
     count
 }
 
-/// Lines side by side, rotated.
+/// Independent coordinates, rotated.
 pub(crate) struct Hidden {
     pub(crate) target: Glm,
     pub(crate) log_evidence: f64,

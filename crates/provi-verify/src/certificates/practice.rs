@@ -1,4 +1,4 @@
-//! What is not a theorem: the automatic path and the importance-sampling estimates.
+//! What no theorem covers: the automatic method and the importance-sampling estimates.
 
 use super::posterior::{Hidden, Line};
 use crate::algebra::{dot, extremes, product, transposed};
@@ -50,7 +50,7 @@ pub(crate) fn auto(trial: &Trial) -> Result<Outcome> {
         let off = (high - 1.0).abs().max((1.0 - low).abs());
         outcome.check(Check::at_most(format!("{name}: ‖CᵀE∇²V C − I‖"), off, 1e-4));
     }
-    // The looks at a certificate share δ: Σ 1/(k(k+1)) over any number of them.
+    // The looks at a certificate share δ: Σ 1/(k(k+1)) over any number of looks.
     let spent: f64 = (1..10_000u32).map(|k| 1.0 / (f64::from(k) * (f64::from(k) + 1.0))).sum();
     outcome.check(Check::at_most("share of δ spent by 9999 looks", spent, trial.upper(1.0)));
     outcome.figures.push(Figure {

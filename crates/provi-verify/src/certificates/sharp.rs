@@ -1,4 +1,4 @@
-//! Statements by the mass of the posterior itself: KL, evidence, moments, and the bets behind them.
+//! Statements by the mass of the posterior: KL, evidence, moments, and the bets behind them.
 
 use super::audits::audits;
 use super::global::{hold, on_the_line, scatter};
@@ -11,7 +11,7 @@ use provi::theory::betting::{Wager, mean_lower, mean_upper};
 use rayon::prelude::*;
 use std::f64::consts::SQRT_2;
 
-/// K and P of the exact checks: as an audit would choose them, and others.
+/// K and P of the exact checks: the values that an audit would choose, and others.
 const CHOICES: [(f64, f64); 3] = [(1.35, 0.9), (2.0, 0.6), (1.1, 0.95)];
 
 /// [sharp-kl].
@@ -106,7 +106,7 @@ pub(crate) fn moments(trial: &Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Bounded variables with their means, from a uniform number.
+/// Bounded variables as functions of a uniform number, with their means.
 type Law = (&'static str, fn(f64) -> f64, f64);
 
 const LAWS: [Law; 4] = [

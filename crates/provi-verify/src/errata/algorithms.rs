@@ -1,4 +1,4 @@
-//! Slips in the algorithms: decompositions, domains, costs.
+//! Errors in the algorithms: decompositions, domains, costs.
 
 use crate::algebra::{combination, form, outer};
 use crate::outcome::{Check, Outcome};

@@ -1,4 +1,4 @@
-//! Slips in noise bounds and rates.
+//! Errors in noise bounds and rates.
 
 use crate::algebra::difference;
 use crate::cubature::{THREE_POINTS, cubature};

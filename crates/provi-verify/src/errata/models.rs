@@ -1,4 +1,4 @@
-//! Slips in the models: likelihoods, Hessians, constants.
+//! Errors in the models: likelihoods, Hessians, constants.
 
 use crate::outcome::{Check, Outcome};
 use crate::problems::design_rows;

@@ -102,7 +102,7 @@ pub(crate) fn batch(trial: &Trial) -> Result<Outcome> {
         over_batches::<Symmetric>(problem, Kind::Entropy, entropy, trial, &mut outcome)?;
         add("entropy", 1, tri);
         add("stl", 2, over_batches::<Symmetric>(problem, Kind::Stl, stl, trial, &mut outcome)?);
-        // Exact gradients: nothing but the distance.
+        // Exact gradients: no noise, only the distance.
         let far = crate::walk::far_start(problem);
         let q = provi::Gaussian::<Triangular>::new(&far[..d], &far[d..])?;
         let e = crate::space::distance2::<Triangular>(d, q.parameters(), problem.star.parameters());

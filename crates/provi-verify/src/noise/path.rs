@@ -18,13 +18,13 @@ use rayon::prelude::*;
 /// How far along the segment w* + s(w_far − w*) a measurement is taken.
 const PLACES: [f64; 9] = [1.0, 0.4, 0.15, 0.06, 0.02, 7e-3, 2e-3, 5e-4, 0.0];
 
-/// What is measured: which estimator, of how many draws, about which centre.
+/// What is measured: which estimator, with how many draws, around which centre.
 #[derive(Clone, Copy)]
 pub(crate) struct Noise<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) kind: Kind,
     pub(crate) batch: usize,
-    /// Which terms each draw sees, if not all.
+    /// Which terms each draw uses, if not all.
     pub(crate) law: Option<&'a Law>,
 }
 
@@ -79,16 +79,16 @@ impl Noise<'_> {
 }
 
 impl Path {
-    /// Every place below the bound.
+    /// Checks that every measurement is below the bound.
     pub(crate) fn check(&self, outcome: &mut Outcome, name: &str, bound: NoiseBound, trial: &Trial) {
         for (e, mean) in &self.places {
-            // At w* a bound may be 0, and rounding is all there is.
+            // At w* a bound may be 0, and only rounding remains.
             let allowed = trial.upper(bound.at(*e)) + 1e-20;
             outcome.check(Check::mean_at_most(format!("{name}, ‖w−w*‖² = {e:.1e}"), *mean, allowed));
         }
     }
 
-    /// The measured curve with its confidence band, cut at a fifth of the mean where that is wider.
+    /// The measured curve with its confidence band; a wider band is cut at a fifth of the mean.
     pub(crate) fn measured(&self, name: &str, color: usize) -> Series {
         let seen = || self.places.iter().filter(|(e, mean)| *e > 0.0 && mean.value > 0.0);
         let band = seen().map(|(e, m)| (*e, m.lower().max(0.2 * m.value), m.upper())).collect();
@@ -102,7 +102,7 @@ impl Path {
     }
 }
 
-/// A point of the set, far from everything: σ_min(C) ≥ 1/√M on 𝒮ᵈ, C_ii ≥ 1/√M on 𝒯ᵈ.
+/// A point of the set, far from w*: σ_min(C) ≥ 1/√M on 𝒮ᵈ, C_ii ≥ 1/√M on 𝒯ᵈ.
 fn far_in_set<F: Space>(d: usize, smoothness: f64) -> Vec<f64> {
     let noise = normals(120, d * d);
     let floor = smoothness.powf(-0.5);
@@ -113,7 +113,7 @@ fn far_in_set<F: Space>(d: usize, smoothness: f64) -> Vec<f64> {
             c[(j, i)] = c[(i, j)];
         }
     }
-    // Diagonal dominance keeps the symmetric one inside.
+    // Diagonal dominance keeps the symmetric factor inside the set.
     for i in 0..d {
         let row: f64 = (0..d).filter(|&j| j != i).map(|j| c[(i, j)].abs()).sum();
         c[(i, i)] = floor * 20.0 + row;

@@ -1,4 +1,4 @@
-//! The residual r = log p − log q_{w*}: how smooth it is, and the floor it leaves to sticking the landing.
+//! The residual r = log p − log q_{w*}: its smoothness, and the noise floor of sticking the landing that it causes.
 
 use super::path::{Noise, star};
 use crate::algebra::{combination, extremes, inverse};
@@ -116,7 +116,7 @@ pub(crate) fn floor(trial: &Trial) -> Result<Outcome> {
             trial.upper(claim),
         ));
     }
-    // A Gaussian target: nothing at all.
+    // A Gaussian target: no floor at all.
     let problem = gaussian(4, 4.0, 11)?;
     let w = star::<Symmetric>(&problem)?;
     let zero = vec![0.0; w.parameters().len()];

@@ -1,4 +1,4 @@
-//! Where score and path estimators trade places: φ(z) + √ε·sin(z/ε).
+//! Where the score estimator becomes better than the path estimator: φ(z) + √ε·sin(z/ε).
 
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
@@ -30,7 +30,7 @@ fn moments(epsilon: f64, s: f64, rough: bool) -> [f64; 2] {
     sums
 }
 
-/// The study of the paper's remark: a path estimator sees slopes, a score estimator only values.
+/// Study of the paper's remark: a path estimator depends on slopes, a score estimator only on values.
 pub(crate) fn trade_places(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let s: f64 = 1.3;

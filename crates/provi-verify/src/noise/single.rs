@@ -26,12 +26,12 @@ fn axes() -> (Axis, Axis) {
     (Axis::log("‖w − w*‖²"), Axis::log("E‖g‖²"))
 }
 
-/// Only the small problems are drawn; the others are in the table.
+/// Only the small problems are plotted; the others are in the table.
 fn is_drawn(i: usize) -> bool {
     i < 3
 }
 
-/// Holds both factor spaces against one bound, and draws them; of what is not drawn only 𝒯ᵈ.
+/// Compares both factor spaces with one bound, and plots them; for problems that are not plotted, only 𝒯ᵈ.
 fn both_spaces(
     noise: &Noise<'_>,
     bound: NoiseBound,
@@ -104,7 +104,8 @@ pub(crate) fn entropy(trial: &Trial) -> Result<Outcome> {
         let noise = Noise { problem, kind: Kind::Entropy, batch: 1, law: None };
         panels.extend(both_spaces(&noise, bound, is_drawn(i), trial, &mut outcome)?);
     }
-    // Where the entropy's part dominates: narrow factors on the edge of 𝒲_L, M small beside L. E‖g‖² is a polynomial.
+    // Where the entropy's part dominates: narrow factors on the edge of 𝒲_L, M small compared with L. E‖g‖² is a
+    // polynomial.
     for (d, region) in [(1, 1e2), (2, 1e4), (3, 1e6)] {
         let problem = gaussian(d, 1.0, 60 + d as u64)?;
         let narrow = Matrix::scaled_identity(d, f64::powf(region, -0.5));

@@ -57,7 +57,7 @@ fn quadratics() -> Result<Vec<Term>> {
         .collect()
 }
 
-/// Logistic terms with an equal share of the prior each, drawn alike.
+/// Logistic terms, each with an equal share of the prior, drawn with equal probability.
 fn logistic(rows: usize) -> Result<Vec<Term>> {
     let entries = design_rows(270, rows, 2, 1.0);
     (0..rows)
@@ -72,7 +72,7 @@ fn logistic(rows: usize) -> Result<Vec<Term>> {
         .collect()
 }
 
-/// The library's estimator on terms of a logistic model, beside the constants that a plan would use.
+/// The library's estimator on terms of a logistic model, with the constants that a plan would use.
 fn drawn(trial: &Trial, outcome: &mut Outcome) -> Result<Vec<Series>> {
     let problem = &crate::problems::logistic(4)?;
     let missing = Error::Empty { what: "finite sum (no terms)" };

@@ -8,7 +8,7 @@ const W1: &str = include_str!("../../../provi/tests/data/W1.csv");
 const W2: &str = include_str!("../../../provi/tests/data/W2.csv");
 const W4: &str = include_str!("../../../provi/tests/data/W4.csv");
 
-/// The rows of an embedded table; what does not read as a number becomes NaN, which the models refuse.
+/// The rows of an embedded table; a cell that is not a number becomes NaN, which the models refuse.
 fn rows(text: &str) -> Vec<Vec<f64>> {
     let parse = |line: &str| line.split(',').map(|x| x.trim().parse().unwrap_or(f64::NAN)).collect();
     text.lines().skip(1).filter(|line| !line.is_empty()).map(parse).collect()

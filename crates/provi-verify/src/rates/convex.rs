@@ -1,4 +1,4 @@
-//! The closed forms for convex problems: f(w̄_T) − f* of the θ-average, beside the last iterate.
+//! The closed forms for convex problems: f(w̄_T) − f* of the θ-average, and of the last iterate.
 
 use super::setting::{Setting, problems, slope};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};

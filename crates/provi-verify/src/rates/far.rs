@@ -1,4 +1,4 @@
-//! W2 and W4: the rate's regime is out of reach, the bounds hold.
+//! W2 and W4: the regime of the rate is out of reach, but the bounds hold.
 
 use crate::algebra::{cholesky, dot, general_inverse, inverse, pack, product};
 use crate::outcome::{Check, Outcome};

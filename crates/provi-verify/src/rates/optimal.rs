@@ -30,7 +30,7 @@ pub(crate) fn schedule_optimal(trial: &Trial) -> Result<Outcome> {
             }
         }
     }
-    // No other schedule has a smaller bound, and the number of steps is what the bracket says.
+    // No other schedule has a smaller bound, and the number of steps is inside the predicted bracket.
     let toy = Toy::PLAIN;
     let recursion = Recursion::new(toy.convexity, toy.noise()?)?;
     let (e0, mu, a, b) = (7.0, toy.convexity, recursion.growth(), recursion.floor());

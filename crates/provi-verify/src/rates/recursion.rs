@@ -1,4 +1,4 @@
-//! The scalar recursion: one step, many steps, any schedule; exact on a problem of one dimension.
+//! The scalar recursion: one step, many steps, any schedule; an equality on a one-dimensional problem.
 
 use super::far::far_problems;
 use super::setting::{Setting, curve, problems};
@@ -70,7 +70,7 @@ fn never_looser(setting: &Setting<'_>, trial: &Trial, outcome: &mut Outcome) -> 
     Ok(())
 }
 
-/// Exact gradients contract: deterministic, every step.
+/// Exact gradients contract at every step; nothing is random.
 fn exact_steps(setting: &Setting<'_>, trial: &Trial, outcome: &mut Outcome) -> Result<()> {
     let problem = setting.problem;
     let Some(expectations) = problem.target().expectations() else { return Ok(()) };
@@ -105,7 +105,7 @@ pub(crate) fn recursion(trial: &Trial) -> Result<Outcome> {
             one_step(&setting, trial, &mut outcome)?;
             never_looser(&setting, trial, &mut outcome)?;
             let recursion = setting.recursion()?;
-            // A schedule no theorem of its own covers: the recursion prices it all the same.
+            // A schedule that no closed form covers: the recursion bounds it all the same.
             let gamma = recursion.convexity() / recursion.growth();
             let schedule = Schedule::practical(gamma, 200, 400.0)?;
             let claim = |t| Ok(recursion.propagate(&schedule, t, setting.e0));
@@ -118,7 +118,7 @@ pub(crate) fn recursion(trial: &Trial) -> Result<Outcome> {
             }
         }
     }
-    // Equality: multiplicative and additive noise on the line.
+    // Equality: multiplicative and additive noise in one dimension.
     let toy = Toy::PLAIN;
     let recursion = Recursion::new(toy.convexity, toy.noise()?)?;
     let schedule = Schedule::constant(0.05)?;

@@ -41,7 +41,7 @@ impl<'a> Setting<'a> {
         format!("{}, {}", self.problem.name, self.method.name())
     }
 
-    /// a, b of one draw of g itself, with the true ‖w*−w̄‖²: the closed forms' constants at their sharpest.
+    /// a, b of one draw of g itself, with the true ‖w*−w̄‖²: the sharpest constants of the closed forms.
     pub(crate) fn table(&self) -> Result<NoiseBound> {
         let p = self.problem;
         let (d, m) = (p.dim(), p.smoothness);
@@ -74,18 +74,18 @@ impl<'a> Setting<'a> {
         Recursion::new(p.convexity, noise)
     }
 
-    /// Runs: fewer where a step costs more.
+    /// Number of runs: fewer if a step costs more.
     pub(crate) fn runs(&self, trial: &Trial) -> u64 {
         let all = trial.runs(32, 40);
         if self.problem.dim() > 10 { (all / 4).max(4) } else { all }
     }
 
-    /// Steps of one run.
+    /// Number of steps of one run.
     pub(crate) fn steps(&self, trial: &Trial) -> u64 {
         trial.effort(2_000, if self.problem.dim() > 10 { 4_000 } else { 10_000 })
     }
 
-    /// Runs the schedule and holds every checkpoint against `claim`.
+    /// Runs the schedule and compares every checkpoint with `claim`.
     pub(crate) fn hold(
         &self,
         schedule: &Schedule,
@@ -98,9 +98,9 @@ impl<'a> Setting<'a> {
         let errors = self.walk().errors(schedule, &at, self.runs(trial))?;
         for (i, &t) in at.iter().enumerate() {
             let bound = claim(t)?;
-            // While a bound is still that of the start, it says nothing about a rate.
+            // While a bound is still near that of the start, it says nothing about a rate.
             if bound <= 0.5 * self.e0 || i + 1 == at.len() {
-                // Below 1e-24 rounding is all there is to see.
+                // Below 1e-24 only rounding is visible.
                 let claimed = trial.upper(bound) + 1e-24;
                 outcome.check(Check::mean_at_most(
                     format!("{}, {name}, t = {t}", self.name()),
@@ -112,7 +112,7 @@ impl<'a> Setting<'a> {
         Ok(errors)
     }
 
-    /// The panel of a run beside the propagated recursion and the closed form.
+    /// The panel of a run with the propagated recursion and the closed form.
     pub(crate) fn beside_bounds(
         &self,
         title: String,
@@ -135,7 +135,7 @@ impl<'a> Setting<'a> {
     ) -> Panel {
         let mut series =
             vec![Series::new("mean over runs", Mark::Measured, 0, errors.means()).with_band(errors.band())];
-        // A closed form above ten times the start is off the page.
+        // A closed form above ten times the start is not drawn.
         let seen =
             |p: Vec<(f64, f64)>| p.into_iter().filter(|(_, y)| *y <= 10.0 * self.e0).collect::<Vec<_>>();
         if let Some(points) = recursion {

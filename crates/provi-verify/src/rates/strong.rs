@@ -64,7 +64,7 @@ pub(crate) fn prox_log(trial: &Trial) -> Result<Outcome> {
         let setting = Setting::new(problem, Method::ProxEnergy)?;
         let (table, mu, e0) = (setting.table()?, problem.convexity, setting.e0);
         let scale = 1.0 / mu;
-        // The least T the theorem allows, and multiples of it.
+        // The smallest T that the theorem allows, and multiples of it.
         let mut first = 3u64;
         while Schedule::log_over_t(mu, table.growth, scale, first).is_err() {
             first = first * 5 / 4 + 1;

@@ -1,4 +1,4 @@
-//! A problem on the line whose errors obey the recursion with equality.
+//! A one-dimensional problem whose errors satisfy the recursion with equality.
 
 use crate::problems::normals;
 use crate::statistics::Mean;

@@ -1,4 +1,4 @@
-//! Whitening: the best provable condition number, and what transfers.
+//! Whitening: the best provable condition number, and which bounds transfer.
 
 use crate::algebra::{
     cholesky, combination, difference, dot, extremes, form, general_inverse, inverse, product, transposed,
@@ -42,7 +42,7 @@ fn transfer(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
         let white: Vec<f64> = (0..d).map(|i| dot(back.row(i), &shift)).collect();
         let spread = product(&back, &combination(&a.factor_matrix(), -1.0, &b.factor_matrix()));
         let length = (dot(&white, &white) + dot(spread.entries(), spread.entries())).sqrt();
-        // One direction that is bad for the bound, and one at random.
+        // One direction that is unfavourable for the bound, and one at random.
         for v in [normals(5760 + key, d), shift.clone()] {
             let pulled: Vec<f64> = (0..d).map(|j| (0..d).map(|i| p[(i, j)] * v[i]).sum()).collect();
             let sd = |q: &Gaussian<Triangular>| form(&q.covariance(), &v, &v).sqrt();
@@ -61,7 +61,7 @@ fn transfer(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
 pub(crate) fn whiten(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let model = regression(Family::Bernoulli, 701, 5, 1.0)?;
-    // An anisotropic prior, so that whitening has something to do.
+    // An anisotropic prior, so that whitening makes a difference.
     let prior = provi::target::Prior::precisions(&[0.2, 1.0, 3.0, 10.0, 40.0])?;
     let model = model.with_prior(prior)?;
     let d = model.dim();

@@ -1,4 +1,4 @@
-//! Constants of the models against the spectra that a search finds.
+//! Constants of the models compared with the spectra that a search finds.
 
 use crate::algebra::{combination, extremes};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};

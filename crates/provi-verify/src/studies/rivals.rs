@@ -9,13 +9,13 @@ use provi::step::{ProjSymmetric, ProjTriangular, Prox};
 use provi::target::Evaluator;
 use provi::{Gaussian, Result, Symmetric, Triangular};
 
-/// Who runs.
+/// Which optimiser runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rival {
     ProxEnergy,
     ProjEntropyTriangular,
     ProjStl,
-    /// Gradient steps on f with the entropy estimator, nothing else.
+    /// Gradient steps on f with the entropy estimator, without prox or projection.
     PlainSgd,
     /// Adam on (m, strict triangle, log diagonal), entropy estimator.
     Adam,
@@ -113,7 +113,7 @@ fn guarded<F: Space>(
     let unknown = Moved { distance: f64::MAX, value: None };
     operator.apply(&mut w, 0.0, &unknown)?;
     for t in 0..steps {
-        // An estimator refuses a target or a factor that is no longer finite: that is an overflow.
+        // An estimator refuses a target or a factor that is not finite: that counts as an overflow.
         if estimator.gradient(&w, t, &mut g).is_err() || !g.iter().all(|x| x.is_finite()) {
             return Ok(End::Overflowed);
         }

@@ -1,4 +1,4 @@
-//! Why steps matter: the same problems, budget and step sizes for everybody.
+//! Why steps matter: the same problems, budget and step sizes for all optimisers.
 
 use super::rivals::{End, Rival, run};
 use crate::algebra::pack;
@@ -93,7 +93,7 @@ pub(crate) fn why_steps(trial: &Trial) -> Result<Outcome> {
             failures.push(Panel { title, x, y, series: failure_series });
         }
     }
-    // A step inside the theorem's range, for the prox: nothing fails, from either start.
+    // A step inside the theorem's range, for the prox: no run fails, from either start.
     let problem = logistic(4)?;
     let growth = 2.0 * (problem.dim() as f64 + 3.0) * problem.smoothness.powi(2);
     for scale in [1.0, 0.02] {
