@@ -1,15 +1,15 @@
-//! Room for what is asked for: the forecast comes first, as an allocation that fails ends the process.
+//! Checks that memory suffices before it is allocated, because a failed allocation ends the process.
 
 use provi::memory::Bytes;
 use provi_table::available_memory;
 
 use crate::error::{Error, Result};
 
-/// What no machine has.
+/// More bytes than any machine has.
 const MOST: u64 = 1 << 46;
 
-/// Refuses `what`, if it needs more than could be allocated. Where the system does not say how much that is, only what no
-/// machine has is refused.
+/// Refuses `what` if it needs more memory than could be allocated. If the system does not say how much that is,
+/// refuses only what no machine has.
 pub fn refuse_beyond(what: impl FnOnce() -> String, needed: u128) -> Result<()> {
     let available = available().unwrap_or(MOST);
     match needed > u128::from(available) {
@@ -22,8 +22,8 @@ pub fn refuse_beyond(what: impl FnOnce() -> String, needed: u128) -> Result<()> 
     }
 }
 
-/// Bytes that could be allocated, where the system says so: the machine's, those left to the group of processes that this
-/// one belongs to, as in a container, or those of `ulimit -v`, whichever is least.
+/// Bytes that could be allocated, if the system says so. The smallest of: the machine's free memory, what the group
+/// of processes (as in a container) may still use, and what `ulimit -v` leaves.
 fn available() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let in_group = |name: &str| read(&format!("/sys/fs/cgroup/{name}"));
@@ -36,7 +36,7 @@ fn available() -> Option<u64> {
     [available_memory(), of_group, of_process].into_iter().flatten().min()
 }
 
-/// What this process may still allocate; none without a limit.
+/// What this process may still allocate; `None` without a limit.
 fn process(limits: &str, status: &str) -> Option<u64> {
     let most = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let most: u64 = most.split_whitespace().next()?.parse().ok()?;
@@ -45,7 +45,8 @@ fn process(limits: &str, status: &str) -> Option<u64> {
     Some(most.saturating_sub(used.saturating_mul(1024)))
 }
 
-/// What a group of processes may still use; none without a limit. Files in memory are given up when memory is wanted.
+/// What a group of processes may still use; `None` without a limit. Cached files count as free, since the system
+/// drops them when memory is needed.
 fn group(most: &str, used: &str, stat: &str) -> Option<u64> {
     let (most, used): (u64, u64) = (most.trim().parse().ok()?, used.trim().parse().ok()?);
     let files = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! What an analysis refuses, or fails at.
+//! Errors of an analysis.
 
 mod bad_contrast;
 mod bad_fit;
@@ -16,11 +16,11 @@ pub use bad_fit::BadFit;
 /// [`std::result::Result`] with an [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything an analysis refuses, or fails at. A shell adds the way out in its own words.
+/// Everything that an analysis refuses or fails at. Each shell adds the way out in its own words.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The table or the formula.
+    /// An error in the table or the formula.
     #[error("{error}")]
     Table {
         /// What is wrong, and where in the formula.
@@ -28,13 +28,13 @@ pub enum Error {
         /// The formula.
         formula: String,
     },
-    /// The library.
+    /// An error of the library.
     #[error("{0}")]
     Library(#[from] provi::Error),
-    /// A compiled library.
+    /// An error of a compiled library.
     #[error("{0}")]
     Compiled(#[from] provi_ffi::Error),
-    /// Values to start from that cannot be read.
+    /// A file of starting values that cannot be read.
     #[error("`{}` holds no values to start from: {reason}", .path.display())]
     BadInit {
         /// The file.
@@ -42,55 +42,55 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A value that the family does not take.
+    /// A response value that the family does not allow.
     #[error(
         "column `{column}` of `{table}` holds {value} on line {line}, where family {family} needs {needed}"
     )]
     Response {
         /// The table's name.
         table: String,
-        /// The response's.
+        /// The column of the response.
         column: String,
         /// The line of the file, or the row.
         line: usize,
-        /// What stands there.
+        /// The value found.
         value: f64,
-        /// What is needed.
+        /// What the family needs.
         needed: &'static str,
         /// The family's name.
         family: &'static str,
     },
-    /// More coefficients than this machine has memory for.
+    /// A model with more coefficients than this machine has memory for.
     #[error(
         "the model has {} coefficients{}, and a fit holds dense matrices of coefficients by coefficients, {matrix} each: it needs about {needed} of memory; {available} available; {}", grouped(*.coefficients as u64), most_of(.group.as_ref()), if .group.is_some() { "group by something with fewer levels, merge rare ones, or fit a part of the data" } else { "leave terms out, or merge rare levels" }
     )]
     TooManyCoefficients {
-        /// d.
+        /// The number of coefficients d.
         coefficients: usize,
-        /// The group term with the most of them, and its levels.
+        /// The group term with the most coefficients, and the number of its levels.
         group: Option<(String, usize)>,
-        /// A matrix of coefficients by coefficients.
+        /// The size of one matrix of coefficients by coefficients.
         matrix: provi::memory::Bytes,
-        /// What the automatic path needs.
+        /// What the automatic method needs.
         needed: provi::memory::Bytes,
-        /// What there is.
+        /// What is available.
         available: provi::memory::Bytes,
     },
-    /// A response that does not speak of its family.
+    /// No family is given, and the response does not determine one.
     #[error("no family is given, and the response `{column}` of `{table}` is not binary")]
     NoFamily {
         /// The table's name.
         table: String,
-        /// The response's.
+        /// The column of the response.
         column: String,
     },
-    /// A binomial family without trials.
+    /// The binomial family, but no trials.
     #[error("the binomial family needs the number of trials, and the response `{column}` has none")]
     NoTrials {
-        /// The response's name.
+        /// The column of the response.
         column: String,
     },
-    /// Trials without a binomial family.
+    /// Trials, but not the binomial family.
     #[error("the response has trials, which family {family} does not take")]
     StrayTrials {
         /// The family's name.
@@ -99,51 +99,51 @@ pub enum Error {
     /// A number given as an option is out of its range.
     #[error("{0}")]
     Option(provi::Error),
-    /// A prior for nothing.
+    /// A prior that matches no coefficient.
     #[error("prior '{spec}' fits no coefficient of the population, which are {}", listed(.known))]
     StrayPrior {
-        /// As it was written.
+        /// The prior as the user wrote it.
         spec: String,
-        /// The population's coefficients.
+        /// The population coefficients.
         known: Vec<String>,
     },
     /// Two priors for the same coefficients.
     #[error(
-        "prior-covariance says the prior of every population coefficient, which leaves nothing for {other}"
+        "prior-covariance is the prior of every population coefficient, so {other} has no coefficient left"
     )]
     TwoPriors {
         /// The other option.
         other: &'static str,
     },
-    /// A scale for nothing.
+    /// A group scale that matches no group term.
     #[error("group-scale '{spec}' fits no group term{}", scales(.known))]
     StrayScale {
-        /// As it was written.
+        /// The group scale as the user wrote it.
         spec: String,
-        /// The model's scales.
+        /// The names of the model's scales.
         known: Vec<String>,
     },
-    /// A noise for a family that has none.
+    /// A noise level for a family that has none.
     #[error("noise-sd {noise_sd} goes with the gaussian family, not with {family}")]
     StrayNoise {
-        /// What was given.
+        /// The noise level given.
         noise_sd: f64,
         /// The family's name.
         family: &'static str,
     },
-    /// A limit that is none.
+    /// A time limit that is not a positive number of seconds.
     #[error("time-limit {0} is not a number of seconds above 0")]
     TimeLimit(f64),
-    /// An option of planned steps beside the automatic path.
-    #[error("{option} speaks of planned steps, which the method auto does not make")]
+    /// An option of planned steps, together with the automatic method.
+    #[error("{option} is an option of planned steps, and the method auto plans none")]
     AutoHasNoPlan {
         /// The option's name.
         option: &'static str,
     },
-    /// A law for terms, and no number of them.
+    /// A kind of sampling without a number of rows.
     #[error("sampling {sampling} says how rows are drawn, but not how many: give a subsample")]
     SamplingOfNothing {
-        /// The law.
+        /// The kind of sampling.
         sampling: provi::subsample::Sampling,
     },
     /// A contrast that cannot be read.
@@ -154,13 +154,13 @@ pub enum Error {
         /// The contrast.
         text: String,
     },
-    /// A fit whose design cannot be made of new rows.
-    #[error("the fit does not say how its design is made, so no other rows can be put into it")]
+    /// The fit has no recipe from which a design could be made for new rows.
+    #[error("the fit does not record how its design is made, so it takes no new rows")]
     NoRecipe,
-    /// A fit of a program's own matrices or density.
+    /// A fit of matrices or of a density that a program gave, not of a formula.
     #[error("the fit is of a {kind}, not of a formula, so {what}")]
     NotOfFormula {
-        /// What it is of.
+        /// What it is a fit of.
         kind: &'static str,
         /// What cannot be done.
         what: &'static str,
@@ -170,38 +170,38 @@ pub enum Error {
     UnknownModel {
         /// The part of the model.
         what: &'static str,
-        /// What it is.
+        /// The unknown value.
         found: String,
     },
-    /// Data with another digest than the fit's.
+    /// Data with another digest than the fit's data.
     #[error("the fit was made with other data: its SHA-256 is {stored}, that of the given file {found}")]
     OtherData {
-        /// The fit's.
+        /// The digest of the fit's data.
         stored: String,
-        /// That of the data.
+        /// The digest of the given data.
         found: String,
     },
-    /// A file of a compiled model with another digest than the one that is meant.
-    #[error("`{}` is not the {what} that is meant: its SHA-256 is {found}, not {stored}", .path.display())]
+    /// A file of a compiled model whose digest is not the expected one.
+    #[error("`{}` is not the expected {what}: its SHA-256 is {found}, not {stored}", .path.display())]
     OtherFile {
         /// What the file is.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// The digest that is meant.
+        /// The expected digest.
         stored: String,
-        /// That of the file.
+        /// The digest of the file.
         found: String,
     },
-    /// A model with other coefficients than the fit's.
+    /// A model whose coefficients differ from the fit's.
     #[error("the fit has the coefficients {}, the model {}", listed(.stored), listed(.given))]
     OtherCoefficients {
-        /// The fit's.
+        /// The coefficients of the fit.
         stored: Vec<String>,
-        /// The model's.
+        /// The coefficients of the model.
         given: Vec<String>,
     },
-    /// A file that is no Gaussian.
+    /// A file that does not hold a Gaussian.
     #[error("`{}` is no fit to certify: {problem}", .path.display())]
     BadFit {
         /// The file.
@@ -209,7 +209,7 @@ pub enum Error {
         /// What is wrong with it.
         problem: BadFit,
     },
-    /// A file that is no fit.
+    /// A file that does not hold a fit.
     #[error("`{}` holds no fit: {problem}", .path.display())]
     NoFit {
         /// The file.
@@ -217,104 +217,104 @@ pub enum Error {
         /// What is wrong with it.
         problem: BadFit,
     },
-    /// A Gaussian of another tool where a fit of provi is needed.
+    /// A Gaussian from another tool, where a fit of provi is needed.
     #[error("`{}` holds a mean and a covariance, but no fit of provi", .path.display())]
     NoRecord {
         /// The file.
         path: PathBuf,
     },
-    /// A folder that is taken.
+    /// A folder that already holds a fit.
     #[error("`{}` holds a fit already", .path.display())]
     FitExists {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder with a run that can go on.
+    /// A folder with a run that can be resumed.
     #[error("`{}` holds a run that was stopped before its end, with a checkpoint", .path.display())]
     RunExists {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that another process writes to.
+    /// A folder to which another process is writing.
     #[error("`{}` is being written to by another run{}", .path.display(), of_process(*.process))]
     Busy {
         /// The folder.
         path: PathBuf,
-        /// The process, where it is known.
+        /// The number of that process, if it is known.
         process: Option<u32>,
     },
-    /// A fit where something else is to be written.
+    /// A fit would be overwritten by something else.
     #[error("`{}` belongs to a fit, which nothing else may replace", .path.display())]
     PartOfFit {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A folder where a Zarr store is to be written.
+    /// A folder that is not a Zarr store would be overwritten.
     #[error("`{}` is a folder and no Zarr store, and what it holds would be lost", .path.display())]
     OtherFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// A place that is taken.
-    #[error("`{}` is there already", .path.display())]
+    /// A file or folder that already exists.
+    #[error("`{}` already exists", .path.display())]
     Exists {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A file that cannot be written; nothing is left half-written.
+    /// A file that cannot be written. Nothing is left half-written.
     #[error("cannot write `{}`: {reason}", .path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// A folder without a run to take up.
-    #[error("`{}` holds nothing to go on with: {reason}", .path.display())]
+    /// A folder without a run to resume.
+    #[error("`{}` holds no run to resume: {reason}", .path.display())]
     NothingToResume {
         /// The folder.
         path: PathBuf,
         /// What is missing.
         reason: String,
     },
-    /// Draws of successes, and nobody said of how many trials.
+    /// Draws of a binomial response at rows without trials.
     #[error(
         "draws of a binomial response need the trials of each row, and these rows have none; read them with their trials"
     )]
     DrawsWithoutTrials,
-    /// More than the machine has room for.
+    /// More memory is needed than the machine has.
     #[error("{what} need about {needed}, and {available} are available")]
     Room {
         /// What is asked for, with its number.
         what: String,
-        /// What that takes.
+        /// The memory that it needs.
         needed: Bytes,
-        /// What there is.
+        /// The memory that is available.
         available: Bytes,
     },
     /// Importance weights that cannot be trusted.
-    #[error("{} of the importance weights: draws resampled by them are not to be believed ({draws} draws of q)", heavy(*.pareto_k))]
+    #[error("{} of the importance weights: draws resampled by them cannot be trusted ({draws} draws of q)", heavy(*.pareto_k))]
     HeavyTail {
-        /// k̂.
+        /// k̂, or infinity if none could be computed.
         pareto_k: f64,
-        /// Draws it was found from.
+        /// Number of draws of q.
         draws: usize,
     },
 }
 
 impl Error {
-    /// A refusal of the table or the formula.
+    /// An error of the table or the formula.
     pub fn table(error: provi_table::Error, formula: &str) -> Self {
         Self::Table { error: Box::new(error), formula: formula.to_owned() }
     }
 
-    /// A file or folder that the system does not let us write.
+    /// A file or folder that the system does not let provi write.
     pub fn write(path: &Path, error: &std::io::Error) -> Self {
         Self::Write { path: path.to_owned(), reason: error.to_string() }
     }
 
-    /// Whether the message begins with the name of an option, in the spelling of run files: a shell may put its own
-    /// sign before it.
+    /// Whether the message begins with the name of an option, spelled as in run files. A shell may put its own
+    /// prefix before it.
     pub fn begins_with_option(&self) -> bool {
         matches!(
             self,
@@ -342,7 +342,7 @@ fn heavy(pareto_k: f64) -> String {
     }
 }
 
-/// Some names, the first ten.
+/// A list of names, at most the first ten.
 fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > shown.len() { ", …" } else { "" };

@@ -6,8 +6,8 @@
 //! any log density ───────────────────────────┘                         └──► the report page
 //! ```
 //!
-//! A shell turns what its users say into options, calls this crate and renders what it gives: no default, no name of a
-//! method and no word about a certificate lives in a shell. The mathematics is all in [`provi`].
+//! A shell turns its users' input into options, calls this crate and renders the results. Defaults, names of
+//! methods and the wording of certificates live here, not in a shell. The mathematics is in [`provi`].
 #![forbid(unsafe_code)]
 
 pub mod capacity;

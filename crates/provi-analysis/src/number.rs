@@ -1,8 +1,8 @@
-//! Numbers for people.
+//! Numbers printed for people.
 
 use provi::printed::{lowered_at, raised, raised_at};
 
-/// 20,000.
+/// A whole number with thousands separators: 20,000.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -15,7 +15,7 @@ pub fn grouped(value: u64) -> String {
     out
 }
 
-/// Five significant digits, with an exponent only where it helps.
+/// Five significant digits, with an exponent only if it helps.
 pub fn plain(value: f64) -> String {
     let size = value.abs();
     if value.is_infinite() {
@@ -29,12 +29,12 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// [`plain`], rounded up: an upper bound stays one on paper.
+/// [`plain`], rounded up, so that a printed upper bound is still one.
 pub fn above(value: f64) -> String {
     plain(raised(value, 5))
 }
 
-/// A bound of at least 0 to so many significant digits, rounded up.
+/// A bound of at least 0 with this many significant digits, rounded up.
 pub fn bound(value: f64, digits: i32) -> String {
     if !(value > 0.0 && value.is_finite()) {
         return if value.is_infinite() { "∞".to_owned() } else { value.to_string() };
@@ -47,13 +47,13 @@ pub fn bound(value: f64, digits: i32) -> String {
     }
 }
 
-/// The ends of an interval to so many decimals, rounded away from it; a dash for an end that is missing.
+/// The ends of an interval with this many decimals, rounded outwards; a dash for a missing end.
 pub fn outward_pair(lower: Option<f64>, upper: Option<f64>, places: usize) -> [String; 2] {
     let show = |x: Option<f64>| x.map_or("–".to_owned(), |x| format!("{x:.places$}"));
     [show(lower.map(|x| lowered_at(x, places))), show(upper.map(|x| raised_at(x, places)))]
 }
 
-/// A probability to three decimals; one that is nearly sure does not pass for sure.
+/// A probability with three decimals; a value near 0 or 1 is not printed as exactly 0 or 1.
 pub fn probability(p: f64) -> String {
     match p {
         p if p < 0.0005 => "<0.001".to_owned(),
@@ -62,10 +62,11 @@ pub fn probability(p: f64) -> String {
     }
 }
 
-/// Decimals up to which a number is written out; one that needs more gets an exponent.
+/// The most decimals of a number written in full; one that needs more gets an exponent.
 const MOST_DECIMALS: usize = 6;
 
-/// A number down to the third digit of its spread: `8.590e-8` for one of spread 1.2e-9, `0.0859` for one of spread 0.012.
+/// A number down to the third digit of its spread: `8.590e-8` if its spread is 1.2e-9, `0.0859` if its spread is
+/// 0.012.
 pub fn to_spread(value: f64, spread: f64) -> String {
     let places = decimals(spread);
     if places <= MOST_DECIMALS {
@@ -76,7 +77,7 @@ pub fn to_spread(value: f64, spread: f64) -> String {
     format!("{value:.*e}", (first - last).clamp(0.0, 15.0) as usize)
 }
 
-/// Whether numbers of these spreads can share their decimals without a row of zeros.
+/// The common number of decimals for numbers with these spreads; `None` if that would show a row of zeros.
 pub fn share_decimals(spreads: impl Iterator<Item = f64> + Clone) -> Option<usize> {
     let (least, most) =
         (spreads.clone().fold(f64::INFINITY, f64::min), spreads.fold(f64::NEG_INFINITY, f64::max));
@@ -84,7 +85,7 @@ pub fn share_decimals(spreads: impl Iterator<Item = f64> + Clone) -> Option<usiz
     (places <= MOST_DECIMALS && most <= 1e4 * least).then_some(places)
 }
 
-/// Decimals that show three digits of a positive number, within reason.
+/// Number of decimals that show three digits of a positive number, within limits.
 pub fn decimals(value: f64) -> usize {
     if value > 0.0 && value.is_finite() { (2.0 - value.log10().floor()).clamp(0.0, 12.0) as usize } else { 3 }
 }

@@ -1,6 +1,6 @@
-//! What a user may say about a model and a run, in every shell and in a run file alike.
+//! The options of a model and a run, for every shell and for run files alike.
 //!
-//! Each key of a run file is an option of the command, so there is one list of them: this one.
+//! Each key of a run file is also an option of the command, so they are listed once: here.
 
 mod amount;
 mod as_text;
@@ -27,11 +27,11 @@ use layer::options;
 
 use std::path::PathBuf;
 
-/// The prior's standard deviation where files older than [`DefaultPrior`] give none.
+/// The prior's standard deviation in files older than [`DefaultPrior`] that give none.
 pub const PRIOR_SCALE: f64 = provi::target::Prior::SCALE;
 
 options! {
-/// How the response depends on the predictors, and what is believed beforehand.
+/// The likelihood family, the priors, and how columns are used.
 pub struct ModelOptions {
     /// How the response depends on the predictors [default: bernoulli for a binary response, binomial for counts
     /// of successes]
@@ -63,14 +63,14 @@ pub struct ModelOptions {
     /// row each; without the column `mean` the means are 0
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", conflicts_with_all = ["prior", "prior_scale", "standardize"], help_heading = "Model"))]
     pub prior_covariance: Option<PathBuf>,
-    /// Which prior stands where none is given; only files say it.
+    /// Which default prior applies; set only in files.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub default_prior: Option<DefaultPrior>,
     /// Standard deviation between groups, '0.5', 'clinic=0.5' or 'clinic:age=0.1'; repeatable [default: those that
     /// maximise the ELBO]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SPEC", help_heading = "Model"))]
     pub group_scale: Vec<ScaleSpec>,
-    /// Priors that are given speak of standardized predictors (mean 0, sd 1); coefficients stay on the scale of the data
+    /// Apply the given priors to standardized predictors (mean 0, sd 1); coefficients stay on the scale of the data
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub standardize: bool,
     /// Column of weights: a row's log likelihood is multiplied by its weight
@@ -79,16 +79,16 @@ pub struct ModelOptions {
     /// Column added to the linear predictor
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN", help_heading = "Data"))]
     pub offset: Option<String>,
-    /// Column whose logarithm is added to the linear predictor, as of time at risk
+    /// Column whose logarithm is added to the linear predictor, such as time at risk
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN", help_heading = "Data"))]
     pub exposure: Option<String>,
     /// Reference level of a category, 'town=Bern'; repeatable [default: the first in order]
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN=LEVEL", help_heading = "Data"))]
     pub reference: Vec<LevelSpec>,
-    /// What becomes of rows with a missing value in a column in use [default: drop]
+    /// What to do with rows that have a missing value in a column of the model [default: drop]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Data"))]
     pub missing: Option<MissingName>,
-    /// Cell texts that mean a missing value, 'none,-9', beside an empty cell, NA, NaN, null, n/a, . and ?
+    /// Cell texts that mean a missing value, 'none,-9', in addition to an empty cell, NA, NaN, null, n/a, . and ?
     #[cfg_attr(
         feature = "clap",
         arg(
@@ -105,7 +105,7 @@ below ModelOptions::left_below
 }
 
 impl ModelOptions {
-    /// A covariance says the whole prior: nothing of the lower layer's is left.
+    /// A covariance is the whole prior, so nothing of the lower layer's prior remains.
     fn left_below(&self, below: Self) -> Self {
         match &self.prior_covariance {
             Some(_) => Self { prior: Vec::new(), prior_scale: None, standardize: false, ..below },
@@ -113,14 +113,16 @@ impl ModelOptions {
         }
     }
 
-    /// Does no option speak of the prior of every coefficient? Then the default stands for those that none speaks of.
+    /// Whether no option sets the prior of every coefficient. The default then applies to coefficients without an
+    /// option.
     pub fn leaves_prior_open(&self) -> bool {
         let all = self.prior.iter().any(|spec| spec.pattern.is_none());
         self.prior_scale.is_none() && self.prior_covariance.is_none() && !all
     }
 
-    /// The options of a file that provi wrote, with the prior it was made with: a file that does not name its default is
-    /// older than [`DefaultPrior`] and means normal(0, 2.5), and a covariance beside priors was all that counted.
+    /// The options of a file that provi wrote, with the prior of that time: a file that does not name its default
+    /// prior is older than [`DefaultPrior`] and means normal(0, 2.5), and a covariance next to other priors
+    /// overrode them.
     pub fn as_recorded(mut self) -> Self {
         if self.leaves_prior_open() && self.default_prior.is_none() {
             self.prior_scale = Some(PRIOR_SCALE);
@@ -131,13 +133,13 @@ impl ModelOptions {
         self
     }
 
-    /// Names the default, where it counts.
+    /// Names the default prior, if it applies.
     pub fn with_default_named(mut self) -> Self {
         self.default_prior = self.leaves_prior_open().then_some(DefaultPrior::Data);
         self
     }
 
-    /// The first option that the other says differently, by its key in a run file, with both values.
+    /// The first option that differs in `other`, by its key in a run file, with both values.
     pub fn difference(&self, other: &Self) -> Option<(String, String, String)> {
         let table = |options: &Self| toml::Table::try_from(options).unwrap_or_default();
         let (a, b) = (table(self), table(other));

@@ -1,4 +1,4 @@
-//! What is kept of a fit: the keys of fit.json, the folder it lies in, and Gaussians out of other files.
+//! What is stored of a fit: the keys of fit.json, the folder in which it lies, and Gaussians from other files.
 
 pub mod about;
 pub mod fit_file;

@@ -1,4 +1,4 @@
-//! From a model to an answer, and what can be asked of it.
+//! From a model to an answer, and what can be computed from the answer.
 
 mod analysis;
 pub mod assessment;

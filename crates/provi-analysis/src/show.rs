@@ -1,4 +1,4 @@
-//! What a reader sees of a fit: words, tables, the report page, and draws for other tools.
+//! What a reader sees of a fit: text, tables, the report page, and draws for other tools.
 
 mod fitted;
 pub mod page;

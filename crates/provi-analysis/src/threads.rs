@@ -1,20 +1,23 @@
-//! How many threads are started.
+//! How many threads to start.
 
 use std::thread::available_parallelism;
 
-/// So many for each core, and
+/// The most threads for each core, and
 const PER_CORE: usize = 4;
-/// so many on any machine: a run file comes along from larger ones. Each more has a stack, and sums of its own.
+/// the most on any machine, because a run file may come from a larger machine. Each further thread has its own
+/// stack and sums.
 const ANYWHERE: usize = 64;
 
-/// As many as were asked for, but no more than could be of use: the answer is the same for any number. The words, if it
-/// is fewer.
+/// As many as were asked for, but no more than are useful: the answer is the same for any number. Also returns a
+/// note if it is fewer.
 pub fn sensible(asked: usize) -> (usize, Option<String>) {
     let cores = available_parallelism().map_or(1, usize::from);
     let most = (PER_CORE * cores).max(ANYWHERE);
     let words = || {
         let cores = if cores == 1 { "1 core is".to_owned() } else { format!("{cores} cores are") };
-        format!("threads {asked}: {cores} here, so {most} threads are started; the answer is the same")
+        format!(
+            "threads {asked}: {cores} here, so {most} threads are started; the answer is the same for any number"
+        )
     };
     (asked.min(most), (asked > most).then(words))
 }

@@ -229,7 +229,7 @@ fn a_covariance_is_read_with_means_and_without_and_says_the_whole_prior() {
     let refused = with(&format!("name,mean,(Intercept),x\n{rows}"), &["x=normal(0, 1)"]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "prior-covariance says the prior of every population coefficient, which leaves nothing for prior"
+        "prior-covariance is the prior of every population coefficient, so prior has no coefficient left"
     );
 }
 

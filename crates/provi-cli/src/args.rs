@@ -1,4 +1,4 @@
-//! The command line, as clap sees it.
+//! The command line, defined with clap.
 
 use std::path::PathBuf;
 
@@ -47,33 +47,33 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Fit a model: posterior and certificate; fit.json in a folder
     Fit(Box<FitArgs>),
-    /// Show a fit out of its folder: posterior, contrasts, certificate
+    /// Show a fit from its folder: posterior, contrasts, certificate
     Summary(SummaryArgs),
-    /// A fit as one HTML page, or one of its plots
+    /// Write a fit as one HTML page, or one of its plots
     Report(ReportArgs),
-    /// What a fit says about new rows: means, intervals, draws
+    /// Predict new rows with a fit: means, intervals, draws
     Predict(PredictArgs),
-    /// Draws of a fit: CSV, JSON, or Zarr for ArviZ
+    /// Write draws of a fit: CSV, JSON, or Zarr for ArviZ
     Sample(SampleArgs),
-    /// Models of the same data, told apart by their log evidence
+    /// Compare models of the same data by their log evidence
     Compare(CompareArgs),
     /// Check a fit, provi's or another tool's, against its data
     Certify(Box<CertifyArgs>),
-    /// What a table holds, and what would trouble a fit
+    /// Describe a table, and warn of what would trouble a fit
     Inspect(InspectArgs),
-    /// Steps for an accuracy, or what steps promise, before any draw
+    /// Plan steps for an accuracy, or bound given steps, before any draw
     Plan(Box<PlanArgs>),
-    /// The constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
+    /// Show the constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
     Constants(Box<ConstantsArgs>),
-    /// Try every statement of the theory by experiment
+    /// Test every statement of the theory by experiment
     Verify(VerifyArgs),
-    /// What a word of the output means
+    /// Explain a word of the output
     Explain(ExplainArgs),
-    /// Completions for a shell
+    /// Print completions for a shell
     Completions(CompletionsArgs),
-    /// The manual pages
+    /// Write the manual pages
     Man(ManArgs),
-    /// Try a library in a process of its own; provi calls this itself
+    /// Try a library in another process; provi calls this itself
     #[command(hide = true)]
     ProbeLibrary(ProbeLibraryArgs),
 }
@@ -89,13 +89,13 @@ Examples:
 #[derive(Debug, Group)]
 #[command(after_help = DEMO)]
 pub(crate) struct DemoArgs {
-    /// No progress, only the result
+    /// Print no progress, only the result
     #[arg(long)]
     pub(crate) quiet: bool,
 }
 
 const CONSTANTS: &str = "\
-Every bound of provi rests on these. M bounds the curvature of the negative log
+Every bound of provi rests on these numbers. M bounds the curvature of the negative log
 posterior from above, μ from below; κ = M/μ says how hard the problem is. In
 whitened coordinates κ is the smallest that can be proved.
 
@@ -146,26 +146,26 @@ pub(crate) struct Goal {
     /// Plan the fewest steps to an expected squared distance of at most E
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(crate) distance: Option<f64>,
-    /// Say what T steps promise
+    /// Compute the bound that T steps promise
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
 }
 
 const FIT: &str = "\
 The answer is audited from fresh draws, however it was found. Its certificate
-bounds the gap to the best Gaussian and the distance to the posterior, which
-are two things; what is only estimated stands apart. With --accuracy the exit
-status is 1 unless that gap is proved.
+bounds the gap to the best Gaussian and the distance to the posterior, two
+different things. Estimates without proof are printed separately. With
+--accuracy the exit status is 1 unless that gap is proved.
 
-Scales that nobody gives, the noise of the gaussian family and the deviations
-between groups, are those that maximise the ELBO; all that is said is then
-conditional on them, and says so.
+Scales that are not given (the noise of the gaussian family, the deviations
+between groups) are those that maximise the ELBO. Every statement is then
+conditional on them, and the output says so.
 
-The other methods follow a plan. With --distance it is one that provably comes
-that near the best Gaussian, exit status 1 if there is none; otherwise steps
-that work in practice. --distance or --steps alone choose exact or proj-stl.
-Ctrl-C, SIGTERM and --time-limit end a fit early with what it has; a second
-Ctrl-C aborts. With --out, a fit that was stopped goes on with --resume.
+The other methods follow a plan. With --distance the plan provably comes that
+near the best Gaussian (exit status 1 if there is no such plan); otherwise it
+has steps that work in practice. --distance or --steps alone choose exact or
+proj-stl. Ctrl-C, SIGTERM and --time-limit stop a fit early and keep the answer
+so far; a second Ctrl-C aborts. With --out, --resume continues a stopped fit.
 
 Exit status: 0 finished; 1 something that was asked for is not proved, or a
 check failed; 2 failed; 3 the search was stopped early, and nothing that was
@@ -205,15 +205,15 @@ pub(crate) struct FitArgs {
     /// Fit again with every prior half and twice as wide, and show what changes
     #[arg(long, conflicts_with_all = ["json", "stan", "library"])]
     pub(crate) prior_sensitivity: bool,
-    /// Read options from a run file; what the command line says goes first
+    /// Read options from a run file; the command line takes precedence
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,
-    /// Go on with a fit that was stopped, with the options in its folder
+    /// Resume a fit that was stopped, with the options in its folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "draws", "coordinates", "subsample", "sampling", "seed"])]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) files: FileOptions,
-    /// One fit by all the processes that mpirun started, each reading its share of the data
+    /// Make one fit with all processes that mpirun started, each reading its share of the data
     #[arg(long, conflicts_with_all = ["stan", "library"])]
     pub(crate) distributed: bool,
     /// Write fit.json, draws.zarr, run.toml and log.txt to this folder
@@ -225,7 +225,7 @@ pub(crate) struct FitArgs {
     /// Print fit.json, and nothing else, on standard output
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress, only the result
+    /// Print no progress, only the result
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -237,21 +237,21 @@ impl FitArgs {
 }
 
 const CERTIFY: &str = "\
-Nothing is fitted. The certificate is computed anew, from the data and fresh
+Nothing is fitted. The certificate is computed again, from the data and fresh
 draws, and compared with the one in the file if there is one. The draws have a
-new seed each time, so that no fit can be tuned to them; it is printed, and
---seed repeats them. Every number of the file that says something about the
-posterior is computed anew: a bound from draws agrees if the new one is at most
-1.5 times the stored one, what no draw touches must come out the same. Exit
+new seed each time, so that no fit can be tuned to them; the seed is printed,
+and --seed repeats it. Every number of the file that states something about the
+posterior is computed again: a bound from draws agrees if the new one is at most
+1.5 times the stored one; a number that needs no draws must be the same. Exit
 status 1: a stored claim is not reproduced, contradicts an estimate or cannot
-be checked, or --accuracy is not proved. The audit has the failure probability
-and at least the draws of the stored one.
+be checked, or --accuracy is not proved. The audit uses the failure probability
+of the stored one and at least as many draws.
 
 FIT is one of
   fit.json of provi, or its folder: FORMULA and options are read from it
   JSON with `mean` (or `m`) and `covariance` (`cov`, `S`) or its lower
     triangular factor (`factor`, `L`, `C`; full or packed row by row), and
-    perhaps `names`
+    optionally `names`
   CSV with the header `name,mean,<name1>,<name2>,…` and for each coefficient
     its name, its mean and its row of the covariance
 Names are matched in any order; without them the order is the model's, the
@@ -277,20 +277,20 @@ pub(crate) struct CertifyArgs {
     pub(crate) data: Option<PathBuf>,
     /// The model, such as 'y ~ a + b' or 'y ~ .' [default: the fit's]
     pub(crate) formula: Option<String>,
-    /// What is not given is the fit's.
+    /// Options that are not given are those of the fit.
     #[command(flatten)]
     pub(crate) model: ModelOptions,
     #[command(flatten)]
     pub(crate) library: LibraryOptions,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
-    /// What makes the draws repeatable [default: a fresh one each time, which is printed]
+    /// Seed of the random draws [default: a fresh one each time, which is printed]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Read the data block by block, in about so much memory, such as 2GiB or 500MB
+    /// Read the data block by block in about this much memory, such as 2GiB or 500MB
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["stan", "library"])]
     pub(crate) memory: Option<RowMemory>,
-    /// Go on with data or a model other than the fit was made with
+    /// Accept data or a model other than those of the fit
     #[arg(long)]
     pub(crate) force: bool,
     /// Print the result as JSON, and nothing else, on standard output
@@ -298,7 +298,7 @@ pub(crate) struct CertifyArgs {
     pub(crate) json: bool,
 }
 
-/// What is fitted to what.
+/// The data and the formula.
 #[derive(Debug, Group)]
 pub(crate) struct ModelArgs {
     /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
@@ -310,13 +310,13 @@ pub(crate) struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// The model they speak of.
+    /// Reads the model from them.
     pub(crate) fn read(&self) -> Result<Model> {
         Ok(Model::read(&self.data, &self.formula, &self.options)?)
     }
 }
 
-/// The library's names, listed in the help and parsed by the library.
+/// The library's method names, listed in the help and parsed by the library.
 fn planned() -> impl TypedValueParser<Value = Method> {
     PossibleValuesParser::new(Method::named().map(|(name, _)| name)).try_map(|name| name.parse::<Method>())
 }

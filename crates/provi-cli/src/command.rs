@@ -1,4 +1,4 @@
-//! The subcommands: each reads its arguments, calls the library and hands over a text.
+//! The subcommands: each reads its arguments, calls the library and returns a text.
 
 mod certify;
 pub(crate) mod compare;
@@ -28,7 +28,7 @@ use crate::args::{Args, Command};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 
-/// What a command has to say, and whether it earned what was asked of it.
+/// The text of a command, and whether it reached what was asked for.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) text: String,
@@ -40,12 +40,12 @@ impl Outcome {
         Self { text, proved: true }
     }
 
-    /// 1: what was asked for was not proved.
+    /// Exit status; 1 if what was asked for was not proved.
     fn exit_code(&self) -> ExitCode {
         ExitCode::from(u8::from(!self.proved))
     }
 
-    /// Prints the text. A reader that has gone away (`| head`) has what it wanted.
+    /// Prints the text. If the reader has closed the pipe (`| head`), that is not an error.
     fn print(&self) -> Result<()> {
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(self.text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -61,7 +61,7 @@ pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     /// Whether a search was stopped before its end.
     pub(crate) stopped: bool,
-    /// What went wrong once the answer was there, such as a full disk.
+    /// An error after the answer was found, such as a full disk.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -71,11 +71,12 @@ impl From<Outcome> for Ending {
     }
 }
 
-/// The status of a search that was stopped early, where nothing that was asked for is missing.
+/// Exit status of a search that was stopped early although nothing that was asked for is missing.
 const STOPPED: u8 = 3;
 
 impl Ending {
-    /// 0: finished. 1: something asked for was not proved, or a check failed. 2: failed. 3: stopped early, nothing missed.
+    /// 0: finished. 1: something asked for was not proved, or a check failed. 2: failed. 3: stopped early, nothing
+    /// missing.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match &self.failure {
             Some(failure) => failure.exit_code(),
@@ -84,7 +85,7 @@ impl Ending {
         }
     }
 
-    /// Prints the text, and then what went wrong.
+    /// Prints the text, and then the error, if there is one.
     pub(crate) fn finish(self) -> ExitCode {
         let code = self.exit_code();
         let printed = self.outcome.print();
@@ -95,7 +96,7 @@ impl Ending {
     }
 }
 
-/// The command; of several processes only a fit is made by all of them together.
+/// Runs the command. If there are several processes, only a fit uses all of them.
 pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Ending> {
     match &args.command {
         Command::Fit(args) => fit::execute(args, crew),
@@ -104,17 +105,17 @@ pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<End
     }
 }
 
-/// One of several processes, and not the first.
+/// Whether this is one of several processes, and not the first.
 fn is_later(crew: Option<&Arc<dyn Reduce>>) -> bool {
     crew.is_some_and(|crew| crew.rank() > 0)
 }
 
-/// The commands that fit nothing: they end with their whole answer, or with none.
+/// The commands that fit nothing: they return their whole answer, or an error.
 fn said(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
     interrupt::end_at_once();
     match &args.command {
         _ if is_later(crew) => Ok(Outcome::said(String::new())),
-        Command::Fit(_) | Command::Demo(_) => unreachable!("have an ending of their own"),
+        Command::Fit(_) | Command::Demo(_) => unreachable!("they are run by `execute`"),
         Command::Constants(args) => constants::execute(args),
         Command::Plan(args) => plan::execute(args),
         Command::Certify(args) => certify::execute(args),

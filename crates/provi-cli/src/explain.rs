@@ -1,4 +1,4 @@
-//! The texts of `provi explain`: short, in plain words, and claiming no more than the ledger.
+//! The texts of `provi explain`: short, in plain words, claiming no more than the ledger.
 
 use provi_table::nearest;
 use provi_verify::registry::{ENTRIES, Entry};
@@ -6,7 +6,7 @@ use provi_verify::registry::{ENTRIES, Entry};
 use crate::failure::{Failure, Result};
 use crate::output::wrap::wrapped;
 
-/// Topics by name, in the order they are listed; the first line of a text says what it is about.
+/// Topics by name, in the order in which they are listed. The first line of a text says what it is about.
 macro_rules! topics {
     ($($name:literal),+ $(,)?) => {
         &[$(($name, include_str!(concat!("explain/", $name, ".txt")))),+]
@@ -50,7 +50,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "status",
 ];
 
-/// Other words for them.
+/// Other words for the topics.
 const SYNONYMS: &[(&str, &str)] = &[
     ("k̂", "khat"),
     ("k-hat", "khat"),
@@ -171,7 +171,7 @@ pub(crate) fn find(word: &str) -> Result<String> {
     })
 }
 
-/// What a key of the ledger stands for.
+/// What a key of the ledger means.
 fn statement(entry: &Entry) -> String {
     format!(
         "{}: a statement of the ledger, chapter {}.\n\n{}\n{}",

@@ -1,4 +1,4 @@
-//! What ends the command without a result, said so that the way out is clear.
+//! Errors that end the command without a result, each with the way out.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -15,16 +15,16 @@ use crate::output::style;
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// Everything the command refuses, or fails at.
+/// Everything that the command refuses or fails at.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     #[error("{}{error}", if error.begins_with_option() { "--" } else { "" })]
     Analysis { error: Box<provi_analysis::Error>, text: Option<Box<NamedSource<String>>> },
-    #[error("`{}` is no run file: {reason}", .path.display())]
+    #[error("`{}` is not a run file: {reason}", .path.display())]
     BadRunFile { path: PathBuf, reason: String },
     #[error("the run file is for other data: its SHA-256 is {stored}, that of `{}` {found}", .path.display())]
     OtherRunData { path: PathBuf, stored: String, found: String },
-    #[error("{option} speaks of a library, and the run file is for a table and a formula")]
+    #[error("{option} is for a library, and the run file is for a table and a formula")]
     OfLibrary { option: String },
     #[error("{option} goes with a table and a formula, and a library is to be fitted")]
     OfTable { option: String },
@@ -59,12 +59,12 @@ pub(crate) enum Failure {
 }
 
 impl From<provi_analysis::Error> for Failure {
-    /// With the formula or the contrast at hand, to point into.
+    /// With the formula or the contrast, so that the message can point into it.
     fn from(error: provi_analysis::Error) -> Self {
         let source = |name: &str, text: &str, span: &Range<usize>| {
             let mut text = text.trim_end().to_owned();
             if span.start >= text.len() {
-                text.push(' '); // where a word is missing, the label stands behind the last one
+                text.push(' '); // if a word is missing, the label comes after the last one
             }
             Box::new(NamedSource::new(name, text))
         };
@@ -84,12 +84,12 @@ impl From<provi::Error> for Failure {
 }
 
 impl Failure {
-    /// A refusal of the table or the formula, pointing into the formula where that is at fault.
+    /// An error of the table or the formula, pointing into the formula if the error is there.
     pub(crate) fn table(error: provi_table::Error, formula: &str) -> Self {
         provi_analysis::Error::table(error, formula).into()
     }
 
-    /// What the library refused, if it is that.
+    /// The library's error, if it is one.
     fn refused(&self) -> Option<&Refused> {
         match self {
             Self::Analysis { error, .. } => Some(error),
@@ -97,7 +97,7 @@ impl Failure {
         }
     }
 
-    /// 1: the accuracy asked for cannot be proved. 2: anything else.
+    /// Exit status. 1: the accuracy asked for cannot be proved. 2: anything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.refused() {
             Some(Refused::Library(provi::Error::OutOfReach { .. } | provi::Error::BelowRounding { .. })) => {
@@ -107,17 +107,17 @@ impl Failure {
         }
     }
 
-    /// Whether it was stopped, rather than failed.
+    /// Whether the command was stopped, rather than failed.
     pub(crate) fn is_stop(&self) -> bool {
         matches!(self.refused(), Some(Refused::Library(provi::Error::Stopped { .. })))
     }
 
-    /// The failure of another process, which has words of its own for it.
+    /// Whether another process failed, which prints its own message.
     pub(crate) fn is_elsewhere(&self) -> bool {
         matches!(self.refused(), Some(Refused::Library(provi::Error::Rank { .. })))
     }
 
-    /// On standard error; in colour on a terminal, plain elsewhere.
+    /// Prints it on standard error; in colour on a terminal.
     pub(crate) fn print(&self) {
         let terminal = std::io::stderr().is_terminal();
         let mut theme = match (terminal, style::colour_wanted()) {
@@ -129,7 +129,7 @@ impl Failure {
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_links(false)
             .with_wrap_lines(terminal)
-            // The message is the library's own, whole: its source would say it twice.
+            // The message is the library's own; printing its source as well would repeat it.
             .without_cause_chain();
         let mut text = String::new();
         if handler.render_report(&mut text, self).is_err() {
@@ -147,7 +147,7 @@ impl Failure {
             }
             Self::OfLibrary { .. } => "leave it out, or leave --config out",
             Self::OfTable { .. } => {
-                "leave it out: what a library is fitted with stands under `Compiled models` in the help"
+                "leave it out: the options of a library are under `Compiled models` in the help"
             }
             Self::UnknownImage { .. } => "let FILE end in .svg or .png",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
@@ -173,7 +173,7 @@ impl Failure {
     }
 }
 
-/// What may be done about a refusal, in the words of the command line.
+/// The way out of an error, in terms of the command line.
 fn way_out(error: &Refused) -> Option<&'static str> {
     Some(match error {
         Refused::Response { .. } => "correct the value, recode the column, or name another --family",

@@ -1,5 +1,5 @@
-//! The `provi` command: from a table to a Gaussian posterior, with what is proved about it. A library, so that a program
-//! which starts several processes can be the same command.
+//! The `provi` command: from a table to a Gaussian posterior, with what is proved about it. It is a library, so
+//! that a program which starts several processes can be the same command.
 //!
 //! ```text
 //! args ──► command ──► provi-analysis ──► output
@@ -26,13 +26,13 @@ use std::sync::Arc;
 use clap::Parser;
 use provi::stream::Reduce;
 
-/// The command, with the words this process was started with.
+/// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
     run(None)
 }
 
-/// The command as one of several processes, each of which calls this with the same words. The first of them speaks for all;
-/// another one speaks only of a failure of its own.
+/// Runs the command as one of several processes, each of which calls this with the same arguments. The first
+/// process prints for all; another one prints only its own failure.
 pub fn main_among(crew: Arc<dyn Reduce>) -> ExitCode {
     run(Some(&crew))
 }
@@ -40,7 +40,7 @@ pub fn main_among(crew: Arc<dyn Reduce>) -> ExitCode {
 fn run(crew: Option<&Arc<dyn Reduce>>) -> ExitCode {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // The Parquet reader panics on some damaged files; that is caught and said in our own words.
+        // The Parquet reader panics on some damaged files; the panic is caught and reported as an error.
         if !panic.location().is_some_and(|place| place.file().contains("parquet")) {
             usual(panic);
         }
@@ -50,7 +50,7 @@ fn run(crew: Option<&Arc<dyn Reduce>>) -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             if first {
-                // Help that nobody reads any more is no failure.
+                // If nobody reads the help any more, that is not an error.
                 let _ = error.print();
             }
             return ExitCode::from(error.exit_code() as u8);

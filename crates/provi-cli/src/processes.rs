@@ -1,4 +1,4 @@
-//! `--distributed` hands over to the program that speaks MPI, so that this one needs none to build or to run.
+//! `--distributed` hands over to the program that uses MPI, so that this one needs no MPI to build or to run.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,18 +6,18 @@ use std::process::Command;
 
 use crate::failure::{Failure, Result};
 
-/// The program of several processes.
+/// The program for several processes.
 const PROGRAM: &str = "provi-mpi";
 
-/// Becomes that program, with the same words: on Unix the process stays the one that `mpirun` started. Comes back only if
-/// it cannot.
+/// Replaces this process by that program, with the same arguments; on Unix it stays the process that `mpirun`
+/// started. Returns only if that fails.
 pub(crate) fn hand_over() -> Result<std::convert::Infallible> {
     let mut command = Command::new(program());
     command.args(std::env::args_os().skip(1));
     Err(Failure::NoProcesses { reason: become_it(command) })
 }
 
-/// Beside this program, or on the path.
+/// The program beside this one, or on the path.
 fn program() -> OsString {
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name(PROGRAM));
     beside.filter(|path| path.exists()).map_or(PROGRAM.into(), PathBuf::into_os_string)

@@ -1,4 +1,4 @@
-//! How a run is going, on standard error: a bar on a terminal, a line every few seconds elsewhere; and in the log.
+//! The progress of a run: on standard error, as a bar on a terminal or a line every few seconds; and in the log.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -12,22 +12,23 @@ use provi_analysis::number::{bound, grouped};
 use crate::interrupt;
 use crate::log::Log;
 
-/// Between two lines where there is no terminal.
+/// Time between two lines if there is no terminal.
 const EVERY: Duration = Duration::from_secs(5);
-/// Between two lines of the log.
+/// Time between two lines of the log.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// Between two lines once a stop is wanted: with the time between two looks, less than a second of silence.
+/// Time between two lines once a stop is wanted; with the time between two checks, less than a second of silence.
 const EVERY_LAST: Duration = Duration::from_millis(700);
 
-/// When anything was last said, and the bar if there is one.
+/// When anything was last printed, and the bar if there is one.
 static SAID: Mutex<(Option<Instant>, Option<ProgressBar>)> = Mutex::new((None, None));
 
 fn say_now() {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(Instant::now());
 }
 
-/// Says what is being done while nothing else says anything, as in a search for scales or for a mode. Ends when dropped.
+/// Prints the current phase while nothing else is printed, as during a search for scales or for a mode. Ends when
+/// dropped.
 pub(crate) struct Heartbeat(Option<Sender<()>>);
 
 impl Heartbeat {
@@ -55,7 +56,7 @@ impl Heartbeat {
                 }
             }
         };
-        // Without a thread there is less to see.
+        // If no thread can be started, this output is missing.
         let _ = std::thread::Builder::new().name("heartbeat".into()).spawn(beat);
         Self(Some(send))
     }
@@ -72,11 +73,11 @@ pub(crate) struct Progress {
     log: Log,
     logged: Option<Instant>,
     begin: Instant,
-    /// The first step seen, and when: a run taken up again did not make the steps before it.
+    /// The first step seen, and when: a resumed run did not make the steps before it.
     first: Option<(u64, Instant)>,
 }
 
-/// What the user sees.
+/// The form of output.
 enum Face {
     Hidden,
     Bar(ProgressBar),
@@ -133,7 +134,7 @@ impl Progress {
         }
     }
 
-    /// Between the draws of the audit.
+    /// Shows progress between the draws of the audit.
     pub(crate) fn show_audit(&mut self, made: u64, wanted: u64) {
         match &mut self.face {
             Face::Hidden => {}
@@ -165,7 +166,7 @@ impl Progress {
     }
 }
 
-/// The ELBO, and the gap where it is proved on the way.
+/// The ELBO, and the gap if it is proved during the run.
 fn value(at: &Snapshot) -> String {
     let gap = at
         .gap

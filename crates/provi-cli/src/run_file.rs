@@ -15,8 +15,8 @@ use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
 use keys::Keys;
 
-/// Everything that a fit depends on. Options are keys of the file as they are fields of their types: none is written again
-/// here.
+/// Everything on which a fit depends. Options are keys of the file because they are fields of their types; none is
+/// listed again here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct RunFile {
@@ -26,13 +26,13 @@ pub(crate) struct RunFile {
     /// A table, or the data of a compiled model, which may have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<PathBuf>,
-    /// Of the data's bytes; data with another one are refused.
+    /// Digest of the data's bytes; data with another digest are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data_sha256: Option<String>,
     /// The model of a table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) formula: Option<String>,
-    /// Processes that share the fit: they move sums by their rounding.
+    /// Number of processes that share the fit; it changes sums by their rounding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) processes: Option<usize>,
     #[serde(flatten, skip_deserializing)]
@@ -41,7 +41,7 @@ pub(crate) struct RunFile {
     pub(crate) run: RunOptions,
     #[serde(skip_serializing_if = "Layer::is_unset")]
     pub(crate) model: ModelOptions,
-    /// Or a library.
+    /// A library instead of a table.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) compiled: Option<CompiledOptions>,
 }
@@ -52,7 +52,7 @@ const HEADING: &str = "\
 ";
 
 impl RunFile {
-    /// A run on a table, with the table's fingerprint.
+    /// A run on a table, with the table's digest.
     pub(crate) fn of_table(args: &FitArgs, sha256: &str, processes: usize) -> Self {
         Self {
             processes: args.distributed.then_some(processes),
@@ -64,7 +64,7 @@ impl RunFile {
         }
     }
 
-    /// A run on a library, with the fingerprints of its files.
+    /// A run on a library, with the digests of its files.
     pub(crate) fn of_library(args: &FitArgs, digests: &Digests) -> Self {
         Self {
             data: args.compiled.library.data_file.clone(),
@@ -87,7 +87,7 @@ impl RunFile {
         }
     }
 
-    /// From its text. Keys of several types stand side by side in it.
+    /// Parses the text. Keys of several types are side by side in it.
     fn parse(text: &str) -> std::result::Result<Self, toml::de::Error> {
         let mut keys = Keys::parse(text)?;
         let mut file: Self = keys.take()?;
@@ -102,13 +102,13 @@ impl RunFile {
         Ok(file)
     }
 
-    /// From that file; its paths are meant from `folder`, or, where nothing is there, from where the command runs.
+    /// Reads a file. Its paths are relative to `folder`, or, if nothing exists there, to the current folder.
     pub(crate) fn read(path: &Path, folder: &Path) -> Result<Self> {
         let refused = |reason: String| Failure::BadRunFile { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
         let mut file = Self::parse(&text).map_err(|error| refused(error.to_string()))?;
         file.check().map_err(|reason| refused(reason.to_owned()))?;
-        // One that provi wrote means the prior it was made with; one written by hand, the default of today.
+        // A file that provi wrote means the prior of its time; one written by hand means today's default.
         if file.provi.is_some() && file.formula.is_some() {
             file.model = file.model.as_recorded();
         }
@@ -118,8 +118,8 @@ impl RunFile {
         Ok(file)
     }
 
-    /// The same with every path that does not begin at the root put as it reads from that folder, so that the file means
-    /// the same wherever the command runs.
+    /// The same with every relative path written relative to `folder`, so that the file means the same wherever the
+    /// command runs.
     pub(crate) fn beside(mut self, folder: &Path) -> Result<Self> {
         for named in self.paths() {
             *named = place::seen_from(named, folder)
@@ -128,7 +128,7 @@ impl RunFile {
         Ok(self)
     }
 
-    /// The files and folders it names.
+    /// The files and folders that it names.
     fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let compiled = self.compiled.iter_mut().flat_map(|CompiledOptions { library, init, .. }| {
             let named = library.stan.iter_mut().chain(&mut library.library);
@@ -137,7 +137,7 @@ impl RunFile {
         self.data.iter_mut().chain(&mut self.model.prior_covariance).chain(compiled)
     }
 
-    /// Whether it says what is fitted, once.
+    /// Whether it says exactly once what is fitted.
     fn check(&self) -> std::result::Result<(), &'static str> {
         match (&self.formula, &self.compiled) {
             (Some(_), Some(_)) => {
@@ -161,7 +161,7 @@ impl RunFile {
         Ok(format!("{HEADING}{text}"))
     }
 
-    /// The fingerprints of its files, where the command line names no others.
+    /// The digests of its files, as far as the command line names no others.
     pub(crate) fn digests(&self, args: &FitArgs) -> Digests {
         let compiled = self.compiled.as_ref();
         let named = args.data.is_some() || args.compiled.library.data_file.is_some();
@@ -172,7 +172,7 @@ impl RunFile {
         }
     }
 
-    /// The arguments with the file behind them: what the command line says goes first.
+    /// The arguments, completed by the file: the command line takes precedence.
     pub(crate) fn behind(self, args: &FitArgs) -> Result<FitArgs> {
         let given = args.clone();
         if self.formula.is_some() {

@@ -1,4 +1,4 @@
-//! What the answer owes to the prior, as a table.
+//! How much the answer depends on the prior, as a table.
 
 use provi_analysis::number::decimals;
 use provi_analysis::run::sensitivity::{Sensitivity, VISIBLE};
@@ -7,7 +7,8 @@ use crate::output::columns::{Columns, Side};
 use crate::output::style;
 use crate::output::wrap::wrapped;
 
-/// Each coefficient's mean under narrower, given and wider priors; `sd` are those of the coefficients.
+/// Each coefficient's mean under the narrower, the given and the wider prior; `sd` are the coefficients' standard
+/// deviations.
 pub(crate) fn describe(found: &Sensitivity, sd: &[f64]) -> String {
     let heading = [
         ("prior sensitivity", Side::Left),
@@ -37,9 +38,9 @@ pub(crate) fn describe(found: &Sensitivity, sd: &[f64]) -> String {
     let leaning = found.rows.iter().filter(|row| row.leans_on_the_prior()).count();
     let verdict = match leaning {
         0 => format!("no coefficient moves by more than {VISIBLE} of its sd"),
-        1 => format!("1 coefficient moves by more than {VISIBLE} of its sd: say why its prior is what it is"),
+        1 => format!("1 coefficient moves by more than {VISIBLE} of its sd: give the reasons for its prior"),
         n => format!(
-            "{n} coefficients move by more than {VISIBLE} of their sd: say why their priors are what they are"
+            "{n} coefficients move by more than {VISIBLE} of their sd: give the reasons for their priors"
         ),
     };
     format!("{}{}", columns.render(), wrapped("", 0, &verdict))

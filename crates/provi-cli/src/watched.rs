@@ -23,14 +23,14 @@ pub(crate) struct Run<'a> {
     pub(crate) quiet: bool,
     /// Where checkpoints and the log go.
     pub(crate) store: Option<&'a Store>,
-    /// Where to take the run up.
+    /// The checkpoint from which to resume the run.
     pub(crate) from: Option<Checkpoint>,
-    /// Between two checkpoints.
+    /// Time between two checkpoints.
     pub(crate) keep_every: Duration,
     /// When the command began, and how long it may last.
     pub(crate) begin: Instant,
     pub(crate) limit: Option<Duration>,
-    /// Where several processes share it.
+    /// How the processes agree, if several share the run.
     pub(crate) agree: Option<Agreement>,
 }
 
@@ -48,12 +48,12 @@ impl Default for Run<'_> {
     }
 }
 
-/// Between two checkpoints, where nobody says it.
+/// Default time between two checkpoints.
 pub(crate) const KEEP_EVERY: Duration = Duration::from_secs(15);
 
-/// Goes that way; progress on standard error, ctrl-C and the clock may end it early.
+/// Runs the strategy, with progress on standard error; ctrl-C and the clock may end it early.
 pub(crate) fn run(prepared: &Prepared<'_>, strategy: &Strategy, how: Run<'_>) -> Result<Fitted> {
-    // Before a signal is handled: from here on no data are read any more.
+    // Before a signal is handled: from here on no data are read.
     interrupt::begin();
     let stop = match how.agree {
         None => interrupt::watch(),
@@ -64,7 +64,7 @@ pub(crate) fn run(prepared: &Prepared<'_>, strategy: &Strategy, how: Run<'_>) ->
     let begin = summary::announcement(prepared.target().dim(), strategy.plan());
     log.say(&begin);
     if !how.quiet {
-        // Ctrl-C is watched from before the first word: who reads one may press it.
+        // Ctrl-C is watched before the first line is printed, because a reader of that line may press it.
         eprintln!("memory {}\n{begin}", prepared.memory);
     }
     let progress = RefCell::new(Progress::new(how.quiet, strategy.plan().map_or(0, |plan| plan.steps), log));
@@ -79,7 +79,7 @@ pub(crate) fn run(prepared: &Prepared<'_>, strategy: &Strategy, how: Run<'_>) ->
     let mut refused = false;
     let mut save = |at: &Checkpoint| {
         if let Some(Err(failure)) = how.store.map(|store| store.save_checkpoint(at)).filter(|_| !refused) {
-            // The run is worth more than its checkpoint.
+            // The run is more important than its checkpoint.
             refused = true;
             eprintln!("no checkpoint is kept from here on: {failure}");
         }
@@ -87,7 +87,7 @@ pub(crate) fn run(prepared: &Prepared<'_>, strategy: &Strategy, how: Run<'_>) ->
     let keeper = how.store.is_some().then_some(Keeper { every: how.keep_every, save: &mut save });
     let mut watch = Watch {
         observer: Some(&mut observer),
-        // The model, its scales and its plan had their share of it.
+        // The model, its scales and its plan have used a part of the time.
         time_limit: how.limit.map(|limit| limit.saturating_sub(how.begin.elapsed())),
         stop: Some(stop),
         patience: None,

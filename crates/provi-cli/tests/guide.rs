@@ -186,7 +186,7 @@ const COMPOSED: [&str; 14] = [
     "); estimated KL",
     "nats was not proved; proved is",
     ", unreliable: the weights have a heavy tail, so these estimates can be far off",
-    "is above 0.7, the limit, of the importance weights: draws resampled by them are not to be believed",
+    "is above 0.7, the limit, of the importance weights: draws resampled by them cannot be trusted",
     "prior and data disagree: posterior means are more than 2 prior sds from the prior mean,",
     "prior and data disagree: the noise sd",
     "prior and data disagree: the sd between groups",

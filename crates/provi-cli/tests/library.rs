@@ -74,7 +74,7 @@ fn a_changed_library_and_changed_files_are_refused_unless_they_are_meant() {
         let before = std::fs::read(bench.path(file)).unwrap();
         std::fs::write(bench.path(file), [&before[..], b"\n"].concat()).unwrap();
         let said = bench.provi(&again).exits(2).stderr;
-        let message = format!("`{file}` is not the {what} that is meant: its SHA-256 is ");
+        let message = format!("`{file}` is not the expected {what}: its SHA-256 is ");
         assert!(said.contains(&message) && said.contains("--force"), "{said}");
         // Named on the command line, or forced, it is meant.
         bench.provi(&[&again[..], &["--out", "forced.fit", "--force"]].concat()).exits(0);
@@ -99,8 +99,8 @@ fn options_of_tables_and_of_libraries_do_not_mix() {
         (&["--config", "m.fit/run.toml", "--family", "poisson"], "--family goes with a table and a formula"),
         (&["--config", "m.fit/run.toml", "--prior-sensitivity"], "--prior-sensitivity goes with a table"),
         (&["--config", "m.fit/run.toml", "table.csv", "y ~ x"], "a table goes with a table and a formula"),
-        (&["--config", "t.fit/run.toml", "--mu", "1"], "--mu speaks of a library"),
-        (&["--config", "t.fit/run.toml", "--stan", "model.so"], "--stan or --library speaks of a library"),
+        (&["--config", "t.fit/run.toml", "--mu", "1"], "--mu is for a library"),
+        (&["--config", "t.fit/run.toml", "--stan", "model.so"], "--stan or --library is for a library"),
     ] {
         let said = bench.provi(&[&["fit", "--quiet"], args].concat()).exits(2).stderr;
         assert!(said.contains(expected), "{args:?}: {said}");
@@ -201,7 +201,7 @@ fn a_stan_fit_is_certified_by_estimates_alone_and_only_against_its_own_files() {
     };
     bench.write("other.json", r#"{"x": [1, 2, 3], "y": [1, 2, 4]}"#);
     let other = ["certify", "m.fit", "--stan", "model.so", "--data", "other.json", "--seed", "1"];
-    refused(&other, "`other.json` is not the data file that is meant");
+    refused(&other, "`other.json` is not the expected data file");
     refused(&["certify", "m.fit", "--stan", "model.so"], "the fit was made with --data data.json, not none");
     refused(
         &[&certify[..], &["--mu", "1"]].concat(),
@@ -229,5 +229,5 @@ fn a_stan_file_is_compiled_on_the_way_and_stands_in_the_run_file() {
         "{said}"
     );
     let said = bench.provi(&["fit", "--config", "m.fit/run.toml"]).exits(2).stderr;
-    assert!(said.contains("`m.stan` is not the Stan model that is meant"), "{said}");
+    assert!(said.contains("`m.stan` is not the expected Stan model"), "{said}");
 }

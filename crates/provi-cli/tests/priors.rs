@@ -94,5 +94,5 @@ fn a_covariance_beside_a_prior_is_refused() {
          prior = [\"x=normal(0, 1)\"]\n",
     );
     let said = bench.provi(&["fit", "--config", "both.toml"]).exits(2).stderr;
-    assert!(said.contains("leaves nothing for prior"), "{said}");
+    assert!(said.contains("has no coefficient left"), "{said}");
 }

@@ -101,7 +101,8 @@ fn a_contrast_with_the_reference_level_says_which_it_is() {
     assert!(said.contains("is the reference level of `town`"), "{said}");
     let said = bench.provi(&["summary", "g", "--contrast", "town[Zug]"]).exits(2).stderr;
     assert!(
-        said.contains("`town[Zug]` is no coefficient") && said.contains("the coefficients are `(Intercept)`"),
+        said.contains("`town[Zug]` is not a coefficient")
+            && said.contains("the coefficients are `(Intercept)`"),
         "{said}"
     );
 }

@@ -1,4 +1,4 @@
-//! The handle of an answer: everything about it, apart from the model it came from.
+//! The handle of an answer, with everything about it except the model it came from.
 
 use std::path::PathBuf;
 
@@ -24,14 +24,14 @@ use crate::design::{entries, numbers};
 use crate::error::{raise, refuse};
 use crate::wait::interruptible;
 
-/// An answer, with what it is worth.
+/// An answer with its certificate.
 #[pyclass(frozen, module = "provi._provi")]
 pub(crate) struct Answer {
     pub(crate) fitted: Fitted,
     certificate: Certificate,
 }
 
-/// What there is to know at a glance: the record of a fit without its arrays.
+/// The record of a fit without its arrays.
 #[derive(Serialize)]
 struct Record<'a> {
     names: &'a [String],
@@ -79,12 +79,13 @@ pub(crate) fn square<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'p
     PyArray1::from_slice(py, matrix.entries()).reshape([matrix.rows(), matrix.columns()])
 }
 
-/// Refuses what has no room, before anything is allocated: an allocation that fails would end the interpreter.
+/// Refuses a request that would not fit into memory before anything is allocated: a failed allocation would end the
+/// interpreter.
 pub(crate) fn room(numbers: usize, what: impl Fn() -> String) -> PyResult<()> {
     Vec::<f64>::new().try_reserve_exact(numbers).map_err(|_| {
         let bytes = Bytes(8u64.saturating_mul(numbers as u64));
         PyMemoryError::new_err(format!(
-            "{} need about {bytes} of memory, which is not there; ask for fewer",
+            "{} need about {bytes} of memory, which is not available; ask for fewer",
             what()
         ))
     })
@@ -122,14 +123,14 @@ impl Answer {
         square(py, &self.fitted.gaussian.factor_matrix())
     }
 
-    /// The ELBO, its error, and whether that is a bound.
+    /// The ELBO, its error, and whether that error is a bound.
     #[getter]
     fn elbo(&self) -> (f64, f64, bool) {
         let file = &self.fitted.file;
         (-file.neg_elbo, file.neg_elbo_error, file.neg_elbo_exact)
     }
 
-    /// What is not an array, as JSON.
+    /// Everything that is not an array, as JSON.
     fn record(&self) -> PyResult<String> {
         let file = &self.fitted.file;
         json(&Record {
@@ -148,7 +149,7 @@ impl Answer {
         })
     }
 
-    /// How the run went.
+    /// The progress of the run.
     #[getter]
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (trace, out) = (self.fitted.trace(), PyDict::new(py));
@@ -160,7 +161,7 @@ impl Answer {
         Ok(out)
     }
 
-    /// Draws, one a row; a pure function of the seed.
+    /// Draws, one per row; a pure function of the seed.
     fn sample<'py>(
         &self,
         py: Python<'py>,
@@ -175,7 +176,7 @@ impl Answer {
         square(py, &draws)
     }
 
-    /// log q at points, one a row.
+    /// log q at points, one per row.
     fn log_density<'py>(
         &self,
         py: Python<'py>,
@@ -217,12 +218,12 @@ impl Answer {
         (0..q.dim()).map(one).collect()
     }
 
-    /// Chains, and draws of each, where nobody says how many.
+    /// Default numbers of chains and of draws per chain.
     fn usual_draws(&self) -> [usize; 2] {
         usual_draws(self.fitted.gaussian.dim())
     }
 
-    /// The certificate in five lines, and in others what it is about and what it is conditional on.
+    /// The certificate in five lines, then what it is about and what it is conditional on.
     fn describe(&self) -> String {
         let condition = words::condition(&self.fitted.file.model);
         let lines =
@@ -230,7 +231,8 @@ impl Answer {
         lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 
-    /// Writes fit.json into a folder, as the command does; `constrained` are the parameters on their own scale, as JSON.
+    /// Writes fit.json into a folder, as the command does; `constrained` holds the parameters on their own scale,
+    /// as JSON.
     fn save(&self, dir: PathBuf, force: bool, constrained: Option<&str>) -> PyResult<PathBuf> {
         let Some(text) = constrained else { return self.fitted.save(&dir, force).map_err(refuse) };
         let mut fitted = self.fitted.clone();
@@ -239,7 +241,7 @@ impl Answer {
         fitted.save(&dir, force).map_err(refuse)
     }
 
-    /// A fit out of its folder.
+    /// Loads a fit from its folder.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Fitted::load(&path).map(Into::into).map_err(refuse)

@@ -1,6 +1,7 @@
 //! A Python function as a target.
 //!
-//! It is handed an array that is used again at the next call, unless somebody kept it, and its results are read in place.
+//! The function receives an array that is reused at the next call, unless somebody kept it; its results are read in
+//! place.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,12 +34,12 @@ impl Callback {
     }
 }
 
-/// What functions of a run raised.
+/// What functions raised during a run.
 #[derive(Default)]
 pub(crate) struct Raised(RefCell<Option<PyErr>>);
 
 impl Raised {
-    /// Calls into Python, and keeps what comes up. Who was interrupted for real is not called again.
+    /// Calls into Python, and keeps the exception. After a real interrupt, Python is not called again.
     pub(crate) fn attached(&self, work: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<()> {
         Python::attach(|py| {
             let message = match &*self.0.borrow() {
@@ -56,13 +57,13 @@ impl Raised {
         })
     }
 
-    /// The last of it.
+    /// The last exception.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.0.take()
     }
 }
 
-/// One run's view of it: what it raised, and whether it was interrupted.
+/// The callback during one run: what it raised, and whether it was interrupted.
 pub(crate) struct Session<'a> {
     callback: &'a Callback,
     stop: &'a AtomicBool,
@@ -83,7 +84,7 @@ impl<'a> Session<'a> {
         call(self.callback.function.bind(argument.py()), (argument,), self.stop)
     }
 
-    /// The points as an array of its own: that of the last call, if nobody has it any more.
+    /// The points as an array: that of the last call, if nobody else refers to it.
     fn argument<'py>(&self, py: Python<'py>, points: &[f64]) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let last = self.callback.room().take();
         if let Some(array) =
@@ -150,8 +151,8 @@ impl Target for Session<'_> {
     }
 }
 
-/// The function's pair. An interrupt in it ends the run, but not without this value: the call is made again. The second is
-/// for real.
+/// Returns the pair that the function returned. A first interrupt ends the run only after this value, so the call
+/// is made again; a second interrupt ends it at once.
 pub(crate) fn call<'py>(
     function: &Bound<'py, PyAny>,
     arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
@@ -167,7 +168,7 @@ pub(crate) fn call<'py>(
         }
         result => result?,
     };
-    // A list of two will do.
+    // A list of two is accepted too.
     let pair = match result.cast::<PyList>() {
         Ok(list) => list.to_tuple().into_any(),
         Err(_) => result.clone(),
@@ -194,7 +195,7 @@ fn number(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     Ok(out[0])
 }
 
-/// Reads an array of 64-bit floats of that shape; names what is wrong with any other.
+/// Reads an array of 64-bit floats of that shape; the error says what is wrong with any other.
 pub(crate) fn read(what: &str, value: &Bound<'_, PyAny>, shape: &[usize], out: &mut [f64]) -> PyResult<()> {
     let converted;
     let array = match value.cast::<PyUntypedArray>() {
@@ -221,7 +222,7 @@ pub(crate) fn read(what: &str, value: &Bound<'_, PyAny>, shape: &[usize], out: &
     let rows = floats.is_c_contiguous();
     let floats = floats.try_readonly()?;
     match floats.as_slice() {
-        // One column after the other is a slice too, in the wrong order.
+        // A column-major array is a slice too, but in the wrong order.
         Ok(entries) if rows => out.copy_from_slice(entries),
         _ => out.iter_mut().zip(floats.as_array().iter()).for_each(|(out, x)| *out = *x),
     }

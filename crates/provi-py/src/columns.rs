@@ -1,4 +1,4 @@
-//! Columns as Python holds them → a table.
+//! From columns in Python to a table.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::formula::refuse_table;
 
-/// Where rows come from.
+/// The source of rows.
 #[derive(FromPyObject)]
 pub(crate) enum Source<'py> {
     /// The name of a table in messages, and its columns.
@@ -19,7 +19,7 @@ pub(crate) enum Source<'py> {
     File(PathBuf),
 }
 
-/// A name, the kind of its values, the values, where they are missing, and the levels of a category.
+/// A name, the type of its values, the values, where they are missing, and the levels of a category.
 type Column<'py> =
     (String, String, Bound<'py, PyAny>, Option<PyReadonlyArray1<'py, bool>>, Option<Vec<String>>);
 

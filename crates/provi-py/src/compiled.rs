@@ -1,4 +1,4 @@
-//! A density out of a library: Stan's, or one of any language that can export C functions.
+//! A density from a library: of Stan, or of any language that can export C functions.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ use crate::error::{refuse, refuse_library};
 use crate::model::{Kind, Model};
 use crate::wait::{in_place, interruptible};
 
-/// An opened library, which is closed without Python's lock: closing waits for its turn, and whoever has the turn may wait
-/// for that lock.
+/// An opened library. It is closed without Python's lock, because closing waits for its turn, and the thread that
+/// has the turn may wait for that lock.
 pub(crate) struct Library(Option<Box<Compiled>>);
 
 impl From<Compiled> for Library {
@@ -40,12 +40,12 @@ impl Deref for Library {
 impl Drop for Library {
     fn drop(&mut self) {
         let inner = self.0.take();
-        // Without an interpreter there is no lock, and what was not taken along is dropped here.
+        // Without an interpreter there is no lock, and the library is dropped here.
         let _ = Python::try_attach(|py| py.detach(|| drop(inner)));
     }
 }
 
-/// What is opened, and what is said about it.
+/// What to open, and what is declared about it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Arguments {
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     stan: bool,
     data_file: Option<PathBuf>,
     data_text: Option<String>,
-    /// The library's own if none is given.
+    /// `None`: the library's own default.
     seed: Option<u32>,
     mu: Option<f64>,
     smoothness: Option<f64>,
@@ -76,10 +76,10 @@ impl From<Arguments> for Source {
     }
 }
 
-/// A program, its arguments, and variables of its environment: together a command that ends in [`probe_library`].
+/// A program, its arguments, and environment variables: together a command that ends in [`probe_library`].
 type Prober = (PathBuf, Vec<String>, Vec<(String, String)>);
 
-/// Opens a library, after a prober has.
+/// Opens a library, after a prober has tried it.
 #[pyfunction]
 pub(crate) fn open_library(py: Python<'_>, source: Arguments, prober: Option<Prober>) -> PyResult<Model> {
     let source = source.into();
@@ -110,7 +110,7 @@ pub(crate) fn constrained_names(
     in_place(py, || model.constrained_names(Include { transformed, generated }))?.map_err(refuse_library)
 }
 
-/// Unconstrained points, one a row, on the constrained scale; the seed is for random generated quantities.
+/// Maps unconstrained points, one per row, to the constrained scale; the seed is for random generated quantities.
 #[pyfunction]
 pub(crate) fn constrain<'py>(
     py: Python<'py>,
@@ -132,7 +132,7 @@ pub(crate) fn constrain<'py>(
     square(py, &found.ok_or_else(no_scale)?.map_err(refuse_library)?)
 }
 
-/// The quantities of a Stan model under an answer, as fit.json has them.
+/// The quantities of a Stan model under an answer, as in fit.json.
 #[pyfunction]
 pub(crate) fn constrained_record(
     py: Python<'_>,

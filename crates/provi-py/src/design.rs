@@ -1,4 +1,4 @@
-//! Arrays as the library's matrices, priors and curvatures.
+//! From arrays to the library's matrices, priors and curvatures.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use provi::target::{DataPrior, Glm, Prior, Target};
@@ -11,13 +11,13 @@ use crate::error::raise;
 /// A row-major copy of the entries.
 pub(crate) fn entries(array: &PyReadonlyArray2<'_, f64>) -> Vec<f64> {
     match array.as_slice() {
-        // One column after the other is a slice too, in the wrong order.
+        // A column-major array is a slice too, but in the wrong order.
         Ok(entries) if array.is_c_contiguous() => entries.to_vec(),
         _ => array.as_array().iter().copied().collect(),
     }
 }
 
-/// The same for a vector.
+/// A copy of a vector's entries.
 pub(crate) fn numbers(array: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
     array.as_array().iter().copied().collect()
 }
@@ -43,7 +43,7 @@ pub(crate) enum Rows<'py> {
 }
 
 impl Rows<'_> {
-    /// The design, with a first column of ones if one is wanted. A sparse one stays sparse.
+    /// The design, with a first column of ones if `intercept`. A sparse design stays sparse.
     pub(crate) fn design(&self, intercept: bool) -> PyResult<Design> {
         let design = match self {
             Self::Dense(array) => {
@@ -59,10 +59,10 @@ impl Rows<'_> {
     }
 }
 
-/// The most coordinates: an answer has the square of it.
+/// The most coordinates: an answer has that number squared.
 const MOST: usize = 1 << 24;
 
-/// Refuses a dimension whose answer no machine holds, before anything of that size is allocated.
+/// Refuses a dimension whose answer no machine can hold, before anything of that size is allocated.
 pub(crate) fn check_dim(dim: usize) -> PyResult<()> {
     if dim > MOST {
         return Err(PyValueError::new_err(format!("dim = {dim}; must be at most {MOST}")));
@@ -78,7 +78,7 @@ fn positions(array: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
     array.as_array().iter().map(position).collect()
 }
 
-/// What is believed of the coefficients; the library's default where nothing is said.
+/// The prior of the coefficients; the library's default if nothing is given.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PriorArguments<'py> {
@@ -87,7 +87,7 @@ pub(crate) struct PriorArguments<'py> {
     cov: Option<PyReadonlyArray2<'py, f64>>,
 }
 
-/// One number for all coefficients, or one each.
+/// One number for all coefficients, or one for each.
 #[derive(FromPyObject)]
 pub(crate) enum Spread<'py> {
     All(f64),
@@ -95,12 +95,12 @@ pub(crate) enum Spread<'py> {
 }
 
 impl PriorArguments<'_> {
-    /// The prior they describe; one that [`PriorArguments::settle`] replaces where no scale is given.
+    /// The prior that they describe; [`PriorArguments::settle`] replaces it if no scale is given.
     pub(crate) fn prior(&self) -> PyResult<Prior> {
         let prior = match (&self.scale, &self.cov) {
             (Some(_), Some(_)) => {
                 return Err(PyValueError::new_err(
-                    "prior_scale and prior_cov were both given; one of them says it all",
+                    "prior_scale and prior_cov were both given; give one of them",
                 ));
             }
             (None, None) => Prior::default(),
@@ -114,7 +114,8 @@ impl PriorArguments<'_> {
         }
     }
 
-    /// The model under the prior on the scale of the data, where no scale is given; around the means, if those are.
+    /// The model with the default prior on the scale of the data, if no scale is given; around the prior means, if
+    /// those are given.
     pub(crate) fn settle(&self, model: Glm) -> PyResult<Glm> {
         if self.scale.is_some() || self.cov.is_some() {
             return Ok(model);
@@ -126,7 +127,7 @@ impl PriorArguments<'_> {
         model.with_prior(laws.prior().map_err(raise)?).map_err(raise)
     }
 
-    /// A single deviation, for a model that knows no other prior.
+    /// A single standard deviation, for a model that accepts no other prior.
     pub(crate) fn deviation(&self) -> PyResult<Option<f64>> {
         match (&self.scale, &self.mean, &self.cov) {
             (None, None, None) => Ok(None),
@@ -154,7 +155,7 @@ impl Side<'_> {
     }
 }
 
-/// μ and M on the user's word.
+/// The declared curvature μ and M.
 pub(crate) fn curvature(
     dim: usize,
     convexity: Option<Side<'_>>,

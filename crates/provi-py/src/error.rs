@@ -1,4 +1,4 @@
-//! The library's refusals as Python exceptions: a sensible type, the library's own words.
+//! The library's errors as Python exceptions: a fitting type, the library's own message.
 
 use provi::Error;
 use provi_analysis::Error as Refusal;
@@ -9,13 +9,13 @@ use pyo3::exceptions::{
     PyValueError,
 };
 
-/// What was given is wrong: `ValueError`. What was given fails: `RuntimeError`.
+/// `ValueError` if an argument is wrong; `RuntimeError` if the work failed.
 pub(crate) fn raise(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
         Error::Index { .. } => PyIndexError::new_err(text),
         Error::Memory { .. } => PyMemoryError::new_err(text),
-        // A density that is not finite where the search begins was given so.
+        // If the density is not finite where the search begins, the argument was wrong.
         Error::NoMode { iterations: 0, .. } => PyValueError::new_err(text),
         Error::Target { .. } | Error::Diverged { .. } | Error::NoMode { .. } | Error::Eigen { .. } => {
             PyRuntimeError::new_err(text)
@@ -24,7 +24,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     }
 }
 
-/// The same for what an analysis refuses.
+/// The same for errors of an analysis.
 pub(crate) fn refuse(error: Refusal) -> PyErr {
     match error {
         Refusal::Library(error) | Refusal::Option(error) => raise(error),
@@ -41,7 +41,7 @@ pub(crate) fn refuse(error: Refusal) -> PyErr {
     }
 }
 
-/// And for what a compiled library is refused for.
+/// The same for errors of a compiled library.
 pub(crate) fn refuse_library(error: LibraryError) -> PyErr {
     let text = error.to_string();
     match error {

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::answer::room;
 use crate::callback::{Raised, call, read};
 
-/// `function(z, indices, weights)` for the terms, `rest(z)` for what belongs to none.
+/// `function(z, indices, weights)` for the terms, `rest(z)` for what belongs to no term.
 pub(crate) struct SumCallback {
     function: Py<PyAny>,
     rest: Option<Py<PyAny>>,
@@ -37,7 +37,7 @@ impl SumCallback {
         if terms == 0 {
             return Err(PyValueError::new_err("terms = 0: a finite sum has at least one term"));
         }
-        // Their indices and weights, all of them and some.
+        // Their indices and weights, for all of them and for some.
         room(terms.saturating_mul(4), || format!("the indices of {terms} terms"))?;
         if let Some(found) = smoothness.as_ref().map(|s| s.each.len()).filter(|&found| found != terms) {
             return Err(PyValueError::new_err(format!(
@@ -49,7 +49,7 @@ impl SumCallback {
     }
 }
 
-/// One run's view of it: what it raised, and whether it was interrupted.
+/// The sum during one run: what it raised, and whether it was interrupted.
 pub(crate) struct SumSession<'a> {
     callback: &'a SumCallback,
     stop: &'a AtomicBool,
@@ -92,7 +92,7 @@ impl FiniteSum for SumSession<'_> {
         let shape = [values.len(), self.callback.dim];
         self.attached(|py| {
             let z = PyArray1::from_slice(py, points).reshape(shape)?;
-            // numpy indexes with signed numbers; a number of terms is far from their end.
+            // numpy indexes with signed numbers; a number of terms is far below their limit.
             let indices = PyArray1::from_iter(py, terms.iter().map(|&n| n as i64));
             let weights = PyArray1::from_slice(py, weights);
             let (value, gradient) = call(self.callback.function.bind(py), (z, indices, weights), self.stop)?;

@@ -1,4 +1,4 @@
-//! Fits of formulas, and what they say about other tables.
+//! Fits of formulas, and predictions for other tables.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -56,13 +56,13 @@ pub(crate) fn fit_formula(
     outcome?.map(Into::into).map_err(refuse)
 }
 
-/// What the answer is conditional on, and what would trouble a fit.
+/// What the answer is conditional on, and warnings about the data.
 #[pyfunction]
 pub(crate) fn notes(answer: &Answer) -> Vec<String> {
     answer.fitted.notes()
 }
 
-/// Where prior and data disagree.
+/// Notes about conflicts between prior and data.
 #[pyfunction]
 pub(crate) fn conflicts(answer: &Answer) -> Vec<String> {
     answer.fitted.file.conflicts().cloned().collect()
@@ -80,7 +80,7 @@ pub(crate) fn report(answer: &Answer, level: Option<f64>) -> PyResult<String> {
     answer.fitted.html(level.unwrap_or(LEVEL), "").map_err(refuse)
 }
 
-/// Predictions as columns, the row of each, and what the posterior's own probabilities may be off by.
+/// Predictions as columns, the row of each, and the proved bound of the error of probabilities.
 #[pyfunction]
 pub(crate) fn predict_table<'py>(
     py: Python<'py>,
@@ -109,7 +109,7 @@ pub(crate) fn predict_table<'py>(
     Ok((columns, lines, error))
 }
 
-/// A table's refusal, pointing into the formula.
+/// A table's error, pointing into the formula.
 pub(crate) fn refuse_table(error: provi_table::Error, formula: &str) -> PyErr {
     refuse(provi_analysis::Error::table(error, formula))
 }

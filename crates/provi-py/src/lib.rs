@@ -1,15 +1,15 @@
 //! `import provi`: the native half of the Python package.
 //!
-//! A thin shell: arrays in, the library's own types behind handles, arrays and JSON out. No mathematics, no default and no
-//! name of a method lives here or in the Python half (`python/provi`), which turns data frames into arrays and answers into
-//! tables.
+//! A thin shell: arrays in, the library's own types behind handles, arrays and JSON out. Mathematics, defaults and
+//! names of methods live neither here nor in the Python half (`python/provi`), which turns data frames into arrays
+//! and answers into tables.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `design.rs` | arrays → [`provi::Design`], prior, curvature |
-//! | `model.rs` | the handle of a model, and what makes one |
+//! | `model.rs` | the handle of a model, and its constructors |
 //! | `callback.rs` | a Python function as a target |
-//! | `compiled.rs` | a density out of a library: Stan's, or any language's |
+//! | `compiled.rs` | a density from a library, of Stan or any language |
 //! | `native.rs` | a C function as a target, called without the interpreter's lock |
 //! | `options.rs` | keyword arguments → the options of every shell |
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
@@ -17,10 +17,10 @@
 //! | `predict.rs` | predictions at new rows |
 //! | `columns.rs`, `formula.rs` | data frames and formulas |
 //! | `words.rs` | numbers as the command prints them |
-//! | `error.rs` | refusals as Python exceptions |
+//! | `error.rs` | errors as Python exceptions |
 //!
-//! Python's own lock is released while the library works; it is taken for a Python callback, and now and then to ask for
-//! signals and to show progress.
+//! Python's own lock is released while the library works. It is taken for a Python callback, and from time to time
+//! to check for signals and to show progress.
 
 mod answer;
 mod callback;
@@ -40,7 +40,7 @@ mod words;
 
 use pyo3::prelude::*;
 
-/// What `provi` (Python) is built on; not meant to be imported by users.
+/// The native module behind the Python package `provi`; not meant to be imported by users.
 #[pymodule]
 mod _provi {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

@@ -1,4 +1,4 @@
-//! The handle of a model, and what makes one.
+//! The handle of a model, and its constructors.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,7 @@ use crate::finite_sum::SumCallback;
 use crate::native::Native;
 use crate::wait::interruptible;
 
-/// What a posterior is made of.
+/// What a posterior is made from.
 pub(crate) enum Kind {
     /// A likelihood of a linear predictor.
     Glm(Box<Glm>),
@@ -36,18 +36,18 @@ pub(crate) enum Kind {
     Compiled(Library),
 }
 
-/// A model, ready to be fitted as often as one likes; nothing in it changes.
+/// A model, which can be fitted any number of times; nothing in it changes.
 #[pyclass(frozen, module = "provi._provi")]
 pub(crate) struct Model {
     pub(crate) kind: Arc<Kind>,
-    /// Of a black box: what its owner says.
+    /// For a black box: the names that its owner gave.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) curvature: Option<Curvature>,
-    /// What its fits say about it.
+    /// What its fits record about it.
     pub(crate) about: About,
 }
 
-/// What the models of a linear predictor have in common.
+/// What all linear-predictor models have in common.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Data<'py> {
@@ -108,7 +108,7 @@ impl From<Glm> for Model {
 
 #[pymethods]
 impl Model {
-    /// Linear regression; without a noise deviation, with the one that maximises the ELBO.
+    /// Linear regression; without a noise deviation, the one that maximises the ELBO is used.
     #[staticmethod]
     fn linear(py: Python<'_>, data: Data<'_>, noise_sd: Option<f64>) -> PyResult<Self> {
         let prior = data.prior.prior()?;
@@ -170,7 +170,7 @@ impl Model {
         }
         let top = match deviation {
             Some(sd) => Prior::scale(sd).map_err(raise)?,
-            // That of the rows without their groups.
+            // The prior of the rows without their groups.
             None => {
                 let flat = Glm::logistic(design.clone(), &response, Prior::default()).map_err(raise)?;
                 data.prior.settle(data.weigh(flat)?)?.prior().clone()
@@ -202,7 +202,8 @@ impl Model {
         Self::black_box(kind, dim, names, curvature(dim, mu, smoothness)?)
     }
 
-    /// A Python function of points (n, d), indices (b,) and weights (b,), and one of points for what is no term.
+    /// A Python function of points (n, d), indices (b,) and weights (b,), and a function of points for the part
+    /// that is no term.
     #[staticmethod]
     #[allow(clippy::too_many_arguments)]
     fn finite_sum(
@@ -236,13 +237,13 @@ impl Model {
         smoothness: Option<Side<'_>>,
     ) -> PyResult<Self> {
         check_dim(dim)?;
-        // SAFETY: that the address is one of such a function is what the caller says; nobody could check it.
+        // SAFETY: the caller declares that the address is that of such a function; nobody could check it.
         let native = unsafe { Native::new(address, user, dim, thread_safe, owner) }
             .ok_or_else(|| PyValueError::new_err("the address of the C function is 0"))?;
         Self::black_box(Kind::Native(native), dim, names, curvature(dim, mu, smoothness)?)
     }
 
-    /// d.
+    /// The dimension d.
     #[getter]
     pub(crate) fn dim(&self) -> usize {
         match &*self.kind {
@@ -267,7 +268,7 @@ impl Model {
         }
     }
 
-    /// σ of a linear model.
+    /// The noise σ of a linear model.
     #[getter]
     fn noise_sd(&self) -> Option<f64> {
         match &*self.kind {
@@ -309,14 +310,15 @@ impl Model {
 
 impl From<Compiled> for Model {
     fn from(compiled: Compiled) -> Self {
-        // Its record, its names and what was declared of it are its own.
+        // Its record, its names and its declared curvature are its own.
         let kind = Arc::new(Kind::Compiled(compiled.into()));
         Self { kind, names: None, curvature: None, about: About::default() }
     }
 }
 
 impl Model {
-    /// Refuses to evaluate code that takes one call at a time from inside such a call: the run would wait for itself.
+    /// Refuses to evaluate code that takes one call at a time from inside such a call: the run would wait for
+    /// itself.
     pub(crate) fn check_entry(&self) -> PyResult<()> {
         let gate = match &*self.kind {
             Kind::Native(native) => native.gate(),

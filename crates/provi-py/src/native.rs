@@ -1,4 +1,5 @@
-//! A C function as a target. It runs without Python's lock, and one call at a time unless its owner says otherwise.
+//! A C function as a target. It runs without Python's lock, and one call at a time unless its owner declares
+//! otherwise.
 
 use std::ffi::c_void;
 
@@ -14,7 +15,7 @@ pub(crate) struct Native {
 }
 
 impl Native {
-    /// From addresses. `None` for a function at 0.
+    /// From addresses; `None` if the function's address is 0.
     ///
     /// # Safety
     /// `function` is the address of a function of type [`Function`], which accepts `user` on any thread, and on several at once
@@ -33,7 +34,7 @@ impl Native {
         Some(Self { density, _owner: owner })
     }
 
-    /// Who may call at the same time.
+    /// Whether several threads may call at the same time.
     pub(crate) fn gate(&self) -> Gate {
         self.density.gate()
     }

@@ -1,7 +1,7 @@
-//! Keyword arguments as the options of every shell.
+//! From keyword arguments to the options of every shell.
 //!
-//! The options are `provi_analysis::options`: their names, types and words of refusal are read from there. A keyword is the
-//! key of a run file with `_` for `-`.
+//! The options are those of `provi_analysis::options`: their names, types and error messages are read from there. A
+//! keyword is the key of a run file with `_` instead of `-`.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserialize, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// How an answer is found and audited, out of keywords. Where the search begins is an array of its own.
+/// The options of a run, from keywords. Where the search begins is a separate array.
 pub(crate) fn run_options(given: &Bound<'_, PyDict>) -> PyResult<RunOptions> {
     let groups = RunOptions {
         step: take::<StepOptions>(given)?,
@@ -26,7 +26,7 @@ pub(crate) fn run_options(given: &Bound<'_, PyDict>) -> PyResult<RunOptions> {
     Ok(take::<RunOptions>(given)?.over(groups))
 }
 
-/// What is said about a model, out of keywords.
+/// The options of a model, from keywords.
 pub(crate) fn model_options(given: &Bound<'_, PyDict>) -> PyResult<ModelOptions> {
     take(given)
 }
@@ -35,12 +35,12 @@ pub(crate) fn model_options(given: &Bound<'_, PyDict>) -> PyResult<ModelOptions>
 #[pyfunction]
 pub(crate) fn run_keywords() -> Vec<String> {
     let groups = [keys_of::<StepOptions>(), keys_of::<AuditOptions>(), keys_of::<SearchOptions>()];
-    // The groups themselves are tables of a run file, and no keywords.
+    // The groups themselves are tables of a run file, not keywords.
     let own = keys_of::<RunOptions>().iter().filter(|key| !["step", "audit"].contains(key));
     own.chain(groups.into_iter().flatten()).map(|key| keyword(key)).collect()
 }
 
-/// Those of a model; which prior stands where none is given is for files alone.
+/// The keywords of a model; the name of the default prior is only for files.
 #[pyfunction]
 pub(crate) fn model_keywords() -> Vec<String> {
     let own = keys_of::<ModelOptions>().iter().filter(|key| **key != "default-prior");
@@ -51,7 +51,7 @@ fn keyword(key: &str) -> String {
     key.replace('-', "_")
 }
 
-/// The value of a type out of those keywords that are its own; `None` is not given.
+/// A value of a type, from its own keywords; `None` counts as not given.
 fn take<T: for<'de> Deserialize<'de>>(given: &Bound<'_, PyDict>) -> PyResult<T> {
     let mut own = Vec::new();
     for key in keys_of::<T>() {
@@ -63,7 +63,7 @@ fn take<T: for<'de> Deserialize<'de>>(given: &Bound<'_, PyDict>) -> PyResult<T> 
     T::deserialize(MapDeserializer::new(own.into_iter())).map_err(|Refused(error)| error)
 }
 
-/// What a keyword was given.
+/// The value of a keyword.
 struct Value<'py> {
     name: String,
     value: Bound<'py, PyAny>,
@@ -152,7 +152,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
     }
 }
 
-/// What Python raises: the library's own words as a `ValueError`, a value of another kind as a `TypeError`.
+/// What Python raises: the library's own message as a `ValueError`, a value of another type as a `TypeError`.
 #[derive(Debug)]
 struct Refused(PyErr);
 

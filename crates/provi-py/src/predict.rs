@@ -1,4 +1,4 @@
-//! What an answer says about new rows, averaged by the library.
+//! Predictions of an answer at new rows, averaged by the library.
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use provi::Gaussian;
@@ -16,8 +16,9 @@ use crate::error::raise;
 use crate::model::{Data, Model};
 use crate::wait::interruptible;
 
-/// The mean response of each row with its interval, and its linear predictor, as columns by name; if `observed`, also the
-/// deviation and the interval of a new response, and for a binary one the probability of a 0.
+/// The mean response of each row with its interval, and its linear predictor, as columns by name; if `observed`,
+/// also the standard deviation and the interval of a new response, and for a binary response the probability of a
+/// 0.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn predict<'py>(
@@ -60,8 +61,8 @@ pub(crate) fn predict<'py>(
     Ok(out)
 }
 
-/// The probability of a 0 at each row, with its digits kept where that of a 1 is nearly 1: the links of the binary families
-/// are symmetric, so it is that of a 1 under q mirrored at 0.
+/// The probability of a 0 at each row, accurate even if that of a 1 is nearly 1: the links of the binary families
+/// are symmetric, so it is the probability of a 1 under q mirrored at 0.
 fn complements(
     family: Family,
     q: &Gaussian,
@@ -79,7 +80,7 @@ fn complements(
     Ok(Some(predictions(family, &mirrored, &rows, level)?.iter().map(|at| at.mean).collect()))
 }
 
-/// Predictions, a column each.
+/// Predictions, as one array for each column.
 pub(crate) fn columns<'py>(py: Python<'py>, rows: &[Prediction]) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     let put = |name: &str, pick: fn(&Prediction) -> f64| {
@@ -93,7 +94,7 @@ pub(crate) fn columns<'py>(py: Python<'py>, rows: &[Prediction]) -> PyResult<Bou
     Ok(out)
 }
 
-/// The probability of an interval where none is given.
+/// Default probability of an interval.
 #[pyfunction]
 #[pyo3(signature = (level=None))]
 pub(crate) fn level(level: Option<f64>) -> f64 {

@@ -1,4 +1,4 @@
-//! A fit, and a certificate for somebody else's Gaussian.
+//! A fit, and a certificate for a Gaussian from elsewhere.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -40,7 +40,7 @@ pub(crate) fn fit(
     under_watch(py, model, run.threads, observer, move |problem, watch| problem.fit(&run, watch))
 }
 
-/// What a Gaussian found elsewhere is worth.
+/// Certifies a Gaussian that was found elsewhere.
 #[pyfunction]
 pub(crate) fn certify(
     py: Python<'_>,
@@ -54,7 +54,7 @@ pub(crate) fn certify(
     under_watch(py, model, run.threads, None, move |problem, watch| problem.certify(&q, &run, watch))
 }
 
-/// log p and its gradient at points, one a row, into arrays of that size.
+/// Writes log p and its gradient at points, one per row, into arrays of that size.
 #[pyfunction]
 pub(crate) fn log_density(
     py: Python<'_>,
@@ -85,7 +85,7 @@ pub(crate) fn log_density(
     Ok(())
 }
 
-/// Points between two looks at signals.
+/// Number of points between two checks for signals.
 const PIECE: usize = 1 << 12;
 
 fn evaluate(
@@ -98,7 +98,7 @@ fn evaluate(
     let scratch = &mut Scratch::default();
     let outcome = match &*model.kind {
         Kind::Callback(callback) => {
-            // An interrupt ends it: nothing is kept of a part.
+            // An interrupt ends it: a part of the result is not kept.
             let stop = AtomicBool::new(true);
             let session = Session::new(callback, &stop);
             let outcome = session.log_densities(z, values, gradients, scratch);
@@ -119,7 +119,7 @@ fn evaluate(
     outcome.map_err(raise)
 }
 
-/// Work on a target with its names and its declared curvature, that ends when it should.
+/// Work on a target with its names and its declared curvature; it can be interrupted.
 fn under_watch(
     py: Python<'_>,
     model: &Model,
@@ -161,7 +161,7 @@ fn under_watch(
                 _ => unreachable!("others run on a thread"),
             }
         })?;
-        // What the function raised is what its user wants to see, if it ended the run.
+        // If an exception of the function ended the run, the user wants to see that exception.
         let ended = |error: &PyErr| outcome.is_err() || error.is_instance_of::<PyKeyboardInterrupt>(py);
         return match in_callback.filter(ended).or(raised) {
             Some(error) => Err(error),
@@ -212,7 +212,7 @@ fn declared<T: Target>(
     Ok(target)
 }
 
-/// The most threads that are started for somebody: more than any machine has use for, and few enough to start.
+/// The most threads that are started: more than any machine can use, and few enough to start.
 const MOST_THREADS: u32 = 1024;
 
 fn check_threads(threads: Option<u32>) -> PyResult<()> {
@@ -225,13 +225,13 @@ fn check_threads(threads: Option<u32>) -> PyResult<()> {
     }
 }
 
-/// On so many threads, or on those of the process.
+/// Runs the work on this many threads, or on those of the process.
 pub(crate) fn with_threads<T: Send>(threads: Option<u32>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     check_threads(threads)?;
     match threads {
         None => Ok(work()),
         Some(threads) => {
-            // Fewer where no more could be of use: the answer is the same.
+            // Fewer if more would be of no use: the answer is the same.
             let (threads, _) = provi_analysis::threads::sensible(threads as usize);
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             Ok(pool.map_err(|error| PyValueError::new_err(error.to_string()))?.install(work))

@@ -1,8 +1,8 @@
-//! A run that Python can interrupt, and see.
+//! A run that Python can interrupt, and whose progress it can show.
 //!
-//! The library works on a thread of its own while the calling thread waits, asks for signals and shows progress: ctrl-C
-//! works within a tenth of a second whatever the library is doing. A target that calls Python stays on the calling thread,
-//! where its user's context is, and signals are asked for between steps.
+//! The library works on another thread while the calling thread waits, checks for signals and shows progress:
+//! ctrl-C works within a tenth of a second, whatever the library is doing. A target that calls Python stays on the
+//! calling thread, where its user's context is, and signals are checked between steps.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -17,36 +17,36 @@ use provi::stop::Stop;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
-/// Between two looks at signals.
+/// Time between two checks for signals.
 const LOOK: Duration = Duration::from_millis(50);
-/// Between two looks at progress.
+/// Time between two displays of progress.
 const SHOW: Duration = Duration::from_millis(100);
-/// Room for the recursions of large factorisations: as much as a main thread has.
+/// Stack for the recursions of large factorisations: as much as a main thread has.
 const STACK: usize = 8 << 20;
 
-/// What the run and the one who waits for it share.
+/// What the run shares with the thread that waits for it.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// Asks the run to end with what it has.
+    /// Asks the run to end and keep what it has.
     pub(crate) stop: Stop,
-    /// Where it stands.
+    /// Its progress.
     pub(crate) at: Mutex<Option<Snapshot>>,
 }
 
-/// What a run's user sees of it.
+/// What the user sees of a run.
 pub(crate) struct Viewer {
     observer: Option<Py<PyAny>>,
     shown: Instant,
 }
 
 impl Viewer {
-    /// `observer(step, steps, elbo, gap)` is called now and then.
+    /// `observer(step, steps, elbo, gap)` is called from time to time.
     pub(crate) fn new(observer: Option<Py<PyAny>>) -> Self {
         Self { observer, shown: Instant::now() }
     }
 
-    /// Asks for signals and shows progress. The first ctrl-C asks the run to end; the second, and any other exception,
-    /// is an error.
+    /// Checks for signals and shows progress. The first ctrl-C asks the run to end; the second one, and any other
+    /// exception, is an error.
     pub(crate) fn look(&mut self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
         if let Err(error) = py.check_signals() {
             let first = !shared.stop.swap(true, Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Viewer {
     }
 }
 
-/// Does the work on another thread, and waits for it under watch.
+/// Does the work on another thread, and waits for it while checking for signals.
 pub(crate) fn on_a_thread<T: Send + 'static>(
     py: Python<'_>,
     shared: &Arc<Shared>,
@@ -74,7 +74,7 @@ pub(crate) fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (send, mut receive) = channel();
-    // Whoever does not wait any longer has dropped the receiver: there is nobody to tell.
+    // If nobody waits any longer, the receiver has been dropped, and nobody needs the result.
     let body = move || drop(send.send(catch_unwind(AssertUnwindSafe(work))));
     std::thread::Builder::new().name("provi".into()).stack_size(STACK).spawn(body)?;
     loop {
@@ -89,7 +89,7 @@ pub(crate) fn on_a_thread<T: Send + 'static>(
     }
 }
 
-/// Does work that shows nothing on another thread. The first ctrl-C is an error: nothing of it could be kept.
+/// Does work without progress on another thread. The first ctrl-C is an error: there is nothing to keep.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -104,7 +104,7 @@ pub(crate) fn in_place<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| bug(&*panic))
 }
 
-/// Looks on behalf of a run in place, when it is time; the exception that ends it is kept.
+/// Checks for signals during a run on the calling thread, when it is time; keeps the exception that ends it.
 pub(crate) struct Lookout<'a> {
     shared: &'a Shared,
     viewer: &'a mut Viewer,
@@ -117,13 +117,13 @@ impl<'a> Lookout<'a> {
         Self { shared, viewer, raised, looked: Instant::now() }
     }
 
-    /// Between two steps.
+    /// Called between two steps.
     pub(crate) fn see(&mut self, at: &Snapshot) -> ControlFlow<()> {
         *self.shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
         self.look()
     }
 
-    /// Whenever it may be time: breaks at an exception.
+    /// Called when it may be time: breaks at an exception.
     pub(crate) fn look(&mut self) -> ControlFlow<()> {
         if self.looked.elapsed() >= LOOK {
             self.looked = Instant::now();

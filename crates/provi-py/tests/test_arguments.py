@@ -158,8 +158,8 @@ def test_options_are_refused_in_the_library_s_words(data):
 def test_options_of_a_model_are_refused_in_the_library_s_words(data):
     table = {"y": data["label"], "x": data["X"][:, 1]}
     for options, error, words in [
-        ({"family": "normal"}, ValueError, "`normal` is no family; there are gaussian"),
-        ({"missing": "guess"}, ValueError, "say drop or error"),
+        ({"family": "normal"}, ValueError, "`normal` is not a family; the families are gaussian"),
+        ({"missing": "guess"}, ValueError, "use drop or error"),
         ({"prior": "cauchy(0, 1)"}, ValueError, "`cauchy` is no prior"),
         ({"standardize": "yes"}, TypeError, "standardize = 'yes'; must be True or False"),
         ({"weights": 3}, TypeError, "weights = 3; must be a text"),

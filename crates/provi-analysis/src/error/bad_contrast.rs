@@ -1,4 +1,4 @@
-//! What is wrong with a contrast.
+//! Errors in a contrast.
 
 use std::ops::Range;
 
@@ -8,30 +8,30 @@ use thiserror::Error;
 #[derive(Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BadContrast {
-    /// Something else than a linear expression.
+    /// The text is not a linear expression.
     #[error("expected {expected}, found {found}; a contrast reads `a - b` or `0.5*a + 0.5*b - c`")]
     Syntax {
-        /// What could stand there.
+        /// What was expected there.
         expected: &'static str,
-        /// What does.
+        /// What was found.
         found: String,
-        /// Where.
+        /// Where in the text.
         span: Range<usize>,
     },
-    /// A name that is no coefficient's.
-    #[error("`{name}` is no coefficient; {}the coefficients are {}", .nearest.as_ref().map_or(String::new(), |n| format!("did you mean `{n}`? ")), listed(.known))]
+    /// A name that is not a coefficient.
+    #[error("`{name}` is not a coefficient; {}the coefficients are {}", .nearest.as_ref().map_or(String::new(), |n| format!("did you mean `{n}`? ")), listed(.known))]
     UnknownName {
-        /// As it was written.
+        /// The name as written.
         name: String,
-        /// What may have been meant.
+        /// The nearest known name, if one is near.
         nearest: Option<String>,
-        /// Every coefficient.
+        /// All coefficients.
         known: Vec<String>,
-        /// Where.
+        /// Where in the text.
         span: Range<usize>,
     },
-    /// The level that the others of its category are compared with.
-    #[error("`{level}` is the reference level of `{column}`: `{column}[{level}]` is 0 by definition, and no coefficient; leave it out, as {} are the differences from `{level}` already", listed(.others))]
+    /// The reference level of a category, with which the other levels are compared.
+    #[error("`{level}` is the reference level of `{column}`: `{column}[{level}]` is 0 by definition and not a coefficient; leave it out, because {} already are the differences from `{level}`", listed(.others))]
     ReferenceLevel {
         /// The category.
         column: String,
@@ -39,41 +39,41 @@ pub enum BadContrast {
         level: String,
         /// The names of the other levels.
         others: Vec<String>,
-        /// Where.
+        /// Where in the text.
         span: Range<usize>,
     },
-    /// A name without an end.
+    /// A back-quote that is never closed.
     #[error("a back-quote is never closed")]
     Unclosed {
-        /// From the back-quote on.
+        /// From the back-quote to the end.
         span: Range<usize>,
     },
     /// A product or a quotient of coefficients.
     #[error("a contrast is linear: {what}")]
     NotLinear {
-        /// What it does not do.
+        /// What a contrast cannot do.
         what: &'static str,
         /// The term.
         span: Range<usize>,
     },
-    /// A number by itself.
-    #[error("the constant {constant} is no coefficient; leave it out")]
+    /// A constant term.
+    #[error("the constant {constant} is not a coefficient; leave it out")]
     Constant {
-        /// What is left beside the coefficients.
+        /// The constant that remains.
         constant: f64,
-        /// All of it.
+        /// The whole text.
         span: Range<usize>,
     },
-    /// Nothing.
-    #[error("every weight is 0, so there is nothing to ask")]
+    /// A contrast whose weights are all zero.
+    #[error("every weight is 0, so the contrast is always 0")]
     Zero {
-        /// All of it.
+        /// The whole text.
         span: Range<usize>,
     },
-    /// A number too large, or a division by 0.
+    /// A number that is too large, or a division by 0.
     #[error("a weight is not finite")]
     Infinite {
-        /// All of it.
+        /// The whole text.
         span: Range<usize>,
     },
 }

@@ -1,58 +1,58 @@
-//! What is wrong with a file that should hold a fit.
+//! Errors in a file that should hold a fit.
 
 use thiserror::Error;
 
-/// What is wrong with it.
+/// What is wrong with such a file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BadFit {
-    /// The system, or the CSV reader, refuses it.
+    /// The system or the CSV reader cannot read it.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
-    /// It begins like JSON and is none.
+    /// It begins like JSON and is not JSON.
     #[error("it is not JSON (which has no NaN and no infinity): {0}")]
     Json(String),
-    /// It claims to be provi's own and is not.
+    /// Its schema says that provi wrote it, and its contents say otherwise.
     #[error("it is not the fit.json that its schema announces: {0}")]
     Record(String),
-    /// Something is not there.
+    /// A part is missing.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// Two words for one thing.
+    /// Two keys for the same thing.
     #[error("it has both `{0}` and `{1}`, where one is enough")]
     Both(String, String),
-    /// Something else than a number.
+    /// Not a number.
     #[error("{place} is {found}, where a number is needed")]
     NotNumber {
-        /// Where.
+        /// Where in the file.
         place: String,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
-    /// Something else than a list.
+    /// Not a list.
     #[error("{place} is {found}, where a list is needed")]
     NotList {
-        /// Where.
+        /// Where in the file.
         place: String,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
     /// A row of another length than the others.
     #[error("{place} has {found} entries, where {expected} are needed")]
     Row {
-        /// Which.
+        /// Which row.
         place: String,
-        /// Its entries.
+        /// The number of entries found.
         found: usize,
-        /// Those it should have.
+        /// The number needed.
         expected: usize,
     },
     /// A factor that is not triangular.
     #[error("{place} is {found} above the diagonal of a lower triangular factor")]
     NotLower {
-        /// Where.
+        /// Where in the file.
         place: String,
-        /// What stands there.
+        /// The value found.
         found: f64,
     },
     /// A covariance or a factor of another size than the mean.
@@ -60,38 +60,38 @@ pub enum BadFit {
     Spread {
         /// Covariance or factor.
         what: &'static str,
-        /// Its entries.
+        /// The number of entries found.
         found: usize,
-        /// Those it should have.
+        /// The number needed.
         expected: usize,
-        /// The mean's.
+        /// The number of coefficients of the mean.
         dim: usize,
     },
     /// More or fewer coefficients than the model.
     #[error("it has {found} coefficients, where the model has {expected}")]
     Size {
-        /// The file's.
+        /// Coefficients of the file.
         found: usize,
-        /// The model's.
+        /// Coefficients of the model.
         expected: usize,
     },
     /// More or fewer names than means.
     #[error("it has {names} names for {mean} means")]
     Names {
-        /// So many names.
+        /// Number of names.
         names: usize,
-        /// So many means.
+        /// Number of means.
         mean: usize,
     },
-    /// A name that is not the model's.
-    #[error("`{name}` is no coefficient of the model, which has {}", quoted(.known))]
+    /// A name that is not a coefficient of the model.
+    #[error("`{name}` is not a coefficient of the model, which has {}", quoted(.known))]
     UnknownName {
         /// The name.
         name: String,
-        /// The model's.
+        /// The coefficients of the model.
         known: Vec<String>,
     },
-    /// A name that stands twice.
+    /// A name that occurs twice.
     #[error("it has coefficient `{name}` twice")]
     Twice {
         /// The name.
@@ -105,7 +105,7 @@ pub enum BadFit {
     Columns {
         /// The header's names.
         columns: Vec<String>,
-        /// The rows'.
+        /// The names of the rows.
         rows: Vec<String>,
     },
     /// The file of a large fit's factor is missing.
@@ -113,17 +113,17 @@ pub enum BadFit {
     Factor {
         /// Its name.
         file: String,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// The file of a large fit's factor is another.
+    /// The file of a large fit's factor has another digest.
     #[error("the factor in `{file}` has SHA-256 {found}, where fit.json says {expected}")]
     FactorHash {
         /// Its name.
         file: String,
         /// Its digest.
         found: String,
-        /// The one it should have.
+        /// The digest needed.
         expected: String,
     },
     /// The library refuses the numbers.

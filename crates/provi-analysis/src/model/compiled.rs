@@ -1,4 +1,4 @@
-//! A density out of a library, Stan's or another language's, with what its user says about it.
+//! A density from a library, of Stan or another language, with what its user declares about it.
 
 mod source;
 
@@ -18,14 +18,14 @@ use crate::record::about::About;
 use crate::record::fit_file::Kind;
 use source::read;
 
-/// What a certificate of a Stan model speaks of.
+/// The scale to which a certificate of a Stan model refers.
 pub const SPACE: &str =
     "about the unconstrained parameters, in which Stan computes; nothing is proved on the constrained scale";
 
-/// Draws behind the constrained scale.
+/// Number of draws for quantities on the constrained scale.
 const DRAWS: usize = 4000;
 
-/// An opened library: a target.
+/// An opened library, which is a target.
 #[derive(Debug)]
 pub struct Compiled {
     model: Opened,
@@ -44,7 +44,8 @@ enum Opened {
 }
 
 impl Compiled {
-    /// Compiles if need be, probes in a process of its own by `prober` (a command that ends in [`probe::child`]), and opens.
+    /// Compiles if necessary, probes the library in a process of its own started by `prober` (a command that ends
+    /// in [`probe::child`]), and opens it.
     pub fn open(source: &Source, prober: Option<Command>) -> Result<Self> {
         let data = source.data.as_ref().map(Data::contents).transpose()?;
         let digests = source.digests(data.as_deref())?;
@@ -89,7 +90,7 @@ impl Compiled {
         Ok(out)
     }
 
-    /// The target, for all threads.
+    /// The target; evaluated in parallel if the library allows it.
     pub fn target(&self) -> Evaluator<'_> {
         Evaluator::Parallel(self)
     }
@@ -107,7 +108,7 @@ impl Compiled {
         }
     }
 
-    /// Who may call the library at the same time.
+    /// Whether threads may call the library at the same time.
     pub fn gate(&self) -> Gate {
         let thread_safe = match &self.model {
             Opened::Stan(model) => model.is_thread_safe(),
@@ -130,12 +131,12 @@ impl Compiled {
         &self.record
     }
 
-    /// The SHA-256 of every file it was opened from.
+    /// The SHA-256 digests of the files from which it was opened.
     pub fn digests(&self) -> &Digests {
         &self.digests
     }
 
-    /// A Stan model's own quantities under a fit; none for other libraries.
+    /// A Stan model's own quantities under a fit; `None` for other libraries.
     pub fn constrained(
         &self,
         q: &Gaussian,
@@ -158,7 +159,7 @@ impl Compiled {
         }))
     }
 
-    /// Draws on the constrained scale, with their names; none for other libraries.
+    /// Draws on the constrained scale, with their names; `None` for other libraries.
     pub fn constrain(
         &self,
         points: &Matrix,
@@ -170,7 +171,7 @@ impl Compiled {
         Ok(Some((names, model.constrain(points, include, seed.0 as u32)?)))
     }
 
-    /// Values of parameters for Stan; for others an object of names and numbers, or a list.
+    /// Reads starting values: of parameters for Stan; for others an object of names and numbers, or a list.
     fn init(&self, path: &Path) -> Result<Vec<f64>> {
         let text = read(path)?;
         let bad = |reason: String| Error::BadInit { path: path.to_owned(), reason };
@@ -195,7 +196,7 @@ impl Compiled {
 impl Target for Compiled {
     provi::forward_target!(self => self.inner(); all_but_curvature);
 
-    /// What was declared here goes before what the library declares.
+    /// A curvature declared by the user takes precedence over one that the library declares.
     fn curvature(&self) -> provi::Result<Option<Curvature>> {
         match &self.curvature {
             Some(curvature) => Ok(Some(curvature.clone())),

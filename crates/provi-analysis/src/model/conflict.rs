@@ -1,4 +1,4 @@
-//! Where prior and data disagree: said, not refused.
+//! Warnings where prior and data disagree; nothing is refused.
 
 use provi::Gaussian;
 use provi::target::{DataSummary, Family};
@@ -7,24 +7,25 @@ use crate::number::plain;
 use crate::record::fit_file::{FitFile, ModelRecord};
 use crate::record::scale::{Origin, Scale};
 
-/// A posterior mean that is further than this many prior sds from the prior mean is in conflict with it.
+/// A posterior mean farther than this many prior sds from the prior mean is in conflict with the prior.
 pub const FAR: f64 = 2.0;
-/// What groups add to a predictor is in conflict with the response if it is larger than this many of its sds.
+/// The groups' contribution to a predictor conflicts with the response if it exceeds this many sds of the response.
 const DWARFED: f64 = 3.0;
-/// The same where the response has no sd to compare with: on the scale of a logit or a logarithm.
+/// The same limit if the response has no sd to compare with, on the scale of a logit or a logarithm.
 const HUGE: f64 = 5.0;
-/// A noise that is larger than this many sds of the response explains less than a constant would.
+/// A noise above this many sds of the response explains less than a constant would.
 const WORSE: f64 = 1.2;
-/// So many coefficients are named.
+/// The most coefficients that are named.
 const NAMED: usize = 4;
 
-/// Every sentence about a conflict begins so.
+/// How every sentence about a conflict begins.
 pub const HEAD: &str = "prior and data disagree:";
 
-/// Scales that stand in for coefficients which the prior keeps from the data.
+/// Conflicts that show in the scales, because the prior keeps the coefficients away from the data.
 ///
-/// A deviation τ between groups adds τ·√(mean of x²) to a row's predictor. For a gaussian response it is held against
-/// 3 sd(y − offset), for the other families against 5. The noise that maximises the ELBO is held against 1.2 sd(y − offset).
+/// A deviation τ between groups adds τ·√(mean of x²) to a row's predictor. For a gaussian response it is compared
+/// with 3 sd(y − offset), for the other families with 5. The noise that maximises the ELBO is compared with 1.2
+/// sd(y − offset).
 pub fn of_scales(scales: &[Scale], family: Family, data: &DataSummary) -> Vec<String> {
     let gaussian = matches!(family, Family::Gaussian { .. });
     let sd = data.response_sd();
@@ -59,7 +60,7 @@ pub fn of_scales(scales: &[Scale], family: Family, data: &DataSummary) -> Vec<St
 
 /// Population coefficients whose posterior mean is more than [`FAR`] prior sds from the prior mean, in one sentence.
 ///
-/// The intercept is compared where its prior is stated: at the means of the columns, if that is so.
+/// The intercept is compared where its prior is stated: at the means of the columns, if that is the case.
 pub(crate) fn of_coefficients(model: &ModelRecord, names: &[String], q: &Gaussian) -> Option<String> {
     let mean = q.mean();
     let distance = |i: usize| -> Option<f64> {

@@ -1,4 +1,4 @@
-//! Where the rows come from: a file, standard input, a table in memory, or files that are read again at each pass.
+//! The source of the rows: a file, standard input, a table in memory, or files that are read again at each pass.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,16 +11,16 @@ use sha2::{Digest, Sha256};
 use super::files::Files;
 use crate::record::fit_file::{hexadecimal, sha256};
 
-/// Rows, their name in messages and a digest of them.
+/// Rows, their name in messages, and their digest.
 #[derive(Debug)]
 pub struct Data {
-    /// In messages.
+    /// The name in messages.
     pub name: String,
     sha256: OnceLock<String>,
     content: Content,
 }
 
-/// Before the digest of a table in memory, which has no bytes of its own: what is digested are its columns.
+/// Prefix of the digest of a table in memory, which has no bytes of its own: its columns are digested.
 const COLUMNS: &str = "columns:";
 
 #[derive(Debug)]
@@ -30,12 +30,12 @@ enum Content {
     Files(Files),
 }
 
-/// Bytes that the rows of files take where nobody says it: 1 GiB.
+/// Default for the bytes that rows of files may take: 1 GiB.
 pub const USUAL_MEMORY: u64 = 1 << 30;
 
 impl Data {
-    /// A file, or standard input for `-`. The files of a folder or a pattern are left where they are, to be read block by
-    /// block: see [`Data::files`].
+    /// A file; `-` is standard input. The files of a folder or a pattern are not read now but block by block: see
+    /// [`Data::files`].
     pub fn read(path: &Path) -> Result<Self, provi_table::Error> {
         if path.is_dir() || (!path.exists() && path.to_string_lossy().contains(['*', '?'])) {
             return Ok(Self::files(path, USUAL_MEMORY));
@@ -55,19 +55,20 @@ impl Data {
         Self { name, sha256, content: Content::Bytes(bytes) }
     }
 
-    /// A file, the files of a folder, or those that a pattern such as `part-*.parquet` stands for, read block by block in
-    /// about so many bytes.
+    /// A file, the files of a folder, or those that match a pattern such as `part-*.parquet`, read block by block
+    /// in about `memory` bytes.
     pub fn files(path: &Path, memory: u64) -> Self {
         Self::shared(path, memory, Arc::new(Alone))
     }
 
-    /// [`Data::files`] of several processes, each of which reads its share: every one makes the same calls.
+    /// [`Data::files`] for several processes, each of which reads its share. Every process must make the same
+    /// calls.
     pub fn shared(path: &Path, memory: u64, crew: Arc<dyn Reduce>) -> Self {
         let files = Files { path: path.to_owned(), memory, crew };
         Self { name: path.display().to_string(), sha256: OnceLock::new(), content: Content::Files(files) }
     }
 
-    /// The table they hold. That of files is read whole.
+    /// The table. Files are read as a whole for it.
     pub fn table(&self) -> Result<Cow<'_, Table>, provi_table::Error> {
         match &self.content {
             Content::Bytes(bytes) => Table::read(bytes, &self.name).map(Cow::Owned),
@@ -76,12 +77,12 @@ impl Data {
         }
     }
 
-    /// Are they read block by block?
+    /// Whether the rows are read block by block.
     pub fn stays_in_files(&self) -> bool {
         self.as_files().is_some()
     }
 
-    /// The files, if they are to be read block by block.
+    /// The files, if the rows are read block by block.
     pub(super) fn as_files(&self) -> Option<&Files> {
         match &self.content {
             Content::Files(files) => Some(files),
@@ -89,8 +90,9 @@ impl Data {
         }
     }
 
-    /// Of a file: its SHA-256, in hexadecimal. Of several: `shards:` and that of theirs. Of a table in memory: `columns:` and
-    /// that of its contents. Files whose rows nobody has asked for yet are read for it.
+    /// For a file: its SHA-256, in hexadecimal. For several files: `shards:` and the SHA-256 of their digests. For
+    /// a table in memory: `columns:` and the SHA-256 of its contents. Files that have not been read yet are read
+    /// for it.
     pub fn sha256(&self) -> Result<&str, provi_table::Error> {
         if let (None, Content::Files(files)) = (self.sha256.get(), &self.content) {
             self.is_digested_as(Shards::find(&files.path)?.sha256()?);
@@ -98,14 +100,14 @@ impl Data {
         Ok(self.sha256.get().map_or("", String::as_str))
     }
 
-    /// What a reading of all files has found.
+    /// Sets the digest that a reading of all files has found.
     pub(super) fn is_digested_as(&self, sha256: String) {
-        // A digest that is there already is the same: files that change are refused.
+        // If a digest is already set, it is the same: files that change are refused.
         let _ = self.sha256.set(sha256);
     }
 
-    /// Whether a stored digest is that of these rows. One of columns is held against the columns of a file, so that what a
-    /// data frame was fitted to can be found again in the file it was read from.
+    /// Whether a stored digest is that of these rows. A digest of columns is compared with the columns of a file,
+    /// so that a fit of a data frame matches the file from which the frame was read.
     pub fn is_the_data_of(&self, stored: &str) -> Result<bool, provi_table::Error> {
         let columns = || self.table().is_ok_and(|table| digest(&table) == stored);
         Ok(stored == self.sha256()? || (stored.starts_with(COLUMNS) && columns()))

@@ -1,4 +1,4 @@
-//! Files under a formula, by one process or several.
+//! Files with a formula, read by one process or several.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,17 +12,17 @@ use super::blocks::Blocks;
 use super::target::ModelTarget;
 use crate::error::{Error, Result};
 
-/// A path to files, the memory they may take, and who reads them.
+/// A path to files, the memory they may take, and which processes read them.
 #[derive(Clone)]
 pub(super) struct Files {
     pub(super) path: PathBuf,
-    /// Bytes.
+    /// Memory in bytes.
     pub(super) memory: u64,
     pub(super) crew: Arc<dyn Reduce>,
 }
 
 impl Files {
-    /// What the formula needs to know of the files: each process surveys its own part. A collective call.
+    /// What the formula needs to know of the files. Each process surveys its own part. A collective call.
     pub(super) fn learn(&self, formula: &Formula, text: &str, options: &FrameOptions) -> Result<Scan> {
         let crew = &*self.crew;
         let (refuse, part) = (|error| Error::table(error, text), self.part());
@@ -40,7 +40,7 @@ impl Files {
         }
     }
 
-    /// All processes' surveys in one, merged in the order of the ranks so that all have the same.
+    /// The surveys of all processes, merged in the order of the ranks so that all have the same result.
     fn merged(&self, own: Survey, text: &str) -> Result<Survey> {
         if self.crew.size() == 1 {
             return Ok(own);
@@ -53,7 +53,7 @@ impl Files {
         surveys.try_fold(first, |sum, survey| sum.merge(survey?).map_err(|error| Error::table(error, text)))
     }
 
-    /// The model of what was learned. A collective call, and one pass.
+    /// The model of the surveyed files. A collective call, and one pass.
     pub(super) fn target(&self, scan: Scan, family: Family, prior: Prior) -> Result<ModelTarget> {
         let names = scan.names.clone();
         let blocks = Blocks::new(scan, self.part(), family, (self.memory / 2) as usize);
@@ -65,8 +65,8 @@ impl Files {
         Part { rank: self.crew.rank(), of: self.crew.size() }
     }
 
-    /// A quarter for the blocks that are read. The rest is for what stands beside them: a page of each Parquet column, sums, the
-    /// program itself; or for rows that are kept, half of it all.
+    /// A quarter of the memory is for the blocks that are read. The rest is for what is held besides: a page of
+    /// each Parquet column, sums, the program itself. If rows are kept in memory, they may take half of the whole.
     fn budget(&self) -> Budget {
         Budget { bytes: (self.memory / 4) as usize }
     }

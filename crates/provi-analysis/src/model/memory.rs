@@ -1,4 +1,4 @@
-//! What a run will need beside what the machine has.
+//! The memory that a run needs, compared with what the machine has.
 
 use provi::auto::Choice;
 use provi::memory::{Bytes, Forecast, Size};
@@ -9,8 +9,8 @@ use provi_table::available_memory;
 
 use crate::error::{Error, Result};
 
-/// The forecast in a line for so many draws a step, the same on every machine; refused if it does not fit into this one, or into
-/// a budget of so many bytes.
+/// The forecast as one line, for this many draws per step; the same on every machine. An error if it does not fit
+/// into this machine or into the budget in bytes.
 pub fn forecast(
     target: &dyn Target,
     choice: Choice,
@@ -25,12 +25,12 @@ pub fn forecast(
     Ok(forecast.to_string())
 }
 
-/// What a model makes a fit hold.
+/// The sizes that determine the memory of a fit.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelSize<'a> {
-    /// d.
+    /// The number of coefficients d.
     pub coefficients: usize,
-    /// Observations.
+    /// The number of observations.
     pub rows: usize,
     /// Numbers that the design holds.
     pub stored: usize,
@@ -38,9 +38,11 @@ pub struct ModelSize<'a> {
     pub group: Option<(&'a str, usize)>,
 }
 
-/// Refuses a model whose coefficients are too many for this machine, before anything of their number squared is allocated.
+/// Refuses a model with too many coefficients for this machine, before anything that grows with their square is
+/// allocated.
 ///
-/// With scales to be found, they are found by the automatic path; otherwise some method has to fit.
+/// If scales must be found, the automatic method finds them and must fit into memory; otherwise any one method
+/// must.
 pub fn refuse_large(model: &ModelSize<'_>, search: bool) -> Result<()> {
     refuse_beyond(model, search, available_memory())
 }

@@ -1,4 +1,4 @@
-//! The prior: what the options say about each coefficient, on the scale of the data.
+//! The prior of each coefficient, from the options and the scale of the data.
 
 use provi::scalar::Positive;
 use provi::target::{DataPrior, DataSummary, Family, Prior};
@@ -25,22 +25,22 @@ pub(super) fn given(options: &ModelOptions, head: &Head<'_>) -> Result<Option<Ga
     GaussianFile::read_covariance(path)?.gaussian(&head.names[..head.population]).map(Some)
 }
 
-/// What a prior is made of.
+/// The parts of which a prior is made.
 pub(super) struct Parts<'a> {
     pub(super) options: &'a ModelOptions,
     pub(super) names: &'a [String],
     pub(super) population: usize,
     /// A mean and a covariance of the population.
     pub(super) given: Option<&'a Gaussian>,
-    /// Columns with the means and deviations that priors speak of, where predictors are standardized.
+    /// Columns with the means and deviations to which priors refer, if predictors are standardized.
     pub(super) standard: Option<&'a [CodedColumn]>,
     pub(super) scales: &'a [Scale],
 }
 
 impl Parts<'_> {
-    /// N(ν, Λ⁻¹) over all coefficients, those of the groups independent with their scales.
+    /// N(ν, Λ⁻¹) over all coefficients; those of the groups are independent, with their scales.
     ///
-    /// Coefficients of which no option speaks have the default, whose scales are the data's.
+    /// Coefficients without an option have the default prior, whose scales come from the data.
     pub(super) fn assemble(&self, family: Family, data: &DataSummary) -> Result<Prior> {
         let mut group_sds = vec![1.0; self.names.len() - self.population];
         for scale in self.scales {
@@ -54,10 +54,10 @@ impl Parts<'_> {
         Ok(laws.prior()?)
     }
 
-    /// The laws of the population: the last option that fits a coefficient, or the default.
+    /// The prior of each population coefficient: from the last option that matches it, or the default.
     ///
-    /// With standardized predictors a law N(ν, s²) is that of b_j = sd_j β_j, and of the intercept
-    /// b_0 = β_0 + Σ mean_j β_j at the means.
+    /// With standardized predictors, N(ν, s²) is the prior of b_j = sd_j β_j, and for the intercept that of b_0 =
+    /// β_0 + Σ mean_j β_j at the means.
     fn population_laws(&self, family: Family, data: &DataSummary) -> Result<DataPrior> {
         let names = &self.names[..self.population];
         let mut laws = match self.options.leaves_prior_open() {
@@ -85,7 +85,7 @@ impl Parts<'_> {
         Ok(laws)
     }
 
-    /// Gives a coefficient the law that an option says.
+    /// Gives coefficient j the (mean, sd) of an option.
     fn with_law(&self, mut laws: DataPrior, j: usize, (mean, sd): (f64, f64)) -> DataPrior {
         match self.standard.map(|columns| (columns, &columns[j])) {
             None => laws.set(j, (mean, sd)),
@@ -100,7 +100,7 @@ impl Parts<'_> {
         laws
     }
 
-    /// A given Gaussian of the population, and the groups beside it.
+    /// A given Gaussian of the population, together with the groups.
     fn around(&self, given: &Gaussian, group_sds: &[f64]) -> Result<Prior> {
         let (dim, population) = (self.names.len(), self.population);
         let mut mean = given.mean().to_vec();

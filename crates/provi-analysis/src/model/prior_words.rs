@@ -1,13 +1,13 @@
-//! A prior in words, on the user's scale.
+//! A prior as text, on the user's scale.
 
 use provi::target::Prior;
 
 use crate::number::plain;
 
-/// Coefficients that share a law are named one by one up to this many.
+/// Coefficients that share a prior are listed by name up to this many.
 const NAMED: usize = 8;
 
-/// The laws of the first coefficients, none unsaid; the intercept at the means of the columns first.
+/// The priors of the first `dim` coefficients; the intercept at the means of the columns comes first.
 pub(crate) fn describe(prior: &Prior, names: &[String], dim: usize) -> Vec<String> {
     if let Some(centered) = prior.as_centered()
         && let Some(anchor) = centered.intercept.filter(|anchor| *anchor < names.len())
@@ -49,7 +49,7 @@ fn term(weight: f64, name: &str) -> String {
     }
 }
 
-/// Names under each law, in the order of the laws' first names; the largest set is the others if it is long.
+/// The names under each prior, in the order of first names. The largest set becomes "the others" if it is long.
 fn grouped(laws: &[(String, &String)], whole: bool) -> Vec<String> {
     let mut sets: Vec<(&String, Vec<&String>)> = Vec::new();
     let mut places = std::collections::HashMap::new();

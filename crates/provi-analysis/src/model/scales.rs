@@ -1,4 +1,4 @@
-//! The scales a model is conditional on: the noise, and the deviations between groups.
+//! The scales on which a model is conditional: the noise, and the deviations between groups.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::options::{ModelOptions, ScaleSpec};
 use crate::record::scale::{NOISE, Origin, Scale};
 
-/// Every scale of the model, at its given value or at a first guess.
+/// Every scale of the model, at its given value or a first guess.
 pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> Result<Vec<Scale>> {
     let spread = match family {
         Family::Gaussian { .. } => head.deviation,
@@ -59,20 +59,20 @@ pub(super) struct Chosen {
     pub(super) scales: Vec<Scale>,
     /// Wall-clock seconds of the search, if there was one.
     pub(super) seconds: Option<f64>,
-    /// The best Gaussian at these scales, where the search for them was stopped.
+    /// The best Gaussian at these scales, if the search for them was stopped.
     pub(super) stopped_at: Option<Gaussian>,
-    /// What that means for them.
+    /// A note about a search that was stopped.
     pub(super) note: Option<&'static str>,
 }
 
-/// Scales of a search that was stopped.
+/// Note if the search was stopped after some solutions.
 const SO_FAR: &str =
     "the search for the scales was stopped: they are the best so far, not those of the largest ELBO";
-/// Of one that had no time for any.
+/// Note if it was stopped before any solution.
 const FIRST: &str = "the search for the scales was stopped before its first solution: they are its first guesses, not learned from the \
                      data; allow more time";
 
-/// Finds the scales that nobody gave, by maximising the ELBO.
+/// Finds the scales that were not given, by maximising the ELBO.
 pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chosen> {
     let begin = Instant::now();
     let free = |scale: &&mut Scale| scale.origin == Origin::Maximised;
@@ -109,8 +109,8 @@ pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chos
     })
 }
 
-/// The options with everything that was left open at its value, and the default prior by its name. `given` is a prior
-/// that they do not say.
+/// The options with everything that was open at its value, and the default prior by its name. `given` says whether
+/// the prior was given outside the options.
 pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale], given: bool) -> ModelOptions {
     let noise = scales.iter().find(|scale| scale.is_noise()).map(|scale| scale.sd);
     let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
@@ -120,6 +120,6 @@ pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale], gi
         group_scale: scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect(),
         ..options.clone()
     };
-    // A prior that is given as a mean and a covariance leaves nothing to a default.
+    // If a prior is given as a mean and a covariance, no coefficient has the default.
     if given { options } else { options.with_default_named() }
 }

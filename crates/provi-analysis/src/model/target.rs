@@ -14,9 +14,9 @@ use crate::error::Result;
 /// Rows in memory, or files that are read again at each pass.
 #[derive(Clone, Debug)]
 pub enum ModelTarget {
-    /// Everything at hand.
+    /// All rows in memory.
     Memory(Box<Glm>),
-    /// A block at a time, by one process or several.
+    /// One block at a time, by one process or several.
     Files(Box<Streamed<Blocks, Arc<dyn Reduce>>>),
 }
 
@@ -29,7 +29,7 @@ impl ModelTarget {
         }
     }
 
-    /// The same, with threads where they are outside of a pass.
+    /// The target for evaluation, with parallel draws if its rows are in memory.
     pub fn evaluator(&self) -> Evaluator<'_> {
         match self {
             Self::Memory(glm) => Evaluator::Parallel(&**glm),
@@ -37,7 +37,7 @@ impl ModelTarget {
         }
     }
 
-    /// The model, where its rows are in memory.
+    /// The model, if its rows are in memory.
     pub fn glm(&self) -> Option<&Glm> {
         match self {
             Self::Memory(glm) => Some(glm),
@@ -61,7 +61,7 @@ impl ModelTarget {
         }
     }
 
-    /// Columns and responses in numbers.
+    /// Summary statistics of columns and responses.
     pub fn summary(&self) -> Cow<'_, DataSummary> {
         match self {
             Self::Memory(glm) => Cow::Owned(glm.summary()),
@@ -69,7 +69,7 @@ impl ModelTarget {
         }
     }
 
-    /// The same data under another prior.
+    /// The same data with another prior.
     pub fn with_prior(self, prior: Prior) -> Result<Self> {
         Ok(match self {
             Self::Memory(glm) => Self::Memory(Box::new(glm.with_prior(prior)?)),
@@ -77,7 +77,7 @@ impl ModelTarget {
         })
     }
 
-    /// At the free scales that maximise its ELBO.
+    /// The model at the free scales that maximise its ELBO.
     pub(super) fn maximised(&self, free: &FreeScales) -> Result<ScaledModel<Self>> {
         fn held<M>(
             found: ScaledModel<M>,

@@ -1,4 +1,4 @@
-//! Amounts that people write: bytes with a unit, and seconds.
+//! Amounts as people write them: bytes with a unit, and seconds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,25 +12,25 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 
-/// Bytes for the rows of files: enough to read some.
+/// Bytes for the rows of files; must be enough to read some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowMemory(pub Size);
 
-/// A time of at least nothing.
+/// A duration of at least 0 seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seconds(pub Duration);
 
-/// Why a text is no amount.
+/// Why a text is not an amount.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadAmount {
-    /// No bytes.
+    /// Not a number of bytes.
     #[error("write a number and a unit: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in 2GiB")]
     Size,
-    /// Too few bytes for rows.
+    /// Too few bytes to read rows.
     #[error("at least 1 MiB is needed to read anything")]
     TooSmall,
-    /// No time.
+    /// Not a number of seconds.
     #[error("write a number of seconds, at least 0")]
     Seconds,
 }
@@ -91,7 +91,7 @@ impl Serialize for Size {
     }
 }
 
-/// A text with a unit, or a number of bytes.
+/// Reads a text with a unit, or a number of bytes.
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Bytes;
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for Size {
 }
 
 impl fmt::Display for Size {
-    /// In the largest binary unit that divides it.
+    /// Printed in the largest binary unit that divides it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, factor) =
             UNITS[..4].iter().find(|(_, factor)| self.0.is_multiple_of(*factor)).unwrap_or(&UNITS[8]);

@@ -1,11 +1,11 @@
-//! Options that files hold as the text that the command line reads.
+//! Options that files store as the same text that the command line reads.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// `#[serde(with = "as_text")]`: a value that reads and writes itself.
+/// `#[serde(with = "as_text")]`: a value stored through its `Display` and `FromStr`.
 pub(super) fn serialize<T: Display, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => to.collect_str(value),

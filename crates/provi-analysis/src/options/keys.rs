@@ -1,10 +1,10 @@
-//! The keys of a type, from the type itself.
+//! The keys of a type, found from the type itself.
 
 use serde::de::value::Error;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The keys that a struct is read from: whoever reads several out of one table hands each its own.
+/// The keys of a struct. A reader that fills several structs from one table gives each its own keys.
 ///
 /// ```
 /// use provi_analysis::options::{AuditOptions, keys_of};
@@ -13,7 +13,7 @@ use serde::forward_to_deserialize_any;
 /// ```
 pub fn keys_of<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
     let mut found: &'static [&'static str] = &[];
-    // It reads nothing: a struct asks for its keys first, and that is all there is to hear.
+    // Reads no value: a struct asks for its keys first, and they are recorded.
     let _: Result<T, Error> = T::deserialize(Listener(&mut found));
     found
 }

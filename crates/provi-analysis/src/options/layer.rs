@@ -1,11 +1,12 @@
-//! Options in layers: what is said here, and otherwise what is said below, as on a command line over a run file.
+//! Options in layers: values of the upper layer (such as a command line) override those of the lower (such as a run
+//! file).
 
-/// What may be left unsaid: a value, a list, a flag, or a group of these.
+/// An option that may be unset: a value, a list, a flag, or a group of these.
 pub trait Layer: Sized {
-    /// True if nothing is said.
+    /// True if no option is set.
     fn is_unset(&self) -> bool;
 
-    /// What is said here, and otherwise what is said below.
+    /// The value of this layer if it is set, otherwise that of `below`.
     fn over(self, below: Self) -> Self;
 }
 
@@ -19,7 +20,7 @@ impl<T> Layer for Option<T> {
     }
 }
 
-/// A list is said whole.
+/// A list overrides the lower layer's as a whole.
 impl<T> Layer for Vec<T> {
     fn is_unset(&self) -> bool {
         self.is_empty()
@@ -40,9 +41,9 @@ impl Layer for bool {
     }
 }
 
-/// A group of options: a struct whose every field is a [`Layer`]. Its fields are keys of files, in kebab case, left out
-/// where they are unset; unknown keys are refused. A `below` rule says what of the lower layer is left under this one,
-/// where options of the group speak for each other.
+/// A group of options: a struct whose every field is a [`Layer`]. In files its fields are keys in kebab case; unset
+/// ones are left out, and unknown keys are refused. A `below` rule says what of the lower layer remains under this
+/// one, if options of the group depend on each other.
 macro_rules! options {
     (
         $(#[$outer:meta])*

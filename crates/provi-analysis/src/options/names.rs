@@ -1,4 +1,4 @@
-//! The words of users for families and for what becomes of missing values.
+//! The names that users type for families and for the treatment of missing values.
 
 use std::str::FromStr;
 
@@ -22,10 +22,10 @@ pub enum FamilyName {
 }
 
 impl FamilyName {
-    /// All of them, in the order of help texts.
+    /// All families, in the order of help texts.
     pub const ALL: [Self; 5] = [Self::Gaussian, Self::Bernoulli, Self::Probit, Self::Binomial, Self::Poisson];
 
-    /// The family; `noise_sd` is for the gaussian one alone.
+    /// The library's family; `noise_sd` is used by the gaussian family only.
     pub fn family(self, noise_sd: f64) -> Family {
         match self {
             Self::Gaussian => Family::Gaussian { noise_sd },
@@ -47,9 +47,9 @@ impl FromStr for FamilyName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let all = Self::ALL;
-        all.into_iter()
-            .find(|family| family.name() == text)
-            .ok_or_else(|| format!("`{text}` is no family; there are {}", all.map(Self::name).join(", ")))
+        all.into_iter().find(|family| family.name() == text).ok_or_else(|| {
+            format!("`{text}` is not a family; the families are {}", all.map(Self::name).join(", "))
+        })
     }
 }
 
@@ -72,14 +72,14 @@ impl TryFrom<String> for FamilyName {
     }
 }
 
-/// What becomes of rows with missing values.
+/// What to do with rows that have missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase", try_from = "String")]
 pub enum MissingName {
-    /// They are left out, and counted
+    /// Leave them out, and count them
     Drop,
-    /// They are refused
+    /// Refuse the data
     Error,
 }
 
@@ -90,7 +90,7 @@ impl FromStr for MissingName {
         match text {
             "drop" => Ok(Self::Drop),
             "error" => Ok(Self::Error),
-            _ => Err(format!("`{text}` says nothing about rows with missing values; say drop or error")),
+            _ => Err(format!("`{text}` is not a way to treat rows with missing values; use drop or error")),
         }
     }
 }
@@ -115,7 +115,7 @@ mod tests {
         let refusal = "normal".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is no family; there are gaussian, bernoulli, probit, binomial, poisson"
+            "`normal` is not a family; the families are gaussian, bernoulli, probit, binomial, poisson"
         );
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct LevelSpec {
     /// The category.
     pub column: String,
-    /// Its level that needs no coefficient.
+    /// The reference level, which has no coefficient.
     pub level: String,
 }
 
@@ -19,14 +19,14 @@ pub struct LevelSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ScaleSpec {
-    /// A grouping, such as `clinic`, or one thing that varies by it, such as `clinic:age`; none fits every one.
+    /// A grouping, such as `clinic`, or one effect that varies by it, such as `clinic:age`; `None` matches all.
     pub name: Option<String>,
-    /// Above 0.
+    /// The standard deviation, above 0.
     pub sd: f64,
 }
 
 impl ScaleSpec {
-    /// Does it speak of this column of this grouping?
+    /// Whether it applies to this column of this grouping.
     pub fn fits(&self, group: &str, column: &str) -> bool {
         let Some(name) = &self.name else { return true };
         let is = |column: &str| *name == format!("{group}:{column}");
@@ -56,8 +56,10 @@ impl FromStr for ScaleSpec {
             Some((name, value)) => (Some(name.trim()), value),
             None => (None, text),
         };
-        let sd =
-            value.trim().parse::<f64>().map_err(|_| format!("`{}` is no number; {needed}", value.trim()))?;
+        let sd = value
+            .trim()
+            .parse::<f64>()
+            .map_err(|_| format!("`{}` is not a number; {needed}", value.trim()))?;
         if !sd.is_finite() || sd <= 0.0 {
             return Err(format!("a standard deviation of {sd} is not above 0"));
         }
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     fn what_is_neither_is_refused() {
         assert!("town".parse::<LevelSpec>().unwrap_err().contains("COLUMN=LEVEL"));
-        assert!("clinic=x".parse::<ScaleSpec>().unwrap_err().starts_with("`x` is no number"));
+        assert!("clinic=x".parse::<ScaleSpec>().unwrap_err().starts_with("`x` is not a number"));
         assert!("clinic=-1".parse::<ScaleSpec>().unwrap_err().contains("not above 0"));
         assert!("=1".parse::<ScaleSpec>().unwrap_err().contains("GROUP=SD"));
     }

@@ -5,11 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A normal prior for every coefficient that a pattern fits.
+/// A normal prior for every coefficient that matches a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PriorSpec {
-    /// A name, in which `*` stands for anything; none fits every population coefficient.
+    /// A name in which `*` matches anything; `None` matches every population coefficient.
     pub pattern: Option<String>,
     /// The prior.
     pub normal: NormalPrior,
@@ -18,13 +18,13 @@ pub struct PriorSpec {
 /// N(mean, sd²).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NormalPrior {
-    /// Finite.
+    /// The mean; finite.
     pub mean: f64,
-    /// Finite and above 0.
+    /// The standard deviation; finite and above 0.
     pub sd: f64,
 }
 
-/// The prior of coefficients of which no option speaks.
+/// The prior of coefficients without an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DefaultPrior {
@@ -33,13 +33,13 @@ pub enum DefaultPrior {
 }
 
 impl PriorSpec {
-    /// Does the pattern fit that coefficient?
+    /// Whether the pattern matches that coefficient.
     pub fn fits(&self, name: &str) -> bool {
         self.pattern.as_deref().is_none_or(|pattern| fits(pattern, name))
     }
 }
 
-/// Does a pattern with `*` for anything fit the whole name? `Intercept` names `(Intercept)` too.
+/// Whether a pattern, with `*` for anything, matches the whole name. `Intercept` also matches `(Intercept)`.
 fn fits(pattern: &str, name: &str) -> bool {
     if pattern == "Intercept" && name == provi_table::INTERCEPT {
         return true;
@@ -78,13 +78,13 @@ impl FromStr for PriorSpec {
             .ok_or(needed)?;
         if name != "normal" {
             return Err(format!(
-                "`{name}` is no prior provi can prove anything with: only normal ones have a known curvature; {needed}"
+                "provi can prove nothing with the prior `{name}`: only normal priors have a known curvature; {needed}"
             ));
         }
         let numbers: Vec<f64> = inside
             .split(',')
             .map(|word| {
-                word.trim().parse::<f64>().map_err(|_| format!("`{}` is no number; {needed}", word.trim()))
+                word.trim().parse::<f64>().map_err(|_| format!("`{}` is not a number; {needed}", word.trim()))
             })
             .collect::<Result<_, _>>()?;
         let &[mean, sd] = &numbers[..] else { return Err(needed.to_owned()) };
@@ -147,9 +147,11 @@ mod tests {
     #[test]
     fn what_is_no_prior_is_refused_with_a_way_out() {
         let refused = |text: &str| text.parse::<PriorSpec>().unwrap_err();
-        assert!(refused("student_t(3, 0, 1)").starts_with("`student_t` is no prior provi can prove"));
+        assert!(
+            refused("student_t(3, 0, 1)").starts_with("provi can prove nothing with the prior `student_t`")
+        );
         assert!(refused("normal(0)").contains("normal(MEAN, SD)"));
-        assert!(refused("normal(0, x)").starts_with("`x` is no number"));
+        assert!(refused("normal(0, x)").starts_with("`x` is not a number"));
         assert!(refused("normal(0, -1)").contains("an sd above 0"));
         assert!(refused("=normal(0, 1)").contains("missing before `=`"));
         assert!(refused("2.5").contains("normal(MEAN, SD)"));

@@ -1,4 +1,4 @@
-//! What a user may say about a run: what is to be proved, how steps are made, when to stop.
+//! The options of a run: what to prove, how steps are made, when to stop.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::{Size, as_text, options};
 use crate::error::{Error, Result};
 
 options! {
-/// How an answer is found and audited. What is not said is the library's to choose. Every option of a run is a field here or in
-/// one of its groups, and nowhere else: command, run file and Python read it from this type.
+/// How an answer is found and audited. The library chooses what is not set. Every option of a run is a field of
+/// this type or of one of its groups, and nowhere else: command, run file and Python read it from here.
 pub struct RunOptions {
-    /// What is to be proved
+    /// What to prove
     #[cfg_attr(feature = "clap", command(flatten))]
     pub audit: AuditOptions,
     /// How the answer is found [default: auto]
@@ -31,37 +31,37 @@ pub struct RunOptions {
     /// How planned steps are made
     #[cfg_attr(feature = "clap", command(flatten))]
     pub step: StepOptions,
-    /// What makes the draws repeatable [default: 0]
+    /// Seed of the random draws [default: 0]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
     /// Threads to use; the result is the same for any number [default: one per core]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     pub threads: Option<u32>,
-    /// End this long after the start with what there is, and without a promise
+    /// Stop after this many seconds and keep the answer so far, without a promise
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", allow_negative_numbers = true))]
     pub time_limit: Option<f64>,
     /// Refuse a run that needs more memory than this on top of the data, such as 2GiB [default: what is free]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     pub memory_budget: Option<Size>,
-    /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again
+    /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; repeatable
     #[cfg_attr(feature = "clap", arg(long = "contrast", value_name = "EXPR", allow_hyphen_values = true))]
     #[serde(rename = "contrast")]
     pub contrasts: Vec<String>,
-    /// How a black box is searched; the command and its files have this beside the library that they fit
+    /// How a black box is searched; the command and its files have these keys next to the library's
     #[cfg_attr(feature = "clap", arg(skip))]
     #[serde(skip)]
     pub search: SearchOptions,
 }
 }
 
-/// Where a help text lists the options of compiled models.
+/// Heading under which help texts list the options of compiled models.
 #[cfg(feature = "clap")]
 pub(super) const COMPILED: &str = "Compiled models";
 
 options! {
-/// How a black box is searched, where the automatic path draws.
+/// How the automatic method searches if it draws.
 pub struct SearchOptions {
-    /// Search from so many starts, and compare what they find
+    /// Search from this many starts, and compare the results
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", requires = "of_library", value_parser = clap::value_parser!(u32).range(1..), help_heading = COMPILED))]
     pub starts: Option<u32>,
     /// The most evaluations of log p that the search may spend
@@ -70,14 +70,14 @@ pub struct SearchOptions {
         provi::Auto::default().evaluations
     )))]
     pub evaluations: Option<u64>,
-    /// Where the search begins; the origin otherwise. A command reads it from a file of the model's own values.
+    /// Where the search begins (default: the origin). The command reads it from a file of the model's own values.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[serde(skip)]
     pub start: Option<Vec<f64>>,
 }
 }
 
-/// The library's names, listed in the help and parsed by the library, with the automatic path before them.
+/// The library's method names, listed in the help and parsed by the library; `auto` comes first.
 #[cfg(feature = "clap")]
 fn methods() -> impl clap::builder::TypedValueParser<Value = Choice> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -86,7 +86,7 @@ fn methods() -> impl clap::builder::TypedValueParser<Value = Choice> {
 }
 
 impl RunOptions {
-    /// The named method; without a name the automatic path, unless an option speaks of planned steps.
+    /// The named method. Without a name: the automatic method, unless an option is about planned steps.
     pub fn choice(&self) -> Result<Choice> {
         let planned = [
             ("distance", self.distance.is_some()),
@@ -113,7 +113,7 @@ impl RunOptions {
         }
     }
 
-    /// The limit as a duration; none for no limit.
+    /// The time limit as a duration; `None` for no limit.
     pub fn limit(&self) -> Result<Option<Duration>> {
         let to_duration = |seconds| match Duration::try_from_secs_f64(seconds) {
             Ok(limit) if !limit.is_zero() => Ok(limit),
@@ -124,9 +124,9 @@ impl RunOptions {
 }
 
 options! {
-/// What is to be proved, and at which price.
+/// What to prove, and how many draws to spend.
 pub struct AuditOptions {
-    /// The gap that is to be proved: no Gaussian is better by more than so many nats
+    /// The gap to prove: no Gaussian is better by more than this many nats
     #[cfg_attr(
         feature = "clap",
         arg(
@@ -153,7 +153,7 @@ pub struct AuditOptions {
 }
 
 impl AuditOptions {
-    /// The audit that is asked for; numbers out of range are refused before the work, not after.
+    /// The audit that the options ask for. Numbers out of range are refused here, before the work.
     pub fn audit(&self) -> Result<Audit> {
         let default = Audit::default();
         if let Some(accuracy) = self.accuracy {
@@ -175,7 +175,7 @@ pub struct StepOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(deserialize_with = "as_text::deserialize")]
     pub coordinates: Option<Coordinates>,
-    /// Every draw sees so many rows of the data in place of all, for prox-energy and proj-entropy
+    /// Use this many rows of the data for each draw instead of all, for prox-energy and proj-entropy
     #[cfg_attr(feature = "clap", arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..)))]
     pub subsample: Option<u32>,
     /// How these rows are drawn: uniform, importance or reshuffle [default: uniform]
@@ -186,7 +186,7 @@ pub struct StepOptions {
 }
 
 impl StepOptions {
-    /// The terms that a draw sees, if not all; a law without a number of them is refused.
+    /// The terms that each draw uses, if not all. A kind of sampling without a number of terms is refused.
     pub fn subsample(&self) -> Result<Option<Subsample>> {
         match (self.subsample, self.sampling) {
             (None, Some(sampling)) => Err(Error::SamplingOfNothing { sampling }),
@@ -197,7 +197,7 @@ impl StepOptions {
         }
     }
 
-    /// A planner with what is said; the library knows the rest.
+    /// A planner with the options that are set; the library has defaults for the rest.
     pub fn planner(&self, method: Method) -> Result<Planner> {
         let mut planner = Planner::new(method);
         if let Some(draws) = self.draws {
@@ -212,8 +212,8 @@ impl StepOptions {
         Ok(planner)
     }
 
-    /// The method where none is named: exact expectations make by far the shortest proved plans; in practice draws are
-    /// cheaper. On some of the rows neither has a bound.
+    /// The method if none is named: exact expectations make by far the shortest proved plans; in practice, draws
+    /// are cheaper. With a subsample only the methods that draw have a bound.
     pub fn default_plan(&self, proved: bool) -> Method {
         match (self.subsample, proved) {
             (Some(_), _) => Method::ProxEnergy,
@@ -222,7 +222,7 @@ impl StepOptions {
         }
     }
 
-    /// Draws per step: those that are given, or the number of a plan that was told none.
+    /// Draws per step: the option, or `untold` if it is not set.
     pub fn draws_or(&self, untold: usize) -> usize {
         self.draws.map_or(untold, |draws| draws as usize)
     }
@@ -244,7 +244,7 @@ mod tests {
         let alone = StepOptions { sampling: Some(Sampling::Importance), ..StepOptions::default() };
         assert_eq!(
             refused("auto", some.clone()),
-            "subsample speaks of planned steps, which the method auto does not make"
+            "subsample is an option of planned steps, and the method auto plans none"
         );
         assert!(refused("proj-stl", some.clone()).contains("noise bound"));
         assert!(refused("exact", some.clone()).contains("all the data"));

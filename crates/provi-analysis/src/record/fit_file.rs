@@ -1,5 +1,5 @@
-//! The schema of fit.json. Keys are added, never renamed; `tests/schema.rs` sees to it. What the library says is kept through its
-//! mirror in `record/mirror`.
+//! The schema of fit.json. Keys may be added but never renamed; `tests/schema.rs` checks it. Types of the library
+//! are stored through their mirrors in `record/mirror`.
 
 mod text;
 
@@ -23,84 +23,84 @@ use crate::options::ModelOptions;
 /// The schema's name.
 pub const SCHEMA: &str = "provi-fit/1";
 
-/// Above this many coefficients the covariance gives way to a file with its factor.
+/// Above this many coefficients, a file with the factor replaces the covariance.
 pub const LARGEST_COVARIANCE: usize = 1000;
 
-/// Above this many, what bounds a contrast's error is not kept: d(d+1) numbers.
+/// Above this many coefficients, the bounds of contrasts' errors are not stored: they take d(d+1) numbers.
 pub const LARGEST_METRIC: usize = 200;
 
-/// C, packed row by row, as little-endian doubles.
+/// The factor C, packed row by row, as little-endian doubles.
 pub(crate) fn factor_bytes(q: &Gaussian) -> Vec<u8> {
     q.factor().iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// A fit as it is kept.
+/// A fit as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitFile {
     /// [`SCHEMA`].
     pub schema: String,
     /// The version of provi that wrote it.
     pub provi: String,
-    /// What was fitted to what.
+    /// The model and its data.
     pub model: ModelRecord,
-    /// The coefficients.
+    /// The names of the coefficients.
     pub names: Vec<String>,
-    /// m, on the user's scale.
+    /// The mean m, on the user's scale.
     pub mean: Vec<f64>,
-    /// CCᵀ, row by row; null above [`LARGEST_COVARIANCE`] coefficients.
+    /// The covariance CCᵀ, row by row; null above [`LARGEST_COVARIANCE`] coefficients.
     pub covariance: Option<Vec<Vec<f64>>>,
-    /// Then: a file beside this one with C, lower triangular, packed row by row, little-endian doubles.
+    /// The file beside this one that then holds C: lower triangular, packed row by row, little-endian doubles.
     pub factor_file: Option<String>,
-    /// And the SHA-256 of that file.
+    /// The SHA-256 of that file.
     pub factor_sha256: Option<String>,
     /// −ELBO in nats, with every constant of prior and likelihood.
     pub neg_elbo: f64,
-    /// A bound of its error if exact, a standard error if not.
+    /// A bound of its error if exact, a standard error otherwise.
     pub neg_elbo_error: f64,
-    /// By quadrature or closed form, rather than from draws.
+    /// Whether it is computed by quadrature or a closed form, rather than from draws.
     pub neg_elbo_exact: bool,
-    /// The way to the answer.
+    /// The name of the method.
     pub method: String,
-    /// Those of the steps.
+    /// Coordinates of the steps.
     pub coordinates: String,
     /// Steps made.
     pub steps: u64,
-    /// Fewer than planned?
+    /// Whether fewer steps were made than planned.
     pub stopped_early: bool,
-    /// None for exact steps.
+    /// Draws per step; 0 for exact steps.
     pub draws_per_step: usize,
-    /// The terms that a draw looked at, if not all.
+    /// How many terms each draw used, if not all.
     #[serde(default, with = "AsOption::<SubsampleKeys>", skip_serializing_if = "Option::is_none")]
     pub subsample: Option<provi::subsample::Subsample>,
-    /// Of the target.
+    /// Evaluations of the target's density with its gradient.
     pub gradient_evaluations: u64,
-    /// What makes the draws repeatable.
+    /// The seed of the draws.
     pub seed: u64,
     /// Wall-clock seconds of the fit itself.
     pub seconds: f64,
-    /// The same phase by phase. Absent in files older than it.
+    /// Wall-clock seconds of each phase. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
-    /// What was promised before the first step.
+    /// The bound promised before the first step.
     pub plan_bound: BoundRecord,
-    /// How it went.
+    /// The progress of the run.
     pub trace: Vec<TracePoint>,
-    /// What is proved about the answer; none in files of before there were any.
+    /// What is proved about the answer. Absent in files older than certificates.
     #[serde(default, with = "AsOption::<CertificateKeys>")]
     pub certificate: Option<provi::Certificate>,
-    /// What is not proved, but measured.
+    /// Estimates without proof.
     #[serde(default)]
     pub estimates: Option<EstimatesRecord>,
-    /// What bounds the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
+    /// Bounds of the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
     #[serde(default, with = "AsOption::<MomentBoundsKeys>")]
     pub moment_bounds: Option<MomentBounds>,
-    /// The model held against its data.
+    /// Checks of the model against its data.
     #[serde(default, with = "AsOption::<ChecksKeys>")]
     pub checks: Option<Checks>,
     /// The contrasts that were asked for.
     #[serde(default)]
     pub contrasts: Vec<ContrastRecord>,
-    /// Of a Stan model: its own quantities, by draws.
+    /// For a Stan model: its own quantities, estimated from draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constrained: Option<super::library::ConstrainedRecord>,
 }
@@ -113,51 +113,51 @@ pub struct Phases {
     pub scales: Option<f64>,
     /// From the start to the answer.
     pub fit: f64,
-    /// What measured the answer.
+    /// The audit.
     pub audit: f64,
 }
 
 /// A linear combination of the coefficients, and what is known about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContrastRecord {
-    /// As it was written.
+    /// The expression as written.
     pub expression: String,
-    /// v, in the order of the coefficients.
+    /// The weights v, in the order of the coefficients.
     pub weights: Vec<f64>,
     /// Its value, its errors and its sign.
     #[serde(flatten, with = "As::<FunctionalKeys>")]
     pub functional: Functional,
 }
 
-/// Where a target comes from.
+/// What a target is made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A table and a formula, from which it can be made again; files of before there were others say nothing.
+    /// A table and a formula, from which the model can be made again; also meant by old files without this key.
     #[default]
     #[serde(rename = "formula")]
     Formula,
-    /// A design and a response that a program has.
+    /// A design and a response given by a program.
     #[serde(rename = "matrix")]
     Matrix,
-    /// A log density that a program has.
+    /// A log density given by a program.
     #[serde(rename = "black box")]
     BlackBox,
-    /// A Stan model out of its library.
+    /// A Stan model from its library.
     #[serde(rename = "stan")]
     Stan,
-    /// A log density out of a library of another language.
+    /// A log density from a library of another language.
     #[serde(rename = "library")]
     Library,
 }
 
 impl Kind {
-    /// A log density and nothing more: no family, no design.
+    /// Whether it is a log density and nothing more, without family and design.
     pub fn is_density(self) -> bool {
         matches!(self, Self::BlackBox | Self::Stan | Self::Library)
     }
 
-    /// Its word in fit.json.
+    /// Its name in fit.json.
     pub fn name(self) -> &'static str {
         match self {
             Self::Formula => "formula",
@@ -169,82 +169,83 @@ impl Kind {
     }
 }
 
-/// What was fitted to what.
+/// The model and its data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelRecord {
-    /// Where the target comes from. Without a formula, `formula` is empty; a black box has no `family` either.
+    /// What the target is made from. Without a formula, `formula` is empty; a black box has no `family` either.
     #[serde(default)]
     pub kind: Kind,
-    /// What a program calls its model.
+    /// The name that a program gave its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The library's name of it.
+    /// The library's name of the family.
     pub family: String,
-    /// Was it read off the response?
+    /// Whether the family was chosen from the response rather than given.
     #[serde(default)]
     pub family_chosen: bool,
-    /// Canonical, with `.` written out.
+    /// The formula in canonical form, with `.` expanded.
     pub formula: String,
-    /// Of a response of text: the level that counts as 1.
+    /// For a response of text: the level that counts as 1.
     #[serde(default)]
     pub success: Option<String>,
-    /// The file's name as it was given.
+    /// The name of the data file as given.
     #[serde(default)]
     pub data: String,
-    /// SHA-256 of the data file's bytes; `columns:` and that of the contents for a table in memory; empty where nobody
-    /// said.
+    /// SHA-256 of the data file's bytes; for a table in memory, `columns:` and the SHA-256 of the contents; empty
+    /// if unknown.
     pub data_sha256: String,
-    /// The library that the density comes out of.
+    /// The library from which the density comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<super::library::LibraryRecord>,
-    /// Rows in use.
+    /// Number of rows used.
     pub rows: usize,
     /// Rows left out.
     #[serde(default)]
     pub dropped: Dropped,
-    /// A digest of which rows are in use, where some were left out of a table in memory.
+    /// A digest of the rows used, if some rows of a table in memory were left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rows_sha256: String,
-    /// The column of weights; of matrices `sha256:` and that of the weights. Files older than this key say it in `options`.
+    /// The column of weights; for matrices `sha256:` and the digest of the weights. Older files have it in
+    /// `options`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
-    /// The column added to the linear predictor, beside the formula's own offsets; of matrices as for weights.
+    /// The column added to the linear predictor besides the formula's own offsets; for matrices as for weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<String>,
-    /// The column whose logarithm is.
+    /// The column whose logarithm is added to the linear predictor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<String>,
-    /// What would trouble a fit, in words.
+    /// Warnings about the data, as sentences.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Population coefficients; those of the groups follow.
+    /// Number of population coefficients; those of the groups follow.
     #[serde(default)]
     pub population: usize,
-    /// The population's prior in words.
+    /// The population's prior as text.
     #[serde(default)]
     pub prior: Vec<String>,
     /// The mean of each coefficient's prior.
     #[serde(default)]
     pub prior_mean: Vec<f64>,
-    /// The sd of each.
+    /// The standard deviation of each coefficient's prior.
     #[serde(default)]
     pub prior_sd: Vec<f64>,
-    /// The prior of the intercept where it is stated at the means of the columns; its own mean and sd are among those of
-    /// all coefficients.
+    /// The prior of the intercept, if it is stated at the means of the columns. `prior_mean` and `prior_sd` hold
+    /// the intercept's own values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_at_means: Option<PriorAtMeans>,
     /// The population's prior covariance, if it came from a file.
     #[serde(default)]
     pub prior_covariance: Option<Vec<Vec<f64>>>,
-    /// σ of the gaussian family.
+    /// The noise σ of the gaussian family.
     pub noise_sd: Option<f64>,
-    /// What the posterior is conditional on.
+    /// The scales on which the posterior is conditional.
     #[serde(default)]
     pub scales: Vec<Scale>,
-    /// Options that make this model again, every scale at its value.
+    /// Options that make this model again, with every scale at its value.
     #[serde(default)]
     pub options: ModelOptions,
-    /// How the design is made of a table.
+    /// How the design is made from a table.
     #[serde(default)]
     pub recipe: Option<Recipe>,
 }
@@ -252,18 +253,18 @@ pub struct ModelRecord {
 /// Σ_j at_j β_j ~ N(mean, sd²), independent of the coefficients other than the intercept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PriorAtMeans {
-    /// Which coefficient is the intercept, from 0.
+    /// Index of the intercept, from 0.
     pub intercept: usize,
-    /// Its mean.
+    /// The mean of Σ_j at_j β_j.
     pub mean: f64,
-    /// Its standard deviation.
+    /// The standard deviation of Σ_j at_j β_j.
     pub sd: f64,
     /// The means of the columns of the population, 1 at the intercept.
     pub at: Vec<f64>,
 }
 
 impl PriorAtMeans {
-    /// Of a prior over a population of so many coefficients, if it is stated so.
+    /// For a prior over this many population coefficients, if it is stated at the means.
     pub fn of(prior: &provi::target::Prior, population: usize) -> Option<Self> {
         let found = prior.as_centered()?;
         let intercept = found.intercept?;
@@ -272,28 +273,28 @@ impl PriorAtMeans {
     }
 }
 
-/// Estimates, not bounds; null where infinite, or where there are none.
+/// Estimates, not bounds; null if infinite or not available.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EstimatesRecord {
-    /// KL(q‖p), nats.
+    /// KL(q‖p), in nats.
     pub kl: Option<f64>,
-    /// Of the KL.
+    /// Standard error of the KL.
     pub kl_standard_error: Option<f64>,
-    /// log p(x).
+    /// log p(x), in nats.
     pub log_evidence: Option<f64>,
-    /// Of the log evidence.
+    /// Standard error of the log evidence.
     pub standard_error: Option<f64>,
-    /// −f(q).
+    /// The ELBO −f(q), in nats.
     pub elbo: Option<f64>,
-    /// Of the ELBO.
+    /// Standard error of the ELBO.
     pub elbo_standard_error: Option<f64>,
     /// k̂ of the importance weights.
     pub pareto_k: Option<f64>,
-    /// What k̂ says about the others, in words.
+    /// How far k̂ says the estimates can be trusted, in words.
     pub reliability: Option<String>,
-    /// Behind all of them.
+    /// Number of draws.
     pub draws: usize,
-    /// Why there are none.
+    /// Why there are no estimates.
     pub reason: Option<String>,
 }
 
@@ -304,17 +305,17 @@ pub struct BoundRecord {
     pub value: Option<f64>,
     /// Ledger key of the statement.
     pub key: Option<String>,
-    /// What is bounded.
+    /// The quantity that is bounded.
     #[serde(default, with = "AsOption::<NormKey>")]
     pub norm: Option<Norm>,
-    /// What it is made of.
+    /// The constants of the bound.
     pub constants: Option<ConstantsRecord>,
-    /// Where the weakest constant came from.
+    /// The origin of the weakest constant.
     #[serde(default, with = "AsOption::<ProvenanceKey>")]
     pub provenance: Option<provi::Provenance>,
-    /// Why there is none.
+    /// Why there is no bound.
     pub reason: Option<String>,
-    /// Steps made before the run was taken up from a checkpoint, on whose word they are.
+    /// Steps made before the run was resumed from a checkpoint; only the checkpoint says that they were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_up: Option<u64>,
 }
@@ -322,38 +323,38 @@ pub struct BoundRecord {
 /// The constants of the bound, in the coordinates of the steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConstantsRecord {
-    /// d.
+    /// The dimension d.
     pub dim: usize,
-    /// μ.
+    /// The convexity μ.
     pub convexity: f64,
-    /// M.
+    /// The smoothness M.
     pub smoothness: f64,
-    /// K.
+    /// The residual smoothness K.
     pub residual_smoothness: Option<f64>,
-    /// a.
+    /// The noise growth a.
     pub noise_growth: f64,
-    /// b.
+    /// The noise floor b.
     pub noise_floor: f64,
-    /// e_0.
+    /// The squared distance e_0 of the start.
     pub start: f64,
 }
 
-/// Where the run stood.
+/// The progress of the run at one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TracePoint {
     /// Steps made.
     pub step: u64,
-    /// The size of the last one.
+    /// Size γ of the last step.
     pub gamma: f64,
-    /// A noisy estimate; null where it was not finite.
+    /// A noisy estimate of −ELBO; null if it was not finite.
     pub neg_elbo: Option<f64>,
-    /// What the gap to the best Gaussian was proved to be at most.
+    /// Proved upper bound of the gap to the best Gaussian.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
 }
 
 impl ModelRecord {
-    /// The formula, or what the model is called without one.
+    /// The formula, or the model's name if there is no formula.
     pub fn title(&self) -> &str {
         match (self.kind, &self.title) {
             (Kind::Formula, _) => &self.formula,
@@ -366,12 +367,12 @@ impl ModelRecord {
 }
 
 impl ModelRecord {
-    /// The column of weights, or the digest of weights that a program gave.
+    /// The column of weights, or the digest of weights given by a program.
     pub fn weights(&self) -> Option<&str> {
         self.weights.as_deref().or(self.options.weights.as_deref())
     }
 
-    /// The column added to the linear predictor beside the formula, or the digest of a program's.
+    /// The column added to the linear predictor besides the formula, or the digest of an offset given by a program.
     pub fn offset(&self) -> Option<&str> {
         self.offset.as_deref().or(self.options.offset.as_deref())
     }
@@ -383,7 +384,7 @@ impl ModelRecord {
 }
 
 impl FitFile {
-    /// The file's text: a key a line, lists on one line.
+    /// The file's text: one key per line, each list on one line.
     pub fn to_json(&self) -> String {
         to_json(self)
     }

@@ -1,4 +1,4 @@
-//! A Gaussian that somebody else found: fit.json, or a mean and a covariance in JSON or CSV.
+//! A Gaussian found elsewhere: fit.json, or a mean and a covariance in JSON or CSV.
 
 mod csv;
 mod json;
@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::record::fit_file::FitFile;
 use crate::record::store;
 
-/// A Gaussian as its file has it.
+/// A Gaussian as it is in a file.
 #[derive(Debug)]
 pub struct GaussianFile {
-    /// In messages.
+    /// The path, for messages.
     pub path: PathBuf,
-    /// In the file's order.
+    /// The names, in the file's order.
     pub names: Option<Vec<String>>,
     mean: Vec<f64>,
     spread: Spread,
@@ -27,12 +27,12 @@ pub struct GaussianFile {
     pub record: Option<Box<FitFile>>,
 }
 
-/// The second half of a Gaussian.
+/// The covariance of a Gaussian, or its factor.
 #[derive(Debug)]
 enum Spread {
-    /// Row by row.
+    /// The covariance, row by row.
     Covariance(Vec<f64>),
-    /// C, lower triangular, packed row by row.
+    /// The factor C, lower triangular, packed row by row.
     Factor(Vec<f64>),
 }
 
@@ -52,7 +52,7 @@ impl GaussianFile {
         let refused = |problem| Error::BadFit { path: path.clone(), problem };
         let text = std::fs::read_to_string(&path).map_err(|error| refused(BadFit::unreadable(&error)))?;
         let text = text.trim_start_matches('\u{feff}');
-        // Only an object can begin with a brace; a CSV begins with `name`.
+        // Only JSON begins with a brace or bracket; a CSV begins with `name`.
         if text.trim_start().starts_with(['{', '[']) {
             json::read(text, &path).map_err(refused)
         } else {
@@ -60,7 +60,7 @@ impl GaussianFile {
         }
     }
 
-    /// [`GaussianFile::read`] of a prior: in a CSV the column `mean` may be missing, and the means are 0 then.
+    /// [`GaussianFile::read`] for a prior: a CSV may lack the column `mean`; the means are then 0.
     pub fn read_covariance(path: &Path) -> Result<Self> {
         Self::read_as(path, csv::Means::Zero)
     }
@@ -80,7 +80,7 @@ impl GaussianFile {
         let mean: Vec<f64> = order.iter().map(|&from| self.mean[from]).collect();
         match &self.spread {
             Spread::Factor(packed) if in_order => Ok(Gaussian::new(&mean, packed)?),
-            // A factor is triangular in one order only: another needs another factor.
+            // A factor is triangular in one order of the coefficients only: another order needs another factor.
             Spread::Factor(packed) => {
                 let covariance = Gaussian::<provi::Triangular>::new(&self.mean, packed)?.covariance();
                 from_covariance(&mean, covariance.entries(), &order)
@@ -89,7 +89,7 @@ impl GaussianFile {
         }
     }
 
-    /// Where each of the model's coefficients stands in the file.
+    /// The position of each of the model's coefficients in the file.
     fn order(&self, model: &[String]) -> std::result::Result<Vec<usize>, BadFit> {
         let Some(names) = &self.names else { return Ok((0..model.len()).collect()) };
         if names.len() != self.mean.len() {
@@ -98,7 +98,7 @@ impl GaussianFile {
         if let Some(name) = names.iter().find(|name| !model.contains(name)) {
             return Err(BadFit::UnknownName { name: name.clone(), known: model.to_vec() });
         }
-        // As many names as coefficients, all of them known: one that is missing makes another stand twice.
+        // There are as many names as coefficients, and all are known: if one is missing, another occurs twice.
         let twice = |i: usize| names[..i].contains(&names[i]);
         if let Some(i) = (0..names.len()).find(|&i| twice(i)) {
             return Err(BadFit::Twice { name: names[i].clone() });
@@ -113,7 +113,7 @@ fn from_covariance(mean: &[f64], entries: &[f64], order: &[usize]) -> std::resul
     Ok(Gaussian::from_covariance(mean, Matrix::new(dim, dim, moved)?)?)
 }
 
-/// Refuses a spread of another size than the mean.
+/// Refuses a covariance or factor whose size does not match the mean.
 fn checked(mean: &[f64], spread: Spread) -> std::result::Result<Spread, BadFit> {
     let dim = mean.len();
     let (what, found, expected) = match &spread {

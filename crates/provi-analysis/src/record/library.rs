@@ -1,18 +1,18 @@
-//! What fit.json says of a library and of a Stan model's own scale.
+//! What fit.json stores about a library, and about quantities on a Stan model's own scale.
 
 use serde::{Deserialize, Serialize};
 
-/// The library a fit is of, and what was declared about it.
+/// The library of a fit, and what was declared about it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LibraryRecord {
-    /// The file as it was named: a library, or a `.stan` file.
+    /// The path as given: a library, or a `.stan` file.
     pub path: String,
-    /// The SHA-256 of its bytes.
+    /// The SHA-256 of the file.
     pub sha256: String,
     /// The declared lower bound of the curvature of −log p.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mu: Option<f64>,
-    /// The upper one.
+    /// The declared upper bound of the curvature of −log p.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smoothness: Option<f64>,
 }
@@ -20,7 +20,7 @@ pub struct LibraryRecord {
 /// Quantities of a Stan model on their own scale: estimates from draws.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConstrainedRecord {
-    /// Of the quantities, `beta.1` for `beta[1]`.
+    /// Names of the quantities, `beta.1` for `beta[1]`.
     pub names: Vec<String>,
     /// Their means.
     pub mean: Vec<f64>,
@@ -28,20 +28,20 @@ pub struct ConstrainedRecord {
     pub sd: Vec<f64>,
     /// Lower ends of central intervals.
     pub lower: Vec<f64>,
-    /// Upper ends.
+    /// Upper ends of central intervals.
     pub upper: Vec<f64>,
     /// The probability of the intervals.
     pub level: f64,
-    /// k̂ of the importance weights; null where infinite.
+    /// k̂ of the importance weights; null if infinite.
     pub pareto_k: Option<f64>,
-    /// Whether the weights were used: not where k̂ is too large.
+    /// Whether the weights were used; they are not if k̂ is too large.
     pub weighted: bool,
-    /// Draws behind them.
+    /// Number of draws.
     pub draws: usize,
 }
 
 impl ConstrainedRecord {
-    /// What the numbers are, in a sentence.
+    /// How the numbers were computed, in a sentence.
     pub fn origin(&self) -> String {
         let k = self.pareto_k.map_or("∞".to_owned(), |k| format!("{k:.2}"));
         match self.weighted {

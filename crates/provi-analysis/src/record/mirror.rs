@@ -1,9 +1,9 @@
-//! What the library says, in the words of fit.json.
+//! Mirrors: types of the library as keys of fit.json.
 //!
-//! A type of the library is free to change; a key of fit.json is not. So nothing of the library is written as it is: each type
-//! that the file keeps has a mirror here, whose fields are the keys. A number goes out through the mirror field by field. What
-//! comes in has been read by the mirror, and is handed to the library's own reader: a statement about a posterior is nobody
-//! else's to make.
+//! A type of the library may change; a key of fit.json may not. So no type of the library is written directly: each
+//! type that the file stores has a mirror here, whose fields are the keys. Writing copies a value into its mirror
+//! field by field. Reading fills the mirror and hands it to the library's own reader, because only the library may
+//! make a statement about a posterior.
 
 mod certificate;
 mod checks;
@@ -23,20 +23,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The keys of a type of the library.
 pub(super) trait Mirror: Serialize + DeserializeOwned {
-    /// The type.
+    /// The library's type.
     type Of: DeserializeOwned;
 
-    /// What the file says about a value; a reason if it has no word for it.
+    /// The mirror of a value; an error if the file has no word for it.
     fn of(value: &Self::Of) -> Result<Self, String>;
 
-    /// The value that the keys speak of.
+    /// The value that the mirror describes.
     fn back(self) -> Result<Self::Of, String> {
         let keys = serde_json::to_value(self).map_err(|error| error.to_string())?;
         serde_json::from_value(keys).map_err(|error| error.to_string())
     }
 }
 
-/// `#[serde(with = "As::<Keys>")]`: a field of the library's type, kept as its mirror.
+/// `#[serde(with = "As::<Keys>")]`: a field of the library's type, stored as its mirror.
 pub(super) struct As<M>(PhantomData<M>);
 
 impl<M: Mirror> As<M> {

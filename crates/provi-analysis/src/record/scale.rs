@@ -1,31 +1,31 @@
-//! The scales that a posterior is conditional on.
+//! The scales on which a posterior is conditional.
 
 use serde::{Deserialize, Serialize};
 
-/// A standard deviation that the posterior is conditional on.
+/// A standard deviation on which the posterior is conditional.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// `noise`, or the grouping and what varies by it, as in `clinic:(Intercept)`.
+    /// `noise`, or the grouping and the effect that varies by it, as in `clinic:(Intercept)`.
     pub name: String,
-    /// Its value.
+    /// The value of the standard deviation.
     pub sd: f64,
-    /// Who said it.
+    /// Whether it was given or estimated.
     pub origin: Origin,
-    /// Chosen, and on its way to zero: the groups do not differ visibly.
+    /// Whether it was estimated and tends to zero: the groups do not differ visibly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vanishing: bool,
-    /// The coefficients whose prior it is; none for the noise.
+    /// The coefficients whose prior deviation it is; empty for the noise.
     #[serde(skip)]
     pub coefficients: Vec<usize>,
 }
 
-/// Who said it.
+/// Whether a scale was given or estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// The user.
+    /// Given by the user.
     Given,
-    /// The data: it maximises the ELBO.
+    /// Estimated from the data: it maximises the ELBO.
     Maximised,
 }
 
@@ -38,7 +38,7 @@ impl Scale {
         Self { name: NOISE.to_owned(), sd, origin, vanishing: false, coefficients: Vec::new() }
     }
 
-    /// σ, rather than a deviation between groups?
+    /// Whether it is the noise σ, rather than a deviation between groups.
     pub fn is_noise(&self) -> bool {
         self.name == NOISE
     }

@@ -1,9 +1,10 @@
-//! The folder of a fit: one writer at a time, and a fit in it whole or not at all.
+//! The folder of a fit: one writer at a time, and a fit is in it completely or not at all.
 //!
-//! A run keeps its options, its log and its checkpoint in the folder, or, where that holds a fit which is to be replaced,
-//! in `unfinished` inside it. The files of an answer are all made before any of them has its name. One rename, of the
-//! folder they are made in, then decides: before it the old fit counts, after it the new one, and whoever opens the folder
-//! next moves to their places what a killed process did not.
+//! A run keeps its options, its log and its checkpoint in the folder, or, if the folder holds a fit that is to be
+//! replaced, in `unfinished` inside it. All files of an answer are written before any of them gets its name. Then
+//! one rename, of the folder in which they were made, decides: before it the old fit counts, after it the new one.
+//! If a process is killed after the rename, the next one that opens the folder moves the remaining files to their
+//! places.
 
 mod lock;
 mod whole;
@@ -31,46 +32,48 @@ pub(crate) const FACTOR: &str = "factor.f64";
 /// The options, for `provi fit --config`.
 pub const RUN: &str = "run.toml";
 
-/// What `provi fit --resume` goes on from.
+/// The checkpoint from which `provi fit --resume` continues.
 const CHECKPOINT: &str = "checkpoint.bin";
 
-/// What happened when.
+/// The log of the run.
 const LOG: &str = "log.txt";
 
 /// Draws for ArviZ.
 const DRAWS: &str = "draws.zarr";
 
-/// What speaks of one answer, fit.json itself excepted, and goes with it.
+/// Files that belong to one answer besides fit.json, and are replaced with it.
 const ANSWER: [&str; 3] = [FACTOR, DRAWS, "report.html"];
 
-/// What speaks of one run.
+/// Files that belong to one run.
 const WORK: [&str; 4] = [FIT, RUN, LOG, CHECKPOINT];
 
 /// Where a run works that is to replace a fit.
 const UNFINISHED: &str = "unfinished";
 
-/// Where an answer is made whose run works in the folder itself.
+/// Where an answer is made if its run works in the folder itself.
 const STAGED: &str = ".staged";
 
-/// The same once they are whole: a run with its answer, which replace everything, and an answer alone.
+/// The names of these folders once they are complete: a run with its answer, which replaces everything, and an
+/// answer alone.
 const WHOLE: [&str; 2] = [".whole", ".answer"];
 
-/// Once nothing of the old fit is left that the new one does not replace.
+/// The name while files move to their places, after everything of the old fit that has no successor was removed.
 const MOVING: &str = ".moving";
 
-/// A folder that may be written to, and by nobody else.
+/// A folder to which only this process may write.
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
-    /// Where the run keeps what it needs.
+    /// Where the run keeps its files.
     work: PathBuf,
-    /// None for a process that only reads.
+    /// `None` for a process that only reads.
     lock: Option<Arc<Lock>>,
 }
 
 impl Store {
-    /// Makes the folder if need be, locks it, and sees that it takes a file. One that holds a fit, or a run that can go on,
-    /// is refused unless `force`; one that another process writes to is refused.
+    /// Creates the folder if necessary, locks it, and checks that files can be written. A folder that holds a fit,
+    /// or a run that can be resumed, is refused unless `force`. A folder to which another process writes is always
+    /// refused.
     pub fn open(dir: &Path, force: bool) -> Result<Self> {
         let lock = Arc::new(Lock::take(dir)?);
         settle(dir).map_err(|error| Error::write(dir, &error))?;
@@ -86,8 +89,8 @@ impl Store {
         Ok(store)
     }
 
-    /// A folder in which a fit was begun and not finished, with what it can go on from. A run that was killed in its
-    /// first seconds has left no checkpoint, and a search by draws keeps none: such a run begins again.
+    /// A folder with a fit that was begun and not finished, and its checkpoint. A run that was killed in its first
+    /// seconds has no checkpoint, and a search by draws keeps none; such a run starts again.
     pub fn reopen(dir: &Path) -> Result<(Self, Option<Checkpoint>)> {
         if !dir.join(RUN).exists() && !dir.join(UNFINISHED).join(RUN).exists() {
             return Err(nothing(dir, format!("there is no {RUN}")));
@@ -99,7 +102,7 @@ impl Store {
         Ok((Self { lock: Some(Arc::new(lock)), ..store }, checkpoint))
     }
 
-    /// The same for a process that only reads, after another one has reopened it.
+    /// The same for a process that only reads, after another one has reopened the folder.
     pub fn follow(dir: &Path) -> Result<(Self, Option<Checkpoint>)> {
         let next = dir.join(UNFINISHED);
         let work = if next.join(RUN).exists() { next } else { dir.to_owned() };
@@ -120,35 +123,35 @@ impl Store {
         Ok((store, checkpoint))
     }
 
-    /// Whether another process is kept out: some file systems have no locks.
+    /// Whether other processes are kept out; some file systems have no locks.
     pub fn is_locked(&self) -> bool {
         self.lock.as_ref().is_some_and(|lock| lock.is_held())
     }
 
-    /// Whether a stopped run can go on where it was.
+    /// Whether there is a checkpoint from which a stopped run can be resumed.
     pub fn has_checkpoint(&self) -> bool {
         self.dir.join(CHECKPOINT).exists()
     }
 
-    /// Its path.
+    /// The path of the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The options' file, while the run lasts.
+    /// The path of the options' file, during the run.
     pub fn run_path(&self) -> PathBuf {
         self.work.join(RUN)
     }
 
-    /// The log's, while the run lasts.
+    /// The path of the log, during the run.
     pub fn log_path(&self) -> PathBuf {
         self.work.join(LOG)
     }
 
-    /// The options, before the run: whatever becomes of it, it can be made again.
+    /// Writes the options before the run, so that it can be made again whatever happens.
     pub fn begin(&self, run: &str) -> Result<()> {
         let begin = || {
-            // What an earlier run left here and nobody wants to go on with.
+            // Remove what an earlier run left here that nobody resumes.
             remove(&self.dir.join(UNFINISHED))?;
             fs::create_dir_all(&self.work)?;
             [CHECKPOINT, LOG].iter().try_for_each(|old| remove(&self.work.join(old)))
@@ -158,7 +161,7 @@ impl Store {
         write_file(&self.run_path(), run.as_bytes())
     }
 
-    /// Removes what a killed process left half-written, under names that nothing reads.
+    /// Removes half-written files of a killed process; nothing reads their names.
     fn sweep(&self) {
         let parts = WORK.iter().chain(&ANSWER[..2]);
         let begin: Vec<String> = parts.map(|part| format!(".{part}.")).collect();
@@ -167,24 +170,24 @@ impl Store {
         for entry in [&self.dir, &self.work].into_iter().flat_map(fs::read_dir).flatten().flatten() {
             let name = entry.file_name();
             if remains(&name.to_string_lossy()) || name == STAGED {
-                // Best effort: it is in nobody's way.
+                // Best effort: a leftover file does no harm.
                 let _ = remove(&entry.path());
             }
         }
     }
 
-    /// What a run can go on from.
+    /// Saves a checkpoint.
     pub fn save_checkpoint(&self, at: &Checkpoint) -> Result<()> {
         write_file(&self.work.join(CHECKPOINT), &at.to_bytes())
     }
 
-    /// The fit's.
+    /// The path of fit.json.
     pub fn fit_path(&self) -> PathBuf {
         self.dir.join(FIT)
     }
 
-    /// The fit of the run that began here, with its draws as the files of a folder. A run that came to its end needs no
-    /// checkpoint, and keeps none.
+    /// Saves the fit of the run that began here, with its draws as the files of a folder. A run that finished needs
+    /// no checkpoint, and keeps none.
     pub fn save(&self, file: &FitFile, q: &Gaussian, draws: &[(String, Vec<u8>)]) -> Result<PathBuf> {
         match self.work == self.dir {
             true => self.commit(&self.dir.join(STAGED), WHOLE[1], file, q, draws),
@@ -192,14 +195,14 @@ impl Store {
         }
     }
 
-    /// A fit without a run, in place of whatever fit and run the folder holds.
+    /// Saves a fit without a run, replacing any fit and run in the folder.
     pub fn save_alone(&self, file: &FitFile, q: &Gaussian) -> Result<PathBuf> {
         let path = self.commit(&self.dir.join(STAGED), WHOLE[0], file, q, &[])?;
         remove(&self.dir.join(UNFINISHED)).map_err(|error| Error::write(&self.dir, &error))?;
         Ok(path)
     }
 
-    /// Everything into one folder, then that folder under its new name, then what it holds to where it belongs.
+    /// Writes everything into one folder, renames that folder, then moves its files to their places.
     fn commit(
         &self,
         staged: &Path,
@@ -237,28 +240,28 @@ fn nothing(dir: &Path, reason: String) -> Error {
     Error::NothingToResume { path: dir.to_owned(), reason }
 }
 
-/// Whether a fit came to its end, rather than being what there was when it was stopped.
+/// Whether a fit finished, rather than being stopped early.
 fn is_finished(fit: &Path) -> bool {
     #[derive(serde::Deserialize)]
     struct Ending {
         stopped_early: bool,
     }
     let Ok(text) = fs::read_to_string(fit) else { return false };
-    // What cannot be read is not to be overwritten.
+    // A file that cannot be read must not be overwritten.
     serde_json::from_str(&text).map_or(true, |fit: Ending| !fit.stopped_early)
 }
 
-/// For readers: if a process was killed between the rename that decides and its end, does what it left undone.
+/// For readers: completes the moves of a process that was killed after the rename that decides.
 pub(crate) fn settle_for_reading(dir: &Path) {
     let undone = WHOLE.iter().chain([&MOVING]).any(|name| dir.join(name).is_dir());
     if undone && let Ok(lock) = Lock::wait(dir) {
-        // Where nothing may be written the old fit is read, which is whole.
+        // If nothing may be written, the old fit is read, which is complete.
         let _ = settle(dir);
         drop(lock);
     }
 }
 
-/// Puts an answer that is whole in its place; nothing to do, mostly. Can be cut off anywhere and done again.
+/// Moves a complete answer to its place; usually there is nothing to do. May be interrupted anywhere and repeated.
 fn settle(dir: &Path) -> io::Result<()> {
     move_out(dir)?;
     for name in WHOLE {
@@ -266,7 +269,7 @@ fn settle(dir: &Path) -> io::Result<()> {
         if !whole.is_dir() {
             continue;
         }
-        // What is not of a fit that is replaced, whatever its name, is somebody else's.
+        // A file that does not belong to a replaced fit is somebody else's, whatever its name.
         let replaces = dir.join(FIT).exists() || dir.join(CHECKPOINT).exists();
         let run: &[&str] = if name == WHOLE[0] { &[RUN, LOG, CHECKPOINT] } else { &[] };
         for part in ANSWER.iter().chain(run) {
@@ -283,7 +286,7 @@ fn settle(dir: &Path) -> io::Result<()> {
     move_out(dir)
 }
 
-/// fit.json last.
+/// Moves the files out; fit.json comes last.
 fn move_out(dir: &Path) -> io::Result<()> {
     let from = dir.join(MOVING);
     let Ok(entries) = fs::read_dir(&from) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What is being written under a temporary name: an abort takes it away, wherever the writing stands.
+//! Files and folders being written under a temporary name. An abort removes them, however far the writing has come.
 
 use std::fs;
 use std::io;
@@ -16,22 +16,22 @@ impl Register {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes all of them, and lets nobody create or rename one afterwards.
+    /// Removes all of them, and lets no thread create or rename one afterwards.
     fn close(&self) {
         let all = self.lock();
         all.iter().for_each(|path| remove(path));
-        // Never unlocked: whoever writes waits here for the end of the process.
+        // Never unlocked: threads that still write wait here until the process ends.
         std::mem::forget(all);
     }
 }
 
-/// Takes away what is half written, before the process ends. Every thread that goes on writing waits from here on, so call this
-/// only where the process ends next.
+/// Removes what is half-written, before the process ends. From here on, every thread that goes on writing waits, so
+/// call this only if the process ends next.
 pub fn abandon() {
     ALL.close();
 }
 
-/// A temporary file or folder. It goes when this does, unless it has been renamed.
+/// A temporary file or folder. It is removed when this value is dropped, unless it has been renamed.
 #[derive(Debug)]
 pub(crate) struct Unfinished<'a> {
     path: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct Unfinished<'a> {
 }
 
 impl Unfinished<'static> {
-    /// At a place where nothing is yet.
+    /// At a path where nothing exists yet.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self::of(&ALL, path)
     }
@@ -51,7 +51,8 @@ impl<'a> Unfinished<'a> {
         Self { path, register }
     }
 
-    /// Creates, renames or removes something of it, which must be quick: an abort waits for it. Writing needs no such care.
+    /// Creates, renames or removes it by `work`, which must be quick, because an abort waits for it. Writing needs
+    /// no such care.
     pub(crate) fn change<T>(&self, work: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
         let _all = self.register.lock();
         work(&self.path)
@@ -66,7 +67,7 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// Best effort: such a name is in nobody's way.
+/// Best effort: a leftover file with such a name does no harm.
 fn remove(path: &Path) {
     let _ = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),

@@ -1,4 +1,4 @@
-//! From a table and a formula to a fit: all of `provi fit` but the words on the screen.
+//! From a table and a formula to a fit: everything that `provi fit` does, except printing.
 
 use std::path::Path;
 
@@ -41,26 +41,27 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Of a table in memory.
+    /// From a table in memory.
     pub fn new(table: Table, formula: &str, options: &ModelOptions) -> Result<Self> {
         Self::of(Data::from(table), formula, options)
     }
 
-    /// Of a file, or standard input for `-`.
+    /// From a file; `-` is standard input.
     pub fn read(path: &Path, formula: &str, options: &ModelOptions) -> Result<Self> {
-        // A formula that cannot be read is refused before a large file is.
+        // Refuse a wrong formula before reading a large file.
         model::parse(formula)?;
         let data = Data::read(path).map_err(|error| Error::table(error, formula))?;
         Self::of(data, formula, options)
     }
 
-    /// Of data at hand. Scales that nobody gives are chosen here.
+    /// From data in memory. Scales that are not given are estimated here.
     pub fn of(data: Data, formula: &str, options: &ModelOptions) -> Result<Self> {
         let model = Model::build(&data, formula, options, None)?;
         Ok(Self { data, model })
     }
 
-    /// [`Analysis::of`] with a prior of the population's coefficients, in their order, in place of the options'.
+    /// [`Analysis::of`] with a prior of the population's coefficients, in their order, instead of the options'
+    /// prior.
     pub fn with_prior(data: Data, formula: &str, options: &ModelOptions, prior: &Gaussian) -> Result<Self> {
         let model = Model::build(&data, formula, options, Some(prior))?;
         Ok(Self { data, model })
@@ -76,17 +77,17 @@ impl Analysis {
         &self.data
     }
 
-    /// What is fitted, for shells that take the steps of [`Analysis::fit`] one by one.
+    /// What is fitted, for shells that make the steps of [`Analysis::fit`] one by one.
     pub fn problem(&self) -> Problem<'_> {
         Problem::model(&self.model)
     }
 
-    /// The answer, its certificate and its checks, under watch.
+    /// Returns the answer with its certificate and its checks, under a watch.
     pub fn fit(&self, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
         self.problem().fit(options, watch)
     }
 
-    /// What an answer owes to the prior.
+    /// How much an answer depends on the prior.
     pub fn sensitivity(&self, fitted: &Fitted) -> Result<Sensitivity> {
         sensitivity(&self.model, fitted)
     }

@@ -1,4 +1,4 @@
-//! What an answer is worth: its certificate, and the estimates beside it.
+//! The quality of an answer: its certificate, and estimates beside it.
 
 use provi::audit::Audited;
 use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
@@ -6,28 +6,28 @@ use provi::functional::MomentBounds;
 use provi::target::Evaluator;
 use provi::{Audit, Certificate, Gaussian, Seed};
 
-/// Draws of an audit that serve the estimates as well. It makes so few only where the weights are nearly equal, and fresh
-/// ones would cost as much again; or where it was told to end, and fresh ones would make that pointless.
+/// The fewest draws of an audit that the estimates use too. An audit makes so few only if the weights are nearly
+/// equal, and fresh draws would cost as much again; or if it was stopped, and fresh draws would defeat the stop.
 const ENOUGH: usize = 500;
 
 /// What is proved and what is estimated about one Gaussian.
 #[derive(Clone, Debug)]
 pub struct Assessment {
-    /// Every bound in it is finite.
+    /// The certificate; every bound in it is finite.
     pub certificate: Certificate,
-    /// What bounds the error of any contrast.
+    /// Bounds of the error of any contrast.
     pub moment_bounds: Option<MomentBounds>,
-    /// Or why there are none.
+    /// The estimates, or why there are none.
     pub estimates: std::result::Result<Estimates, String>,
 }
 
 impl Assessment {
-    /// Audits q. An audit that fails leaves a certificate that claims nothing: the answer is still one.
+    /// Audits q. If the audit fails, the certificate proves nothing and says why; the answer is still valid.
     pub fn measure(target: Evaluator<'_>, q: &Gaussian, seed: Seed, audit: &Audit) -> Self {
         Self::after(audit.run(target, q, seed), target, q, seed)
     }
 
-    /// What came of an audit.
+    /// The assessment after an audit, made or failed.
     pub(crate) fn after(
         audited: provi::Result<Audited>,
         target: Evaluator<'_>,
@@ -45,10 +45,10 @@ impl Assessment {
         }
     }
 
-    /// From an audit that was made. Its own draws are behind the estimates where it made enough of them, at no further
-    /// evaluation; fresh ones otherwise.
+    /// The assessment after an audit. If the audit made enough draws, the estimates use them without further
+    /// evaluations; otherwise fresh draws.
     pub fn of(audited: &Audited, target: Evaluator<'_>, q: &Gaussian, seed: Seed) -> Self {
-        // Numbers too large or too small to be factored bound nothing.
+        // If numbers are too large or too small to be factored, there are no such bounds.
         let moment_bounds = audited.moment_bounds().ok();
         let estimates = match audited.log_ratios() {
             ratios if ratios.len() >= ENOUGH => Estimates::from_log_ratios(ratios),

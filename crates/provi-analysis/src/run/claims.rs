@@ -1,9 +1,9 @@
-//! Stored claims held against recomputed ones.
+//! Stored claims compared with recomputed ones.
 //!
-//! Every number of a fit.json that says something about the posterior is computed anew, and the file passes only if each
-//! comes out. What no draw touches must come out up to rounding. A bound from draws passes if the one from fresh draws is at
-//! most [`SAMPLED`] times as large: audits of the same fit differ by chance, and by that much at most. What the file says of
-//! the run alone (seconds, steps, trace) is history, and no claim.
+//! Every number of a fit.json that states something about the posterior is recomputed, and the file passes only if
+//! each number is confirmed. A number that does not depend on draws must agree up to rounding. A bound from draws
+//! passes if the bound from fresh draws is at most [`SAMPLED`] times as large: audits of the same fit differ by
+//! chance, but not by more. What the file states about the run alone (seconds, steps, trace) is not a claim.
 
 mod contrasts;
 mod elbo;
@@ -27,14 +27,14 @@ use crate::run::fitted::Fitted;
 use crate::run::fresh_seed;
 use crate::run::problem::Problem;
 
-/// What rounding may do to a number that no draw touches, beside what [`Rounding`] measures.
+/// Relative tolerance for a number that does not depend on draws, besides what [`Rounding`] measures.
 const RELATIVE: f64 = 1e-5;
-/// And to the others, in nats.
+/// Absolute tolerance for the other numbers, in nats.
 const ABSOLUTE: f64 = 1e-12;
-/// What those nats are in deviations: √(2·KL).
+/// The same tolerance in standard deviations: √(2·KL).
 const DEVIATIONS: f64 = 1.5e-6;
 
-/// How many times the stored bound a recomputed one may be, where both come from draws.
+/// If both bounds come from draws, the recomputed one may be this many times the stored one.
 ///
 /// An audit draws until the allowance for chance, c, is at most a fifth of √F, and the bound is (√F̂ + c)² \[confidence\].
 /// At δ = 1e-6 the allowance is 5.3 deviations of √F̂, so that a deviation is at most 4 % of √F, and 7 % of the bound: the
@@ -45,39 +45,39 @@ pub const SAMPLED: f64 = 1.5;
 /// The most draws that a file can ask for; more are made only if the caller says so.
 const MOST_DRAWS: u64 = 10_000_000;
 
-/// One claim of a file, beside what was found now.
+/// One claim of a file, and the recomputed value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// What is claimed something about.
+    /// What the claim is about.
     pub what: String,
     /// The claim.
     pub stored: String,
-    /// What comes out now.
+    /// The recomputed value.
     pub now: String,
-    /// How they go together.
+    /// How the two compare.
     pub verdict: Verdict,
 }
 
-/// Whether a claim comes out again. The later, the worse.
+/// Whether a claim is confirmed. Later variants are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Nothing was claimed.
     NotClaimed,
-    /// A number that draws do not touch comes out the same, or better.
+    /// A number that does not depend on draws is confirmed, or better.
     Reproduced,
-    /// Other draws prove much the same.
+    /// Other draws prove about the same.
     Agrees,
-    /// The caller asked for fewer draws, or another risk, than the file was made with, and they prove less.
+    /// The caller asked for fewer draws or another risk than the file was made with, and these prove less.
     Incomparable,
-    /// It was claimed and does not come out.
+    /// It was claimed and not confirmed.
     NotReproduced,
-    /// An estimate from fresh draws is beyond what is claimed, by more than its error.
+    /// An estimate from fresh draws contradicts the claim by more than its error.
     Contradicted,
 }
 
 impl Verdict {
-    /// For people.
+    /// The verdict in words.
     pub fn word(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -95,26 +95,26 @@ impl Verdict {
     }
 }
 
-/// The claims of a fit, found out again by somebody who did not make it.
+/// The claims of a fit, recomputed independently.
 #[derive(Clone, Debug)]
 pub struct Rechecked {
     /// What is proved and estimated now.
     pub assessment: Assessment,
-    /// Every claim of the fit beside it.
+    /// Every claim of the fit, compared with it.
     pub claims: Vec<Claim>,
     /// The seed of the fresh draws.
     pub seed: Seed,
 }
 
 impl Rechecked {
-    /// No claim fails?
+    /// Whether no claim fails.
     pub fn is_reproduced(&self) -> bool {
         self.claims.iter().all(|claim| claim.verdict.stands())
     }
 }
 
 impl Problem<'_> {
-    /// Audits a kept fit of this very model anew, with draws of a fresh seed unless one is given.
+    /// Audits a stored fit of this model again, with draws of a fresh seed unless one is given.
     pub fn recheck(&self, fitted: &Fitted, audit: &AuditOptions, seed: Option<u64>) -> Result<Rechecked> {
         let names = self.target().target().names();
         if names != fitted.names() {
@@ -124,13 +124,13 @@ impl Problem<'_> {
     }
 }
 
-/// Audits of one check, at most.
+/// Most audits of one check.
 const ATTEMPTS: u64 = 3;
 
-/// Audits q, and holds every claim of the file against what comes out. Draws of the pilot choose the route and the ball, so
-/// that two audits of one fit may prove by different statements: a claim that the first does not reproduce has two more, with the
-/// seeds that follow, and the file passes if all of its claims stand in one of them. What each proves holds with its own
-/// probability 1 − δ, all three together with 1 − 3δ.
+/// Audits q, and compares every claim of the file with the result. Pilot draws choose the route and the ball, so
+/// two audits of one fit may prove their bounds by different statements. If the first audit does not confirm a
+/// claim, up to two more follow, with the next seeds; the file passes if all of its claims stand in one audit. What
+/// each audit proves holds with its own probability 1 − δ, all three together with 1 − 3δ.
 pub fn check(
     record: Option<&FitFile>,
     problem: &Problem<'_>,
@@ -156,8 +156,8 @@ pub fn check(
     best.map(|(_, found)| found).ok_or_else(|| provi::Error::Empty { what: "audit" }.into())
 }
 
-/// The audit that can judge a file: with the failure probability and at least the draws of its own, and a fresh seed,
-/// unless somebody says otherwise. A seed that the maker of a file could know would let the file be tuned to it.
+/// The audit that can judge a file: with the file's failure probability, at least its draws, and a fresh seed,
+/// unless the caller says otherwise. A seed known beforehand would let the maker of a file tune it.
 pub fn terms(audit: &AuditOptions, seed: Option<u64>, record: Option<&FitFile>) -> Result<(Audit, Seed)> {
     let seed = seed.map_or_else(fresh_seed, Seed);
     let asked = audit.audit()?;
@@ -179,7 +179,8 @@ pub fn terms(audit: &AuditOptions, seed: Option<u64>, record: Option<&FitFile>) 
     Ok((audit, seed))
 }
 
-/// Whether the caller asks for less than the file's own audit had: then a bound that does not come out refutes nothing.
+/// Whether the caller asks for less than the file's own audit had. A bound that is not confirmed then refutes
+/// nothing.
 fn is_weaker(audit: &AuditOptions, stored: &Certificate) -> bool {
     let delta = stored.grounds.failure_probability;
     let other = |given: f64| (given - delta).abs() > RELATIVE * delta;
@@ -187,10 +188,10 @@ fn is_weaker(audit: &AuditOptions, stored: &Certificate) -> bool {
         || audit.failure_probability.is_some_and(other)
 }
 
-/// What the gap owes to rounding: the file holds a covariance, whose factor is computed anew.
+/// The effect of rounding on the gap: the file stores a covariance, whose factor is recomputed.
 #[derive(Clone, Copy, Debug)]
 struct Rounding {
-    /// Of √gap, measured by going from factor to covariance and back once more.
+    /// The effect on √gap, measured by going from factor to covariance and back once more.
     root: f64,
 }
 
@@ -199,7 +200,7 @@ impl Rounding {
         if !is_certain(&now.gap) {
             return Self { root: 0.0 };
         }
-        // One draw: only the gap is wanted, and that is exact.
+        // One draw: only the gap is needed, and it is exact.
         let audit = Audit { draws: 1, ..Audit::default() };
         let again =
             Gaussian::from_covariance(q.mean(), q.covariance()).and_then(|q| audit.run(target, &q, Seed(0)));
@@ -220,11 +221,11 @@ struct Comparison<'a> {
     now: &'a Assessment,
     seed: Seed,
     rounding: Rounding,
-    /// The caller asked for less than the file's own audit had.
+    /// Whether the caller asked for less than the file's own audit had.
     weaker: bool,
 }
 
-/// Every claim of the file, beside what `now` was found for q by an audit with these options and this seed.
+/// Every claim of the file, compared with `now`, found for q by an audit with these options and this seed.
 fn compare(
     record: &FitFile,
     problem: &Problem<'_>,
@@ -282,7 +283,7 @@ impl Comparison<'_> {
         ]
     }
 
-    /// A claim beside what is proved now; `slack` is what rounding may leave of a bound of nearly 0.
+    /// Compares a claim with what is proved now; `slack` is the effect of rounding on a bound near 0.
     fn judge(&self, old: &Statement, new: &Statement, slack: f64) -> Verdict {
         let Some(claimed) = old.bound() else { return Verdict::NotClaimed };
         let Some(found) = new.bound() else { return Verdict::NotReproduced };
@@ -300,7 +301,7 @@ impl Comparison<'_> {
         if found <= SAMPLED * claimed + slack { Verdict::Agrees } else { self.missed() }
     }
 
-    /// A sampled claim that does not come out.
+    /// The verdict on a sampled claim that is not confirmed.
     fn missed(&self) -> Verdict {
         if self.weaker { Verdict::Incomparable } else { Verdict::NotReproduced }
     }
@@ -310,7 +311,7 @@ fn is_certain(s: &Statement) -> bool {
     s.confidence().is_some_and(|c| c >= 1.0)
 }
 
-/// Whether a claim says that it holds with more probability than was found; one that says nothing does.
+/// Whether a claim states a higher probability than was found. A claim without a probability counts as higher.
 fn is_surer(old: Option<f64>, new: Option<f64>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => old.is_nan() || 1.0 - old < (1.0 - new) * (1.0 - 1e-3) - 1e-15,
@@ -318,7 +319,8 @@ fn is_surer(old: Option<f64>, new: Option<f64>) -> bool {
     }
 }
 
-/// Whether a claim says that its constants have a better origin than was found; one that says nothing does.
+/// Whether a claim states a better origin of its constants than was found. A claim without an origin counts as
+/// better.
 fn is_better_founded(old: Option<Provenance>, new: Option<Provenance>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => old < new,

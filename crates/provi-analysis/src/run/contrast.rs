@@ -12,7 +12,7 @@ use provi_table::Recipe;
 use crate::error::{Error, Result};
 use crate::record::fit_file::{ContrastRecord, LARGEST_METRIC};
 
-/// What was asked for, understood before the work begins.
+/// A contrast, parsed before the work begins.
 #[derive(Debug)]
 pub struct Contrast {
     expression: String,
@@ -20,12 +20,13 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// Every expression, in terms of these names; the recipe of the design, if there is one, knows the reference levels.
+    /// Parses every expression in terms of these names. The recipe of the design, if there is one, knows the
+    /// reference levels.
     pub fn read(expressions: &[String], names: &[String], recipe: Option<&Recipe>) -> Result<Vec<Self>> {
         expressions.iter().map(|text| Self::read_one(text, names, recipe)).collect()
     }
 
-    /// One of them.
+    /// Parses one expression.
     pub fn read_one(text: &str, names: &[String], recipe: Option<&Recipe>) -> Result<Self> {
         let weights = parse(text, names)
             .map_err(|error| reference::instead(error, text, names, recipe))
@@ -38,7 +39,7 @@ impl Contrast {
         &self.weights
     }
 
-    /// What is known about it, the error as far as it is bounded.
+    /// What is known about it, with its error if that is bounded.
     pub fn measure(
         &self,
         q: &Gaussian,

@@ -1,4 +1,4 @@
-//! A fit, fresh or out of its folder: its record, its Gaussian and, with the data, its model.
+//! A fit, new or loaded from its folder: its record, its Gaussian and, with the data, its model.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ use crate::record::fit_file::{FitFile, Kind, TracePoint};
 use crate::record::gaussian_file::GaussianFile;
 use crate::record::store::Store;
 
-/// A fit of provi, whatever it is a fit of.
+/// A fit of provi, of any kind of model.
 #[derive(Clone, Debug)]
 pub struct Fitted {
-    /// What fit.json says.
+    /// The contents of fit.json.
     pub file: FitFile,
-    /// q.
+    /// The answer q.
     pub gaussian: Gaussian,
 }
 
@@ -31,35 +31,35 @@ impl Fitted {
         Ok(Self { file: *file, gaussian })
     }
 
-    /// Writes fit.json, and beside it the factor of a large fit; a folder that holds a fit is refused unless `force`, and
-    /// one that another process writes to always.
+    /// Writes fit.json, and beside it the factor of a large fit. A folder that holds a fit is refused unless
+    /// `force`; one to which another process writes is always refused.
     pub fn save(&self, dir: &Path, force: bool) -> Result<PathBuf> {
         Store::open(dir, force)?.save_alone(&self.file, &self.gaussian)
     }
 
-    /// The coefficients' names.
+    /// The names of the coefficients.
     pub fn names(&self) -> &[String] {
         &self.file.names
     }
 
-    /// What is proved; none in files of before there were certificates.
+    /// What is proved. Absent in files older than certificates.
     pub fn certificate(&self) -> Option<&Certificate> {
         self.file.certificate.as_ref()
     }
 
-    /// How the run went.
+    /// The progress of the run.
     pub fn trace(&self) -> &[TracePoint] {
         &self.file.trace
     }
 
-    /// Draws of q, one a row; a pure function of the seed. More than there is room for are refused.
+    /// Draws of q, one per row; a pure function of the seed. Refused if memory does not suffice.
     pub fn sample(&self, count: usize, seed: Seed) -> Result<Matrix> {
         let needed = 16 * count as u128 * self.gaussian.dim() as u128;
         refuse_beyond(|| format!("{count} draws of {} coefficients", self.gaussian.dim()), needed)?;
         Ok(self.gaussian.sample(count, seed))
     }
 
-    /// The model again, from the data it was fitted to; from other data only if `force`.
+    /// Makes the model again from the data it was fitted to; from other data only if `force`.
     pub fn model(&self, data: &Data, force: bool) -> Result<Model> {
         self.needs_formula("its model cannot be made again")?;
         if !force {
@@ -68,7 +68,7 @@ impl Fitted {
         rebuild(&self.file, data, &self.file.model.formula, &self.file.model.options.clone().as_recorded())
     }
 
-    /// Refuses a fit of something else than a formula.
+    /// Refuses a fit that is not of a formula.
     pub(crate) fn needs_formula(&self, what: &'static str) -> Result<()> {
         match self.file.model.kind {
             Kind::Formula => Ok(()),
@@ -77,7 +77,7 @@ impl Fitted {
     }
 }
 
-/// The model of a file, with perhaps other options ([`ModelOptions::as_recorded`]), from its data.
+/// The model of a file, made from its data, possibly with other options ([`ModelOptions::as_recorded`]).
 pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOptions) -> Result<Model> {
     let record = &file.model;
     let prior = match &record.prior_covariance {
@@ -89,7 +89,7 @@ pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOption
         _ => None,
     };
     let mut model = Model::build(data, formula, options, prior.as_ref())?;
-    // A scale at the value it was chosen at is still one that was chosen.
+    // A scale fixed at its estimated value is still an estimated one.
     for scale in &mut model.scales {
         let same = |old: &&Scale| old.name == scale.name && (old.sd - scale.sd).abs() <= 0.0;
         if let Some(old) = record.scales.iter().find(same) {
@@ -99,7 +99,7 @@ pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOption
     Ok(model)
 }
 
-/// The words of `certify`, put for those who have nothing to certify.
+/// The error of `certify`, reworded for callers that certify nothing.
 fn no_fit(error: Error) -> Error {
     match error {
         Error::BadFit { path, problem } => Error::NoFit { path, problem },
@@ -107,7 +107,7 @@ fn no_fit(error: Error) -> Error {
     }
 }
 
-/// Data with another digest than the fit's.
+/// Refuses data with another digest than the fit's data.
 pub fn refuse_other_data(file: &FitFile, data: &Data) -> Result<()> {
     let refuse = |error| Error::table(error, &file.model.formula);
     if data.is_the_data_of(&file.model.data_sha256).map_err(refuse)? {

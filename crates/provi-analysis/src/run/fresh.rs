@@ -5,10 +5,11 @@ use std::hash::{BuildHasher, Hasher};
 
 use provi::Seed;
 
-/// A whole number below 2⁵³ from the operating system's randomness: JSON readers that know only doubles keep it.
+/// A whole number below 2⁵³ from the operating system's randomness; JSON readers that know only doubles keep it
+/// exactly.
 ///
-/// A check with a seed that is known beforehand can be passed by a q that was tuned until its draws happened to look
-/// good. The confidence of a bound speaks of draws that q does not depend on, so a check draws afresh and says its seed.
+/// If the seed of a check were known beforehand, a q could be tuned until its draws happened to look good. The
+/// confidence of a bound requires draws that q does not depend on, so a check uses a fresh seed and reports it.
 pub fn fresh_seed() -> Seed {
     // The standard library keys its hash maps with randomness of the operating system.
     Seed(RandomState::new().build_hasher().finish() >> 11)

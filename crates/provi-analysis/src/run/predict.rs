@@ -1,4 +1,4 @@
-//! What a fit says about new rows.
+//! Predictions of a fit at new rows.
 
 use std::ops::Range;
 
@@ -14,20 +14,20 @@ use crate::options::FamilyName;
 use crate::record::fit_file::FitFile;
 use crate::run::fitted::Fitted;
 
-/// Numbers that are held at once where draws are made part by part.
+/// Numbers held at once when draws are made part by part.
 const PART: usize = 1 << 20;
 
 /// New rows in the design of a fit.
 #[derive(Debug)]
 pub struct NewData<'f> {
     fit: &'f Fitted,
-    /// The fit's.
+    /// The family of the fit.
     pub family: Family,
     design: Design,
     offsets: Option<Vec<f64>>,
     trials: Option<Vec<f64>>,
     extra_variance: Option<Vec<f64>>,
-    /// The line of each row, the first being 1.
+    /// The line of each row, from 1.
     pub lines: Vec<usize>,
     /// Rows left out.
     pub dropped: Dropped,
@@ -36,12 +36,12 @@ pub struct NewData<'f> {
 }
 
 impl Fitted {
-    /// The rows of a table, through the fit's own recipe.
+    /// The rows of a table, coded by the fit's own recipe.
     pub fn new_data(&self, table: &Table, new_levels: NewLevels, missing: Missing) -> Result<NewData<'_>> {
         self.data_of(|recipe| recipe.rows_with(table, new_levels, missing))
     }
 
-    /// The same for [`NewData::responses`]: of a binomial model the rows must say how many trials they have.
+    /// The same for [`NewData::responses`]: rows of a binomial model must have their trials.
     pub fn new_data_with_trials(
         &self,
         table: &Table,
@@ -70,7 +70,7 @@ impl Fitted {
         })
     }
 
-    /// Rows of a design, its columns in the order of the coefficients.
+    /// Rows of a design whose columns are in the order of the coefficients.
     pub fn new_design(&self, design: Design, offsets: Option<Vec<f64>>) -> Result<NewData<'_>> {
         let lines = (1..=design.rows()).collect();
         let (dropped, new_levels) = (Dropped::default(), Vec::new());
@@ -81,13 +81,13 @@ impl Fitted {
 }
 
 impl NewData<'_> {
-    /// The mean response of each row, with its interval of that probability.
+    /// The mean response of each row, with its interval of probability `level`.
     pub fn predict(&self, level: f64) -> Result<Vec<Prediction>> {
         Ok(predict(self.family, &self.fit.gaussian, &self.rows(), level)?)
     }
 
-    /// Draws of what might be observed, one a row, a column for each new row; a pure function of the seed. Those of a binomial
-    /// model count the successes of each row's own trials ([`Fitted::new_data_with_trials`]).
+    /// Draws of new responses, one per row, with a column for each new row; a pure function of the seed. Those of a
+    /// binomial model count the successes among each row's own trials ([`Fitted::new_data_with_trials`]).
     pub fn responses(&self, count: usize, seed: Seed) -> Result<Matrix> {
         let rows = self.design.rows();
         let needed = count as u128 * (16 * rows as u128 + 8 * self.fit.gaussian.dim() as u128);
@@ -95,7 +95,7 @@ impl NewData<'_> {
         self.responses_part(0..count as u64, seed)
     }
 
-    /// The draws of these numbers out of the same list, which can be made part by part.
+    /// The draws with these numbers from the same list, which can be made part by part.
     pub fn responses_part(&self, which: Range<u64>, seed: Seed) -> Result<Matrix> {
         if self.family == Family::Binomial && self.trials.is_none() {
             return Err(Error::DrawsWithoutTrials);
@@ -104,22 +104,23 @@ impl NewData<'_> {
         Ok(Matrix::new(which.count(), self.design.rows(), flat)?)
     }
 
-    /// How many draws are made at once, so that a list of any length takes little room.
+    /// How many draws to make at once, so that a list of any length takes little memory.
     pub fn part_of_draws(&self) -> u64 {
         (PART / (self.design.rows() + self.fit.gaussian.dim()).max(1)).max(1) as u64
     }
 
-    /// What the posterior's own probabilities may differ by from the predicted ones: total variation bounds the means of
-    /// any function between 0 and 1 [cert-moments], [local-tv]. None where nothing is proved, or for rates and values.
+    /// Upper bound of the difference between the posterior's probabilities and the predicted ones: total variation
+    /// bounds the means of any function between 0 and 1 [cert-moments], [local-tv]. `None` if nothing is proved,
+    /// and for rates and values.
     pub fn probability_error(&self) -> Option<f64> {
         let probabilities = !matches!(self.family, Family::Gaussian { .. } | Family::Poisson);
         self.fit.certificate().filter(|_| probabilities)?.tv.bound()
     }
 
-    /// Of a gaussian model: what the posterior's own mean of each row may differ by from the predicted one. A mean aᵀm + o is
-    /// linear in z, so its error is that of the functional a [cert-moments], [local-moments]; above
-    /// [`LARGEST_METRIC`](crate::record::fit_file::LARGEST_METRIC) coefficients the sum of |a_i| times each coefficient's. None for other
-    /// families, and where nothing is proved.
+    /// For a gaussian model: upper bounds of the difference between each row's posterior mean and the predicted
+    /// one. A mean aᵀm + o is linear in z, so its error is that of the functional a [cert-moments],
+    /// [local-moments]; above [`LARGEST_METRIC`](crate::record::fit_file::LARGEST_METRIC) coefficients, the sum of
+    /// |a_i| times each coefficient's error. `None` for other families, and if nothing is proved.
     pub fn mean_errors(&self) -> Result<Option<Vec<f64>>> {
         let Family::Gaussian { .. } = self.family else { return Ok(None) };
         let file = &self.fit.file;
@@ -130,7 +131,7 @@ impl NewData<'_> {
         let mut row = vec![0.0; columns];
         for n in 0..self.design.rows() {
             self.design.write_row(n, &mut row);
-            // Rounded outwards, as sums of some hundred products are.
+            // Rounded outwards by more than the rounding error of such a sum.
             let sum = |each: &Vec<f64>| {
                 each.iter().zip(&row).map(|(e, a)| e * a.abs()).sum::<f64>() * (1.0 + 1e-12)
             };
@@ -166,7 +167,7 @@ fn extra_variance(record: &FitFile, new: &NewRows) -> Option<Vec<f64>> {
     let mut out = vec![0.0; new.design.rows];
     let scales: Vec<f64> =
         record.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect();
-    // Scales stand group by group, column by column, as the design's blocks do.
+    // Scales are ordered group by group and column by column, like the design's blocks.
     for level in &new.new_levels {
         let before: usize = new.design.groups[..level.group].iter().map(|group| group.columns).sum();
         let square = |(j, x): (usize, &f64)| scales.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));

@@ -1,4 +1,4 @@
-//! What is fitted: a target, and what its fit says about where it comes from.
+//! What is fitted: a target, and the record of what it is made from.
 
 use std::time::Instant;
 
@@ -25,22 +25,22 @@ use crate::run::fitted::Fitted;
 use crate::run::fresh_seed;
 use crate::run::{Aim, Answer, Strategy, covered};
 
-/// What stands before the digest of numbers that a program gave.
+/// Prefix of the digest of numbers that a program gave.
 pub(crate) const DIGEST: &str = "sha256:";
 
-/// The method of an answer that was not found here.
+/// The method name of an answer that was not found here.
 const GIVEN: &str = "given";
 
 /// A target with its record.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
     target: Evaluator<'a>,
-    /// A model of a linear predictor can be held against its data.
+    /// The linear-predictor model, which can be checked against its data.
     glm: Option<&'a Glm>,
     record: ModelRecord,
     /// Where the search for the scales stood when it was stopped.
     stopped_at: Option<&'a Gaussian>,
-    /// Wall-clock seconds that it took.
+    /// Wall-clock seconds of that search.
     scale_seconds: Option<f64>,
 }
 
@@ -97,22 +97,22 @@ impl<'a> Problem<'a> {
         Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
     }
 
-    /// What is evaluated.
+    /// The target.
     pub fn target(&self) -> Evaluator<'a> {
         self.target
     }
 
-    /// The model of a linear predictor, if it is one with its rows at hand.
+    /// The linear-predictor model, if it is one and its rows are in memory.
     pub(crate) fn glm(&self) -> Option<&'a Glm> {
         self.glm
     }
 
-    /// What fit.json says about it.
+    /// The model's record for fit.json.
     pub fn record(&self) -> &ModelRecord {
         &self.record
     }
 
-    /// A density out of a library.
+    /// A density from a library.
     pub fn compiled(compiled: &'a crate::model::compiled::Compiled) -> Self {
         let target = compiled.target();
         let record = ModelRecord {
@@ -123,7 +123,7 @@ impl<'a> Problem<'a> {
         Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
     }
 
-    /// Everything that can be refused before the work: options, contrasts, and a machine too small.
+    /// Refuses everything that can be refused before the work: wrong options, wrong contrasts, too little memory.
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;
         let target = self.target.target();
@@ -133,7 +133,7 @@ impl<'a> Problem<'a> {
         let budget = options.memory_budget.map(|size| size.0);
         let memory = memory::forecast(target, choice, draws, subsample, true, budget)?;
         if let Some(starts) = options.search.starts {
-            // The answer of each is kept until all can be compared.
+            // The answer of each start is kept until all can be compared.
             let d = target.dim() as u128;
             let what = || format!("{starts} starts of {d} coefficients");
             refuse_beyond(what, u128::from(starts) * 12 * d * (d + 3))?;
@@ -141,7 +141,7 @@ impl<'a> Problem<'a> {
         Ok(Prepared { problem: self, options: options.clone(), contrasts, memory })
     }
 
-    /// The answer, its certificate and its checks, under watch.
+    /// Returns the answer with its certificate and its checks, under a watch.
     pub fn fit(self, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
         let prepared = self.prepare(options)?;
         let mut fitted = prepared.run(&prepared.strategy()?, watch)?;
@@ -149,9 +149,9 @@ impl<'a> Problem<'a> {
         Ok(fitted)
     }
 
-    /// A Gaussian that somebody else found, audited and put down like an answer of ours. Of the options, seed, audit and
-    /// contrasts count; without a seed the draws have a fresh one, which the answer records. What cannot be proved about it is
-    /// in the certificate, not an error.
+    /// Audits a Gaussian that was found elsewhere and records it like an answer of provi. Of the options, only
+    /// seed, audit and contrasts count; without a seed the draws use a fresh one, which the answer records. If
+    /// something cannot be proved, the certificate says so; it is not an error.
     pub fn certify(self, q: &Gaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
         let seed = Some(options.seed.unwrap_or_else(|| fresh_seed().0));
         let options = &RunOptions { seed, ..options.clone() };
@@ -174,30 +174,30 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// A fit that may begin.
+/// A fit that is ready to begin.
 #[derive(Debug)]
 pub struct Prepared<'a> {
     problem: Problem<'a>,
     options: RunOptions,
     contrasts: Vec<Contrast>,
-    /// What the run will need, in a line.
+    /// The memory that the run needs, as one line.
     pub memory: String,
 }
 
 impl<'a> Prepared<'a> {
-    /// The way that is asked for; a plan is made here.
+    /// The strategy that the options ask for; plans are made here.
     pub fn strategy(&self) -> Result<Strategy> {
         Strategy::of(&self.options, self.problem.target.target())
     }
 
-    /// Goes that way. The limit of the options holds unless the watch has one.
+    /// Runs that strategy. The time limit of the options holds unless the watch has one.
     pub fn run(&self, strategy: &Strategy, watch: &mut Watch<'_>) -> Result<Fitted> {
         watch.time_limit = match watch.time_limit {
             None => self.options.limit()?,
             limit => limit,
         };
         if let (Strategy::Auto(_), Some(q), None) = (strategy, self.problem.stopped_at, &watch.from) {
-            // Time is up: what the search for the scales solved last is where this one begins.
+            // The time is up: start from the last solution of the search for the scales.
             watch.from = Some(Checkpoint::at(q));
         }
         let answer = strategy.run(self.problem.target, self.seed(), watch)?;
@@ -207,7 +207,7 @@ impl<'a> Prepared<'a> {
     fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
         let mut file = fit_file(self.problem.record.clone(), plan, &answer);
         file.model.warnings.extend(answer.notes);
-        // Scales that were not searched to their end leave an answer that was not, either.
+        // If the search for the scales did not finish, neither did the answer.
         file.stopped_early |= self.problem.stopped_at.is_some();
         if let Some(phases) = &mut file.phases {
             phases.scales = self.problem.scale_seconds;
@@ -224,13 +224,13 @@ impl<'a> Prepared<'a> {
         Ok(Fitted { file, gaussian: q })
     }
 
-    /// Holds the model against its data, where it is one of a linear predictor.
+    /// Checks the model against its data, if it is a linear-predictor model.
     pub fn check(&self, fitted: &mut Fitted) {
         let glm = self.problem.glm;
         fitted.file.checks = glm.and_then(|glm| Checks::new(glm, &fitted.gaussian, self.seed()).ok());
     }
 
-    /// The target, for draws with their densities.
+    /// The target, to evaluate the densities of draws.
     pub fn target(&self) -> Evaluator<'a> {
         self.problem.target
     }
@@ -241,7 +241,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Numbers that a program gave, by their digest.
+/// The digest of numbers that a program gave.
 fn digest(values: &[f64]) -> String {
     let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
     format!("{DIGEST}{}", fit_file::sha256(&bytes))

@@ -1,4 +1,4 @@
-//! A fit put into the words of fit.json.
+//! A fit as a record of fit.json.
 
 use provi::Plan;
 use provi::estimate::Estimates;
@@ -14,7 +14,7 @@ use crate::record::fit_file::{
 };
 use crate::record::store::FACTOR;
 
-/// The document of an answer; checks and contrasts are added to it.
+/// The record of an answer; checks and contrasts are added later.
 pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> FitFile {
     let fit = &answer.fit;
     let dim = fit.names.len();
@@ -55,7 +55,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
     }
 }
 
-/// What was fitted to what.
+/// The record of a model and its data.
 pub fn model(model: &Model) -> ModelRecord {
     // A prior whose marginals cannot be computed has been refused before.
     let marginals = model.target.prior().marginals(model.dim()).unwrap_or_default();
@@ -93,7 +93,7 @@ pub fn model(model: &Model) -> ModelRecord {
     }
 }
 
-/// Estimates with null for what is infinite.
+/// Estimates, with null for what is infinite.
 pub fn estimates(found: &std::result::Result<Estimates, String>) -> EstimatesRecord {
     let finite = |x: f64| x.is_finite().then_some(x);
     match found {
@@ -113,7 +113,7 @@ pub fn estimates(found: &std::result::Result<Estimates, String>) -> EstimatesRec
     }
 }
 
-/// A promise as it is kept.
+/// The record of a promise.
 pub fn bound(promise: &Promise, constants: Option<&Constants>) -> BoundRecord {
     BoundRecord {
         value: promise.value,
@@ -139,7 +139,7 @@ fn point(at: &Snapshot) -> TracePoint {
     TracePoint { step: at.step, gamma: at.gamma, neg_elbo, gap: at.gap.filter(|gap| gap.is_finite()) }
 }
 
-/// The library's own word for one of its enums.
+/// The library's own name for an enum's variant.
 fn word(value: impl Serialize) -> Option<String> {
     serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Draws to keep: of the Gaussian, or resampled towards the posterior.
+//! Draws to store: of the Gaussian, or resampled towards the posterior.
 
 use provi::estimate::{Estimates, Reliability, log_ratios, psis, resample, weighted_draws};
 use provi::target::Evaluator;
@@ -7,39 +7,39 @@ use provi::{Gaussian, Matrix, Seed};
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 
-/// Independent draws have no chains; several let the tools that compare chains work as they do.
+/// Independent draws have no chains; they are split into several so that tools that compare chains work.
 const CHAINS: usize = 4;
-/// Draws a chain that a fit leaves in its folder,
+/// Draws per chain that a fit leaves in its folder,
 const DRAWS: usize = 500;
-/// as long as these are no more numbers than that.
+/// as long as there are at most this many numbers.
 const MOST_NUMBERS: usize = 1 << 22;
-/// Draws of q for each draw that is resampled, and the fewest of them: k̂ needs a tail to look at.
+/// Draws of q for each resampled draw, and the least number of them: k̂ needs a tail to be fitted.
 const POOL: usize = 4;
 const LEAST_POOL: usize = 4000;
 
-/// Draws, one a row, chain after chain.
+/// Draws, one per row, chain after chain.
 #[derive(Debug)]
 pub struct Sampled {
-    /// Of the columns.
+    /// Names of the columns.
     pub names: Vec<String>,
-    /// A draw a row.
+    /// One draw per row.
     pub points: Matrix,
-    /// A divisor of the number of draws.
+    /// Number of chains, a divisor of the number of draws.
     pub chains: usize,
-    /// What they come from.
+    /// The seed of the draws.
     pub seed: Seed,
-    /// log q at each.
+    /// log q at each draw.
     pub log_q: Vec<f64>,
-    /// log p(z, x) at each, with every constant; none without data.
+    /// log p(z, x) at each draw, with every constant; `None` without data.
     pub log_joint: Option<Vec<f64>>,
     /// The same draws on the scale of a Stan model, with their names.
     pub constrained: Option<(Vec<String>, Matrix)>,
-    /// k̂ of the weights they were resampled by; none for draws of q.
+    /// k̂ of the weights by which they were resampled; `None` for draws of q.
     pub resampled: Option<f64>,
 }
 
 impl Sampled {
-    /// Draws of q, with their log joint density where the target is at hand and finite.
+    /// Draws of q, with their log joint density if the target is available and finite.
     pub fn of_gaussian(
         q: &Gaussian,
         names: &[String],
@@ -69,7 +69,8 @@ impl Sampled {
         })
     }
 
-    /// What a fit leaves in its folder. Draws where the target is not finite have no log joint density, and are still draws.
+    /// The draws that a fit leaves in its folder. If the target is not finite at some draws, the log joint density
+    /// is left out.
     pub fn of_fit(q: &Gaussian, target: Evaluator<'_>, seed: Seed) -> Result<Self> {
         let [chains, draws] = usual_draws(q.dim());
         let count = chains * draws;
@@ -78,13 +79,14 @@ impl Sampled {
             .or_else(|_| Self::of_gaussian(q, &names, None, count, seed))
     }
 
-    /// The same of a target whose density is a pass over files for every few hundred draws: the draws alone.
+    /// The same if each few hundred draws would need a pass over files: the draws alone.
     pub fn of_files(q: &Gaussian, names: &[String], seed: Seed) -> Result<Self> {
         let [chains, draws] = usual_draws(q.dim());
         Self::of_gaussian(q, names, None, chains * draws, seed)
     }
 
-    /// Draws in proportion to their Pareto smoothed importance weights, out of more draws of q.
+    /// Draws resampled in proportion to their Pareto smoothed importance weights, from a larger number of draws of
+    /// q.
     pub fn resampled(
         q: &Gaussian,
         target: Evaluator<'_>,
@@ -124,8 +126,8 @@ impl Sampled {
     }
 }
 
-/// Refuses more draws than there is room for, with so many copies of each number and, if they are resampled, with the
-/// draws that they are taken from.
+/// Refuses more draws than memory allows, with `copies` of each number and, if they are resampled, the draws from
+/// which they are taken.
 pub fn refuse_many(q: &Gaussian, count: usize, copies: usize, resampled: bool) -> Result<()> {
     // The draw, log q, log p and a weight.
     let one = 8 * (q.dim() as u128 + 3);
@@ -134,7 +136,7 @@ pub fn refuse_many(q: &Gaussian, count: usize, copies: usize, resampled: bool) -
     refuse_beyond(what, one * (copies as u128 * count as u128 + pool))
 }
 
-/// Chains, and draws of each, where nobody says how many.
+/// Default numbers of chains and of draws per chain.
 pub fn usual_draws(dim: usize) -> [usize; 2] {
     [CHAINS, (MOST_NUMBERS / (CHAINS * dim.max(1))).clamp(1, DRAWS)]
 }
@@ -147,7 +149,7 @@ fn log_densities(q: &Gaussian, points: &Matrix) -> Result<Vec<f64>> {
     (0..points.rows()).map(|k| Ok(density(k)?)).collect()
 }
 
-/// As many chains as there are, if the draws are so many times as many.
+/// The usual number of chains if it divides the number of draws, else one.
 fn chains(count: usize) -> usize {
     if count.is_multiple_of(CHAINS) { CHAINS } else { 1 }
 }

@@ -1,4 +1,4 @@
-//! What the answer owes to the prior: the same model with every prior half and twice as wide.
+//! How much the answer depends on the prior: the same model with every prior half and twice as wide.
 
 use provi::solve::{Solution, Solver};
 use serde::Serialize;
@@ -7,15 +7,15 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::run::fitted::Fitted;
 
-/// A coefficient that moves by more of its sd than this leans on the prior.
+/// A coefficient depends visibly on the prior if it moves by more than this many of its sds.
 pub const VISIBLE: f64 = 0.5;
 
-/// The means of the population under three priors, conditional on the same scales.
+/// The population's means under three priors, conditional on the same scales.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
-    /// A coefficient each.
+    /// One row for each coefficient.
     pub rows: Vec<SensitivityRow>,
-    /// −ELBO under narrower, given and wider priors.
+    /// −ELBO under the narrower, the given and the wider prior.
     pub neg_elbo: [f64; 3],
 }
 
@@ -24,14 +24,14 @@ pub struct Sensitivity {
 pub struct SensitivityRow {
     /// The coefficient.
     pub name: String,
-    /// Its mean under narrower, given and wider priors.
+    /// Its mean under the narrower, the given and the wider prior.
     pub means: [f64; 3],
-    /// The largest move away from the given one, in sds.
+    /// The largest distance from its mean under the given prior, in sds.
     pub moves: f64,
 }
 
 impl SensitivityRow {
-    /// Does it move by more than [`VISIBLE`]?
+    /// Whether it moves by more than [`VISIBLE`].
     pub fn leans_on_the_prior(&self) -> bool {
         self.moves > VISIBLE
     }

@@ -1,4 +1,4 @@
-//! The way to an answer, by the automatic path or by a plan, and what the answer is worth.
+//! How the answer is found, by the automatic method or by a plan, and its assessment.
 
 use std::time::Instant;
 
@@ -14,22 +14,22 @@ use crate::options::{RunOptions, Size};
 use crate::record::fit_file::FitFile;
 use crate::run::assessment::Assessment;
 
-/// What planned steps aim for.
+/// The aim of planned steps.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim {
-    /// Steps that work in practice; that many, if a number is given.
+    /// Steps that work in practice; this many, if a number is given.
     Practice(Option<u64>),
-    /// A proved distance.
+    /// A proved distance to the optimum.
     Distance(f64),
 }
 
 impl Aim {
-    /// What the options ask for.
+    /// The aim that the options ask for.
     pub fn of(options: &RunOptions) -> Self {
         options.distance.map_or(Self::Practice(options.steps), Self::Distance)
     }
 
-    /// The plan for it.
+    /// The plan for this aim.
     pub fn plan(self, target: &dyn Target, planner: &Planner) -> Result<Plan> {
         Ok(match self {
             Self::Practice(steps) => planner.practical(target, steps)?,
@@ -40,7 +40,7 @@ impl Aim {
         })
     }
 
-    /// Draws per step where none are given.
+    /// Draws per step if none are given.
     pub fn draws(self) -> usize {
         match self {
             Self::Practice(_) => PRACTICAL_DRAWS,
@@ -48,7 +48,7 @@ impl Aim {
         }
     }
 
-    /// Whether the fit earned what was asked for.
+    /// Whether the fit reached its aim.
     pub fn is_met(self, file: &FitFile) -> bool {
         match self {
             Self::Practice(_) => true,
@@ -57,17 +57,17 @@ impl Aim {
     }
 }
 
-/// The way to the answer.
+/// How the answer is found.
 #[derive(Debug)]
 pub enum Strategy {
-    /// The default.
+    /// The automatic method.
     Auto(Auto),
     /// Planned steps, and the audit of their answer.
     Planned(Box<Plan>, Audit),
 }
 
 impl Strategy {
-    /// The way the options ask for.
+    /// The strategy that the options ask for.
     pub fn of(options: &RunOptions, target: &dyn Target) -> Result<Self> {
         let audit = options.audit.audit()?;
         Ok(match options.choice()? {
@@ -103,7 +103,7 @@ impl Strategy {
         }
     }
 
-    /// Goes that way, under watch.
+    /// Finds the answer, under a watch.
     pub fn run(&self, target: Evaluator<'_>, seed: Seed, watch: &mut Watch<'_>) -> Result<Answer> {
         let begin = Instant::now();
         let since = |begin: Instant| begin.elapsed().as_secs_f64();
@@ -128,7 +128,7 @@ impl Strategy {
     }
 }
 
-/// Does the work under the signal of a run that began at `begin`.
+/// Runs the work under the stop signal of a run that began at `begin`.
 pub(crate) fn covered<T>(watch: &Watch<'_>, begin: Instant, work: impl FnOnce() -> T) -> T {
     match watch.signal(begin) {
         Some(signal) => signal.cover(work),
@@ -136,15 +136,15 @@ pub(crate) fn covered<T>(watch: &Watch<'_>, begin: Instant, work: impl FnOnce() 
     }
 }
 
-/// An answer and what it is worth.
+/// An answer and its assessment.
 #[derive(Debug)]
 pub struct Answer {
-    /// q, and how it was reached.
+    /// q, and how it was found.
     pub fit: Fit,
     /// What is proved and what is estimated about it.
     pub assessment: Assessment,
-    /// What the search met on its way, a sentence each.
+    /// What happened during the search, one sentence each.
     pub notes: Vec<String>,
-    /// Wall-clock seconds behind its worth.
+    /// Wall-clock seconds of the audit.
     pub audit_seconds: f64,
 }

@@ -1,4 +1,4 @@
-//! What a fit shows of itself.
+//! Views of a fit for readers.
 
 use provi::Seed;
 use provi::certificate::Certificate;
@@ -15,19 +15,21 @@ use crate::run::fitted::Fitted;
 use crate::run::sampled::{self, Sampled};
 
 impl Fitted {
-    /// The certificate in the words that every shell says.
+    /// The certificate in words, the same for every shell.
     pub fn certificate_words(&self) -> Option<CertificateWords> {
         self.certificate()
             .map(|c| CertificateWords::new(c, self.file.estimates.as_ref(), condition(&self.file.model)))
     }
 
-    /// What the answer is conditional on, what stands beside the formula, and what would trouble a fit, a sentence each.
+    /// What the answer is conditional on, what the model has besides its formula, and warnings about the data, one
+    /// sentence each.
     pub fn notes(&self) -> Vec<String> {
         let said = [condition(&self.file.model), beside_the_formula(&self.file.model)];
         said.into_iter().flatten().chain(self.file.model.warnings.iter().cloned()).collect()
     }
 
-    /// A row for each coefficient and each contrast, with intervals of that probability, and what is proved of them.
+    /// One row for each coefficient and each contrast, with intervals of probability `level` and what is proved
+    /// about them.
     pub fn summary(&self, level: f64) -> Result<Summary> {
         Summary::new(&self.file, &self.gaussian, level)
     }
@@ -47,14 +49,15 @@ impl Fitted {
         SummaryRow::new(found.expression, found.functional, level)
     }
 
-    /// The files of a Zarr store with draws of q, path and content each: what `provi sample` writes and ArviZ opens.
+    /// The files of a Zarr store with draws of q, as (path, content): what `provi sample` writes and ArviZ opens.
     pub fn zarr(&self, count: usize, seed: Seed) -> Result<Vec<(String, Vec<u8>)>> {
         sampled::refuse_many(&self.gaussian, count, 3, false)?;
         let sampled = Sampled::of_gaussian(&self.gaussian, self.names(), None, count, seed)?;
         zarr::files(&sampled, &self.file, &self.gaussian)
     }
 
-    /// The data of the report page and its plots; `command` is what makes the fit again, and may be empty.
+    /// The data of the report page and its plots; `command` is the command that makes the fit again, and may be
+    /// empty.
     pub fn page(&self, level: f64, command: &str) -> Result<FitPage> {
         page(&self.file, &self.gaussian, level, command)
     }

@@ -1,4 +1,4 @@
-//! A kept fit as the data of its report page.
+//! A stored fit as the data of its report page.
 
 use provi::{Certificate, Gaussian, Provenance};
 use provi_report::{
@@ -56,10 +56,10 @@ fn facts(file: &FitFile) -> ModelFacts {
     }
 }
 
-/// What the verdict is about, lest it pass for praise of the model.
+/// What the verdict is about, so that nobody takes it as praise of the model.
 const SCOPE: &str = "This is about the computation, given this model and this prior; it does not say that they suit the data.";
 
-/// What each statement means, in the certificate's order.
+/// What each statement means, in the order of the certificate.
 const MEANINGS: [&str; 5] = [
     "No Gaussian is closer to the posterior by more than this.",
     "How far the posterior itself is: a small gap alone says nothing about it.",
@@ -144,10 +144,10 @@ fn quantities(found: &ConstrainedRecord) -> Quantities {
     Quantities { rows: rows.collect(), level: found.level, origin: found.origin() }
 }
 
-/// Above this many coefficients no one reads a heat map.
+/// Above this many coefficients a heat map is not readable.
 const MOST_CORRELATED: usize = 400;
 
-/// Packed, row by row.
+/// Correlations, packed row by row.
 fn correlation(q: &Gaussian) -> Vec<f64> {
     if q.dim() > MOST_CORRELATED {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The rows of a posterior table: names, and what is known about what they name.
+//! The rows of a posterior table: names, and what is known about each quantity.
 
 use provi::certificate::MomentStatement;
 use provi::functional::Functional;
@@ -7,10 +7,10 @@ use provi::{Certificate, Gaussian};
 use crate::error::Result;
 use crate::record::fit_file::FitFile;
 
-/// The interval's probability where none is given.
+/// Default probability of intervals.
 pub const LEVEL: f64 = 0.95;
 
-/// A name and what is known about what it names.
+/// A name, and what is known about the quantity.
 pub type Row = (String, Functional);
 
 /// Every coefficient, with its errors from the certificate.

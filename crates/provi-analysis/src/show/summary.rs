@@ -20,13 +20,13 @@ pub struct Summary {
     pub schema: String,
     /// The version of provi that made the fit.
     pub provi: String,
-    /// What was fitted to what.
+    /// The model and its data.
     pub model: ModelRecord,
     /// The probability of the intervals.
     pub level: f64,
-    /// A row for each coefficient; those of groups follow the population's.
+    /// One row for each coefficient; those of groups follow the population's.
     pub coefficients: Vec<SummaryRow>,
-    /// A row for each contrast that was asked for.
+    /// One row for each contrast that was asked for.
     pub contrasts: Vec<SummaryRow>,
     /// What is proved.
     pub certificate: Certificate,
@@ -39,7 +39,7 @@ pub struct Summary {
 pub struct SummaryRow {
     /// The coefficient, or the contrast as it was written.
     pub name: String,
-    /// Mean, sd and the probability of being positive, each with what it is proved to be off by at most.
+    /// Mean, sd and the probability of being positive, each with its proved error bound.
     #[serde(flatten)]
     pub functional: Functional,
     /// The central interval of q.
@@ -49,7 +49,7 @@ pub struct SummaryRow {
 }
 
 impl SummaryRow {
-    /// With an interval of that probability.
+    /// A row with an interval of probability `level`.
     pub fn new(name: String, functional: Functional, level: f64) -> Result<Self> {
         let (interval, digits) = (functional.interval(level)?, functional.digits());
         Ok(Self { name, functional, interval, digits })
@@ -57,7 +57,7 @@ impl SummaryRow {
 }
 
 impl Summary {
-    /// Of a file; one of before certificates proves nothing.
+    /// The summary of a file; a file without a certificate proves nothing.
     pub fn new(file: &FitFile, q: &Gaussian, level: f64) -> Result<Self> {
         let level = Probability::new("level", level)?.get();
         let nothing = || Certificate::nothing(&file.names, "the fit has no certificate");

@@ -1,4 +1,4 @@
-//! Sentences that every shell says the same way.
+//! Sentences that all shells share.
 
 pub mod certificate;
 
@@ -7,7 +7,7 @@ use crate::record::fit_file::ModelRecord;
 use crate::record::scale::{Origin, Scale};
 use provi::subsample::Subsample;
 
-/// A scale, and who said it.
+/// A scale, and whether it was given or estimated.
 pub fn describe_scale(scale: &Scale) -> String {
     let what = match scale.is_noise() {
         true => format!("noise sd {}", plain(scale.sd)),
@@ -46,7 +46,7 @@ pub fn condition(model: &ModelRecord) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Weights, offset and exposure in a line; none where the model has none beside its formula.
+/// Weights, offset and exposure in one line; `None` if the model has none besides its formula.
 pub fn beside_the_formula(model: &ModelRecord) -> Option<String> {
     let given = |text: &str| match text.starts_with(crate::run::problem::DIGEST) {
         true => String::new(),
@@ -61,7 +61,7 @@ pub fn beside_the_formula(model: &ModelRecord) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// The method with its draws, and the terms they see if not all.
+/// The method with its draws, and the number of terms that they use if not all.
 pub fn method(method: &str, draws: usize, subsample: Option<Subsample>) -> String {
     match (draws, subsample) {
         (0, _) => format!("{method}, no draws"),

@@ -5,12 +5,13 @@
 //! sample_stats   log_q and, with the data, lp and log_weight (chain, draw)
 //! moments        mean, sd, mean_error, sd_error, probability_positive (coefficient)
 //! ```
-//! A Stan model has a variable for each of its own, `theta (chain, draw, theta_dim_0)`, and `beta` stands in
+//! A Stan model has one variable for each of its own, `theta (chain, draw, theta_dim_0)`, and `beta` is in
 //! `unconstrained_posterior`.
 //!
-//! One vector `beta` with the names as its coordinate rather than a variable for each coefficient: a name such as
-//! `a/b` is no folder, and tables read `beta[age]`. Arrays are one uncompressed chunk each; all metadata stand again
-//! in the root, so that a reader opens one file. The bytes depend on the fit and the seed alone.
+//! There is one vector `beta` with the names as its coordinate rather than a variable for each coefficient, because
+//! a name such as `a/b` cannot be a folder, and tables show `beta[age]`. Each array is one uncompressed chunk. All
+//! metadata are repeated in the root, so that a reader opens one file. The bytes depend only on the fit and the
+//! seed.
 
 use provi::Gaussian;
 use serde_json::{Map, Value, json};
@@ -23,13 +24,13 @@ use crate::run::sampled::Sampled;
 use crate::show::rows::coefficients;
 use variable::Variable;
 
-/// The store's files: path and content.
+/// The store's files, as (path, content).
 pub fn files(sampled: &Sampled, file: &FitFile, q: &Gaussian) -> Result<Vec<(String, Vec<u8>)>> {
     let mut store = Store::default();
     let (chains, dim) = (sampled.chains, sampled.names.len());
     let draws = sampled.points.rows() / chains;
 
-    // Where the draws have another scale as well, that is what a reader means by the posterior.
+    // If the draws have another scale as well, that scale is what a reader means by the posterior.
     let beta = if sampled.constrained.is_some() { "unconstrained_posterior" } else { "posterior" };
     store.group("posterior", attributes(file, sampled));
     store.count("posterior/chain", "chain", chains);
@@ -84,7 +85,8 @@ fn library(file: &FitFile) -> Value {
     json!({"inference_library": "provi", "inference_library_version": file.provi})
 }
 
-/// What is proved, as flat attributes that survive other file formats; the whole certificate as JSON in a string.
+/// What is proved, as flat attributes that survive in other file formats; the whole certificate as JSON in a
+/// string.
 fn attributes(file: &FitFile, sampled: &Sampled) -> Value {
     let mut out = library(file);
     let mut put = |key: &str, value: Value| {
@@ -134,13 +136,13 @@ impl Store {
         self.array(path, shape, "float64", json!("NaN"), little_endian(), bytes);
     }
 
-    /// 0, 1, 2, ….
+    /// The numbers 0, 1, 2, ….
     fn count(&mut self, path: &str, dimension: &str, length: usize) {
         let bytes = (0..length as i64).flat_map(i64::to_le_bytes).collect();
         self.array(path, &[(dimension, length)], "int64", json!(0), little_endian(), bytes);
     }
 
-    /// Their number, then each with its length before it, all lengths in four bytes.
+    /// Strings: their number, then each with its length before it; all lengths take four bytes.
     fn strings(&mut self, path: &str, dimension: &str, texts: &[String]) {
         let mut bytes = (texts.len() as u32).to_le_bytes().to_vec();
         for text in texts {
@@ -183,7 +185,7 @@ impl Store {
         self.nodes.insert(path.to_owned(), node);
     }
 
-    /// The root, with all metadata again.
+    /// The root, with all metadata repeated.
     fn finish(mut self, attributes: Value) -> Vec<(String, Vec<u8>)> {
         let root = json!({
             "zarr_format": 3,

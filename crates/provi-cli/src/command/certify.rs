@@ -1,4 +1,4 @@
-//! `provi certify`: what a fit is worth, found out by somebody who did not make it.
+//! `provi certify`: checks what a fit claims, independently of how it was made.
 
 mod library;
 
@@ -34,9 +34,9 @@ pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     }
 }
 
-/// Against the model of a table.
+/// Certifies against the model of a table.
 fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Outcome> {
-    // A fit of a program's own model is certified for the formula that is given, like that of another tool.
+    // A fit of a program's own model is certified for the given formula, like that of another tool.
     let record = given.record.as_deref().filter(|record| record.model.kind == Kind::Formula);
     let claimed = record.filter(|_| !args.force);
     let formula =
@@ -59,7 +59,7 @@ fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Out
     judge(args, given, record, &Problem::model(&model), Vec::new())
 }
 
-/// Audits the Gaussian anew; `record` is the fit whose claims are held against what comes out.
+/// Audits the Gaussian again; `record` is the fit whose claims are compared with the result.
 fn judge(
     args: &CertifyArgs,
     given: &GaussianFile,
@@ -107,7 +107,7 @@ fn judge(
             (true, own) => {
                 text.push_str(&format!("audited with fresh draws, --seed {}\n", seed.0));
                 if own {
-                    let note = "the file is a fit of another model: what it claims of its own is not checked";
+                    let note = "the file is a fit of another model: its own claims are not checked";
                     text.push_str(&format!("{note}\n"));
                 }
             }
@@ -121,16 +121,16 @@ fn judge(
     Ok(Outcome { text, proved: reproduced && accurate })
 }
 
-/// The options of the file; what the command line says goes first.
+/// The options of the file, overridden by those of the command line.
 fn options(args: &CertifyArgs, record: &FitFile) -> ModelOptions {
     let stored = record.model.options.clone().as_recorded();
-    // Another family than the file's does not inherit its noise.
+    // If the family differs from the file's, the file's noise does not apply.
     let another = args.model.family.is_some() && args.model.family != stored.family;
     let noise_sd = stored.noise_sd.filter(|_| !another);
     args.model.clone().over(ModelOptions { noise_sd, ..stored })
 }
 
-/// Another model than the fit's is a mistake, unless it is meant.
+/// Refuses another model than the fit's, unless --force.
 fn refuse_another_model(record: &FitFile, model: &Model) -> Result<()> {
     if record.model.formula != model.formula {
         let (stored, given) = (record.model.formula.clone(), model.formula.clone());
@@ -203,10 +203,10 @@ struct Report<'a> {
     estimates: EstimatesRecord,
     /// The certificate in the file.
     stored: Option<&'a Certificate>,
-    /// Null where nothing was claimed.
+    /// Null if nothing was claimed.
     reproduced: Option<bool>,
     not_reproduced: Vec<String>,
-    /// Every stored claim, what came out now, and how they go together.
+    /// Every stored claim, the recomputed value, and how they compare.
     claims: &'a [Claim],
     accuracy: Option<f64>,
     accuracy_proved: Option<bool>,

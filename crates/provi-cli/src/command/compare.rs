@@ -1,4 +1,4 @@
-//! `provi compare`: models of the same data, told apart by bounds of their log evidence.
+//! `provi compare`: compares models of the same data by bounds of their log evidence.
 
 use std::path::PathBuf;
 
@@ -18,14 +18,15 @@ use crate::output::style;
 use crate::output::wrap::wrapped;
 
 const HELP: &str = "\
-Each fit's certificate has the log evidence between two bounds. The model with
-the largest lower bound stands first; log BF is its log evidence minus the
-other's, in nats. `decided` means that the bounds exclude 0, and then the word
-says how much at least: slight below 1, positive to 3, strong to 5, very strong.
-Bounds that hold 0 decide nothing, however likely one model looks.
+Each fit's certificate bounds the log evidence from both sides. The model with
+the largest lower bound comes first; log BF is its log evidence minus the
+other's, in nats. `decided` means that the bounds exclude 0, and the word then
+says how much it is at least: slight below 1, positive to 3, strong to 5, very
+strong above. Bounds that include 0 decide nothing, however likely one model
+looks.
 
-Fits of other data, another response, other rows or other weights are refused:
-their evidence is not of the same numbers.
+Fits of different data, responses, rows or weights are refused, because their
+evidence cannot be compared.
 
 Examples:
   provi compare small.fit large.fit
@@ -37,7 +38,7 @@ pub(crate) struct CompareArgs {
     /// Folders of fits, or their fit.json
     #[arg(value_name = "DIR", required = true, num_args = 2..)]
     fits: Vec<PathBuf>,
-    /// Go on with fits of other data
+    /// Accept fits of different data
     #[arg(long)]
     force: bool,
     /// Print the result as JSON, and nothing else, on standard output
@@ -45,7 +46,7 @@ pub(crate) struct CompareArgs {
     json: bool,
 }
 
-/// A fit with its place.
+/// A fit with its path.
 struct Entry {
     path: PathBuf,
     file: FitFile,
@@ -83,7 +84,7 @@ fn response(file: &FitFile) -> &str {
     file.model.formula.split('~').next().unwrap_or_default().trim()
 }
 
-/// The evidence of one model says nothing about another's unless both are of the same numbers.
+/// Refuses fits of different data: their evidence cannot be compared.
 fn refuse_other_data(entries: &[Entry]) -> Result<()> {
     let [first, others @ ..] = entries else { return Ok(()) };
     for other in others {
@@ -95,7 +96,7 @@ fn refuse_other_data(entries: &[Entry]) -> Result<()> {
             ("weights", weights(a), weights(b)),
             ("the rows they leave out", left_out(a, b), left_out(b, a)),
         ];
-        // A program that says nothing about its data leaves an empty digest, which is no one's.
+        // A program that says nothing about its data leaves an empty digest, which matches none.
         let differ = |(what, one, other): &(&str, String, String)| {
             one != other || (what.ends_with("SHA-256") && one.is_empty())
         };
@@ -111,8 +112,8 @@ fn weights(model: &ModelRecord) -> String {
     model.weights().unwrap_or("none").to_owned()
 }
 
-/// Which rows a fit leaves out, in words that differ where the rows do. Files without a digest of their rows name the columns
-/// that rows were left out for: the same columns leave out the same rows.
+/// Which rows a fit leaves out, as text that differs if the rows differ. Files without a digest of their rows name
+/// the columns for which rows were left out: the same columns leave out the same rows.
 fn left_out(model: &ModelRecord, other: &ModelRecord) -> String {
     let columns: Vec<String> = model
         .dropped
@@ -131,7 +132,7 @@ fn left_out(model: &ModelRecord, other: &ModelRecord) -> String {
     }
 }
 
-/// What the numbers are conditional on, where that differs.
+/// What the numbers are conditional on, if that differs between the fits.
 fn notes(entries: &[Entry]) -> Vec<String> {
     let differs = |show: &dyn Fn(&FitFile) -> String| {
         let mut found: Vec<String> = entries.iter().map(|entry| show(&entry.file)).collect();
@@ -163,7 +164,8 @@ fn notes(entries: &[Entry]) -> Vec<String> {
     notes
 }
 
-/// No other has a larger lower bound than the first, so what is decided is decided for it.
+/// The verdict in words. No other model has a larger lower bound than the first, so a decision is always for the
+/// first.
 fn word(verdict: Verdict) -> String {
     match verdict {
         Verdict::First(strength) | Verdict::Second(strength) => format!("decided, {strength}"),
@@ -220,9 +222,9 @@ fn failure_probability(entry: &Entry) -> f64 {
 struct Report<'a> {
     schema: &'static str,
     provi: &'static str,
-    /// The first has the largest lower bound.
+    /// The models; the first has the largest lower bound.
     models: Vec<ModelReport<'a>>,
-    /// That all bounds hold together, at least.
+    /// Lower bound of the probability that all bounds hold together.
     confidence: f64,
     notes: &'a [String],
 }
@@ -236,7 +238,7 @@ struct ModelReport<'a> {
     /// log p(x|first) − log p(x|this); null for the first.
     log_bayes_factor: Option<&'a LogBayesFactor>,
     decided: Option<bool>,
-    /// How much the first is better at least, if that is decided.
+    /// How much better the first is at least, if that is decided.
     strength: Option<Strength>,
 }
 

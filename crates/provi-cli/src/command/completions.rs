@@ -1,4 +1,4 @@
-//! `provi completions`: what a shell needs to complete the command.
+//! `provi completions`: the script with which a shell completes the command.
 
 use clap::{Args as Group, CommandFactory};
 use clap_complete::Shell;

@@ -66,17 +66,17 @@ struct Report {
     schema: &'static str,
     provi: &'static str,
     model: ModelRecord,
-    /// d.
+    /// The number of coefficients d.
     coefficients: usize,
-    /// N.
+    /// The number of rows N.
     rows: usize,
-    /// In the user's coordinates; null where the model states no curvature.
+    /// In the user's coordinates; null if the model states no curvature.
     original: Option<Constants>,
-    /// Where H_lo = I; null where μ = 0.
+    /// In coordinates with H_lo = I; null if μ = 0.
     whitened: Option<Constants>,
 }
 
-/// μ, M, κ, K and tr H_lo⁻¹; null where there is no such number.
+/// μ, M, κ, K and tr H_lo⁻¹; null if there is no such number.
 #[derive(Serialize)]
 struct Constants {
     convexity: f64,

@@ -1,4 +1,4 @@
-//! `provi explain`: what a word of the output means.
+//! `provi explain`: the meaning of a word in the output.
 
 use clap::Args;
 
@@ -16,7 +16,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ExplainArgs {
-    /// A word or a [key] of the output; topics are listed without one
+    /// A word or a [key] of the output; without one, all topics are listed
     topic: Option<String>,
 }
 

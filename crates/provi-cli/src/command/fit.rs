@@ -47,7 +47,7 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     let args = &job.args;
     let options = &args.run;
     options.check()?;
-    // Before anything uses threads: the model's own scales may be a long search.
+    // Before anything uses threads: the search for the model's scales may take long.
     options.threads.map_or(Ok(()), |threads| start_threads(threads, args.quiet || crew.rank > 0))?;
     let limit = options.limit()?;
     match crew.several() {
@@ -58,7 +58,7 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     let _heartbeat = Heartbeat::new(quiet, limit.and_then(|limit| begin.checked_add(limit)));
     let signal = interrupt::limited(begin, limit, crew.rank);
     if crew.several() {
-        // What the first process does alone, such as writing, is not for all to agree on.
+        // What the first process does alone, such as writing, needs no agreement.
         return fit_table(&job, &crew, options, begin);
     }
     signal.cover(|| match args.compiled.library.is_given() {
@@ -110,7 +110,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     }
 }
 
-/// The processes of a fit: mostly one.
+/// The processes of a fit; usually one.
 struct Crew {
     reduce: Arc<dyn Reduce>,
     rank: usize,
@@ -134,13 +134,14 @@ impl Crew {
         self.several().then(|| Agreement::new(move |values| reduce.largest(values)))
     }
 
-    /// This process's outcome, unless another one failed.
+    /// This process's result, unless another process failed.
     fn together<T>(&self, own: Result<T>) -> Result<T> {
         together(&*self.reduce, own)
     }
 }
 
-/// Writes the answer and its draws: the answer even where there are none, as when a run was stopped or its model failed.
+/// Writes the answer and its draws. The answer is written even without draws, for example if a run was stopped or
+/// its model failed.
 fn keep(args: &FitArgs, store: &Store, fit: &Fitted, sampled: Result<Sampled>) -> Result<()> {
     let drawn = sampled.and_then(|sampled| Ok(zarr::files(&sampled, &fit.file, &fit.gaussian)?));
     let path = store.save(&fit.file, &fit.gaussian, drawn.as_deref().unwrap_or_default())?;
@@ -164,7 +165,7 @@ fn refuse_without_folder(args: &FitArgs, dim: usize) -> Result<()> {
     }
 }
 
-/// What is printed, and whether what was asked for is proved.
+/// The text to print, and whether what was asked for is proved.
 fn finish(
     args: &FitArgs,
     options: &RunOptions,

@@ -1,4 +1,4 @@
-//! `provi inspect`: what a table holds, and what would trouble a fit, before fitting.
+//! `provi inspect`: describes a table, and warns of what would trouble a fit.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::output::wrap::wrapped;
 
 const HELP: &str = "\
 Nothing is fitted. With a formula the warnings are about that model; without
-one, every binary column is tried as the response of all other numbers.
+one, every binary column is tried as the response of all other numeric columns.
 
 Examples:
   provi inspect wells.csv
@@ -31,9 +31,9 @@ Examples:
 pub(crate) struct InspectArgs {
     /// The data: CSV, TSV (also gzipped) or Parquet, or - for standard input
     data: PathBuf,
-    /// A model to look at, such as 'y ~ a + b'
+    /// A model to check, such as 'y ~ a + b'
     formula: Option<String>,
-    /// Cell texts that mean a missing value, 'none,-9', beside an empty cell, NA, NaN, null, n/a, . and ?
+    /// Cell texts that mean a missing value, 'none,-9', in addition to an empty cell, NA, NaN, null, n/a, . and ?
     #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true)]
     na: Vec<String>,
     /// Print the result as JSON, and nothing else, on standard output
@@ -41,9 +41,9 @@ pub(crate) struct InspectArgs {
     json: bool,
 }
 
-/// Binary columns tried as a response, at most.
+/// Most binary columns that are tried as a response.
 const MOST_RESPONSES: usize = 5;
-/// Columns up to which every one is taken into a model that nobody wrote.
+/// Most columns that are all put into a model if no formula is given.
 const MOST_COLUMNS: usize = 200;
 
 /// What --json prints.
@@ -93,7 +93,7 @@ fn column_warnings(column: &ColumnSummary) -> Vec<String> {
     say(column.count == 0, format!("`{name}` has no value at all"));
     say(
         column.count > 1 && column.constant,
-        format!("`{name}` has the same value everywhere: beside an intercept it tells nothing"),
+        format!("`{name}` has the same value everywhere: with an intercept it adds no information"),
     );
     say(
         column.infinite > 0,
@@ -120,7 +120,7 @@ fn column_warnings(column: &ColumnSummary) -> Vec<String> {
     out
 }
 
-/// What a fit of this model would say, and the rows it would leave out.
+/// The warnings of a fit of this model, and the rows that it would leave out.
 fn model_warnings(frame: &ModelFrame) -> Result<Vec<String>> {
     let mut out = model::warnings(frame)?;
     if frame.dropped.rows > 0 {
@@ -130,7 +130,7 @@ fn model_warnings(frame: &ModelFrame) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// Each binary column as the response of all other numbers.
+/// Warnings for each binary column as the response of all other numeric columns.
 fn unasked(table: &Table, summary: &TableSummary) -> Result<Vec<String>> {
     let usable = |c: &&ColumnSummary| {
         matches!(c.kind, ColumnKind::Number | ColumnKind::Boolean)
@@ -154,7 +154,7 @@ fn unasked(table: &Table, summary: &TableSummary) -> Result<Vec<String>> {
         let others = columns.iter().filter(|c| c.name != response.name);
         let terms: Vec<String> = others.map(|c| quoted(&c.name)).collect();
         let text = format!("{} ~ {}", quoted(&response.name), terms.join(" + "));
-        // A model nobody asked for may well be impossible; then there is nothing to warn of.
+        // If such a model cannot be made, there is no warnings.
         let Ok(frame) = Formula::parse(&text).and_then(|formula| frame(table, &formula)) else { continue };
         for warning in model_warnings(&frame)? {
             if !out.contains(&warning) {
@@ -219,7 +219,7 @@ fn describe(summary: &TableSummary, warnings: &[String]) -> String {
         columns.render()
     );
     match warnings {
-        [] => text.push_str("\nnothing to warn of\n"),
+        [] => text.push_str("\nno warnings\n"),
         _ => {
             text.push_str("\nwarnings\n");
             warnings.iter().for_each(|warning| text.push_str(&wrapped("- ", 2, warning)));

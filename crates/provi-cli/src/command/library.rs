@@ -9,7 +9,7 @@ use provi_analysis::options::LibraryOptions;
 use crate::command::probe_library::COMMAND;
 use crate::failure::{Failure, Result};
 
-/// Opens it, after a process of its own has; a file with another digest than the expected one is refused.
+/// Opens the library, after another process has tried it. A file whose digest is not the expected one is refused.
 pub(crate) fn open(
     given: &LibraryOptions,
     init: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) fn open(
         convexity: given.mu,
         smoothness: given.smoothness,
         bridgestan: given.bridgestan.clone(),
-        // Stan has 32 bits for it.
+        // Stan takes a seed of 32 bits.
         seed: seed as u32,
         expected,
     };

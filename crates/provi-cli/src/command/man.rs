@@ -26,7 +26,7 @@ pub(crate) struct ManArgs {
 
 pub(crate) fn execute(args: &ManArgs) -> Result<Outcome> {
     let mut command = Args::command();
-    // With `build` the subcommands have their full names and the options they inherit.
+    // After `build` the subcommands have their full names and the options they inherit.
     command.build();
     let Some(dir) = &args.out else {
         return Ok(Outcome::said(page(command, "provi", Path::new("provi.1"))?));

@@ -38,7 +38,7 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
             let compared = planner.compare(target, accuracy)?;
             let accuracy = Positive::new("--distance", accuracy)?.get();
             match planner.to_distance(target, accuracy) {
-                // Another method may reach what this one cannot: say so before giving up.
+                // Another method may reach what this one cannot: show the comparison before failing.
                 Err(error @ (Error::OutOfReach { .. } | Error::BelowRounding { .. })) => {
                     eprintln!("{}", comparison(&compared));
                     return Err(error.into());
@@ -120,13 +120,13 @@ struct Report<'a> {
     subsample: Option<provi::subsample::Subsample>,
     schedule: &'a Schedule,
     average: &'a Average,
-    /// What holds before the first draw, and the constants behind it.
+    /// The bound that holds before the first draw, and the constants behind it.
     bound: BoundRecord,
-    /// The distance asked for; null where steps were given.
+    /// The distance asked for; null if steps were given.
     distance: Option<f64>,
-    /// Whether the bound is at most that distance; null where none was asked for.
+    /// Whether the bound is at most that distance; null if none was asked for.
     distance_proved: Option<bool>,
-    /// What each method needs for that distance.
+    /// The steps that each method needs for that distance.
     compared: Vec<Compared>,
 }
 
@@ -135,7 +135,7 @@ struct Report<'a> {
 struct Compared {
     method: String,
     steps: Option<u64>,
-    /// By the closed form; null where the method has none.
+    /// The steps by the closed form; null if the method has none.
     closed_form: Option<u64>,
     reason: Option<String>,
 }

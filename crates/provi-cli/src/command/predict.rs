@@ -1,4 +1,4 @@
-//! `provi predict`: what a fit says about new rows.
+//! `provi predict`: predictions of a fit at new rows.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,13 +28,13 @@ use crate::output::wrap::wrapped;
 
 const HELP: &str = "\
 For each row of NEW: the mean response under the posterior (a probability, a
-rate or a value) with the interval of that mean. The interval speaks of the
-mean, not of single observations; --draws gives draws of those, noise included,
-a line each and written as they are made.
-Probabilities are certified: the posterior's own differs by at most the
-certified total variation, which stands below the table. So are the means of a
-gaussian model, each by its own ±. Draws of a binomial model are counts out of
-each row's own trials, so NEW needs the columns that say how many.
+rate or a value) with the interval of that mean. The interval is that of
+the mean, not of single observations; --draws prints draws of those, including
+noise, one per line, written as they are made.
+Probabilities are certified: the posterior's own differ by at most the certified
+total variation, which is printed below the table. The means of a gaussian model
+are certified too, each by its own ±. Draws of a binomial model are counts among
+each row's own trials, so NEW needs the column of trials.
 
 Examples:
   provi predict wells.fit new.csv
@@ -52,16 +52,16 @@ pub(crate) struct PredictArgs {
     /// Probability of the interval
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     level: f64,
-    /// What becomes of groups that the fitted data did not have
+    /// What to do with groups that are not in the fitted data
     #[arg(long, value_enum, default_value_t = NewGroups::Refuse)]
     new_levels: NewGroups,
-    /// What becomes of rows with missing values [default: error]
+    /// What to do with rows that have missing values [default: error]
     #[arg(long)]
     missing: Option<MissingName>,
     /// Draw N responses for each row instead
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     draws: Option<u32>,
-    /// What makes the draws repeatable
+    /// Seed of the random draws
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Print CSV
@@ -74,13 +74,13 @@ pub(crate) struct PredictArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum NewGroups {
-    /// They are refused
+    /// Refuse the rows
     Refuse,
-    /// They are predicted from the population, with the spread between groups added
+    /// Predict them from the population, and add the spread between groups
     Population,
 }
 
-/// Rows on screen before the rest is left to --csv.
+/// Most rows on the screen; --csv prints all.
 const MOST_ROWS: usize = 50;
 
 /// What --json prints.
@@ -88,9 +88,9 @@ const MOST_ROWS: usize = 50;
 struct Report<'a> {
     schema: &'static str,
     level: f64,
-    /// What the posterior's own probabilities may be off by; null where nothing is certified.
+    /// Upper bound of the error of the probabilities; null if nothing is certified.
     tv_bound: Option<f64>,
-    /// What the posterior's own mean of each row may be off by, of a gaussian model; null for others.
+    /// Upper bound of the error of each row's mean, for a gaussian model; null for others.
     mean_errors: Option<Vec<f64>>,
     lines: Vec<usize>,
     predictions: Vec<Prediction>,
@@ -121,7 +121,7 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     let tv = record.certificate.as_ref().and_then(|c| c.tv.bound());
     let draws = args.draws.map(|count| Drawn { new: &new, count, seed: Seed(args.seed) });
     match (draws, args.json) {
-        // Whatever their number, a part of the draws is held at once.
+        // However many draws there are, only a part of them is held in memory.
         (draws, true) => {
             let report = Report {
                 schema: "provi-predictions/1",
@@ -140,7 +140,7 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     }
 }
 
-/// Draws of responses that are made as they are written.
+/// Draws of responses that are written as they are made.
 struct Drawn<'a> {
     new: &'a NewData<'a>,
     count: u32,
@@ -148,7 +148,7 @@ struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    /// Hands over draw after draw.
+    /// Calls the function with each draw.
     fn each<E: From<provi_analysis::Error>>(
         &self,
         mut take: impl FnMut(&[f64]) -> std::result::Result<(), E>,
@@ -161,7 +161,7 @@ impl Drawn<'_> {
         Ok(())
     }
 
-    /// A column for each row of the new data, under its line.
+    /// One column for each new row, named by its line.
     fn write_csv(&self, to: &mut dyn Write) -> std::result::Result<(), Stop> {
         let header: Vec<String> = self.new.lines.iter().map(|line| format!("line_{line}")).collect();
         writeln!(to, "{}", header.join(","))?;
@@ -174,7 +174,7 @@ impl Drawn<'_> {
 
 impl Serialize for Drawn<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        /// Either's error, for `?`.
+        /// An error of either kind, for `?`.
         enum Either<E> {
             Made(provi_analysis::Error),
             Written(E),

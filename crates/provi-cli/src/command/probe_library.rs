@@ -7,7 +7,7 @@ use clap::Args as Group;
 use super::Outcome;
 use crate::failure::Result;
 
-/// Its name, for the process that starts it.
+/// The name of this command, for the process that starts it.
 pub(crate) const COMMAND: &str = "probe-library";
 
 #[derive(Debug, Group)]

@@ -30,10 +30,10 @@ pub(crate) struct ReportArgs {
     /// The folder of a fit, or its fit.json
     #[arg(value_name = "DIR")]
     fit: PathBuf,
-    /// Where it is written [default: report.html beside the fit; a plot's name.svg]
+    /// File to write [default: report.html beside the fit; for a plot, its name.svg]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// One plot instead of the page, as SVG or PNG by the end of FILE
+    /// Write one plot instead of the page, as SVG or PNG by the ending of FILE
     #[arg(long, value_parser = plots())]
     plot: Option<Plot>,
 }
@@ -54,7 +54,7 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
     let command = match (run.exists(), fit.file.model.kind) {
         (true, _) => format!("provi fit --config {}", run.display()),
         (false, Kind::Formula) => format!("provi fit {} '{}'", fit.file.model.data, fit.file.model.formula),
-        // What a program made, no command makes again.
+        // No command can make the fit of a program again.
         (false, _) => String::new(),
     };
     let page = fit.page(LEVEL, &command)?;

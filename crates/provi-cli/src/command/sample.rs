@@ -19,14 +19,14 @@ use crate::failure::{Failure, Result};
 use crate::output::flow::{self, Fill, Stop};
 
 const HELP: &str = "\
-Draws of the fitted Gaussian need no data, and the certificate speaks of them.
-With --psis they are resampled by their importance weights, Pareto smoothed, and
-come closer to the posterior where k̂ is small; no certificate covers that. Above
-k̂ = 0.7 they are refused.
+Draws of the fitted Gaussian need no data, and the certificate covers them. With
+--psis they are resampled by their Pareto smoothed importance weights. They are
+then closer to the posterior if k̂ is small, but no certificate covers them.
+Above k̂ = 0.7 --psis is refused.
 
 The same seed gives the same draws. CSV is written as it is drawn, in little
-memory whatever their number; the other formats and --psis hold them all, and
-refuse more than there is room for. A zarr store is a folder that ArviZ opens;
+memory for any number of draws; the other formats and --psis hold all of them,
+and refuse more than memory allows. A zarr store is a folder that ArviZ opens;
 `provi fit --out` leaves one beside fit.json.
 
 Examples:
@@ -44,13 +44,13 @@ pub(crate) struct SampleArgs {
     #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 4000,
         value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     number: u32,
-    /// What makes the draws repeatable
+    /// Seed of the random draws
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// How they are written [default: by the end of PATH, csv otherwise]
+    /// Format of the draws [default: by the ending of PATH, otherwise csv]
     #[arg(long)]
     format: Option<Format>,
-    /// Where they are written [default: standard output]
+    /// File or folder to write [default: standard output]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
     /// Resample by Pareto smoothed importance weights
@@ -59,12 +59,12 @@ pub(crate) struct SampleArgs {
     /// The data of the fit, for --psis, and for log densities in zarr and json
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Go on with other data or with k̂ above 0.7, and replace PATH
+    /// Accept other data or k̂ above 0.7, and replace PATH
     #[arg(long)]
     force: bool,
 }
 
-/// What draws are written as.
+/// The format in which draws are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Csv,
@@ -81,7 +81,7 @@ impl Format {
         }
     }
 
-    /// How often a number is held: as it is drawn, and as it is written.
+    /// How many copies of each number are held: as drawn, and as written.
     fn copies(self) -> usize {
         match self {
             Self::Csv | Self::Json => 2,
@@ -95,7 +95,7 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     if format == Format::Zarr && args.out.is_none() {
         return Err(Failure::ZarrNeedsFolder);
     }
-    // What cannot be written is found before the work.
+    // A path that cannot be written is refused before the work.
     if let Some(path) = &args.out {
         store::check_free(path, args.force)?;
     }
@@ -110,7 +110,7 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
     let target = model.as_ref().map(|model| model.target.evaluator());
     if format == Format::Csv && !args.psis {
-        // Whatever their number, a part of them is held at once.
+        // However many draws there are, only a part of them is held in memory.
         return args.write(|to| csv(to, &fit.file.names, args.number, |which| q.sample_part(which, seed)));
     }
     sampled::refuse_many(q, count, format.copies(), args.psis)?;
@@ -139,7 +139,7 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
 }
 
 impl SampleArgs {
-    /// To where they are asked for.
+    /// Writes them to the path, or to standard output.
     fn write(&self, fill: impl Fill) -> Result<Outcome> {
         match &self.out {
             None => flow::to_stdout(fill),
@@ -148,10 +148,10 @@ impl SampleArgs {
     }
 }
 
-/// Draws that are held at once.
+/// Draws held in memory at once.
 const PART: u64 = 1000;
 
-/// A header, then a line a draw; numbers read back to the same bits.
+/// A header, then one line per draw; numbers read back to the same bits.
 fn csv(
     to: &mut dyn Write,
     names: &[String],
@@ -169,7 +169,7 @@ fn csv(
     Ok(writer.flush()?)
 }
 
-/// What the system said, by its kind: a reader that has gone away is no failure.
+/// The error of the system, with its kind: a reader that closed the pipe is not an error.
 fn place(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -183,7 +183,7 @@ struct Report<'a> {
     schema: &'static str,
     provi: &'static str,
     seed: u64,
-    /// Resampled by importance weights, so that no certificate speaks of the draws?
+    /// Whether the draws were resampled by importance weights; the certificate does not cover them then.
     psis: bool,
     pareto_k: Option<f64>,
     names: &'a [String],

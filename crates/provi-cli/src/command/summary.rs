@@ -1,4 +1,4 @@
-//! `provi summary`: a fit on the screen again, out of its folder.
+//! `provi summary`: shows a fit from its folder.
 
 use std::path::PathBuf;
 
@@ -15,10 +15,10 @@ use crate::output::describe::describe;
 use crate::output::forest;
 
 const HELP: &str = "\
-Nothing is fitted, and no data are needed. `mean ±` and `sd ±` are what mean and
-sd are proved to be off by at most, `P ±` the same for the probability of being
-positive, `digits` how many digits of mean and sd are proved; `provi explain
-digits` says how they are counted.
+Nothing is fitted, and no data are needed. `mean ±` and `sd ±` are proved
+upper bounds of the errors of mean and sd, `P ±` is one for the probability of
+being positive, and `digits` is how many digits of mean and sd are proved;
+`provi explain digits` says how they are counted.
 
 Examples:
   provi summary wells.fit
@@ -35,10 +35,10 @@ pub(crate) struct SummaryArgs {
     /// The probability of the intervals
     #[arg(long, value_name = "P", default_value_t = LEVEL, allow_negative_numbers = true)]
     level: f64,
-    /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; may be given again
+    /// A linear combination of coefficients, such as 'a - b' or '0.5*a + b'; repeatable
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     contrast: Vec<String>,
-    /// The effects of groups too
+    /// Also show the effects of groups
     #[arg(long)]
     groups: bool,
     /// Draw the intervals instead of the table
@@ -57,7 +57,7 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     };
     for contrast in Contrast::read(&args.contrast, fit.names(), fit.file.model.recipe.as_ref())? {
         let found = contrast.measure(&fit.gaussian, &certificate, fit.file.moment_bounds.as_ref())?;
-        // One that was asked for in the fit needs no second row.
+        // A contrast that was asked for in the fit needs no second row.
         if fit.file.contrasts.iter().all(|c| c.expression != found.expression) {
             fit.file.contrasts.push(found);
         }

@@ -1,4 +1,4 @@
-//! `provi verify`: the ledger on trial.
+//! `provi verify`: tests the statements of the ledger by experiment.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -17,10 +17,11 @@ use crate::output::columns::{Columns, Side};
 use crate::output::style;
 
 const VERIFY: &str = "\
-Every statement of the ledger (docs/theory.md) has an experiment: measured
-numbers beside the claimed ones, and a verdict. VIOLATED: a one-sided confidence
-limit lies beyond the bound, six standard errors, a false alarm of 1e-9 a check.
-tight: a measurement reaches half of its bound or more. holds: neither. Seeds
+Every statement of the ledger (docs/theory.md) has an experiment, which compares
+measured numbers with claimed ones and gives a verdict. VIOLATED: a one-sided
+confidence limit (six standard errors, a false alarm of 1e-9 per check) lies
+beyond the bound. tight: a measurement reaches at least half of its bound.
+holds: neither. Seeds
 are fixed. Exit status 1: something is violated.
 
 Examples:
@@ -28,19 +29,19 @@ Examples:
   provi verify recursion noise-stl
   provi verify --all --out evidence";
 
-/// The page.
+/// The HTML page.
 const INDEX: &str = "index.html";
 
 #[derive(Debug, Group)]
 #[command(after_help = VERIFY)]
 pub(crate) struct VerifyArgs {
-    /// The statements to try, by their keys [default: all]
+    /// The statements to test, by their keys [default: all]
     #[arg(value_name = "KEY", conflicts_with = "all", value_parser = keys(), hide_possible_values = true)]
     keys: Vec<Entry>,
-    /// Every statement
+    /// Test every statement
     #[arg(long)]
     all: bool,
-    /// Fewer runs, draws and steps, without the large data sets: seconds instead of minutes
+    /// Use fewer runs, draws and steps, and no large data sets: seconds instead of minutes
     #[arg(long)]
     quick: bool,
     /// Runs per curve [default: 40, or 32 if quick]
@@ -49,16 +50,16 @@ pub(crate) struct VerifyArgs {
     /// Write index.html, README.md and the pictures to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// No progress, only the result
+    /// Print no progress, only the result
     #[arg(long)]
     quiet: bool,
-    /// Make the claims of this key wrong, to see that it shows
+    /// Make the claims of this key wrong, to see that the test detects it
     #[arg(long, value_name = "KEY", hide = true, value_parser = keys(), hide_possible_values = true)]
     plant: Option<Entry>,
 }
 
 fn keys() -> impl TypedValueParser<Value = Entry> {
-    // Every possible value is a key, so that none is lost here.
+    // Every possible value is a key, so the lookup cannot fail.
     PossibleValuesParser::new(ENTRIES.iter().map(|e| e.key)).map(|key| find(&key).unwrap_or(ENTRIES[0]))
 }
 
@@ -68,10 +69,10 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
         .filter(|e| args.keys.is_empty() || args.keys.iter().any(|k| k.key == e.key))
         .copied()
         .collect();
-    // A folder that cannot take them is found before the work.
+    // A folder that cannot be written is refused before the work.
     args.out.as_deref().map_or(Ok(()), refuse_fit)?;
     let trial = Trial::new(args.quick, args.seeds);
-    // A line for each statement; on a terminal a bar as well.
+    // One line for each statement; on a terminal a bar as well.
     let lines = !args.quiet && !std::io::stderr().is_terminal();
     let bar = progress(args.quiet || lines, wanted.len());
     let mut findings = Vec::new();
@@ -82,7 +83,7 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
         let (made, seconds) = (findings.len() + 1, finding.time.as_secs_f64());
         let line =
             format!("{made} of {}  {}: {}, {seconds:.1} s", wanted.len(), entry.key, finding.verdict());
-        // As they come: whoever stops the rest has seen these.
+        // Printed as they come, so that they are seen even if the rest is stopped.
         if lines {
             eprintln!("{line}")
         } else {
@@ -95,7 +96,7 @@ pub(crate) fn execute(args: &VerifyArgs) -> Result<Outcome> {
     let mut text = table(&findings);
     if let Some(dir) = &args.out {
         let mut files = page::files(&findings, &command(args));
-        // The page last: what it shows is there when it is.
+        // The page comes last, so that everything it shows already exists.
         files.sort_by_key(|file| file.name == INDEX);
         let files: Vec<_> = files.into_iter().map(|file| (file.name, file.text.into_bytes())).collect();
         store::write_files(dir, &files)?;
@@ -166,7 +167,7 @@ fn percent(ratio: f64) -> String {
     if ratio >= 0.01 { format!("{:.0}%", 100.0 * ratio) } else { format!("{:.0e}", ratio) }
 }
 
-/// The command that makes the same evidence.
+/// The command that makes the same evidence again.
 fn command(args: &VerifyArgs) -> String {
     let mut out = String::from("provi verify");
     if args.keys.is_empty() {

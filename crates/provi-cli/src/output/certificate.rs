@@ -1,4 +1,4 @@
-//! The certificate on the screen: a headline, five lines, and the probability they share.
+//! The certificate on the screen: a headline, five lines, and the probability that they share.
 
 use provi::Certificate;
 use provi_analysis::number::bound;
@@ -7,10 +7,10 @@ use provi_analysis::show::words::certificate::{SCOPE, headline, probability, rea
 
 use super::wrap::wrapped;
 
-/// Where the values begin.
+/// Column where the values begin.
 const INDENT: usize = 24;
 
-/// `condition` says what all of it is conditional on; the estimates stand in the headline where little is proved.
+/// `condition` is what all of it is conditional on. If little is proved, the estimates are in the headline.
 pub(crate) fn describe(
     c: &Certificate,
     estimates: Option<&EstimatesRecord>,
@@ -35,7 +35,7 @@ pub(crate) fn describe(
     text
 }
 
-/// Whether the gap is proved to be that small; if not, what is proved instead goes to standard error.
+/// Whether the gap is proved to be at most `accuracy`. If not, prints what is proved instead on standard error.
 pub(crate) fn accuracy_is_proved(c: &Certificate, accuracy: f64) -> bool {
     let proved = c.proves_gap(accuracy);
     if !proved {

@@ -1,4 +1,4 @@
-//! A fit on the screen, the same after `provi fit` and out of its file.
+//! A fit on the screen, the same after `provi fit` and from its file.
 
 use provi_analysis::Fitted;
 use provi_analysis::number::grouped;
@@ -8,8 +8,8 @@ use provi_analysis::show::words::condition;
 use super::{certificate, estimates, summary, table};
 use crate::failure::Result;
 
-/// Model, posterior, contrasts, run, certificate and estimates; a file of before certificates has fewer. Effects of
-/// groups only if asked for.
+/// Model, posterior, contrasts, run, certificate and estimates; a file older than certificates has fewer. Effects
+/// of groups only if asked for.
 pub(crate) fn describe(fit: &Fitted, level: f64, groups: bool) -> Result<String> {
     let file = &fit.file;
     let mut parts = vec![summary::recorded_model(&file.model, file.names.len())];

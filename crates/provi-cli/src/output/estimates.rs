@@ -1,4 +1,4 @@
-//! The estimates in words, kept apart from what is proved.
+//! The estimates as text, separate from what is proved.
 
 use provi_analysis::number::{decimals, grouped, plain};
 use provi_analysis::record::fit_file::EstimatesRecord;

@@ -1,4 +1,4 @@
-//! What is written as it is made, so that a long list takes little room.
+//! Output that is written as it is made, so that a long list takes little memory.
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use provi_analysis::record::store;
 use crate::command::Outcome;
 use crate::failure::{Failure, Result};
 
-/// Why a writer stopped: the place it writes to, or what it writes.
+/// Why a writer stopped: an error of the destination, or of the contents.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Place(io::Error),
@@ -33,11 +33,11 @@ pub(crate) trait Fill: FnOnce(&mut dyn Write) -> std::result::Result<(), Stop> {
 
 impl<F: FnOnce(&mut dyn Write) -> std::result::Result<(), Stop>> Fill for F {}
 
-/// To standard output. A reader that has gone away (`| head`) has what it wanted.
+/// Writes to standard output. If the reader has closed the pipe (`| head`), that is not an error.
 pub(crate) fn to_stdout(fill: impl Fill) -> Result<Outcome> {
     let mut out = BufWriter::new(io::stdout().lock());
     let end = fill(&mut out).and_then(|()| Ok(out.flush()?));
-    // What is left in the buffer belongs to nobody now.
+    // The rest of the buffer is discarded.
     let _ = out.into_parts();
     match end {
         Err(Stop::Place(error)) if error.kind() != ErrorKind::BrokenPipe => {
@@ -48,7 +48,7 @@ pub(crate) fn to_stdout(fill: impl Fill) -> Result<Outcome> {
     }
 }
 
-/// To a file, whole or not at all.
+/// Writes to a file, completely or not at all.
 pub(crate) fn to_file(path: &Path, fill: impl Fill) -> Result<Outcome> {
     store::write_file_with(path, fill).map_err(|stop| match stop {
         Stop::Place(error) => Failure::from(Error::write(path, &error)),

@@ -8,13 +8,13 @@ use crate::failure::Result;
 
 /// The longest line.
 const WIDTH: usize = 80;
-/// The longest name; the rest of it is cut off.
+/// The longest name; a longer one is cut.
 const NAME: usize = 24;
-/// Rows shown before the rest is left to the table.
+/// Most rows shown; the table has all.
 const MOST_ROWS: usize = 100;
 
-/// A line for each row: its interval of that probability, one sd to each side of the mean within it, and the mean; a line
-/// of colons at 0.
+/// One line for each row: its interval of that probability, within it one sd to each side of the mean, and the
+/// mean; a column of colons marks 0.
 /// ```text
 /// age   ---===o===---
 /// ```
@@ -53,7 +53,7 @@ pub(crate) fn plot(rows: &[Row], level: f64) -> Result<String> {
     Ok(text)
 }
 
-/// A name that leaves room for its line.
+/// Cuts a name so that its line fits.
 fn cut(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
@@ -65,7 +65,7 @@ fn cut(name: &str) -> String {
     out
 }
 
-/// The ends and 0, below their columns where there is room.
+/// The ends and 0, under their columns if there is room.
 fn axis(low: f64, high: f64, zero: usize, width: usize, indent: usize) -> String {
     let (left, right) = (plain(low), plain(high));
     let mut line = vec![' '; width];

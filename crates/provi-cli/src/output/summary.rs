@@ -1,4 +1,4 @@
-//! What was fitted, how it went and what is promised, in words.
+//! The model, the run and its promise, as text.
 
 use provi::Plan;
 use provi::auto::Choice;
@@ -79,7 +79,7 @@ fn family(name: &str) -> String {
     }
 }
 
-/// A formula of a hundred columns need not fill the screen: fit.json has it whole.
+/// Shortens a formula of a hundred columns for the screen; fit.json has all of it.
 fn formula(text: &str) -> String {
     const LONGEST: usize = 160;
     match text.char_indices().nth(LONGEST) {
@@ -100,7 +100,7 @@ pub(crate) fn announcement(dim: usize, plan: Option<&Plan>) -> String {
     }
 }
 
-/// Which coordinates the steps are made in.
+/// The coordinates of the steps.
 pub(crate) fn coordinates(coordinates: Coordinates) -> String {
     match coordinates {
         Coordinates::Original => "original".to_owned(),
@@ -121,7 +121,7 @@ pub(crate) fn run(fit: &FitFile) -> String {
         format!("standard error {error}")
     };
     let early = if fit.stopped_early { " (stopped early)" } else { "" };
-    // Files older than phases have the one number.
+    // Files older than phases have a single number.
     let seconds = fit.phases.map_or(format!("{:.2} s", fit.seconds), |phases| {
         let scales = phases.scales.map_or(String::new(), |seconds| format!("scales {seconds:.2} s, "));
         format!("{scales}fit {:.2} s, audit {:.2} s", phases.fit, phases.audit)
@@ -135,7 +135,7 @@ pub(crate) fn run(fit: &FitFile) -> String {
     )
 }
 
-/// What holds before any draw, or why nothing does.
+/// The bound that holds before any draw, or why there is none.
 pub(crate) fn promise(promise: &Promise) -> String {
     bound(&recording::bound(promise, None))
 }

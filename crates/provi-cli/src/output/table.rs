@@ -1,4 +1,4 @@
-//! The posterior table, and that of contrasts.
+//! The posterior table, and the table of contrasts.
 
 use provi::certificate::Statement;
 use provi_analysis::model::compiled::ConstrainedRecord;
@@ -10,11 +10,11 @@ use super::style;
 use super::wrap::wrapped;
 use crate::failure::Result;
 
-/// Rows shown before the rest is left to fit.json.
+/// Most rows shown; fit.json has all.
 const MOST_ROWS: usize = 100;
 
-/// Name, mean and sd, each with what it is proved to be off by at most; the central interval; the probability of being
-/// positive with its error; and how many digits of mean and sd are proved.
+/// Name; mean and sd, each with its proved error bound; the central interval; the probability of being positive
+/// with its error; and how many digits of mean and sd are proved.
 pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - level)), tail(0.5 * (1.0 + level)));
@@ -50,7 +50,7 @@ pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
     Ok(text)
 }
 
-/// The quantities of a Stan model on their own scale, and where the numbers come from.
+/// The quantities of a Stan model on their own scale, and how they were computed.
 pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - record.level)), tail(0.5 * (1.0 + record.level)));
@@ -71,7 +71,7 @@ pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
     text + &wrapped("", 0, &record.origin())
 }
 
-/// The contrasts, under a heading of their own; nothing where there are none.
+/// The contrasts, under a heading of their own; empty if there are none.
 pub(crate) fn contrasts(rows: &[Row], level: f64) -> Result<String> {
     if rows.is_empty() {
         return Ok(String::new());

@@ -1,12 +1,12 @@
-//! Sentences cut into lines.
+//! Sentences wrapped into lines.
 
 use unicode_width::UnicodeWidthStr;
 
 /// The longest line.
 const WIDTH: usize = 80;
 
-/// `text` after `first`, cut into lines of at most 80 columns where it has spaces; the further ones begin with
-/// `indent` of them. Ends with a line feed.
+/// `text` after `first`, wrapped at spaces into lines of at most 80 columns; further lines begin with `indent`
+/// spaces. Ends with a line feed.
 pub(crate) fn wrapped(first: &str, indent: usize, text: &str) -> String {
     let mut out = first.to_owned();
     let (mut column, mut fresh) = (first.width(), true);

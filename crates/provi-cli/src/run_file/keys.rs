@@ -1,4 +1,5 @@
-//! A table of TOML whose keys belong to several types: each takes its own, and what nobody takes is refused where it stands.
+//! A TOML table whose keys belong to several types: each takes its own, and keys that no type takes are refused
+//! with their line.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error};
 pub(super) struct Keys<'a> {
     text: &'a str,
     table: Spanned<DeTable<'a>>,
-    /// What has been asked for.
+    /// The keys that have been asked for.
     known: Vec<&'static str>,
 }
 
@@ -19,7 +20,7 @@ impl<'a> Keys<'a> {
         Ok(Self { text, table: DeTable::parse(text)?, known: Vec::new() })
     }
 
-    /// The value of a type, out of its own keys.
+    /// A value of a type, from its own keys.
     pub(super) fn take<T: Deserialize<'a>>(&mut self) -> Result<T, Error> {
         let keys = keys_of::<T>();
         self.known.extend(keys);
@@ -29,7 +30,7 @@ impl<'a> Keys<'a> {
         T::deserialize(Deserializer::from(its)).map_err(|error| self.shown(error))
     }
 
-    /// The keys of a table inside.
+    /// The keys of an inner table.
     pub(super) fn table(&mut self, key: &'static str) -> Result<Option<Self>, Error> {
         self.known.push(key);
         let Some(value) = self.table.get_mut().remove(key) else { return Ok(None) };
@@ -57,13 +58,13 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// With the line that it speaks of.
+/// Adds the line of the error.
 fn pointed(mut error: Error, text: &str) -> Error {
     error.set_input(Some(text));
     error
 }
 
-/// No more keys: the first one is the error, which stands where the key does.
+/// Accepts no more keys: the first one is the error, at its place in the file.
 #[derive(Clone, Copy)]
 struct Nothing<'k> {
     known: &'k [&'static str],

@@ -1,14 +1,14 @@
-//! Paths in a run file: written as they read from its folder, so that it works from any other.
+//! Paths in a run file: written relative to its folder, so that it works from any other folder.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Standard input, which is nowhere.
+/// Standard input, which has no path.
 const STDIN: &str = "-";
 
-/// Where a path of a run file in `folder` leads: from there, or, if nothing is there, as in files that were written before
-/// and by hand, from where the command runs.
+/// The path that a run file in `folder` means: relative to that folder or, if nothing exists there (as in older and
+/// hand-written files), relative to the current folder.
 pub(super) fn found(named: &Path, folder: &Path) -> PathBuf {
     if named.is_absolute() || named == Path::new(STDIN) {
         return named.to_owned();
@@ -17,7 +17,7 @@ pub(super) fn found(named: &Path, folder: &Path) -> PathBuf {
     if !is_there(&beside) && is_there(named) { named.to_owned() } else { plain(&beside) }
 }
 
-/// Without the detours of a path that was put together: `line.csv` for `x.fit/../line.csv`.
+/// Without the detours of a joined path: `line.csv` for `x.fit/../line.csv`.
 fn plain(path: &Path) -> PathBuf {
     let there = path.parent().zip(path.file_name()).filter(|_| path.is_absolute());
     let plain = match there {
@@ -28,7 +28,7 @@ fn plain(path: &Path) -> PathBuf {
     plain.unwrap_or_else(|_| path.to_owned())
 }
 
-/// A file or a folder, or a pattern for the files of one.
+/// Whether a file or folder exists there, or files that match a pattern.
 fn is_there(path: &Path) -> bool {
     let pattern = path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains(['*', '?']));
     let folder =
@@ -36,12 +36,12 @@ fn is_there(path: &Path) -> bool {
     path.exists() || pattern && folder.is_some_and(Path::is_dir)
 }
 
-/// A path that is meant from where the command runs, as it reads from `folder`. One that begins at the root stays.
+/// A path relative to the current folder, rewritten relative to `folder`. An absolute path stays.
 pub(super) fn seen_from(named: &Path, folder: &Path) -> io::Result<PathBuf> {
     if named.is_absolute() || named == Path::new(STDIN) {
         return Ok(named.to_owned());
     }
-    // Folders as they are, with no link on the way, as `..` means another place behind one; the last name as it is given.
+    // Resolve links in the folders, because `..` behind a link means another place; the last name stays as given.
     let (inside, name) = match (named.parent(), named.file_name()) {
         (Some(parent), Some(name)) => (parent, Some(name)),
         _ => (named, None),

@@ -49,7 +49,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class MomentStatement:
-    """How far one coordinate's posterior mean and sd can be from those of the answer."""
+    """Bounds on how far one coordinate's posterior mean and sd can be from those of the answer."""
 
     name: str
     mean_error: Statement
@@ -58,7 +58,7 @@ class MomentStatement:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The numbers a certificate rests on, for the reader who checks."""
+    """The numbers on which a certificate rests, for a reader who checks it."""
 
     failure_probability: float
     draws: int
@@ -78,7 +78,7 @@ class Grounds:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What holds about an answer, on what grounds.
+    """What is proved about an answer, and on what grounds.
 
     ``gap`` is the distance to the best Gaussian, ``kl`` the distance to the posterior, both in nats: a small gap says
     nothing about the second.
@@ -110,7 +110,7 @@ class Certificate:
         )
 
     def proves_gap(self, accuracy: float) -> bool:
-        """Is f − f* ≤ ``accuracy`` nats proved? By ``gap``, or by ``kl``, which bounds the gap too."""
+        """Whether f − f* ≤ ``accuracy`` nats is proved: by ``gap``, or by ``kl``, which bounds the gap too."""
         bounds = [s.bound for s in (self.gap, self.kl) if s.bound is not None]
         return bool(bounds) and min(bounds) <= accuracy
 
@@ -132,7 +132,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Numbers from importance sampling, with standard errors. Not bounds; ``None`` where infinite or not to be had."""
+    """Numbers from importance sampling, with standard errors. Not bounds; ``None`` if infinite or not available."""
 
     kl: Optional[float]
     kl_standard_error: Optional[float]
@@ -172,7 +172,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class SignProbability:
-    """P(vᵀz > 0) under the answer, and between which numbers the posterior's is proved to lie."""
+    """P(vᵀz > 0) under the answer, with proved bounds of the posterior's probability."""
 
     value: float
     lower: float

@@ -40,8 +40,8 @@ class Variable:
 class Fit(Plots):
     """q = N(mean, cov), in the coordinates of the model, with its certificate.
 
-    Nothing in it refers to the model: it can be pickled, sent and kept. Where the model has a transform to its user's
-    own scale, :meth:`draws` and :meth:`to_arviz` speak on that scale, everything else of the coordinates.
+    Nothing in it refers to the model: it can be pickled, sent and kept. If the model has a transform to its user's
+    own scale, :meth:`draws` and :meth:`to_arviz` are on that scale, everything else in the coordinates.
 
     >>> import numpy as np, provi
     >>> X = np.array([[1.0, 0.5], [1.0, -1.5], [1.0, 2.0], [1.0, 0.1], [1.0, -0.4]])
@@ -115,7 +115,7 @@ class Fit(Plots):
 
     @property
     def elbo_exact(self) -> bool:
-        """By quadrature or closed form, rather than from draws."""
+        """Whether it is computed by quadrature or a closed form, rather than from draws."""
         return self._core.elbo[2]
 
     @property
@@ -125,7 +125,7 @@ class Fit(Plots):
 
     @property
     def log_evidence(self) -> tuple[Optional[float], Optional[float]]:
-        """Between which numbers log p(x) is proved to lie; ``None`` for a side without a bound."""
+        """Proved lower and upper bound of log p(x); ``None`` for a side without a bound."""
         evidence = self._record["certificate"]["evidence"]
         return evidence["lower"], evidence["upper"]
 
@@ -141,22 +141,22 @@ class Fit(Plots):
 
     @property
     def model(self) -> dict[str, Any]:
-        """What was fitted to what, as in a ``fit.json``."""
+        """The model and its data, as in a ``fit.json``."""
         return dict(self._record["model"])
 
     @property
     def prior(self) -> list[str]:
-        """The prior in words, on the scale of the data; empty for a model that has its own."""
+        """The prior as text, on the scale of the data; empty for a model that has its own."""
         return list(self._record["model"].get("prior", []))
 
     @property
     def conflicts(self) -> list[str]:
-        """Where prior and data disagree strongly, a sentence each; above the table of :meth:`summary`."""
+        """Strong conflicts between prior and data, one sentence each; also printed above the table of :meth:`summary`."""
         return list(_provi.conflicts(self._core))
 
     @property
     def promise(self) -> Promise:
-        """What was promised before the first draw, if anything."""
+        """The bound promised before the first draw, if any."""
         return Promise(**self._record["promise"])
 
     @property
@@ -227,7 +227,7 @@ class Fit(Plots):
     contrast = functional
 
     def summary(self, level: Optional[float] = None) -> Table:
-        """A row for each coordinate: mean, sd, interval, sign, and how far the posterior's are proved to be from them."""
+        """A row for each coordinate: mean, sd, interval, sign, and proved bounds of their errors."""
         rows = [Functional._from(json.loads(f), i, d) for f, i, d in self._core.coordinates(level)]
         return self._rows(rows, self.names, self._footer(), "\n".join(self.conflicts))
 
@@ -262,7 +262,7 @@ class Fit(Plots):
 
     @classmethod
     def load(cls, path: Any) -> Fit:
-        """A fit from its folder or its ``fit.json``, whoever wrote it."""
+        """A fit from its folder or its ``fit.json``, written by Python or by the command."""
         return cls(_provi.Answer.load(path))
 
     def _points(self, n: int) -> np.ndarray:

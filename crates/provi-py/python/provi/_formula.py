@@ -24,7 +24,7 @@ class FormulaFit(Fit):
 
     @property
     def formula(self) -> str:
-        """As it was understood."""
+        """The formula in canonical form."""
         return self.model["formula"]
 
     @property
@@ -33,7 +33,7 @@ class FormulaFit(Fit):
 
     @property
     def notes(self) -> list[str]:
-        """What the answer is conditional on, and what would trouble a fit, a sentence each."""
+        """What the answer is conditional on, and warnings about the data, one sentence each."""
         return _provi.notes(self._core)
 
     def contrasts(self, level: Optional[float] = None) -> Table:
@@ -46,11 +46,11 @@ class FormulaFit(Fit):
     ) -> Table:
         """The mean response of each row of new data, averaged over the answer, with the interval of that mean.
 
-        Of a gaussian model the column ``mean_error`` bounds what each mean may be off by.
+        For a gaussian model the column ``mean_error`` bounds the error of each mean.
 
         new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
             instead of refused.
-        drop_missing: rows with missing values are left out, instead of refused; the table's index tells which are left, the
+        drop_missing: rows with missing values are left out, instead of refused; the table's index says which rows are left, the
             first being 1.
         """
         rows = _columns.source(data)
@@ -107,21 +107,21 @@ def fit_formula(
 ) -> FormulaFit:
     """Fits a formula such as ``"y ~ x + (1 | group)"`` to the columns of a data frame.
 
-    data: pandas, polars, pyarrow, anything that speaks Arrow or has ``__dataframe__``; a mapping of names to arrays; or the path
+    data: pandas, polars, pyarrow, anything that supports Arrow or has ``__dataframe__``; a mapping of names to arrays; or the path
         of a CSV or Parquet file. Categories with an order keep it.
-    family: how the response depends on the predictors; read off a binary response if it is not given.
-    noise_sd: the noise of the gaussian family; without one, that which maximises the ELBO.
-    prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several. Coefficients of which nothing
-        is said have a prior scaled by the data: 2.5 sd(y)/sd(x) for a slope (2.5/sd(x) unless gaussian), around the mean response
-        for the intercept at the column means. ``fit.prior`` says it in full.
-    prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient, on the scale of the data as they are.
-    prior_covariance: a CSV file with the prior mean and covariance of the population's coefficients; it says the whole prior.
+    family: how the response depends on the predictors; for a binary response, bernoulli if it is not given.
+    noise_sd: the noise of the gaussian family; without it, the noise that maximises the ELBO.
+    prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several. Coefficients without one
+        have a prior scaled by the data: 2.5 sd(y)/sd(x) for a slope (2.5/sd(x) unless gaussian), around the mean response
+        for the intercept at the column means. ``fit.prior`` has all of it.
+    prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient, on the scale of the data.
+    prior_covariance: a CSV file with the prior mean and covariance of the population's coefficients; it is the whole prior.
     group_scale: the standard deviation between groups, ``0.5``, ``"clinic=0.5"`` or ``"clinic:age=0.1"``; one or several.
-    standardize: priors speak of standardized predictors.
-    weights, offset, exposure: columns with these.
+    standardize: priors are about standardized predictors.
+    weights, offset, exposure: the names of such columns.
     reference: the reference level of a category, ``"town=Bern"``; one or several.
-    missing: what becomes of rows with a missing value, ``"drop"`` or ``"error"``.
-    na: cell texts that mean a missing value, such as ``["none", -9]``, beside the usual ones (``"NA"``, ``"."``, …); one or several.
+    missing: what to do with rows that have a missing value, ``"drop"`` or ``"error"``.
+    na: cell texts that mean a missing value, such as ``["none", -9]``, in addition to the usual ones (``"NA"``, ``"."``, …); one or several.
     contrasts: linear combinations of coefficients, such as ``"a - b"``, to be kept with the fit.
 
     The other options are those of :meth:`Model.fit`.

@@ -15,11 +15,11 @@ class CFunction:
 
     ``z`` and ``grad`` hold n points of d numbers, one after the other; a result other than 0 is a failure. ``function``
     is its address, or a pointer of ctypes, cffi or numba; ``user`` is an address, a ctypes object, or a numpy array, and is
-    passed on as it is.
+    passed on unchanged.
 
-    It is called one call at a time, whatever thread a fit runs on, and however many fits there are: all C functions and
+    Calls come one at a time, whatever thread a fit runs on, and however many fits there are: all C functions and
     libraries share one turn, and from inside a call none of them is called again. With ``thread_safe=True`` it is called from
-    several threads at once, and may itself call what it likes.
+    several threads at once, and may itself call anything.
 
     >>> import ctypes, provi
     >>> signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t,

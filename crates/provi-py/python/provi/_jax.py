@@ -25,7 +25,7 @@ def from_jax(
 
     like: the number of coordinates, for a function of a vector; or an example of what the function takes, a pytree of arrays
         such as ``{"a": 0.0, "b": jnp.zeros(3)}``, whose leaves become the variables of the fit, named after their keys.
-    names: of the coordinates.
+    names: names of the coordinates.
     mu, smoothness: as in :func:`black_box`.
 
     The function is evaluated in float64, whatever JAX is set to elsewhere.

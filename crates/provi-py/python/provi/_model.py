@@ -12,7 +12,7 @@ from ._function import CFunction
 from ._progress import Progress, Watcher
 
 class Model:
-    """A posterior, ready to be fitted as often as one likes. Made by :func:`logistic` and its like, or by
+    """A posterior, which can be fitted any number of times. Made by :func:`logistic` and similar functions, or by
     :func:`black_box`."""
 
     __slots__ = ("__weakref__", "_core", "attrs", "transform", "variables")
@@ -68,27 +68,27 @@ class Model:
         memory_budget: Union[None, int, str] = None,
         memory: Optional[int] = None,
     ) -> Fit:
-        """Finds the best Gaussian and certifies it. What is not given is the library's to choose.
+        """Finds the best Gaussian and certifies it. The library chooses options that are not given.
 
-        accuracy: stop as soon as no Gaussian is proved to be better by more than so many nats.
-        seed: what makes the draws repeatable; the same seed gives the same bits on any number of threads.
+        accuracy: stop as soon as it is proved that no Gaussian is better by more than this many nats.
+        seed: the seed of the random draws; the same seed gives the same bits on any number of threads.
         threads: how many to use, instead of all.
-        time_limit: seconds after which the run ends with what it has.
-        method: the way to the answer, by its name in `docs/automatic.md` and `provi explain methods`.
-        progress: a bar on standard error or in the notebook; by default where there is one to see it. Or a function
+        time_limit: seconds after which the run stops and keeps the answer so far.
+        method: how the answer is found, by its name in `docs/automatic.md` and `provi explain methods`.
+        progress: a bar on standard error or in the notebook; by default if there is a terminal or notebook. Or a function
             ``f(step, steps, elbo, gap)``.
         init: where the search begins.
-        starts: searches of a black box from so many starts, compared with each other; the best is kept.
+        starts: search a black box from this many starts, compare the results and keep the best.
         evaluations: the most evaluations of a black box.
         distance, steps, draws, coordinates: for methods that plan their steps.
-        subsample: every draw of such a step sees so many rows, or terms of a :class:`FiniteSum`, in place of all; for
-            prox-energy and proj-entropy, whose promise then counts the noise of it. The certificate is about all rows.
-        sampling: how they are drawn, ``"uniform"``, ``"importance"``, or ``"reshuffle"``, which carries no promise.
-        failure_probability, audit_draws: of the certificate.
-        memory_budget: bytes that the run may use on top of the data, or a text such as ``"2GiB"``; one that needs more is refused.
+        subsample: use this many rows, or terms of a :class:`FiniteSum`, for each draw of such a step instead of all; for
+            prox-energy and proj-entropy, whose promise then accounts for the added noise. The certificate is about all rows.
+        sampling: how they are drawn, ``"uniform"``, ``"importance"``, or ``"reshuffle"``, which has no promise.
+        failure_probability, audit_draws: options of the certificate.
+        memory_budget: bytes that the run may use on top of the data, or a text such as ``"2GiB"``; a run that needs more is refused.
             ``memory`` is its old name.
 
-        Ctrl-C ends the run with what it has, and ``fit.stopped_early`` says so; a second one raises.
+        Ctrl-C stops the run and keeps the answer so far, and ``fit.stopped_early`` says so; a second one raises.
         """
         options = _options(locals())
         if init is not None:
@@ -134,7 +134,7 @@ def black_box(
     """A model from a log density over d = ``dim`` real coordinates.
 
     ``fn`` maps points (n, d) to log densities (n,) and gradients (n, d), all float64; with ``batched=False`` it maps one
-    point (d,) to a number and a gradient (d,). The array it is handed is only valid during the call. A
+    point (d,) to a number and a gradient (d,). The array that it receives is valid only during the call. A
     :class:`CFunction` runs without the interpreter's lock.
 
     ``mu`` and ``smoothness`` declare bounds of −∇² log p over all z, as numbers or matrices: a certificate then rests on
@@ -161,12 +161,12 @@ class FiniteSum(Model):
     """A model from a log density that is a sum over data: log p(z) = rest(z) + Σ_n log p_n(z), n = 0 … terms − 1.
 
     ``fn(z, indices, weights)`` maps points (n, d), indices (b,) and weights (b,) to Σ_j weights[j]·log p_{indices[j]} at each
-    point, (n,), and its gradients (n, d). Indices may repeat. The weights hold all scaling there is to do: a fit with
-    ``subsample=b`` hands over b indices with weights that make up for the terms left out, one with everything asks for
-    all of them with weights 1. ``rest(z)`` is the prior, or what else belongs to no datum: values (n,) and gradients (n, d).
+    point, (n,), and its gradients (n, d). Indices may repeat. The weights contain all scaling: a fit with
+    ``subsample=b`` passes b indices with weights that correct for the terms left out; a fit without it passes
+    all indices with weights 1. ``rest(z)`` is the prior, or whatever belongs to no datum: values (n,) and gradients (n, d).
 
     ``mu`` and ``smoothness`` are as in :func:`black_box`, about the whole; ``term_smoothness`` declares a bound of −∇² log p_n
-    over all z for each term, or one for all. With these a plan on a subsample makes a promise.
+    over all z for each term, or one for all. With these, a plan on a subsample has a promise.
 
     >>> import numpy as np, provi
     >>> y = np.array([0.3, 1.9, 0.8, 1.2])
@@ -245,9 +245,9 @@ def certify(
     failure_probability: Optional[float] = None,
     audit_draws: Optional[int] = None,
 ) -> Fit:
-    """What somebody else's Gaussian is worth: the certificate does not depend on how an answer was found.
+    """Certifies a Gaussian that was found elsewhere: a certificate does not depend on how an answer was found.
 
-    The draws have a fresh seed each time, so that no Gaussian can be tuned to them; ``.seed`` of what is returned says which,
+    The draws have a fresh seed each time, so that no Gaussian can be tuned to them; ``.seed`` of the result is that seed,
     and ``seed=`` repeats them.
 
     >>> import numpy as np, provi
@@ -290,17 +290,17 @@ def _arguments(
 
 
 _SHARED = """
-    X: the design, one row an observation: a numpy array, a scipy.sparse matrix (which stays sparse), or a data frame
+    X: the design, one row per observation: a numpy array, a scipy.sparse matrix (which stays sparse), or a data frame
         (pandas, polars, pyarrow, anything with ``__dataframe__``), whose column names are carried through.
     intercept: put a column of ones before the others.
-    prior_scale: the prior standard deviation of every coefficient, or of each, on the scale of the data as they are. Without one the
+    prior_scale: the prior standard deviation, one for all coefficients or one for each, on the scale of the data. Without one the
         prior is scaled by the data: 2.5 s/sd(x) for a slope and 2.5 s for the intercept at the column means, around the link of the
         mean response, with s = sd(y) for a linear model and 1 for the others. A column that does not vary is the intercept.
-    prior_mean, prior_cov: the prior's mean and covariance; ``prior_cov`` replaces ``prior_scale``. A mean without a scale has the
-        deviations above, and no coefficient is centred.
-    weights: what each row's log likelihood is multiplied by.
+    prior_mean, prior_cov: the prior's mean and covariance; ``prior_cov`` replaces ``prior_scale``. A mean without a scale uses the
+        standard deviations above, and no coefficient is centred.
+    weights: factors of each row's log likelihood.
     offset: a known part of each row's linear predictor.
-    names: of the columns.
+    names: names of the columns.
 """
 
 
@@ -323,7 +323,7 @@ def linear(
     offset: Any = None,
     names: Optional[Sequence[str]] = None,
 ) -> Model:
-    """Linear regression with known noise; without ``noise_sd``, with the one that maximises the ELBO.
+    """Linear regression with known noise; without ``noise_sd``, the noise is the one that maximises the ELBO.
 
     {shared}
     >>> import numpy as np, provi
@@ -437,12 +437,12 @@ def hierarchical_logistic(
     offset: Any = None,
     names: Optional[Sequence[str]] = None,
 ) -> Model:
-    """Logistic regression with coefficients of each group's own::
+    """Logistic regression in which each group has its own coefficients::
 
         theta ~ N(0, prior_scale²),   z[g] ~ N(theta, group_scale²),   P(y = 1) = sigmoid(x · z[g])
 
     groups: a label for each row.
-    group_scale: how far a group's coefficients are from those of the population.
+    group_scale: the standard deviation of a group's coefficients around those of the population.
     {shared}
     >>> import numpy as np, provi
     >>> model = provi.hierarchical_logistic(np.ones((4, 1)), [1, 0, 1, 1], ["b", "a", "b", "a"], names=["one"])

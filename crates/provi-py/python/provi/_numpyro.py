@@ -15,7 +15,7 @@ from ._scale import ScaledModel, UserScale, element_names, needs, variable
 def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> ScaledModel:
     """The posterior of a NumPyro model, called with these arguments.
 
-    Every continuous latent site is taken to the real line by NumPyro's own bijection; draws come back as NumPyro would give
+    Every continuous latent site is mapped to the real line by NumPyro's own bijection; draws are returned as NumPyro would give
     them, deterministic sites included. Sites keep their names, and plates name their axes.
     """
     try:

@@ -15,7 +15,7 @@ from ._scale import ScaledModel, UserScale, element_names, needs, variable
 def from_pymc(model: Optional[Any] = None) -> ScaledModel:
     """The posterior of a PyMC model; inside its ``with`` block it need not be named.
 
-    Every free variable is taken to the real line by PyMC's own transform; draws come back on the scale of the model,
+    Every free variable is mapped to the real line by PyMC's own transform; draws are returned on the scale of the model,
     deterministic variables included, under its dims and coords.
     """
     try:

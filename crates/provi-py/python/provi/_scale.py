@@ -42,7 +42,7 @@ class UserScale:
 
 
 class ScaledModel(Model):
-    """A model written elsewhere. Its fits speak on its own scale; see :class:`ScaledFit`."""
+    """A model written elsewhere. Its fits are on its own scale; see :class:`ScaledFit`."""
 
     __slots__ = ("scale",)
 
@@ -57,8 +57,8 @@ class ScaledModel(Model):
 class ScaledFit(Plots):
     """An answer on the scale of the model's own parameters.
 
-    ``unconstrained`` is the Gaussian in the coordinates it was found in, and what ``certificate`` is about. :meth:`sample`,
-    :meth:`summary`, :meth:`to_arviz` and the plots speak of the model's parameters.
+    ``unconstrained`` is the Gaussian in the coordinates in which it was found; ``certificate`` is about it. :meth:`sample`,
+    :meth:`summary`, :meth:`to_arviz` and the plots are about the model's parameters.
     """
 
     __slots__ = ("__weakref__", "scale", "unconstrained")
@@ -96,7 +96,7 @@ class ScaledFit(Plots):
 
     @property
     def log_evidence(self) -> tuple[Optional[float], Optional[float]]:
-        """Between which numbers log p(x) is proved to lie; it is the same on any scale."""
+        """Proved lower and upper bound of log p(x); they are the same on any scale."""
         return self.unconstrained.log_evidence
 
     @property
@@ -177,7 +177,7 @@ class ScaledFit(Plots):
     def save(self, path: Any, force: bool = False) -> Any:
         """Writes ``fit.json`` into the folder ``path``, with the Gaussian in its own coordinates and the parameters on the scale
         of the model, so that the command ``provi`` shows both; returns the path of the file. A folder that holds a fit is
-        refused unless ``force``. What is read back by ``Fit.load`` is ``unconstrained``: the way back to the model's scale is
+        refused unless ``force``. ``Fit.load`` reads back ``unconstrained``: only the model has the map to
         the model's."""
         record = self.scale.record(self._core) if self.scale.record is not None else self._record()
         return self._core.save(path, force, record)

@@ -31,17 +31,17 @@ def from_stan(
 ) -> ScaledModel:
     """The posterior of a Stan model.
 
-    model: a library that BridgeStan compiled, or a ``.stan`` file, which is compiled where BridgeStan is installed:
+    model: a library that BridgeStan compiled, or a ``.stan`` file, which is compiled if BridgeStan is installed:
         ``bridgestan`` is its folder, else the environment variable ``BRIDGESTAN``, else the newest in ``~/.bridgestan``.
     data: a mapping from names to numbers and arrays; or JSON, as a text that begins with ``{`` or as the path of a file.
-    seed: of what the model draws itself, such as random generated quantities; the library's own if none is given.
-    transformed, generated: show transformed parameters and generated quantities as well.
+    seed: for what the model draws itself, such as random generated quantities; by default the library's own.
+    transformed, generated: also show transformed parameters and generated quantities.
     mu, smoothness: declared bounds of the curvature of −log p over the unconstrained space, as in :func:`black_box`.
 
-    Stan computes on unconstrained parameters: the Gaussian and its certificate, in ``fit.unconstrained``, speak of those.
+    Stan computes on unconstrained parameters: the Gaussian and its certificate, in ``fit.unconstrained``, are about those.
     Draws, summaries and plots of a fit are on the scale of the model; positions are counted from 1, as in Stan.
 
-    A library is first tried in another process: one that crashes is a ``RuntimeError``, and nothing else is lost.
+    A library is first tried in another process: if it crashes, that is a ``RuntimeError``, and nothing else is lost.
     """
     core = _open(model, data, True, seed, mu, smoothness, bridgestan)
     shown = (bool(transformed), bool(generated))
@@ -69,9 +69,9 @@ def from_library(
     mu: Optional[float] = None,
     smoothness: Optional[float] = None,
 ) -> Model:
-    """A log density of any language: a shared library with the functions of ``provi.h``.
+    """A log density in any language: a shared library with the functions of ``provi.h``.
 
-    data: what its ``provi_open`` is handed: the contents of the file of that path, ``bytes`` as they are, or a mapping or a
+    data: what is passed to its ``provi_open``: the contents of the file at that path, ``bytes`` unchanged, or a mapping or a
         text that begins with ``{`` as JSON.
     mu, smoothness: declared bounds of the curvature of −log p, in place of the library's own.
     """

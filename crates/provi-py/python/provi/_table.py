@@ -14,7 +14,7 @@ from ._provi import number_text, probability_text
 class Table:
     """Columns by name, rows by name; prints itself, in notebooks too.
 
-    Errors are proved bounds and are printed rounded up; a dash stands where nothing is proved. ``table["mean"]`` is a
+    Errors are proved bounds and are printed rounded up; a dash means that nothing is proved. ``table["mean"]`` is a
     column, ``table.row("age")`` a row.
     """
 

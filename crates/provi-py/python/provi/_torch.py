@@ -21,8 +21,8 @@ def from_torch(
 ) -> Model:
     """A model from a PyTorch function of one point, a float64 tensor (d,), to its log density: differentiated and batched here.
 
-    batched: the function takes points (n, d) and returns log densities (n,), each of its own point alone.
-    names: of the coordinates.
+    batched: the function takes points (n, d) and returns log densities (n,), each depending on its own point only.
+    names: names of the coordinates.
     mu, smoothness: as in :func:`black_box`.
 
     Tensors the function uses should be float64 too, on the CPU.

@@ -10,7 +10,7 @@ use crate::record::fit_file::sha256;
 pub enum Data {
     /// In a file.
     File(PathBuf),
-    /// Given as they are.
+    /// Given as text.
     Text(String),
 }
 
@@ -22,7 +22,7 @@ impl Data {
         }
     }
 
-    /// What they are called in a record: nothing if they have no file.
+    /// Their name in a record; empty if they have no file.
     pub(super) fn called(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -31,33 +31,33 @@ impl Data {
     }
 }
 
-/// What is opened, and what is said about it.
+/// What to open, and what is declared about it.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The library; a `.stan` file is compiled first.
     pub path: PathBuf,
     /// Whether it is a Stan model; otherwise it has the functions of `provi.h`.
     pub stan: bool,
-    /// Its data.
+    /// The data of the model.
     pub data: Option<Data>,
     /// Values to start from, in JSON.
     pub init: Option<PathBuf>,
-    /// Declared bounds of the curvature of −log p: below, and above.
+    /// Declared lower bound μ of the curvature of −log p.
     pub convexity: Option<f64>,
-    /// Above.
+    /// Declared upper bound M of the curvature of −log p.
     pub smoothness: Option<f64>,
-    /// A BridgeStan to compile with.
+    /// The folder of BridgeStan to compile with.
     pub bridgestan: Option<PathBuf>,
-    /// Of random numbers that the model draws when it is made.
+    /// Seed of random numbers that the model draws when it is constructed.
     pub seed: u32,
-    /// The files that are meant: one with another digest is refused before anything of it runs.
+    /// The expected digests: a file with another digest is refused before any of it runs.
     pub expected: Digests,
 }
 
-/// The SHA-256 of the files of a [`Source`]; none of those that it does not name.
+/// The SHA-256 digests of the files of a [`Source`]; `None` for a file that it does not name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
-    /// Of the file that `path` names: of the source text, where that is a `.stan` file.
+    /// Of the file that `path` names; for a `.stan` file, of its source text.
     pub model: Option<String>,
     /// Of the data.
     pub data: Option<String>,
@@ -66,7 +66,7 @@ pub struct Digests {
 }
 
 impl Source {
-    /// The digests of its files, or a refusal of the first that is not the expected one.
+    /// The digests of its files, or an error for the first that is not the expected one.
     pub(super) fn digests(&self, data: Option<&str>) -> Result<Digests> {
         let file =
             |path: &Path| std::fs::read(path).map(|bytes| sha256(&bytes)).map_err(|e| unreadable(path, &e));

@@ -1,4 +1,4 @@
-//! JSON that people can read: a key a line, lists on one line.
+//! Readable JSON: one key per line, each list on one line.
 
 use std::io::{self, Write};
 
@@ -6,22 +6,22 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-/// One key a line; what is not finite is written as null.
+/// One key per line; numbers that are not finite are written as null.
 pub fn to_json(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
-    // Neither writing to memory nor a struct with string keys can fail.
+    // Writing to memory cannot fail, nor can a struct with string keys.
     let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, KeyALine::default()));
     bytes.push(b'\n');
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The same as it is made: into a file or a pipe, in little room.
+/// Writes the same text directly into a file or a pipe, in little memory.
 pub fn write_json(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(&mut *to, KeyALine::default()))?;
     to.write_all(b"\n")
 }
 
-/// Objects indented, lists and what is in them on one line.
+/// Formatter: objects are indented, lists and their contents are on one line.
 #[derive(Default)]
 struct KeyALine {
     pretty: PrettyFormatter<'static>,

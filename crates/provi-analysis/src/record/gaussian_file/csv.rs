@@ -1,17 +1,17 @@
-//! A Gaussian in CSV: the header `name,mean,<name1>,<name2>,…`, then a row for each coefficient. That of a prior may do
-//! without `mean`.
+//! A Gaussian in CSV: the header `name,mean,<name1>,<name2>,…`, then one row for each coefficient. In a prior,
+//! `mean` may be missing.
 
 use std::path::Path;
 
 use super::{GaussianFile, Spread, checked};
 use crate::error::BadFit;
 
-/// What a CSV without the column `mean` says.
+/// What a CSV without the column `mean` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Means {
-    /// Nothing: it is refused.
+    /// It is refused.
     Needed,
-    /// Means of 0.
+    /// The means are 0.
     Zero,
 }
 
@@ -21,7 +21,7 @@ pub(super) fn read(text: &str, path: &Path, means: Means) -> Result<GaussianFile
     let unreadable = |error: csv::Error| BadFit::Unreadable(error.to_string());
     let header: Vec<String> = reader.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
     let records: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().map_err(unreadable)?;
-    // As many rows as columns after the name: `mean` is a coefficient like the others.
+    // If there are as many rows as columns after the name, `mean` is a coefficient like the others.
     let named_mean = means == Means::Zero && records.len() + 1 == header.len();
     let has_means = header.get(1).is_some_and(|second| second == "mean") && !named_mean;
     let first = if has_means { 2 } else { 1 };
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str, path: &Path, means: Means) -> Result<GaussianFile
         rows.push((first..header.len()).map(number).collect::<Result<Vec<f64>, _>>()?);
         names.push(name);
     }
-    // Columns may stand in another order than rows.
+    // The columns may be in another order than the rows.
     let differ = || BadFit::Columns { columns: columns.to_vec(), rows: names.clone() };
     let places: Option<Vec<usize>> = names.iter().map(|n| columns.iter().position(|c| c == n)).collect();
     let places = places.filter(|p| p.len() == columns.len()).ok_or_else(differ)?;

@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<GaussianFile, BadFit> {
     Ok(GaussianFile { path: path.to_owned(), names, mean, spread, record: None })
 }
 
-/// What provi wrote itself; a large fit has its factor beside it.
+/// A file that provi wrote; a large fit has its factor in another file.
 fn own(record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
     let mean = record.mean.clone();
     let spread = match (&record.covariance, &record.factor_file) {
@@ -63,7 +63,7 @@ fn own(record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
     Ok(GaussianFile { path: path.to_owned(), names, mean, spread, record: Some(Box::new(record)) })
 }
 
-/// The value under one of these keys, at most one of which may be there.
+/// The value under one of these keys; at most one of them may be present.
 fn one_of<'v>(
     object: &'v Map<String, Value>,
     keys: &[&'static str],
@@ -95,7 +95,7 @@ fn strings(value: &Value) -> Result<Vec<String>, BadFit> {
     list(value, "names")?.iter().map(string).collect()
 }
 
-/// The rows of a list of lists; none for a flat list.
+/// The rows of a list of lists; `None` for a flat list.
 fn rows(value: &Value, place: &str) -> Result<Option<Vec<Vec<f64>>>, BadFit> {
     let outer = list(value, place)?;
     if !outer.iter().any(Value::is_array) {
@@ -114,7 +114,8 @@ fn matrix(value: &Value, place: &str) -> Result<Vec<f64>, BadFit> {
     Ok(rows.concat())
 }
 
-/// A lower triangle: full rows with zeros above the diagonal, rows that end at it, or all of those in one list.
+/// A lower triangle: full rows with zeros above the diagonal, rows that end at the diagonal, or all of those in one
+/// list.
 fn triangle(value: &Value, place: &str) -> Result<Vec<f64>, BadFit> {
     let Some(rows) = rows(value, place)? else { return numbers(value, place) };
     let mut packed = Vec::new();

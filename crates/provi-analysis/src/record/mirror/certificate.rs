@@ -39,7 +39,7 @@ impl From<&Statement> for StatementKeys {
     }
 }
 
-/// Both sides of log p(x).
+/// Both sides of the bounds of log p(x).
 #[derive(Serialize, Deserialize)]
 struct IntervalKeys {
     lower: Option<f64>,
@@ -71,7 +71,7 @@ struct MomentKeys {
     sd_error: StatementKeys,
 }
 
-/// The numbers that a certificate rests on.
+/// The numbers on which a certificate rests.
 #[derive(Serialize, Deserialize)]
 struct GroundsKeys {
     failure_probability: f64,
@@ -86,7 +86,7 @@ struct GroundsKeys {
     local_lipschitz: Option<f64>,
     local_convexity: Option<f64>,
     outside: Option<f64>,
-    /// Absent in files older than the transport route, as is the next.
+    /// Absent in files older than the transport route, like the next key.
     #[serde(default)]
     transport_mean: Option<f64>,
     #[serde(default)]

@@ -1,11 +1,11 @@
-//! The model held against its data.
+//! Checks of the model against its data.
 
 use provi::checks::Checks;
 use serde::{Deserialize, Serialize};
 
 use super::Mirror;
 
-/// How the data look beside replicated ones.
+/// The data compared with replicated data.
 #[derive(Serialize, Deserialize)]
 pub(in crate::record) struct ChecksKeys {
     rows: usize,
@@ -21,7 +21,7 @@ struct BinKeys {
     low: f64,
     high: f64,
     observed: f64,
-    /// 2.5%, median, 97.5%.
+    /// 2.5% quantile, median, 97.5% quantile.
     replicated: [f64; 3],
 }
 

@@ -1,4 +1,4 @@
-//! Linear functionals, and what bounds the error of any.
+//! Linear functionals, and the bounds of the error of any functional.
 
 use provi::functional::{Functional, MomentBounds};
 use serde::{Deserialize, Serialize};

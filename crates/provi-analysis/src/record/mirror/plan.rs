@@ -1,4 +1,4 @@
-//! Words of plans: origins of constants, norms, subsamples.
+//! Enums of plans: origins of constants, norms, subsamples.
 
 use provi::Provenance;
 use provi::plan::Norm;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mirror;
 
-/// Where a constant came from.
+/// The origin of a constant.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::record) enum ProvenanceKey {
@@ -58,7 +58,7 @@ impl Mirror for NormKey {
     }
 }
 
-/// The terms that a draw looked at.
+/// The terms that each draw used.
 #[derive(Serialize, Deserialize)]
 pub(in crate::record) struct SubsampleKeys {
     terms: usize,

@@ -1,7 +1,7 @@
 //! One writer at a time: a lock of the operating system on a file in the folder.
 //!
-//! Such a lock ends with its process, however that ends, so that none is ever left behind; the file may be, and blocks
-//! nothing.
+//! Such a lock ends with its process, however the process ends, so no lock is ever left behind. The file may be
+//! left, and blocks nothing.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -12,18 +12,18 @@ use crate::error::{Error, Result};
 /// The file that is locked.
 pub(super) const LOCK: &str = ".lock";
 
-/// A folder that no other process writes to while this lives.
+/// A folder to which no other process writes while this value lives.
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,
-    /// None where the file system has no locks.
+    /// `None` if the file system has no locks.
     file: Option<File>,
-    /// A folder made for a fit that never began goes again.
+    /// Whether this process created the folder; if no fit begins, it is removed again.
     made: bool,
 }
 
 impl Lock {
-    /// Makes the folder if need be, and locks it; refused while another process has it.
+    /// Creates the folder if necessary, and locks it. An error if another process holds the lock.
     pub(super) fn take(dir: &Path) -> Result<Self> {
         let refuse = |error: &std::io::Error| Error::write(dir, error);
         let path = dir.join(LOCK);
@@ -33,15 +33,16 @@ impl Lock {
             let open = File::options().create(true).read(true).write(true).truncate(false).open(&path);
             let mut file = match open {
                 Ok(file) => file,
-                // Whoever had it has just taken the folder away with it.
+                // The previous holder has just removed the folder together with the file.
                 Err(error) if error.kind() == ErrorKind::NotFound && !dir.exists() => continue,
                 Err(error) => return Err(refuse(&error)),
             };
             match file.try_lock() {
-                // Whoever had it may have removed it in between: then the lock is on a file without a name.
+                // The previous holder may have removed the file in between: the lock would then be on a file
+                // without a name.
                 Ok(()) if !is_at(&file, &path) => {}
                 Ok(()) => {
-                    // For the words of those who are refused; nothing rests on it.
+                    // For the message to processes that are refused; nothing else depends on it.
                     let _ = file
                         .set_len(0)
                         .and_then(|()| file.rewind())
@@ -58,7 +59,7 @@ impl Lock {
         }
     }
 
-    /// The lock of a folder that is there, waited for: for what takes no time.
+    /// Waits for the lock of an existing folder; for short operations.
     pub(super) fn wait(dir: &Path) -> std::io::Result<Self> {
         let path = dir.join(LOCK);
         loop {
@@ -70,7 +71,7 @@ impl Lock {
         }
     }
 
-    /// Whether the file system has locks.
+    /// Whether the file system has locks and this one is held.
     pub(super) fn is_held(&self) -> bool {
         self.file.is_some()
     }
@@ -78,18 +79,19 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed while it is held: who opened it before sees that it has lost its name, and opens it again.
+        // Removed while it is held: a process that opened it before notices that the file has lost its name, and
+        // opens it again.
         if cfg!(unix) || self.file.is_none() {
             let _ = fs::remove_file(&self.path);
         }
         if let (true, Some(dir)) = (self.made, self.path.parent()) {
-            // Only an empty folder can be removed so.
+            // This removes the folder only if it is empty.
             let _ = fs::remove_dir(dir);
         }
     }
 }
 
-/// Whether that file has that name.
+/// Whether that file still has that name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -99,7 +101,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Elsewhere the file is never removed.
+/// On other systems the file is never removed.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true

@@ -1,4 +1,4 @@
-//! Files and folders written whole or not at all: under a temporary name beside their place, then renamed.
+//! Files and folders written completely or not at all: under a temporary name beside their place, then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::record::unfinished::Unfinished;
 
-/// How the names of files end that are being written.
+/// Suffix of the names of files that are being written.
 pub(super) const TEMPORARY: &str = ".tmp";
 
-/// What every Zarr store has.
+/// A file that every Zarr store has.
 const ZARR: &str = "zarr.json";
 
-/// Refuses a place that is taken, unless `force`, or that takes no file. A fit is never replaced by something else, and
-/// a folder only by a Zarr store, if it is one.
+/// Refuses a path that exists, unless `force`, or that cannot be written. A fit is never replaced by something
+/// else, and a folder only if it is a Zarr store.
 pub fn check_free(path: &Path, force: bool) -> Result<()> {
     if path.exists() && !force {
         return Err(Error::Exists { path: path.to_owned() });
@@ -28,7 +28,7 @@ pub fn check_free(path: &Path, force: bool) -> Result<()> {
     probe.change(|probe| File::create(probe).map(drop)).map_err(|error| Error::write(path, &error))
 }
 
-/// Refuses to write over a fit, or over a part of one.
+/// Refuses to overwrite a fit, or a part of one.
 pub fn refuse_fit(path: &Path) -> Result<()> {
     let holds_fit = |folder: &Path| folder.join(super::FIT).is_file();
     let name = path.file_name().unwrap_or_default();
@@ -47,17 +47,17 @@ fn is_fit(path: &Path) -> bool {
     text.trim_start().starts_with('{') && text.contains("\"provi-fit/")
 }
 
-/// An empty folder, or a Zarr store.
+/// Whether it is an empty folder or a Zarr store.
 fn is_replaceable(path: &Path) -> bool {
     path.join(ZARR).is_file() || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// A file, through a temporary one.
+/// Writes a file through a temporary one.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     write_file_with(path, |to| to.write_all(bytes).map_err(|error| Error::write(path, &error)))
 }
 
-/// The same, from what writes it bit by bit; what that cannot make leaves nothing behind.
+/// The same for a function that writes the contents bit by bit. If the function fails, nothing is left behind.
 pub fn write_file_with<E>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> std::result::Result<(), E>,
@@ -76,7 +76,7 @@ where
     place().map_err(refuse)
 }
 
-/// Files of one folder: all are on the disk before the first has its name, in the order that is given.
+/// Writes the files of one folder: all are on the disk before the first gets its name, in the given order.
 pub fn write_files(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     let places: Vec<PathBuf> = files.iter().map(|(name, _)| dir.join(name)).collect();
     let unfinished: Vec<_> = places.iter().map(|path| Unfinished::new(temporary(path))).collect();
@@ -91,8 +91,8 @@ pub fn write_files(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     place().map_err(|error| Error::write(dir, &error))
 }
 
-/// A folder with these files and no others, through a temporary one. What was there goes once the new one is in its
-/// place; where the system cannot exchange two folders, that is two renames.
+/// Writes a folder with exactly these files, through a temporary one. The old folder is removed once the new one is
+/// in its place; if the system cannot exchange two folders, that takes two renames.
 pub fn write_folder(path: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     let unfinished = Unfinished::new(temporary(path));
     let fill = || {
@@ -104,7 +104,7 @@ pub fn write_folder(path: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
             })?;
             write(file, bytes)?;
         }
-        // After an exchange what is unfinished is the old folder, which goes.
+        // After an exchange, the temporary name holds the old folder, which is removed.
         unfinished.change(|new| match fs::symlink_metadata(path) {
             Ok(_) => exchange(new, path),
             Err(_) => fs::rename(new, path),
@@ -113,12 +113,12 @@ pub fn write_folder(path: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     fill().map_err(|error| Error::write(path, &error))
 }
 
-/// Each gets the other's name.
+/// Exchanges the names of two files or folders.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
-        // A file system that cannot.
+        // The file system cannot exchange them.
         Err(_) => turn_about(one, other),
         Ok(()) => Ok(()),
     }
@@ -129,7 +129,7 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     turn_about(one, other)
 }
 
-/// The same by way of a third name.
+/// Exchanges the names by way of a third name.
 fn turn_about(one: &Path, other: &Path) -> io::Result<()> {
     let aside = temporary(other);
     fs::rename(other, &aside)?;
@@ -137,7 +137,7 @@ fn turn_about(one: &Path, other: &Path) -> io::Result<()> {
     fs::rename(&aside, one)
 }
 
-/// A file or a folder, or nothing.
+/// Removes a file or a folder, if it exists.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -150,7 +150,7 @@ fn write(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes).and_then(|()| file.sync_all())
 }
 
-/// A hidden name in the same folder, so that a rename stays on one disk; another one for every caller.
+/// A hidden name in the same folder, so that a rename stays on one disk; different for every caller.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();

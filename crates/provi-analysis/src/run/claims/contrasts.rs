@@ -1,4 +1,4 @@
-//! The contrasts that were asked for, worked out anew from their own words.
+//! The contrasts that were asked for, recomputed from their expressions.
 
 use provi::functional::Functional;
 
@@ -32,7 +32,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Mean and sd are q's own; their errors, and what is proved of the sign, are the certificate's.
+    /// Mean and sd are those of q; their errors and the bounds of the sign come from the certificate.
     fn functional(&self, old: &Functional, new: &Functional) -> Verdict {
         let close = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-9 * scale;
         let (sign, now) = (&old.positive, &new.positive);
@@ -44,7 +44,7 @@ impl Comparison<'_> {
         }
         let errors = [(&old.mean_error, &new.mean_error), (&old.sd_error, &new.sd_error)];
         let [mean, sd] = errors.map(|(claimed, found)| self.judge(claimed, found, DEVIATIONS * new.sd));
-        // Each end of the sign's interval must be as far from its value as fresh draws put it.
+        // Each end of the sign's interval must be as far from its value as fresh draws find.
         let reach = |claimed: f64, found: f64| found <= SAMPLED * claimed + DEVIATIONS;
         let ends = reach(sign.value - sign.lower, now.value - now.lower)
             && reach(sign.upper - sign.value, now.upper - now.value);

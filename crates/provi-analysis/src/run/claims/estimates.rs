@@ -1,4 +1,4 @@
-//! What is estimated, estimated anew.
+//! Stored estimates, compared with estimates from fresh draws.
 
 use provi::Seed;
 use provi::checks::Checks;
@@ -8,27 +8,28 @@ use super::elbo::SIGMAS;
 use super::{Claim, Comparison, Verdict};
 
 impl Comparison<'_> {
-    /// The estimates of fresh draws, where the weights allow one to believe them.
+    /// The estimates of fresh draws, if the weights say that they can be trusted.
     fn reliable(&self) -> Option<&Estimates> {
         let found = self.now.estimates.as_ref().ok()?;
         let trusted = [Reliability::Exact, Reliability::Good, Reliability::Usable];
         trusted.contains(&found.reliability()).then_some(found)
     }
 
-    /// KL(q‖p) and how far it may be off.
+    /// KL(q‖p) and its error.
     pub(super) fn estimated_kl(&self) -> Option<(f64, f64)> {
         let found = self.reliable()?;
         Some((found.kl, SIGMAS * found.kl_se)).filter(|(value, error)| value.is_finite() && error.is_finite())
     }
 
-    /// log p(x) and how far it may be off.
+    /// log p(x) and its error.
     pub(super) fn estimated_evidence(&self) -> Option<(f64, f64)> {
         let found = self.reliable()?;
         let error = SIGMAS * found.log_evidence_se + 1e-9 * found.log_evidence.abs();
         Some((found.log_evidence, error)).filter(|(value, error)| value.is_finite() && error.is_finite())
     }
 
-    /// Each stored estimate beside the one of fresh draws, within six standard errors of both.
+    /// Compares each stored estimate with the one of fresh draws: they must agree within six standard errors of
+    /// both.
     pub(super) fn estimates(&self) -> Vec<Claim> {
         let Some(stored) = &self.record.estimates else { return Vec::new() };
         let rows = [
@@ -38,7 +39,7 @@ impl Comparison<'_> {
         ];
         let now = self.now.estimates.as_ref().ok();
         let found = now.map(|e| [(e.kl, e.kl_se), (e.log_evidence, e.log_evidence_se), (e.elbo, e.elbo_se)]);
-        // A tail that is far heavier than the file says: then nothing it says of its estimates holds.
+        // If the tail is far heavier than the file states, none of its estimates holds.
         let tail = now.zip(stored.pareto_k).is_some_and(|(now, said)| {
             let fitted = 3.0 * (now.draws.min(stored.draws.max(2)) as f64).sqrt();
             let noise = 4.0 * (1.0 + now.pareto_k.abs()) * (2.0 / fitted).sqrt();
@@ -51,11 +52,11 @@ impl Comparison<'_> {
             let found = found.map(|all| all[i]);
             let verdict = match (found, error) {
                 _ if tail => Verdict::NotReproduced,
-                // By the file's own word no estimate, and none now: nothing is claimed.
+                // If neither the file nor the fresh draws trust their estimate, nothing is claimed.
                 (Some(_), _) if unbelieved && self.reliable().is_none() => Verdict::NotClaimed,
                 (Some((now, spread)), Some(error)) => {
                     let room = SIGMAS * error.hypot(spread) + 1e-9 * (1.0 + now.abs());
-                    // A standard error far below that of as many draws is made up.
+                    // A standard error far below that of as many draws cannot be genuine.
                     let honest = error >= 0.0 && error >= 0.1 * self.spread_of(spread, stored.draws) - 1e-9;
                     match (now - value).abs() <= room && honest {
                         true => Verdict::Agrees,
@@ -75,13 +76,14 @@ impl Comparison<'_> {
         claims
     }
 
-    /// What a standard error of ours would be from that many draws.
+    /// The standard error that this many draws would have.
     fn spread_of(&self, spread: f64, draws: usize) -> f64 {
         let own = self.now.estimates.as_ref().map_or(1, |e| e.draws);
         spread * (own as f64 / draws.max(1) as f64).sqrt()
     }
 
-    /// The checks of the model against its data: what was seen is exact, what was replicated has the same quantiles.
+    /// The checks of the model against its data: observed numbers must be equal, replicated ones have the same
+    /// quantiles.
     pub(super) fn checks(&self) -> Option<Claim> {
         let (stored, glm) = (self.record.checks.as_ref()?, self.problem.glm()?);
         let now = Checks::new(glm, self.q, Seed(self.record.seed)).ok();

@@ -6,8 +6,8 @@ use super::{ABSOLUTE, Claim, Comparison, SAMPLED, Verdict, is_better_founded, is
 use crate::number::outward_pair;
 
 impl Comparison<'_> {
-    /// Each side must be as far from the other as fresh draws put it, up to the tolerance; a side that an exact ELBO gives has
-    /// no tolerance but rounding; and no side may exclude the estimate.
+    /// Each side must be as far from the other as fresh draws find, up to the tolerance. A side that an exact ELBO
+    /// gives has only the tolerance of rounding. No side may exclude the estimate.
     pub(super) fn evidence(&self, old: &Interval) -> [Claim; 2] {
         let new = &self.now.certificate.evidence;
         let ground = match (old.lower().or(old.upper()), is_surer(old.confidence(), new.confidence())) {
@@ -20,10 +20,10 @@ impl Comparison<'_> {
         };
         let size = new.lower().map_or(0.0, f64::abs) + new.upper().map_or(0.0, f64::abs);
         let rounding = ABSOLUTE + 1e-11 * size;
-        // What the width may shrink by: nothing on the side of an exact ELBO.
+        // How much smaller the stored width may be: not at all on the side of an exact ELBO.
         let width =
             new.lower().zip(new.upper()).map_or(0.0, |(low, high)| (high - low) * (1.0 - 1.0 / SAMPLED));
-        // A lower side above the ELBO was measured, as the upper one is.
+        // A lower side above the ELBO was measured from draws, as the upper side is.
         let measured = new.sides()[0].key() == Some("sharp-evidence");
         let exact = self.record.neg_elbo_exact && !measured;
         let room = [if exact { rounding } else { width + rounding }, width + rounding];

@@ -1,10 +1,10 @@
-//! What the file says of its model, beside the model itself.
+//! What the file states about its model, compared with the model itself.
 
 use super::{Claim, Comparison, Verdict};
 use crate::record::fit_file::ModelRecord;
 
 impl Comparison<'_> {
-    /// Rows, scales and priors; only what differs has a row.
+    /// Rows, scales and priors; only differences have a row.
     pub(super) fn model(&self) -> Vec<Claim> {
         let (old, new) = (&self.record.model, self.problem.record());
         let mut claims = Vec::new();
@@ -21,7 +21,7 @@ impl Comparison<'_> {
         let noise = [old.noise_sd, new.noise_sd].map(|sd| sd.into_iter().collect::<Vec<f64>>());
         row("noise sd", listed(&noise[0]), listed(&noise[1]), close(&noise[0], &noise[1]));
         let scales = [old, new].map(|m| m.scales.iter().map(|scale| scale.sd).collect::<Vec<f64>>());
-        // Files of before there were any say nothing.
+        // Files older than these keys claim nothing.
         let known = |of: fn(&ModelRecord) -> &Vec<f64>| of(old).is_empty() || close(of(old), of(new));
         if !old.scales.is_empty() {
             row("scales", listed(&scales[0]), listed(&scales[1]), close(&scales[0], &scales[1]));
@@ -40,7 +40,7 @@ fn close(old: &[f64], new: &[f64]) -> bool {
             .all(|(a, b)| (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) + 1e-300 || a.total_cmp(b).is_eq())
 }
 
-/// The first three.
+/// At most the first three values.
 fn listed(values: &[f64]) -> String {
     let shown: Vec<String> = values.iter().take(3).map(|x| format!("{x:.6}")).collect();
     format!("{}{}", shown.join(", "), if values.len() > 3 { ", …" } else { "" })

@@ -1,4 +1,4 @@
-//! What means and standard deviations may be off by: of every coefficient, and of any contrast.
+//! Error bounds of means and standard deviations: of every coefficient, and of any contrast.
 
 use provi::Provenance;
 use provi::certificate::{Certificate, Statement};
@@ -6,11 +6,11 @@ use provi::functional::MomentBounds;
 
 use super::{Claim, Comparison, DEVIATIONS, SAMPLED, Verdict, is_better_founded, is_surer, shown};
 
-/// Rows that fail by name, at most.
+/// Most coefficients that are listed by name if they fail.
 const MOST_ROWS: usize = 5;
 
 impl Comparison<'_> {
-    /// Every coefficient's two errors; of those that come out, the worst speaks for all.
+    /// Both errors of every coefficient. Those that are confirmed share one row, with the worst of them.
     pub(super) fn moments(&self, stored: &Certificate) -> Vec<Claim> {
         let (old, new) = (&stored.moments, &self.now.certificate.moments);
         let same = old.len() == new.len() && old.iter().zip(new).all(|(old, new)| old.name == new.name);
@@ -39,7 +39,7 @@ impl Comparison<'_> {
         rows.into_iter().map(|(_, claim)| claim).collect()
     }
 
-    /// The kept metrics, from which a contrast that somebody thinks of later has its error: no direction may have less than
+    /// The stored metrics, from which later contrasts get their errors: in no direction may they claim less than
     /// fresh draws prove.
     pub(super) fn moment_bounds(&self) -> Option<Claim> {
         let stored = self.record.moment_bounds.as_ref()?;

@@ -1,12 +1,12 @@
-//! What was promised before the first step, beside the best that so many steps can promise.
+//! The bound promised before the first step, compared with the best that this many steps can promise.
 
 use provi::{Method, Planner};
 
 use super::{Claim, Comparison, RELATIVE, Verdict, shown};
 
 impl Comparison<'_> {
-    /// The optimal schedule has the smallest bound of any [schedule-optimal], so that a promise below its bound was never
-    /// made. Whether the steps were made as planned, no answer can tell.
+    /// The optimal schedule has the smallest bound of all [schedule-optimal], so a promise below its bound cannot
+    /// be genuine. Whether the steps were made as planned cannot be checked from the answer.
     pub(super) fn promise(&self) -> Option<Claim> {
         let (record, stored) = (self.record, self.record.plan_bound.value?);
         let best = self.best_promise();

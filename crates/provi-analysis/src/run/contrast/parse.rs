@@ -3,8 +3,8 @@
 //! sum  = ['+' | '-'] term { ('+' | '-') term }      term = part { '*' part | '/' part }
 //! part = number | name | '(' sum ')'
 //! ```
-//! A name is the longest coefficient's that stands there, so `(Intercept)` and `a:b` need no back-quotes; back-quotes
-//! hold any name.
+//! A name is the longest coefficient name at that place, so `(Intercept)` and `a:b` need no back-quotes.
+//! Back-quotes may hold any name.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use provi_table::nearest;
 
 use crate::error::BadContrast;
 
-/// The weights of the names.
+/// The weight of each name.
 pub(super) fn parse(text: &str, names: &[String]) -> Result<Vec<f64>, BadContrast> {
     let text = text.trim_end();
     let mut parser = Parser { text, names, at: 0, depth: 0 };
@@ -56,7 +56,7 @@ impl Affine {
     }
 }
 
-/// Brackets within brackets.
+/// Most levels of nested brackets.
 const DEEPEST: usize = 100;
 
 struct Parser<'a> {
@@ -71,7 +71,7 @@ impl Parser<'_> {
         &self.text[self.at..]
     }
 
-    /// The next character that is no space.
+    /// The next character that is not a space.
     fn peek(&mut self) -> Option<char> {
         self.at += self.rest().len() - self.rest().trim_start().len();
         self.rest().chars().next()
@@ -146,7 +146,7 @@ impl Parser<'_> {
             c if c.is_ascii_digit() || c == '.' => self.number(),
             c if in_word(c) => {
                 let length = self.rest().find(|c| !in_word(c)).unwrap_or(self.rest().len());
-                // `town[Zug]` is one name, known or not.
+                // `town[Zug]` is one name, whether known or not.
                 let bracket = self.rest()[length..].starts_with('[').then(|| self.rest()[length..].find(']'));
                 let length = length + bracket.flatten().map_or(0, |end| end + 1);
                 let name = self.rest()[..length].to_owned();
@@ -162,7 +162,7 @@ impl Parser<'_> {
         Affine { constant: 0.0, weights }
     }
 
-    /// The longest name that stands here whole, passed over.
+    /// Reads the longest whole name at this place.
     fn known_name(&mut self) -> Option<usize> {
         let rest = self.rest();
         let ends_here = |name: &str| {
@@ -176,7 +176,7 @@ impl Parser<'_> {
         Some(found)
     }
 
-    /// A name in back-quotes, a doubled one standing for itself.
+    /// Reads a name in back-quotes; a doubled back-quote stands for itself.
     fn quoted(&mut self) -> Result<Affine, BadContrast> {
         let start = self.at;
         let mut name = String::new();
@@ -279,7 +279,7 @@ mod tests {
         let error = parse("agee - b", &["age", "b"].map(str::to_owned)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`agee` is no coefficient; did you mean `age`? the coefficients are `age`, `b`"
+            "`agee` is not a coefficient; did you mean `age`? the coefficients are `age`, `b`"
         );
     }
 }

@@ -4,7 +4,7 @@ use provi_table::{CodedFactor, Recipe};
 
 use crate::error::BadContrast;
 
-/// The same refusal, or a better one where the text names a category's reference level.
+/// The same error, or a better one if the text names a category's reference level.
 pub(super) fn instead(
     error: BadContrast,
     text: &str,

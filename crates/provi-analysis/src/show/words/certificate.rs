@@ -9,30 +9,30 @@ use serde::Serialize;
 use crate::number::{bound, decimals, grouped, outward_pair};
 use crate::record::fit_file::EstimatesRecord;
 
-/// A KL bound above this one says little: TV can be nearly ¼; above the next, nothing.
+/// A KL bound above this says little: TV can be nearly ¼. Above the next number it says nothing.
 const LITTLE: f64 = 0.1;
 const NOTHING: f64 = 1.0;
-/// A gap at most this large is no reason to go on searching.
+/// If the gap is at most this, the optimum counts as found.
 const OPTIMUM: f64 = 1e-3;
 
-/// What a certificate is about, lest it pass for praise of the model.
+/// What a certificate is about, so that nobody takes it as praise of the model.
 pub const SCOPE: &str =
     "about the computation, given this model and prior: it does not say that they suit the data";
 
-/// A certificate for shells that only render.
+/// A certificate in words, for shells that only render.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CertificateWords {
     /// Whether the optimum was found, and how near the posterior it is proved to be.
     pub headline: String,
-    /// How much the bound of the KL says.
+    /// How much the KL bound says.
     pub worth: Worth,
-    /// What it is about, and what it is not.
+    /// What the certificate is about, and what not.
     pub scope: &'static str,
-    /// What all of it is conditional on.
+    /// What all statements are conditional on.
     pub condition: Option<String>,
-    /// Five of them.
+    /// The five statements.
     pub statements: Vec<StatementWords>,
-    /// The probability that the sampled ones share; none where all are certain.
+    /// The probability that the sampled statements share; `None` if all are certain.
     pub probability: Option<String>,
 }
 
@@ -41,14 +41,14 @@ pub struct CertificateWords {
 pub struct StatementWords {
     /// What is bounded.
     pub what: &'static str,
-    /// By what; none where nothing is proved.
+    /// The bound; `None` if nothing is proved.
     pub value: Option<String>,
-    /// The ledger's key, and where its constants came from; or why nothing is proved.
+    /// The ledger key and the origin of its constants; or why nothing is proved.
     pub grounds: String,
 }
 
 impl CertificateWords {
-    /// `condition` says what all of it is conditional on.
+    /// From a certificate; `condition` is what all of it is conditional on.
     pub fn new(c: &Certificate, estimates: Option<&EstimatesRecord>, condition: Option<String>) -> Self {
         let words = |(what, row): (&'static str, Row)| match row {
             Ok((value, grounds)) => StatementWords { what, value: Some(value), grounds },
@@ -76,19 +76,19 @@ pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
     ]
 }
 
-/// How much a bound of the KL says.
+/// How much a KL bound says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Worth {
-    /// It is small.
+    /// The bound is small.
     Tight,
-    /// Little.
+    /// The bound says little.
     Loose,
-    /// Next to nothing, or there is none.
+    /// The bound says almost nothing, or there is none.
     Nothing,
 }
 
-/// What the certificate's own bound says.
+/// How much the certificate's own KL bound says.
 pub fn worth(c: &Certificate) -> Worth {
     match c.kl.bound() {
         Some(kl) if kl <= LITTLE => Worth::Tight,
@@ -97,8 +97,8 @@ pub fn worth(c: &Certificate) -> Worth {
     }
 }
 
-/// Whether the optimum was found, how near the posterior the answer is proved to be, and where that is not near, what the
-/// estimates say instead.
+/// Whether the optimum was found and how near the posterior the answer is proved to be; if that is not near, what
+/// the estimates say.
 pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String {
     let gap = match c.smallest_gap().bound() {
         Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
@@ -117,9 +117,9 @@ pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String 
     format!("{gap} {kl}")
 }
 
-/// The estimated KL to two digits, with a word where its weights say that it can be far off.
+/// The estimated KL with two digits, and a warning if its weights say that it can be far off.
 fn estimated(e: &EstimatesRecord) -> Option<String> {
-    // Noise around zero has either sign.
+    // An estimate near zero may be negative.
     let kl = e.kl?.max(0.0);
     let shown = match kl {
         kl if kl >= 1e-3 => format!("{kl:.*}", decimals(kl).saturating_sub(1)),
@@ -128,7 +128,7 @@ fn estimated(e: &EstimatesRecord) -> Option<String> {
     Some(format!("KL {shown}{}", if is_unreliable(e) { ", unreliable" } else { "" }))
 }
 
-/// Whether the importance weights are too uneven, or too few, for the estimates to be believed.
+/// Whether the importance weights are too uneven or too few for the estimates to be trusted.
 pub fn is_unreliable(e: &EstimatesRecord) -> bool {
     // Equal weights have no tail to fit, and so no k̂.
     let exact = e.reliability.as_deref() == Some(&Reliability::Exact.to_string());
@@ -136,10 +136,10 @@ pub fn is_unreliable(e: &EstimatesRecord) -> bool {
     !exact && matches!(verdict, Reliability::Unreliable | Reliability::Unknown)
 }
 
-/// An estimated KL above this many nats is a poor Gaussian, proved or not.
+/// If the estimated KL is above this many nats, the Gaussian is poor, whether proved or not.
 const POOR: f64 = 1.0;
 
-/// Whether a reader should be alarmed: nothing is proved, and the estimates are bad, unreliable or missing.
+/// Whether to warn the reader: nothing is proved, and the estimates are bad, unreliable or missing.
 pub fn is_trouble(c: &Certificate, estimates: Option<&EstimatesRecord>) -> bool {
     let fine = |e: &EstimatesRecord| !is_unreliable(e) && e.kl.is_some_and(|kl| kl <= POOR);
     worth(c) == Worth::Nothing && !estimates.is_some_and(fine)
@@ -206,7 +206,7 @@ fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
     format!("[{}]{constants}", key.unwrap_or("no key"))
 }
 
-/// What the sampled statements share; none where all are certain.
+/// The probability that the sampled statements share; `None` if all are certain.
 pub fn probability(c: &Certificate) -> Option<String> {
     let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence().is_some_and(|p| p < 1.0));
     sampled.then(|| {

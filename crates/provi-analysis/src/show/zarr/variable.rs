@@ -1,4 +1,4 @@
-//! Scalars such as `b.2.1`, put together to the arrays they are entries of.
+//! Scalars such as `b.2.1`, assembled into the arrays whose entries they are.
 
 use provi::Matrix;
 
@@ -13,7 +13,7 @@ pub(super) struct Variable {
 }
 
 impl Variable {
-    /// Every variable, in the order of its first entry. Names that are no full array stand alone.
+    /// Every variable, in the order of its first entry. Names that do not form a full array stay alone.
     pub(super) fn all(names: &[String]) -> Vec<Self> {
         let mut out: Vec<Self> = Vec::new();
         let parsed: Vec<(&str, Vec<usize>)> = names.iter().map(|name| parse(name)).collect();
@@ -45,7 +45,7 @@ impl Variable {
     }
 }
 
-/// `b.2.1` is b and (2, 1).
+/// Splits `b.2.1` into b and (2, 1).
 fn parse(name: &str) -> (&str, Vec<usize>) {
     let (base, rest) = name.split_once('.').unwrap_or((name, ""));
     let indices: Option<Vec<usize>> =
@@ -56,7 +56,7 @@ fn parse(name: &str) -> (&str, Vec<usize>) {
     }
 }
 
-/// The array whose entries these are, if they are all of them.
+/// The array with these entries, if they are complete.
 fn array(name: &str, entries: &[(&str, Vec<usize>)], begin: usize) -> Option<Variable> {
     let rank = entries[0].1.len();
     if entries.iter().any(|(_, indices)| indices.len() != rank || indices.contains(&0)) {

@@ -1,4 +1,4 @@
-//! `provi certify --stan` and `--library`: against a density out of a library.
+//! `provi certify --stan` and `--library`: against a density from a library.
 
 use provi::{Gaussian, Seed};
 use provi_analysis::Problem;
@@ -26,16 +26,16 @@ pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcom
         if !args.force {
             expected = refuse_another_model(record, stored, &library)?;
         }
-        // What is not declared is what the fit was made with.
+        // If nothing is declared, use what the fit was made with.
         if library.mu.is_none() {
             (library.mu, library.smoothness) = (stored.mu, stored.smoothness);
         }
     }
     let record = stored.map(|(record, _)| record);
-    // Of what the model itself draws: that of the fit.
+    // The seed of the model's own random numbers is that of the fit.
     let seed = record.map_or(args.seed.unwrap_or_default(), |record| record.seed);
     let compiled = open(&library, None, seed, expected)?;
-    // What a Stan model says on its own scale is drawn anew too.
+    // The quantities on a Stan model's own scale are drawn again too.
     let own_scale = match record.and_then(|record| record.constrained.as_ref()) {
         Some(stored) => {
             let q = given.gaussian(&compiled.target().target().names())?;
@@ -46,10 +46,11 @@ pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcom
     judge(args, given, record, &Problem::compiled(&compiled), own_scale)
 }
 
-/// The stored means and deviations of a Stan model's own quantities, within six standard errors of fresh draws.
+/// Compares the stored means and deviations of a Stan model's own quantities with fresh draws: within six standard
+/// errors.
 fn on_own_scale(stored: &ConstrainedRecord, compiled: &Compiled, q: &Gaussian, seed: u64) -> Claim {
     let seed = Seed(seed.wrapping_add(1));
-    // The file does not say which quantities were asked for; its names do.
+    // The file does not record which quantities were asked for, but its names show it.
     let kinds = [(false, false), (true, false), (false, true), (true, true)];
     let found = kinds.into_iter().find_map(|(transformed, generated)| {
         let include = Include { transformed, generated };
@@ -61,7 +62,8 @@ fn on_own_scale(stored: &ConstrainedRecord, compiled: &Compiled, q: &Gaussian, s
         let lengths = [&stored.mean, &stored.sd, &stored.lower, &stored.upper].map(Vec::len);
         lengths.iter().all(|n| *n == stored.names.len())
             && (0..stored.names.len()).all(|i| {
-                // A weighted or heavy-tailed draw tells less than one: three times the plain standard error.
+                // Weighted or heavy-tailed draws carry less information: allow three times the plain standard
+                // error.
                 let room = 18.0 * now.sd[i] * (2.0 / count).sqrt() + 1e-9 * now.mean[i].abs();
                 (stored.mean[i] - now.mean[i]).abs() <= room
                     && (stored.sd[i] - now.sd[i]).abs() <= room
@@ -79,7 +81,7 @@ fn on_own_scale(stored: &ConstrainedRecord, compiled: &Compiled, q: &Gaussian, s
     }
 }
 
-/// Another model than the fit's is a mistake, unless it is meant; the digests that the files must have.
+/// Refuses another model than the fit's, unless --force. Returns the digests that the files must have.
 fn refuse_another_model(record: &FitFile, stored: &LibraryRecord, given: &LibraryOptions) -> Result<Digests> {
     let other = |what: &str, stored: String, given: String| {
         Err(Failure::OtherModel { what: what.to_owned(), stored, given })

@@ -1,4 +1,4 @@
-//! `provi fit --stan` and `provi fit --library`: a density out of a library.
+//! `provi fit --stan` and `provi fit --library`: a density from a library.
 
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
     let strategy = signal.during("the making of the plan", || prepared.strategy())?;
     let mut fit = watched::run(&prepared, &strategy, job.run(store.as_ref(), begin, options.limit()?))?;
     let include = Include { transformed: given.transformed, generated: given.generated };
-    // The answer is there: whatever the model makes of its own scale, it is kept.
+    // The answer exists: it is kept whatever happens on the model's own scale.
     let constrained = signal.during("the draws on the constrained scale", || {
         compiled.constrained(&fit.gaussian, include, LEVEL, prepared.seed())
     });
@@ -43,7 +43,7 @@ pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
     });
     let kept = match lost {
         Err(failure) if failure.is_stop() => {
-            eprintln!("nothing is said on the constrained scale: {failure}");
+            eprintln!("there is no result on the constrained scale: {failure}");
             kept
         }
         lost => kept.and(lost),

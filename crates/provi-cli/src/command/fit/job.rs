@@ -1,4 +1,4 @@
-//! What is to be done: the command line, with a run file behind it.
+//! What to do: the command line, with a run file behind it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use crate::watched::{self, Run};
 
 pub(super) struct Job {
     pub(super) args: FitArgs,
-    /// Of the files, as the run file has them; none where others are meant.
+    /// The digests of the files in the run file; empty if the command line names other files.
     pub(super) digests: Digests,
     /// The folder for the answer.
     store: Option<Store>,
-    /// Whether the fit was begun there.
+    /// Whether the fit was begun in that folder.
     resumed: bool,
     from: Option<Checkpoint>,
-    /// Which process this is; the first one alone writes and speaks.
+    /// The rank of this process; only the first one writes and prints.
     rank: usize,
-    /// How many processes began it, if it was several.
+    /// How many processes began the run, if there were several.
     processes: Option<usize>,
 }
 
-/// A folder that the first process has locked, so that one which cannot take the answer, or has it already, is found before
-/// any work.
+/// The folder of the answer, locked by the first process before any work: a folder that cannot be written, or that
+/// already holds an answer, is refused early.
 pub(super) fn lock(args: &FitArgs, rank: usize) -> Result<Option<(Store, Option<Checkpoint>)>> {
     let found = match (&args.resume, &args.out) {
         _ if rank > 0 => return Ok(None),
@@ -44,7 +44,7 @@ pub(super) fn lock(args: &FitArgs, rank: usize) -> Result<Option<(Store, Option<
         && !store.is_locked()
     {
         eprintln!(
-            "the file system of {} has no locks: see to it that no other run writes there",
+            "the file system of {} has no locks: make sure that no other run writes there",
             store.dir().display()
         );
     }
@@ -52,7 +52,7 @@ pub(super) fn lock(args: &FitArgs, rank: usize) -> Result<Option<(Store, Option<
 }
 
 impl Job {
-    /// After the first process has its folder.
+    /// Called after the first process has its folder.
     pub(super) fn new(
         args: &FitArgs,
         rank: usize,
@@ -64,7 +64,7 @@ impl Job {
             (None, None) => (None, None),
         };
         let resumed = args.resume.is_some();
-        // A run file's paths are meant from its folder, and that of a run that is taken up is the fit's.
+        // Paths in a run file are relative to its folder; for a resumed run that is the fit's folder.
         let path = match (&store, &args.config) {
             (Some(store), _) if resumed => Some((store.run_path(), store.dir().to_owned())),
             (_, Some(path)) => Some((path.clone(), path.parent().unwrap_or(path).to_owned())),
@@ -85,12 +85,12 @@ impl Job {
         Ok(Self { args, digests, store, resumed, from, rank, processes })
     }
 
-    /// The table and the formula. Files are found when the model asks for their rows.
+    /// The table and the formula. Files are opened when the model asks for their rows.
     pub(super) fn data(&self, crew: &Arc<dyn Reduce>) -> Result<(Data, &str)> {
         let (Some(path), Some(formula)) = (&self.args.data, &self.args.formula) else {
             return Err(Failure::NoFormula);
         };
-        // A formula that cannot be read is refused before a large file is.
+        // Refuse a wrong formula before reading a large file.
         model::parse(formula)?;
         if self.args.distributed || self.args.files.memory.is_some() {
             let memory = self.args.files.memory.map_or(USUAL_MEMORY, |memory| memory.0.0);
@@ -98,7 +98,7 @@ impl Job {
         }
         let refuse = |error| Failure::table(error, formula);
         let data = Data::read(path).map_err(refuse)?;
-        // Files have their digest from the first pass over them.
+        // The first pass over files computes their digest.
         if !data.stays_in_files() {
             self.refuse_other_data(data.sha256().map_err(refuse)?)?;
         }
@@ -116,14 +116,14 @@ impl Job {
         }
     }
 
-    /// Says so where another number of processes takes a run up.
+    /// Tells the user if a run is resumed by another number of processes.
     pub(super) fn compare_processes(&self, size: usize) {
         if let (Some(begun), true) =
             (self.processes, self.from.is_some() && self.rank == 0 && !self.args.quiet)
             && begun != size
         {
             eprintln!(
-                "begun by {begun} processes, taken up by {size}: the same answer up to rounding, not to the bit"
+                "begun by {begun} processes, resumed by {size}: the same answer up to rounding, not to the bit"
             );
         }
     }
@@ -151,7 +151,7 @@ impl Job {
         self.store.as_ref().map(Store::dir).or(self.args.out.as_deref())
     }
 
-    /// The folder for the answer, with its run file: whatever becomes of the run, it can be made again.
+    /// The folder of the answer, with its run file, so that the run can be made again whatever happens.
     pub(super) fn store(&self, file: impl FnOnce() -> RunFile) -> Result<Option<Store>> {
         let Some(store) = self.store.as_ref().filter(|_| self.rank == 0) else { return Ok(None) };
         if !self.resumed {
@@ -167,7 +167,7 @@ impl Job {
     }
 }
 
-/// What speaks of a table says nothing about a library.
+/// Refuses options of a table if a library is to be fitted.
 fn refuse_table_options(args: &FitArgs) -> Result<()> {
     let option = match (&args.data, &args.formula) {
         (Some(_), _) => Some("a table".to_owned()),
