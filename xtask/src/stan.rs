@@ -1,7 +1,8 @@
-//! Genuine Stan models: compiled once, kept by the digest of what they are made of, and put to the tests.
+//! Genuine Stan models: compiled once, stored under the digest of what they are made from, and used in tests.
 //!
-//! The pip package `httpstan` carries stanc, the headers of Stan and its libraries; a small C++ shim of ours has the
-//! functions of BridgeStan. Where pip, a C++ compiler or the package cannot be had, the step is skipped.
+//! The pip package `httpstan` contains stanc, the headers of Stan and its libraries; a small C++ file of this
+//! repository has the functions of BridgeStan. If pip, a C++ compiler or the package is not available, the step is
+//! skipped.
 
 use std::collections::hash_map::DefaultHasher;
 use std::env;
@@ -29,7 +30,7 @@ const FLAGS: [&str; 11] = [
     "-c",
 ];
 
-/// Compiles what is not there yet, and runs the tests that need it.
+/// Compiles what does not exist yet, and runs the tests that need it.
 pub(crate) fn check(run: &Run) -> Outcome {
     let cache = cache(run);
     fs::create_dir_all(&cache)?;
@@ -64,10 +65,11 @@ pub(crate) fn check(run: &Run) -> Outcome {
     python::check_stan(run, &folder)
 }
 
-/// A model whose Gaussian is so near its posterior that the test which users run on their own posteriors must give a verdict.
+/// A model whose Gaussian is so near its posterior that the test which users run on their own posteriors must give
+/// a verdict.
 const REFERENCE: &str = "poisson";
 
-/// That very test, on reference draws that a script makes without provi.
+/// The same test, on reference draws that a script makes without provi.
 fn check_reference(run: &Run, cache: &Path, folder: &Path) -> Outcome {
     let tests = run.root.join("crates/provi-ffi/tests");
     let (script, data) = (tests.join("reference/draws.py"), tests.join(format!("models/{REFERENCE}.json")));
@@ -92,7 +94,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// The object file of a source, kept by the digest of `key`.
+    /// The object file of a source, stored under the digest of `key`.
     fn compiled(&self, source: &Path, name: &str, key: &[u8]) -> Result<PathBuf, Box<dyn Error>> {
         let object = self.cache.join(format!("{name}-{}.o", digest(key)));
         if !object.exists() {
@@ -121,14 +123,14 @@ impl Build<'_> {
     }
 }
 
-/// Beside the build products that outlive a checkout.
+/// The folder beside the build products, which survives a new checkout.
 fn cache(run: &Run) -> PathBuf {
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let base = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
     base.map_or_else(|| run.binaries.with_file_name("stan"), |base| base.join("provi-ci/stan"))
 }
 
-/// The unpacked package; none, and a word why, where it cannot be had.
+/// The unpacked package; `None`, after a message with the reason, if it is not available.
 fn package(cache: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
     let folder = cache.join(PACKAGE.replace("==", "-"));
     let inside = folder.join("httpstan");
@@ -158,7 +160,7 @@ fn works(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Of a source, the package and the flags: what a compiled file depends on.
+/// A digest of a source, the package and the flags: what a compiled file depends on.
 fn digest(key: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     (key, PACKAGE, FLAGS).hash(&mut hasher);

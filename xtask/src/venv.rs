@@ -8,8 +8,8 @@ pub(crate) fn interpreter(dir: &Path) -> PathBuf {
     dir.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
-/// An environment in which `probe` (a line of Python) works, made by `python` and filled by pip with `packages`, which
-/// are pip's own arguments. None where packages cannot be had.
+/// An environment in which `probe` (a line of Python) works, made by `python` and filled by pip with `packages`,
+/// which are pip's own arguments. `None` if packages are not available.
 pub(crate) fn environment(dir: &Path, python: &str, probe: &str, packages: &[&str]) -> Option<PathBuf> {
     let inside = interpreter(dir);
     let succeeds = |command: &mut Command| command.status().is_ok_and(|status| status.success());

@@ -1,13 +1,13 @@
-//! What a file of Rust imports from its own crate: every path that begins with `crate`, `super` or `self`, in `use` lines and
-//! in code, and what `use` takes from modules inside this one. Comments and tests are left out.
+//! What a Rust file imports from its own crate: every path that begins with `crate`, `super` or `self`, in `use`
+//! lines and in code, and what `use` takes from modules inside this one. Comments and tests are ignored.
 
-/// A path in the order of its names, from the crate's root on; `*` stands for a glob.
+/// A path as its names, from the crate's root; `*` stands for a glob.
 pub(super) type Names = Vec<String>;
 
-/// The paths that `text`, the file of `module`, says.
+/// The paths in `text`, the file of `module`.
 ///
-/// Formatted code is read by its indentation: what stands under `#[cfg(test)]` ends where its closing brace is as deep as its
-/// beginning.
+/// The code must be formatted, because its indentation is used: what is under `#[cfg(test)]` ends at the closing
+/// brace with the same indentation.
 pub(super) fn paths(module: &[String], text: &str) -> Vec<Names> {
     let (mut found, mut inside) = (Vec::new(), module.to_vec());
     let mut piece = String::new();
@@ -46,7 +46,7 @@ pub(super) fn without_tests(text: &str) -> Vec<&str> {
     kept
 }
 
-/// The modules with files of their own that `text` declares under `#[cfg(test)]`.
+/// The modules in files of their own that `text` declares under `#[cfg(test)]`.
 pub(super) fn test_modules(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let declared = lines.windows(2).filter(|pair| pair[0].starts_with("#[cfg(test)]"));
@@ -60,7 +60,7 @@ fn inline_module(line: &str) -> Option<&str> {
     (before.is_empty() || before.starts_with("pub")).then_some(name)
 }
 
-/// Names, and the signs that paths are made of; anything else is a space.
+/// Names, and the signs of which paths are made; anything else is a space.
 fn tokens(code: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -79,7 +79,7 @@ fn tokens(code: &str) -> Vec<&str> {
     found
 }
 
-/// The paths of some code inside `module`, as seen from the root.
+/// The paths in some code inside `module`, from the root.
 fn read(module: &[String], tokens: &[&str]) -> Vec<Names> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -97,7 +97,7 @@ fn read(module: &[String], tokens: &[&str]) -> Vec<Names> {
     found.iter().map(|path| from_root(module, path)).collect()
 }
 
-/// Reads a path, or a tree of paths in braces, that goes on from `before`; gives the place after it.
+/// Reads a path, or a tree of paths in braces, that continues `before`; returns the position after it.
 fn tree(tokens: &[&str], mut at: usize, before: &Names, found: &mut Vec<Names>) -> usize {
     let mut path = before.clone();
     while let Some(&token) = tokens.get(at) {
@@ -125,7 +125,7 @@ fn tree(tokens: &[&str], mut at: usize, before: &Names, found: &mut Vec<Names>) 
     at
 }
 
-/// The same path without `crate`, `super` and `self`.
+/// The same path from the root, without `crate`, `super` and `self`.
 fn from_root(module: &[String], path: &Names) -> Names {
     let mut root = if path[0] == "crate" { Names::new() } else { module.to_vec() };
     for name in path {

@@ -1,8 +1,8 @@
-//! The rooms as a page shows them.
+//! The rooms as shown on their page.
 
 use super::{Graph, House};
 
-/// What stands before and after a drawing on its page.
+/// The marks before and after a drawing on its page.
 fn marks(house: &House) -> [String; 2] {
     let name = house.name;
     [
@@ -11,7 +11,7 @@ fn marks(house: &House) -> [String; 2] {
     ]
 }
 
-/// The page with a new drawing in the place of its old one.
+/// The page with a new drawing instead of the old one.
 pub(super) fn renewed(page: &str, house: &House, graph: &Graph) -> Result<String, String> {
     let [begin, end] = marks(house);
     let missing = || format!("docs/architecture.md has no place for the drawing, from `{begin}` to `{end}`");
@@ -20,7 +20,7 @@ pub(super) fn renewed(page: &str, house: &House, graph: &Graph) -> Result<String
     Ok(format!("{before}{begin}\n{}\n{end}{after}", drawing(house, graph)))
 }
 
-/// The order; which room imports from which; and every module with those that it imports.
+/// The order; which room imports from which; and every module with its imports.
 fn drawing(house: &House, graph: &Graph) -> String {
     let rooms = house.rooms;
     let mut out = format!("```text\n{}\n```\n\n", house.order());

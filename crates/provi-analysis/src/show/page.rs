@@ -11,7 +11,7 @@ use crate::model::compiled::ConstrainedRecord;
 use crate::number::{grouped, plain};
 use crate::record::fit_file::FitFile;
 use crate::show::rows;
-use crate::show::words::certificate::{self, Worth};
+use crate::show::words::certificate::{self, Tightness};
 use crate::show::words::{beside_the_formula, condition, counted, describe_scale, method};
 
 /// Everything the page shows; `command` makes the fit again.
@@ -71,24 +71,24 @@ const MEANINGS: [&str; 5] = [
 fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
     let proved = [c.gap.provenance(), c.kl.provenance()].iter().all(|p| *p == Some(Provenance::Proved));
     let estimates = file.estimates.as_ref();
-    let (light, meaning) = match (certificate::worth(c), proved && c.gap.bound().is_some()) {
-        (Worth::Tight, true) => {
+    let (light, meaning) = match (certificate::tightness(c), proved && c.gap.bound().is_some()) {
+        (Tightness::Tight, true) => {
             (Light::Green, "The numbers below are the posterior's, up to the errors shown.")
         }
-        (Worth::Tight, false) => (
+        (Tightness::Tight, false) => (
             Light::Amber,
             "Close to the posterior if the constants are right, which somebody declared or estimated.",
         ),
-        (Worth::Loose, _) => (
+        (Tightness::Loose, _) => (
             Light::Amber,
             "The proof is loose: the fit may be better than it can be shown to be. Compare the estimates, or run MCMC.",
         ),
-        (Worth::Nothing, _) if certificate::is_trouble(c, estimates) => (
+        (Tightness::Nothing, _) if certificate::is_trouble(c, estimates) => (
             Light::Red,
             "Nothing useful is proved about the distance to the posterior, and the estimates do not vouch for it. \
              Check with MCMC before using these numbers.",
         ),
-        (Worth::Nothing, _) => (
+        (Tightness::Nothing, _) => (
             Light::Amber,
             "The distance to the posterior is estimated, not proved. Check with MCMC before leaning on tails or \
              standard deviations.",

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-# Points in one call at most: more would only take memory.
+# Most points in one call: more would only take memory.
 _MOST = 256
 
 

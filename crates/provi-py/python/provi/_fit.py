@@ -71,7 +71,7 @@ class Fit(Plots):
         self.transform = transform
         """From draws (n, d) to the user's own scale: a dict of arrays (n, …)."""
         self.attrs: dict[str, Any] = dict(attrs or {})
-        """What is worth knowing about the model, carried into ArviZ."""
+        """Facts about the model, for ArviZ."""
         found = sum(variable.size for variable in self.variables)
         if found != len(self.names):
             raise ValueError(f"the variables have {found} coordinates, the fit has {len(self.names)}")

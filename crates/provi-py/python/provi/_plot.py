@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 
-# Panels where nobody says which: as many as a page can show.
+# Default number of panels: as many as a page can show.
 _MARGINALS = 12
 _PAIR = 5
 _COLUMNS = 4

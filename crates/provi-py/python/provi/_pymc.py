@@ -83,7 +83,7 @@ def _compiled(
         try:
             graph = vectorize_graph(found, replace={point: points})
             return pymc.compile([points], graph)
-        except NotImplementedError:  # an operation that knows no batches: point by point, then
+        except NotImplementedError:  # an operation without batches: evaluate point by point
             one = pymc.compile([point], found)
             return lambda z: [np.stack(column) for column in zip(*(one(row) for row in z))]
 

@@ -178,7 +178,7 @@ class ScaledFit(Plots):
         """Writes ``fit.json`` into the folder ``path``, with the Gaussian in its own coordinates and the parameters on the scale
         of the model, so that the command ``provi`` shows both; returns the path of the file. A folder that holds a fit is
         refused unless ``force``. ``Fit.load`` reads back ``unconstrained``: only the model has the map to
-        the model's."""
+        its own scale."""
         record = self.scale.record(self._core) if self.scale.record is not None else self._record()
         return self._core.save(path, force, record)
 

@@ -49,7 +49,7 @@ def from_stan(
 
     def transform(points: np.ndarray) -> dict[str, np.ndarray]:
         points = np.ascontiguousarray(points, dtype=np.float64)
-        # Other draws have other random quantities; the same draws the same.
+        # Other draws get other random quantities; the same draws get the same.
         digest = zlib.crc32(points.tobytes()) if seed is None else zlib.crc32(points.tobytes(), seed)
         found = _provi.constrain(core, points, *shown, digest)
         shapes = [(len(points), *variable.shape) for variable in variables]

@@ -34,7 +34,7 @@ def from_torch(
     differentiated = None if batched else torch.func.vmap(torch.func.grad_and_value(fn))
 
     def evaluate(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # A copy: the array is provi's, and the function may keep what it is handed.
+        # A copy: the array belongs to provi, and the function may keep its argument.
         z = torch.tensor(points, dtype=torch.float64)
         if differentiated is not None:
             gradient, value = differentiated(z)

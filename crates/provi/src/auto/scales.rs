@@ -353,7 +353,7 @@ mod tests {
         assert!((cut.shared[0] - 1.0).abs() < 1e-12 && cut.neg_elbo >= whole.neg_elbo);
         let there = Solver::default().run(&cut.model).unwrap();
         assert!((there.neg_elbo - cut.neg_elbo).abs() < 1e-9, "the Gaussian is that of these scales");
-        // Before it: the scales that it began with, and about the mode at them.
+        // Cut off before the first solution: the first guesses, with an approximate mode.
         for cut in 1..4 {
             let begun = Polls::new("the search", cut).signal().cover(|| free.maximise(&model)).unwrap();
             assert!(begun.stopped_early && begun.evaluations == 0, "{cut}: {begun:?}");
@@ -362,7 +362,7 @@ mod tests {
             let there = begun.model.log_density(begun.gaussian.mean(), &mut at).unwrap();
             assert!(there > begun.model.log_density(&[0.0; 5], &mut away).unwrap(), "{cut}");
         }
-        // Without any time there is nothing to keep.
+        // Without any time there is no result to keep.
         let hasty = crate::base::stop::Signal::on(&asked).with_patience(std::time::Duration::ZERO);
         let nothing = hasty.cover(|| free.maximise(&model)).unwrap_err();
         assert!(matches!(nothing, Error::Stopped { .. }), "{nothing}");
@@ -385,8 +385,8 @@ mod tests {
 
     #[test]
     fn a_small_scale_at_a_maximum_inside_does_not_vanish() {
-        // One row a group, noise 1: the textbook's τ² is mean(y²) − 1, or 0 where that is negative. At τ² = 0.01 a
-        // hundredth of the information is the data's, and the maximum is inside all the same.
+        // One row per group, noise 1: the textbook's τ² is mean(y²) − 1, or 0 if that is negative. At τ² = 0.01 a
+        // hundredth of the information comes from the data, and the maximum is still interior.
         let maximise = |square: f64| {
             let triplets: Vec<_> = (0..20).map(|n| (n, n, 1.0)).collect();
             let y: Vec<f64> =

@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// To nearest is no bound, and neither is a product with a power of ten.
+    /// Rounding to nearest does not give a bound, nor does a product with a power of ten.
     #[test]
     fn other_ways_of_rounding_are_refuted() {
         let nearest = |x: f64| format!("{x:.2e}").parse::<f64>().unwrap();

@@ -533,7 +533,7 @@ mod tests {
             Ok::<_, Error>(seen)
         });
         assert_eq!(out, Err(Error::Stopped { during: "a sum" }));
-        // Errors made of unfinished numbers are not its own.
+        // Errors computed from unfinished numbers are not returned.
         let out = asked(Duration::ZERO).during("a sum", || {
             assert!(trips());
             Err::<(), _>(Error::Empty { what: "nothing" })
@@ -558,7 +558,7 @@ mod tests {
     fn a_phase_is_cut_off_alone_and_reaches_other_threads() {
         let signal = asked(Duration::ZERO);
         signal.cover(|| {
-            // What is between the phases is not cut off: it holds what they kept.
+            // Work between the phases is not cut off: it holds what they kept.
             assert!(is_wanted() && !trips());
             careful_phase("a phase", Duration::ZERO, || {
                 assert_eq!(signal.stop.doing(), "a phase");
@@ -581,7 +581,7 @@ mod tests {
             assert_eq!(evaluation(check), Err(Error::Stopped { during: "the steps" }));
             assert!(!was_cut_off() && !trips());
         });
-        // What was whole when the stop came is kept.
+        // What was complete when the stop came is kept.
         let stop = Stop::default();
         let whole = Signal::on(&stop).steps("the steps", || {
             evaluation(|| {

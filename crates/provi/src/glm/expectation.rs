@@ -129,7 +129,7 @@ mod tests {
         let (mut total, mut lost, mut error) = (0.0f64, 0.0, 0.0);
         for from in (0..rows).step_by(piece) {
             let sums = sums_of(&block(from, from + piece));
-            // Neumaier's sum: what is lost is added up apart.
+            // Neumaier's sum: the rounding errors are summed separately.
             let next = total + sums[0];
             lost += if total.abs() >= sums[0].abs() {
                 (total - next) + sums[0]

@@ -1,6 +1,6 @@
 //! A target with properties that its owner declares.
 
-use super::standardized::Held;
+use super::standardized::BoxedTarget;
 use super::{Standardized, Target, own};
 use crate::base::error::{Error, Result};
 use crate::target::curvature::{Curvature, Provenance};
@@ -97,10 +97,10 @@ impl<T: Target> Target for Declared<T> {
 /// The same target in standard coordinates, with other names for the coordinates.
 fn renamed<'a>(standard: Standardized<'a>, names: &[String]) -> Result<Standardized<'a>> {
     Ok(match standard.into_parts() {
-        (map, Held::Shared(target)) => {
+        (map, BoxedTarget::Shared(target)) => {
             Standardized::shared(map, Declared::new(target).with_names(names.to_vec())?)
         }
-        (map, Held::Single(target)) => {
+        (map, BoxedTarget::Single(target)) => {
             Standardized::single(map, Declared::new(target).with_names(names.to_vec())?)
         }
     })

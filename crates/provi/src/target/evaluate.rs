@@ -191,7 +191,7 @@ mod tests {
     use crate::target::Target;
     use std::cell::Cell;
 
-    /// A quartic that wants so many points at once, and remembers the most it was handed.
+    /// A quartic that wants this many points at once, and records the most that it received.
     struct Wanting {
         batch: usize,
         most: Cell<usize>,

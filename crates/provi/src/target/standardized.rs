@@ -8,11 +8,11 @@ use crate::target::standard::Standard;
 /// and return answers for β: what they prove does not depend on the units of the user's columns.
 pub struct Standardized<'a> {
     map: Standard,
-    target: Held<'a>,
+    target: BoxedTarget<'a>,
 }
 
 /// A target, with the rule for its threads.
-pub(super) enum Held<'a> {
+pub(super) enum BoxedTarget<'a> {
     /// May be evaluated in parallel.
     Shared(Box<dyn Target + Sync + 'a>),
     /// One thread at a time.
@@ -28,16 +28,16 @@ impl std::fmt::Debug for Standardized<'_> {
 impl<'a> Standardized<'a> {
     /// A target in b that threads may share.
     pub(crate) fn shared(map: Standard, target: impl Target + Sync + 'a) -> Self {
-        Self { map, target: Held::Shared(Box::new(target)) }
+        Self { map, target: BoxedTarget::Shared(Box::new(target)) }
     }
 
     /// A target in b for one thread.
     pub(crate) fn single(map: Standard, target: impl Target + 'a) -> Self {
-        Self { map, target: Held::Single(Box::new(target)) }
+        Self { map, target: BoxedTarget::Single(Box::new(target)) }
     }
 
     /// The map T and the target in b.
-    pub(super) fn into_parts(self) -> (Standard, Held<'a>) {
+    pub(super) fn into_parts(self) -> (Standard, BoxedTarget<'a>) {
         (self.map, self.target)
     }
 
@@ -49,15 +49,15 @@ impl<'a> Standardized<'a> {
     /// The target in b.
     pub fn target(&self) -> &dyn Target {
         match &self.target {
-            Held::Shared(target) => &**target,
-            Held::Single(target) => &**target,
+            BoxedTarget::Shared(target) => &**target,
+            BoxedTarget::Single(target) => &**target,
         }
     }
 
     /// The target in b; evaluated in parallel if `own` is and this target may be.
     pub(crate) fn evaluator(&self, own: Evaluator<'_>) -> Evaluator<'_> {
         match (&self.target, own) {
-            (Held::Shared(target), Evaluator::Parallel(_)) => Evaluator::Parallel(&**target),
+            (BoxedTarget::Shared(target), Evaluator::Parallel(_)) => Evaluator::Parallel(&**target),
             _ => Evaluator::Serial(self.target()),
         }
     }

@@ -127,7 +127,7 @@ mod tests {
         out
     }
 
-    /// Nasty laws on [0, 1] with their means.
+    /// Difficult distributions on [0, 1] with their means.
     type Law = (&'static str, fn(f64) -> f64, f64);
 
     const LAWS: [Law; 6] = [
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// The twin of the test above: a wealth of 1.2 in place of 1/δ = 20 is not enough.
+    /// The counterpart of the test above: a wealth of 1.2 instead of 1/δ = 20 is not enough.
     #[test]
     fn a_bound_that_asks_for_too_little_wealth_is_caught() {
         let (_, law, mean) = LAWS[2];
@@ -201,7 +201,7 @@ mod tests {
             misses[2] += u32::from(above(1.0 / 1.2) < 0.0);
         }
         assert!(misses[0] <= 40 && misses[1] <= 40 && misses[2] > 40, "{misses:?}");
-        // σ√(2 log(1/δ)/n) where the range is of no account, and no less.
+        // σ√(2 log(1/δ)/n) where the range does not matter, and no less.
         let (n, log) = (1_000_000u64, 1e6f64.ln());
         let margin = Wager::new(1.0, 0.1, n, 1e-6).margin(n, 0.01 * n as f64);
         let normal = 0.1 * (2.0 * log / n as f64).sqrt();

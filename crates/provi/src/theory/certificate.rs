@@ -265,7 +265,7 @@ mod tests {
             misses += u32::from(fisher_upper(mean, lipschitz, n, delta).unwrap() < truth);
         }
         assert!(misses <= 400, "{misses}");
-        // Twin: without the confidence term the plain mean misses about half of the time.
+        // Counterpart: without the confidence term the plain mean fails about half of the time.
         assert!(fisher_upper(truth, lipschitz, 1_000_000, delta).unwrap() < 1.05 * truth);
     }
 

@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Between two of them lies the keeper's time, but the end of a run; every one is handed over once.
+    /// At least the keeper's time lies between two saved places, except at the end of a run; each is saved once.
     #[test]
     fn places_are_handed_over_when_they_are_due() {
         for (every, expected) in [(Duration::ZERO, vec![1, 3, 4]), (Duration::MAX, vec![3])] {
@@ -328,7 +328,7 @@ mod tests {
     fn files_without_a_mark_are_read() {
         let without = Checkpoint { mark: None, ..example() };
         let bytes = without.to_bytes();
-        // Behind magic and four words: the flag, the sum and the length of a mark that is not there.
+        // After the magic and four words: the flag, the sum and the length of a mark that is missing.
         let mut old = [UNMARKED.as_slice(), &bytes[16..48], &bytes[72..bytes.len() - 8]].concat();
         old.extend_from_slice(&checksum(&old).to_le_bytes());
         assert_eq!(Checkpoint::from_bytes(&old).unwrap(), without);

@@ -25,7 +25,7 @@ pub struct CertificateWords {
     /// Whether the optimum was found, and how near the posterior it is proved to be.
     pub headline: String,
     /// How much the KL bound says.
-    pub worth: Worth,
+    pub tightness: Tightness,
     /// What the certificate is about, and what not.
     pub scope: &'static str,
     /// What all statements are conditional on.
@@ -56,7 +56,7 @@ impl CertificateWords {
         };
         Self {
             headline: headline(c, estimates),
-            worth: worth(c),
+            tightness: tightness(c),
             scope: SCOPE,
             condition,
             statements: rows(c).into_iter().map(words).collect(),
@@ -79,7 +79,7 @@ pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
 /// How much a KL bound says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Worth {
+pub enum Tightness {
     /// The bound is small.
     Tight,
     /// The bound says little.
@@ -89,11 +89,11 @@ pub enum Worth {
 }
 
 /// How much the certificate's own KL bound says.
-pub fn worth(c: &Certificate) -> Worth {
+pub fn tightness(c: &Certificate) -> Tightness {
     match c.kl.bound() {
-        Some(kl) if kl <= LITTLE => Worth::Tight,
-        Some(kl) if kl <= NOTHING => Worth::Loose,
-        _ => Worth::Nothing,
+        Some(kl) if kl <= LITTLE => Tightness::Tight,
+        Some(kl) if kl <= NOTHING => Tightness::Loose,
+        _ => Tightness::Nothing,
     }
 }
 
@@ -142,7 +142,7 @@ const POOR: f64 = 1.0;
 /// Whether to warn the reader: nothing is proved, and the estimates are bad, unreliable or missing.
 pub fn is_trouble(c: &Certificate, estimates: Option<&EstimatesRecord>) -> bool {
     let fine = |e: &EstimatesRecord| !is_unreliable(e) && e.kl.is_some_and(|kl| kl <= POOR);
-    worth(c) == Worth::Nothing && !estimates.is_some_and(fine)
+    tightness(c) == Tightness::Nothing && !estimates.is_some_and(fine)
 }
 
 /// A value with its grounds, or the reason why there is none.

@@ -65,7 +65,7 @@ impl Drift {
 mod tests {
     use super::*;
 
-    /// The first verdict that is one, and after how many windows.
+    /// The first verdict other than `None`, and after how many windows.
     fn verdict(step: impl Fn(u32) -> f64) -> (Verdict, u32) {
         let mut drift = Drift::default();
         for k in 0..LOOKS * WINDOW {
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(verdict(|k| if k % 2 == 0 { 0.1 } else { -0.1 }).0, Verdict::None);
         // One long step and short noise around the answer: the way was made in that step.
         assert_eq!(verdict(|k| if k == 0 { 3.0 } else { 0.01 * f64::from(k % 3) - 0.01 }).0, Verdict::None);
-        // Two steps ahead and one back show at once, thirteen and seven after two windows.
+        // Two steps ahead and one back show at once; thirteen ahead and seven back show after two windows.
         assert_eq!(verdict(|k| if k % 3 < 2 { 1.0 } else { -0.3 }), (Verdict::Restart, 1));
         let (slow, windows) = verdict(|k| if k % 20 < 13 { 0.1 } else { -0.1 });
         assert!(slow == Verdict::Forgive && windows == 2, "{slow:?} {windows}");

@@ -69,7 +69,7 @@ mod tests {
 
     const REACH: f64 = 16.0;
 
-    /// Slope zero at the given places, with alternating sign, falling through the first from above.
+    /// A slope that is zero at the given places, with alternating sign; at the first zero it falls from above.
     fn with_zeros(zeros: &'static [f64]) -> impl Fn(f64) -> Result<f64> {
         move |x| Ok(zeros.iter().fold(-1.0, |product, zero| product * (x - zero)))
     }
@@ -90,7 +90,7 @@ mod tests {
         assert!((1.0 - REACH..1.0 - REACH + STEP).contains(&found));
         let (found, _) = climb(1.0, REACH, &|x| Ok(if x < -2.0 { f64::NAN } else { -1.0 })).unwrap();
         assert!((-2.0..-2.0 + STEP).contains(&found), "{found}");
-        // A deviation on its way to zero: the slope is −τ².
+        // A deviation that tends to zero: the slope is −τ².
         let (found, _) = climb(1.0, REACH, &|x| Ok(-(2.0 * x).exp())).unwrap();
         assert!((2.0 * found).exp() < NATS / STEP && (2.0 * (found + STEP)).exp() > NATS / STEP);
     }

@@ -101,7 +101,8 @@ mod tests {
         (model, q)
     }
 
-    /// A Gaussian that q may stand for: every mean and every row of the factor moves by r of its size, the k-th way.
+    /// A Gaussian that q may represent: every mean and every row of the factor moves by r times its size; k selects
+    /// the direction.
     fn moved(q: &Gaussian<Triangular>, r: f64, k: u64) -> Gaussian<Triangular> {
         let mut noise = vec![0.0; D + D * D];
         provi_kernels::normals(21, k, 0, &mut noise);
@@ -137,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Along the mean alone a quadratic bends by all that the bound allows, so half of the bound would be refuted.
+    /// Along the mean alone, a quadratic attains the bound, so half of the bound would be refuted.
     #[test]
     fn the_bend_is_attained_by_a_quadratic() {
         let r = 1e-2;

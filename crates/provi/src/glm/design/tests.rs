@@ -33,11 +33,11 @@ fn shifted_columns_are_seen_alike_and_sparse_rows_keep_the_zeros_of_the_others()
     let seen = sparse.seen(&shifts, &factors);
     assert_eq!(seen, Design::triplets(2, 3, &[(0, 0, 4.0), (0, 2, 0.0), (1, 2, 0.5)]).unwrap());
     assert!(seen.is_sparse() && seen.entries() == 3);
-    // A place that was not stored has what is taken off its column.
+    // An entry that was not stored becomes minus the shift of its column.
     let filled = sparse.seen(&[0.0, 1.0, 0.0], &[1.0, 2.0, 1.0]);
     let triplets = [(0, 0, 1.0), (0, 1, -2.0), (0, 2, 2.0), (1, 1, -2.0), (1, 2, 3.0)];
     assert_eq!(filled, Design::triplets(2, 3, &triplets).unwrap());
-    // A dense design is read through its view whoever reads it, and what is made of it is its own.
+    // A dense design is read through its view by all readers, and what is computed from it is its own.
     let view = dense.seen(&shifts, &factors);
     let expected = Design::dense(2, 3, &[4.0, 0.0, 0.0, 0.0, 0.0, 0.5]).unwrap();
     assert_eq!(view.select(&[0, 1]).unwrap(), expected);

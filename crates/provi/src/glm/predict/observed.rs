@@ -184,7 +184,7 @@ mod tests {
                 assert!((found - expected).abs() < 1e-9, "{location} {spread} {k}: {found} and {expected}");
             }
         }
-        // Where either will do they agree.
+        // Where both integrals are accurate, they agree.
         let rate = Rate { location: 4.0, spread: 0.1 };
         let (a, b) = (rate.over_predictors(60.0), rate.over_gammas(60.0, 60f64.sqrt().recip()));
         assert!((a - b).abs() < 1e-10, "{a} and {b}");
@@ -192,7 +192,7 @@ mod tests {
             let (a, x) = (1e5, 1e5 + 50.0 * f64::from(i));
             assert!((upper(a, x) - special::gamma_upper(a, x)).abs() < 1e-7, "{x}");
         }
-        // Neighbouring ways agree where one takes over from the other.
+        // Neighbouring methods agree where one takes over from the other.
         let at = |location: f64, spread, k: f64| Rate { location, spread }.up_to(k);
         for spread in [2e-8, 2e-7, 1e-3] {
             let (below, above) = (at(32.0, spread, 9.9e13), at(32.0, spread, 1.01e14));

@@ -28,7 +28,7 @@ fn assert_close(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance * (1.0 + expected.abs()), "{found} is not {expected}");
 }
 
-/// Both ways give one value and one gradient.
+/// Both methods give the same value and gradient.
 fn check(z: &[f64], ours: impl for<'t> Fn(Vector<'t>) -> Var<'t>, duals: impl Fn(&[Dual64]) -> Dual64) {
     let (value, slopes) = gradient(ours, z).unwrap();
     let (expected, expected_slopes) = by_duals(duals, z);

@@ -35,7 +35,7 @@ pub(crate) fn about_laplace(target: &dyn Target, start: &[f64]) -> Result<(Gauss
         Ok((local.gaussian, mode.evaluations + local.evaluations))
     });
     let Err(stopped @ Error::Stopped { .. }) = outcome else { return outcome };
-    let (reached, curved) = way.map_or((start.to_vec(), None), |way: Way| {
+    let (reached, curved) = way.map_or((start.to_vec(), None), |way: Search| {
         let curved = way.holds_curvature.then_some(());
         (way.z.clone(), curved.map(|()| way))
     });
@@ -54,7 +54,7 @@ pub(crate) fn about_laplace(target: &dyn Target, start: &[f64]) -> Result<(Gauss
 }
 
 /// The state of the search for the mode.
-struct Way {
+struct Search {
     z: Vec<f64>,
     pull: Vec<f64>,
     /// The last Hessian, factored.
@@ -63,7 +63,7 @@ struct Way {
     evaluations: u64,
 }
 
-impl Way {
+impl Search {
     /// N(z, H⁻¹).
     fn gaussian(mut self) -> (Gaussian<Triangular>, u64) {
         let d = self.z.len();
@@ -99,14 +99,14 @@ impl Way {
 fn near_mode(
     target: &dyn Target,
     start: &[f64],
-    way: &mut Option<Way>,
+    way: &mut Option<Search>,
 ) -> Result<Option<(Gaussian<Triangular>, u64)>> {
     let d = target.dim();
     if start.len() != d || d == 0 {
         return Ok(None);
     }
     let mut hessian = Matrix::zeros(d, d);
-    let way = way.insert(Way {
+    let way = way.insert(Search {
         z: start.to_vec(),
         pull: vec![0.0; d],
         model: PackedCholesky::with_dim(d),

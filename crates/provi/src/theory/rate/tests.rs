@@ -262,7 +262,7 @@ fn bounds_fall_with_the_steps_and_grow_with_each_constant() {
     }
 }
 
-/// §5's honest scale: d = 20, κ = 1, ε = 0.01 relative to ‖w*−w̄‖².
+/// The scale that the ledger states: d = 20, κ = 1, ε = 0.01 relative to ‖w*−w̄‖².
 #[test]
 fn the_recursion_is_eight_times_cheaper_than_the_closed_form() {
     let (d, distance2, accuracy) = (20, 20.0, 0.2);

@@ -4,7 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Matrix;
 use crate::target::Target;
 
-/// V = Σ ½λ_i z_i² + w log(1 + e^{z_i}), with no number beyond a wall, or a refusal.
+/// V = Σ ½λ_i z_i² + w log(1 + e^{z_i}); beyond a wall it is NaN, or the evaluation fails.
 struct Bent {
     flat: Vec<f64>,
     weight: f64,
@@ -74,7 +74,7 @@ fn draws(d: usize, count: usize) -> Vec<Vec<f64>> {
     (0..count).map(fill).collect()
 }
 
-/// Ĝ of some draws under q = N(0, I) and what it took; inside the wall, so that V is known at x.
+/// Ĝ of some draws under q = N(0, I), and the evaluations; the draws lie inside the wall, so that V is known at x.
 fn climb(target: &Bent, count: usize, enough: f64, most: f64) -> (Vec<Vec<f64>>, Vec<f64>, u64) {
     let (d, metric) = (target.dim(), target.metric());
     let identity: Vec<f64> = (0..d).flat_map(|i| (0..=i).map(move |j| f64::from(u8::from(i == j)))).collect();
@@ -105,7 +105,7 @@ fn climb(target: &Bent, count: usize, enough: f64, most: f64) -> (Vec<Vec<f64>>,
 fn every_draw_is_bounded_from_above_and_nearly_found() {
     for (d, weight) in [(1, 1.0), (3, 4.0), (12, 2.0), (40, 30.0)] {
         let target = Bent::new(d, weight);
-        // More than there are rows: those that are done make room.
+        // More draws than there are rows: those that are done make room.
         let (xs, bounds, evaluations) = climb(&target, 700, 1e-4, EVALUATIONS);
         assert_eq!(bounds.len(), 700);
         let mut short = 0;
@@ -114,7 +114,7 @@ fn every_draw_is_bounded_from_above_and_nearly_found() {
             assert!(*bound >= truth - 1e-10 * (1.0 + truth), "d = {d}: {bound} {truth}");
             short += usize::from(bound - truth > (PART * bound).max(1e-4) + 1e-9);
         }
-        // Fewer than one in a hundred run into the limit.
+        // Fewer than one in a hundred reach the limit.
         assert!(short <= 7, "d = {d}: {short}, {evaluations} evaluations");
     }
 }
@@ -159,7 +159,7 @@ fn a_target_that_refuses_a_trial_leaves_what_was_found() {
     for ((x, bound), first) in xs.iter().zip(&bounds).zip(&first) {
         assert!(*bound >= target.gap(x) - 1e-9 && bound <= first, "{bound} {first}");
     }
-    // Those that came after the refusal have the bound at x.
+    // Draws that came after the failure have the bound at x.
     assert_eq!(bounds.last(), first.last());
 }
 

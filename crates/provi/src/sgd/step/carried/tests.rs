@@ -1,4 +1,4 @@
-//! Whole runs beside the textbook algorithm: an eigendecomposition and a fresh inverse at every step.
+//! Whole runs compared with the textbook algorithm: an eigendecomposition and a fresh inverse at every step.
 
 use super::*;
 use crate::Design;
@@ -90,8 +90,8 @@ fn apart(
     worst
 }
 
-/// M above the curvature leaves the constraint idle; at it, the Gaussian's optimum lies on the boundary; below it (which
-/// no theorem asks for) the projection works at every step.
+/// M above the curvature leaves the constraint inactive; at it, the Gaussian's optimum lies on the boundary; below
+/// it (which no theorem requires) the projection is active at every step.
 fn stl_beside_the_textbook(target: &(dyn Target + Sync), batch: usize, smoothness: f64, active: bool) {
     let d = target.dim();
     let mut problem = ProjStl::new(Evaluator::Serial(target), DRAWS(), batch, smoothness).unwrap();
@@ -145,12 +145,12 @@ fn entropy_steps_are_the_textbook_s() {
         let (projections, all) = (problem.projection().projections(), problem.projection().decompositions());
         assert!(worst < 1e-9, "d = {d}, M = {smoothness}: {worst:e}");
         assert_eq!(projections > 0, active, "d = {d}, M = {smoothness}: {projections}");
-        // Few eigenpairs do, but for the odd step.
+        // A few eigenpairs are enough, except in rare steps.
         assert!(d < 16 || 20 * all <= 20 + projections, "d = {d}, M = {smoothness}: {all} of {projections}");
     }
 }
 
-/// A step so large that C − γg is near singular or worse: the inverse is made anew, never carried.
+/// A step so large that C − γg is near singular or worse: the inverse is recomputed, never updated.
 #[test]
 fn wild_steps_are_survived() {
     let target = gaussian(9, 5.0);
