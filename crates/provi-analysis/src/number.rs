@@ -47,6 +47,16 @@ pub fn bound(value: f64, digits: i32) -> String {
     }
 }
 
+/// A value to so many decimals, and what the number shown is off by at most: `error` and the rounding of the value, rounded up.
+pub fn within(value: f64, error: f64, places: usize) -> [String; 2] {
+    let shown = format!("{value:.places$}");
+    let rounding = shown.parse::<f64>().map_or(0.0, |shown| (shown - value).abs());
+    // The decimal and the sum are each a unit in the last place off.
+    let off = (error + rounding) * (1.0 + 4.0 * f64::EPSILON) + 2.0 * f64::EPSILON * value.abs();
+    let off = if off.is_finite() { format!("{:.places$}", raised_at(off, places)) } else { "∞".to_owned() };
+    [shown, off]
+}
+
 /// The ends of an interval with this many decimals, rounded outwards; a dash for a missing end.
 pub fn outward_pair(lower: Option<f64>, upper: Option<f64>, places: usize) -> [String; 2] {
     let show = |x: Option<f64>| x.map_or("–".to_owned(), |x| format!("{x:.places$}"));
@@ -108,6 +118,24 @@ mod tests {
             [0.0, 0.16, 0.027_612_9, 890.2534, 123_456.7, 1e6, 2.5e-4, -3.25].map(plain),
             ["0", "0.16", "0.027613", "890.25", "123457", "1.0000e6", "2.5000e-4", "-3.25"]
         );
+    }
+
+    #[test]
+    fn a_value_shown_is_within_its_error() {
+        assert_eq!(within(0.743_6, 0.003_1, 3), ["0.744", "0.004"]);
+        // What is known exactly is off by the rounding of what is shown.
+        assert_eq!(within(0.743_6, 0.0, 3), ["0.744", "0.001"]);
+        assert_eq!(within(250.0, 0.5, 0), ["250", "1"]);
+        assert_eq!(within(1.0, f64::INFINITY, 1), ["1.0", "∞"]);
+        for i in 0..5000 {
+            let (value, error) = ((f64::from(i) * 0.7).sin() * 30.0, 1e-6 * 1.004f64.powi(i));
+            for places in [0, 2, 5] {
+                let [shown, off] = within(value, error, places).map(|text| text.parse::<f64>().unwrap());
+                let unit = 10.0f64.powi(-(places as i32));
+                assert!(shown - off <= value - error && shown + off >= value + error, "{value} {error}");
+                assert!(off <= error + 1.6 * unit, "{value} {error} {off}");
+            }
+        }
     }
 
     #[test]

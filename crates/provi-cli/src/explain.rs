@@ -68,6 +68,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("log-evidence", "evidence"),
     ("contrasts", "contrast"),
     ("accuracy", "gap"),
+    ("table-accuracy", "moments"),
     ("sampling", "subsample"),
     ("subsampling", "subsample"),
     ("minibatch", "subsample"),

@@ -104,6 +104,17 @@ fn a_forged_fit_is_found_out() {
     });
     forged("moments", &|fit| fit["certificate"]["moments"][2]["name"] = json!("another"));
     forged("moments", &|fit| drop(fit["certificate"]["moments"].as_array_mut().unwrap().pop()));
+    // The posterior's own moments: none too sure, none beside the truth, none missing.
+    let own = "posterior means and sds";
+    assert!(fit["posterior"]["mean"].is_array(), "the fit measured them");
+    forged(own, &|fit| divide(&mut fit["posterior"]["mean_error"][1], 6.0));
+    forged(own, &|fit| divide(&mut fit["posterior"]["sd_error"][3], 6.0));
+    forged(own, &|fit| {
+        let mean = fit["posterior"]["mean"][2].as_f64().unwrap();
+        fit["posterior"]["mean"][2] = json!(mean + 3.0 * fit["posterior"]["mean_error"][2].as_f64().unwrap());
+    });
+    forged(own, &|fit| drop(fit["posterior"]["sd"].as_array_mut().unwrap().pop()));
+    forged(own, &|fit| fit["posterior"]["confidence"] = json!(1.0));
     // Both sides of the evidence, and the ELBO.
     let [lower, upper] =
         ["lower", "upper"].map(|side| fit["certificate"]["evidence"][side].as_f64().unwrap());

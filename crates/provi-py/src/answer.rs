@@ -6,7 +6,7 @@ use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyUntypedArrayMethods,
 };
-use provi::functional::{Functional, unbounded};
+use provi::functional::{Functional, PosteriorMoments, unbounded};
 use provi::memory::Bytes;
 use provi::{Certificate, Gaussian, Matrix, Seed};
 use provi_analysis::Fitted;
@@ -46,6 +46,7 @@ struct Record<'a> {
     promise: &'a BoundRecord,
     certificate: &'a Certificate,
     estimates: EstimatesRecord,
+    posterior: Option<&'a PosteriorMoments>,
 }
 
 impl From<Fitted> for Answer {
@@ -146,6 +147,7 @@ impl Answer {
             promise: &file.plan_bound,
             certificate: &self.certificate,
             estimates: file.estimates.clone().unwrap_or_default(),
+            posterior: file.posterior.as_ref(),
         })
     }
 

@@ -93,6 +93,10 @@ def test_the_certificate_is_plain_frozen_data(fit):
     assert fit.elbo - 1e-6 <= lower <= upper
     assert fit.estimates.log_evidence == pytest.approx(lower, abs=0.1)
     assert fit.khat == fit.estimates.pareto_k and fit.estimates.reliability
+    posterior = fit.posterior
+    allowed = posterior.mean_error + [moment.mean_error.bound for moment in certificate.moments]
+    assert np.all(np.abs(posterior.mean - fit.mean) <= allowed)
+    assert np.all(posterior.mean_error < 0.2 * posterior.sd) and posterior.key == "sharp-moments"
     assert "gap" in str(certificate) and "gap≤" in repr(fit)
 
 

@@ -56,7 +56,6 @@ fn coefficient(name: &str, mean: f64, sd: f64, errors: Option<(f64, f64)>) -> Co
         low: mean - 1.96 * sd,
         high: mean + 1.96 * sd,
         mean_error: errors.map(|e| e.0),
-        digits: errors.map(|_| 1),
         sd_error: errors.map(|e| e.1),
         prior_mean: Some(0.0),
         prior_sd: Some(1.0),

@@ -111,13 +111,11 @@ pub struct Coefficient {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// Proved bound of the error of the mean.
+    /// What `mean` is off by at most, by the certificate.
     pub mean_error: Option<f64>,
-    /// Proved bound of the error of the standard deviation.
+    /// What `sd` is off by at most.
     pub sd_error: Option<f64>,
-    /// Proved significant digits of the mean.
-    pub digits: Option<u32>,
-    /// The mean of the prior; `None` for a flat prior.
+    /// The prior's mean; none for a flat one.
     pub prior_mean: Option<f64>,
     /// The prior's standard deviation.
     pub prior_sd: Option<f64>,

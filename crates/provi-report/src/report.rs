@@ -97,14 +97,14 @@ impl FitPage {
             return Section::default();
         }
         let all = self.coefficients.len();
-        let columns = ["mean", "± certified", "sd", "± certified", "2.5 %", "97.5 %", "digits"];
+        let columns = ["mean", "± certified", "sd", "± certified", "2.5 %", "97.5 %"];
         let columns =
             [Column::words("coefficient")].into_iter().chain(columns.map(Column::numbers)).collect();
         let common = self.common_spread();
         let rows = self.coefficients.iter().take(ROWS).map(|c| row(c, common)).collect();
         let mut note =
-            "± certified: the exact posterior mean, and sd, is proved to be no further away than this. \
-                        Digits: significant digits of the mean that the error leaves standing."
+            "± certified: the exact posterior mean, and sd, is proved to be no further from the number shown. \
+                        The interval is that of the Gaussian."
                 .to_owned();
         if all > ROWS {
             note.push_str(&format!(
@@ -275,8 +275,9 @@ fn section(heading: &str, blocks: Vec<Block>) -> Section {
 
 fn row(c: &Coefficient, common: Option<f64>) -> Vec<String> {
     let show = |x: f64| beside(x, common.unwrap_or(c.sd));
-    let error = |e: Option<f64>| e.map_or(MISSING.to_owned(), |e| above(e, 2));
-    let digits = c.digits.map_or(MISSING.to_owned(), |n| n.to_string());
+    // Numbers are shown to the third digit of their spread: rounding takes at most half a unit of it.
+    let rounding = 5e-3 * common.unwrap_or(c.sd);
+    let error = |e: Option<f64>| e.map_or(MISSING.to_owned(), |e| above(e + rounding, 2));
     vec![
         c.name.clone(),
         show(c.mean),
@@ -285,7 +286,6 @@ fn row(c: &Coefficient, common: Option<f64>) -> Vec<String> {
         error(c.sd_error),
         show(c.low),
         show(c.high),
-        digits,
     ]
 }
 

@@ -89,7 +89,6 @@ fn coefficient() -> impl Strategy<Value = Coefficient> {
             high: mean + 2.0 * sd.abs(),
             mean_error,
             sd_error,
-            digits: mean_error.map(|_| 3),
             prior_mean,
             prior_sd,
         },

@@ -21,7 +21,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scalar::{Positive, Probability};
 use crate::base::stop;
-use crate::certify::audit::{Audit, Audited, nothing};
+use crate::certify::audit::{Audit, Audited, Goal, nothing};
 use crate::certify::certificate::Certificate;
 use crate::certify::functional::Functional;
 use crate::sgd::fit::{Fit, NegElbo, neg_elbo_at_least};
@@ -431,7 +431,8 @@ impl Run<'_, '_> {
             {
                 look += 1;
                 next_look *= 2;
-                let found = self.audit(self.look(look), &ascent.current())?;
+                let look = Audit { goal: Goal::default(), ..self.look(look) };
+                let found = self.audit(look, &ascent.current())?;
                 if found.certificate().proves_gap(accuracy) {
                     audited = Some(found.selected());
                     break;

@@ -60,7 +60,7 @@ proptest! {
         let y: Vec<f64> = labels.iter().map(|&x| f64::from(x)).collect();
         let model = Glm::new(family, Design::dense(6, 2, &entries).unwrap(), &y, Prior::scale(2.5).unwrap()).unwrap();
         if let Ok(q) = Gaussian::<Triangular>::new(&mean, &factor) {
-            let audit = Audit { failure_probability: delta, draws, look, searches: 1, price: 0.2 };
+            let audit = Audit { failure_probability: delta, draws, look, ..Audit::default() };
             if let Ok(audited) = audit.run(&model, &q, Seed(1)) {
                 prop_assert!(is_honest(audited.certificate()), "{}", audited.certificate());
             }

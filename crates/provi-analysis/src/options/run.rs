@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use provi::audit::Goal;
 use provi::auto::Choice;
 use provi::plan::Coordinates;
 use provi::scalar::{Positive, Probability};
@@ -137,6 +138,28 @@ pub struct AuditOptions {
         )
     )]
     pub accuracy: Option<f64>,
+    /// The KL to the posterior that is to be proved, in nats; more draws are made for it
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "NATS",
+            allow_negative_numbers = true,
+            help = "Prove that the answer is within NATS of the posterior; exit status 1 if that fails"
+        )
+    )]
+    pub kl: Option<f64>,
+    /// The part of its sd that every posterior mean and sd is to be proved within; more draws are made for it
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "PART",
+            allow_negative_numbers = true,
+            help = "Prove every mean and sd of the table to within PART of its sd, such as 0.01; exit status 1 if that fails"
+        )
+    )]
+    pub table_accuracy: Option<f64>,
     /// The probability that a sampled statement of the certificate fails
     #[cfg_attr(feature = "clap", arg(long, value_name = "D", allow_negative_numbers = true, help = format!(
         "The probability that a sampled statement of the certificate fails [default: {:e}]",
@@ -161,7 +184,10 @@ impl AuditOptions {
         }
         let delta = self.failure_probability.unwrap_or(default.failure_probability);
         Probability::new("failure probability", delta)?;
-        Ok(Audit { failure_probability: delta, draws: self.audit_draws.unwrap_or(default.draws), ..default })
+        let goal = Goal { kl: self.kl, table: self.table_accuracy };
+        goal.check()?;
+        let draws = self.audit_draws.unwrap_or(default.draws);
+        Ok(Audit { failure_probability: delta, draws, goal, ..default })
     }
 }
 

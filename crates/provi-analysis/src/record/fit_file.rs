@@ -7,15 +7,15 @@ pub use text::{to_json, write_json};
 
 use provi::Gaussian;
 use provi::checks::Checks;
-use provi::functional::{Functional, MomentBounds};
+use provi::functional::{Functional, MomentBounds, PosteriorMoments};
 use provi::plan::Norm;
 use provi_table::{Dropped, Recipe};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::mirror::{
-    As, AsOption, CertificateKeys, ChecksKeys, FunctionalKeys, MomentBoundsKeys, NormKey, ProvenanceKey,
-    SubsampleKeys,
+    As, AsOption, CertificateKeys, ChecksKeys, FunctionalKeys, MomentBoundsKeys, NormKey, PosteriorKeys,
+    ProvenanceKey, SubsampleKeys,
 };
 use super::scale::Scale;
 use crate::options::ModelOptions;
@@ -94,6 +94,10 @@ pub struct FitFile {
     /// Bounds of the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
     #[serde(default, with = "AsOption::<MomentBoundsKeys>")]
     pub moment_bounds: Option<MomentBounds>,
+    /// The posterior's own means and standard deviations, in the order of `names`, each with what it is proved to be off by at most;
+    /// null where they were not measured. `mean` and `covariance` are those of q.
+    #[serde(default, with = "AsOption::<PosteriorKeys>", skip_serializing_if = "Option::is_none")]
+    pub posterior: Option<PosteriorMoments>,
     /// Checks of the model against its data.
     #[serde(default, with = "AsOption::<ChecksKeys>")]
     pub checks: Option<Checks>,

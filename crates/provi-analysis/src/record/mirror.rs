@@ -12,7 +12,7 @@ mod plan;
 
 pub(super) use certificate::CertificateKeys;
 pub(super) use checks::ChecksKeys;
-pub(super) use functional::{FunctionalKeys, MomentBoundsKeys};
+pub(super) use functional::{FunctionalKeys, MomentBoundsKeys, PosteriorKeys};
 pub(super) use plan::{NormKey, ProvenanceKey, SubsampleKeys};
 
 use std::marker::PhantomData;

@@ -2,7 +2,7 @@
 
 use provi::audit::Audited;
 use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
-use provi::functional::MomentBounds;
+use provi::functional::{MomentBounds, PosteriorMoments};
 use provi::target::Evaluator;
 use provi::{Audit, Certificate, Gaussian, Seed};
 
@@ -17,6 +17,8 @@ pub struct Assessment {
     pub certificate: Certificate,
     /// Bounds of the error of any contrast.
     pub moment_bounds: Option<MomentBounds>,
+    /// The posterior's own means and standard deviations, where they were measured.
+    pub posterior: Option<PosteriorMoments>,
     /// The estimates, or why there are none.
     pub estimates: std::result::Result<Estimates, String>,
 }
@@ -40,7 +42,7 @@ impl Assessment {
                 let reason = format!("the audit failed: {error}");
                 let certificate = Certificate::nothing(&target.target().names(), &reason);
                 let estimates = estimate(target, q, seed, USUAL_DRAWS);
-                Self::with(certificate, None, estimates)
+                Self::with(certificate, None, None, estimates)
             }
         }
     }
@@ -54,15 +56,16 @@ impl Assessment {
             ratios if ratios.len() >= ENOUGH => Estimates::from_log_ratios(ratios),
             _ => estimate(target, q, seed, USUAL_DRAWS),
         };
-        Self::with(audited.certificate().clone(), moment_bounds, estimates)
+        Self::with(audited.certificate().clone(), moment_bounds, audited.posterior_moments(), estimates)
     }
 
     fn with(
         certificate: Certificate,
         moment_bounds: Option<MomentBounds>,
+        posterior: Option<PosteriorMoments>,
         estimates: provi::Result<Estimates>,
     ) -> Self {
         let estimates = estimates.map_err(|error| error.to_string());
-        Self { certificate: certificate.only_finite(), moment_bounds, estimates }
+        Self { certificate: certificate.only_finite(), moment_bounds, posterior, estimates }
     }
 }

@@ -252,6 +252,7 @@ fn compare(
         claims.extend(comparison.evidence(&stored.evidence));
     }
     claims.extend(comparison.moment_bounds());
+    claims.extend(comparison.posterior());
     claims.extend(comparison.contrasts());
     claims.extend(comparison.promise());
     claims.extend(comparison.estimates());

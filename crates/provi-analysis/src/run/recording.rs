@@ -49,6 +49,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         certificate: Some(answer.assessment.certificate.clone()),
         estimates: Some(estimates(&answer.assessment.estimates)),
         moment_bounds: answer.assessment.moment_bounds.clone().filter(|_| dim <= LARGEST_METRIC),
+        posterior: answer.assessment.posterior.clone(),
         checks: None,
         contrasts: Vec::new(),
         constrained: None,

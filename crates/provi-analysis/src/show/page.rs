@@ -116,15 +116,15 @@ fn coefficients(file: &FitFile, q: &Gaussian, level: f64) -> Result<Vec<Coeffici
     let mut out = Vec::new();
     for (i, (name, f)) in rows::coefficients(q, certificate)?.into_iter().enumerate() {
         let [low, high] = f.interval(level)?;
+        let [(mean, mean_error), (sd, sd_error)] = rows::moments(&f, file.posterior.as_ref(), i);
         out.push(Coefficient {
             name,
-            mean: f.mean,
-            sd: f.sd,
+            mean,
+            sd,
             low,
             high,
-            mean_error: f.mean_error.bound(),
-            sd_error: f.sd_error.bound(),
-            digits: f.digits()[0],
+            mean_error,
+            sd_error,
             prior_mean: file.model.prior_mean.get(i).copied(),
             prior_sd: file.model.prior_sd.get(i).copied(),
         });
@@ -175,8 +175,8 @@ fn evidence(file: &FitFile) -> Evidence {
         elbo: Some(-file.neg_elbo),
         estimate: estimate.and_then(|e| e.log_evidence.zip(e.standard_error)),
         remark: estimate
-            .and_then(|e| e.reliability.clone())
-            .map_or(String::new(), |r| format!("Pareto k̂: {r}")),
+            .and_then(|e| certificate::tail(file.certificate.as_ref(), e))
+            .map_or(String::new(), |said| format!("Pareto k̂: {said}")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The rows of a posterior table: names, and what is known about each quantity.
 
 use provi::certificate::MomentStatement;
-use provi::functional::Functional;
+use provi::functional::{Functional, PosteriorMoments};
 use provi::{Certificate, Gaussian};
 
 use crate::error::Result;
@@ -19,6 +19,17 @@ pub fn coefficients(q: &Gaussian, certificate: &Certificate) -> Result<Vec<Row>>
         Ok((moment.name.clone(), Functional::coordinate(q, i, certificate)?))
     };
     certificate.moments.iter().enumerate().map(row).collect()
+}
+
+/// Mean and sd of the i-th coefficient, each with what it is proved to be off by at most: the posterior's own where they were
+/// measured, q's otherwise.
+pub fn moments(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) -> [(f64, Option<f64>); 2] {
+    match measured {
+        Some(all) if i < all.mean.len() => {
+            [(all.mean[i], Some(all.mean_error[i])), (all.sd[i], Some(all.sd_error[i]))]
+        }
+        _ => [(q.mean, q.mean_error.bound()), (q.sd, q.sd_error.bound())],
+    }
 }
 
 /// The contrasts that were asked for.

@@ -98,9 +98,13 @@ fn judge(
             "fit    {}\n{}\n{}\n{}\n{}",
             origin(given),
             summary::recorded_model(model, names.len()),
-            table::posterior(&coefficients(&q, &assessment.certificate)?, LEVEL)?,
+            table::posterior(
+                &coefficients(&q, &assessment.certificate)?,
+                LEVEL,
+                assessment.posterior.as_ref()
+            )?,
             certificate::describe(&assessment.certificate, Some(&estimated), condition(model).as_deref()),
-            estimates::describe(&estimated)
+            estimates::describe(Some(&assessment.certificate), &estimated)
         );
         match (claims.is_empty(), given.record.is_some()) {
             (false, _) => text.push_str(&format!("\n{}", comparison(&claims, seed))),
@@ -117,7 +121,10 @@ fn judge(
     if !reproduced {
         eprintln!("not reproduced: {}", failed(&claims).join("; "));
     }
-    let accurate = accuracy.is_none_or(|a| certificate::accuracy_is_proved(&assessment.certificate, a));
+    let (certificate, posterior) = (&assessment.certificate, assessment.posterior.as_ref());
+    let estimates = recording::estimates(&assessment.estimates);
+    let found = certificate::Proved { q: &q, certificate, posterior, estimates: Some(&estimates) };
+    let accurate = certificate::is_proved(&args.audit, &found);
     Ok(Outcome { text, proved: reproduced && accurate })
 }
 

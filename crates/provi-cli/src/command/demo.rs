@@ -8,7 +8,7 @@ use provi_analysis::show::rows::LEVEL;
 use super::{Ending, Outcome};
 use crate::args::DemoArgs;
 use crate::failure::Result;
-use crate::output::describe::describe;
+use crate::output::describe::{Detail, describe};
 use crate::watched::{self, Run};
 
 const DATA: &[u8] = include_bytes!("../../data/tumours.csv");
@@ -25,7 +25,7 @@ pub(crate) fn execute(args: &DemoArgs) -> Result<Ending> {
     let outcome = Outcome::said(format!(
         "Wisconsin diagnostic breast cancer data: which tumours are benign?\n{}\n\
          next: provi fit DATA.csv 'y ~ .' on a table of your own; `provi fit --help` has examples\n",
-        describe(&fit, LEVEL, false)?
+        describe(&fit, LEVEL, Detail::default())?
     ));
     Ok(Ending { outcome, stopped, failure: None })
 }

@@ -23,8 +23,8 @@ use super::{Ending, Outcome};
 use crate::args::FitArgs;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
-use crate::output::certificate::accuracy_is_proved;
-use crate::output::describe::describe;
+use crate::output::certificate::{Proved, is_proved};
+use crate::output::describe::{Detail, describe};
 use crate::processes;
 use crate::progress::Heartbeat;
 use crate::run_file::RunFile;
@@ -178,7 +178,7 @@ fn finish(
     let text = if args.json {
         fit.file.to_json()
     } else {
-        let mut text = describe(fit, LEVEL, false)?;
+        let mut text = describe(fit, LEVEL, Detail::default())?;
         match sensitivity {
             Some(Ok(sensitivity)) => text.push_str(&format!("\n{sensitivity}")),
             Some(Err(error)) => text.push_str(&format!("\nprior sensitivity: none, {error}\n")),
@@ -202,8 +202,9 @@ fn finish(
     {
         eprintln!("the distance asked for, {distance}, was not proved");
     }
-    if let (Some(accuracy), Some(certificate)) = (options.audit.accuracy, fit.certificate()) {
-        proved &= accuracy_is_proved(certificate, accuracy);
+    if let Some(certificate) = fit.certificate() {
+        let (posterior, estimates) = (fit.file.posterior.as_ref(), fit.file.estimates.as_ref());
+        proved &= is_proved(&options.audit, &Proved { q: &fit.gaussian, certificate, posterior, estimates });
     }
     let outcome = Outcome { text, proved };
     Ok(Ending { outcome, stopped: fit.file.stopped_early, failure: kept.err() })

@@ -11,14 +11,15 @@ use provi_analysis::show::rows::{self, LEVEL};
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::output::describe::describe;
+use crate::output::describe::{Detail, describe};
 use crate::output::forest;
 
 const HELP: &str = "\
-Nothing is fitted, and no data are needed. `mean ±` and `sd ±` are proved
-upper bounds of the errors of mean and sd, `P ±` is one for the probability of
-being positive, and `digits` is how many digits of mean and sd are proved;
-`provi explain digits` says how they are counted.
+Nothing is fitted, and no data are needed. `±` is what the number before it is
+proved to be off by at most. Mean and sd are the posterior's own where they were
+measured; the line below the table says so. With --wide they are the Gaussian's,
+`P ±` is the same for the probability of being positive, and `digits` is how many
+digits of mean and sd are proved; `provi explain digits` says how to count them.
 
 Examples:
   provi summary wells.fit
@@ -41,6 +42,9 @@ pub(crate) struct SummaryArgs {
     /// Also show the effects of groups
     #[arg(long)]
     groups: bool,
+    /// Every column: the Gaussian's mean and sd with their errors, P(>0) with its error, and proved digits
+    #[arg(long, conflicts_with_all = ["json", "plot"])]
+    wide: bool,
     /// Draw the intervals instead of the table
     #[arg(long, conflicts_with = "json")]
     plot: bool,
@@ -69,7 +73,7 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
         shown.extend(rows::contrasts(&fit.file));
         forest::plot(&shown, level)?
     } else {
-        describe(&fit, level, args.groups)?
+        describe(&fit, level, Detail { groups: args.groups, wide: args.wide })?
     };
     Ok(Outcome::said(text))
 }

@@ -8,21 +8,34 @@ use provi_analysis::show::words::condition;
 use super::{certificate, estimates, summary, table};
 use crate::failure::Result;
 
-/// Model, posterior, contrasts, run, certificate and estimates; a file older than certificates has fewer. Effects
-/// of groups only if asked for.
-pub(crate) fn describe(fit: &Fitted, level: f64, groups: bool) -> Result<String> {
+/// How much of a fit is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Detail {
+    /// The effects of groups too.
+    pub(crate) groups: bool,
+    /// Every column of the table.
+    pub(crate) wide: bool,
+}
+
+/// Model, posterior, contrasts, run, certificate and estimates; a file older than certificates has fewer. Effects of
+/// groups only if asked for.
+pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<String> {
     let file = &fit.file;
     let mut parts = vec![summary::recorded_model(&file.model, file.names.len())];
     if let Some(certificate) = &file.certificate {
         let mut shown = rows::coefficients(&fit.gaussian, certificate)?;
-        let hidden = match (file.model.population, groups) {
+        let hidden = match (file.model.population, detail.groups) {
             (0, _) | (_, true) => 0,
             (population, false) => shown.len().saturating_sub(population),
         };
         shown.truncate(shown.len() - hidden);
         parts.extend(file.constrained.as_ref().map(table::constrained));
         let heading = if file.constrained.is_some() { "on the unconstrained scale\n" } else { "" };
-        parts.push(format!("{heading}{}", table::posterior(&shown, level)?));
+        let rows = match detail.wide {
+            true => table::wide(&shown, level)?,
+            false => table::posterior(&shown, level, file.posterior.as_ref())?,
+        };
+        parts.push(format!("{heading}{rows}"));
         if hidden > 0 {
             parts.push(format!(
                 "{} effects of groups; `provi summary DIR --groups` shows them\n",
@@ -35,7 +48,7 @@ pub(crate) fn describe(fit: &Fitted, level: f64, groups: bool) -> Result<String>
     let condition = condition(&file.model);
     let (condition, estimates) = (condition.as_deref(), file.estimates.as_ref());
     parts.extend(file.certificate.as_ref().map(|c| certificate::describe(c, estimates, condition)));
-    parts.extend(file.estimates.as_ref().map(estimates::describe));
+    parts.extend(file.estimates.as_ref().map(|e| estimates::describe(file.certificate.as_ref(), e)));
     parts.retain(|part| !part.is_empty());
     Ok(parts.join("\n"))
 }

@@ -1,11 +1,13 @@
 //! The estimates as text, separate from what is proved.
 
+use provi::Certificate;
 use provi_analysis::number::{decimals, grouped, plain};
 use provi_analysis::record::fit_file::EstimatesRecord;
+use provi_analysis::show::words::certificate::tail;
 
 use super::wrap::wrapped;
 
-pub(crate) fn describe(e: &EstimatesRecord) -> String {
+pub(crate) fn describe(c: Option<&Certificate>, e: &EstimatesRecord) -> String {
     if let Some(reason) = &e.reason {
         return wrapped("estimate, not proved: ", 2, &format!("none, as {reason}"));
     }
@@ -20,7 +22,7 @@ pub(crate) fn describe(e: &EstimatesRecord) -> String {
         (None, _) => "infinite".to_owned(),
     };
     let k = e.pareto_k.map_or(String::new(), |k| format!("{k:.2}, "));
-    let reliability = e.reliability.as_deref().unwrap_or("unknown");
+    let reliability = tail(c, e).unwrap_or_else(|| "unknown".to_owned());
     format!(
         "estimate, not proved: value ± standard error, from {} draws\n{}{}{}",
         grouped(e.draws as u64),

@@ -1,9 +1,10 @@
 //! The posterior table, and the table of contrasts.
 
 use provi::certificate::Statement;
+use provi::functional::PosteriorMoments;
 use provi_analysis::model::compiled::ConstrainedRecord;
-use provi_analysis::number::{bound, probability, share_decimals, to_spread};
-use provi_analysis::show::rows::Row;
+use provi_analysis::number::{bound, decimals, probability, share_decimals, to_spread, within};
+use provi_analysis::show::rows::{Row, moments};
 
 use super::columns::{Columns, Side};
 use super::style;
@@ -13,16 +14,58 @@ use crate::failure::Result;
 /// Most rows shown; fit.json has all.
 const MOST_ROWS: usize = 100;
 
-/// Name; mean and sd, each with its proved error bound; the central interval; the probability of being positive
-/// with its error; and how many digits of mean and sd are proved.
-pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
+/// Name; mean and sd, each with what it is proved to be off by at most; the central interval and the probability of being positive.
+/// Mean and sd are the posterior's own where they were measured, q's otherwise; a line below the table says which.
+pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMoments>) -> Result<String> {
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - level)), tail(0.5 * (1.0 + level)));
-    let heading = ["", "mean", "mean ±", "sd", "sd ±", &low, &high, "P(>0)", "P ±", "digits"];
+    let mut columns = with_heading(&["", "mean", "±", "sd", "±", &low, &high, "P(>0)"]);
+    let shown = rows.len().min(MOST_ROWS);
+    let shared = share_decimals(rows[..shown].iter().map(|(_, f)| f.sd));
+    let mut any = false;
+    for (i, (name, f)) in rows[..shown].iter().enumerate() {
+        let number = |x: f64| shared.map_or_else(|| to_spread(x, f.sd), |places| format!("{x:.places$}"));
+        let [mean, sd] = moments(f, measured, i);
+        let pair = |(value, error): (f64, Option<f64>)| match error {
+            Some(error) if shared.is_some() || decimals(f.sd) <= 6 => {
+                within(value, error, shared.unwrap_or_else(|| decimals(f.sd)))
+            }
+            Some(error) => [number(value), bound(error + 5e-3 * f.sd, 2)],
+            None => [number(value), "–".to_owned()],
+        };
+        any |= mean.1.is_some();
+        let ([mean, mean_off], [sd, sd_off]) = (pair(mean), pair(sd));
+        let [low, high] = f.interval(level)?;
+        let positive = probability(f.positive.value);
+        columns.push(vec![name.clone(), mean, mean_off, sd, sd_off, number(low), number(high), positive]);
+    }
+    let about = match (measured.is_some(), any) {
+        (true, _) => "mean, sd: the posterior's, proved within ±; interval, P(>0): the Gaussian's",
+        (false, true) => "all are the Gaussian's; the posterior's mean and sd are proved to be within ±",
+        (false, false) => "all are the Gaussian's; how far the posterior's are is not proved",
+    };
+    Ok(columns.render() + &more(rows.len() - shown) + &wrapped("", 0, about))
+}
+
+fn with_heading(heading: &[&str]) -> Columns {
     let side = |i| if i == 0 { Side::Left } else { Side::Right };
     let heading: Vec<_> = heading.iter().enumerate().map(|(i, text)| (*text, side(i))).collect();
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
+    columns
+}
+
+fn more(hidden: usize) -> String {
+    if hidden == 0 { String::new() } else { format!("… and {hidden} more; --out and --json hold all\n") }
+}
+
+/// All that is known of q's numbers: mean and sd with their errors, the central interval, the probability of being positive with its
+/// error, and how many digits of mean and sd are proved.
+pub(crate) fn wide(rows: &[Row], level: f64) -> Result<String> {
+    let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
+    let (low, high) = (tail(0.5 * (1.0 - level)), tail(0.5 * (1.0 + level)));
+    let mut columns =
+        with_heading(&["", "mean", "mean ±", "sd", "sd ±", &low, &high, "P(>0)", "P ±", "digits"]);
     let shown = rows.len().min(MOST_ROWS);
     let shared = share_decimals(rows[..shown].iter().map(|(_, f)| f.sd));
     for (name, f) in &rows[..shown] {
@@ -43,11 +86,7 @@ pub(crate) fn posterior(rows: &[Row], level: f64) -> Result<String> {
             digits.join("/"),
         ]);
     }
-    let mut text = columns.render();
-    if rows.len() > shown {
-        text.push_str(&format!("… and {} more; --out and --json hold all\n", rows.len() - shown));
-    }
-    Ok(text)
+    Ok(columns.render() + &more(rows.len() - shown))
 }
 
 /// The quantities of a Stan model on their own scale, and how they were computed.
@@ -64,11 +103,8 @@ pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
         let numbers = numbers.map(|x| to_spread(x, record.sd[k]));
         columns.push(std::iter::once(record.names[k].clone()).chain(numbers).collect());
     }
-    let mut text = format!("on the constrained scale\n{}", columns.render());
-    if record.names.len() > shown {
-        text.push_str(&format!("… and {} more; --out and --json hold all\n", record.names.len() - shown));
-    }
-    text + &wrapped("", 0, &record.origin())
+    let text = format!("on the constrained scale\n{}", columns.render());
+    text + &more(record.names.len() - shown) + &wrapped("", 0, &record.origin())
 }
 
 /// The contrasts, under a heading of their own; empty if there are none.
@@ -76,5 +112,5 @@ pub(crate) fn contrasts(rows: &[Row], level: f64) -> Result<String> {
     if rows.is_empty() {
         return Ok(String::new());
     }
-    Ok(format!("contrasts\n{}", posterior(rows, level)?))
+    Ok(format!("contrasts\n{}", wide(rows, level)?))
 }

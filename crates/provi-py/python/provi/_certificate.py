@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from typing import Any, Optional
 
+import numpy as np
+
 from . import _provi
 
 
@@ -152,6 +154,25 @@ class Estimates:
     def to_dict(self) -> dict[str, Any]:
         """A plain dict."""
         return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorMoments:
+    """The posterior's own means and standard deviations, in the order of the names: values, and what each is proved to be off by at
+    most. They are not those of the Gaussian."""
+
+    mean: np.ndarray
+    mean_error: np.ndarray
+    sd: np.ndarray
+    sd_error: np.ndarray
+    confidence: float
+    """The probability over the audit's draws with which all of them hold, together with the certificate."""
+    key: str
+    provenance: str
+
+    @classmethod
+    def _from(cls, data: dict[str, Any]) -> PosteriorMoments:
+        return cls(**{key: np.array(value) if isinstance(value, list) else value for key, value in data.items()})
 
 
 @dataclass(frozen=True)

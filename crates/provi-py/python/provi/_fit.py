@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _data, _provi
-from ._certificate import Certificate, Estimates, Functional, Promise, bound_text
+from ._certificate import Certificate, Estimates, Functional, PosteriorMoments, Promise, bound_text
 from ._plot import Plots
 from ._table import Table
 
@@ -133,6 +133,13 @@ class Fit(Plots):
     def estimates(self) -> Estimates:
         """Evidence, KL and k̂ by importance sampling: not bounds."""
         return Estimates(**self._record["estimates"])
+
+    @property
+    def posterior(self) -> Optional[PosteriorMoments]:
+        """The posterior's own means and standard deviations with their proved errors; ``None`` where they were not measured.
+        ``mean`` and ``sd`` are those of the Gaussian."""
+        found = self._record["posterior"]
+        return None if found is None else PosteriorMoments._from(found)
 
     @property
     def khat(self) -> Optional[float]:

@@ -89,6 +89,8 @@ def fit_formula(
     na: Words = None,
     contrasts: Sequence[str] = (),
     accuracy: Optional[float] = None,
+    kl: Optional[float] = None,
+    table_accuracy: Optional[float] = None,
     seed: Optional[int] = None,
     threads: Optional[int] = None,
     time_limit: Optional[float] = None,

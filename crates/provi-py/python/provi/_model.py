@@ -49,6 +49,8 @@ class Model:
         self,
         *,
         accuracy: Optional[float] = None,
+        kl: Optional[float] = None,
+        table_accuracy: Optional[float] = None,
         seed: Optional[int] = None,
         threads: Optional[int] = None,
         time_limit: Optional[float] = None,
@@ -71,6 +73,8 @@ class Model:
         """Finds the best Gaussian and certifies it. The library chooses options that are not given.
 
         accuracy: stop as soon as it is proved that no Gaussian is better by more than this many nats.
+        kl: make draws until the answer is proved to be within so many nats of the posterior.
+        table_accuracy: make draws until every posterior mean and sd is proved within this part of its sd, such as 0.01.
         seed: the seed of the random draws; the same seed gives the same bits on any number of threads.
         threads: how many to use, instead of all.
         time_limit: seconds after which the run stops and keeps the answer so far.

@@ -11,6 +11,7 @@
 mod audited;
 mod ball;
 mod bounds;
+mod goal;
 mod image;
 mod measure;
 mod metric;
@@ -39,6 +40,7 @@ use crate::watch::Watch;
 pub use audited::Audited;
 use ball::Choice;
 use bounds::Bounds;
+pub use goal::{Goal, worst_of_table};
 use image::Image;
 use measure::{Lost, Measurement};
 use residual::go_on;
@@ -60,11 +62,20 @@ pub struct Audit {
     pub searches: u32,
     /// The wanted price of confidence: draws are spent until F costs at most (1 + price)² of its mean.
     pub price: f64,
+    /// What is to be proved; more draws than `draws` are made for it.
+    pub goal: Goal,
 }
 
 impl Default for Audit {
     fn default() -> Self {
-        Self { failure_probability: 1e-6, draws: 20_000, look: 0, searches: 1, price: 0.2 }
+        Self {
+            failure_probability: 1e-6,
+            draws: 20_000,
+            look: 0,
+            searches: 1,
+            price: 0.2,
+            goal: Goal::default(),
+        }
     }
 }
 
@@ -89,7 +100,8 @@ impl Audit {
         q: &Gaussian<Triangular>,
         seed: Seed,
     ) -> Result<Audited> {
-        self.measure(target.into(), q, seed, &mut go_on)
+        let target = target.into();
+        self.looks(q, |look| look.measure(target, q, seed, &mut go_on))
     }
 
     /// [`Audit::run`] with a watch that sees its draws and may end it. Fewer draws prove less; without any, what needs none is
@@ -117,8 +129,11 @@ impl Audit {
         let stopped = signal.as_ref().is_some_and(stop::Signal::is_wanted);
         let more = if stopped { watch.grace(begin) } else { Duration::ZERO };
         let mut between = watch.between_draws(begin)?;
-        let mut go =
-            || stop::patient_phase("the audit", more, || self.measure(target, q, seed, &mut between));
+        let mut go = || {
+            self.looks(q, |look| {
+                stop::patient_phase("the audit", more, || look.measure(target, q, seed, &mut between))
+            })
+        };
         match signal {
             Some(signal) => signal.cover(go),
             None => go(),
@@ -141,7 +156,7 @@ impl Audit {
             Some(standard) => {
                 let (seen, map) = (standard.evaluator(target), standard.map());
                 let image = Image::new(d, map);
-                Ok(self.go(seen, &map.standard_gaussian(q), image, seed, between)?.through(map))
+                Ok(self.go(seen, &map.standard_gaussian(q), image, seed, between)?.through(map, q))
             }
             None => self.go(target, q, Image::EXACT, seed, between),
         }

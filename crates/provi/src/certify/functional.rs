@@ -2,9 +2,11 @@
 
 mod bounds;
 mod compare;
+mod posterior;
 mod sign;
 
 pub use bounds::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
+pub use posterior::{PosteriorMoments, PosteriorMomentsFields};
 pub use sign::SignProbability;
 
 use crate::base::error::{Error, Result};

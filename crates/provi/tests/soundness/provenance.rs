@@ -3,11 +3,13 @@
 use crate::answers::{Kind, answer, optimum};
 use crate::problem::{Dice, Problem, problem};
 use crate::verdict::{Check, Facts, Opaque, assert_provenance, compare, on_threads, summary};
-use provi::audit::Audit;
+use provi::audit::{Audit, Goal};
 use provi::target::{Closure, Declared, Evaluator};
 use provi::{Curvature, Provenance, Seed, Target};
 
-const AUDIT: Audit = Audit { failure_probability: 1e-6, draws: 1200, look: 0, searches: 1, price: 0.2 };
+const NO_GOAL: Goal = Goal { kl: None, table: None };
+const AUDIT: Audit =
+    Audit { failure_probability: 1e-6, draws: 1200, look: 0, searches: 1, price: 0.2, goal: NO_GOAL };
 
 /// A problem as a black box: nothing but values and gradients.
 fn closed(problem: &Problem) -> impl Target + '_ {

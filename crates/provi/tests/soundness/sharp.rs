@@ -243,7 +243,8 @@ fn audits_measure_what_quadrature_finds() {
             let q = answer(kind, &problem.target, &best, &mut Dice::new(seed));
             let kl = objective(&problem.target, &q) + truth.log_evidence;
             let audit = Audit { draws: 200_000, ..Audit::default() };
-            let c = audit.run(&problem.target, &q, Seed(seed)).unwrap().certificate().clone();
+            let audited = audit.run(&problem.target, &q, Seed(seed)).unwrap();
+            let c = audited.certificate();
             let bound = c.kl.bound().unwrap();
             println!("{} {kind:?}: KL {kl:.3e} ≤ {bound:.3e} by {:?}", problem.name, c.kl.key());
             assert!(bound >= kl - 1e-9, "{}: {kl} {bound}", problem.name);
@@ -251,6 +252,24 @@ fn audits_measure_what_quadrature_finds() {
                 assert!(bound <= 1.5 * kl + 2e-3, "{} {kind:?}: {kl} {bound}", problem.name);
                 let width = c.evidence.upper().unwrap() - c.evidence.lower().unwrap();
                 assert!(width <= 0.7 * kl + 4e-3, "{} {kind:?}: {width}", problem.name);
+                let own = audited.posterior_moments().unwrap();
+                for i in 0..d {
+                    let (mean, sd) = (truth.mean[i], truth.covariance[(i, i)].sqrt());
+                    let off = [(own.mean[i] - mean).abs(), (own.sd[i] - sd).abs()];
+                    let claimed = [own.mean_error[i], own.sd_error[i]];
+                    assert!(off[0] <= claimed[0] && off[1] <= claimed[1], "{kind:?}: {off:?} {claimed:?}");
+                    // Not wider than the errors of q's own moments, which come from the same intervals.
+                    let errors =
+                        [&c.moments[i].mean_error, &c.moments[i].sd_error].map(|s| s.bound().unwrap());
+                    for k in 0..2 {
+                        let by_route = c.moments[i].mean_error.key() == Some("sharp-moments");
+                        assert!(
+                            !by_route || claimed[k] <= errors[k] * (1.0 + 1e-9),
+                            "{claimed:?} {errors:?}"
+                        );
+                    }
+                    assert!(claimed[0] <= (0.04 + 0.5 * kl) * sd, "{kind:?}: ± {} sd", claimed[0] / sd);
+                }
             }
         }
     }

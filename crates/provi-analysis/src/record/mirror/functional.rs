@@ -1,6 +1,6 @@
 //! Linear functionals, and the bounds of the error of any functional.
 
-use provi::functional::{Functional, MomentBounds};
+use provi::functional::{Functional, MomentBounds, PosteriorMoments};
 use serde::{Deserialize, Serialize};
 
 use super::certificate::StatementKeys;
@@ -37,6 +37,34 @@ impl Mirror for FunctionalKeys {
         };
         let (mean_error, sd_error) = ((&value.mean_error).into(), (&value.sd_error).into());
         Ok(Self { mean: value.mean, sd: value.sd, mean_error, sd_error, positive })
+    }
+}
+
+/// The posterior's own moments, in the order of the names.
+#[derive(Serialize, Deserialize)]
+pub(in crate::record) struct PosteriorKeys {
+    mean: Vec<f64>,
+    mean_error: Vec<f64>,
+    sd: Vec<f64>,
+    sd_error: Vec<f64>,
+    confidence: f64,
+    key: String,
+    provenance: ProvenanceKey,
+}
+
+impl Mirror for PosteriorKeys {
+    type Of = PosteriorMoments;
+
+    fn of(value: &PosteriorMoments) -> Result<Self, String> {
+        Ok(Self {
+            mean: value.mean.clone(),
+            mean_error: value.mean_error.clone(),
+            sd: value.sd.clone(),
+            sd_error: value.sd_error.clone(),
+            confidence: value.confidence,
+            key: value.key.clone(),
+            provenance: value.provenance.into(),
+        })
     }
 }
 

@@ -2,7 +2,9 @@
 
 use provi::Provenance;
 use provi::certificate::{Certificate, Statement};
-use provi::functional::MomentBounds;
+use provi::functional::{MomentBounds, PosteriorMoments};
+
+use crate::number::bound;
 
 use super::{Claim, Comparison, DEVIATIONS, SAMPLED, Verdict, is_better_founded, is_surer, shown};
 
@@ -66,6 +68,56 @@ impl Comparison<'_> {
         let what = "bounds of contrasts".to_owned();
         Some(Claim { what, stored: "× 1".to_owned(), now, verdict })
     }
+
+    /// The posterior's own means and standard deviations; the worst coefficient speaks for all.
+    pub(super) fn posterior(&self) -> Option<Claim> {
+        let stored = self.record.posterior.as_ref()?;
+        let what = "posterior means and sds".to_owned();
+        let claim = |stored: String, now: String, verdict| Some(Claim { what, stored, now, verdict });
+        let Some(now) = &self.now.posterior else {
+            return claim("measured".to_owned(), "–".to_owned(), Verdict::NotReproduced);
+        };
+        let dim = self.record.names.len();
+        let lengths = [&stored.mean, &stored.mean_error, &stored.sd, &stored.sd_error].map(|list| list.len());
+        if lengths.iter().any(|len| *len != dim) || now.mean.len() != dim {
+            let count = |n: usize| format!("{n} coefficients");
+            return claim(count(lengths[0]), count(dim), Verdict::NotReproduced);
+        }
+        let sds = self.q.standard_deviations();
+        let rows = rows(stored).zip(rows(now)).zip(sds.iter().flat_map(|sd| [sd; 2]));
+        let verdicts =
+            rows.map(|((old, new), sd)| (self.judge_interval(old, new, DEVIATIONS * sd), old, new));
+        let (verdict, [_, old], [_, new]) =
+            verdicts.max_by(|a, b| a.0.cmp(&b.0).then((a.2[1] / a.1[1]).total_cmp(&(b.2[1] / b.1[1]))))?;
+        let verdict = if is_surer(Some(stored.confidence), Some(now.confidence)) {
+            verdict.max(self.missed())
+        } else if is_better_founded(Some(stored.provenance), Some(now.provenance)) {
+            verdict.max(Verdict::NotReproduced)
+        } else {
+            verdict
+        };
+        claim(format!("± {}", bound(old, 3)), format!("± {}", bound(new, 3)), verdict)
+    }
+
+    /// A value with its error beside another one. Both are of the same number, so the intervals must meet.
+    fn judge_interval(&self, [old, claimed]: [f64; 2], [new, found]: [f64; 2], slack: f64) -> Verdict {
+        if !(old.is_finite() && claimed.is_finite() && claimed >= 0.0) {
+            Verdict::NotReproduced
+        } else if (old - new).abs() > claimed + found + slack {
+            Verdict::Contradicted
+        } else if found <= SAMPLED * claimed + slack {
+            Verdict::Agrees
+        } else {
+            self.missed()
+        }
+    }
+}
+
+/// Value and error of each mean and standard deviation, in turn.
+fn rows(moments: &PosteriorMoments) -> impl Iterator<Item = [f64; 2]> {
+    let means = moments.mean.iter().zip(&moments.mean_error);
+    let sds = moments.sd.iter().zip(&moments.sd_error);
+    means.zip(sds).flat_map(|((mean, mean_error), (sd, sd_error))| [[*mean, *mean_error], [*sd, *sd_error]])
 }
 
 /// The best origin that any of the bounds claims.

@@ -136,6 +136,18 @@ pub fn is_unreliable(e: &EstimatesRecord) -> bool {
     !exact && matches!(verdict, Reliability::Unreliable | Reliability::Unknown)
 }
 
+/// What k̂ says of the estimates. Where the KL is proved to be little, a heavy tail is no alarm: nothing that is proved rests on it.
+pub fn tail(c: Option<&Certificate>, e: &EstimatesRecord) -> Option<String> {
+    let said = e.reliability.clone()?;
+    let proved = c.and_then(|c| c.kl.bound()).is_some_and(|kl| kl <= LITTLE);
+    let verdict = e.pareto_k.map_or(Reliability::Unknown, |k| Reliability::new(k, e.draws));
+    let doubtful = matches!(verdict, Reliability::Usable | Reliability::Unreliable);
+    Some(match proved && doubtful {
+        true => "no alarm: it is about these estimates alone, and no bound above rests on them".to_owned(),
+        false => said,
+    })
+}
+
 /// If the estimated KL is above this many nats, the Gaussian is poor, whether proved or not.
 const POOR: f64 = 1.0;
 

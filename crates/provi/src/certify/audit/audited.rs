@@ -2,9 +2,12 @@
 
 use super::bounds::Bounds;
 use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::stop;
 use crate::certify::certificate::{Certificate, Statement};
-use crate::certify::functional::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
+use crate::certify::functional::{
+    GlobalBound, LocalBound, MomentBounds, MomentBoundsFields, PosteriorMoments,
+};
 use crate::target::standard::Standard;
 use crate::target::watchdog::Violation;
 use crate::theory::certificate as theory;
@@ -64,9 +67,10 @@ impl Audited {
         self.bounds = Bounds::nothing(&self.bounds.q, reason);
     }
 
-    /// The same result for the Gaussian in the user's coordinates, to which `map` takes the audited one.
-    pub(super) fn through(mut self, map: &Standard) -> Self {
+    /// The same for q, whose image under the map was audited.
+    pub(super) fn through(mut self, map: &Standard, q: &Gaussian<Triangular>) -> Self {
         self.bounds.map = Some(map.clone());
+        self.bounds.means = q.mean().to_vec();
         let dim = self.bounds.q.dim();
         for (i, moment) in self.certificate.0.moments.iter_mut().enumerate() {
             let mut v = vec![0.0; dim];
@@ -85,8 +89,25 @@ impl Audited {
         Ok(self.bounds.functional(v))
     }
 
-    /// The same bounds as numbers that can be saved, so that the error of a later functional is known without
-    /// another audit. Cost: two products and two factorisations of d×d matrices.
+    /// The posterior's own means and standard deviations, each with what it is off by at most [sharp-moments]; none where they were not
+    /// measured.
+    /// ```
+    /// use provi::{Auto, Audit, Design, Seed, target::{Glm, Prior}};
+    ///
+    /// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
+    /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
+    /// let answer = Auto::default().run(&target, Seed(0))?;
+    /// let audited = Audit::default().run(&target, &answer.fit.gaussian, Seed(1))?;
+    /// let posterior = audited.posterior_moments().expect("measured for a logistic regression");
+    /// assert!(posterior.mean_error[0] < 0.1 * posterior.sd[0]);
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn posterior_moments(&self) -> Option<PosteriorMoments> {
+        self.bounds.posterior()
+    }
+
+    /// The same bounds as numbers that can be kept, so that a functional thought of later has its errors without another
+    /// audit. Cost: two products and two factorisations of d×d matrices.
     pub fn moment_bounds(&self) -> Result<MomentBounds> {
         stop::phase("the bounds of the moments", || self.kept_bounds())
     }

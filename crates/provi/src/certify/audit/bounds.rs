@@ -5,6 +5,7 @@ use super::sharp::Standing;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::certify::certificate::Statement;
+use crate::certify::functional::PosteriorMoments;
 use crate::target::curvature::Provenance;
 use crate::target::rounding::deviations;
 use crate::target::standard::Standard;
@@ -17,6 +18,8 @@ pub(super) struct Bounds {
     pub(super) q: Gaussian<Triangular>,
     /// The map from those coordinates to the user's, if they differ.
     pub(super) map: Option<Standard>,
+    /// q's means in the user's coordinates.
+    pub(super) means: Vec<f64>,
     pub(super) reason: String,
     pub(super) confidence: f64,
     /// The H_lo metric.
@@ -35,6 +38,7 @@ impl Bounds {
         Self {
             q: q.clone(),
             map: None,
+            means: q.mean().to_vec(),
             reason: reason.into(),
             confidence: 1.0,
             metric: None,
@@ -45,15 +49,39 @@ impl Bounds {
         }
     }
 
-    /// Bounds of the errors of mean and sd of vᵀz, z in the user's coordinates.
-    pub(super) fn functional(&self, v: &[f64]) -> [Statement; 2] {
-        let one = self.coefficient(v);
+    /// v in the coordinates of the audit, Cᵀv, and what rounding may have taken from ‖Cᵀv‖.
+    fn pulled(&self, v: &[f64]) -> (Vec<f64>, Vec<f64>, f64) {
         let v = self.map.as_ref().map_or_else(|| v.to_vec(), |map| map.pull(v));
         let mut pulled = vec![0.0; v.len()];
         provi_kernels::triangle::multiply_transposed(self.q.factor(), &v, &mut pulled);
         // Cᵀv is d sums of d products, which may cancel.
         let sizes: f64 = deviations(&self.q).iter().zip(&v).map(|(sd, v)| sd * v.abs()).sum();
         let lost = (v.len() as f64 + 8.0) * f64::EPSILON * sizes;
+        (v, pulled, lost)
+    }
+
+    /// The posterior's own means and deviations, where all of them were measured. They are the intervals behind the errors that
+    /// [`Bounds::functional`] makes of the same measurements, in the user's coordinates.
+    pub(super) fn posterior(&self) -> Option<PosteriorMoments> {
+        let dim = self.q.dim();
+        let mut weakest = None;
+        let mut v = vec![0.0; dim];
+        let mut intervals = Vec::with_capacity(dim);
+        for (i, mean) in self.means.iter().enumerate() {
+            v[i] = 1.0;
+            let (standing, provenance) = self.coefficient(&v)?;
+            let (_, pulled, lost) = self.pulled(&v);
+            v[i] = 0.0;
+            weakest = Some(weakest.map_or(provenance, |w| provenance.weakest(w)));
+            intervals.push(standing.interval(*mean, norm(&pulled), lost));
+        }
+        PosteriorMoments::new(&intervals, self.confidence, "sharp-moments", weakest?)
+    }
+
+    /// Bounds of the errors of mean and sd of vᵀz, z in the user's coordinates.
+    pub(super) fn functional(&self, v: &[f64]) -> [Statement; 2] {
+        let one = self.coefficient(v);
+        let (v, pulled, lost) = self.pulled(v);
         let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
         let mut offer = |errors: [f64; 2], key: &str, provenance: Provenance| {
             for (out, error) in out.iter_mut().zip(errors) {

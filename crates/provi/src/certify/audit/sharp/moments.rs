@@ -42,6 +42,21 @@ impl Standing {
         let [least, most] = self.deviation;
         [high.max(-low) + self.shift, (most - 1.0).max(1.0 - least) + self.shift]
     }
+
+    /// Mean and deviation, each between two numbers, of a function that has this mean and that deviation under q. Rounding may
+    /// have taken `lost` from both.
+    pub(crate) fn interval(&self, mean: f64, deviation: f64, lost: f64) -> [[f64; 2]; 2] {
+        let (up, down) = (deviation * (1.0 + 1e-12) + lost, (deviation * (1.0 - 1e-12) - lost).max(0.0));
+        // A multiple of something between two numbers that are not negative, rounded away from it.
+        let low = |x: f64| if x < 0.0 { up * x } else { down * x };
+        let high = |x: f64| if x > 0.0 { up * x } else { down * x };
+        let off = up * self.shift + 2.0 * lost;
+        let (least, most) = (low(self.mean[0]) - off, high(self.mean[1]) + off);
+        // The sum with the mean is one more rounding.
+        let last = f64::EPSILON * (mean.abs() + least.abs().max(most.abs()));
+        let deviation = [(low(self.deviation[0]) - off).max(0.0), high(self.deviation[1]) + off];
+        [[mean + least - last, mean + most + last], deviation]
+    }
 }
 
 /// Sums over pairs, for each direction.

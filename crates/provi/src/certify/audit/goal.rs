@@ -1,0 +1,147 @@
+//! What an audit is to prove: it makes more draws until it has, or until more are of no use.
+
+use super::{Audit, Audited};
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::scalar::Positive;
+use crate::base::stop;
+use crate::certify::certificate::{Certificate, DRAWS_OF_MASS};
+use crate::certify::estimate::Estimates;
+use crate::certify::functional::PosteriorMoments;
+
+/// What an audit is to prove. Where its draws do not suffice, it looks again with more of them.
+///
+/// ```
+/// use provi::{Audit, Auto, Design, Seed, audit::Goal, target::{Glm, Prior}};
+///
+/// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
+/// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
+/// let goal = Goal { kl: Some(0.02), ..Goal::default() };
+/// let auto = Auto { audit: Audit { goal, ..Audit::default() }, ..Auto::default() };
+/// assert!(auto.run(&target, Seed(0))?.certificate().kl.bound().is_some_and(|kl| kl <= 0.02));
+/// # Ok::<(), provi::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Goal {
+    /// KL(q‖p) of at most so many nats.
+    pub kl: Option<f64>,
+    /// Every posterior mean and standard deviation within this part of the coefficient's deviation.
+    pub table: Option<f64>,
+}
+
+/// The most draws of a look: those of the mass of p are kept until they are bounded.
+const MOST: u64 = (1_000_000.0 / DRAWS_OF_MASS) as u64;
+/// How many times as many draws the next look has, at least and at most.
+const GROWTH: [f64; 2] = [2.0, 20.0];
+/// Draws beyond what is foreseen, since a look spends less of δ than the one before it.
+const SPARE: f64 = 1.3;
+
+impl Goal {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Refuses numbers that are not positive.
+    pub fn check(&self) -> Result<()> {
+        for (what, wanted) in [("KL", self.kl), ("accuracy of the table", self.table)] {
+            wanted.map(|wanted| Positive::new(what, wanted)).transpose()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the KL is proved to be that small.
+    pub fn kl_is_met(&self, certificate: &Certificate) -> bool {
+        self.kl.is_none_or(|wanted| certificate.kl.bound().is_some_and(|bound| bound <= wanted))
+    }
+
+    /// Whether every mean and standard deviation is proved to be that near: [`worst_of_table`] at most `table`.
+    pub fn table_is_met(
+        &self,
+        q: &Gaussian<Triangular>,
+        certificate: &Certificate,
+        posterior: Option<&PosteriorMoments>,
+    ) -> bool {
+        self.table.is_none_or(|wanted| worst_of_table(q, certificate, posterior) <= wanted)
+    }
+
+    /// The draws of the next look, as far as this one tells; none where the goal is reached or out of reach.
+    fn more(&self, audited: &Audited, q: &Gaussian<Triangular>, kl: Option<f64>, draws: u64) -> Option<u64> {
+        let (c, own) = (audited.certificate(), audited.posterior_moments());
+        let mut factor = 0.0f64;
+        if let Some(wanted) = self.kl.filter(|_| !self.kl_is_met(c)) {
+            // What is above the KL itself falls like one over the root of the draws.
+            let (bound, kl) = (c.kl.bound()?, kl?);
+            factor = factor.max(((bound - kl) / (wanted - kl)).powi(2));
+            if wanted <= kl {
+                return None;
+            }
+        }
+        if let Some(wanted) = self.table.filter(|_| !self.table_is_met(q, c, own.as_ref())) {
+            factor = factor.max((worst_of_table(q, c, own.as_ref()) / wanted).powi(2));
+        }
+        let [least, most] = GROWTH;
+        // Nothing is missing, or nothing was measured that draws would make smaller.
+        if !(factor > 0.0 && factor.is_finite()) || draws >= MOST || c.grounds.mass_draws.is_none() {
+            return None;
+        }
+        Some(((draws as f64 * (SPARE * factor).clamp(least, most)) as u64).min(MOST))
+    }
+}
+
+/// The largest error of a posterior mean or standard deviation, in deviations of its coefficient; infinite where one is not proved. The
+/// posterior's own moments count where they were measured, the errors of q's otherwise.
+pub fn worst_of_table(
+    q: &Gaussian<Triangular>,
+    certificate: &Certificate,
+    posterior: Option<&PosteriorMoments>,
+) -> f64 {
+    let worst = |errors: [f64; 2], sd: f64| errors.into_iter().fold(0.0, f64::max) / sd;
+    match posterior {
+        Some(own) => (0..own.mean.len())
+            .map(|i| worst([own.mean_error[i], own.sd_error[i]], own.sd[i]))
+            .fold(0.0, f64::max),
+        None => certificate
+            .moments
+            .iter()
+            .zip(q.standard_deviations())
+            .map(|(moment, sd)| {
+                let error = |s: &crate::certify::certificate::Statement| s.bound().unwrap_or(f64::INFINITY);
+                worst([error(&moment.mean_error), error(&moment.sd_error)], sd)
+            })
+            .fold(0.0, f64::max),
+    }
+}
+
+impl Audit {
+    /// Looks until the goal is proved, more draws would not help, or a stop is wanted. Each look spends its own share of δ, so that
+    /// the choice among them is free \[confidence\]. Without a goal there is one look.
+    pub(super) fn looks(
+        &self,
+        q: &Gaussian<Triangular>,
+        mut look: impl FnMut(&Self) -> Result<Audited>,
+    ) -> Result<Audited> {
+        self.goal.check()?;
+        if self.goal.is_empty() {
+            return look(self);
+        }
+        let mut now = Self { look: self.look.max(1), ..*self };
+        let mut best = look(&now)?;
+        let kl = Estimates::from_log_ratios(best.log_ratios()).ok().map(|found| found.kl);
+        while let Some(draws) = self.goal.more(&best, q, kl, now.draws)
+            && !stop::is_wanted()
+        {
+            now = Self { look: now.look + 1, draws, ..now };
+            let next = look(&now)?;
+            let missing = |audited: &Audited| {
+                let (c, own) = (audited.certificate(), audited.posterior_moments());
+                let kl = self.goal.kl.map_or(0.0, |wanted| c.kl.bound().unwrap_or(f64::INFINITY) / wanted);
+                let table = self.goal.table.map_or(0.0, |wanted| worst_of_table(q, c, own.as_ref()) / wanted);
+                kl.max(table)
+            };
+            // Which one is kept depends on its draws.
+            best = if missing(&next) <= missing(&best) { next.selected() } else { best.selected() };
+        }
+        Ok(best)
+    }
+}
