@@ -82,7 +82,7 @@ pub(crate) fn limited(begin: Instant, limit: Option<Duration>, rank: usize) -> S
             std::thread::sleep((deadline + patience).saturating_duration_since(Instant::now()));
             if nothing_yet() {
                 eprintln!(
-                    "Error: --time-limit {} was over while the data were still being read: there is nothing to keep\n  help: \
+                    "Error: --time-limit {} was over while the data were still being read: there is no result to keep\n  help: \
                      allow more time",
                     limit.as_secs_f64()
                 );

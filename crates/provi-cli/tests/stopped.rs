@@ -183,7 +183,7 @@ fn a_compiler_ends_with_the_command_that_started_it() {
         assert!(is_alive(&compiler));
         send(signal, &child);
         let said = ended(child).exits(2);
-        assert!(said.stderr.contains("nothing to keep"), "{words:?}: {}", said.stderr);
+        assert!(said.stderr.contains("no result to keep"), "{words:?}: {}", said.stderr);
         assert!(!is_alive(&compiler), "{words:?} left its compiler");
         assert_eq!(
             bench.path("bridgestan/died").exists(),
