@@ -47,11 +47,12 @@ pub fn bound(value: f64, digits: i32) -> String {
     }
 }
 
-/// A value to so many decimals, and what the number shown is off by at most: `error` and the rounding of the value, rounded up.
+/// A value with this many decimals, and a bound of the error of the printed number: `error` plus the rounding of
+/// the value, rounded up.
 pub fn within(value: f64, error: f64, places: usize) -> [String; 2] {
     let shown = format!("{value:.places$}");
     let rounding = shown.parse::<f64>().map_or(0.0, |shown| (shown - value).abs());
-    // The decimal and the sum are each a unit in the last place off.
+    // The decimal and the sum each have an error of at most one unit in the last place.
     let off = (error + rounding) * (1.0 + 4.0 * f64::EPSILON) + 2.0 * f64::EPSILON * value.abs();
     let off = if off.is_finite() { format!("{:.places$}", raised_at(off, places)) } else { "∞".to_owned() };
     [shown, off]
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn a_value_shown_is_within_its_error() {
         assert_eq!(within(0.743_6, 0.003_1, 3), ["0.744", "0.004"]);
-        // What is known exactly is off by the rounding of what is shown.
+        // For an exact value, the error is the rounding of the printed number.
         assert_eq!(within(0.743_6, 0.0, 3), ["0.744", "0.001"]);
         assert_eq!(within(250.0, 0.5, 0), ["250", "1"]);
         assert_eq!(within(1.0, f64::INFINITY, 1), ["1.0", "∞"]);

@@ -111,11 +111,11 @@ pub struct Coefficient {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// What `mean` is off by at most, by the certificate.
+    /// Proved bound of the error of `mean`.
     pub mean_error: Option<f64>,
-    /// What `sd` is off by at most.
+    /// Proved bound of the error of `sd`.
     pub sd_error: Option<f64>,
-    /// The prior's mean; none for a flat one.
+    /// The mean of the prior; `None` for a flat prior.
     pub prior_mean: Option<f64>,
     /// The prior's standard deviation.
     pub prior_sd: Option<f64>,

@@ -275,7 +275,8 @@ fn section(heading: &str, blocks: Vec<Block>) -> Section {
 
 fn row(c: &Coefficient, common: Option<f64>) -> Vec<String> {
     let show = |x: f64| beside(x, common.unwrap_or(c.sd));
-    // Numbers are shown to the third digit of their spread: rounding takes at most half a unit of it.
+    // Numbers are printed to the third digit of their spread, so rounding changes them by at most half a unit of
+    // that digit.
     let rounding = 5e-3 * common.unwrap_or(c.sd);
     let error = |e: Option<f64>| e.map_or(MISSING.to_owned(), |e| above(e + rounding, 2));
     vec![

@@ -17,7 +17,7 @@ pub struct Assessment {
     pub certificate: Certificate,
     /// Bounds of the error of any contrast.
     pub moment_bounds: Option<MomentBounds>,
-    /// The posterior's own means and standard deviations, where they were measured.
+    /// The posterior's own means and standard deviations, if they were measured.
     pub posterior: Option<PosteriorMoments>,
     /// The estimates, or why there are none.
     pub estimates: std::result::Result<Estimates, String>,

@@ -21,7 +21,7 @@ pub fn coefficients(q: &Gaussian, certificate: &Certificate) -> Result<Vec<Row>>
     certificate.moments.iter().enumerate().map(row).collect()
 }
 
-/// Mean and sd of the i-th coefficient, each with what it is proved to be off by at most: the posterior's own where they were
+/// Mean and sd of the i-th coefficient, each with its proved error bound: the posterior's own if they were
 /// measured, q's otherwise.
 pub fn moments(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) -> [(f64, Option<f64>); 2] {
     match measured {

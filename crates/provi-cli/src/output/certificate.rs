@@ -46,7 +46,8 @@ pub(crate) struct Proved<'a> {
     pub(crate) estimates: Option<&'a EstimatesRecord>,
 }
 
-/// Whether everything asked for is proved; what is not goes to standard error, with what is proved instead.
+/// Whether everything asked for is proved. Prints what is not proved on standard error, with what is proved
+/// instead.
 pub(crate) fn is_proved(asked: &AuditOptions, found: &Proved<'_>) -> bool {
     let goal = Goal { kl: asked.kl, table: asked.table_accuracy };
     let mut missed = Vec::new();
@@ -78,7 +79,7 @@ pub(crate) fn is_proved(asked: &AuditOptions, found: &Proved<'_>) -> bool {
     asked.accuracy.is_none_or(|accuracy| accuracy_is_proved(found.certificate, accuracy)) && missed.is_empty()
 }
 
-/// Whether the gap is proved to be that small; if not, what is proved instead goes to standard error.
+/// Whether the gap is proved to be at most `accuracy`. If not, prints what is proved instead on standard error.
 fn accuracy_is_proved(c: &Certificate, accuracy: f64) -> bool {
     let proved = c.proves_gap(accuracy);
     if !proved {

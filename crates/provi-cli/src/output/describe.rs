@@ -11,9 +11,9 @@ use crate::failure::Result;
 /// How much of a fit is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Detail {
-    /// The effects of groups too.
+    /// Whether to show the effects of groups.
     pub(crate) groups: bool,
-    /// Every column of the table.
+    /// Whether to show every column of the table.
     pub(crate) wide: bool,
 }
 

@@ -14,8 +14,8 @@ use crate::failure::Result;
 /// Most rows shown; fit.json has all.
 const MOST_ROWS: usize = 100;
 
-/// Name; mean and sd, each with what it is proved to be off by at most; the central interval and the probability of being positive.
-/// Mean and sd are the posterior's own where they were measured, q's otherwise; a line below the table says which.
+/// Name; mean and sd, each with its proved error bound; the central interval and the probability of being positive.
+/// Mean and sd are the posterior's own if they were measured, q's otherwise; a line below the table says which.
 pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMoments>) -> Result<String> {
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - level)), tail(0.5 * (1.0 + level)));
@@ -59,8 +59,8 @@ fn more(hidden: usize) -> String {
     if hidden == 0 { String::new() } else { format!("… and {hidden} more; --out and --json hold all\n") }
 }
 
-/// All that is known of q's numbers: mean and sd with their errors, the central interval, the probability of being positive with its
-/// error, and how many digits of mean and sd are proved.
+/// All columns about q: mean and sd with their errors, the central interval, the probability of being positive with
+/// its error, and how many digits of mean and sd are proved.
 pub(crate) fn wide(rows: &[Row], level: f64) -> Result<String> {
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - level)), tail(0.5 * (1.0 + level)));

@@ -69,7 +69,7 @@ impl Comparison<'_> {
         Some(Claim { what, stored: "× 1".to_owned(), now, verdict })
     }
 
-    /// The posterior's own means and standard deviations; the worst coefficient speaks for all.
+    /// The posterior's own means and standard deviations; the row shows the worst coefficient.
     pub(super) fn posterior(&self) -> Option<Claim> {
         let stored = self.record.posterior.as_ref()?;
         let what = "posterior means and sds".to_owned();
@@ -99,7 +99,7 @@ impl Comparison<'_> {
         claim(format!("± {}", bound(old, 3)), format!("± {}", bound(new, 3)), verdict)
     }
 
-    /// A value with its error beside another one. Both are of the same number, so the intervals must meet.
+    /// Compares two values with their errors. Both are about the same number, so the intervals must overlap.
     fn judge_interval(&self, [old, claimed]: [f64; 2], [new, found]: [f64; 2], slack: f64) -> Verdict {
         if !(old.is_finite() && claimed.is_finite() && claimed >= 0.0) {
             Verdict::NotReproduced

@@ -136,7 +136,8 @@ pub fn is_unreliable(e: &EstimatesRecord) -> bool {
     !exact && matches!(verdict, Reliability::Unreliable | Reliability::Unknown)
 }
 
-/// What k̂ says of the estimates. Where the KL is proved to be little, a heavy tail is no alarm: nothing that is proved rests on it.
+/// What k̂ says about the estimates. If the KL is proved to be small, a heavy tail is no warning, because nothing
+/// that is proved depends on it.
 pub fn tail(c: Option<&Certificate>, e: &EstimatesRecord) -> Option<String> {
     let said = e.reliability.clone()?;
     let proved = c.and_then(|c| c.kl.bound()).is_some_and(|kl| kl <= LITTLE);

@@ -1,15 +1,16 @@
-//! The posterior's own means and standard deviations, as far as they are proved.
+//! Proved values of the posterior's own means and standard deviations.
 
 use crate::target::curvature::Provenance;
 
-/// The posterior's own mean and standard deviation of every coefficient: a value, and what it is off by at most [sharp-moments].
+/// The posterior's own mean and standard deviation of every coefficient: a value, and a bound of its error
+/// [sharp-moments].
 /// ```text
 /// |E_p z_i − mean_i| ≤ mean_error_i,     |sd_p z_i − sd_i| ≤ sd_error_i
 /// ```
-/// An audit measures where E_p z_i lies, by draws of q weighted with p/q. The value is the middle of that interval, so it is not q's
-/// mean: it is nearer to the posterior's wherever the draws resolve the difference.
+/// An audit bounds E_p z_i from both sides, by draws of q weighted with p/q. The value is the middle of that
+/// interval, so it is not q's mean: it is nearer to the posterior's if the draws resolve the difference.
 ///
-/// They can be read and not changed; those of a file are the file's claim.
+/// They can be read but not changed; those from a file are the file's claim.
 /// ```compile_fail,E0594
 /// fn forge(mut moments: provi::functional::PosteriorMoments) {
 ///     moments.confidence = 1.0;
@@ -21,20 +22,20 @@ pub struct PosteriorMoments(pub(crate) PosteriorMomentsFields);
 
 crate::certify::certificate::read_only!(PosteriorMoments, PosteriorMomentsFields);
 
-/// What [`PosteriorMoments`] hold, coefficient by coefficient.
+/// The contents of [`PosteriorMoments`], coefficient by coefficient.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct PosteriorMomentsFields {
     /// The posterior mean.
     pub mean: Vec<f64>,
-    /// What it is off by at most.
+    /// Bound of its error.
     pub mean_error: Vec<f64>,
     /// The posterior standard deviation.
     pub sd: Vec<f64>,
-    /// What it is off by at most.
+    /// Bound of its error.
     pub sd_error: Vec<f64>,
-    /// With which probability over the audit's draws all of them hold, together with the certificate.
+    /// The probability over the audit's draws with which all bounds hold, together with the certificate.
     pub confidence: f64,
     /// The ledger key.
     pub key: String,
@@ -43,7 +44,8 @@ pub struct PosteriorMomentsFields {
 }
 
 impl PosteriorMoments {
-    /// From intervals of means and of standard deviations, in the order of the coefficients; none if one of them is not finite.
+    /// From intervals of means and of standard deviations, in the order of the coefficients; `None` if one of them
+    /// is not finite.
     pub(crate) fn new(
         intervals: &[[[f64; 2]; 2]],
         confidence: f64,
@@ -54,7 +56,7 @@ impl PosteriorMoments {
             intervals.iter().map(move |both| {
                 let [low, high] = both[which];
                 let middle = 0.5 * low + 0.5 * high;
-                // A difference of two doubles is off by half a unit in its last place.
+                // The error of a difference of two doubles is at most half a unit in its last place.
                 (middle, (high - middle).max(middle - low).max(0.0) * (1.0 + 2.0 * f64::EPSILON))
             })
         };
