@@ -1,12 +1,12 @@
-//! Fresh draws at the answer → what is proved about it.
+//! The audit: fresh draws at the answer, and what they prove about it.
 //!
 //! Nothing here knows how q was found: a fit made elsewhere is audited the same way.
 //!
-//! An audit evaluates log p at independent draws of q. The estimates beside a certificate ([`crate::estimate`]) want just
-//! that, so the first of these values are kept ([`Audited::log_ratios`]). It is sound because nothing has looked at them
-//! before: q is settled before the audit begins, the ball and the number of draws are chosen from the pilot's draws, which
-//! are others, and the values are kept in the order of the draws, whatever they are. An audit that was kept *because* of
-//! what it proved has been looked at, and gives none.
+//! An audit evaluates log p at independent draws of q. The estimates beside a certificate ([`crate::estimate`])
+//! need the same values, so the first of them are kept ([`Audited::log_ratios`]). That is sound because no decision
+//! depended on them: q is fixed before the audit begins, the ball and the number of draws are chosen by the pilot's
+//! draws, which are different ones, and the values are kept in the order of the draws, whatever they are. An audit
+//! that was chosen *because* of what it proved gives none.
 
 mod audited;
 mod ball;
@@ -48,21 +48,22 @@ use route::Transport;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How an answer is audited. Write what differs and `..Audit::default()`: there will be more.
+/// Options of an audit. Set the fields that differ and end with `..Audit::default()`, because further fields may be
+/// added.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Audit {
-    /// δ: every statement of the certificate holds together with probability at least 1 − δ.
+    /// δ: all statements of the certificate hold together with probability at least 1 − δ.
     pub failure_probability: f64,
     /// The most draws to spend.
     pub draws: u64,
     /// Which look at a certificate this is. 0: the only one, which may spend all of δ. The k-th of several spends
     /// δ/(k(k+1)), so that stopping at the first success is allowed.
     pub look: u32,
-    /// How many searches look at certificates of their own and share δ: each look of each of them spends that part of its δ.
+    /// How many searches compute certificates and share δ: each look of each search spends this fraction of its δ.
     pub searches: u32,
-    /// The wanted price of confidence: draws are spent until F costs at most (1 + price)² of its mean.
+    /// Draw until the confidence bound of F is at most (1 + price)² times the sample mean.
     pub price: f64,
-    /// What is to be proved; more draws than `draws` are made for it.
+    /// What the audit should prove; it makes more draws than `draws` for it if needed.
     pub goal: Goal,
 }
 
@@ -79,21 +80,22 @@ impl Default for Audit {
     }
 }
 
-/// What an audit asks between its draws, with those made and those wanted: go on, or certify by those made.
+/// Called between the draws of an audit with (draws made, draws wanted): continue, or certify with the draws made.
 ///
-/// The end may depend on the draws, as a clock does where a target takes longer for some: a certificate by fewer draws spends δ
-/// once more, over all the places where it might have ended, and holds with probability 1 − 2δ \[confidence\].
+/// The stopping time may depend on the draws, because a target may take longer for some of them: a certificate from
+/// fewer draws spends δ once more, over all the places where it might have stopped, and holds with probability 1 −
+/// 2δ \[confidence\].
 pub(crate) type Between<'a> = dyn FnMut(u64, u64) -> Result<ControlFlow<()>> + 'a;
 
-/// Why what is measured proves nothing.
+/// The reason if the measurements prove nothing.
 const UNRESOLVED: &str = "rounding hides the answer: double precision does not resolve draws of q, or sums of the model's terms, \
      finely enough; centre or rescale the data";
 
-/// Why nothing is measured.
+/// The reason if nothing is measured.
 const STOPPED: &str = "the audit was stopped before its first draws";
 
 impl Audit {
-    /// Measures q, an answer for `&model`, and proves what it can.
+    /// Audits q, an answer for `&model`, and returns what is proved.
     pub fn run<'t>(
         &self,
         target: impl Into<Evaluator<'t>>,
@@ -104,8 +106,9 @@ impl Audit {
         self.looks(q, |look| look.measure(target, q, seed, &mut go_on))
     }
 
-    /// [`Audit::run`] with a watch that sees its draws and may end it. Fewer draws prove less; without any, what needs none is
-    /// still proved. The certificate of an audit that may end early holds with probability 1 − 2δ \[confidence\].
+    /// [`Audit::run`] with a watch, which sees its draws and may stop it. Fewer draws prove less; statements that
+    /// need no draws are proved in any case. The certificate of an audit that may stop early holds with probability
+    /// 1 − 2δ \[confidence\].
     pub fn run_with<'t>(
         &self,
         target: impl Into<Evaluator<'t>>,
@@ -116,7 +119,7 @@ impl Audit {
         self.run_since(Instant::now(), target.into(), q, seed, watch)
     }
 
-    /// The same as the last part of a run that began at `begin` under the same watch.
+    /// The audit as the last part of a run that began at `begin` under the same watch.
     pub(crate) fn run_since(
         &self,
         begin: Instant,
@@ -180,7 +183,7 @@ impl Audit {
         if curvature.provenance() == Provenance::Proved {
             return Session::new(self, target, (q, image), seed, curvature, between)?.certify(&names);
         }
-        // A curvature on somebody's word is watched while the draws pass by.
+        // A declared curvature is compared with the evaluations of the draws.
         target.wrap(Watching(curvature.clone()), |view, seen| {
             let audited = Session::new(self, view, (q, image), seed, curvature, between)?.certify(&names)?;
             Ok(audited.unless(seen()))
@@ -189,8 +192,8 @@ impl Audit {
 }
 
 impl Audit {
-    /// What this look spends of δ: δ/(Kk(k+1)) for the k-th look of one of K searches, and all of it for an only look. Over all
-    /// looks of all searches that is at most δ \[confidence\].
+    /// The share of δ of this look: δ/(Kk(k+1)) for the k-th look of one of K searches, and all of δ for a single
+    /// look. Over all looks of all searches the shares sum to at most δ \[confidence\].
     pub(crate) fn share(&self) -> f64 {
         let look = f64::from(self.look);
         let looks = if self.look == 0 { 1.0 } else { look * (look + 1.0) };
@@ -198,7 +201,7 @@ impl Audit {
     }
 }
 
-/// Nothing is proved, for that reason.
+/// A result that proves nothing, with the reason.
 pub(crate) fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
     let (certificate, bounds) = (Certificate::nothing(names, reason), Bounds::nothing(q, reason));
     Audited { certificate, bounds, log_ratios: Vec::new() }
@@ -212,7 +215,7 @@ struct ExactValue {
     provenance: Provenance,
 }
 
-/// One audit under way.
+/// An audit in progress.
 struct Session<'a> {
     options: &'a Audit,
     target: Evaluator<'a>,
@@ -224,7 +227,7 @@ struct Session<'a> {
     delta: f64,
     moments: Option<Moments>,
     exact: Option<ExactValue>,
-    /// What f of the user's q may differ by from f of its image; part of the error of `exact`.
+    /// Bound of the difference between f of the user's q and f of its image; part of the error of `exact`.
     moved: f64,
     grounds: Grounds,
     between: &'a mut Between<'a>,
@@ -254,7 +257,7 @@ impl<'a> Session<'a> {
             None => None,
         };
         let convexity = Some(curvature.convexity());
-        // A look spends its share; what was selected among all looks holds with the whole δ.
+        // A look spends its share of δ; the certificate selected among all looks holds with the whole δ.
         let failure_probability = options.failure_probability;
         let grounds = Grounds { failure_probability, convexity, ..Grounds::default() };
         Ok(Self {
@@ -353,7 +356,7 @@ impl<'a> Session<'a> {
         }
         if let Some((mass, f)) = mass.zip(self.exact) {
             let provenance = mass.provenance.weakest(f.provenance);
-            // log ∫p̃ is KL(q‖p) for the f that was used, which may be off by its error.
+            // log ∫p̃ is KL(q‖p) for the f that was used, whose error is bounded.
             let bound = theory::mass_kl(mass.upper, f.error);
             let proved = |bound| Statement::proved(bound, confidence, "sharp-kl", provenance);
             if bound.is_finite() {
@@ -363,7 +366,7 @@ impl<'a> Session<'a> {
                     bounds.kl = Some((bound, provenance));
                 }
                 bounds.standings = Some((mass.standings, provenance));
-                // −f ≤ log p(x) = log ∫p̃ − f, with f as it was used.
+                // −f ≤ log p(x) = log ∫p̃ − f, for the f that was used.
                 let [lower, upper] = theory::mass_evidence([mass.lower, mass.upper], f.value);
                 let sides = [lower.max(-f.value - f.error), upper];
                 evidence = narrower(evidence, sides, confidence, ("sharp-evidence", provenance));
@@ -405,7 +408,7 @@ impl<'a> Session<'a> {
         }
         let mut gradient = vec![0.0; self.q.parameters().len()];
         moments.neg_elbo_gradient(self.q, &mut gradient);
-        // Too flat to factor safely: then there is no deterministic statement.
+        // If H_lo is too flat to factor safely, there is no deterministic statement.
         let Ok(dual) = self.curvature.dual_norm() else { return Ok(None) };
         let dual = dual.square(&gradient)?.sqrt();
         // The dual norm of an error of Euclidean size ε is at most ε/√μ.
@@ -436,7 +439,7 @@ impl<'a> Session<'a> {
         self.grounds.local_convexity = Some(choice.least);
         self.grounds.outside = Some(choice.outside.moments[0]);
 
-        // E_{q_B}D from draws, where f has no exact value: Γ, then Bernstein.
+        // E_{q_B}D from draws, if f is not exact: first Γ, then Bernstein.
         let center = measured.center_value;
         let mut evidence = None;
         let mut floor = None; // −f ≤ this
@@ -449,7 +452,7 @@ impl<'a> Session<'a> {
                 + (1.0 + spread) * lost.shift;
             let gamma = theory::fisher_upper(root * root, spread, measured.inside, delta)?;
             let range = 2.0 * choice.radius * (measured.gradient_norm + spread * choice.radius);
-            // ‖∇U‖ ≤ g_0 + ‖∇²U‖·‖x‖ where û may be, times how far that is from u.
+            // ‖∇U‖ ≤ g_0 + ‖∇²U‖·‖x‖ wherever û may be, times the distance of û from u.
             let slope = measured.gradient_norm + (1.0 + spread) * (choice.radius + lost.shift);
             let moved = lost.value + lost.constant + lost.shift * slope + rounding.value_mean_lost;
             let width = theory::bernstein(gamma, range, measured.inside, delta) + moved;
@@ -459,7 +462,7 @@ impl<'a> Session<'a> {
         }
         let excess = match (self.upper(), floor) {
             (Some(upper), Some(floor)) => {
-                // Diagonals of CᵀH_hiC, each moved up by more than rounding lost.
+                // Diagonal entries of CᵀH_hiC, each increased by more than the rounding error.
                 let trace = (0..d).map(|i| upper[(i, i)]).sum::<f64>() * (1.0 + 1e-12);
                 Some(ball.excess_from_upper_curvature(center + measured.center_lost + floor, trace, d))
             }
@@ -469,7 +472,7 @@ impl<'a> Session<'a> {
         Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
     }
 
-    /// J ≥ ∫_{Bᶜ} D dq in closed form, where the target has one.
+    /// J ≥ ∫_{Bᶜ} D dq in closed form, if the target has one.
     fn tail_integral(&self, choice: &Choice) -> Result<Option<f64>> {
         match self.target.target().expectations() {
             Some(expectations) => expectations.tail_integral(self.q, choice.radius),
@@ -504,7 +507,7 @@ struct Local {
     evidence: Option<[f64; 2]>,
 }
 
-/// What two intervals that hold together leave.
+/// The intersection of two intervals that hold together.
 fn narrower(
     known: Interval,
     [lower, upper]: [f64; 2],

@@ -1,4 +1,4 @@
-//! What an audit is to prove: it makes more draws until it has, or until more are of no use.
+//! The goal of an audit: it makes more draws until the goal is proved, or until more draws would not help.
 
 use super::{Audit, Audited};
 use crate::base::error::Result;
@@ -9,7 +9,7 @@ use crate::certify::certificate::{Certificate, DRAWS_OF_MASS};
 use crate::certify::estimate::Estimates;
 use crate::certify::functional::PosteriorMoments;
 
-/// What an audit is to prove. Where its draws do not suffice, it looks again with more of them.
+/// What an audit should prove. If its draws do not suffice, it makes another look with more draws.
 ///
 /// ```
 /// use provi::{Audit, Auto, Design, Seed, audit::Goal, target::{Glm, Prior}};
@@ -23,21 +23,22 @@ use crate::certify::functional::PosteriorMoments;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {
-    /// KL(q‖p) of at most so many nats.
+    /// Prove that KL(q‖p) is at most this many nats.
     pub kl: Option<f64>,
-    /// Every posterior mean and standard deviation within this part of the coefficient's deviation.
+    /// Prove every posterior mean and standard deviation to within this fraction of the coefficient's standard
+    /// deviation.
     pub table: Option<f64>,
 }
 
-/// The most draws of a look: those of the mass of p are kept until they are bounded.
+/// The most draws of a look; the draws that measure the mass of p are kept until they are bounded.
 const MOST: u64 = (1_000_000.0 / DRAWS_OF_MASS) as u64;
-/// How many times as many draws the next look has, at least and at most.
+/// The least and the largest factor by which the next look has more draws.
 const GROWTH: [f64; 2] = [2.0, 20.0];
-/// Draws beyond what is foreseen, since a look spends less of δ than the one before it.
+/// Factor of additional draws, because each look spends less of δ than the one before.
 const SPARE: f64 = 1.3;
 
 impl Goal {
-    /// Whether nothing is asked for.
+    /// True if no goal is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -55,7 +56,7 @@ impl Goal {
         self.kl.is_none_or(|wanted| certificate.kl.bound().is_some_and(|bound| bound <= wanted))
     }
 
-    /// Whether every mean and standard deviation is proved to be that near: [`worst_of_table`] at most `table`.
+    /// Whether every mean and standard deviation is proved to within `table`: [`worst_of_table`] is at most that.
     pub fn table_is_met(
         &self,
         q: &Gaussian<Triangular>,
@@ -65,12 +66,13 @@ impl Goal {
         self.table.is_none_or(|wanted| worst_of_table(q, certificate, posterior) <= wanted)
     }
 
-    /// The draws of the next look, as far as this one tells; none where the goal is reached or out of reach.
+    /// The number of draws of the next look, predicted from this one; `None` if the goal is reached or out of
+    /// reach.
     fn more(&self, audited: &Audited, q: &Gaussian<Triangular>, kl: Option<f64>, draws: u64) -> Option<u64> {
         let (c, own) = (audited.certificate(), audited.posterior_moments());
         let mut factor = 0.0f64;
         if let Some(wanted) = self.kl.filter(|_| !self.kl_is_met(c)) {
-            // What is above the KL itself falls like one over the root of the draws.
+            // The part of the bound above the KL itself falls like one over the square root of the number of draws.
             let (bound, kl) = (c.kl.bound()?, kl?);
             factor = factor.max(((bound - kl) / (wanted - kl)).powi(2));
             if wanted <= kl {
@@ -81,7 +83,7 @@ impl Goal {
             factor = factor.max((worst_of_table(q, c, own.as_ref()) / wanted).powi(2));
         }
         let [least, most] = GROWTH;
-        // Nothing is missing, or nothing was measured that draws would make smaller.
+        // The goal is reached, or nothing was measured that more draws would improve.
         if !(factor > 0.0 && factor.is_finite()) || draws >= MOST || c.grounds.mass_draws.is_none() {
             return None;
         }
@@ -89,8 +91,8 @@ impl Goal {
     }
 }
 
-/// The largest error of a posterior mean or standard deviation, in deviations of its coefficient; infinite where one is not proved. The
-/// posterior's own moments count where they were measured, the errors of q's otherwise.
+/// The largest error of a posterior mean or standard deviation, in standard deviations of its coefficient; infinite
+/// if one is not proved. The posterior's own moments count if they were measured, otherwise the errors of q's.
 pub fn worst_of_table(
     q: &Gaussian<Triangular>,
     certificate: &Certificate,
@@ -114,8 +116,8 @@ pub fn worst_of_table(
 }
 
 impl Audit {
-    /// Looks until the goal is proved, more draws would not help, or a stop is wanted. Each look spends its own share of δ, so that
-    /// the choice among them is free \[confidence\]. Without a goal there is one look.
+    /// Makes looks until the goal is proved, more draws would not help, or a stop is wanted. Each look spends its
+    /// own share of δ, so any of them may be returned \[confidence\]. Without a goal there is one look.
     pub(super) fn looks(
         &self,
         q: &Gaussian<Triangular>,
@@ -139,7 +141,7 @@ impl Audit {
                 let table = self.goal.table.map_or(0.0, |wanted| worst_of_table(q, c, own.as_ref()) / wanted);
                 kl.max(table)
             };
-            // Which one is kept depends on its draws.
+            // Which look is kept depends on its draws.
             best = if missing(&next) <= missing(&best) { next.selected() } else { best.selected() };
         }
         Ok(best)

@@ -1,4 +1,5 @@
-//! KL and evidence by the mass of p itself, measured under proved control of the region that no draw of q would see [sharp-kl].
+//! KL and evidence from the mass of p itself, measured by draws of q, with a proved bound of the region that no
+//! draw of q reaches [sharp-kl].
 //!
 //! In the coordinates where q = N(0, I), let p̃ = (2π)^{−d/2}e^{−U'} with U'(x) = V(m+Cx) − (d/2) log 2π − log det C − f, so that
 //! ϖ = p̃/q = e^{f−D} and ∫p̃ = e^{KL(q‖p)}. For every K and every h = e^κ(2π)^{−d/2}e^{−½xᵀPx} of mass M
@@ -6,12 +7,13 @@
 //! ∫p̃ ≤ E_q min(ϖ, K)  +  M·E_{N(0,P⁻¹)}[(min(p̃, h) − Kq)₊/h]  +  M(1/m(η) − 1)
 //! η = E_{y~N(0,P)}(1 − e^{κ−L(y)})₊,   L(y) = U'*(y) − ½yᵀP⁻¹y
 //! ```
-//! The last term bounds ∫(p̃ − h)₊ ([`santalo`]). All three means are of variables in a known range, so betting bounds them
-//! ([`betting`]); K, P and κ are chosen on pilot draws. What L needs is a bound of U'* from above, and any point x gives one:
-//! U'*(y) ≤ x·y − U'(x) + ½‖y − ∇U(x)‖² in the norm of H_lo⁻¹. So V convex with some H_lo ≻ 0 is all that is asked for.
+//! The last term bounds ∫(p̃ − h)₊ ([`santalo`]). All three means are of variables in a known range, so betting
+//! bounds them ([`betting`]); pilot draws choose K, P and κ. L needs an upper bound of U'*, and any point x gives
+//! one: U'*(y) ≤ x·y − U'(x) + ½‖y − ∇U(x)‖² in the norm of H_lo⁻¹. So it is enough that V is convex with some H_lo
+//! ≻ 0.
 //!
-//! Rounding: V is convex, so p̃ at the draw is at most p̃ at the place x̂ where the target was evaluated times
-//! e^{‖∇U(x̂)‖·‖x − x̂‖}: no upper curvature is needed to move a bound of p̃ upwards.
+//! Rounding: V is convex, so p̃ at the draw is at most p̃ at the point x̂ where the target was evaluated, times
+//! e^{‖∇U(x̂)‖·‖x − x̂‖}: an upper bound of p̃ needs no upper curvature.
 
 mod hat;
 mod moments;
@@ -32,11 +34,11 @@ pub(crate) use moments::Standing;
 use moments::{Rest, Sums};
 use provi_kernels::{dot, triangle};
 
-/// The most columns whose means and deviations are measured one by one: a draw costs d² for them.
+/// The most columns whose means and standard deviations are measured one by one; they cost d² per draw.
 const COLUMNS: usize = 400;
-/// The most draws: their numbers are kept until they are bounded.
+/// The most draws; their values are kept until they are bounded.
 const MOST: u64 = 1_000_000;
-/// What an ascent need not find, in nats.
+/// What an ascent may leave unfound, in nats.
 const ENOUGH: f64 = 1e-3;
 
 /// The route as the pilot chose it.
@@ -44,20 +46,20 @@ pub(super) struct Sharp {
     hat: Hat,
     /// log K.
     cap: f64,
-    /// What E_q min(ϖ, K)/K is believed to lie between; where it seems not to, bounds stop there.
+    /// The range in which E_q min(ϖ, K)/K is expected; if it seems to lie outside, bounds stop at its ends.
     believed: [f64; 2],
-    /// Pairs of q, draws of h, ascents.
+    /// Numbers of pairs of q, draws of h, and ascents.
     counts: [u64; 3],
     /// The share of δ of each of the four means, and that of all moments together.
     delta: f64,
     moments_delta: f64,
-    /// Directions of the coefficients, and deviations of what their moments are measured by.
+    /// Directions of the coefficients, and the standard deviations of the variables that measure their moments.
     directions: Vec<f64>,
     guesses: Vec<[f64; 2]>,
 }
 
-/// What it proves: ∫p̃ for the f that it was given, from both sides, and how each coefficient stands under p; nothing of them where no
-/// upper curvature is known.
+/// The result: bounds of ∫p̃ from both sides for the given f, and the moments of each coefficient under p; the
+/// moments are empty if no upper curvature is known.
 #[derive(Clone, Debug)]
 pub(super) struct Mass {
     pub(super) lower: f64,
@@ -68,14 +70,14 @@ pub(super) struct Mass {
     pub(super) provenance: Provenance,
 }
 
-/// What makes L(y) of the bound Ĝ of an ascent: L = Ĝ + base, up to what rounding may have lost.
+/// How L(y) follows from the bound Ĝ of an ascent: L = Ĝ + base, up to rounding.
 struct Height {
     base: f64,
     lost: f64,
 }
 
 impl Session<'_> {
-    /// A bound of ‖∇²U‖ where draws of q are.
+    /// A bound of ‖∇²U‖ in the region of the draws of q.
     fn steepest(&self) -> Result<Option<f64>> {
         let trace = |h: &Matrix| (0..h.rows()).map(|i| h[(i, i)]).sum::<f64>() * (1.0 + 1e-10);
         if let Some(upper) = self.upper() {
@@ -86,7 +88,8 @@ impl Session<'_> {
         Ok(upper.map(|h| trace(&safe_congruence(&h, &self.factor, 0.0, 1.0))))
     }
 
-    /// Draws, after `before` others, and what they prove; nothing where the target has no number at one of them.
+    /// Makes the draws, after `before` others, and returns what they prove; `None` if the target is not finite at
+    /// one of them.
     pub(super) fn measure_sharp(
         &mut self,
         residuals: &Residuals<'_>,
@@ -95,7 +98,7 @@ impl Session<'_> {
         before: u64,
     ) -> Result<Option<Mass>> {
         let Some(exact) = self.exact else { return Ok(None) };
-        // What was measured before stands, whatever happens here.
+        // What was measured before stays valid, whatever happens here.
         match self.mass(residuals, metric, sharp, (exact, before)) {
             Err(Error::TargetNotFinite { .. } | Error::Target { .. } | Error::Stopped { .. }) => Ok(None),
             found => found.map(Some),
@@ -112,10 +115,10 @@ impl Session<'_> {
         let Sharp { hat, cap, counts, delta, .. } = sharp;
         let (f, d) = (exact.value, self.q.dim());
         let draws = Draws::new(self.seed, Purpose::Sharp);
-        // Three streams a look, each of its own.
+        // Three separate streams per look.
         let stream = |part: u32| 3 * self.options.look + part;
         let bend = self.steepest()?;
-        // Whoever watches sees one count of draws, those of the other statements included.
+        // The watch sees one count of draws, including those of the other statements.
         let total: u64 = before + 2 * counts[0] + counts[1] + counts[2];
         let mut done = before;
 
@@ -161,7 +164,7 @@ impl Session<'_> {
                 inner[here.draw as usize] = above.clamp(0.0, 1.0);
             })?;
         }
-        // Where the draws ended early, those before the first that was not looked at count.
+        // If the draws ended early, those before the first one that was not evaluated count.
         let looked = if seen < higher.len() { higher[seen].draw as usize } else { inner.len() };
         self.grounds.evaluations += seen as u64;
         done += counts[1];
@@ -218,9 +221,9 @@ impl Pairs {
         Self { upper: Vec::new(), lower: Vec::new(), sums, cap, first: None }
     }
 
-    /// Takes in a draw; every second one is the negative of the one before.
+    /// Adds a draw; every second one is the negative of the one before.
     fn take(&mut self, x: &[f64], weight: [f64; 2], shift: f64) {
-        // A NaN is no weight from below; from above it is 1 already.
+        // A NaN counts as 0 from below; from above it is 1 already.
         let weight = [if weight[0].is_nan() { 0.0 } else { weight[0] }, weight[1]];
         let Some(first) = self.first.take() else {
             self.first = Some(weight);
@@ -234,13 +237,15 @@ impl Pairs {
     }
 }
 
-/// log p̃·(2π)^{d/2} = −U' at the draw, rounded up; the place of evaluation may be off by `moved` besides its own shift.
+/// log p̃·(2π)^{d/2} = −U' at the draw, rounded up; the point of evaluation may be off by `moved` in addition to
+/// its own shift.
 fn log_density(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> f64 {
     let half = 0.5 * dot(at.u, at.u);
     f - (at.value + half) + lost(residuals, at, f, moved).0
 }
 
-/// log ϖ = −D' at a draw of q, rounded down and up, and how far the place of evaluation may be away. Downwards it takes `bend` ≥ ‖∇²U‖.
+/// log ϖ = −D' at a draw of q, rounded down and up, and a bound of the distance to the point of evaluation.
+/// Rounding down needs `bend` ≥ ‖∇²U‖.
 fn log_weight(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, bend: Option<f64>) -> ([f64; 2], f64) {
     let (lost, shift) = lost(residuals, at, f, 0.0);
     let value = f - at.value;
@@ -249,7 +254,7 @@ fn log_weight(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, bend: Option<f64
     ([value - below, value + lost], shift)
 }
 
-/// What −U' at the draw may be above what was measured, and how far the place of evaluation may be away.
+/// Bound of how much −U' at the draw may exceed the measured value, and of the distance to the point of evaluation.
 fn lost(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> (f64, f64) {
     let size = norm(at.u);
     let allowance = residuals.allowances().at(size);
@@ -259,13 +264,14 @@ fn lost(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> (f64, f
     (evaluated(&allowance, at) + sums + slope * shift, shift)
 }
 
-/// What V may be off by where it was evaluated: at least 1e-12 of it, which is all that is allowed where a target does not say.
+/// Bound of the error of V at the point of evaluation: at least 1e-12 of V, which is the whole allowance if a
+/// target states none.
 fn evaluated(allowance: &Allowance, at: &Seen<'_>) -> f64 {
     allowance.value.max(1e-12 * at.potential.abs()) + allowance.constant
 }
 
-/// Bounds of L(y) from above, at draws that `fill` makes from standard normal ones, and the evaluations that they took. An ascent may end
-/// where its bound is at most `goal`.
+/// Upper bounds of L(y) at draws that `fill` makes from standard normal ones, and the number of evaluations. An
+/// ascent may end once its bound is at most `goal`.
 #[allow(clippy::too_many_arguments)] // one place calls it for the pilot, one for the audit
 fn conjugates(
     residuals: &Residuals<'_>,
@@ -288,16 +294,16 @@ fn conjugates(
     residuals.visit(&fill_outer, count, [Some(metric), None], between, &mut |at| {
         let d = at.u.len();
         let size = dot(at.u, at.u);
-        // ‖Sᵀy‖² = yᵀP⁻¹y, from y as it is.
+        // ‖Sᵀy‖² = yᵀP⁻¹y, for the computed y.
         triangle::multiply_transposed(&hat.factor, at.u, &mut e);
         let half = 0.5 * dot(&e, &e);
-        // y itself may be off by this: U*(y) moves by at most ‖∇U*‖ times that, and ∇U* is 1/λ-Lipschitz.
+        // Bound of the error of y itself: U*(y) changes by at most ‖∇U*‖ times that, and ∇U* is 1/λ-Lipschitz.
         let moved = hat.outer_moved(at.u);
         let reach = (size.sqrt() + residuals.gradient_norm() + moved) * flat;
         let allowance = residuals.allowances().at(size.sqrt());
         let sums = (3.0 * residuals.value_unit()) * (at.size + f.abs() + 2.0 * size + half)
             + (d + 8) as f64 * f64::EPSILON * hat.spread * hat.spread * size;
-        // Of the evaluation: V there, and ŷ·y in place of ‖y‖².
+        // Error of the evaluation: of V there, and of ŷ·y instead of ‖y‖².
         let evaluated = evaluated(&allowance, &at) + allowance.shift * (size.sqrt() + allowance.shift);
         let lost = sums + evaluated + moved * (reach + hat.spread * (norm(&e) + hat.spread * moved));
         // L = Ĝ + base: Ĝ = U(y) + U*(y) − ‖y‖².
@@ -307,10 +313,10 @@ fn conjugates(
         ascents.take_until(at.u, at.potential, at.residual, at.squares[0], goal);
     })?;
     let made = heights.len() as u64;
-    // Bets on a draw rest on those before it, which must not have been ended by what happened to later ones.
+    // Bets on a draw use the draws before it, whose ascents must not have ended because of later draws.
     let (bounds, first_ended, evaluations) = ascents.into_bounds();
     let all = bounds.iter().take(first_ended).zip(&heights).map(|(bound, h)| bound + h.base + h.lost);
-    // A NaN is no bound.
+    // A NaN counts as no bound.
     let all = all.map(|l| if l.is_nan() { f64::INFINITY } else { l }).collect();
     Ok((all, made + evaluations))
 }

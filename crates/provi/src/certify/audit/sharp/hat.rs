@@ -1,4 +1,4 @@
-//! The Gaussian function h above which nothing is drawn, and its dual.
+//! The Gaussian function h, above which p̃ is bounded without draws, and its dual.
 
 use crate::base::chunked::{self, Chunks};
 use crate::base::draws::Draws;
@@ -10,15 +10,15 @@ use crate::certify::audit::Between;
 use provi_kernels::{dot, triangle};
 use std::ops::Range;
 
-/// h, by S with SSᵀ = P⁻¹, lower triangular and packed. P is what S makes it: no rounding is behind it.
+/// h, given by S with SSᵀ = P⁻¹, lower triangular and packed. S defines P, so P has no rounding error.
 pub(super) struct Hat {
     pub(super) factor: Vec<f64>,
     /// κ.
     pub(super) height: f64,
-    /// log det S, and the sum of the sizes of its terms.
+    /// log det S, and the sum of the absolute values of its terms.
     pub(super) volume: f64,
     logs: f64,
-    /// ‖S‖_F, and ‖S⁻¹‖_F or more.
+    /// ‖S‖_F, and an upper bound of ‖S⁻¹‖_F.
     pub(super) spread: f64,
     inverse: f64,
 }
@@ -32,7 +32,8 @@ impl Hat {
         let (volume, sizes) = (logs.iter().sum::<f64>(), logs.iter().map(|x| x.abs()).sum::<f64>());
         let root = (0..d).map(|i| precision[(i, i)]).sum::<f64>().sqrt();
         let spread = norm(&factor);
-        // S⁻¹ is the factor of `precision` up to dε‖S⁻¹‖‖S‖ of itself, so a tenth more bounds it where that is small.
+        // S⁻¹ is the factor of `precision` up to a relative error of dε‖S⁻¹‖‖S‖, so if that is small, a tenth more
+        // is a bound.
         if !(4.0 * d as f64 * f64::EPSILON * root * spread < 0.05 && volume.is_finite()) {
             return None;
         }
@@ -57,7 +58,7 @@ impl Hat {
         norm(&pulled) * (1.0 + 1e-10) + (v.len() + 8) as f64 * f64::EPSILON * self.spread
     }
 
-    /// x = Se ~ N(0, P⁻¹) in place of e, and what rounding may have moved it by: (d+4)ε of |S||e|.
+    /// Replaces e by x = Se ~ N(0, P⁻¹); returns a bound of its rounding error: (d+4)ε of |S||e|.
     pub(super) fn inner(&self, x: &mut [f64]) -> f64 {
         let moved = (x.len() + 4) as f64 * f64::EPSILON * self.spread * norm(x);
         for i in (0..x.len()).rev() {
@@ -66,12 +67,12 @@ impl Hat {
         moved
     }
 
-    /// y = S⁻ᵀe ~ N(0, P) in place of e.
+    /// Replaces e by y = S⁻ᵀe ~ N(0, P).
     pub(super) fn outer(&self, y: &mut [f64]) {
         triangle::solve_transposed(&self.factor, y);
     }
 
-    /// What rounding may have moved such a y by: the solve is exact for a matrix within dε of |S|.
+    /// Bound of the rounding error of such a y: the solve is exact for a matrix within dε of |S|.
     pub(super) fn outer_moved(&self, y: &[f64]) -> f64 {
         2.0 * (y.len() + 4) as f64 * f64::EPSILON * self.spread * self.inverse * norm(y)
     }
@@ -84,17 +85,17 @@ pub(super) struct Higher {
     pub(super) half: f64,
     /// log Kq/h, rounded down.
     pub(super) core: f64,
-    /// What rounding may have moved x by, and what the sums of two logarithms may have lost.
+    /// Bounds of the rounding error of x, and of the sums of two logarithms.
     pub(super) moved: f64,
     pub(super) lost: f64,
 }
 
-/// Draws of h that are made between two looks at the watch.
+/// Draws of h between two checks of the watch.
 const BATCH: usize = 4096;
-/// Those of one thread.
+/// Draws of one thread at a time.
 const TOGETHER: usize = 512;
 
-/// The draws of h where h is above Kq, in their order, and how many draws were looked at: `count` unless `between` broke.
+/// The draws of h at which h is above Kq, in order, and how many draws were made: `count` unless `between` broke.
 pub(super) fn higher(
     draws: &Draws,
     stream: u32,
@@ -112,7 +113,7 @@ pub(super) fn higher(
             let lost = (d + 8) as f64 * f64::EPSILON * (half + size) + moved * (size.sqrt() + moved);
             let few = 8.0 * f64::EPSILON * (1.0 + cap + hat.height.abs() + half);
             let core = cap + half - 0.5 * size - hat.height - lost - few;
-            // A NaN is looked at.
+            // A NaN is kept, so that it is evaluated.
             if core.is_nan() || core < 0.0 {
                 out.push(Higher { draw: draw as u64, half, core, moved, lost: few });
             }

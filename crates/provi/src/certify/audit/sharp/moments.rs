@@ -1,13 +1,13 @@
-//! Means and deviations of p from the same draws [sharp-moments].
+//! Means and standard deviations of p from the same draws [sharp-moments].
 //!
 //! For a unit vector v and ℓ = v·x, with p̃ and h as in [`super`]:
 //! ```text
 //! ∫ℓp̃  = E_q[ℓ min(ϖ, K)] + R₁,   |R₁| ≤ ∫|ℓ|(min(p̃, h) − Kq)₊ + ∫|ℓ|(p̃ − h)₊
 //! ∫ℓ²p̃ = E_q[ℓ² min(ϖ, K)] + R₂,  0 ≤ R₂ ≤ the same with ℓ²
 //! ```
-//! Under q the variables are taken in antithetic pairs, with ℓ cut at ±T: what that leaves out is at most K·E(|ξ| − T)₊ and
-//! K·E(ξ² − T²)₊. The rests follow from the bounds of the two small means alone ([`santalo`]): of all densities below h with that
-//! mass, the one at the ends has the largest moments.
+//! Under q the variables are taken in antithetic pairs, with ℓ clipped at ±T: the clipping leaves out at most
+//! K·E(|ξ| − T)₊ and K·E(ξ² − T²)₊. R₁ and R₂ follow from the bounds of the two small means alone ([`santalo`]): of
+//! all densities below h with that mass, the one at the ends has the largest moments.
 
 use crate::base::special::{normal_cdf, normal_density};
 use crate::theory::betting::Wager;
@@ -16,10 +16,11 @@ use provi_kernels::dot;
 
 /// T.
 const CUT: f64 = 3.5;
-/// A part of the range of a variable that its mean is not believed to leave; where it seems to, the bound stops there.
+/// The part of a variable's range in which its mean is expected; if the mean seems to lie outside, the bound stops
+/// at its end.
 const NEAR: f64 = 0.1;
 
-/// 2∫_T^∞ (x − T) and 2∫_T^∞ (x² − T²) under the standard normal law, rounded up.
+/// 2∫_T^∞ (x − T) and 2∫_T^∞ (x² − T²) under the standard normal distribution, rounded up.
 fn beyond_the_cut() -> [f64; 2] {
     let (density, tail) = (normal_density(CUT), normal_cdf(-CUT));
     let up = 1.0 + 1e-9;
@@ -31,28 +32,28 @@ fn beyond_the_cut() -> [f64; 2] {
 pub(crate) struct Standing {
     pub(crate) mean: [f64; 2],
     pub(crate) deviation: [f64; 2],
-    /// How far q's own numbers may be from what they stand for.
+    /// Bound of the rounding error in q's own numbers.
     pub(crate) shift: f64,
 }
 
 impl Standing {
-    /// How far mean and deviation may be from q's 0 and 1.
+    /// Bounds of the distance of mean and standard deviation from q's 0 and 1.
     pub(crate) fn errors(&self) -> [f64; 2] {
         let [low, high] = self.mean;
         let [least, most] = self.deviation;
         [high.max(-low) + self.shift, (most - 1.0).max(1.0 - least) + self.shift]
     }
 
-    /// Mean and deviation, each between two numbers, of a function that has this mean and that deviation under q. Rounding may
-    /// have taken `lost` from both.
+    /// Intervals of mean and standard deviation under p, for a function that has this mean and that standard
+    /// deviation under q. `lost` bounds the rounding error of both.
     pub(crate) fn interval(&self, mean: f64, deviation: f64, lost: f64) -> [[f64; 2]; 2] {
         let (up, down) = (deviation * (1.0 + 1e-12) + lost, (deviation * (1.0 - 1e-12) - lost).max(0.0));
-        // A multiple of something between two numbers that are not negative, rounded away from it.
+        // A multiple of an interval of non-negative numbers, rounded outwards.
         let low = |x: f64| if x < 0.0 { up * x } else { down * x };
         let high = |x: f64| if x > 0.0 { up * x } else { down * x };
         let off = up * self.shift + 2.0 * lost;
         let (least, most) = (low(self.mean[0]) - off, high(self.mean[1]) + off);
-        // The sum with the mean is one more rounding.
+        // Adding the mean rounds once more.
         let last = f64::EPSILON * (mean.abs() + least.abs().max(most.abs()));
         let deviation = [(low(self.deviation[0]) - off).max(0.0), high(self.deviation[1]) + off];
         [[mean + least - last, mean + most + last], deviation]
@@ -64,11 +65,11 @@ pub(super) struct Sums {
     /// Unit vectors, one after the other.
     directions: Vec<f64>,
     dim: usize,
-    /// Σ Y and Σ Y² of Y = ½ℓ(w₊ − w₋) and of Y = ℓ²(½(w₊ + w₋) − 1), ℓ cut.
+    /// Σ Y and Σ Y² of Y = ½ℓ(w₊ − w₋) and of Y = ℓ²(½(w₊ + w₋) − 1), with ℓ clipped.
     odd: Vec<[f64; 2]>,
     even: Vec<[f64; 2]>,
     pairs: u64,
-    /// The most that a weight may be off by, and the furthest that a place of evaluation may be away.
+    /// The largest error of a weight, and the largest distance to a point of evaluation.
     lost: f64,
     shift: f64,
 }
@@ -87,11 +88,11 @@ impl Sums {
         }
     }
 
-    /// Takes in x with min(ϖ, K) there, and that at −x, each from below and from above.
+    /// Adds x with the bounds of min(ϖ, K) at x and at −x, each from below and from above.
     pub(super) fn take(&mut self, x: &[f64], here: [f64; 2], there: [f64; 2], shift: f64) {
         let middle = |[low, high]: [f64; 2]| 0.5 * (low + high);
         let off = (here[1] - here[0]).max(there[1] - there[0]);
-        // A NaN is no weight.
+        // A NaN makes the error infinite.
         self.lost = if off.is_nan() { f64::INFINITY } else { self.lost.max(off) };
         self.shift = if shift.is_nan() { f64::INFINITY } else { self.shift.max(shift) };
         self.pairs += 1;
@@ -116,8 +117,8 @@ impl Sums {
         self.odd.iter().zip(&self.even).map(|(odd, even)| [odd[1], even[1]].map(|s| (s / n).sqrt())).collect()
     }
 
-    /// What is proved of each direction. `guesses` are deviations of a pilot; `spreads` those of ℓ under h; `mass` bounds ∫p̃ from both
-    /// sides; `failure_probability` is for all directions together.
+    /// What is proved about each direction. `guesses` are standard deviations from a pilot; `spreads` those of ℓ
+    /// under h; `mass` bounds ∫p̃ from both sides; `failure_probability` is for all directions together.
     pub(super) fn conclude(&self, guesses: &[[f64; 2]], spreads: &[f64], rest: &Rest) -> Vec<Standing> {
         let delta = rest.failure_probability / (4.0 * self.odd.len() as f64);
         let [inner, outer] = [santalo::rare_moments(rest.inner), rest.beyond()];
@@ -133,7 +134,7 @@ impl Sums {
             let side = |sums: [f64; 2], sign: f64, top: f64, scale: f64, guess: f64, off: f64| {
                 let wager = Wager::new(top + NEAR * scale, guess, rest.planned, delta);
                 let root = (sums[1] / n).sqrt() + off;
-                // n·ε of Σ|Y| ≤ √(nΣY²) may be lost.
+                // The rounding error is at most n·ε of Σ|Y| ≤ √(nΣY²).
                 let lost = (n + 8.0) * f64::EPSILON * root;
                 (sign * sums[0] / n + wager.margin(self.pairs, n * root * root) + lost).max(-NEAR * scale)
             };
@@ -155,7 +156,7 @@ impl Sums {
     }
 }
 
-/// What is known of p̃ beyond the pairs.
+/// What is known about p̃ besides the pairs.
 pub(super) struct Rest {
     /// K.
     pub(super) cap: f64,
@@ -177,7 +178,7 @@ impl Rest {
     /// ∫ℓp̃ and ∫ℓ²p̃ over ∫p̃.
     fn standing(&self, first: [f64; 2], second: [f64; 2]) -> Standing {
         let [least, most] = self.whole;
-        // The mass that makes a quotient least or largest, by its sign.
+        // The mass that makes the quotient smallest or largest, by its sign.
         let low = if first[0] < 0.0 { first[0] / least } else { first[0] / most };
         let high = if first[1] > 0.0 { first[1] / least } else { first[1] / most };
         let largest = low.abs().max(high.abs());

@@ -1,4 +1,4 @@
-//! Whether the route is worth its draws, and with which K, P and κ: on pilot draws that are used for nothing else.
+//! Whether the route pays, and with which K, P and κ: decided by pilot draws that are used for nothing else.
 
 use super::hat::Hat;
 use super::moments::Sums;
@@ -18,15 +18,15 @@ use provi_kernels::triangle;
 const PILOT_PAIRS: u64 = 300;
 const PILOT_ASCENTS: u64 = 200;
 
-/// Radii, in the coordinates where q is standard, whose lowest curvature is tried as P.
+/// Radii, in the coordinates where q is standard, whose least curvature is tried as P.
 const RADII: [f64; 4] = [0.2, 0.4, 0.7, 1.1];
-/// Where only H_lo is known: parts of it beside I.
+/// If only H_lo is known: the shares of H_lo that are mixed with I.
 const PARTS: [f64; RADII.len()] = [0.02, 0.07, 0.2, 0.4];
 /// Shares of the draws: pairs of q, draws of h, ascents.
 const SHARES: [f64; 3] = [0.4, 1.5, 0.6];
 
 impl Session<'_> {
-    /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
+    /// The route, if the pilot predicts a bound below `plain` nats.
     pub(in crate::certify::audit) fn consider_sharp(
         &mut self,
         residuals: &Residuals<'_>,
@@ -39,12 +39,12 @@ impl Session<'_> {
         let counts = SHARES.map(|share| (share * total).max(1.0) as u64);
         let (delta, moments_delta) = (delta / 8.0, delta / 2.0);
         let log = (1.0 / delta).ln();
-        // What confidence alone costs where h has the mass of q.
+        // The cost of confidence alone if h has the mass of q.
         let floor = log * (1.0 / counts[1] as f64 + 1.0 / counts[2] as f64);
         if plain <= 1.2 * floor {
             return Ok(None);
         }
-        // Once a stop is wanted the time is better spent on the draws of the other statements.
+        // Once a stop is wanted, the remaining time is better spent on the draws of the other statements.
         if stop::check_early().is_err() {
             return Ok(None);
         }
@@ -82,8 +82,8 @@ impl Session<'_> {
         }))
     }
 
-    /// The coefficients as unit vectors in the coordinates where q is standard: those of the audit, which are the user's up to their units,
-    /// and the user's intercept where it is another. None where there are too many.
+    /// The coefficients as unit vectors in the coordinates where q is standard: those of the audit, which are the
+    /// user's up to their units, and the user's intercept if it differs. Empty if there are too many.
     fn directions(&self) -> Vec<f64> {
         let d = self.q.dim();
         if d > COLUMNS {
@@ -127,7 +127,7 @@ struct Core {
     guesses: Vec<[f64; 2]>,
 }
 
-/// Draws that choose.
+/// The pilot draws.
 struct Pilot<'p> {
     residuals: &'p Residuals<'p>,
     metric: &'p Metric,
@@ -136,7 +136,7 @@ struct Pilot<'p> {
 }
 
 impl Pilot<'_> {
-    /// K, what E_q min(ϖ, K) − 1 will come to with its confidence, and how the moments spread.
+    /// K, the predicted bound of E_q min(ϖ, K) − 1 with its confidence, and the spread of the moments.
     fn core(&self, session: &mut Session<'_>, count: u64, log: f64) -> Result<Option<Core>> {
         let (mut values, mut points, draws) = (Vec::new(), Vec::new(), self.draws);
         let fill = |k: u64, x: &mut [f64]| {
@@ -171,7 +171,7 @@ impl Pilot<'_> {
         Ok(excess.is_finite().then_some(Core { cap, believed, excess: excess.max(0.0), directions, guesses }))
     }
 
-    /// What the second and third term will come to under h, at the best κ, and that κ.
+    /// The predicted second and third terms under h at the best κ, and that κ.
     fn price(
         &self,
         session: &mut Session<'_>,
@@ -200,7 +200,7 @@ impl Pilot<'_> {
             let height = top + 0.5 * f64::from(step) * unit;
             let n = heights.len() as f64;
             let seen: f64 = heights.iter().map(|l| -(height - l).min(0.0).exp_m1()).sum::<f64>() / n;
-            // What so few draws do not show falls off like an exponential.
+            // The part that so few draws do not show is assumed to decay exponentially.
             let hidden = 0.5 / n * unit.min(1.0) * (-(height - top).max(0.0) / unit).exp();
             let mass = (height + hat.volume).exp();
             let eta = seen + hidden + log / counts[2] as f64;
