@@ -21,7 +21,7 @@ import provi
 # %% [markdown]
 # ## The data
 #
-# Education is a category with an order: its first level is what the others are compared with.
+# Education is a category with an order: the other levels are compared with its first level.
 
 # %%
 random = np.random.default_rng(2024)
@@ -40,14 +40,14 @@ frame = pd.DataFrame(
         "district": [f"d{i:02}" for i in district],
     }
 )
-frame.loc[random.choice(rows, 5, replace=False), "age"] = np.nan  # as data are
+frame.loc[random.choice(rows, 5, replace=False), "age"] = np.nan  # missing values, as in real data
 print(frame.head())
 
 # %% [markdown]
 # ## The fit
 #
-# Five rows have a gap and are dropped, which the model's record says. The spread between districts is given here, so that
-# NumPyro can be given the same; left out, it would be chosen, and the notes would say so.
+# Five rows have a missing value and are dropped; the model's record says so. The spread between districts is given here, so that
+# NumPyro can use the same value; without it, it would be estimated, and the notes would say so.
 
 # %%
 formula = "uses ~ age + education + (1 | district)"
@@ -60,7 +60,7 @@ assert fit.model["rows"] == rows - 5
 print(fit.summary())
 
 # %% [markdown]
-# `mean_error` and `sd_error` are proved: the posterior's own mean and standard deviation are no further away. The contrast has
+# `mean_error` and `sd_error` are proved bounds of the distance to the posterior's own mean and standard deviation. The contrast has
 # its errors too.
 
 # %%
@@ -125,7 +125,7 @@ svi_mean = np.asarray(params["auto_loc"])
 svi_factor = np.asarray(params["auto_scale_tril"])
 
 # %% [markdown]
-# ## What each is worth
+# ## How good each answer is
 #
 # The exact model again, by its matrices, to certify all three.
 

@@ -138,7 +138,7 @@ pub struct AuditOptions {
         )
     )]
     pub accuracy: Option<f64>,
-    /// The KL to the posterior that is to be proved, in nats; more draws are made for it
+    /// The KL to the posterior to prove, in nats; the audit makes more draws for it if needed
     #[cfg_attr(
         feature = "clap",
         arg(
@@ -149,7 +149,7 @@ pub struct AuditOptions {
         )
     )]
     pub kl: Option<f64>,
-    /// The part of its sd that every posterior mean and sd is to be proved within; more draws are made for it
+    /// The fraction of its sd within which to prove every posterior mean and sd; the audit makes more draws for it if needed
     #[cfg_attr(
         feature = "clap",
         arg(
@@ -239,7 +239,7 @@ impl StepOptions {
     }
 
     /// The method if none is named: exact expectations make by far the shortest proved plans; in practice, draws
-    /// are cheaper. With a subsample only the methods that draw have a bound.
+    /// are cheaper. With a subsample neither of these two methods has a bound, so prox-energy is used.
     pub fn default_plan(&self, proved: bool) -> Method {
         match (self.subsample, proved) {
             (Some(_), _) => Method::ProxEnergy,

@@ -33,7 +33,7 @@ fn shifted_columns_are_seen_alike_and_sparse_rows_keep_the_zeros_of_the_others()
     let seen = sparse.seen(&shifts, &factors);
     assert_eq!(seen, Design::triplets(2, 3, &[(0, 0, 4.0), (0, 2, 0.0), (1, 2, 0.5)]).unwrap());
     assert!(seen.is_sparse() && seen.entries() == 3);
-    // An entry that was not stored becomes minus the shift of its column.
+    // An entry that was not stored becomes minus the shift of its column, times the factor.
     let filled = sparse.seen(&[0.0, 1.0, 0.0], &[1.0, 2.0, 1.0]);
     let triplets = [(0, 0, 1.0), (0, 1, -2.0), (0, 2, 2.0), (1, 1, -2.0), (1, 2, 3.0)];
     assert_eq!(filled, Design::triplets(2, 3, &triplets).unwrap());
