@@ -1,6 +1,7 @@
 #![allow(clippy::float_cmp)] // sums and products of small integers, exact
 
 use super::*;
+use crate::base::matrix::Matrix;
 
 fn pair() -> (Design, Design) {
     let dense = Design::dense(2, 3, &[1.0, 0.0, 2.0, 0.0, 0.0, 3.0]).unwrap();
