@@ -1,17 +1,18 @@
 //! Errors that end the command without a result, each with the way out.
 
-use std::fmt;
+mod drawn;
+
 use std::io::IsTerminal;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use provi_analysis::Error as Refused;
 use provi_analysis::error::BadFit;
 use thiserror::Error;
 
 use crate::output::style;
+use drawn::{Dress, Place, drawn};
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
@@ -19,7 +20,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     #[error("{}{error}", if error.begins_with_option() { "--" } else { "" })]
-    Analysis { error: Box<provi_analysis::Error>, text: Option<Box<NamedSource<String>>> },
+    Analysis { error: Box<provi_analysis::Error>, text: Option<Box<Given>> },
     #[error("`{}` is not a run file: {reason}", .path.display())]
     BadRunFile { path: PathBuf, reason: String },
     #[error("the run file is for other data: its SHA-256 is {stored}, that of `{}` {found}", .path.display())]
@@ -58,15 +59,22 @@ pub(crate) enum Failure {
     Print(String),
 }
 
+/// A text that the user gave.
+#[derive(Debug)]
+pub(crate) struct Given {
+    name: &'static str,
+    text: String,
+}
+
 impl From<provi_analysis::Error> for Failure {
     /// With the formula or the contrast, so that the message can point into it.
     fn from(error: provi_analysis::Error) -> Self {
-        let source = |name: &str, text: &str, span: &Range<usize>| {
+        let source = |name: &'static str, text: &str, span: &Range<usize>| {
             let mut text = text.trim_end().to_owned();
             if span.start >= text.len() {
                 text.push(' '); // if a word is missing, the label comes after the last one
             }
-            Box::new(NamedSource::new(name, text))
+            Box::new(Given { name, text })
         };
         let text = match &error {
             Refused::Table { error, formula } => error.span().map(|span| source("formula", formula, &span)),
@@ -119,23 +127,23 @@ impl Failure {
 
     /// Prints it on standard error; in colour on a terminal.
     pub(crate) fn print(&self) {
-        let terminal = std::io::stderr().is_terminal();
-        let mut theme = match (terminal, style::colour_wanted()) {
-            (true, true) => GraphicalTheme::unicode(),
-            (true, false) => GraphicalTheme::unicode_nocolor(),
-            (false, _) => GraphicalTheme::none(),
+        let dress = match (std::io::stderr().is_terminal(), style::colour_wanted()) {
+            (true, true) => Dress::Colours,
+            (true, false) => Dress::Lines,
+            (false, _) => Dress::Plain,
         };
-        theme.characters.error = "Error:".to_owned();
-        let handler = GraphicalReportHandler::new_themed(theme)
-            .with_links(false)
-            .with_wrap_lines(terminal)
-            // The message is the library's own; printing its source as well would repeat it.
-            .without_cause_chain();
-        let mut text = String::new();
-        if handler.render_report(&mut text, self).is_err() {
-            text = self.to_string();
-        }
-        eprintln!("{}", text.trim());
+        eprintln!("{}", drawn(&self.to_string(), self.place().as_ref(), self.way_out(), dress));
+    }
+
+    /// The words of the user that are at fault.
+    fn place(&self) -> Option<Place<'_>> {
+        let Self::Analysis { error, text: Some(given) } = self else { return None };
+        let span = match &**error {
+            Refused::Table { error, .. } => error.span()?,
+            Refused::Contrast { error, .. } => error.span(),
+            _ => return None,
+        };
+        Some(Place { name: given.name, text: &given.text, span })
     }
 
     fn way_out(&self) -> Option<&'static str> {
@@ -244,30 +252,4 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         }
         _ => return None,
     })
-}
-
-impl Diagnostic for Failure {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.way_out().map(|text| Box::new(text) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        match self {
-            Self::Analysis { text: Some(text), .. } => Some(&**text),
-            _ => None,
-        }
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let Self::Analysis { error, text: Some(text) } = self else { return None };
-        let span = match &**error {
-            Refused::Table { error, .. } => error.span()?,
-            Refused::Contrast { error, .. } => error.span(),
-            _ => return None,
-        };
-        let end = text.inner().len();
-        let start = span.start.min(end.saturating_sub(1));
-        let label = LabeledSpan::underline(start..span.end.clamp(start + 1, end.max(start + 1)));
-        Some(Box::new(std::iter::once(label)))
-    }
 }
