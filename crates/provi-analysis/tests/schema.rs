@@ -223,7 +223,7 @@ fn no_key_of_fit_json_is_renamed_removed_or_of_another_type() {
     assert!(
         text(&found) == stored,
         "fit.json has keys that {} does not list, or a value that may be null:\n{}\n\
-         If they are meant, say them in docs/guide/output-files.md and run: PROVI_BLESS=1 cargo test --workspace --test schema",
+         If they are meant, say them in docs/guide/output-files.md and run: PROVI_BLESS=1 cargo test --workspace --test all schema::",
         list().display(),
         text(&found)
             .lines()

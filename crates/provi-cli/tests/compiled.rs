@@ -1,11 +1,7 @@
 //! `provi fit --stan` and `--library`, on the fixture with BridgeStan's symbols and the examples of provi.h.
 
-mod common;
-#[path = "../../provi-ffi/tests/fixture/libraries.rs"]
-mod libraries;
-
-use common::Bench;
-use libraries::{bridgestan, example};
+use crate::common::Bench;
+use crate::libraries::{bridgestan, example};
 
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -17,7 +13,7 @@ fn bench() -> Bench {
 /// A model that fails on its own scale, after the fit: the answer is printed and written all the same.
 #[test]
 fn a_failure_on_the_constrained_scale_costs_no_answer() {
-    let Some(library) = libraries::hostile("hostile_stan.c", "") else { return };
+    let Some(library) = crate::libraries::hostile("hostile_stan.c", "") else { return };
     let bench = Bench::new();
     std::fs::copy(library, bench.path("hostile.so")).unwrap();
     bench.write("data.json", "mute constrain");

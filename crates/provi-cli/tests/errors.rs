@@ -1,8 +1,6 @@
 //! What goes wrong is said with its values and the way out, and the exit status is right.
 
-mod common;
-
-use common::{Bench, assert_snapshot};
+use crate::common::{Bench, assert_snapshot};
 
 const SMALL: &str = "y,age,dose\n1,31,0.5\n0,45,1.5\n0,28,2.5\n1,52,0.1\n";
 const COUNTS: &str = "visits,age\n3,1\n1,0\n0,-1\n7,2\n";

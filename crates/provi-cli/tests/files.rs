@@ -1,8 +1,6 @@
 //! A table in several files, through the real binary: the answer of one file, and the words where it goes wrong.
 
-mod common;
-
-use common::{Bench, assert_snapshot};
+use crate::common::{Bench, assert_snapshot};
 use serde_json::Value;
 
 const FORMULA: &str = "y ~ mean_radius + mean_texture";

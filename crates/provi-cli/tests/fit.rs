@@ -1,8 +1,6 @@
 //! Fits, plans and constants through the real binary.
 
-mod common;
-
-use common::{Bench, assert_snapshot};
+use crate::common::{Bench, assert_snapshot};
 use serde_json::Value;
 
 const W1: &[&str] = &["W1.csv", "y ~ 0 + .", "--family", "gaussian", "--noise-sd", "1", "--prior-scale", "1"];

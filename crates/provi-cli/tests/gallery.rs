@@ -1,10 +1,8 @@
 //! The analyses of the gallery beside what R's glm, lmer and glmer say, by `gallery/gallery.R`.
 
-mod common;
-
 use std::path::Path;
 
-use common::Bench;
+use crate::common::Bench;
 use serde_json::Value;
 
 /// A model, how far its means may be from R's estimates in standard errors, and its scales by the ratio to R's.

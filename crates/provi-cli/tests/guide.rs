@@ -3,13 +3,9 @@
 //! In a block of kind `console`, a line that begins with `$ ` is a command and what follows is its output; `…` alone stands
 //! for any number of lines. A block of kind `toml` is a run file. `status=N` after the kind is the exit status of the last command, 0 otherwise.
 
-mod common;
-#[path = "../../provi-ffi/tests/fixture/libraries.rs"]
-mod libraries;
-
 use std::path::{Path, PathBuf};
 
-use common::Bench;
+use crate::common::Bench;
 
 /// A command, and what it is said to print.
 #[derive(Debug, Default)]
@@ -102,7 +98,7 @@ fn run(chapter: &Path) -> String {
     }
     // The library with BridgeStan's symbols stands for the model that its chapter compiles.
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provi-ffi/tests/models");
-    std::fs::copy(libraries::bridgestan(""), bench.path("regression_model.so")).unwrap();
+    std::fs::copy(crate::libraries::bridgestan(""), bench.path("regression_model.so")).unwrap();
     std::fs::copy(models.join("regression.json"), bench.path("regression.json")).unwrap();
     let text = std::fs::read_to_string(chapter).unwrap();
     let (mut out, mut lines) = (Vec::new(), text.lines());

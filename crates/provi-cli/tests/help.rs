@@ -1,10 +1,8 @@
 //! The help texts, word for word.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Bench, assert_snapshot};
+use crate::common::{Bench, assert_snapshot};
 
 /// In the order of the first help.
 const COMMANDS: [&str; 15] = [
@@ -42,7 +40,7 @@ fn the_reference_of_the_command_is_its_help() {
     let bench = Bench::new();
     let said = |args: &[&str]| bench.provi(args).exits(0).stdout;
     let mut page = "# The command, option by option\n\n\
-        Made from `provi COMMAND --help` by the tests (`PROVI_BLESS=1 cargo test --workspace --test help`); not to be edited by hand. The \
+        Made from `provi COMMAND --help` by the tests (`PROVI_BLESS=1 cargo test --workspace --test all help::`); not to be edited by hand. The \
         options of `provi fit` are the keys of a [run file](../guide/reproducing.md) too, and \
         [those of Python](python.md) with `_` for `-`.\n"
         .to_owned();

@@ -1,14 +1,12 @@
 //! More rows than memory: two million of them within 64 MiB.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use common::Bench;
+use crate::common::Bench;
 use parquet::data_type::DoubleType;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -70,6 +68,7 @@ fn high_water(child: &mut Child) -> u64 {
 }
 
 #[test]
+#[ignore = "slow: two million rows"]
 fn two_million_rows_are_fitted_and_certified_within_64_mib() {
     let bench = Bench::new();
     write(&bench.path("rows.parquet"));

@@ -1,11 +1,7 @@
 //! Runs on libraries that are made again, taken up again and certified; `.stan` files that are compiled on the way.
 
-mod common;
-#[path = "../../provi-ffi/tests/fixture/libraries.rs"]
-mod libraries;
-
-use common::{Bench, assert_snapshot};
-use libraries::{bridgestan, example, imitation};
+use crate::common::{Bench, assert_snapshot};
+use crate::libraries::{bridgestan, example, imitation};
 use serde_json::{Value, json};
 
 const DATA: &str = r#"{"x": [-1, 0, 1, 2, 3], "y": [-0.8, 0.3, 0.9, 2.2, 2.9]}"#;

@@ -1,10 +1,8 @@
 //! Models of the formula language through the real binary: groups, counts, priors, scales, predictions, run files.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Bench, assert_snapshot};
+use crate::common::{Bench, assert_snapshot};
 use serde_json::Value;
 
 /// A folder with the reference tables.
@@ -249,6 +247,7 @@ fn a_subsampled_fit_is_recorded_made_again_and_goes_on() {
 }
 
 #[test]
+#[ignore = "slow: a hundred thousand steps, twice; a subsampled fit goes on beside it"]
 fn a_fit_that_was_stopped_goes_on() {
     let bench = bench();
     let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "100000", "--quiet"];

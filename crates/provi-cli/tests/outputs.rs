@@ -3,9 +3,7 @@
 //! The fits are fixtures, so that the words can be compared; they also show that files of this version are read by later
 //! ones.
 
-mod common;
-
-use common::{Bench, assert_snapshot};
+use crate::common::{Bench, assert_snapshot};
 use serde_json::Value;
 
 /// The command fails with status 2, says nothing on standard output, and this on standard error.

@@ -1,8 +1,6 @@
 //! The default prior through the real binary: what is printed, and which files keep another.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use serde_json::Value;
 
 /// y = 1000 + 500x, in 20 rows.

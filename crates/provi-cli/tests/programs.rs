@@ -1,8 +1,6 @@
 //! Fits that a program made through the library, read by the command.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use provi::fit::Watch;
 use provi::target::{Closure, Evaluator, Glm, Prior};
 use provi::{Design, Seed};

@@ -1,9 +1,7 @@
 //! What models and fits are asked beside the fit itself: predictions, contrasts, comparisons, plans and reports, through the
 //! real binary.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use serde_json::Value;
 
 /// Successes of five trials or more a row, two periods.

@@ -1,10 +1,8 @@
 //! Real data sets against answers computed without provi: quadrature and closed forms, by `reference/answers.py`.
 
-mod common;
-
 use std::path::Path;
 
-use common::Bench;
+use crate::common::Bench;
 use serde_json::Value;
 
 /// The models of `tests/reference`, by the name of their answer.

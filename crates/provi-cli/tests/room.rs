@@ -1,12 +1,10 @@
 //! However much is asked for: a list that is written as it is made, or a refusal with the numbers; never an abort.
 #![cfg(unix)]
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use common::Bench;
+use crate::common::Bench;
 
 /// The first lines of something endless, whose reader then goes away; its status.
 fn head(bench: &Bench, words: &[&str], lines: usize) -> (Vec<String>, Option<i32>) {

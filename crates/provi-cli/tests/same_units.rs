@@ -1,8 +1,6 @@
 //! The same posterior in other units, at the command line: `y ~ t --standardize` is `y ~ scale(t)`.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use serde_json::Value;
 
 /// Years, seconds since 1970, and numbers far from one, of the same predictor; a response of each family.

@@ -2,14 +2,12 @@
 //! has started end with it, and a search that is stopped keeps what it has.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Bench, Said};
+use crate::common::{Bench, Said};
 
 /// The command, with a standard input that never ends.
 fn start(bench: &Bench, words: &[&str]) -> Child {

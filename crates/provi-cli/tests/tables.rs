@@ -1,8 +1,6 @@
 //! What the command makes of tables that are not as numbers should be, and of those that no memory holds.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use serde_json::Value;
 
 fn json(text: &str) -> Value {

@@ -1,8 +1,6 @@
 //! `provi verify`, as users meet it.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 
 #[test]
 fn the_keys_asked_for_are_tried_and_the_page_needs_nothing_else() {

@@ -1,10 +1,7 @@
 //! A `.stan` file compiled through a BridgeStan folder: one that stands for it, with a Makefile that puts the fixture where
 //! BridgeStan's own would put the library.
 
-#[path = "fixture/libraries.rs"]
-mod libraries;
-
-use libraries::imitation;
+use crate::libraries::imitation;
 use provi::Target;
 use provi_ffi::{Error, StanModel, compile};
 use std::path::{Path, PathBuf};

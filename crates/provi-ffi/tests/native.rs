@@ -1,9 +1,6 @@
 //! Densities in C, C++ and Fortran behind `include/provi.h`.
 
-#[path = "fixture/libraries.rs"]
-mod libraries;
-
-use libraries::{bridgestan, example};
+use crate::libraries::{bridgestan, example};
 use provi::{Auto, Seed, Target};
 use provi_ffi::{Error, NativeModel};
 

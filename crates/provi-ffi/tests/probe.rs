@@ -1,9 +1,6 @@
 //! A library that crashes takes only the probing process with it.
 
-#[path = "fixture/libraries.rs"]
-mod libraries;
-
-use libraries::bridgestan;
+use crate::libraries::bridgestan;
 use provi_ffi::probe::{Kind, Request, check, child};
 use provi_ffi::{Error, StanModel};
 use std::path::PathBuf;

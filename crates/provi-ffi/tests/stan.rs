@@ -1,11 +1,6 @@
 //! A library with BridgeStan's symbols: opened, evaluated, constrained, and refused for every reason there is.
 
-#[path = "fixture/libraries.rs"]
-mod libraries;
-#[path = "fixture/w2.rs"]
-mod w2;
-
-use libraries::bridgestan;
+use crate::libraries::bridgestan;
 use provi::expectation::neg_elbo;
 use provi::target::{Scratch, Target};
 use provi::watchdog::check_gradient;
@@ -72,7 +67,7 @@ fn draws_come_back_to_the_constrained_scale_and_values_go_there() {
 
 #[test]
 fn w2_through_the_interface_reaches_the_gold_optimum_on_any_threads() {
-    let (json, twin, optimum) = w2::problem();
+    let (json, twin, optimum) = crate::w2::problem();
     let model = StanModel::open(&bridgestan(""), Some(&json), 1).unwrap();
     let point: Vec<f64> = (0..31).map(|i| 0.03 * f64::from(i) - 0.4).collect();
     let (mut a, mut b) = (vec![0.0; 31], vec![0.0; 31]);
@@ -94,7 +89,7 @@ fn w2_through_the_interface_reaches_the_gold_optimum_on_any_threads() {
 
 #[test]
 fn hessians_are_the_librarys_own_whole_or_by_products_and_differenced_elsewhere() {
-    let (json, twin, _) = w2::problem();
+    let (json, twin, _) = crate::w2::problem();
     let twice = json.replacen('{', r#"{"mode": "twice", "#, 1);
     let point: Vec<f64> = (0..31).map(|i| 0.02 * f64::from(i) - 0.3).collect();
     let mut expected = Matrix::zeros(31, 31);

@@ -1,15 +1,12 @@
 //! A scan of files gives what a frame of their table in memory has.
 
-#[path = "support/parquet_writer.rs"]
-mod parquet_writer;
-
 use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
 };
 
-use parquet_writer::{Values, write};
+use crate::parquet_writer::{Values, write};
 use proptest::prelude::*;
 use provi_table::{
     BadShards, Budget, DesignRows, Error, Formula, FrameOptions, FrameRows, Learned, Learning, Missing,

@@ -1,17 +1,13 @@
 //! Which files are found, and with which words bad ones are refused.
 
-#[allow(dead_code)] // other tests write other kinds of columns
-#[path = "support/parquet_writer.rs"]
-mod parquet_writer;
-
 use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
 };
 
+use crate::parquet_writer::{Values, write};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet_writer::{Values, write};
 use provi_table::{
     BadShards, Budget, Error, Formula, FrameOptions, Learned, Learning, Missing, ModelFrame, Part, Result,
     Scan, Shards, Table,

@@ -1,10 +1,6 @@
 //! Ids of any length, words for missing values, dates, comparisons and lists of levels: the same in memory, in files read
 //! block by block, and in rows that a recipe is put over.
 
-#[path = "support/parquet_writer.rs"]
-#[allow(dead_code)] // a part of it is used here
-mod parquet_writer;
-
 use std::fs;
 
 use provi_table::{
@@ -94,10 +90,10 @@ fn ids_beyond_the_doubles_stay_apart_in_parquet_and_in_memory() {
     let y: Vec<Option<i64>> = ids().iter().map(|id| Some(id % 2)).collect();
     let some: Vec<Option<i64>> = ids().into_iter().map(Some).collect();
     let columns = [
-        ("y", parquet_writer::Values::Integers(y.clone())),
-        ("id", parquet_writer::Values::Integers(some.clone())),
+        ("y", crate::parquet_writer::Values::Integers(y.clone())),
+        ("id", crate::parquet_writer::Values::Integers(some.clone())),
     ];
-    parquet_writer::write(&folder.path().join("t.parquet"), &columns, 32);
+    crate::parquet_writer::write(&folder.path().join("t.parquet"), &columns, 32);
     let formula = Formula::parse("y ~ 1 + (1 | id)").unwrap();
     let whole = Table::open(folder.path().join("t.parquet")).unwrap();
     let memory = Table::from_columns(
@@ -210,15 +206,15 @@ fn a_list_of_words_means_missing_in_every_kind_of_column() {
 #[test]
 fn words_for_missing_values_reach_parquet_files_block_by_block() {
     let folder = TempDir::new().unwrap();
-    let y = parquet_writer::Values::Integers((0..40).map(|i| Some(i % 2)).collect());
+    let y = crate::parquet_writer::Values::Integers((0..40).map(|i| Some(i % 2)).collect());
     let x = (0..40).map(|i| Some(if i % 4 == 0 { -9.0 } else { f64::from(i * i % 13) }));
     let town = (0..40).map(|i| Some(["Bern", "none", "Chur"][i % 3].to_owned()));
     let columns = [
         ("y", y),
-        ("x", parquet_writer::Values::Numbers(x.collect())),
-        ("town", parquet_writer::Values::Texts(town.collect())),
+        ("x", crate::parquet_writer::Values::Numbers(x.collect())),
+        ("town", crate::parquet_writer::Values::Texts(town.collect())),
     ];
-    parquet_writer::write(&folder.path().join("t.parquet"), &columns, 16);
+    crate::parquet_writer::write(&folder.path().join("t.parquet"), &columns, 16);
     let options = options(&["none", "-9"]);
     let table = Table::open(folder.path().join("t.parquet")).unwrap();
     let f = ModelFrame::new(&table, &Formula::parse("y ~ x + town").unwrap(), &options).unwrap();

@@ -72,9 +72,9 @@ pub(crate) fn exact(trial: &Trial) -> Result<Outcome> {
     let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 1.0, 0.0], Prior::precision(0.5)?)?;
     let q = Gaussian::<Triangular>::new(&[0.3, -0.2], &[0.8, 0.5, 1.1])?;
     let found = moments(&model, &q)?;
-    let rule = crate::cubature::trapezoid(trial.effort(0.2, 0.1));
+    let rule = provi_testkit::cubature::trapezoid(trial.effort(0.2, 0.1));
     let mut slope = [0.0; 2];
-    let value = crate::cubature::cubature(2, &rule, |u| {
+    let value = provi_testkit::cubature::cubature(2, &rule, |u| {
         let mut z = [0.0; 2];
         q.transport(u, &mut z);
         Ok(-model.log_density(&z, &mut slope)?)

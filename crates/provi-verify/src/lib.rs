@@ -6,7 +6,6 @@
 
 mod algebra;
 mod certificates;
-mod cubature;
 mod draw;
 mod errata;
 mod expectations;

@@ -4,12 +4,12 @@ use crate::algebra::{extremes, pack};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{normals, small};
-use crate::space::{Space, distance2};
 use crate::trial::Trial;
 use provi::gaussian::Factor;
 use provi::optimize::{Moved, Operator};
 use provi::step::{ProjSymmetric, ProjTriangular, Prox};
 use provi::{Matrix, Result, Symmetric, Triangular};
+use provi_testkit::space::{Space, distance2};
 
 const UNKNOWN: Moved = Moved { distance: f64::MAX, value: None };
 

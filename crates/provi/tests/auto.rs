@@ -1,8 +1,6 @@
 //! The two solvers on the gold workloads, and on larger ones of the same law.
 
-mod common;
-
-use common::{Gold, gold, normals};
+use crate::common::{Gold, gold, normals};
 use provi::ascent::{Ascent, Options};
 use provi::expectation::neg_elbo;
 use provi::solve::{Solver, Stop};

@@ -1,8 +1,6 @@
 //! Convergence as promised, measured against exact optima: 1/T, 1/√T and linear rates, each below its bound.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use provi::plan::{Coordinates, Norm};
 use provi::target::{Family, Glm};
 use provi::theory::Recursion;
@@ -51,6 +49,7 @@ fn strongly_convex_logistic_regression_converges_like_one_over_t() {
 }
 
 #[test]
+#[ignore = "slow: many long runs"]
 fn strongly_convex_linear_regression_w1_converges_like_one_over_t() {
     let gold = gold("W1");
     assert!(gold.target.curvature().unwrap().unwrap().condition().unwrap() <= 5.0);
@@ -80,6 +79,7 @@ impl Whitened {
 }
 
 #[test]
+#[ignore = "slow: many long runs"]
 fn hierarchical_logistic_regression_converges_like_one_over_t_in_curvature_coordinates() {
     let (key, groups) = (510, 3);
     let model = hierarchy(key, 1, groups, 2.0, 3.0, 0.0);
@@ -234,6 +234,7 @@ fn the_bound_holds_on_w2() {
 }
 
 #[test]
+#[ignore = "slow: many long runs"]
 fn the_bound_holds_on_w4() {
     check_bound_holds("W4", 60);
 }

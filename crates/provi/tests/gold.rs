@@ -1,8 +1,6 @@
 //! Optima computed elsewhere, to twelve digits, against the library's exact expectations.
 
-mod common;
-
-use common::{gold, gradient, moments, objective};
+use crate::common::{gold, gradient, moments, objective};
 use provi::{Symmetric, Triangular};
 
 /// f* to 1e-8, and ∇f = 0 to 1e-8 in both factor spaces, at the optimum of `name`.
@@ -20,7 +18,7 @@ fn check(name: &str) {
     let triangular = gradient::<Triangular>(&gold.target, &gold.optimum, true);
     let symmetric = gradient::<Symmetric>(&gold.target, &gold.optimum.to_symmetric().unwrap(), true);
     for (space, g) in [("triangular", triangular), ("symmetric", symmetric)] {
-        let norm = common::dot(&g, &g).sqrt();
+        let norm = crate::common::dot(&g, &g).sqrt();
         assert!(norm < 1e-8, "{name}, {space}: ‖∇f‖ = {norm:e}");
     }
 }
@@ -49,5 +47,5 @@ fn the_check_would_notice_a_missing_constant_and_a_shifted_mean() {
     mean[3] += 1e-10;
     let shifted = provi::Gaussian::<Triangular>::new(&mean, gold.optimum.factor()).unwrap();
     let g = gradient(&gold.target, &shifted, true);
-    assert!(common::dot(&g, &g).sqrt() > 1e-8);
+    assert!(crate::common::dot(&g, &g).sqrt() > 1e-8);
 }

@@ -1,8 +1,6 @@
 //! A tiny fit: the same bits for any number of threads, the same numbers on any machine, and honest endings.
 
-mod common;
-
-use common::regression;
+use crate::common::regression;
 use provi::average::Average;
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::estimator::Kind;

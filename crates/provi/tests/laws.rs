@@ -1,8 +1,6 @@
 //! Laws: averages stay in the hull, bounds move the safe way, and no input makes the public face panic.
 
-mod common;
-
-use common::{regression, square_norm};
+use crate::common::{regression, square_norm};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use provi::average::Averager;
@@ -495,7 +493,7 @@ proptest! {
         let entries = &entries[..(rows * columns).min(entries.len())];
         let Ok(design) = Design::dense(rows, columns, entries) else { return Ok(()) };
         let response: Vec<f64> =
-            if tame { common::labels(rows) } else { response };
+            if tame { crate::common::labels(rows) } else { response };
         let priors = [
             Prior::precision(precision[0]),
             Prior::scale(precision[0]),
@@ -523,7 +521,7 @@ proptest! {
         let rows = entries.len() / columns;
         if let Ok(features) = Design::dense(rows, columns, &entries[..rows * columns]) {
             let plain = Matrix::scaled_identity(columns, 1.0);
-            let fair: Vec<f64> = common::labels(rows);
+            let fair: Vec<f64> = crate::common::labels(rows);
             let even: Vec<usize> = (0..rows).map(|n| n % 2).collect();
             for (labels, groups, top, within) in
                 [(&labels, &groups, &top, &within), (&fair, &groups, &plain, &plain), (&fair, &even, &top, &within), (&fair, &even, &plain, &plain)]

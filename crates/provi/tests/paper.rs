@@ -3,17 +3,9 @@
 //! Exact before statistical: Gaussian targets have closed forms, small dimensions have cubature. What is sampled
 //! has a fixed seed, a stated level and a planted bug that the same check must reject.
 
-mod common;
-
-#[path = "paper/curvature.rs"]
 mod curvature;
-#[path = "paper/estimators.rs"]
 mod estimators;
-#[path = "paper/noise.rs"]
 mod noise;
-#[path = "paper/rates.rs"]
 mod rates;
-#[path = "paper/steps.rs"]
 mod steps;
-#[path = "paper/whitening.rs"]
 mod whitening;

@@ -1,8 +1,6 @@
 //! The practical plans of the paper's algorithms with their default steps and draws, against the exact optimum.
 
-mod common;
-
-use common::gold;
+use crate::common::gold;
 use provi::expectation::neg_elbo;
 use provi::{Method, Planner, Seed};
 
@@ -37,6 +35,7 @@ fn default_steps_come_within_a_twentieth_of_a_nat_on_w2() {
 }
 
 #[test]
+#[ignore = "slow: thousands of steps of a large model; W1 and W2 are quicker"]
 fn a_fifth_of_the_default_steps_comes_within_half_a_nat_on_w4() {
     for (method, gap) in gaps("W4", Some(4_000)) {
         assert!(gap < 0.5 && gap > -1e-8, "{method}: {gap}");

@@ -1,6 +1,5 @@
 //! Searches on targets that are far from Gaussian, end somewhere, or have several modes. Nothing is proved about them.
 
-#[path = "rough/targets.rs"]
 mod targets;
 
 use provi::auto::Certified;

@@ -4,43 +4,46 @@
 //! Each certificate may fail with probability 1e-6. Two hundred and forty problems, two thousand certificates: a violation is
 //! a bug, not bad luck.
 
-mod common;
-
-#[path = "soundness/answers.rs"]
 mod answers;
-#[path = "soundness/line.rs"]
 mod line;
-#[path = "soundness/problem.rs"]
 mod problem;
-#[path = "soundness/provenance.rs"]
 mod provenance;
-#[path = "soundness/sharp.rs"]
 mod sharp;
-#[path = "soundness/transport.rs"]
+pub(crate) mod study;
 mod transport;
-#[path = "soundness/truth.rs"]
 mod truth;
-#[path = "soundness/twins.rs"]
 mod twins;
-#[path = "soundness/verdict.rs"]
 mod verdict;
 
 use verdict::{Check, on_threads, summary, trial};
 
 const PROBLEMS: u64 = 240;
+const SOME: u64 = 24;
 const DRAWS: u64 = 1200;
 
-#[test]
-fn every_certified_number_covers_the_truth() {
-    let checks: Vec<Check> = on_threads(PROBLEMS, |i| trial(i, DRAWS)).into_iter().flatten().collect();
+/// Every bound on the first problems; none is below the truth.
+fn tried(problems: u64) -> Vec<Check> {
+    let checks: Vec<Check> = on_threads(problems, |i| trial(i, DRAWS)).into_iter().flatten().collect();
     let violations: Vec<&Check> = checks.iter().filter(|c| c.is_violated()).collect();
-    println!("{} bounds on {PROBLEMS} problems\n{}", checks.len(), summary(&checks));
+    println!("{} bounds on {problems} problems\n{}", checks.len(), summary(&checks));
     assert!(
         violations.is_empty(),
         "{} violations: {:#?}",
         violations.len(),
         &violations[..violations.len().min(5)]
     );
+    checks
+}
+
+#[test]
+fn certified_numbers_of_some_problems_cover_the_truth() {
+    assert!(tried(SOME).len() >= 100);
+}
+
+#[test]
+#[ignore = "slow: all problems; some of them are tried above"]
+fn every_certified_number_covers_the_truth() {
+    let checks = tried(PROBLEMS);
     // Every route was on trial.
     for (what, key) in [
         ("gap", "cert-gap"),

@@ -1,8 +1,6 @@
 //! Terms in place of the whole target: unbiased, within the bound, and the same steps otherwise [noise-subsample].
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use provi::checkpoint::{Checkpoint, Keeper};
 use provi::draws::{Draws, Purpose};
 use provi::estimator::{Kind, Sampled, Terms};
@@ -75,7 +73,7 @@ fn bias(target: &dyn Target, choices: &[(f64, Chosen<'_>)], z: &[f64]) -> f64 {
 
 /// Coarse, and exact to 1e-8 here.
 fn rule() -> Vec<(f64, f64)> {
-    trapezoid().into_iter().step_by(2).map(|(u, w)| (u, 2.0 * w)).collect()
+    trapezoid(0.25).into_iter().step_by(2).map(|(u, w)| (u, 2.0 * w)).collect()
 }
 
 fn binomial() -> Glm {

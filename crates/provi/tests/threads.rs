@@ -1,8 +1,6 @@
 //! A model's passes give the same bits on one, two and three threads, in every family, dense and sparse.
 #![cfg(feature = "parallel")]
 
-mod common;
-
 use provi::expectation::{Expectations, Moments};
 use provi::target::{Evaluator, Family, Glm, Prior, Scratch};
 use provi::{Audit, Design, Gaussian, Matrix, Seed, Target};
@@ -96,7 +94,7 @@ fn an_audit_gives_the_same_bits_on_one_and_three_threads() {
 /// The three means of the sharp bound, its ascents and its moments.
 #[test]
 fn a_sharp_bound_has_the_same_bits_on_one_two_and_three_threads() {
-    let model = common::gold("W2").target;
+    let model = crate::common::gold("W2").target;
     let q = provi::solve::Solver::default().run(&model).unwrap().gaussian;
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -1,17 +1,8 @@
 //! The certificates are not only true but close: ratios to the true KL on standard regressions.
 //!
 //! `docs/tightness.md` has the full table, by `cargo run --release -p provi --example tightness`.
-#![allow(dead_code)] // the modules of the soundness suite bring more than this needs
 
-mod common;
-
-#[path = "soundness/answers.rs"]
-mod answers;
-#[path = "soundness/problem.rs"]
-mod problem;
-#[path = "soundness/study.rs"]
-mod study;
-
+use crate::soundness::study;
 use provi::Provenance;
 use provi::target::Glm;
 
@@ -49,7 +40,7 @@ fn a_thousand_rows_a_coordinate_certify_within_ten() {
 
 #[test]
 fn a_gaussian_posterior_is_certified_to_the_last_digits() {
-    let (_, audited) = study::audited(&common::gold("W1").target, 2_000);
+    let (_, audited) = study::audited(&crate::common::gold("W1").target, 2_000);
     let c = audited.certificate();
     assert!(c.kl.bound().unwrap() < 1e-6 && c.gap.bound().unwrap() < 1e-6 && c.tv.bound().unwrap() < 1e-6);
     assert!(c.evidence.upper().unwrap() - c.evidence.lower().unwrap() < 1e-6);
@@ -59,7 +50,7 @@ fn a_gaussian_posterior_is_certified_to_the_last_digits() {
 /// measured to half of the truth, a quarter of a nat, and means to a posterior deviation.
 #[test]
 fn nearly_separable_data_is_certified_by_its_mass() {
-    let target = common::gold("W2").target;
+    let target = crate::common::gold("W2").target;
     let (q, audited) = study::audited(&target, 20_000);
     let c = audited.certificate();
     let grounds = &c.grounds;

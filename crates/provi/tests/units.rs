@@ -1,8 +1,6 @@
 //! One posterior in several units: the same certificate, whatever the columns are measured in.
 
-mod common;
-
-use common::normals;
+use crate::common::normals;
 use provi::audit::Audited;
 use provi::stream::{Memory, Rows, Streamed};
 use provi::target::{Evaluator, Family, Glm, Prior};

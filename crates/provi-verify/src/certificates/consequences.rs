@@ -66,9 +66,10 @@ pub(crate) fn evidence_difference(trial: &Trial) -> Result<Outcome> {
             let q = Solver::default().run(&target)?.gaussian;
             let f = objective(&target, &q)?;
             let s = q.factor()[0];
-            let mean2: f64 = crate::cubature::cubature(1, &crate::cubature::trapezoid(0.02), |u| {
-                Ok((s * line.potential(q.mean()[0] + s * u[0])[1] - u[0]).powi(2))
-            })?;
+            let mean2: f64 =
+                provi_testkit::cubature::cubature(1, &provi_testkit::cubature::trapezoid(0.02), |u| {
+                    Ok((s * line.potential(q.mean()[0] + s * u[0])[1] - u[0]).powi(2))
+                })?;
             intervals.push((-f, theory::kl(mean2 / (s * s * precision))));
             truths.push(line.truth().log_evidence);
         }

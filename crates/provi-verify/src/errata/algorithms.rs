@@ -2,12 +2,12 @@
 
 use crate::algebra::{combination, form, outer};
 use crate::outcome::{Check, Outcome};
-use crate::space::Space;
 use crate::trial::Trial;
 use provi::gaussian::Factor;
 use provi::optimize::{Moved, Operator};
 use provi::step::ProjSymmetric;
 use provi::{Gaussian, Matrix, Result, Symmetric, Triangular};
+use provi_testkit::space::Space;
 
 const UNKNOWN: Moved = Moved { distance: f64::MAX, value: None };
 

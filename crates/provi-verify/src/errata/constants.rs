@@ -1,13 +1,13 @@
 //! Errors in noise bounds and rates.
 
 use crate::algebra::difference;
-use crate::cubature::{THREE_POINTS, cubature};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{gaussian, logistic};
 use crate::trial::Trial;
 use provi::schedule::{Schedule, StepKind};
 use provi::theory::{NoiseBound, Recursion, noise, rate};
 use provi::{Gaussian, Result, Triangular};
+use provi_testkit::cubature::{THREE_POINTS, cubature};
 
 pub(super) fn demonstrations(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
@@ -95,7 +95,7 @@ fn start(trial: &Trial, outcome: &mut Outcome) -> Result<()> {
     let m = problem.smoothness;
     let bound = noise::entropy(1, m, m, problem.mode2)?;
     let moment = |scale: f64| -> Result<f64> {
-        let rule = crate::cubature::trapezoid(0.1);
+        let rule = provi_testkit::cubature::trapezoid(0.1);
         cubature(1, &rule, |u| {
             let mut pull = [0.0];
             problem.target().log_density(&[problem.star.mean()[0] + scale * u[0]], &mut pull)?;

@@ -2,7 +2,6 @@
 
 use super::path::{Noise, star};
 use crate::algebra::{combination, extremes, inverse};
-use crate::cubature::{cubature, raw_gradient, size2, trapezoid};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{Problem, gaussian, logistic, logistic_to_linear, normals, probit, small};
@@ -12,6 +11,7 @@ use crate::trial::Trial;
 use provi::estimator::Kind;
 use provi::theory::noise;
 use provi::{Result, Symmetric};
+use provi_testkit::cubature::{cubature, raw_gradient, size2, trapezoid};
 
 /// The largest |eigenvalue| of ∇²r found over points near and far.
 fn search(problem: &Problem, count: u64) -> Result<f64> {

@@ -2,16 +2,16 @@
 
 use super::path::Noise;
 use crate::algebra::{difference, dot, pack};
-use crate::cubature::{THREE_POINTS, cubature, raw_gradient, size2};
 use crate::figure::{Axis, Figure, Panel};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{Problem, gaussian, normals, probit, small, w1, w2, w4};
-use crate::space::{Space, distance2};
 use crate::trial::Trial;
 use provi::estimator::Kind;
 use provi::target::GaussianTarget;
 use provi::theory::{NoiseBound, noise};
 use provi::{Gaussian, Matrix, Result, Symmetric, Triangular};
+use provi_testkit::cubature::{THREE_POINTS, cubature, raw_gradient, size2};
+use provi_testkit::space::{Space, distance2};
 
 fn problems(trial: &Trial) -> Result<Vec<Problem>> {
     let mut out = small()?;

@@ -2,7 +2,6 @@
 
 use super::path::Noise;
 use crate::algebra::{difference, dot};
-use crate::cubature::{THREE_POINTS, cubature, raw_gradient, size2, trapezoid};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
 use crate::problems::{design_rows, normals};
@@ -15,6 +14,7 @@ use provi::subsample::{Law, Sampling, Subsample};
 use provi::target::{GaussianTarget, Glm, Prior};
 use provi::theory::{NoiseBound, noise};
 use provi::{Design, Error, Gaussian, Matrix, Method, Planner, Result, Symmetric, Target, Triangular};
+use provi_testkit::cubature::{THREE_POINTS, cubature, raw_gradient, size2, trapezoid};
 
 struct Term {
     probability: f64,

@@ -2,16 +2,9 @@
 
 use super::Problem;
 use crate::algebra::{cholesky, dot, eigen, inverse, product, transposed};
-use provi::draws::{Draws, Purpose, Seed};
 use provi::target::{Family, GaussianTarget, Glm, Prior};
 use provi::{Design, Matrix, Result};
-
-/// Standard normals of a numbered stream.
-pub(crate) fn normals(key: u64, count: usize) -> Vec<f64> {
-    let mut out = vec![0.0; count];
-    Draws::new(Seed(key), Purpose::Sample).fill(key, 0, &mut out);
-    out
-}
+pub(crate) use provi_testkit::normals;
 
 /// A random orthogonal matrix.
 pub(crate) fn orthogonal(key: u64, d: usize) -> Matrix {

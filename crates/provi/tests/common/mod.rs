@@ -1,7 +1,14 @@
-//! What the integration tests share: gold data, small problems, plain linear algebra, exact optima.
-//!
-//! The linear algebra is written again here, without the library's, so that the two check each other.
+//! What the integration tests share: gold data, small problems, exact optima. Plain linear algebra comes from the test kit.
 #![allow(dead_code)] // each test crate uses its own part
+
+pub(crate) use provi_testkit::algebra::{
+    cholesky, combination, difference, dot, eigen, extremes, form, inner, inverse, outer, pack, product,
+    spectral, transposed,
+};
+pub(crate) use provi_testkit::cubature::{THREE_POINTS, trapezoid};
+pub(crate) use provi_testkit::normals;
+pub(crate) use provi_testkit::space::Space as _;
+pub(crate) use provi_testkit::space::{distance2, square_norm};
 
 use provi::average::Averager;
 use provi::draws::{Draws, Purpose, Seed};
@@ -12,19 +19,11 @@ use provi::optimize::{Composite, Moved, Operator, Progress, minimise};
 use provi::step::{ProjSymmetric, ProjTriangular, Prox};
 use provi::target::{Evaluator, Family, GaussianTarget, Glm, Prior, hierarchical_logistic};
 use provi::{Average, Design, Gaussian, Matrix, Method, Schedule, Symmetric, Target, Triangular};
-use std::f64::consts::PI;
 use std::ops::ControlFlow;
 
 /// The standard errors that a two-sided statistical check allows: a false alarm has probability 2e-9, and the
 /// suite makes fewer than 5000 such checks, so together they stay below its budget of 1e-5.
 pub(crate) const SIGMAS: f64 = 6.0;
-
-/// Reproducible standard normals for test data.
-pub(crate) fn normals(key: u64, count: usize) -> Vec<f64> {
-    let mut out = vec![0.0; count];
-    Draws::new(Seed(key), Purpose::Sample).fill(key, 0, &mut out);
-    out
-}
 
 /// A numeric CSV file with a header: its rows.
 pub(crate) fn csv(name: &str) -> Vec<Vec<f64>> {
@@ -129,178 +128,8 @@ pub(crate) fn hierarchy(key: u64, k: usize, groups: usize, s: f64, r: f64, coupl
     hierarchical_logistic(&features, &labels(rows), &membership, &precision(s), &precision(r)).unwrap()
 }
 
-/// ab.
-pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.rows(), b.columns());
-    for i in 0..a.rows() {
-        for k in 0..a.columns() {
-            for j in 0..b.columns() {
-                out[(i, j)] += a[(i, k)] * b[(k, j)];
-            }
-        }
-    }
-    out
-}
-
-/// aᵀ.
-pub(crate) fn transposed(a: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.columns(), a.rows());
-    for i in 0..a.rows() {
-        for j in 0..a.columns() {
-            out[(j, i)] = a[(i, j)];
-        }
-    }
-    out
-}
-
-/// a + αb.
-pub(crate) fn combination(a: &Matrix, alpha: f64, b: &Matrix) -> Matrix {
-    let entries = a.entries().iter().zip(b.entries()).map(|(x, y)| x + alpha * y).collect();
-    Matrix::new(a.rows(), a.columns(), entries).unwrap()
-}
-
-/// a⁻¹ by Gauss–Jordan with row pivots.
-pub(crate) fn inverse(a: &Matrix) -> Matrix {
-    let d = a.rows();
-    let (mut a, mut out) = (a.clone(), Matrix::scaled_identity(d, 1.0));
-    for i in 0..d {
-        let pivot = (i..d).max_by(|&p, &q| a[(p, i)].abs().total_cmp(&a[(q, i)].abs())).unwrap();
-        for j in 0..d {
-            for m in [&mut a, &mut out] {
-                let swap = m[(i, j)];
-                m[(i, j)] = m[(pivot, j)];
-                m[(pivot, j)] = swap;
-            }
-        }
-        let scale = 1.0 / a[(i, i)];
-        a.row_mut(i).iter_mut().for_each(|x| *x *= scale);
-        out.row_mut(i).iter_mut().for_each(|x| *x *= scale);
-        for k in (0..d).filter(|&k| k != i) {
-            let factor = a[(k, i)];
-            for m in [&mut a, &mut out] {
-                let row = m.row(i).to_vec();
-                m.row_mut(k).iter_mut().zip(&row).for_each(|(x, y)| *x -= factor * y);
-            }
-        }
-    }
-    out
-}
-
-/// The lower triangular L with LLᵀ = a.
-pub(crate) fn cholesky(a: &Matrix) -> Matrix {
-    let d = a.rows();
-    let mut l = Matrix::zeros(d, d);
-    for i in 0..d {
-        for j in 0..=i {
-            let sum: f64 = (0..j).map(|k| l[(i, k)] * l[(j, k)]).sum();
-            l[(i, j)] = if i == j { (a[(i, i)] - sum).sqrt() } else { (a[(i, j)] - sum) / l[(j, j)] };
-        }
-    }
-    l
-}
-
-/// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix, by Jacobi's rotations.
-pub(crate) fn eigen(a: &Matrix) -> (Vec<f64>, Matrix) {
-    let d = a.rows();
-    let (mut a, mut v) = (a.clone(), Matrix::scaled_identity(d, 1.0));
-    for _sweep in 0..60 {
-        let off: f64 = (0..d).flat_map(|i| (0..i).map(move |j| (i, j))).map(|p| a[p] * a[p]).sum();
-        if off <= 1e-30 * a.frobenius_norm().powi(2) {
-            break;
-        }
-        for p in 0..d {
-            for q in p + 1..d {
-                if a[(p, q)].abs() <= f64::MIN_POSITIVE {
-                    continue;
-                }
-                let theta = 0.5 * (a[(q, q)] - a[(p, p)]) / a[(p, q)];
-                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-                let c = 1.0 / t.hypot(1.0);
-                let s = t * c;
-                for k in 0..d {
-                    let (x, y) = (a[(k, p)], a[(k, q)]);
-                    (a[(k, p)], a[(k, q)]) = (c * x - s * y, s * x + c * y);
-                    let (x, y) = (v[(k, p)], v[(k, q)]);
-                    (v[(k, p)], v[(k, q)]) = (c * x - s * y, s * x + c * y);
-                }
-                for k in 0..d {
-                    let (x, y) = (a[(p, k)], a[(q, k)]);
-                    (a[(p, k)], a[(q, k)]) = (c * x - s * y, s * x + c * y);
-                }
-            }
-        }
-    }
-    let mut order: Vec<usize> = (0..d).collect();
-    order.sort_by(|&i, &j| a[(i, i)].total_cmp(&a[(j, j)]));
-    let mut vectors = Matrix::zeros(d, d);
-    for (column, &from) in order.iter().enumerate() {
-        (0..d).for_each(|i| vectors[(i, column)] = v[(i, from)]);
-    }
-    (order.iter().map(|&i| a[(i, i)]).collect(), vectors)
-}
-
-/// The least and the largest eigenvalue.
-pub(crate) fn extremes(a: &Matrix) -> (f64, f64) {
-    let (values, _) = eigen(a);
-    (values[0], values[values.len() - 1])
-}
-
-/// V f(Λ) Vᵀ of a symmetric matrix.
-pub(crate) fn spectral(a: &Matrix, f: impl Fn(f64) -> f64) -> Matrix {
-    let (values, v) = eigen(a);
-    let mut scaled = v.clone();
-    for i in 0..a.rows() {
-        for (j, &value) in values.iter().enumerate() {
-            scaled[(i, j)] *= f(value);
-        }
-    }
-    product(&scaled, &transposed(&v))
-}
-
-/// The lower half, packed row by row.
-pub(crate) fn pack(a: &Matrix) -> Vec<f64> {
-    (0..a.rows()).flat_map(|i| a.row(i)[..=i].to_vec()).collect()
-}
-
-/// Σ a_ij b_ij.
-pub(crate) fn inner(a: &Matrix, b: &Matrix) -> f64 {
-    dot(a.entries(), b.entries())
-}
-
-/// Σ x_i y_i.
-pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
-/// xᵀAy.
-pub(crate) fn form(a: &Matrix, x: &[f64], y: &[f64]) -> f64 {
-    (0..a.rows()).map(|i| x[i] * dot(a.row(i), y)).sum()
-}
-
-/// x − y.
-pub(crate) fn difference(x: &[f64], y: &[f64]) -> Vec<f64> {
-    x.iter().zip(y).map(|(x, y)| x - y).collect()
-}
-
-/// proj(X) in the factor's space: tril or (X + Xᵀ)/2, as a square matrix.
-pub(crate) trait Space: Factor {
-    const SYMMETRIC: bool;
-
-    fn project(x: &Matrix) -> Matrix {
-        let mut out = x.clone();
-        for i in 0..x.rows() {
-            for j in 0..i {
-                if Self::SYMMETRIC {
-                    out[(i, j)] = 0.5 * (x[(i, j)] + x[(j, i)]);
-                    out[(j, i)] = out[(i, j)];
-                } else {
-                    out[(j, i)] = 0.0;
-                }
-            }
-        }
-        out
-    }
-
+/// The factor spaces of the kit, with q carried over by plain algebra.
+pub(crate) trait Space: provi_testkit::space::Space {
     /// q in this space.
     fn of(q: &Gaussian<Triangular>) -> Gaussian<Self> {
         let sigma = q.covariance();
@@ -309,55 +138,41 @@ pub(crate) trait Space: Factor {
     }
 }
 
-impl Space for Triangular {
-    const SYMMETRIC: bool = false;
-}
-
-impl Space for Symmetric {
-    const SYMMETRIC: bool = true;
-}
-
-/// ‖w − v‖² in the Frobenius norm, for flat vectors (m, packed C).
-pub(crate) fn distance2<F: Factor>(d: usize, w: &[f64], v: &[f64]) -> f64 {
-    let delta = difference(w, v);
-    square_norm::<F>(d, &delta)
-}
-
-/// ‖(m, C)‖² for a flat vector: off-diagonals of a symmetric factor count twice.
-pub(crate) fn square_norm<F: Factor>(d: usize, w: &[f64]) -> f64 {
-    let c = F::to_matrix(d, &w[d..]);
-    dot(&w[..d], &w[..d]) + dot(c.entries(), c.entries())
-}
+impl<F: provi_testkit::space::Space> Space for F {}
 
 /// −∇² log p at z.
 pub(crate) fn hessian(target: &dyn Target, z: &[f64]) -> Matrix {
-    let mut out = Matrix::zeros(z.len(), z.len());
-    assert!(target.hessian(z, &mut out).unwrap());
-    out.entries_mut().iter_mut().for_each(|x| *x = -*x);
-    out
+    provi_testkit::space::hessian(target, z).unwrap()
 }
 
 /// E V, E ∇V, E ∇²V under q.
 pub(crate) fn moments<F: Factor>(target: &dyn Target, q: &Gaussian<F>) -> Moments {
-    let mut out = Moments::new(q.dim());
-    target.expectations().unwrap().expect(&q.to_triangular().unwrap(), &mut out).unwrap();
-    out
+    provi_testkit::space::moments(target, q).unwrap()
 }
 
-/// ∇l (or ∇f, `with_entropy`) on the factor's space, flat: (E∇V, proj(E∇²V·C − C⁻ᵀ)).
+/// ∇l (or ∇f, `with_entropy`) on the factor's space, flat.
 pub(crate) fn gradient<F: Space>(target: &dyn Target, q: &Gaussian<F>, with_entropy: bool) -> Vec<f64> {
-    let moments = moments(target, q);
-    let c = q.factor_matrix();
-    let mut x = product(&moments.hessian, &c);
-    if with_entropy {
-        x = combination(&x, -1.0, &transposed(&inverse(&c)));
-    }
-    [moments.gradient, pack(&F::project(&x))].concat()
+    provi_testkit::space::gradient(target, q, with_entropy).unwrap()
 }
 
 /// f(w) with every constant.
 pub(crate) fn objective<F: Factor>(target: &dyn Target, q: &Gaussian<F>) -> f64 {
-    provi::expectation::neg_elbo(target.expectations().unwrap(), &q.to_triangular().unwrap()).unwrap()
+    provi_testkit::space::objective(target, q).unwrap()
+}
+
+/// One draw of an estimator written out from its formula, before the projection on the factor's space.
+pub(crate) fn raw_gradient<F: Factor>(
+    kind: Kind,
+    target: &dyn Target,
+    q: &Gaussian<F>,
+    u: &[f64],
+) -> (Vec<f64>, Matrix) {
+    provi_testkit::cubature::raw_gradient(kind, target, q, u).unwrap()
+}
+
+/// E φ(u), u ~ N(0, I), by the tensor product of a rule.
+pub(crate) fn cubature(d: usize, rule: &[(f64, f64)], mut phi: impl FnMut(&[f64]) -> f64) -> f64 {
+    provi_testkit::cubature::cubature(d, rule, |u| Ok(phi(u))).unwrap()
 }
 
 /// The minimiser of f, to ‖∇f‖ ≤ 1e-10: the natural-gradient fixed point m ← m − P⁻¹E∇V, Σ ← P⁻¹ with P = E∇²V.
@@ -383,77 +198,6 @@ pub(crate) fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
     (mean, (variance / n).sqrt())
-}
-
-/// xyᵀ.
-pub(crate) fn outer(x: &[f64], y: &[f64]) -> Matrix {
-    let entries = x.iter().flat_map(|x| y.iter().map(move |y| x * y)).collect();
-    Matrix::new(x.len(), y.len(), entries).unwrap()
-}
-
-/// One draw of an estimator written out from its formula, before the projection on the factor's space.
-pub(crate) fn raw_gradient<F: Factor>(
-    kind: Kind,
-    target: &dyn Target,
-    q: &Gaussian<F>,
-    u: &[f64],
-) -> (Vec<f64>, Matrix) {
-    let d = q.dim();
-    let inverse = transposed(&inverse(&q.factor_matrix()));
-    let (mut z, mut pull) = (vec![0.0; d], vec![0.0; d]);
-    q.transport(u, &mut z);
-    let value = -target.log_density(&z, &mut pull).unwrap();
-    pull.iter_mut().for_each(|x| *x = -*x);
-    let solved: Vec<f64> = (0..d).map(|i| dot(inverse.row(i), u)).collect();
-    match kind {
-        Kind::Entropy => {
-            let x = combination(&outer(&pull, u), -1.0, &inverse);
-            (pull, x)
-        }
-        Kind::Stl => {
-            let residual = difference(&pull, &solved);
-            let x = outer(&residual, u);
-            (residual, x)
-        }
-        Kind::Score => {
-            let log_q = -0.5 * dot(u, u) - q.log_det().unwrap() - 0.5 * d as f64 * (2.0 * PI).ln();
-            let ratio = log_q + value;
-            let left: Vec<f64> = solved.iter().map(|x| ratio * x).collect();
-            let x = combination(&outer(&left, u), -ratio, &inverse);
-            (left, x)
-        }
-        _ => {
-            let x = outer(&pull, u);
-            (pull, x)
-        }
-    }
-}
-
-/// Nodes and weights for N(0, 1), exact for polynomials up to degree 5.
-pub(crate) const THREE_POINTS: [(f64, f64); 3] =
-    [(-1.732_050_807_568_877_2, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
-
-/// Nodes and weights for N(0, 1): the trapezoid rule, exact to rounding for smooth functions.
-pub(crate) fn trapezoid() -> Vec<(f64, f64)> {
-    let step = 0.25;
-    let weight = |u: f64| step * (-0.5 * u * u).exp() / (2.0 * PI).sqrt();
-    (-34..=34).map(|j| f64::from(j) * step).map(|u| (u, weight(u))).collect()
-}
-
-/// E φ(u), u ~ N(0, I), by the tensor product of a rule.
-pub(crate) fn cubature(d: usize, rule: &[(f64, f64)], mut phi: impl FnMut(&[f64]) -> f64) -> f64 {
-    let (mut index, mut u, mut total) = (vec![0; d], vec![0.0; d], 0.0);
-    loop {
-        let mut weight = 1.0;
-        for i in 0..d {
-            u[i] = rule[index[i]].0;
-            weight *= rule[index[i]].1;
-        }
-        total += weight * phi(&u);
-        let Some(next) = index.iter().position(|&k| k + 1 < rule.len()) else { return total };
-        index[next] += 1;
-        index[..next].fill(0);
-    }
 }
 
 /// A Gaussian target with a prescribed spectrum, rotated.

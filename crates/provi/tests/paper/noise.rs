@@ -235,9 +235,9 @@ fn stl_floor() {
             let bound = noise::stl_moment_at_optimum(d, residual, curvature.trace_inverse()).unwrap();
             // ‖(s, suᵀ)‖² = ‖s‖²(1 + ‖u‖²) before the projection.
             let rule: Vec<(f64, f64)> = if d == 2 {
-                trapezoid()
+                trapezoid(0.25)
             } else {
-                trapezoid().into_iter().step_by(2).map(|(u, w)| (u, 2.0 * w)).collect()
+                trapezoid(0.25).into_iter().step_by(2).map(|(u, w)| (u, 2.0 * w)).collect()
             };
             let moment = cubature(d, &rule, |u| {
                 let (left, x) = raw_gradient(Kind::Stl, &target, &star, u);
@@ -423,7 +423,7 @@ fn noise_subsample() {
             Term { probability, smoothness, stationary, target: Box::new(target) }
         })
         .collect();
-    let exact = measure(&logistic, &trapezoid());
+    let exact = measure(&logistic, &trapezoid(0.25));
     assert!(exact <= bound(&logistic), "{exact} is above {}", bound(&logistic));
 
     // The centred forms reduce to the plain ones for a single term, and carry Σ M_n²/π_n in the 1/N terms.

@@ -1,7 +1,7 @@
 //! Answers to audit: good ones, the best one, and deliberately wrong ones.
 
+use super::problem::Dice;
 use crate::common::{cholesky, dot, hessian, inverse, moments, objective, pack};
-use crate::problem::Dice;
 use provi::mode::find_mode;
 use provi::target::Glm;
 use provi::{Gaussian, Matrix, Target, Triangular};

@@ -1,9 +1,9 @@
 //! One answer to one problem on the line, with every number of its certificate by quadrature instead of draws: what is
 //! left is the theorem, and a wrong constant in it has nowhere to hide.
 
+use super::problem::Problem;
+use super::truth::Truth;
 use crate::common::{dot, inverse, moments, objective};
-use crate::problem::Problem;
-use crate::truth::Truth;
 use provi::target::LocalCurvature;
 use provi::theory::certificate::{self as theory, Ball, Outside};
 use provi::{Gaussian, Target, Triangular};

@@ -1,8 +1,8 @@
 //! What a statement rests on, and what is said when there is nothing to rest on.
 
-use crate::answers::{Kind, answer, optimum};
-use crate::problem::{Dice, Problem, problem};
-use crate::verdict::{Check, Facts, Opaque, assert_provenance, compare, on_threads, summary};
+use super::answers::{Kind, answer, optimum};
+use super::problem::{Dice, Problem, problem};
+use super::verdict::{Check, Facts, Opaque, assert_provenance, compare, on_threads, summary};
 use provi::audit::{Audit, Goal};
 use provi::target::{Closure, Declared, Evaluator};
 use provi::{Curvature, Provenance, Seed, Target};

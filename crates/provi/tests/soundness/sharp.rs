@@ -1,9 +1,9 @@
 //! The mass of p, term by term on the line and measured by an audit [sharp-kl], [sharp-moments].
 
-use crate::answers::{Kind, answer, optimum};
+use super::answers::{Kind, answer, optimum};
+use super::problem::{Dice, Problem, Recipe};
+use super::transport::potential;
 use crate::common::objective;
-use crate::problem::{Dice, Problem, Recipe};
-use crate::transport::potential;
 use provi::audit::Audit;
 use provi::target::Family;
 use provi::theory::santalo;

@@ -1,8 +1,8 @@
 //! How tight the certificates are: one standard regression, its best Gaussian, the certified and the true KL.
 
-use crate::answers::optimum;
+use super::answers::optimum;
+use super::problem::Dice;
 use crate::common::objective;
-use crate::problem::Dice;
 use provi::audit::{Audit, Audited};
 use provi::draws::{Draws, Purpose};
 use provi::target::{Glm, Prior, Scratch};

@@ -1,9 +1,9 @@
 //! The transport bound [cert-transport]: closed forms, quadrature, its Lipschitz constant, and nearly separable data.
 
-use crate::answers::optimum;
+use super::answers::optimum;
+use super::problem::{Dice, Problem, Recipe};
+use super::verdict::Opaque;
 use crate::common::{dot, objective};
-use crate::problem::{Dice, Problem, Recipe};
-use crate::verdict::Opaque;
 use provi::audit::Audit;
 use provi::target::Family;
 use provi::theory::certificate as theory;

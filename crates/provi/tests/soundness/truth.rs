@@ -1,7 +1,7 @@
 //! The posterior itself, by quadrature over blocks of one to three coordinates.
 
+use super::problem::{Block, Problem};
 use crate::common::{cholesky, inverse};
-use crate::problem::{Block, Problem};
 use provi::{Gaussian, Matrix, Triangular};
 
 /// What is true of a posterior, in the coordinates the library sees.

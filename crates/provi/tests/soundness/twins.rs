@@ -1,9 +1,9 @@
 //! The twins: each constant of a certificate, planted wrong, is caught by some problem.
 
-use crate::answers::optimum;
+use super::answers::optimum;
+use super::line::{Line, Plant};
+use super::problem::{Dice, Problem, Recipe};
 use crate::common::{normals, objective};
-use crate::line::{Line, Plant};
-use crate::problem::{Dice, Problem, Recipe};
 use provi::target::Family;
 use provi::theory::certificate::{self as theory, Outside};
 use provi::{Gaussian, Matrix};

@@ -1,9 +1,9 @@
 //! Certificates against the truth.
 
-use crate::answers::{Kind, answer, optimum};
+use super::answers::{Kind, answer, optimum};
+use super::problem::{Dice, Problem};
+use super::truth::Truth;
 use crate::common::{dot, form, objective};
-use crate::problem::{Dice, Problem};
-use crate::truth::Truth;
 use provi::audit::{Audit, Audited};
 use provi::certificate::Statement;
 use provi::target::{Evaluator, LocalCurvature, Rounding, Scratch};
@@ -155,7 +155,7 @@ pub(crate) fn assert_provenance(audited: &Audited, expected: Provenance, name: &
 
 /// One problem, audited at several answers, as it is and with its expectations hidden.
 pub(crate) fn trial(index: u64, draws: u64) -> Vec<Check> {
-    let problem = crate::problem::problem(index);
+    let problem = super::problem::problem(index);
     let mut dice = Dice::new(77_000 + index);
     let truth = problem.truth();
     assert!(truth.error < 1e-6, "{}: the truth is only known to {:e}", problem.name, truth.error);

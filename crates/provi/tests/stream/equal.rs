@@ -1,6 +1,6 @@
 //! One process: blocks against one piece.
 
-use crate::blocks::{COLUMNS, Data, FAMILIES, near, prior};
+use super::blocks::{COLUMNS, Data, FAMILIES, near, prior};
 use provi::auto::Choice;
 use provi::expectation::{Expectations, Moments};
 use provi::memory::{Forecast, Size};

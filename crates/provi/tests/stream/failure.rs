@@ -1,7 +1,7 @@
 //! Data that cannot be read, change, or make no sense.
 
-use crate::blocks::{COLUMNS, Data, prior};
-use crate::processes::{on_ranks, shard};
+use super::blocks::{COLUMNS, Data, prior};
+use super::processes::{on_ranks, shard};
 use provi::stream::{Memory, Reduce, Rows, Source, Streamed};
 use provi::target::{Evaluator, Family};
 use provi::{Auto, Design, Error, Result, Seed, Target};

@@ -1,7 +1,7 @@
 //! Processes played by threads: each has its own blocks, and all get the same bits.
 
-use crate::blocks::{COLUMNS, Data, FAMILIES, prior};
-use crate::equal::{assert_close, numbers};
+use super::blocks::{COLUMNS, Data, FAMILIES, prior};
+use super::equal::{assert_close, numbers};
 use provi::fit::{Snapshot, Watch};
 use provi::scales::FreeScales;
 use provi::stop::{Agreement, Signal, Stop};

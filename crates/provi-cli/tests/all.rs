@@ -1,0 +1,29 @@
+//! The command's tests, one program: each file is a module. `fuzz` is run alone with numbers of its own, and stays apart.
+
+mod certify;
+mod common;
+mod compiled;
+mod errors;
+mod files;
+mod fit;
+mod folders;
+mod gallery;
+mod guide;
+mod help;
+mod killed;
+mod large;
+mod library;
+mod models;
+mod outputs;
+mod priors;
+mod programs;
+mod questions;
+mod reference;
+mod room;
+mod same_units;
+mod stopped;
+mod tables;
+mod verify;
+
+#[path = "../../provi-ffi/tests/fixture/libraries.rs"]
+mod libraries;

@@ -1,0 +1,26 @@
+//! The library's integration tests, one program: each file is a module. `allocation` counts what its process allocates,
+//! and stays apart.
+
+mod auto;
+mod certified;
+mod checkpoints;
+mod common;
+mod convergence;
+mod functional;
+mod goal;
+mod gold;
+mod golden;
+#[cfg(feature = "autodiff")]
+mod laws;
+mod paper;
+mod practical;
+mod robust;
+mod rough;
+mod rounding;
+mod soundness;
+mod stopped;
+mod stream;
+mod subsample;
+mod threads;
+mod tightness;
+mod units;
