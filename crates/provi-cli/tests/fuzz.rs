@@ -24,8 +24,8 @@ use chance::Chance;
 use common::Bench;
 use words::Case;
 
-/// Cases of the small tier, and the processes that run at once.
-const CASES: u64 = 600;
+/// Cases of the small tier, and the processes that run at once. The heavy tier begins behind them (`xtask/src/main.rs`).
+const CASES: u64 = 120;
 const WORKERS: u64 = 2;
 
 /// What the command may say with its status.
@@ -50,6 +50,28 @@ const HANGS: Duration = Duration::from_secs(300);
 
 /// Address space of a process, in kB: what needs more is refused by a forecast, not by the machine.
 const ROOM: u64 = 12_000_000;
+
+/// Options that no case says: they start other programs, or need a compiled library, and have tests of their own.
+const ELSEWHERE: [&str; 7] =
+    ["--help", "--bridgestan", "--distributed", "--generated", "--library", "--stan", "--transformed"];
+
+#[test]
+fn every_option_of_a_fit_is_among_the_words() {
+    let help = Bench::new().provi(&["fit", "--help"]).exits(0).stdout;
+    let options = help.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let named = line
+            .strip_prefix("-")
+            .filter(|rest| !rest.starts_with('-'))
+            .and_then(|rest| rest.split_once(", "));
+        let long = named.map_or(line, |(_, long)| long);
+        long.starts_with("--").then(|| long.split([' ', '=']).next().unwrap_or_default())
+    });
+    let words = include_str!("fuzz/words.rs");
+    let unknown: Vec<&str> =
+        options.filter(|name| !ELSEWHERE.contains(name) && !words.contains(&format!("\"{name}\""))).collect();
+    assert!(help.contains("--memory-budget") && unknown.is_empty(), "add {unknown:?} to fuzz/words.rs");
+}
 
 #[test]
 fn no_words_and_no_input_abort_hang_or_end_without_a_word() {

@@ -120,6 +120,8 @@ const METHODS: &[&str] =
 
 const LIMITS: &[&str] = &["0.001", "0.01", "0.05", "0.1", "0.2"];
 
+const SIZES: &[&str] = &["2GiB", REST, "1MiB", "0", "1e17B", "3", "-1GB", "all"];
+
 const OUTS: &[&str] =
     &["a.new", "b.new", REST, "x.fit", "good.csv", "no/where/deep.new", "/proc/nothing", "folder"];
 
@@ -198,6 +200,7 @@ fn model(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 12, "--exposure", &["n", REST, "w", "x", "g", "q"]);
     option(words, chance, 15, "--reference", &["g=a", "g=b", REST, "g=q", "x=1", "g", "="]);
     option(words, chance, 8, "--missing", &["drop", "error", REST, "guess"]);
+    option(words, chance, 15, "--na", &["none,-9", "a", REST, "0,1", ",", ""]);
     flag(words, chance, 8, "--standardize");
 }
 
@@ -231,7 +234,13 @@ fn fit(words: &mut Words, chance: &mut Chance) -> f64 {
         "--contrast",
         &["x", "2*x", "-x", REST, "x - z", "1e308*x", "", "x/0", "q", "((x))", "x*x"],
     );
-    option(words, chance, 15, "--memory", &["2GiB", REST, "1MiB", "1e17B", "3", "-1GB", "all"]);
+    option(words, chance, 15, "--memory", SIZES);
+    option(words, chance, 12, "--memory-budget", SIZES);
+    option(words, chance, 12, "--evaluations", COUNTS);
+    option(words, chance, 15, "--starts", &["1", "2", REST, "0", "4294967296", "x"]);
+    option(words, chance, 30, "--init", &["x.fit/fit.json", REST, "good.csv", "nowhere.json"]);
+    option(words, chance, 30, "--mu", NUMBERS);
+    option(words, chance, 30, "--smoothness", NUMBERS);
     option(words, chance, 10, "--checkpoint-every", &["0.001", "1e18", REST, "0", "1e300", "-1", "nan"]);
     option(words, chance, 3, "--out", OUTS);
     flag(words, chance, 6, "--force");
@@ -303,6 +312,7 @@ fn summary(words: &mut Words, chance: &mut Chance) {
     say(words, &["summary", chance.of(FITS)]);
     option(words, chance, 2, "--level", NUMBERS);
     option(words, chance, 2, "--contrast", &["x", REST, "dose - x", "1e308*x + 1e308*x", "", "x/0", "q"]);
+    flag(words, chance, 3, "--groups");
     flag(words, chance, 3, "--plot");
     flag(words, chance, 3, "--json");
 }
