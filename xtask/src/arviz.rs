@@ -13,7 +13,7 @@ const AWKWARD: &str =
 
 /// Fits two small tables and opens their draws, once for each Python that can have ArviZ.
 pub(crate) fn check(run: &Run) -> Outcome {
-    run.cargo(&["build", "--package", "provi-cli"])?;
+    run.build()?;
     let dir = run.binaries.with_file_name("arviz");
     fs::create_dir_all(&dir)?;
     fs::write(dir.join("awkward.csv"), AWKWARD)?;

@@ -44,7 +44,7 @@ pub(crate) fn check(run: &Run) -> Outcome {
 
 /// The path of the compiled tests, as cargo reports it.
 fn built(run: &Run) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let mut command = run.command(&["test", "--package", "provi-ffi", "--test", TESTS, "--no-run"]);
+    let mut command = run.command(&["test", "--workspace", "--test", TESTS, "--no-run"]);
     let output = command.stderr(Stdio::piped()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {

@@ -4,6 +4,7 @@ mod arviz;
 mod foreign;
 mod mpi;
 mod pages;
+mod programs;
 mod python;
 mod rooms;
 mod stan;
@@ -23,9 +24,9 @@ usage: cargo xtask <command>
 
   test          format, rooms, lints, tests, the theory on trial, documentation, examples, the Python package
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone, what is rarely broken: each feature alone, scalar kernels, several processes; benches
-                compile in the bench profile; thousands of command lines at random; libraries that misbehave, under
-                valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python package
+  heavy         the heavy tier alone, what is rarely broken: each feature alone, scalar kernels, slow tests, several
+                processes; benches compile; thousands of command lines at random; libraries that misbehave, under
+                valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python wheel
                 beside the libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
@@ -47,6 +48,9 @@ const ADAPTERS: &str = "python: adapters beside their libraries";
 
 /// Examples that take minutes to print a table of the documentation: they are compiled, not run.
 const SLOW_EXAMPLES: [&str; 1] = ["tightness"];
+
+/// Where tests are marked `#[ignore = "slow: …"]`. Programs whose ignored tests need something else are not among these.
+const SLOW_TESTS: [&str; 5] = ["--lib", "--test", "all", "--test", "verdicts"];
 
 /// The features of `provi`, each of which must build alone.
 const FEATURES: [&str; 4] = ["parallel", "autodiff", "serde", "ndarray"];
@@ -91,6 +95,7 @@ fn fail(message: &str) -> ExitCode {
 fn test(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
     run.step(ROOMS, rooms::check)?;
+    run.step("test programs take in every test file", programs::check)?;
     run.step("lints", |r| r.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     run.step("tests", |r| r.cargo(&["test", "--workspace", "--", "--quiet"]))?;
     run.step("theory on trial: verify --quick", |r| {
@@ -121,11 +126,17 @@ fn heavy(run: &mut Run) -> Outcome {
         let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
         r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
     })?;
+    run.step("slow tests", |r| {
+        r.cargo(&[&["test", "--workspace"], &SLOW_TESTS[..], &["--", "--ignored"]].concat())
+    })?;
     run.step(MPI, mpi::check)?;
-    run.step("benches compile", |r| r.cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]))?;
+    run.step("benches compile", |r| {
+        // In the dev profile, whose dependencies are there: the bench profile would compile all of them once more.
+        r.cargo(&["bench", "--profile", "dev", "--workspace", "--bench", "*", "--no-run"])
+    })?;
     run.step("options and inputs at random", |r| {
         let mut command = r.command(&["test", "--workspace", "--test", "fuzz", "--", "--nocapture"]);
-        r.wait(command.envs([("PROVI_FUZZ", "6000"), ("PROVI_FUZZ_FROM", "600")]))
+        r.wait(command.envs([("PROVI_FUZZ", "6480"), ("PROVI_FUZZ_FROM", "120")]))
     })?;
     run.step(FOREIGN, foreign::check)?;
     run.step("genuine Stan models", stan::check)?;
@@ -189,6 +200,12 @@ impl Run {
 
     fn cargo(&self, arguments: &[&str]) -> Outcome {
         self.wait(&mut self.command(arguments))
+    }
+
+    /// What `cargo test --workspace` builds, and the Python module. The whole workspace, always: a package alone is built
+    /// with other features, and most dependencies once more with it.
+    fn build(&self) -> Outcome {
+        self.cargo(&["build", "--quiet", "--workspace", "--lib", "--bins", "--tests"])
     }
 
     /// Lints `provi` with one feature, or none; a feature that needs another one does not build.

@@ -14,7 +14,7 @@ const FITS: [(&str, &str, &[&str]); 4] = [
 ];
 
 pub(crate) fn check(run: &Run) -> Outcome {
-    run.cargo(&["build", "--package", "provi-cli"])?;
+    run.build()?;
     let dir = run.binaries.with_file_name("pages");
     fs::create_dir_all(&dir)?;
     let script = run.root.join("scripts/check_pages.py");

@@ -1,7 +1,8 @@
-//! The Python package: built as a wheel, installed, and tested from Python.
+//! The Python package, tested from Python: as the sources and the compiled module beside each other, and as a wheel.
 
+use std::error::Error;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::venv::environment;
@@ -10,10 +11,23 @@ use crate::{Outcome, Run};
 const USUAL: &str =
     "import maturin, pytest, numpy, scipy, pandas, polars, pyarrow, arviz, sklearn, matplotlib";
 
-/// Tests the package with the usual libraries.
+/// What `cargo build` calls the compiled module, and what Python wants it to be called.
+const MODULE: (&str, &str) = if cfg!(windows) {
+    ("_provi.dll", "_provi.pyd")
+} else if cfg!(target_os = "macos") {
+    ("lib_provi.dylib", "_provi.abi3.so")
+} else {
+    ("lib_provi.so", "_provi.abi3.so")
+};
+
+/// The package with the libraries everybody has. No wheel: that would compile every dependency once more, with the
+/// features of one crate; `check_stan` and `check_adapters` test the wheel.
 pub(crate) fn check(run: &Run) -> Outcome {
+    let Some(python) = usual(run) else { return Ok(()) };
+    let package = staged(run)?;
     let tests = ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters", GENUINE_IGNORED];
-    test(run, "python", "requirements.txt", USUAL, &tests, None)
+    let mut command = pytest(run, &python, &tests);
+    run.wait(command.env("PYTHONPATH", package))
 }
 
 const GENUINE: &str = "crates/provi-py/tests/genuine";
@@ -21,57 +35,80 @@ const GENUINE_IGNORED: &str = "--ignore=crates/provi-py/tests/genuine";
 
 /// Tests the package on genuine Stan models, in the folder in which they were compiled.
 pub(crate) fn check_stan(run: &Run, models: &Path) -> Outcome {
-    test(run, "python", "requirements.txt", USUAL, &[GENUINE], Some(("PROVI_STAN_MODELS", models)))
+    let Some(python) = usual(run) else { return Ok(()) };
+    install_wheel(run, &python)?;
+    let mut command = pytest(run, &python, &[GENUINE]);
+    run.wait(command.env("PROVI_STAN_MODELS", models))
 }
 
 /// Tests the package with the libraries whose models it accepts, which need an environment of their own.
 pub(crate) fn check_adapters(run: &Run) -> Outcome {
-    if !run.root.join("crates/provi-py/tests/adapters").exists() {
-        println!("   nothing to test yet");
-        return Ok(());
-    }
     let probe = "import maturin, pytest, jax, numpyro, pymc";
-    test(run, "python-all", "requirements-all.txt", probe, &["crates/provi-py/tests/adapters"], None)
+    let Some(python) = packages(run, "python-all", "requirements-all.txt", probe) else { return Ok(()) };
+    install_wheel(run, &python)?;
+    run.wait(&mut pytest(run, &python, &["crates/provi-py/tests/adapters"]))
 }
 
-/// Builds and installs the package in an environment of that name, and runs tests there with an environment
-/// variable set.
-fn test(
-    run: &Run,
-    name: &str,
-    requirements: &str,
-    probe: &str,
-    tests: &[&str],
-    variable: Option<(&str, &Path)>,
-) -> Outcome {
+fn usual(run: &Run) -> Option<PathBuf> {
+    packages(run, "python", "requirements.txt", USUAL)
+}
+
+/// The interpreter of an environment with the packages of a file; none, and a word why, where they cannot be had.
+fn packages(run: &Run, name: &str, requirements: &str, probe: &str) -> Option<PathBuf> {
     let dir = run.binaries.with_file_name(name);
     let requirements = run.root.join("crates/provi-py").join(requirements);
-    let packages = ["--requirement", &requirements.display().to_string()];
-    let Some(python) = environment(&dir, "python3", probe, &packages) else {
+    let python = environment(&dir, "python3", probe, &["--requirement", &requirements.display().to_string()]);
+    if python.is_none() {
         println!("   skipped: the packages of {} could not be installed", requirements.display());
-        return Ok(());
-    };
-    let wheels = dir.join("wheels");
+    }
+    python
+}
+
+/// A folder with the package as Python imports it: its sources, and the module that the tests' build has compiled.
+fn staged(run: &Run) -> Result<PathBuf, Box<dyn Error>> {
+    run.build()?;
+    let folder = run.binaries.with_file_name("python").join("package");
+    let package = folder.join("provi");
+    if package.exists() {
+        fs::remove_dir_all(&package)?;
+    }
+    fs::create_dir_all(&package)?;
+    for entry in fs::read_dir(run.root.join("crates/provi-py/python/provi"))? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), package.join(entry.file_name()))?;
+        }
+    }
+    fs::copy(run.binaries.join(MODULE.0), package.join(MODULE.1))?;
+    Ok(folder)
+}
+
+/// Builds the wheel and installs it.
+fn install_wheel(run: &Run, python: &Path) -> Outcome {
+    let wheels = run.binaries.with_file_name("wheels");
     if wheels.exists() {
         fs::remove_dir_all(&wheels)?;
     }
-    // The dev profile and the same target directory, so that nothing is compiled again.
-    let mut build = Command::new(&python);
+    let mut build = Command::new(python);
     build.args(["-m", "maturin", "build", "--profile", "dev", "--quiet", "--skip-auditwheel", "--out"]);
-    run.wait(build.arg(&wheels).arg("--interpreter").arg(&python).current_dir(&run.root))?;
+    run.wait(build.arg(&wheels).arg("--interpreter").arg(python).current_dir(&run.root))?;
     let wheel = newest(&wheels)?;
-    let mut install = Command::new(&python);
+    let mut install = Command::new(python);
     install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]);
     run.wait(install.arg("--disable-pip-version-check").arg(wheel))?;
-    run.cargo(&["build", "--package", "provi-cli"])?;
-    let mut pytest = Command::new(&python);
-    pytest.args(["-m", "pytest"]).args(tests).env("PROVI_COMMAND", run.binaries.join("provi"));
-    pytest.envs(variable);
-    run.wait(pytest.current_dir(&run.root))
+    run.build()
 }
 
-/// The only wheel in a folder.
-fn newest(dir: &Path) -> Result<std::path::PathBuf, Box<dyn std::error::Error>> {
+/// Tests in Python, from the root, that know where the command is.
+fn pytest(run: &Run, python: &Path, tests: &[&str]) -> Command {
+    let mut command = Command::new(python);
+    command.args(["-m", "pytest"]).args(tests).env("PROVI_COMMAND", run.binaries.join("provi"));
+    command.current_dir(&run.root);
+    command
+}
+
+/// The wheel in a folder of one.
+fn newest(dir: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let mut wheels = fs::read_dir(dir)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     wheels
         .find(|path| path.extension().is_some_and(|x| x == "whl"))

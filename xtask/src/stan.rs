@@ -59,7 +59,7 @@ pub(crate) fn check(run: &Run) -> Outcome {
         }
         fs::copy(&library, folder.join(format!("{name}_model.so")))?;
     }
-    let mut tests = run.command(&["test", "--package", "provi-ffi", "--test", "genuine", "--", "--ignored"]);
+    let mut tests = run.command(&["test", "--workspace", "--test", "genuine", "--", "--ignored"]);
     run.wait(tests.env("PROVI_STAN_MODELS", &folder))?;
     check_reference(run, &cache, &folder)?;
     python::check_stan(run, &folder)
@@ -81,8 +81,7 @@ fn check_reference(run: &Run, cache: &Path, folder: &Path) -> Outcome {
         run.wait(Command::new("python3").arg(script).arg(&library).arg(&data).arg(&part))?;
         fs::rename(part, &draws)?;
     }
-    let mut command =
-        run.command(&["test", "--package", "provi-ffi", "--test", "reference", "--", "--ignored"]);
+    let mut command = run.command(&["test", "--workspace", "--test", "reference", "--", "--ignored"]);
     command.env("PROVI_STAN_LIBRARY", library).env("PROVI_STAN_DATA", data).env("PROVI_STAN_DRAWS", draws);
     run.wait(command.env("PROVI_STAN_REQUIRED", "1"))
 }

@@ -26,21 +26,21 @@ fn keys_are_unique_and_pictures_have_names_of_their_own() {
     assert_eq!(keys.len(), ENTRIES.len());
 }
 
-/// The twin of every experiment: its claims made wrong by the fault the table states. And without it, nothing is red.
+/// The twin of every experiment: its claims made wrong by the fault the table states. That nothing is red without a fault
+/// is what `provi verify --quick` says, a step of `cargo xtask test`.
 #[test]
-fn every_verdict_turns_red_for_its_planted_fault_and_for_nothing_else() {
+#[ignore = "slow: every experiment once; cargo xtask heavy"]
+fn every_verdict_turns_red_for_its_planted_fault() {
     let trial = Trial::new(true, None);
-    let (mut figures, mut red, mut unseen) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut figures, mut unseen) = (Vec::new(), Vec::new());
     for entry in ENTRIES {
         assert!(entry.fault > 0.0 && entry.fault < 1.0);
-        let fair = entry.run(trial, false).unwrap();
-        red.extend(fair.outcome.checks.iter().filter(|c| c.is_violated()).map(|c| (entry.key, c.clone())));
-        if entry.run(trial, true).unwrap().verdict() != Verdict::Violated {
+        let planted = entry.run(trial, true).unwrap();
+        if planted.verdict() != Verdict::Violated {
             unseen.push((entry.key, entry.fault));
         }
-        figures.extend(fair.outcome.figures.into_iter().map(|f| f.name));
+        figures.extend(planted.outcome.figures.into_iter().map(|f| f.name));
     }
-    assert!(red.is_empty(), "violated without a fault: {red:?}");
     assert!(unseen.is_empty(), "planted faults that do not show: {unseen:?}");
     let count = figures.len();
     figures.sort();
