@@ -37,7 +37,7 @@ fn tried(problems: u64) -> Vec<Check> {
 
 #[test]
 fn certified_numbers_of_some_problems_cover_the_truth() {
-    assert!(tried(SOME).len() >= 100);
+    assert!(tried(SOME).len() >= 50);
 }
 
 #[test]
