@@ -17,6 +17,36 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
+/// What is asked of the table and of the KL is proved with more draws, or refused with the reason; the table says whose numbers it has.
+#[test]
+fn an_accuracy_of_the_table_or_of_the_kl_is_proved_or_missed_with_a_reason() {
+    let bench = Bench::new();
+    bench.write("herds.csv", HERDS);
+    let fit = |more: &[&str]| {
+        let words =
+            ["fit", "herds.csv", "incidence | trials(size) ~ period", "--prior-scale", "2.5", "--json"];
+        bench.provi(&[&words[..], &["--quiet", "--audit-draws", "4000"], more].concat())
+    };
+    let usual = json(&fit(&[]).exits(0).stdout);
+    let worst = |fit: &Value| {
+        let list = |key: &str| fit["posterior"][key].as_array().unwrap().clone();
+        let errors = list("mean_error").into_iter().chain(list("sd_error"));
+        let sds = list("sd").into_iter().cycle();
+        errors.zip(sds).map(|(e, sd)| e.as_f64().unwrap() / sd.as_f64().unwrap()).fold(0.0, f64::max)
+    };
+    let wanted = 0.6 * worst(&usual);
+    let finer = json(&fit(&["--table-accuracy", &wanted.to_string()]).exits(0).stdout);
+    assert!(worst(&finer) <= wanted, "{} of {wanted}", worst(&finer));
+    // Nothing proves less than the KL itself.
+    let missed = fit(&["--kl", "1e-9"]).exits(1);
+    assert!(missed.stderr.contains("a KL of at most 1.0000e-9 nats was not proved"), "{}", missed.stderr);
+    let missed = fit(&["--table-accuracy", "1e-9", "--time-limit", "0.5"]);
+    missed.exits(1);
+    for (option, value) in [("--kl", "0"), ("--kl", "-1"), ("--table-accuracy", "nan")] {
+        assert!(fit(&[option, value]).exits(2).stderr.contains("must be"), "{option} {value}");
+    }
+}
+
 #[test]
 fn draws_of_a_binomial_model_count_the_successes_of_each_row() {
     let bench = Bench::new();
