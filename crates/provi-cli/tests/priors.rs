@@ -37,7 +37,7 @@ fn the_default_is_printed_in_full_and_finds_the_line() {
 #[test]
 fn a_prior_in_conflict_is_called_out_above_the_table() {
     let text = said(&bench(), &[LINE, &["--prior-scale", "2.5"]].concat());
-    let (note, table) = (text.find("prior and data disagree"), text.find("mean ±"));
+    let (note, table) = (text.find("prior and data disagree"), text.find("mean     ±"));
     assert!(note.is_some() && note < table, "{text}");
 }
 

@@ -18,7 +18,7 @@ fn the_child() {
 
 fn probed(path: PathBuf, data: Option<&str>) -> Result<(), Error> {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env("PROVI_PROBE_CHILD", "1").args(["--nocapture", "--exact", "the_child"]);
+    command.env("PROVI_PROBE_CHILD", "1").args(["--nocapture", "--exact", "probe::the_child"]);
     check(command, &Request { kind: Kind::Stan, path, data: data.map(str::to_owned), seed: 1 })
 }
 

@@ -179,7 +179,7 @@ fn facts_of_all_files_together_are_refused_as_of_one_table() {
     };
     let (a, b) = (("a.csv", "y,x,t\n1,7,u\n0,7,u\n"), ("b.csv", "y,x,t\n1,7,u\n"));
     expect(&[a, b], "y ~ x", "column `x` of `folder` is 7 in every row");
-    expect(&[a, b], "y ~ t", "column `t` of `folder` is `u` in every row in use");
+    expect(&[a, b], "y ~ t", "column `t` of `folder` is `u` in every row used");
     expect(&[a, b], "y ~ scale(x)", "`scale(x)` needs more than 1 distinct values and has 1");
     expect(
         &[("a.csv", "y,x\n"), ("b.csv", "y,x\n")],

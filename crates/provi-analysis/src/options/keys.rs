@@ -9,7 +9,8 @@ use serde::forward_to_deserialize_any;
 /// ```
 /// use provi_analysis::options::{AuditOptions, keys_of};
 ///
-/// assert_eq!(keys_of::<AuditOptions>(), ["accuracy", "failure-probability", "audit-draws"]);
+/// let keys = ["accuracy", "kl", "table-accuracy", "failure-probability", "audit-draws"];
+/// assert_eq!(keys_of::<AuditOptions>(), keys);
 /// ```
 pub fn keys_of<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
     let mut found: &'static [&'static str] = &[];

@@ -223,6 +223,8 @@ fn fit(words: &mut Words, chance: &mut Chance) -> f64 {
     option(words, chance, 10, "--subsample", COUNTS);
     option(words, chance, 14, "--sampling", &["uniform", "importance", REST, "reshuffle", "none"]);
     option(words, chance, 5, "--accuracy", NUMBERS);
+    option(words, chance, 8, "--kl", NUMBERS);
+    option(words, chance, 8, "--table-accuracy", NUMBERS);
     option(words, chance, 12, "--failure-probability", NUMBERS);
     option(words, chance, 8, "--audit-draws", COUNTS);
     option(words, chance, 10, "--seed", COUNTS);
@@ -264,6 +266,8 @@ fn certify(words: &mut Words, chance: &mut Chance) {
         model(words, chance);
     }
     option(words, chance, 3, "--accuracy", NUMBERS);
+    option(words, chance, 6, "--kl", NUMBERS);
+    option(words, chance, 6, "--table-accuracy", NUMBERS);
     option(words, chance, 1, "--audit-draws", &["2", "100", "4000", REST, "1", "0", "x"]);
     option(words, chance, 2, "--seed", COUNTS);
     flag(words, chance, 3, "--force");
