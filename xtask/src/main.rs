@@ -22,11 +22,11 @@ type Outcome = Result<(), Box<dyn Error>>;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test          format, rooms, lints, tests, the theory on trial, documentation, examples, the Python package
+  test          format, rooms, tests, the theory on trial, examples, the Python package
   test --all    the same, then the heavy tier
-  heavy         the heavy tier alone, what is rarely broken: each feature alone, scalar kernels, slow tests, several
-                processes; benches compile; thousands of command lines at random; libraries that misbehave, under
-                valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python wheel
+  lint          lints and documentation, where a warning is an error
+  heavy         the heavy tier alone: lint; each feature alone; scalar kernels; slow tests; several processes;
+                benches compile; thousands of command lines at random; libraries that misbehave, under valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python wheel
                 beside the libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         ["test"] => test(&mut run),
         ["test", "--all"] => test(&mut run).and_then(|()| heavy(&mut run)),
         ["heavy"] => heavy(&mut run),
+        ["lint"] => lint(&mut run),
         ["pages"] => run.step("pages in a browser", pages::check),
         ["ffi"] => run.step(FOREIGN, foreign::check),
         ["stan"] => run.step("genuine Stan models", stan::check),
@@ -96,15 +97,10 @@ fn test(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
     run.step(ROOMS, rooms::check)?;
     run.step("test programs take in every test file", programs::check)?;
-    run.step("lints", |r| r.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     run.step("tests", |r| r.cargo(&["test", "--workspace", "--", "--quiet"]))?;
     run.step("theory on trial: verify --quick", |r| {
         let path = r.binaries.join("provi");
         r.wait(Command::new(path).args(["verify", "--quick", "--quiet"]))
-    })?;
-    run.step("documentation", |r| {
-        let mut command = r.command(&["doc", "--workspace", "--no-deps", "--lib"]);
-        r.wait(command.env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     for name in run.examples()? {
         run.step(&format!("example: {name}"), |r| {
@@ -115,7 +111,17 @@ fn test(run: &mut Run) -> Outcome {
     run.step(PYTHON, python::check)
 }
 
+/// What the compiler and the documentation have to say, apart from the tests: it compiles everything once more, to be checked only.
+fn lint(run: &mut Run) -> Outcome {
+    run.step("lints", |r| r.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    run.step("documentation", |r| {
+        let mut command = r.command(&["doc", "--workspace", "--no-deps", "--lib"]);
+        r.wait(command.env("RUSTDOCFLAGS", "-D warnings"))
+    })
+}
+
 fn heavy(run: &mut Run) -> Outcome {
+    lint(run)?;
     run.step("features: none", |r| r.lint_features(None))?;
     for feature in FEATURES {
         run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;

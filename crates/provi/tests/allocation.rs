@@ -1,6 +1,5 @@
 //! A step from draws allocates nothing once it is under way.
 
-#[allow(unused_imports)] // one function of it is used here
 mod common;
 
 use common::regression;
