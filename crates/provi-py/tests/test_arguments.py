@@ -160,7 +160,7 @@ def test_options_of_a_model_are_refused_in_the_library_s_words(data):
     for options, error, words in [
         ({"family": "normal"}, ValueError, "`normal` is not a family; the families are gaussian"),
         ({"missing": "guess"}, ValueError, "use drop or error"),
-        ({"prior": "cauchy(0, 1)"}, ValueError, "`cauchy` is no prior"),
+        ({"prior": "cauchy(0, 1)"}, ValueError, "nothing with the prior `cauchy`"),
         ({"standardize": "yes"}, TypeError, "standardize = 'yes'; must be True or False"),
         ({"weights": 3}, TypeError, "weights = 3; must be a text"),
         ({"contrasts": "z"}, ValueError, "z"),

@@ -201,8 +201,8 @@ def test_the_command_reads_what_python_saved_and_the_reverse(command, columns, t
     [
         ({"formula": "label ~ b"}, ValueError, "`b`"),
         ({"formula": "label ~ ("}, ValueError, "formula"),
-        ({"family": "normal"}, ValueError, "there are gaussian, bernoulli"),
-        ({"prior": "cauchy(0, 1)"}, ValueError, "only normal ones"),
+        ({"family": "normal"}, ValueError, "the families are gaussian, bernoulli"),
+        ({"prior": "cauchy(0, 1)"}, ValueError, "only normal priors"),
         ({"missing": "fill"}, ValueError, "drop or error"),
         ({"data": [1, 2, 3]}, TypeError, "list"),
         ({"data": {"label": [[1, 2]]}}, ValueError, "one value for each row"),
