@@ -5,7 +5,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scalar::Positive;
 use crate::base::stop;
-use crate::certify::certificate::{Certificate, DRAWS_OF_MASS};
+use crate::certify::certificate::{Certificate, DRAWS_OF_MASS, Statement};
 use crate::certify::estimate::Estimates;
 use crate::certify::functional::PosteriorMoments;
 
@@ -91,26 +91,29 @@ impl Goal {
     }
 }
 
-/// The largest error of a posterior mean or standard deviation, in standard deviations of its coefficient; infinite
-/// if one is not proved. The posterior's own moments count if they were measured, otherwise the errors of q's.
+/// The largest error of a posterior mean or standard deviation, in standard deviations of the posterior: the error over the least that
+/// the deviation is proved to be. Infinite where one is not proved. The posterior's own moments count where they were measured, the
+/// errors of q's otherwise.
 pub fn worst_of_table(
     q: &Gaussian<Triangular>,
     certificate: &Certificate,
     posterior: Option<&PosteriorMoments>,
 ) -> f64 {
-    let worst = |errors: [f64; 2], sd: f64| errors.into_iter().fold(0.0, f64::max) / sd;
+    let part = |mean_error: f64, sd: f64, sd_error: f64| {
+        let part = mean_error.max(sd_error) / (sd - sd_error).max(0.0);
+        // 0/0, and what is not a number, prove nothing.
+        if part.is_nan() { f64::INFINITY } else { part }
+    };
+    let error = |statement: &Statement| statement.bound().unwrap_or(f64::INFINITY);
     match posterior {
         Some(own) => (0..own.mean.len())
-            .map(|i| worst([own.mean_error[i], own.sd_error[i]], own.sd[i]))
+            .map(|i| part(own.mean_error[i], own.sd[i], own.sd_error[i]))
             .fold(0.0, f64::max),
         None => certificate
             .moments
             .iter()
             .zip(q.standard_deviations())
-            .map(|(moment, sd)| {
-                let error = |s: &crate::certify::certificate::Statement| s.bound().unwrap_or(f64::INFINITY);
-                worst([error(&moment.mean_error), error(&moment.sd_error)], sd)
-            })
+            .map(|(moment, sd)| part(error(&moment.mean_error), sd, error(&moment.sd_error)))
             .fold(0.0, f64::max),
     }
 }
@@ -134,7 +137,11 @@ impl Audit {
             && !stop::is_wanted()
         {
             now = Self { look: now.look + 1, draws, ..now };
-            let next = look(&now)?;
+            // What was proved before stands, whatever becomes of a further look.
+            let Ok(next) = look(&now) else {
+                best = best.selected();
+                break;
+            };
             let missing = |audited: &Audited| {
                 let (c, own) = (audited.certificate(), audited.posterior_moments());
                 let kl = self.goal.kl.map_or(0.0, |wanted| c.kl.bound().unwrap_or(f64::INFINITY) / wanted);
@@ -145,5 +152,36 @@ impl Audit {
             best = if missing(&next) <= missing(&best) { next.selected() } else { best.selected() };
         }
         Ok(best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::draws::Seed;
+    use crate::base::error::Error;
+    use crate::glm::{Glm, Prior};
+
+    /// A further look that fails, as one that is cut off does, leaves what the first one proved.
+    #[test]
+    fn a_look_that_fails_costs_nothing_that_was_proved() {
+        let x: Vec<f64> = (0..60).flat_map(|i| [1.0, (f64::from(i) * 0.7).sin()]).collect();
+        let y: Vec<f64> = (0..60).map(|i| f64::from(u8::from(i % 3 == 0))).collect();
+        let design = crate::glm::design::Design::dense(60, 2, &x).unwrap();
+        let target = Glm::logistic(design, &y, Prior::scale(1.0).unwrap()).unwrap();
+        let q = Gaussian::<Triangular>::new(&[-0.7, 0.0], &[0.27, 0.0, 0.38]).unwrap();
+        let goal = Goal { kl: None, table: Some(1e-9) };
+        let audit = Audit { draws: 2000, goal, ..Audit::default() };
+        let mut looks = 0;
+        let found = audit.looks(&q, |look| {
+            looks += 1;
+            match looks {
+                1 => Audit { goal: Goal::default(), ..*look }.run(&target, &q, Seed(1)),
+                _ => Err(Error::Stopped { during: "the audit" }),
+            }
+        });
+        let found = found.unwrap();
+        assert_eq!(looks, 2);
+        assert!(found.certificate().kl.bound().is_some() && found.log_ratios().is_empty());
     }
 }
