@@ -121,9 +121,13 @@ pub fn extremes(a: &Matrix) -> (f64, f64) {
 
 /// V f(Λ) Vᵀ of a symmetric matrix.
 pub fn spectral(a: &Matrix, f: impl Fn(f64) -> f64) -> Matrix {
-    let (values, v) = eigen(a);
+    recomposed(eigen(a), f)
+}
+
+/// V f(Λ) Vᵀ out of eigenvalues and eigenvectors (columns), whoever found them.
+pub fn recomposed((values, v): (Vec<f64>, Matrix), f: impl Fn(f64) -> f64) -> Matrix {
     let mut scaled = v.clone();
-    for i in 0..a.rows() {
+    for i in 0..v.rows() {
         for (j, &value) in values.iter().enumerate() {
             scaled[(i, j)] *= f(value);
         }

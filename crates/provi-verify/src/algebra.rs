@@ -4,7 +4,8 @@ use faer::{Mat, Side};
 use provi::Matrix;
 pub(crate) use provi_testkit::algebra::inverse as general_inverse;
 pub(crate) use provi_testkit::algebra::{
-    between, cholesky, combination, difference, dot, form, outer, pack, product, trace, transposed,
+    between, cholesky, combination, difference, dot, form, outer, pack, product, recomposed, trace,
+    transposed,
 };
 
 fn view(a: &Matrix) -> Mat<f64> {
@@ -37,14 +38,7 @@ pub(crate) fn extremes(a: &Matrix) -> (f64, f64) {
 
 /// V f(Λ) Vᵀ of a symmetric matrix.
 pub(crate) fn spectral(a: &Matrix, f: impl Fn(f64) -> f64) -> Matrix {
-    let (values, v) = eigen(a);
-    let mut scaled = v.clone();
-    for i in 0..a.rows() {
-        for (j, &value) in values.iter().enumerate() {
-            scaled[(i, j)] *= f(value);
-        }
-    }
-    product(&scaled, &transposed(&v))
+    recomposed(eigen(a), f)
 }
 
 /// A⁻¹ of a symmetric positive definite matrix.
