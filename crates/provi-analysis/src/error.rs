@@ -28,6 +28,11 @@ pub enum Error {
         /// The formula.
         formula: String,
     },
+    /// Draws of the posterior for rows that are not in memory.
+    #[error(
+        "exact draws need the rows in memory, and this fit reads its files at each pass; draws of the fitted Gaussian need no data"
+    )]
+    ExactNeedsRows,
     /// An error of the library.
     #[error("{0}")]
     Library(#[from] provi::Error),

@@ -101,6 +101,7 @@ pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<End
     match &args.command {
         Command::Fit(args) => fit::execute(args, crew),
         Command::Demo(args) if !is_later(crew) => demo::execute(args),
+        Command::Sample(args) if args.exact && !is_later(crew) => sample::exact(args),
         _ => said(args, crew).map(Ending::from),
     }
 }

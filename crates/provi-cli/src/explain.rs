@@ -29,6 +29,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "estimates",
     "khat",
     "draws",
+    "exact-draws",
     "gaussian",
     "conditional",
     "scales",

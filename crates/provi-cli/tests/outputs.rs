@@ -190,6 +190,107 @@ fn resampled_draws_need_the_data_and_a_light_tail() {
 }
 
 #[test]
+fn exact_draws_say_what_they_are() {
+    let bench = Bench::with_fits();
+    let exact = ["--exact", "--data", "study.csv", "-n", "300"];
+    let sample = |fit: &'static str, more: &[&'static str]| [&["sample", fit], &exact[..], more].concat();
+    let once = bench.provi(&sample("both.fit", &["--seed", "4"])).exits(0).stdout;
+    assert_eq!(once.lines().count(), 301);
+    assert_eq!(once, bench.provi(&sample("both.fit", &["--seed", "4"])).exits(0).stdout);
+    assert_ne!(once, bench.provi(&sample("both.fit", &["--seed", "5"])).exits(0).stdout);
+    let said = bench.provi(&sample("both.fit", &["--seed", "4", "--format", "json"])).exits(0).stdout;
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&report["law"], &report["psis"]), (&"exact".into(), &false.into()));
+    assert!(report["tv_bound"].as_f64().unwrap() < 1e-6, "{}", report["tv_bound"]);
+    // The same draws in every format.
+    let first = once.lines().nth(1).unwrap().split(',').next().unwrap().parse::<f64>().unwrap();
+    assert_eq!(report["draws"][0][0].as_f64().unwrap().to_bits(), first.to_bits());
+    bench.provi(&sample("both.fit", &["--out", "exact.zarr"])).exits(0);
+    let attributes = |store: &str| {
+        let text = std::fs::read_to_string(bench.path(store).join("posterior/zarr.json")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["attributes"].clone()
+    };
+    assert_eq!(attributes("exact.zarr")["provi_draws"], "exact");
+    assert!(attributes("exact.zarr")["provi_draws_tv"].as_f64().unwrap() < 1e-6);
+    bench.provi(&["sample", "both.fit", "-n", "8", "--out", "plain.zarr"]).exits(0);
+    let plain = attributes("plain.zarr");
+    assert_eq!(
+        (&plain["provi_draws"], &plain["provi_draws_tv"]),
+        (&"gaussian".into(), &plain["provi_tv_bound"])
+    );
+    for (wrong, word) in [
+        (&["sample", "both.fit", "--exact"][..], "--data"),
+        (&["sample", "both.fit", "--tv", "0.1"][..], "--exact"),
+        (&["sample", "both.fit", "--exact", "--psis", "--data", "study.csv"][..], "--psis"),
+    ] {
+        let said = bench.provi(wrong).exits(2).stderr;
+        assert!(said.contains(word), "{said}");
+    }
+}
+
+/// Far more draws than the time allows: those that there are are written, and it is said.
+#[test]
+fn exact_draws_end_with_the_time_limit_and_keep_what_there_is() {
+    let bench = Bench::with_fits();
+    let said = bench
+        .provi(&[
+            "sample",
+            "both.fit",
+            "--exact",
+            "--data",
+            "study.csv",
+            "-n",
+            "100000000",
+            "--time-limit",
+            "1",
+            "--out",
+            "some.csv",
+        ])
+        .exits(3);
+    assert!(
+        said.stderr.contains("stopped: ") && said.stderr.contains(" of 100,000,000 draws"),
+        "{}",
+        said.stderr
+    );
+    let text = std::fs::read_to_string(bench.path("some.csv")).unwrap();
+    let made: usize = said
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("stopped: "))
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .replace(',', "")
+        .parse()
+        .unwrap();
+    assert_eq!(text.lines().count(), made + 1);
+}
+
+/// The coefficients behind draws of responses may be those of the posterior itself.
+#[test]
+fn responses_are_drawn_from_the_posterior_itself() {
+    let bench = Bench::with_fits();
+    let drawn = |more: &[&'static str]| {
+        let words =
+            [&["predict", "both.fit", "study.csv", "--draws", "40", "--seed", "3"][..], more].concat();
+        bench.provi(&words).exits(0).stdout
+    };
+    let exact = ["--exact", "--data", "study.csv"];
+    let once = drawn(&exact);
+    assert_eq!(once, drawn(&exact));
+    assert_ne!(once, drawn(&[]));
+    assert_eq!(once.lines().count(), 41);
+    let report = |more: &[&'static str]| {
+        serde_json::from_str::<Value>(&drawn(&[more, &["--json"]].concat())).unwrap()["law"].clone()
+    };
+    assert_eq!((report(&exact), report(&[])), ("exact".into(), "gaussian".into()));
+    for wrong in [&["--exact"][..], &["--draws", "3", "--exact"], &["--exact", "--data", "study.csv"]] {
+        bench.provi(&[&["predict", "both.fit", "study.csv"], wrong].concat()).exits(2);
+    }
+}
+
+#[test]
 fn draws_are_never_left_half_written() {
     let bench = Bench::with_fits();
     bench.write("taken.csv", "something\n");

@@ -14,6 +14,7 @@
 //! | `options.rs` | keyword arguments → the options of every shell |
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
 //! | `answer.rs` | the handle of an answer |
+//! | `exact.rs` | draws of the posterior itself |
 //! | `predict.rs` | predictions at new rows |
 //! | `columns.rs`, `formula.rs` | data frames and formulas |
 //! | `words.rs` | numbers as the command prints them |
@@ -28,6 +29,7 @@ mod columns;
 mod compiled;
 mod design;
 mod error;
+mod exact;
 mod finite_sum;
 mod formula;
 mod model;
@@ -49,6 +51,8 @@ mod _provi {
     use super::answer::Answer;
     #[pymodule_export]
     use super::compiled::{constrain, constrained_names, constrained_record, open_library, probe_library};
+    #[pymodule_export]
+    use super::exact::{exact_of_model, exact_of_table};
     #[pymodule_export]
     use super::formula::{conflicts, contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]

@@ -184,3 +184,28 @@ def test_the_version_is_the_packages():
         assert version("provi") == provi.__version__
     except PackageNotFoundError:
         assert provi.__version__
+
+
+def test_exact_draws_are_of_the_posterior_and_say_so():
+    rng = np.random.default_rng(3)
+    X = np.column_stack([np.ones(60), rng.normal(size=60)])
+    y = (rng.uniform(size=60) < 1 / (1 + np.exp(-X[:, 1]))).astype(float)
+    model = provi.logistic(X, y)
+    fit = model.fit(seed=1, progress=False)
+    draws = fit.sample(4000, seed=2, exact=model)
+    assert draws.shape == (4000, 2)
+    assert np.array_equal(draws, fit.sample(4000, seed=2, exact=model))
+    # Six standard errors, beside what the certificate allows: a false alarm has probability 2e-9.
+    errors = fit.summary()["mean_error"] + 6 * draws.std(axis=0) / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(axis=0) - fit.mean) <= errors)
+    for said, more in [("exact", {"exact": model}), ("gaussian", {})]:
+        attrs = fit.to_arviz(draws=50, chains=2, **more)["posterior"].attrs
+        assert attrs["provi_draws"] == said
+    assert fit.to_arviz(draws=50, exact=model)["posterior"].attrs["provi_draws_tv"] < 1e-6
+    with pytest.raises(TypeError, match="the model that was fitted"):
+        fit.sample(3, exact=X)
+    with pytest.raises(ValueError, match="tv goes with exact"):
+        fit.sample(3, tv=0.1)
+    data = {"y": y.astype(int), "x": X[:, 1]}
+    formula = provi.fit_formula("y ~ x", data, progress=False)
+    assert formula.sample(10, exact=data).shape == (10, 2)

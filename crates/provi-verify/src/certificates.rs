@@ -6,6 +6,7 @@
 mod audits;
 mod confidence;
 mod consequences;
+mod draws;
 mod global;
 mod grid;
 mod line;
@@ -16,6 +17,7 @@ mod sharp;
 
 pub(crate) use confidence::confidence;
 pub(crate) use consequences::{event, evidence_difference};
+pub(crate) use draws::exact_draws;
 pub(crate) use global::{evidence, gap, kl, moments, transport};
 pub(crate) use grid::coverage;
 pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};

@@ -5,4 +5,5 @@ pub mod audit;
 pub mod certificate;
 pub mod estimate;
 pub mod evidence;
+pub mod exact_draws;
 pub mod functional;

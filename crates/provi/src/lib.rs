@@ -82,6 +82,7 @@
 //! | [`standard`] | coordinates that do not depend on units: columns centred and scaled, and the way back |
 //! | [`stream`] | models whose rows are read in blocks, by one process or several |
 //! | [`checks`], [`separation`] | checks of the model against its data; separated data, which only the prior bounds |
+//! | [`exact_draws`] | independent draws of the posterior itself, by rejection |
 //! | [`estimate`] | importance sampling and Pareto k̂, estimates without proof |
 //! | [`memory`] | how much memory a run needs, computed before anything large is allocated |
 //! | [`watchdog`] | compares declared gradients and curvature with what a run evaluates |
@@ -119,7 +120,7 @@ mod watch;
 #[doc(inline)]
 pub use auto::{ascent, scales, solve};
 pub use base::{draws, error, gaussian, matrix, printed, scalar, stop};
-pub use certify::{audit, certificate, estimate, evidence, functional};
+pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional};
 pub use glm::{checks, design, expectation, predict, separation, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
 #[cfg(feature = "autodiff")]

@@ -6,6 +6,7 @@ mod certified;
 mod checkpoints;
 mod common;
 mod convergence;
+mod exact_draws;
 mod functional;
 mod goal;
 mod gold;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use provi::predict::{Prediction, Rows, predict, responses_part};
+use provi::predict::{Prediction, Rows, predict, responses_at};
 use provi::target::Family;
 use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
@@ -97,11 +97,17 @@ impl NewData<'_> {
 
     /// The draws with these numbers from the same list, which can be made part by part.
     pub fn responses_part(&self, which: Range<u64>, seed: Seed) -> Result<Matrix> {
+        self.responses_at(&self.fit.gaussian.sample_part(which.clone(), seed), which.start, seed)
+    }
+
+    /// Draws of new responses for coefficients that were drawn before, one for each row of `points`; `first` is the number of the first
+    /// one in the list of all.
+    pub fn responses_at(&self, points: &Matrix, first: u64, seed: Seed) -> Result<Matrix> {
         if self.family == Family::Binomial && self.trials.is_none() {
             return Err(Error::DrawsWithoutTrials);
         }
-        let flat = responses_part(self.family, &self.fit.gaussian, &self.rows(), which.clone(), seed)?;
-        Ok(Matrix::new(which.count(), self.design.rows(), flat)?)
+        let flat = responses_at(self.family, points, &self.rows(), first, seed)?;
+        Ok(Matrix::new(points.rows(), self.design.rows(), flat)?)
     }
 
     /// How many draws to make at once, so that a list of any length takes little memory.

@@ -6,6 +6,7 @@ use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
+use crate::number::bound;
 
 /// Independent draws have no chains; they are split into several so that tools that compare chains work.
 const CHAINS: usize = 4;
@@ -16,6 +17,62 @@ const MOST_NUMBERS: usize = 1 << 22;
 /// Draws of q for each resampled draw, and the least number of them: k̂ needs a tail to be fitted.
 const POOL: usize = 4;
 const LEAST_POOL: usize = 4000;
+
+/// What draws are draws of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// Of q, the fitted Gaussian, which the certificate speaks of.
+    Gaussian,
+    /// Of q, resampled by Pareto smoothed importance weights: nothing is proved of them.
+    Psis,
+    /// Of the posterior itself, up to a total variation from rounding [exact-draws].
+    Exact {
+        /// A bound of it.
+        rounding: f64,
+    },
+    /// Of a law whose total variation from the posterior is bounded [exact-draws].
+    Tv {
+        /// The bound.
+        bound: f64,
+        /// The probability that it holds.
+        confidence: f64,
+    },
+}
+
+impl Law {
+    /// The word that every store, table and file says.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gaussian => "gaussian",
+            Self::Psis => "psis",
+            Self::Exact { .. } => "exact",
+            Self::Tv { .. } => "tv",
+        }
+    }
+
+    /// What is proved of the total variation between this law and the posterior; `gaussian` is what is proved of q's.
+    pub fn total_variation(self, gaussian: Option<f64>) -> Option<f64> {
+        match self {
+            Self::Gaussian => gaussian,
+            Self::Psis => None,
+            Self::Exact { rounding } => Some(rounding),
+            Self::Tv { bound, .. } => Some(bound),
+        }
+    }
+
+    /// A sentence for whoever reads the store.
+    pub fn note(self) -> String {
+        match self {
+            Self::Gaussian => "independent draws of the certified Gaussian".to_owned(),
+            Self::Psis => "Pareto smoothed importance resampling: not covered by the certificate".to_owned(),
+            Self::Exact { .. } => "independent draws of the posterior itself, by rejection".to_owned(),
+            Self::Tv { bound: tv, confidence } => format!(
+                "independent draws whose law is within {} of the posterior in total variation, with probability {confidence}",
+                bound(tv, 2)
+            ),
+        }
+    }
+}
 
 /// Draws, one per row, chain after chain.
 #[derive(Debug)]
@@ -34,8 +91,10 @@ pub struct Sampled {
     pub log_joint: Option<Vec<f64>>,
     /// The same draws on the scale of a Stan model, with their names.
     pub constrained: Option<(Vec<String>, Matrix)>,
-    /// k̂ of the weights by which they were resampled; `None` for draws of q.
+    /// k̂ of the weights by which they were resampled; `None` for others.
     pub resampled: Option<f64>,
+    /// What they are draws of.
+    pub law: Law,
 }
 
 impl Sampled {
@@ -66,7 +125,23 @@ impl Sampled {
             log_joint,
             constrained: None,
             resampled: None,
+            law: Law::Gaussian,
         })
+    }
+
+    /// Draws of the posterior that were made before, with both of their log densities.
+    pub fn of_posterior(
+        q: &Gaussian,
+        target: Evaluator<'_>,
+        points: Matrix,
+        law: Law,
+        seed: Seed,
+    ) -> Result<Self> {
+        let log_q = log_densities(q, &points)?;
+        let ratios = log_ratios(target, q, &points)?;
+        let log_joint = Some(ratios.iter().zip(&log_q).map(|(ratio, log_q)| ratio + log_q).collect());
+        let (names, chains) = (target.target().names(), chains(points.rows()));
+        Ok(Self { names, points, chains, seed, log_q, log_joint, constrained: None, resampled: None, law })
     }
 
     /// The draws that a fit leaves in its folder. If the target is not finite at some draws, the log joint density
@@ -116,12 +191,13 @@ impl Sampled {
             log_joint: Some(log_joint),
             constrained: None,
             resampled: Some(estimates.pareto_k),
+            law: Law::Psis,
         })
     }
 
     /// log p(z, x) − log q(z), for draws of q.
     pub fn log_weights(&self) -> Option<Vec<f64>> {
-        let joint = self.log_joint.as_ref().filter(|_| self.resampled.is_none())?;
+        let joint = self.log_joint.as_ref().filter(|_| self.law == Law::Gaussian)?;
         Some(joint.iter().zip(&self.log_q).map(|(p, q)| p - q).collect())
     }
 }

@@ -99,12 +99,10 @@ fn attributes(file: &FitFile, sampled: &Sampled) -> Value {
     put(title, json!(file.model.title()));
     put("provi_data_sha256", json!(file.model.data_sha256));
     put("provi_seed", json!(sampled.seed.0));
-    let origin = if sampled.resampled.is_some() {
-        "Pareto smoothed importance resampling: not covered by the certificate"
-    } else {
-        "independent draws of the certified Gaussian"
-    };
-    put("provi_draws", json!(origin));
+    put("provi_draws", json!(sampled.law.name()));
+    let certified = file.certificate.as_ref().and_then(|c| c.tv.bound());
+    put("provi_draws_tv", json!(sampled.law.total_variation(certified)));
+    put("provi_draws_note", json!(sampled.law.note()));
     put("provi_pareto_k", json!(sampled.resampled.filter(|k| k.is_finite())));
     if let Some(c) = &file.certificate {
         put("provi_gap_bound", json!(c.smallest_gap().bound()));

@@ -1,5 +1,6 @@
 //! `provi predict`: predictions of a fit at new rows.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -13,7 +14,9 @@ use provi_analysis::model::Data;
 use provi_analysis::number::{bound, grouped, plain};
 use provi_analysis::options::MissingName;
 use provi_analysis::record::fit_file::{FitFile, write_json};
+use provi_analysis::run::posterior::PosteriorDraws;
 use provi_analysis::run::predict::NewData;
+use provi_analysis::run::sampled::Law;
 use provi_analysis::show::words::condition;
 use provi_table::{Missing, NewLevels};
 use serde::ser::{Error, SerializeSeq};
@@ -35,11 +38,14 @@ Probabilities are certified: the posterior's own differ by at most the certified
 total variation, which is printed below the table. The means of a gaussian model
 are certified too, each by its own ±. Draws of a binomial model are counts among
 each row's own trials, so NEW needs the column of trials.
+With --exact the coefficients behind each draw are drawn from the posterior
+itself rather than from the fitted Gaussian, as `provi sample --exact` does.
 
 Examples:
   provi predict wells.fit new.csv
   provi predict wells.fit new.csv --level 0.9 --csv > predictions.csv
   provi predict wells.fit new.csv --draws 1000 --csv > draws.csv
+  provi predict wells.fit new.csv --draws 1000 --exact --data wells.csv
   provi predict clinics.fit new.csv --new-levels population";
 
 #[derive(Debug, Group)]
@@ -61,6 +67,12 @@ pub(crate) struct PredictArgs {
     /// Draw N responses for each row instead
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     draws: Option<u32>,
+    /// Draw their coefficients from the posterior itself, by rejection
+    #[arg(long, requires = "draws", requires = "data")]
+    exact: bool,
+    /// The data of the fit, for --exact
+    #[arg(long, value_name = "FILE", requires = "exact")]
+    data: Option<PathBuf>,
     /// Seed of the random draws
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -96,6 +108,9 @@ struct Report<'a> {
     predictions: Vec<Prediction>,
     #[serde(skip_serializing_if = "Option::is_none")]
     draws: Option<Drawn<'a>>,
+    /// What the coefficients behind the draws are drawn from: gaussian or exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    law: Option<&'static str>,
 }
 
 pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
@@ -119,7 +134,18 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     let predictions = new.predict(args.level)?;
     let errors = new.mean_errors()?;
     let tv = record.certificate.as_ref().and_then(|c| c.tv.bound());
-    let draws = args.draws.map(|count| Drawn { new: &new, count, seed: Seed(args.seed) });
+    let seed = Seed(args.seed);
+    let model = match &args.data {
+        Some(path) => Some(fit.model(&Data::read(path).map_err(refuse)?, false)?),
+        None => None,
+    };
+    let exact = match &model {
+        Some(model) => Some(PosteriorDraws::new(model, &fit.gaussian, None, seed)?),
+        None => None,
+    };
+    let law = exact.as_ref().map_or(Law::Gaussian, PosteriorDraws::law);
+    let exact = RefCell::new(exact);
+    let draws = args.draws.map(|count| Drawn { new: &new, count, seed, exact: &exact });
     match (draws, args.json) {
         // However many draws there are, only a part of them is held in memory.
         (draws, true) => {
@@ -130,6 +156,7 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
                 mean_errors: errors,
                 lines: new.lines.clone(),
                 predictions,
+                law: draws.as_ref().map(|_| law.name()),
                 draws,
             };
             flow::to_stdout(|to| Ok(write_json(to, &report)?))
@@ -145,6 +172,8 @@ struct Drawn<'a> {
     new: &'a NewData<'a>,
     count: u32,
     seed: Seed,
+    /// Where their coefficients come from, if not from the fitted Gaussian.
+    exact: &'a RefCell<Option<PosteriorDraws<'a>>>,
 }
 
 impl Drawn<'_> {
@@ -155,7 +184,14 @@ impl Drawn<'_> {
     ) -> std::result::Result<(), E> {
         let (count, part) = (u64::from(self.count), self.new.part_of_draws());
         for first in (0..count).step_by(part as usize) {
-            let draws = self.new.responses_part(first..(first + part).min(count), self.seed)?;
+            let which = first..(first + part).min(count);
+            let draws = match &mut *self.exact.borrow_mut() {
+                Some(exact) => {
+                    let points = exact.draw((which.end - which.start) as usize)?;
+                    self.new.responses_at(&points, first, self.seed)?
+                }
+                None => self.new.responses_part(which, self.seed)?,
+            };
             (0..draws.rows()).try_for_each(|k| take(draws.row(k)))?;
         }
         Ok(())

@@ -3,19 +3,24 @@
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use provi::{Matrix, Seed};
 use provi_analysis::Fitted;
-use provi_analysis::model::Data;
-use provi_analysis::record::fit_file::write_json;
+use provi_analysis::model::{Data, Model};
+use provi_analysis::number::grouped;
+use provi_analysis::options::RunOptions;
+use provi_analysis::record::fit_file::{FitFile, write_json};
 use provi_analysis::record::store;
-use provi_analysis::run::sampled::{self, Sampled};
+use provi_analysis::run::posterior::PosteriorDraws;
+use provi_analysis::run::sampled::{self, Law, Sampled};
 use provi_analysis::show::zarr;
 use serde::Serialize;
 
-use super::Outcome;
+use super::{Ending, Outcome};
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::output::flow::{self, Fill, Stop};
 
 const HELP: &str = "\
@@ -23,6 +28,13 @@ Draws of the fitted Gaussian need no data, and the certificate covers them. With
 --psis they are resampled by their Pareto smoothed importance weights. They are
 then closer to the posterior if k̂ is small, but no certificate covers them.
 Above k̂ = 0.7 --psis is refused.
+
+With --exact they are independent draws of the posterior itself, by rejection.
+There is no chain, no warm-up and nothing to diagnose. If a draw would take too
+many proposals, --exact is refused and says how many; --tv TV then allows draws
+whose law is proved to be within TV of the posterior in total variation. Ctrl-C
+and --time-limit end exact draws within a second and keep those already made.
+`provi explain exact-draws` says more.
 
 The same seed gives the same draws. CSV is written as it is drawn, in little
 memory for any number of draws; the other formats and --psis hold all of them,
@@ -32,6 +44,7 @@ and refuse more than memory allows. A zarr store is a folder that ArviZ opens;
 Examples:
   provi sample wells.fit > draws.csv
   provi sample wells.fit -n 10000 --seed 3 --out draws.zarr
+  provi sample wells.fit --exact --data wells.csv -n 10000 --out draws.csv
   provi sample wells.fit --psis --data wells.csv --format json";
 
 #[derive(Debug, Args)]
@@ -53,10 +66,19 @@ pub(crate) struct SampleArgs {
     /// File or folder to write [default: standard output]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
+    /// Draw from the posterior itself, by rejection
+    #[arg(long, requires = "data", conflicts_with = "psis")]
+    pub(super) exact: bool,
+    /// If exact draws cost too much, allow draws within this proved total variation of the posterior
+    #[arg(long, value_name = "TV", requires = "exact", allow_negative_numbers = true)]
+    tv: Option<f64>,
+    /// End exact draws this long after the start and keep those already made
+    #[arg(long, value_name = "SECONDS", requires = "exact", allow_negative_numbers = true)]
+    time_limit: Option<f64>,
     /// Resample by Pareto smoothed importance weights
     #[arg(long, requires = "data")]
     psis: bool,
-    /// The data of the fit, for --psis, and for log densities in zarr and json
+    /// The data of the fit, for --exact and --psis, and for log densities in zarr and json
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     /// Accept other data or k̂ above 0.7, and replace PATH
@@ -90,55 +112,135 @@ impl Format {
     }
 }
 
-pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
-    let format = args.format.unwrap_or_else(|| Format::of(args.out.as_deref()));
-    if format == Format::Zarr && args.out.is_none() {
-        return Err(Failure::ZarrNeedsFolder);
-    }
-    // A path that cannot be written is refused before the work.
-    if let Some(path) = &args.out {
-        store::check_free(path, args.force)?;
-    }
-    let fit = Fitted::load(&args.fit)?;
-    let model = match &args.data {
-        None => None,
-        Some(path) => {
-            let data = Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
-            Some(fit.model(&data, args.force)?)
+/// What a command line asks for, found before the work.
+struct Asked {
+    format: Format,
+    fit: Fitted,
+    model: Option<Model>,
+}
+
+impl Asked {
+    fn new(args: &SampleArgs) -> Result<Self> {
+        let format = args.format.unwrap_or_else(|| Format::of(args.out.as_deref()));
+        if format == Format::Zarr && args.out.is_none() {
+            return Err(Failure::ZarrNeedsFolder);
         }
-    };
+        // A path that cannot be written is refused before the work.
+        if let Some(path) = &args.out {
+            store::check_free(path, args.force)?;
+        }
+        let fit = Fitted::load(&args.fit)?;
+        let model = match &args.data {
+            None => None,
+            Some(path) => {
+                let data =
+                    Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
+                Some(fit.model(&data, args.force)?)
+            }
+        };
+        Ok(Self { format, fit, model })
+    }
+}
+
+pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
+    let Asked { format, fit, model } = Asked::new(args)?;
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
     let target = model.as_ref().map(|model| model.target.evaluator());
     if format == Format::Csv && !args.psis {
         // However many draws there are, only a part of them is held in memory.
-        return args.write(|to| csv(to, &fit.file.names, args.number, |which| q.sample_part(which, seed)));
+        return args
+            .write(|to| csv(to, &fit.file.names, args.number, |which| Ok(q.sample_part(which, seed))));
     }
     sampled::refuse_many(q, count, format.copies(), args.psis)?;
     let sampled = match target {
         Some(target) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
         target => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
-    match (format, &args.out) {
-        (Format::Csv, _) => {
-            let entries = sampled.points.entries();
-            let part = |which: Range<u64>| {
-                let [first, last] = [which.start, which.end].map(|k| k as usize * q.dim());
-                // Rows of a matrix are those of a part of it.
-                Matrix::new((last - first) / q.dim(), q.dim(), entries[first..last].to_vec())
-                    .unwrap_or_else(|_| Matrix::zeros(0, q.dim()))
-            };
-            args.write(|to| csv(to, &sampled.names, args.number, part))
-        }
-        (Format::Json, _) => args.write(|to| Ok(write_json(to, &Report::new(&sampled))?)),
-        (Format::Zarr, None) => Err(Failure::ZarrNeedsFolder),
-        (Format::Zarr, Some(path)) => {
-            store::write_folder(path, &zarr::files(&sampled, &fit.file, q)?)?;
-            Ok(Outcome::said(format!("written to {}\n", path.display())))
-        }
+    args.write_held(format, &fit, &sampled)
+}
+
+/// Draws of the posterior itself. A stop keeps those that there are.
+pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
+    let begin = Instant::now();
+    interrupt::watch();
+    let limit = RunOptions { time_limit: args.time_limit, ..RunOptions::default() }.limit()?;
+    let signal = interrupt::limited(begin, limit, 0);
+    let Asked { format, fit, model } = Asked::new(args)?;
+    // The option asks for the data.
+    let Some(model) = model else { return Err(provi_analysis::Error::ExactNeedsRows.into()) };
+    interrupt::begin();
+    let (q, names, count) = (&fit.gaussian, &fit.file.names, args.number as usize);
+    if format != Format::Csv {
+        sampled::refuse_many(q, count, format.copies(), false)?;
     }
+    let mut draws = signal.cover(|| PosteriorDraws::new(&model, q, args.tv, Seed(args.seed)))?;
+    let law = draws.law();
+    let mut said = begin;
+    let mut part = |which: Range<u64>| -> std::result::Result<Matrix, Stop> {
+        let points = signal.cover(|| draws.draw((which.end - which.start) as usize))?;
+        if said.elapsed() >= SAY_EVERY {
+            said = Instant::now();
+            eprintln!("{} of {} draws", grouped(draws.made()), grouped(count as u64));
+        }
+        Ok(points)
+    };
+    let outcome = if format == Format::Csv {
+        args.write(|to| csv(to, names, args.number, &mut part))?
+    } else {
+        let mut entries = Vec::new();
+        for first in (0..u64::from(args.number)).step_by(PART as usize) {
+            let which = first..(first + PART).min(args.number.into());
+            let (wanted, points) = (which.end - which.start, part(which).map_err(Stop::into_failure)?);
+            entries.extend_from_slice(points.entries());
+            if (points.rows() as u64) < wanted {
+                break;
+            }
+        }
+        let points = Matrix::new(entries.len() / q.dim(), q.dim(), entries)?;
+        if points.rows() == 0 {
+            return Err(provi_analysis::Error::from(provi::Error::Stopped { during: "the draws" }).into());
+        }
+        let sampled = Sampled::of_posterior(q, model.target.evaluator(), points, law, Seed(args.seed))?;
+        args.write_held(format, &fit, &sampled)?
+    };
+    let made = draws.made();
+    if matches!(law, Law::Tv { .. }) {
+        eprintln!("{}", law.note());
+    }
+    // A reader that has gone away is no stop.
+    let stopped = made < count as u64 && signal.is_wanted();
+    if stopped {
+        eprintln!("stopped: {} of {} draws were made, and are written", grouped(made), grouped(count as u64));
+    }
+    Ok(Ending { outcome, stopped, failure: None })
 }
 
 impl SampleArgs {
+    /// Draws that are all there.
+    fn write_held(&self, format: Format, fit: &Fitted, sampled: &Sampled) -> Result<Outcome> {
+        let q = &fit.gaussian;
+        match (format, &self.out) {
+            (Format::Csv, _) => {
+                let entries = sampled.points.entries();
+                let part = |which: Range<u64>| {
+                    let [first, last] = [which.start, which.end].map(|k| k as usize * q.dim());
+                    // Rows of a matrix are those of a part of it.
+                    Matrix::new((last - first) / q.dim(), q.dim(), entries[first..last].to_vec())
+                        .unwrap_or_else(|_| Matrix::zeros(0, q.dim()))
+                };
+                self.write(|to| {
+                    csv(to, &sampled.names, sampled.points.rows() as u32, |which| Ok(part(which)))
+                })
+            }
+            (Format::Json, _) => self.write(|to| Ok(write_json(to, &Report::new(sampled, &fit.file))?)),
+            (Format::Zarr, None) => Err(Failure::ZarrNeedsFolder),
+            (Format::Zarr, Some(path)) => {
+                store::write_folder(path, &zarr::files(sampled, &fit.file, q)?)?;
+                Ok(Outcome::said(format!("written to {}\n", path.display())))
+            }
+        }
+    }
+
     /// Writes them to the path, or to standard output.
     fn write(&self, fill: impl Fill) -> Result<Outcome> {
         match &self.out {
@@ -148,6 +250,9 @@ impl SampleArgs {
     }
 }
 
+/// Between two lines that say how many there are.
+const SAY_EVERY: Duration = Duration::from_secs(5);
+
 /// Draws held in memory at once.
 const PART: u64 = 1000;
 
@@ -156,14 +261,19 @@ fn csv(
     to: &mut dyn Write,
     names: &[String],
     count: u32,
-    part: impl Fn(Range<u64>) -> Matrix,
+    mut part: impl FnMut(Range<u64>) -> std::result::Result<Matrix, Stop>,
 ) -> std::result::Result<(), Stop> {
     let mut writer = csv::Writer::from_writer(to);
     writer.write_record(names).map_err(place)?;
     for first in (0..u64::from(count)).step_by(PART as usize) {
-        let points = part(first..(first + PART).min(count.into()));
+        let which = first..(first + PART).min(count.into());
+        let wanted = which.end - which.start;
+        let points = part(which)?;
         for k in 0..points.rows() {
             writer.write_record(points.row(k).iter().map(f64::to_string)).map_err(place)?;
+        }
+        if (points.rows() as u64) < wanted {
+            break;
         }
     }
     Ok(writer.flush()?)
@@ -186,6 +296,10 @@ struct Report<'a> {
     /// Whether the draws were resampled by importance weights; the certificate does not cover them then.
     psis: bool,
     pareto_k: Option<f64>,
+    /// What they are draws of: gaussian, psis, exact or tv.
+    law: &'static str,
+    /// What is proved of the total variation between that and the posterior; null where nothing is.
+    tv_bound: Option<f64>,
     names: &'a [String],
     draws: Vec<&'a [f64]>,
     log_q: &'a [f64],
@@ -194,13 +308,16 @@ struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn new(sampled: &'a Sampled) -> Self {
+    fn new(sampled: &'a Sampled, file: &FitFile) -> Self {
+        let certified = file.certificate.as_ref().and_then(|c| c.tv.bound());
         Self {
             schema: "provi-draws/1",
             provi: env!("CARGO_PKG_VERSION"),
             seed: sampled.seed.0,
             psis: sampled.resampled.is_some(),
             pareto_k: sampled.resampled.filter(|k| k.is_finite()),
+            law: sampled.law.name(),
+            tv_bound: sampled.law.total_variation(certified),
             names: &sampled.names,
             draws: (0..sampled.points.rows()).map(|k| sampled.points.row(k)).collect(),
             log_q: &sampled.log_q,

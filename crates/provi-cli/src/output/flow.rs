@@ -28,6 +28,16 @@ impl From<Error> for Stop {
     }
 }
 
+impl Stop {
+    /// For matter that is held, and written later.
+    pub(crate) fn into_failure(self) -> Failure {
+        match self {
+            Self::Place(error) => Failure::Print(error.to_string()),
+            Self::Matter(failure) => failure,
+        }
+    }
+}
+
 /// Writes a text bit by bit.
 pub(crate) trait Fill: FnOnce(&mut dyn Write) -> std::result::Result<(), Stop> {}
 

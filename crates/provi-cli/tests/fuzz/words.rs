@@ -291,6 +291,8 @@ fn predict(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 3, "--new-levels", &["refuse", "population", REST, "guess"]);
     option(words, chance, 4, "--missing", &["drop", "error"]);
     option(words, chance, 3, "--draws", &["1", "3", "1000", REST, "0", "-1", "1e9", "4294967296"]);
+    flag(words, chance, 5, "--exact");
+    option(words, chance, 4, "--data", &["study.csv", REST, "good.csv", "nowhere.csv"]);
     option(words, chance, 4, "--seed", COUNTS);
     flag(words, chance, 3, "--csv");
     flag(words, chance, 3, "--json");
@@ -309,6 +311,10 @@ fn sample(words: &mut Words, chance: &mut Chance) {
     );
     option(words, chance, 3, "--data", &["study.csv", REST, "good.csv", "nowhere.csv"]);
     flag(words, chance, 4, "--psis");
+    flag(words, chance, 3, "--exact");
+    option(words, chance, 5, "--tv", NUMBERS);
+    // Few draws take long, and a fit whose draws do is seldom among these.
+    option(words, chance, 4, "--time-limit", &["0.2", "1", REST, "0", "-1", "nan", "1e300", "x"]);
     flag(words, chance, 3, "--force");
 }
 

@@ -10,7 +10,14 @@ import numpy as np
 from . import _provi
 
 
-def to_arviz(fit: Any, draws: Optional[int], chains: Optional[int], seed: Optional[int]) -> Any:
+def to_arviz(
+    fit: Any,
+    draws: Optional[int],
+    chains: Optional[int],
+    seed: Optional[int],
+    exact: Any = None,
+    tv: Optional[float] = None,
+) -> Any:
     try:
         import arviz
         import xarray
@@ -18,11 +25,13 @@ def to_arviz(fit: Any, draws: Optional[int], chains: Optional[int], seed: Option
         raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
     usual_chains, usual_draws = fit._core.usual_draws()
     chains, draws = chains or usual_chains, draws or usual_draws
-    points = fit.sample(chains * draws, seed)
+    points, law, bound = fit._drawn(chains * draws, seed, exact, tv)
+    if len(points) < chains * draws:
+        chains, draws = 1, len(points)
     by_variable = fit._by_variable(points)
     axes = {"chain": np.arange(chains), "draw": np.arange(draws)}
     library = {"inference_library": "provi", "inference_library_version": _provi.__version__}
-    attrs = {**library, **_attributes(fit, seed)}
+    attrs = {**library, **_attributes(fit, seed, law, bound)}
 
     layout = {variable.name: variable for variable in fit.variables}
     data, coords = {}, dict(axes)
@@ -56,13 +65,22 @@ def to_arviz(fit: Any, draws: Optional[int], chains: Optional[int], seed: Option
     return tree
 
 
-def _attributes(fit: Any, seed: Optional[int]) -> dict[str, Any]:
+_NOTES = {
+    "gaussian": "independent draws of the certified Gaussian",
+    "exact": "independent draws of the posterior itself, by rejection",
+    "tv": "independent draws whose law is within provi_draws_tv of the posterior in total variation",
+}
+
+
+def _attributes(fit: Any, seed: Optional[int], law: str, bound: Optional[float]) -> dict[str, Any]:
     """What is proved, as flat attributes that survive file formats; the whole certificate as JSON in a string."""
     certificate = fit.certificate
     lower, upper = fit.log_evidence
     found = {
         "provi_seed": fit.seed if seed is None else seed,
-        "provi_draws": "independent draws of the certified Gaussian",
+        "provi_draws": law,
+        "provi_draws_tv": bound,
+        "provi_draws_note": _NOTES[law],
         "provi_gap_bound": certificate.gap.bound,
         "provi_kl_bound": certificate.kl.bound,
         "provi_tv_bound": certificate.tv.bound,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -197,14 +198,51 @@ class Fit(Plots):
     def seconds(self) -> float:
         return self._record["seconds"]
 
-    def sample(self, n: int, seed: Optional[int] = None) -> np.ndarray:
-        """Independent draws (n, d) in the coordinates of the fit; the fit's own seed if none is given."""
-        return self._core.sample(_data.whole(n, "n"), _data.whole(seed, "seed"))
+    def sample(
+        self, n: int, seed: Optional[int] = None, *, exact: Any = None, tv: Optional[float] = None
+    ) -> np.ndarray:
+        """Independent draws (n, d) in the coordinates of the fit; the fit's own seed if none is given.
 
-    def draws(self, n: int, seed: Optional[int] = None) -> dict[str, np.ndarray]:
-        """Independent draws by the names of the variables, on the user's own scale: arrays (n, …)."""
-        points = self.sample(n, seed)
-        return self._by_variable(points)
+        exact: draws of the posterior itself in place of q, by rejection: the model that was fitted or, of a formula, its data.
+            Where a draw would take too many proposals they are refused with that number. Ctrl-C keeps those that there are.
+        tv: where exact draws cost too much, allow draws whose law is proved to be within this total variation of the posterior.
+
+        >>> import numpy as np, provi
+        >>> X = np.array([[1.0, 0.5], [1.0, -1.5], [1.0, 2.0], [1.0, 0.1], [1.0, -0.4]])
+        >>> model = provi.logistic(X, [1, 0, 1, 0, 1])
+        >>> fit = model.fit(seed=1, progress=False)
+        >>> fit.sample(1000, exact=model).shape
+        (1000, 2)
+        """
+        return self._drawn(n, seed, exact, tv)[0]
+
+    def _drawn(
+        self, n: int, seed: Optional[int], exact: Any, tv: Optional[float]
+    ) -> tuple[np.ndarray, str, Optional[float]]:
+        """Draws, what they are draws of, and what is proved of its total variation from the posterior."""
+        count, seed = _data.whole(n, "n"), _data.whole(seed, "seed")
+        if exact is None:
+            if tv is not None:
+                raise ValueError("tv goes with exact: draws of the fitted Gaussian have the certificate's own bound")
+            return self._core.sample(count, seed), "gaussian", self.certificate.tv.bound
+        points, law, bound = self._exact(exact, count, seed, tv)
+        if len(points) < count:
+            warnings.warn(f"stopped: {len(points)} of {count} draws were made", stacklevel=3)
+        return points, law, bound
+
+    def _exact(
+        self, exact: Any, count: int, seed: Optional[int], tv: Optional[float]
+    ) -> tuple[np.ndarray, str, Optional[float]]:
+        core = getattr(exact, "_core", None)
+        if not isinstance(core, _provi.Model):
+            raise TypeError("exact takes the model that was fitted, such as provi.logistic(X, y)")
+        return _provi.exact_of_model(self._core, core, count, seed, tv)
+
+    def draws(
+        self, n: int, seed: Optional[int] = None, *, exact: Any = None, tv: Optional[float] = None
+    ) -> dict[str, np.ndarray]:
+        """Independent draws by the names of the variables, on the user's own scale: arrays (n, …); as in :meth:`sample`."""
+        return self._by_variable(self.sample(n, seed, exact=exact, tv=tv))
 
     def log_density(self, z: Any) -> np.ndarray:
         """log q at points (n, d)."""
@@ -254,13 +292,19 @@ class Fit(Plots):
         return Table(names, columns, bounds=errors, probabilities=["p_positive"], footer=footer, header=header)
 
     def to_arviz(
-        self, draws: Optional[int] = None, chains: Optional[int] = None, seed: Optional[int] = None
+        self,
+        draws: Optional[int] = None,
+        chains: Optional[int] = None,
+        seed: Optional[int] = None,
+        *,
+        exact: Any = None,
+        tv: Optional[float] = None,
     ) -> Any:
-        """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the answer; its
-        attributes carry the certificate."""
+        """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the answer or, with ``exact``, of
+        the posterior itself as in :meth:`sample`; its attributes carry the certificate, and ``provi_draws`` says what was drawn."""
         from ._arviz import to_arviz
 
-        return to_arviz(self, draws, chains, seed)
+        return to_arviz(self, draws, chains, seed, exact, tv)
 
     def save(self, path: Any, force: bool = False) -> Any:
         """Writes ``fit.json`` into the folder ``path``, where the command ``provi`` reads it too; returns the path of the

@@ -60,6 +60,11 @@ class FormulaFit(Fit):
             footer = "each mean is within its mean_error of the posterior's own"
         return Table([str(row) for row in index], columns, footer=footer)
 
+    def _exact(
+        self, exact: Any, count: int, seed: Optional[int], tv: Optional[float]
+    ) -> tuple[np.ndarray, str, Optional[float]]:
+        return _provi.exact_of_table(self._core, _columns.source(exact), count, seed, tv)
+
     def report(self, level: Optional[float] = None) -> str:
         """The report page, HTML."""
         return _provi.report(self._core, level)

@@ -308,6 +308,13 @@ pub const ENTRIES: &[Entry] = &[
         certificates::betting,
     ),
     entry(
+        "exact-draws",
+        Chapter::Certificates,
+        "accepted proposals have the posterior's moments, and a draw takes at most as many as the envelope's mass says",
+        0.5,
+        certificates::exact_draws,
+    ),
+    entry(
         "estimate",
         Chapter::Certificates,
         "no bound is claimed; where k̂ < 0.7 the estimate of log p(x) is within six of its standard errors",

@@ -266,6 +266,46 @@ pub enum Error {
         /// (ε/μ)², where ε bounds the error of the gradient.
         floor: f64,
     },
+    /// Draws of the posterior itself that would take too many proposals.
+    #[error(
+        "an exact draw would take up to {proposals:.1e} proposals, and at most {most:.0e} are tried; draws of the fitted Gaussian take one each"
+    )]
+    ExactDrawsCost {
+        /// A bound of the expected proposals for one draw.
+        proposals: f64,
+        /// The most that are tried.
+        most: f64,
+    },
+    /// Draws near the posterior of which too little can be proved.
+    #[error(
+        "no draws within {most} of the posterior in total variation: {found:.1e} is all that is proved; allow more, or take draws of the fitted Gaussian"
+    )]
+    NearDraws {
+        /// The bound.
+        found: f64,
+        /// The most that was asked for.
+        most: f64,
+    },
+    /// Draws of the posterior itself whose law rounding could move too far.
+    #[error(
+        "rounding may move the law of an exact draw by {distance:.1e} in total variation, more than {most:.0e}; draws of the fitted Gaussian are not affected"
+    )]
+    ExactDrawsRounding {
+        /// What it may be moved by.
+        distance: f64,
+        /// The most that is allowed.
+        most: f64,
+    },
+    /// A proposal whose density is above its proved bound.
+    #[error(
+        "the posterior density is above its proved bound by {excess:.1e} nats at proposal {proposal}, more than rounding explains; no draw made here is to be trusted, and this is a bug in provi: please report it"
+    )]
+    AboveEnvelope {
+        /// log of the density over the bound.
+        excess: f64,
+        /// Its number.
+        proposal: u64,
+    },
     /// The search for the mode ended without a mode.
     #[error("no mode found after {iterations} iterations ({why}): ‖∇ log p‖ = {gradient_norm:.3e}")]
     NoMode {

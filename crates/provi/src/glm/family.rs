@@ -125,8 +125,7 @@ impl Family {
         }
     }
 
-    /// φ(s) without [`Family::constant`], φ'(s) and φ''(s). Tests compare the kernels with it.
-    #[cfg(test)]
+    /// φ(s) without [`Family::constant`], φ'(s) and φ''(s), one predictor at a time. Tests compare the kernels with it.
     pub(crate) fn derivatives(self, s: f64, y: f64) -> [f64; 3] {
         match self {
             Self::Gaussian { noise_sd } => {

@@ -10,9 +10,10 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
 use crate::glm::design::Design;
-use crate::glm::rows::{Rows, width};
+use crate::glm::rows::{Rows, Within, width};
 use crate::target::curvature::Curvature;
 use crate::target::expectations::Expectations;
+use crate::target::standard::Standard;
 use crate::target::{FiniteSum, LocalCurvature, Rounding, Standardized, Target, own};
 
 /// A linear-predictor model [linear-predictor]:
@@ -179,6 +180,30 @@ impl Glm {
         Self { linear: self.linear.with_known_convexity(convexity), rows: self.rows }
     }
 
+    /// The same model in standard coordinates, unless it is in those already.
+    pub(crate) fn in_standard(&self) -> Option<(Standard, Self)> {
+        if self.linear.is_standard() {
+            return None;
+        }
+        let map = self.linear.standard(self.rows.known_summary(), self.rows.design().is_sparse());
+        let moved = || Self { linear: self.linear.in_standard(&map), rows: self.rows.in_standard(&map) };
+        let target = (!map.is_identity()).then(moved)?;
+        Some((map, target))
+    }
+
+    /// [`Target::rounding`], on the part of each ellipsoid whose predictors are `within` their intervals.
+    pub(crate) fn rounding_in(
+        &self,
+        q: &Gaussian<Triangular>,
+        radii: &[f64],
+        within: Option<Within<'_>>,
+    ) -> Vec<Rounding> {
+        let mut sums = vec![0.0; radii.len() * width(q.dim())];
+        self.rows.add_rounding(self.linear.family, q, radii, within, &mut sums);
+        let (inside, chunks) = self.rows.energy_chain();
+        self.linear.conclude_rounding(q, radii, &sums, (inside + chunks) as f64)
+    }
+
     /// Λ + θAᵀWA, and a bound of its rounding error over n rows: about θnε‖√W A‖_F².
     fn bound(&self, theta: f64) -> (Matrix, f64) {
         let mut h = self.linear.precision();
@@ -253,15 +278,7 @@ impl Target for Glm {
 
     /// Cost: one pass the first time, to summarise the columns. Dense rows are shared.
     fn standardized(&self) -> Result<Option<Standardized<'_>>> {
-        if self.linear.is_standard() {
-            return Ok(None);
-        }
-        let map = self.linear.standard(self.rows.known_summary(), self.rows.design().is_sparse());
-        if map.is_identity() {
-            return Ok(None);
-        }
-        let target = Self { linear: self.linear.in_standard(&map), rows: self.rows.in_standard(&map) };
-        Ok(Some(Standardized::shared(map, target)))
+        Ok(self.in_standard().map(|(map, target)| Standardized::shared(map, target)))
     }
 
     fn local_curvature<'s>(
@@ -274,10 +291,7 @@ impl Target for Glm {
     /// Cost: one pass over A; d² per row if it is dense.
     fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
         self.linear.check_dim(q)?;
-        let mut sums = vec![0.0; radii.len() * width(q.dim())];
-        self.rows.add_rounding(self.linear.family, q, radii, &mut sums);
-        let (inside, chunks) = self.rows.energy_chain();
-        Ok(Some(self.linear.conclude_rounding(q, radii, &sums, (inside + chunks) as f64)))
+        Ok(Some(self.rounding_in(q, radii, None)))
     }
 }
 

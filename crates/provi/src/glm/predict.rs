@@ -17,6 +17,7 @@ pub use observed::{Observation, observations};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
 use crate::base::scalar::Probability;
 use crate::base::special;
 use crate::glm::Family;
@@ -113,13 +114,24 @@ pub fn responses_part(
     which: Range<u64>,
     seed: Seed,
 ) -> Result<Vec<f64>> {
-    rows.check(q.dim())?;
+    responses_at(family, &q.sample_part(which.clone(), seed), rows, which.start, seed)
+}
+
+/// Draws of new responses at the rows for coefficients that were drawn before, one for each row of `points`: of the posterior itself, for
+/// instance ([`crate::exact_draws`]). `first` is the number of the first one in the list of all, which can so be made part by part.
+pub fn responses_at(
+    family: Family,
+    points: &Matrix,
+    rows: &Rows<'_>,
+    first: u64,
+    seed: Seed,
+) -> Result<Vec<f64>> {
+    rows.check(points.columns())?;
     let n_rows = rows.design.rows();
-    let points = q.sample_part(which.clone(), seed);
     let stream = Draws::new(seed, Purpose::Response);
     let mut out = Vec::with_capacity(points.rows() * n_rows);
     let (mut extra, mut chance) = (vec![0.0; n_rows], vec![0.0; n_rows]);
-    for (row, k) in which.enumerate() {
+    for (k, row) in (first..).zip(0..points.rows()) {
         stream.fill(k, 0, &mut chance);
         stream.fill(k, 1, &mut extra);
         let predictors = rows.predictors(points.row(row));
@@ -359,6 +371,9 @@ mod tests {
         let whole = responses(Family::Poisson, &q(), &rows(&design), 9, Seed(4)).unwrap();
         let part = responses_part(Family::Poisson, &q(), &rows(&design), 5..9, Seed(4)).unwrap();
         assert_eq!(part, whole[15..], "a part is a part of the whole");
+        let points = q().sample_part(5..9, Seed(4));
+        let given = responses_at(Family::Poisson, &points, &rows(&design), 5, Seed(4)).unwrap();
+        assert_eq!(given, part, "the same coefficients give the same responses");
         assert!(predict(Family::Poisson, &q(), &rows(&design), 1.5).is_err());
     }
 }

@@ -10,6 +10,7 @@ mod energy;
 mod local;
 mod response;
 mod rounding;
+mod slab;
 mod spread;
 mod summary;
 
@@ -20,7 +21,8 @@ use crate::glm::Family;
 use crate::glm::design::{BLOCK, Design};
 use crate::target::standard::Standard;
 pub(crate) use response::Spread;
-pub(crate) use rounding::width;
+pub(crate) use rounding::{Within, width};
+pub(crate) use slab::Slab;
 pub(crate) use spread::Row;
 use std::ops::Range;
 use std::sync::OnceLock;

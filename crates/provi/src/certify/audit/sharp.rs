@@ -15,6 +15,7 @@
 //! Rounding: V is convex, so p̃ at the draw is at most p̃ at the point x̂ where the target was evaluated, times
 //! e^{‖∇U(x̂)‖·‖x − x̂‖}: an upper bound of p̃ needs no upper curvature.
 
+mod cap;
 mod hat;
 mod moments;
 mod pilot;
@@ -65,6 +66,8 @@ pub(super) struct Mass {
     pub(super) lower: f64,
     pub(super) upper: f64,
     pub(super) standings: Vec<Standing>,
+    /// A bound of ∫(p̃ − Kq)₊.
+    beyond: f64,
     /// −D at the first draw of each pair.
     pub(super) log_ratios: Vec<f64>,
     pub(super) provenance: Provenance,
@@ -185,7 +188,8 @@ impl Session<'_> {
         let core = k * betting::mean_upper(&pairs.upper, counts[0], floor, *delta);
         let eta = betting::mean_upper(&outer, counts[2], 0.0, *delta);
         let inner = betting::mean_upper(&inner[..looked], counts[1], 0.0, *delta);
-        let upper = (core + mass * inner + santalo::mass_beyond(mass, eta)) * (1.0 + 1e-12);
+        let beyond = (mass * inner + santalo::mass_beyond(mass, eta)) * (1.0 + 1e-12);
+        let upper = (core + beyond) * (1.0 + 1e-12);
         let measured = cap.exp() * betting::mean_lower(&pairs.lower, counts[0], ceiling, *delta);
         // KL(q‖p) ≥ 0, for f itself.
         let lower = (measured * (1.0 - 1e-12)).max((-exact.error).exp() * (1.0 - 1e-12));
@@ -203,7 +207,7 @@ impl Session<'_> {
             };
             standings = pairs.sums.conclude(&sharp.guesses, &spreads, &rest);
         }
-        Ok(Mass { lower, upper, standings, log_ratios, provenance: self.curvature.provenance() })
+        Ok(Mass { lower, upper, standings, beyond, log_ratios, provenance: self.curvature.provenance() })
     }
 }
 

@@ -10,7 +10,7 @@ use provi_kernels::axpy;
 use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
 
 /// Rows whose energies are summed together: whole blocks of any size.
-const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
+pub(super) const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
 
 impl Rows {
     /// Adds Σ_n w_n φ_n(a_nᵀz_k + o_n), without constants, to `energies[k]` and its gradient to the k-th row of `pulls`.

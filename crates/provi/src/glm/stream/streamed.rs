@@ -349,7 +349,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         self.linear.check_dim(q)?;
         let mut numbers = vec![0.0; OWN + radii.len() * width(q.dim())];
         self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
-            rows.add_rounding(self.linear.family, q, radii, &mut sums.numbers[OWN..]);
+            rows.add_rounding(self.linear.family, q, radii, None, &mut sums.numbers[OWN..]);
         })?;
         Ok(Some(self.linear.conclude_rounding(q, radii, &numbers[OWN..], self.survey.energies)))
     }

@@ -1,0 +1,61 @@
+//! Draws of the posterior itself, for a fit and its data.
+
+use provi::exact_draws::ExactDraws;
+use provi::target::Glm;
+use provi::{Audit, Gaussian, Matrix, Seed};
+
+use super::sampled::Law;
+use crate::error::{Error, Result};
+use crate::model::{Model, ModelTarget};
+
+/// Draws that are made as they are asked for, and what they are draws of.
+#[derive(Debug)]
+pub struct PosteriorDraws<'m> {
+    draws: ExactDraws<'m>,
+}
+
+impl<'m> PosteriorDraws<'m> {
+    /// Of a model, with q near its posterior: exact ones or, where those cost too much and a total variation of `tv` from the posterior
+    /// is allowed, draws with a proved one [exact-draws].
+    pub fn new(model: &'m Model, q: &Gaussian, tv: Option<f64>, seed: Seed) -> Result<Self> {
+        match &model.target {
+            ModelTarget::Memory(glm) => Self::of_glm(glm, q, tv, seed),
+            ModelTarget::Files(_) => Err(Error::ExactNeedsRows),
+        }
+    }
+
+    /// The same for rows that somebody holds.
+    pub fn of_glm(glm: &'m Glm, q: &Gaussian, tv: Option<f64>, seed: Seed) -> Result<Self> {
+        let draws = match (ExactDraws::new(glm, q, seed), tv) {
+            (
+                Err(provi::Error::ExactDrawsCost { .. } | provi::Error::ExactDrawsRounding { .. }),
+                Some(most),
+            ) => ExactDraws::near(glm, q, &Audit::default(), most, seed),
+            (found, _) => found,
+        };
+        Ok(Self { draws: draws? })
+    }
+
+    /// What they are draws of.
+    pub fn law(&self) -> Law {
+        match self.draws.total_variation() {
+            None => Law::Exact { rounding: self.draws.rounding() },
+            Some((bound, confidence)) => Law::Tv { bound, confidence },
+        }
+    }
+
+    /// A bound of the expected number of proposals for one draw.
+    pub fn proposals_bound(&self) -> f64 {
+        self.draws.proposals_bound()
+    }
+
+    /// Draws handed over so far.
+    pub fn made(&self) -> u64 {
+        self.draws.made()
+    }
+
+    /// The next ones, a row each; fewer once a stop is wanted.
+    pub fn draw(&mut self, count: usize) -> Result<Matrix> {
+        Ok(self.draws.draw(count)?)
+    }
+}

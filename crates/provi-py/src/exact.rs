@@ -1,0 +1,81 @@
+//! Draws of the posterior itself.
+
+use std::sync::Arc;
+
+use numpy::PyArray2;
+use provi::stop::Signal;
+use provi::{Matrix, Seed};
+use provi_analysis::run::posterior::PosteriorDraws;
+use provi_analysis::run::sampled::Law;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::answer::{Answer, room, square};
+use crate::columns::Source;
+use crate::error::refuse;
+use crate::model::{Kind, Model};
+use crate::wait::{Shared, Viewer, on_a_thread};
+
+/// Draws, one a row; what they are draws of; and what is proved of its total variation from the posterior.
+type Drawn<'py> = (Bound<'py, PyArray2<f64>>, &'static str, Option<f64>);
+
+/// Of the posterior of the model that was fitted. Ctrl-C keeps those that there are.
+#[pyfunction]
+pub(crate) fn exact_of_model<'py>(
+    py: Python<'py>,
+    answer: &Answer,
+    model: &Model,
+    count: usize,
+    seed: Option<u64>,
+    tv: Option<f64>,
+) -> PyResult<Drawn<'py>> {
+    let (kind, q) = (Arc::clone(&model.kind), answer.fitted.gaussian.clone());
+    if !matches!(&*kind, Kind::Glm(_)) {
+        return Err(PyValueError::new_err(
+            "exact draws need a model with a linear predictor, such as `provi.logistic`; of others there are draws of the \
+             fitted Gaussian",
+        ));
+    }
+    let seed = Seed(seed.unwrap_or(answer.fitted.file.seed));
+    drawn(py, (count, q.dim()), move |stop| match &*kind {
+        Kind::Glm(glm) => {
+            let mut draws = stop.cover(|| PosteriorDraws::of_glm(glm, &q, tv, seed))?;
+            Ok((stop.cover(|| draws.draw(count))?, draws.law()))
+        }
+        _ => Err(provi_analysis::Error::ExactNeedsRows),
+    })
+}
+
+/// Of the posterior of a formula, with the data that it was fitted to.
+#[pyfunction]
+pub(crate) fn exact_of_table<'py>(
+    py: Python<'py>,
+    answer: &Answer,
+    source: Source<'_>,
+    count: usize,
+    seed: Option<u64>,
+    tv: Option<f64>,
+) -> PyResult<Drawn<'py>> {
+    let fitted = answer.fitted.clone();
+    let data = source.data(&fitted.file.model.formula)?;
+    let seed = Seed(seed.unwrap_or(fitted.file.seed));
+    drawn(py, (count, fitted.gaussian.dim()), move |stop| {
+        let model = stop.cover(|| fitted.model(&data, false))?;
+        let mut draws = stop.cover(|| PosteriorDraws::new(&model, &fitted.gaussian, tv, seed))?;
+        Ok((stop.cover(|| draws.draw(count))?, draws.law()))
+    })
+}
+
+fn drawn<'py>(
+    py: Python<'py>,
+    (count, dim): (usize, usize),
+    work: impl FnOnce(&Signal) -> provi_analysis::Result<(Matrix, Law)> + Send + 'static,
+) -> PyResult<Drawn<'py>> {
+    // The draws while they wait, in a row, and their copy in Python.
+    room(count.saturating_mul(dim).saturating_mul(3), || format!("{count} draws"))?;
+    let shared = Arc::new(Shared::default());
+    let its = Arc::clone(&shared);
+    let found = on_a_thread(py, &shared, &mut Viewer::new(None), move || work(&Signal::on(&its.stop)))?;
+    let (points, law) = found.map_err(refuse)?;
+    Ok((square(py, &points)?, law.name(), law.total_variation(None)))
+}

@@ -1,0 +1,47 @@
+//! K with a bound of what of p is above Kq: for draws of min(p, Kq) [exact-draws].
+
+use crate::base::draws::Seed;
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::certify::audit::image::Image;
+use crate::certify::audit::residual::{Residuals, go_on};
+use crate::certify::audit::{Audit, Session};
+use crate::target::{Evaluator, trusted_curvature};
+
+/// p̃ = p·e^f against Kq.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cap {
+    pub(crate) log_k: f64,
+    /// The f that was used.
+    pub(crate) f: f64,
+    /// A bound of ∫(p̃ − Kq)₊/∫p̃, which bounds the total variation between p and the law of min(p̃, Kq), with probability 1 − δ.
+    pub(crate) total_variation: f64,
+    /// The expected number of proposals of q for a draw: K/E_q min(ϖ, K), at most.
+    pub(crate) proposals: f64,
+}
+
+impl Audit {
+    /// Measures them for a target in the coordinates of its audits; `None` where f is not exact or the route proves nothing.
+    pub(crate) fn cap(
+        &self,
+        target: Evaluator<'_>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+    ) -> Result<Option<Cap>> {
+        let Some(curvature) = trusted_curvature(target.target())? else { return Ok(None) };
+        let mut between = go_on;
+        let mut session = Session::new(self, target, (q, Image::EXACT), seed, curvature, &mut between)?;
+        let (Some(exact), Some(metric)) = (session.exact, session.lower_metric()) else { return Ok(None) };
+        let residuals = Residuals::new(target, q)?;
+        let delta = session.delta;
+        let Some(sharp) = session.consider_sharp(&residuals, &metric, f64::INFINITY, delta)? else {
+            return Ok(None);
+        };
+        let Some(mass) = session.measure_sharp(&residuals, &metric, &sharp, 0)? else { return Ok(None) };
+        let total_variation = mass.beyond / mass.lower * (1.0 + 1e-12);
+        // What is kept of p̃ is at least its mass without what is above.
+        let proposals = sharp.cap.exp() / (mass.lower - mass.beyond).max(0.0);
+        let cap = Cap { log_k: sharp.cap, f: exact.value, total_variation, proposals };
+        Ok(total_variation.is_finite().then_some(cap))
+    }
+}

@@ -1,0 +1,303 @@
+//! Independent draws of the posterior itself, by rejection [exact-draws].
+//!
+//! For a model with a linear predictor and a log-concave likelihood. On a slab {|t_n| ≤ reach_n for every row}, t_n the predictor less its
+//! value at the mean of q, each φ_n is above a quadratic, so the density is below a Gaussian function; slabs around each other, the last
+//! of them the whole space, make an envelope. A proposal from it is accepted with probability density/envelope. What is accepted has
+//! the law of the posterior: no chain, no warm-up, no diagnostic. Which slabs is chosen for the least mass of the envelope, which bounds the
+//! expected number of proposals of a draw beforehand.
+//!
+//! ```text
+//! e^{−E(z)} ≤ e^{h_j − ½‖e‖²},  z = c_j + F_je,  on slab j;     Σ_j W_j ≥ ∫e^{−E},   W_0 = M_0,  W_j = M_j·Σ_{n,±} P_j(±t_n > reach_{j−1,n})
+//! ```
+//! Draws are a function of the seed: proposals are numbered, and those accepted are handed over in their order, so that any number of
+//! threads gives the same bits.
+
+mod chain;
+mod envelope;
+mod layer;
+mod minorant;
+mod rounding;
+#[cfg(test)]
+mod tests;
+
+use crate::base::chunked::{self, Chunks};
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::base::stop;
+use crate::certify::audit::Audit;
+use crate::glm::Glm;
+use crate::target::Evaluator;
+use crate::target::expectations::{Expectations, Moments};
+use crate::target::standard::Standard;
+use envelope::{Capped, Envelope, Slabs, uniforms};
+use layer::Frame;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+/// The most proposals that are expected for one draw.
+pub const MOST_PROPOSALS: f64 = 1e5;
+/// The most that rounding may move the law of a draw, in total variation.
+pub const MOST_ROUNDING: f64 = 1e-6;
+
+/// Proposals that are evaluated together.
+const BATCH: usize = 64;
+/// Proposals between two looks at the clock: whole batches, at most so many,
+const MOST_WAVE: usize = 4096;
+/// and about so many multiply-adds.
+const WAVE_WORK: usize = 1 << 29;
+
+/// Draws of the posterior of a linear-predictor model.
+///
+/// ```
+/// use provi::{Design, Gaussian, Matrix, Seed, exact_draws::ExactDraws, target::{Glm, Prior}};
+///
+/// let design = Design::dense(4, 1, &[0.5, -1.5, 2.0, -0.3])?;
+/// let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 1.0], Prior::scale(2.5)?)?;
+/// // Any Gaussian near the posterior will do: a better one costs fewer proposals.
+/// let q = Gaussian::from_covariance(&[1.0], Matrix::diagonal(&[1.2]))?;
+/// let mut draws = ExactDraws::new(&model, &q, Seed(1))?;
+/// assert!(draws.proposals_bound() < 3.0 && draws.rounding() < 1e-9);
+/// let some = draws.draw(100)?;                                            // one a row
+/// assert_eq!((some.rows(), some.columns()), (100, 1));
+/// # Ok::<(), provi::Error>(())
+/// ```
+pub struct ExactDraws<'m> {
+    model: Cow<'m, Glm>,
+    map: Option<Standard>,
+    envelope: Box<dyn Envelope>,
+    draws: Draws,
+    proposals: f64,
+    rounding: f64,
+    near: Option<(f64, f64)>,
+    wave: usize,
+    /// The next proposal.
+    next: u64,
+    ready: VecDeque<Vec<f64>>,
+    made: u64,
+}
+
+impl std::fmt::Debug for ExactDraws<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExactDraws").field("proposals", &self.proposals).finish_non_exhaustive()
+    }
+}
+
+/// In coordinates that do not depend on units, as audits are.
+#[allow(clippy::type_complexity)] // the map, the model, q
+fn in_standard<'m>(
+    model: &'m Glm,
+    q: &Gaussian<Triangular>,
+) -> Result<(Option<Standard>, Cow<'m, Glm>, Gaussian<Triangular>)> {
+    model.linear.check_dim(q)?;
+    Ok(match model.in_standard() {
+        Some((map, moved)) => {
+            let q = map.standard_gaussian(q);
+            (Some(map), Cow::Owned(moved), q)
+        }
+        None => (None, Cow::Borrowed(model), q.clone()),
+    })
+}
+
+impl<'m> ExactDraws<'m> {
+    /// Finds an envelope. `q` decides about its cost alone: the law of the draws does not depend on it.
+    ///
+    /// Refuses where a draw would take more than [`MOST_PROPOSALS`], or where rounding could be seen. Cost: some thirty Gram matrices.
+    pub fn new(model: &'m Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+        let (map, model, q) = in_standard(model, q)?;
+        let frame = Frame::new(&model, q);
+        let Some(layers) = chain::cheapest(&frame)? else {
+            return Err(Error::ExactDrawsCost { proposals: f64::INFINITY, most: MOST_PROPOSALS });
+        };
+        let slabs = Slabs::new(layers, frame.middles.clone());
+        // log ∫e^{−E} ≥ const − f.
+        let mut moments = Moments::new(frame.q.dim());
+        model.expect(&frame.q, &mut moments)?;
+        let scale = moments.neg_elbo(&frame.q)? + moments.neg_elbo_error(&frame.q) - model.linear.constant;
+        let proposals = (slabs.log_mass() + scale).exp();
+        stop::check()?;
+        // A NaN is no bound.
+        if proposals.is_nan() || proposals > MOST_PROPOSALS {
+            return Err(Error::ExactDrawsCost { proposals, most: MOST_PROPOSALS });
+        }
+        let distance = rounding::distance(&frame, &slabs, scale);
+        if distance.is_nan() || distance > MOST_ROUNDING {
+            return Err(Error::ExactDrawsRounding { distance, most: MOST_ROUNDING });
+        }
+        drop(frame);
+        Ok(Self::through(model, map, Box::new(slabs), seed, [proposals, distance]))
+    }
+
+    /// Draws with a proved total variation from the posterior, where exact ones cost too much: of min(p, Kq), q as proposed.
+    /// ```text
+    /// TV(p, min(p̃, Kq)/∫min(p̃, Kq)) ≤ ∫(p̃ − Kq)₊/∫p̃
+    /// ```
+    /// which the audit measures from above [sharp-kl]: the bound holds with its confidence. K is chosen on the audit's pilot draws.
+    /// Refuses where `most` is not proved.
+    pub fn near(
+        model: &'m Glm,
+        q: &Gaussian<Triangular>,
+        audit: &Audit,
+        most: f64,
+        seed: Seed,
+    ) -> Result<Self> {
+        if !(0.0..=1.0).contains(&most) {
+            return Err(Error::OutOfRange {
+                what: "total variation",
+                value: most,
+                needed: "between 0 and 1",
+            });
+        }
+        let (map, model, q) = in_standard(model, q)?;
+        let refused = |found: f64| Error::NearDraws { found, most };
+        let cap = audit.cap(Evaluator::Parallel(&*model), &q, seed)?.ok_or_else(|| refused(1.0))?;
+        stop::check()?;
+        let frame = Frame::new(&model, q.clone());
+        let lost = rounding::of_gaussian(&frame);
+        drop(frame);
+        let total_variation = cap.total_variation + lost;
+        // A NaN is no bound.
+        if total_variation.is_nan() || total_variation > most {
+            return Err(refused(total_variation.min(1.0)));
+        }
+        if cap.proposals > MOST_PROPOSALS {
+            return Err(Error::ExactDrawsCost { proposals: cap.proposals, most: MOST_PROPOSALS });
+        }
+        let log_scale = cap.log_k + model.linear.constant - cap.f;
+        let envelope = Box::new(Capped::new(q, log_scale, model.rows.len())?);
+        let mut out = Self::through(model, map, envelope, seed, [cap.proposals, lost]);
+        out.near = Some((total_variation, 1.0 - audit.failure_probability));
+        Ok(out)
+    }
+
+    /// A bound of the total variation between the posterior and the law of a draw, and the probability that it holds; `None` where draws are
+    /// exact up to [`ExactDraws::rounding`].
+    pub fn total_variation(&self) -> Option<(f64, f64)> {
+        self.near
+    }
+
+    /// Draws through any envelope.
+    fn through(
+        model: Cow<'m, Glm>,
+        map: Option<Standard>,
+        envelope: Box<dyn Envelope>,
+        seed: Seed,
+        [proposals, rounding]: [f64; 2],
+    ) -> Self {
+        let point = model.rows.design.entries() + 16 * model.rows.len();
+        let wave = (WAVE_WORK / point.max(1)).clamp(BATCH, MOST_WAVE) / BATCH * BATCH;
+        let draws = Draws::new(seed, Purpose::Propose);
+        let ready = VecDeque::new();
+        Self { model, map, envelope, draws, proposals, rounding, near: None, wave, next: 0, ready, made: 0 }
+    }
+
+    /// d.
+    pub fn dim(&self) -> usize {
+        self.model.linear.dim()
+    }
+
+    /// A bound of the expected number of proposals for one draw, known before any is made.
+    pub fn proposals_bound(&self) -> f64 {
+        self.proposals
+    }
+
+    /// A bound of the total variation between the posterior and the law of a draw, from rounding alone. A draw is then rounded to double
+    /// precision; the normals and uniforms behind it are taken to be what they stand for.
+    pub fn rounding(&self) -> f64 {
+        self.rounding
+    }
+
+    /// Proposals made so far.
+    pub fn proposed(&self) -> u64 {
+        self.next
+    }
+
+    /// Proposals accepted so far: those handed over, and those that wait.
+    pub fn accepted(&self) -> u64 {
+        self.made + self.ready.len() as u64
+    }
+
+    /// Draws handed over so far.
+    pub fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// The next `count` draws, one a row; fewer once a stop is wanted ([`crate::stop`]).
+    ///
+    /// The list of all draws is the same however it is cut into parts. Memory: the part, and a few thousand proposals.
+    pub fn draw(&mut self, count: usize) -> Result<Matrix> {
+        while self.ready.len() < count && !stop::is_wanted() {
+            self.propose()?;
+        }
+        let (rows, d) = (count.min(self.ready.len()), self.dim());
+        let mut out = Matrix::zeros(rows, d);
+        for (k, z) in self.ready.drain(..rows).enumerate() {
+            match &self.map {
+                Some(map) => out.row_mut(k).copy_from_slice(&map.to_own(&z)),
+                None => out.row_mut(k).copy_from_slice(&z),
+            }
+        }
+        self.made += rows as u64;
+        Ok(out)
+    }
+
+    /// Makes a wave of proposals, all of them or, if the work is cut off, none.
+    fn propose(&mut self) -> Result<()> {
+        let (d, first) = (self.dim(), self.next);
+        // Those of a piece together, as far as there are some.
+        let mut order: Vec<(usize, u64)> = (first..first + self.wave as u64)
+            .map(|k| (self.envelope.piece(uniforms(&self.draws, k)[0]), k))
+            .collect();
+        order.sort_unstable();
+        let batches: Vec<&[(usize, u64)]> =
+            order.chunk_by(|a, b| a.0 == b.0).flat_map(|piece| piece.chunks(BATCH)).collect();
+        let point = self.model.rows.design.entries() + 16 * self.model.rows.len() + d * d;
+        let chunks = Chunks { len: batches.len(), size: 1, work: point.saturating_mul(self.wave) };
+        let this = &*self;
+        let parts = chunked::map(chunks, |range| range.map(|b| this.judged(batches[b])).collect::<Vec<_>>());
+        if stop::trips() {
+            return Ok(());
+        }
+        let mut taken = Vec::new();
+        for part in parts.into_iter().flatten() {
+            taken.extend(part?);
+        }
+        taken.sort_unstable_by_key(|(k, _)| *k);
+        self.ready.extend(taken.into_iter().map(|(_, z)| z));
+        self.next += self.wave as u64;
+        Ok(())
+    }
+
+    /// What is accepted of some proposals of one piece, with their numbers.
+    fn judged(&self, batch: &[(usize, u64)]) -> Result<Vec<(u64, Vec<f64>)>> {
+        let (d, piece) = (self.dim(), batch[0].0);
+        let mut points = vec![0.0; batch.len() * d];
+        let mut room = vec![0.0; 3 * d];
+        let bounds: Vec<f64> = points
+            .chunks_exact_mut(d)
+            .zip(batch)
+            .map(|(z, &(_, k))| self.envelope.propose(&self.model, &self.draws, k, piece, z, &mut room))
+            .collect();
+        let slab = self.envelope.slab(piece);
+        let found = self.model.rows.energies_in(slab, &points);
+        let mut out = Vec::new();
+        for (i, (&(_, k), z)) in batch.iter().zip(points.chunks_exact(d)).enumerate() {
+            let beyond = if slab.inner.is_some() { found.beyond[i] } else { 1.0 };
+            if found.outside[i] > 0.0 || beyond < 1.0 {
+                continue;
+            }
+            room[..d].fill(0.0);
+            let energy = found.energies[i] + self.model.linear.prior.energy(z, &mut room[..d]);
+            let log_ratio = -energy - bounds[i];
+            // Twice the total variation bounds what rounding does to a logarithm; a little more for the far ends.
+            if self.envelope.is_above() && log_ratio > 2.0 * MOST_ROUNDING {
+                return Err(Error::AboveEnvelope { excess: log_ratio, proposal: k });
+            }
+            if uniforms(&self.draws, k)[3].ln() <= log_ratio - beyond.ln() {
+                out.push((k, z.to_vec()));
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,234 @@
+//! A Gaussian above the density on a slab.
+
+use super::minorant::Minorant;
+use crate::base::chunked::{self, Chunks};
+use crate::base::error::Result;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::{congruence, inverse_factor, norm, safe_congruence};
+use crate::base::matrix::{Matrix, packed_index, packed_len, unpack_lower};
+use crate::base::special::normal_cdf;
+use crate::glm::Glm;
+use crate::glm::design::BLOCK;
+use crate::target::rounding::deviations;
+use provi_kernels::triangle;
+use std::ops::Range;
+
+/// What a Gaussian is flatter than the sum of quadratics that it replaces, relatively: it pays for every rounding of its factor and
+/// of its middle.
+const FLATTER: f64 = 1e-7;
+
+/// The rows of a model as q sees them.
+pub(super) struct Frame<'m> {
+    pub(super) model: &'m Glm,
+    pub(super) q: Gaussian<Triangular>,
+    /// s_n = a_nᵀm + o_n and ‖Cᵀa_n‖.
+    pub(super) middles: Vec<f64>,
+    pub(super) spreads: Vec<f64>,
+    factor: Matrix,
+}
+
+impl<'m> Frame<'m> {
+    pub(super) fn new(model: &'m Glm, q: Gaussian<Triangular>) -> Self {
+        let rows = &model.rows;
+        let middles = rows.all_predictors(q.mean());
+        let spreads = row_deviations(model, &q);
+        let factor = q.factor_matrix();
+        Self { model, q, middles, spreads, factor }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.middles.len()
+    }
+
+    /// f of each row, in order, on all threads; `work` is what a row costs, in multiply-adds.
+    pub(super) fn each<T: Send>(&self, work: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let chunks = Chunks { len: self.len(), size: 2 * BLOCK, work: work.saturating_mul(self.len()) };
+        let parts = chunked::map(chunks, |range| range.map(&f).collect::<Vec<T>>());
+        parts.into_iter().flatten().collect()
+    }
+}
+
+/// ‖Cᵀa_n‖ of every row.
+fn row_deviations(model: &Glm, q: &Gaussian<Triangular>) -> Vec<f64> {
+    let design = &model.rows.design;
+    let factor = design.factor(q.factor());
+    let mut out = vec![0.0; design.rows()];
+    let work = design.entries().saturating_mul(design.columns());
+    chunked::fill(&mut out, BLOCK, work, |first, out| {
+        design.row_variances(first..first + out.len(), &factor, out);
+        out.iter_mut().for_each(|v| *v = v.sqrt());
+    });
+    out
+}
+
+/// e^{−E(z)} ≤ e^{height − ½‖e‖²} for z = center + Fe on the slab |a_nᵀz + o_n − s_n| ≤ reach_n, E = V without its constant.
+pub(super) struct Layer {
+    /// z = center + Fe.
+    pub(super) gaussian: Gaussian<Triangular>,
+    pub(super) height: f64,
+    /// log ∫e^{height − ½‖e‖²} dz.
+    pub(super) log_mass: f64,
+    pub(super) reach: Vec<f64>,
+    /// a_nᵀcenter + o_n − s_n and ‖Fᵀa_n‖.
+    pub(super) shifts: Vec<f64>,
+    pub(super) spreads: Vec<f64>,
+}
+
+impl Layer {
+    /// Sums the quadratics below the rows' φ ([`Minorant`]) and the prior to one, and takes a Gaussian a little flatter than it:
+    /// ```text
+    /// E(z) ≥ Q(z) = Q(c) + ρ·e + ½eᵀGe,  G = FᵀHF ⪰ (1 + θ/2)I   ⇒   E(z) ≥ ½‖e‖² + Q(c) − ‖ρ‖²/θ
+    /// ```
+    /// for −‖ρ‖‖e‖ + ¼θ‖e‖² ≥ −‖ρ‖²/θ. G is computed from F as it is and moved down by what rounding may have lost, so nothing is asked of
+    /// the factorisation. `None`: H is too flat, or too badly conditioned for that.
+    pub(super) fn new(frame: &Frame<'_>, reach: Vec<f64>) -> Result<Option<Self>> {
+        let (model, d) = (frame.model, frame.q.dim());
+        let (rows, family) = (&model.rows, model.linear.family);
+        let quadratics = frame.each(8000, |n| {
+            let (row, spread) = ((frame.middles[n], rows.response[n]), frame.spreads[n]);
+            // What the slab is compared with is rounded.
+            Minorant::best(family, row, spread, reach[n] * (1.0 + 1e-9))
+        });
+        let weights: Vec<f64> = quadratics.iter().zip(&rows.weights).map(|(m, w)| m.bend * w).collect();
+        let mut h = vec![model.linear.precision()];
+        let weigh = |range: Range<usize>, _: &mut [f64], to: &mut [f64]| to.copy_from_slice(&weights[range]);
+        rows.design.add_grams_and_sums(0, weigh, |_| (), &mut h);
+        let mut h = h.swap_remove(0);
+        let size = rows.design.weighted_square_norm(&weights) + h.frobenius_norm();
+        let slack = (rows.gram_terms() as f64 + 8.0) * f64::EPSILON * size
+            + model.linear.prior.rounding()
+            + model.linear.lost;
+        (0..d).for_each(|i| h[(i, i)] -= slack);
+
+        // In the coordinates where q is standard H is near I, however the columns are scaled.
+        let mut flat = congruence(&h, &frame.factor);
+        flat.entries_mut().iter_mut().for_each(|x| *x *= 1.0 - FLATTER);
+        let mut inner = vec![0.0; packed_len(d)];
+        if inverse_factor("an envelope", &flat, &mut inner).is_err() {
+            return Ok(None);
+        }
+        let factor = lower_product(frame.q.factor(), &inner, d);
+        let square = unpack_lower(d, &factor);
+        let mut g = safe_congruence(&h, &square, 0.0, -1.0);
+        (0..d).for_each(|i| g[(i, i)] -= 1.0 + FLATTER);
+        if g.frobenius_norm().is_nan() || g.frobenius_norm() > 0.5 * FLATTER {
+            return Ok(None);
+        }
+
+        let mut center = frame.q.mean().to_vec();
+        let mut step = vec![0.0; d];
+        for _ in 0..2 {
+            let (_, slope) = gather(frame, &quadratics, &center);
+            // −FFᵀ∇Q.
+            triangle::multiply_transposed(&factor, &slope, &mut step);
+            let pulled = step.clone();
+            triangle::multiply(&factor, &pulled, &mut step);
+            center.iter_mut().zip(&step).for_each(|(c, s)| *c -= s);
+        }
+        let (value, slope) = gather(frame, &quadratics, &center);
+        triangle::multiply_transposed(&factor, &slope, &mut step);
+        let Ok(gaussian) = Gaussian::new(&center, &factor) else { return Ok(None) };
+        let spreads = row_deviations(model, &gaussian);
+        let lost = lost(frame, &quadratics, &gaussian, &spreads);
+        let rest = norm(&step) + lost.slope;
+        let height = -(value - lost.value - rest * rest / FLATTER);
+        let log_mass = height + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln() + gaussian.log_det()?;
+        if !log_mass.is_finite() {
+            return Ok(None);
+        }
+        let mut shifts = rows.all_predictors(&center);
+        shifts.iter_mut().zip(&frame.middles).for_each(|(shift, s)| *shift -= s);
+        Ok(Some(Self { gaussian, height, log_mass, reach, shifts, spreads }))
+    }
+
+    /// P(σt_n > reach) under this Gaussian, for a bound of another slab.
+    pub(super) fn tail(&self, n: usize, sign: f64, reach: f64) -> f64 {
+        if !reach.is_finite() {
+            return 0.0;
+        }
+        normal_cdf(-self.cut(n, sign, reach))
+    }
+
+    /// The same bound in deviations.
+    pub(super) fn cut(&self, n: usize, sign: f64, reach: f64) -> f64 {
+        (reach - sign * self.shifts[n]) / self.spreads[n]
+    }
+}
+
+/// The product of two packed lower triangular matrices: its diagonal is that of the products, so its determinant is known.
+fn lower_product(left: &[f64], right: &[f64], d: usize) -> Vec<f64> {
+    let mut out = vec![0.0; packed_len(d)];
+    for i in 0..d {
+        for k in 0..=i {
+            let x = left[packed_index(i, k)];
+            for j in 0..=k {
+                out[packed_index(i, j)] += x * right[packed_index(k, j)];
+            }
+        }
+    }
+    out
+}
+
+/// Q and its gradient.
+fn gather(frame: &Frame<'_>, quadratics: &[Minorant], z: &[f64]) -> (f64, Vec<f64>) {
+    let rows = &frame.model.rows;
+    let predictors = rows.all_predictors(z);
+    let mut slope = vec![0.0; z.len()];
+    let mut value = frame.model.linear.prior.energy(z, &mut slope);
+    for first in (0..rows.len()).step_by(BLOCK) {
+        let range = first..(first + BLOCK).min(rows.len());
+        let mut sum = 0.0;
+        let mut slopes = [0.0; BLOCK];
+        for (to, n) in slopes.iter_mut().zip(range.clone()) {
+            let (m, t, w) = (quadratics[n], predictors[n] - frame.middles[n], rows.weights[n]);
+            sum += w * (m.value + t * (m.slope + 0.5 * m.bend * t));
+            *to = w * (m.slope + m.bend * t);
+        }
+        value += sum;
+        rows.design.pull_back(range.clone(), &slopes[..range.len()], &mut slope);
+    }
+    (value, slope)
+}
+
+/// What rounding may have done to Q(c), and to Fᵀ∇Q(c).
+struct Lost {
+    value: f64,
+    slope: f64,
+}
+
+/// From Σ|terms| of both sums, a chain of additions no longer than the rows of a block and the blocks, and predictors that are off by
+/// (d + 8)ε(Σ_j|a_nj||c_j| + |o_n| + |s_n|).
+fn lost(
+    frame: &Frame<'_>,
+    quadratics: &[Minorant],
+    gaussian: &Gaussian<Triangular>,
+    spreads: &[f64],
+) -> Lost {
+    let (rows, prior) = (&frame.model.rows, &frame.model.linear.prior);
+    let (d, center) = (gaussian.dim() as f64, gaussian.mean());
+    let predictors = rows.all_predictors(center);
+    let sizes: Vec<f64> = center.iter().map(|x| x.abs()).collect();
+    let unit = (BLOCK as f64 + rows.len() as f64 / BLOCK as f64 + 64.0) * f64::EPSILON;
+    let (mut squares, mut reaches) = ([0.0; BLOCK], [0.0; BLOCK]);
+    let (mut value, mut slope) = (0.0, 0.0);
+    for first in (0..rows.len()).step_by(BLOCK) {
+        let range = first..(first + BLOCK).min(rows.len());
+        let (squares, reaches) = (&mut squares[..range.len()], &mut reaches[..range.len()]);
+        rows.design.row_sizes(range.clone(), &sizes, squares, reaches);
+        for (n, reach) in range.zip(reaches.iter()) {
+            let (m, t, w) = (quadratics[n], (predictors[n] - frame.middles[n]).abs(), rows.weights[n]);
+            let offset = rows.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+            let off = (d + 8.0) * f64::EPSILON * (reach + offset + frame.middles[n].abs());
+            let pull = m.slope.abs() + m.bend * (t + off);
+            value += w * (unit * (m.value.abs() + t * pull) + off * pull);
+            slope += w * spreads[n] * (unit * pull + m.bend * off);
+        }
+    }
+    let away: Vec<f64> = (0..center.len()).map(|i| (center[i] - prior.center(i)).abs()).collect();
+    let pulls = prior.sizes(&away);
+    let energy = 0.5 * pulls.iter().zip(&away).map(|(p, x)| p * x).sum::<f64>();
+    let own = (2.0 * d + 16.0) * f64::EPSILON;
+    let of_prior: f64 = pulls.iter().zip(deviations(gaussian)).map(|(p, sd)| p * sd).sum();
+    // Products of Fᵀ and the slope lose as much again.
+    Lost { value: 2.0 * (value + (unit + own) * energy), slope: 2.0 * (slope + (unit + own) * of_prior) }
+}
