@@ -228,6 +228,42 @@ fn exact_draws_say_what_they_are() {
     }
 }
 
+/// Many coefficients with few rows each: exact draws cost too much, and draws within a proved total variation do not.
+#[test]
+fn where_exact_draws_cost_too_much_a_proved_total_variation_is_had() {
+    let bench = Bench::with_fits();
+    let (rows, columns) = (400, 40);
+    let mut state = 1u64;
+    // A sum of four uniforms, spread like a normal.
+    let mut noise = || {
+        let uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        3f64.sqrt() * std::iter::repeat_with(uniform).take(4).sum::<f64>()
+    };
+    let mut text = (0..columns).map(|j| format!("x{j},")).collect::<String>() + "y\n";
+    for _ in 0..rows {
+        let x: Vec<f64> = (0..columns).map(|_| noise()).collect();
+        let s = x[..5].iter().sum::<f64>() + 1.8 * noise();
+        text += &x.iter().map(|x| format!("{x:.4},")).collect::<String>();
+        text += if s > 0.0 { "1\n" } else { "0\n" };
+    }
+    bench.write("hard.csv", &text);
+    bench.provi(&["fit", "hard.csv", "y ~ .", "--out", "hard.fit", "--quiet"]).exits(0);
+    let exact = ["sample", "hard.fit", "--exact", "--data", "hard.csv", "-n", "100", "--format", "json"];
+    let said = bench.provi(&exact).exits(2).stderr;
+    assert!(said.contains("an exact draw would take up to"), "{said}");
+    let said = bench.provi(&[&exact[..], &["--tv", "1e-9"]].concat()).exits(2).stderr;
+    assert!(said.contains("no draws within 0.000000001 of the posterior"), "{said}");
+    let near = bench.provi(&[&exact[..], &["--tv", "0.5"]].concat()).exits(0);
+    let report: Value = serde_json::from_str(&near.stdout).unwrap();
+    let bound = report["tv_bound"].as_f64().unwrap();
+    assert_eq!((&report["law"], report["draws"].as_array().unwrap().len()), (&"tv".into(), 100));
+    assert!(bound > 0.0 && bound <= 0.5, "{bound}");
+    assert!(near.stderr.contains("of the posterior in total variation, with probability"), "{}", near.stderr);
+}
+
 /// Far more draws than the time allows: those that there are are written, and it is said.
 #[test]
 fn exact_draws_end_with_the_time_limit_and_keep_what_there_is() {
@@ -285,6 +321,16 @@ fn responses_are_drawn_from_the_posterior_itself() {
         serde_json::from_str::<Value>(&drawn(&[more, &["--json"]].concat())).unwrap()["law"].clone()
     };
     assert_eq!((report(&exact), report(&[])), ("exact".into(), "gaussian".into()));
+    // So may those behind the checks of the report.
+    let page = |more: &[&'static str], name: &'static str| {
+        bench.provi(&[&["report", "both.fit", "--out", name], more].concat()).exits(0);
+        std::fs::read_to_string(bench.path(name)).unwrap()
+    };
+    let (own, posterior) = (page(&[], "own.html"), page(&exact, "exact.html"));
+    let said = "coefficients drawn from the posterior itself, by rejection";
+    assert!(posterior.contains(said) && !own.contains(said));
+    assert_eq!(posterior, page(&exact, "again.html"));
+    bench.provi(&["report", "both.fit", "--exact"]).exits(2);
     for wrong in [&["--exact"][..], &["--draws", "3", "--exact"], &["--exact", "--data", "study.csv"]] {
         bench.provi(&[&["predict", "both.fit", "study.csv"], wrong].concat()).exits(2);
     }

@@ -2,6 +2,7 @@
 
 use crate::common::{hierarchy, mean_and_error, normals, optimum, product, transposed};
 use provi::exact_draws::ExactDraws;
+use provi::solve::Solver;
 use provi::target::{Evaluator, Family, Glm, Prior};
 use provi::{Audit, Design, Gaussian, Matrix, Seed, Target, Triangular};
 
@@ -64,9 +65,10 @@ fn means_lie_in_their_certified_intervals() {
         (Family::Probit, 300, 6, 20.0),
         (Family::Poisson, 100, 2, 20.0),
         (Family::Poisson, 300, 6, 20.0),
+        (Family::Poisson, 1000, 20, 20.0),
     ] {
         let model = regression(family, rows, d, 40);
-        let q = optimum(&model);
+        let q = Solver::default().run(&model).unwrap().gaussian;
         let per_draw = agrees(&model, &q, DRAWS);
         assert!(per_draw < most, "{family:?} {rows} × {d}: {per_draw} proposals a draw");
     }

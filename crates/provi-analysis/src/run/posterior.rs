@@ -1,5 +1,6 @@
 //! Draws of the posterior itself, for a fit and its data.
 
+use provi::checks::Checks;
 use provi::exact_draws::ExactDraws;
 use provi::target::Glm;
 use provi::{Audit, Gaussian, Matrix, Seed};
@@ -7,6 +8,19 @@ use provi::{Audit, Gaussian, Matrix, Seed};
 use super::sampled::Law;
 use crate::error::{Error, Result};
 use crate::model::{Model, ModelTarget};
+use crate::run::fitted::Fitted;
+
+impl Fitted {
+    /// Makes the checks of the model against its data again, with replicated data whose coefficients are drawn from the posterior itself.
+    /// The fit's own seed is used.
+    pub fn check_exactly(&mut self, model: &Model) -> Result<()> {
+        let ModelTarget::Memory(glm) = &model.target else { return Err(Error::ExactNeedsRows) };
+        let seed = Seed(self.file.seed);
+        let points = ExactDraws::new(glm, &self.gaussian, seed)?.draw(Checks::REPLICATES)?;
+        self.file.checks = Some(Checks::with_draws(glm, &self.gaussian, &points, seed)?);
+        Ok(())
+    }
+}
 
 /// Draws that are made as they are asked for, and what they are draws of.
 #[derive(Debug)]

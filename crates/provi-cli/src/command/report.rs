@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use provi_analysis::Fitted;
+use provi_analysis::model::Data;
 use provi_analysis::record::fit_file::Kind;
 use provi_analysis::record::store::{RUN, refuse_fit, write_file};
 use provi_analysis::show::rows::LEVEL;
@@ -16,11 +17,14 @@ use crate::failure::{Failure, Result};
 const HELP: &str = "\
 The page is one file without scripts: what was fitted, the certificate in plain
 words, convergence, coefficients, correlations, checks against the data, and
-how to make it again. It is written beside fit.json as report.html.
+how to make it again. It is written beside fit.json as report.html. With --exact
+the data replicated for the checks have coefficients of the posterior itself, as
+`provi sample --exact` draws them, rather than of the fitted Gaussian.
 
 Examples:
   provi report wells.fit
   provi report wells.fit --out wells.html
+  provi report wells.fit --exact --data wells.csv
   provi report wells.fit --plot forest --out forest.svg
   provi report wells.fit --plot marginals --out marginals.png";
 
@@ -36,6 +40,12 @@ pub(crate) struct ReportArgs {
     /// Write one plot instead of the page, as SVG or PNG by the ending of FILE
     #[arg(long, value_parser = plots())]
     plot: Option<Plot>,
+    /// Draw the coefficients behind the checks from the posterior itself, by rejection
+    #[arg(long, requires = "data")]
+    exact: bool,
+    /// The data of the fit, for --exact
+    #[arg(long, value_name = "FILE", requires = "exact")]
+    data: Option<PathBuf>,
 }
 
 fn plots() -> impl TypedValueParser<Value = Plot> {
@@ -47,7 +57,12 @@ fn plots() -> impl TypedValueParser<Value = Plot> {
 const PIXELS: f64 = 2.0;
 
 pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
-    let fit = Fitted::load(&args.fit)?;
+    let mut fit = Fitted::load(&args.fit)?;
+    if let Some(path) = &args.data {
+        let data = Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
+        let model = fit.model(&data, false)?;
+        fit.check_exactly(&model)?;
+    }
     let folder =
         if args.fit.is_dir() { args.fit.clone() } else { args.fit.parent().unwrap_or(&args.fit).to_owned() };
     let run = folder.join(RUN);
@@ -57,7 +72,11 @@ pub(crate) fn execute(args: &ReportArgs) -> Result<Outcome> {
         // No command can make the fit of a program again.
         (false, _) => String::new(),
     };
-    let page = fit.page(LEVEL, &command)?;
+    let mut page = fit.page(LEVEL, &command)?;
+    if args.exact {
+        let origin = "coefficients drawn from the posterior itself, by rejection".to_owned();
+        page.model.further.push(("replicated data".to_owned(), origin));
+    }
     let (path, bytes) = match args.plot {
         None => (args.out.clone().unwrap_or_else(|| folder.join("report.html")), page.html().into_bytes()),
         Some(plot) => {

@@ -330,6 +330,8 @@ fn summary(words: &mut Words, chance: &mut Chance) {
 fn report(words: &mut Words, chance: &mut Chance) {
     say(words, &["report", chance.of(FITS)]);
     option(words, chance, 2, "--plot", &["forest", "marginals", "trace", REST, "no such plot"]);
+    flag(words, chance, 5, "--exact");
+    option(words, chance, 5, "--data", &["study.csv", REST, "good.csv", "nowhere.csv"]);
     option(
         words,
         chance,

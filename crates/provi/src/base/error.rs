@@ -268,7 +268,7 @@ pub enum Error {
     },
     /// Draws of the posterior itself that would take too many proposals.
     #[error(
-        "an exact draw would take up to {proposals:.1e} proposals, and at most {most:.0e} are tried; draws of the fitted Gaussian take one each"
+        "an exact draw would take up to {proposals:.1e} proposals, and at most {most:.0e} are tried; allow a total variation from the posterior, or take draws of the fitted Gaussian"
     )]
     ExactDrawsCost {
         /// A bound of the expected proposals for one draw.

@@ -4,15 +4,14 @@
 //! failed check says that the model is wrong; a passed check says nothing.
 
 use crate::base::draws::Seed;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::glm::predict::{Rows, predict, responses};
+use crate::base::matrix::Matrix;
+use crate::glm::predict::{Rows, predict, responses_at};
 use crate::glm::{Family, Glm};
 
 /// The most rows that are used; if there are more, evenly spaced ones.
 const MOST_ROWS: usize = 2000;
-/// Number of replicated data sets.
-const REPLICATES: usize = 200;
 /// Most bins of a calibration.
 const CALIBRATION_BINS: usize = 10;
 /// Most bins of a histogram.
@@ -81,10 +80,22 @@ pub struct Statistic {
 impl Checks {
     /// Checks a model at q; a pure function of the seed. Cost: 200 replicates of at most 2000 rows.
     pub fn new(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
-        crate::base::stop::phase("the checks", || Self::made(model, q, seed))
+        Self::with_draws(model, q, &q.sample(Self::REPLICATES, seed), seed)
     }
 
-    fn made(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+    /// Number of replicated data sets, and of the draws behind them.
+    pub const REPLICATES: usize = 200;
+
+    /// The same with coefficients that were drawn before, one draw for each replicate: of the posterior itself, for instance
+    /// ([`crate::exact_draws`]). Predicted means stay q's.
+    pub fn with_draws(model: &Glm, q: &Gaussian<Triangular>, points: &Matrix, seed: Seed) -> Result<Self> {
+        if points.rows() == 0 {
+            return Err(Error::Empty { what: "draws of the checks" });
+        }
+        crate::base::stop::phase("the checks", || Self::made(model, q, points, seed))
+    }
+
+    fn made(model: &Glm, q: &Gaussian<Triangular>, points: &Matrix, seed: Seed) -> Result<Self> {
         let all = model.design().rows();
         let count = all.min(MOST_ROWS);
         let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();
@@ -97,7 +108,7 @@ impl Checks {
         let seen: Vec<f64> =
             chosen.iter().enumerate().map(|(i, &n)| model.rows.response[n] * of_row(i)).collect();
         let predicted: Vec<f64> = predict(family, q, &rows, 0.95)?.iter().map(|p| p.mean).collect();
-        let replicated = responses(family, q, &rows, REPLICATES, seed)?;
+        let replicated = responses_at(family, points, &rows, 0, seed)?;
         let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
 
         let binary = matches!(family, Family::Bernoulli | Family::Probit);
@@ -225,8 +236,10 @@ fn quantiles(mut values: Vec<f64>) -> [f64; 3] {
 mod tests {
     use super::*;
     use crate::auto::solve::Solver;
+    use crate::certify::exact_draws::ExactDraws;
     use crate::glm::Prior;
     use crate::glm::design::Design;
+    use crate::glm::predict::responses;
 
     const ROWS: usize = 400;
 
@@ -248,6 +261,20 @@ mod tests {
         let model = model.unwrap();
         let q = Solver::default().run(&model).unwrap().gaussian;
         (model, q)
+    }
+
+    #[test]
+    fn draws_of_the_posterior_replicate_too() {
+        let (model, q) = fitted(Family::Poisson);
+        let own = Checks::with_draws(&model, &q, &q.sample(Checks::REPLICATES, Seed(1)), Seed(1)).unwrap();
+        assert_eq!(own, Checks::new(&model, &q, Seed(1)).unwrap());
+        let points = ExactDraws::new(&model, &q, Seed(1)).unwrap().draw(Checks::REPLICATES).unwrap();
+        let exact = Checks::with_draws(&model, &q, &points, Seed(1)).unwrap();
+        assert!(exact != own && exact.residuals == own.residuals);
+        assert!(
+            exact.statistics.iter().all(|s| s.replicated[0] <= s.observed && s.observed <= s.replicated[2])
+        );
+        assert!(Checks::with_draws(&model, &q, &Matrix::zeros(0, 2), Seed(1)).is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::base::matrix::{Matrix, packed_index, packed_len, unpack_lower};
 use crate::base::special::normal_cdf;
 use crate::glm::Glm;
 use crate::glm::design::BLOCK;
+use crate::target::Target;
 use crate::target::rounding::deviations;
 use provi_kernels::triangle;
 use std::ops::Range;
@@ -17,6 +18,10 @@ use std::ops::Range;
 /// of its middle.
 const FLATTER: f64 = 1e-7;
 
+/// ‖Cᵀ∇V‖ at which the mode is near enough, and the most steps towards it.
+const AT_MODE: f64 = 1e-6;
+const MOST_STEPS: usize = 40;
+
 /// The rows of a model as q sees them.
 pub(super) struct Frame<'m> {
     pub(super) model: &'m Glm,
@@ -24,6 +29,8 @@ pub(super) struct Frame<'m> {
     /// s_n = a_nᵀm + o_n and ‖Cᵀa_n‖.
     pub(super) middles: Vec<f64>,
     pub(super) spreads: Vec<f64>,
+    /// a_nᵀ(z − m) for z near the mode, where lines touch.
+    tops: Vec<f64>,
     factor: Matrix,
 }
 
@@ -32,8 +39,10 @@ impl<'m> Frame<'m> {
         let rows = &model.rows;
         let middles = rows.all_predictors(q.mean());
         let spreads = row_deviations(model, &q);
+        let mut tops = rows.all_predictors(&near_mode(model, &q));
+        tops.iter_mut().zip(&middles).for_each(|(top, s)| *top -= s);
         let factor = q.factor_matrix();
-        Self { model, q, middles, spreads, factor }
+        Self { model, q, middles, spreads, tops, factor }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -46,6 +55,36 @@ impl<'m> Frame<'m> {
         let parts = chunked::map(chunks, |range| range.map(&f).collect::<Vec<T>>());
         parts.into_iter().flatten().collect()
     }
+}
+
+/// A point near the mode: steps along −CCᵀ∇V from the mean, halved until ‖Cᵀ∇V‖ falls.
+///
+/// Lines below every φ sum to one whose slope is ∇V where they touch. With a prior far wider than q a slope that q does not see moves the
+/// Gaussian of the prior far away: its mass has a factor e^{½gᵀΛ⁻¹g}. Any point is safe; the mode costs least.
+fn near_mode(model: &Glm, q: &Gaussian<Triangular>) -> Vec<f64> {
+    let d = q.dim();
+    // −Cᵀ∇V.
+    let pull = |z: &[f64]| {
+        let (mut slope, mut out) = (vec![0.0; d], vec![0.0; d]);
+        model.log_density(z, &mut slope).ok()?;
+        triangle::multiply_transposed(q.factor(), &slope, &mut out);
+        Some(out)
+    };
+    let mut z = q.mean().to_vec();
+    let Some(mut here) = pull(&z) else { return z };
+    let (mut length, mut step) = (1.0, vec![0.0; d]);
+    for _ in 0..MOST_STEPS {
+        if norm(&here) < AT_MODE {
+            break;
+        }
+        triangle::multiply(q.factor(), &here, &mut step);
+        let there: Vec<f64> = z.iter().zip(&step).map(|(z, s)| z + length * s).collect();
+        match pull(&there).filter(|there| norm(there) < norm(&here)) {
+            Some(pulled) => (z, here) = (there, pulled),
+            None => length *= 0.5,
+        }
+    }
+    z
 }
 
 /// ‖Cᵀa_n‖ of every row.
@@ -86,8 +125,12 @@ impl Layer {
         let (rows, family) = (&model.rows, model.linear.family);
         let quadratics = frame.each(8000, |n| {
             let (row, spread) = ((frame.middles[n], rows.response[n]), frame.spreads[n]);
-            // What the slab is compared with is rounded.
-            Minorant::best(family, row, spread, reach[n] * (1.0 + 1e-9))
+            if reach[n].is_finite() {
+                // What the slab is compared with is rounded.
+                Minorant::best(family, row, spread, reach[n] * (1.0 + 1e-9))
+            } else {
+                Minorant::touching(family, row, frame.tops[n], reach[n])
+            }
         });
         let weights: Vec<f64> = quadratics.iter().zip(&rows.weights).map(|(m, w)| m.bend * w).collect();
         let mut h = vec![model.linear.precision()];

@@ -38,7 +38,7 @@ impl Minorant {
         let at = |place: f64| Self::touching(family, row, place * deviation, reach);
         let mean = |m: &Self| m.mean(deviation);
         let mut best = at(0.0);
-        if !reach.is_finite() || matches!(family, Family::Gaussian { .. }) {
+        if matches!(family, Family::Gaussian { .. }) {
             return best;
         }
         let sides = [at(FIRST), at(-FIRST)];
