@@ -4,7 +4,7 @@
 //! the fastest library, the start of a process), the ratio, and the bar where there is one; exit status 1 if one is
 //! missed. One thread unless a row says otherwise. Times are the least of many short runs, contenders taking turns, so that
 //! a busy machine touches them alike. `provi-limits gradient exact` prints the rows of those names alone: `normals`, `prox`,
-//! `proj`, `cholesky`, `gradient`, `exact`, `threads`, `library`, `process`. The programs `steps` and `proj` hold the loops of
+//! `proj`, `cholesky`, `gradient`, `exact`, `threads`, `draws`, `library`, `process`. The programs `steps` and `proj` hold the loops of
 //! Prox-SGD and Proj-SGD to bars of their own.
 //!
 //! `provi-limits large` makes a few steps in 20 000 dimensions and says what memory they took; `provi-limits memory` holds the
@@ -13,6 +13,7 @@
 
 mod cholesky;
 mod clock;
+mod draws;
 mod exact;
 mod gradient;
 mod large;
@@ -94,6 +95,9 @@ fn main() -> ExitCode {
     }
     if wanted("threads") {
         show(exact::threads(3.0));
+    }
+    if wanted("draws") {
+        show(draws::rows(2.0));
     }
     if wanted("library") {
         show(one.install(|| library::row(2.0)).into_iter().collect());
