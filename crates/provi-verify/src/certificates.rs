@@ -13,6 +13,7 @@ mod line;
 mod local;
 mod posterior;
 mod practice;
+mod psi;
 mod sharp;
 
 pub(crate) use confidence::confidence;
@@ -22,4 +23,7 @@ pub(crate) use global::{evidence, gap, kl, moments, transport};
 pub(crate) use grid::coverage;
 pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};
 pub(crate) use practice::{auto, estimate};
+pub(crate) use psi::{
+    envelope as psi_envelope, evidence as psi_evidence, kl as psi_kl, moments as psi_moments,
+};
 pub(crate) use sharp::{betting, evidence as sharp_evidence, kl as sharp_kl, moments as sharp_moments};

@@ -35,6 +35,8 @@ pub use expectations::Expectations;
 pub use finite_sum::{FiniteSum, Summed, TermSmoothness};
 pub use gaussian::GaussianTarget;
 pub use local::LocalCurvature;
+#[doc(hidden)]
+pub use local::Taylor;
 pub use rejections::{RejectionLog, Rejections};
 pub use rounding::Rounding;
 pub use standardized::Standardized;

@@ -8,7 +8,9 @@
 //! than that, so a printed bound is an upper bound of the formula in exact arithmetic.
 
 pub mod betting;
+pub mod cells;
 pub mod certificate;
+pub mod envelope;
 pub mod event;
 pub mod noise;
 pub mod rate;

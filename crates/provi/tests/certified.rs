@@ -302,9 +302,23 @@ fn ended(audit: Audit, target: &(dyn Target + Sync), q: &Gaussian<Triangular>, m
     certificate
 }
 
+/// W2 is nearly separable: the route by the mass of p ended among its ascents, the last of its draws.
+#[test]
+fn a_route_with_ascents_that_is_stopped_pays_nothing_for_it() {
+    let target = crate::common::gold("W2").target;
+    let q = provi::solve::Solver::default().run(&target).unwrap().gaussian;
+    let audit = Audit { draws: 3_000, ..Audit::default() };
+    let whole = ended(audit, &target, &q, u64::MAX);
+    let late = ended(audit, &target, &q, whole.grounds.draws + 7_500);
+    assert_eq!((whole.kl.key(), late.kl.key()), (Some("sharp-kl"), Some("sharp-kl")));
+    assert!(late.grounds.mass_draws < whole.grounds.mass_draws, "{late}");
+    assert!(whole.kl.bound().unwrap() < late.kl.bound().unwrap(), "{late}");
+    assert_eq!(late.kl.confidence(), whole.kl.confidence());
+}
+
 #[test]
 fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
-    let target = logistic(60, 4);
+    let target = logistic(800, 4);
     let audit = Audit { price: 0.01, ..Audit::default() };
     let q = Auto::default().run(&target, Seed(3)).unwrap().fit.gaussian;
     let run = |most: u64| ended(audit, &target, &q, most);
@@ -313,9 +327,9 @@ fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
     let bound = |c: &Certificate| c.kl.bound().unwrap();
     assert!(0 < part.grounds.draws && part.grounds.draws < whole.grounds.draws);
     assert!(bound(&whole) < bound(&part), "{part}\n{whole}");
-    // The sharp route ended among its ascents, the last of its draws, pays nothing for it and proves less.
-    let late = run(whole.grounds.draws + 52_000);
-    assert_eq!((whole.kl.key(), late.kl.key()), (Some("sharp-kl"), Some("sharp-kl")));
+    // The sharp route ended half way pays nothing for it and proves less.
+    let late = run(whole.grounds.draws + whole.grounds.mass_draws.unwrap() / 2);
+    assert_eq!((whole.kl.key(), late.kl.key()), (Some("psi-kl"), Some("psi-kl")));
     assert!(bound(&whole) < bound(&late) && late.grounds.mass_draws < whole.grounds.mass_draws, "{late}");
     assert_eq!(late.kl.confidence(), whole.kl.confidence());
     // The gap comes from an exact gradient, and the evidence is still bounded from below.

@@ -115,6 +115,28 @@ fn a_sharp_bound_has_the_same_bits_on_one_two_and_three_threads() {
     assert_eq!(one, run(3));
 }
 
+/// Sums of third and fourth derivatives over the rows, cells and moments.
+#[test]
+fn a_bound_by_cells_has_the_same_bits_on_one_two_and_three_threads() {
+    let model = model(Family::Bernoulli, false, false);
+    let q = provi::solve::Solver::default().run(&model).unwrap().gaussian;
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let audit = Audit { draws: 3_000, ..Audit::default() };
+        let audited = pool.install(|| audit.run(&model, &q, Seed(1)).unwrap());
+        let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
+        assert_eq!(audited.certificate(), serial.certificate());
+        let c = audited.certificate();
+        assert_eq!(c.kl.key(), Some("psi-kl"));
+        let of_moments = c.moments.iter().flat_map(|m| [m.mean_error.bound(), m.sd_error.bound()]);
+        let numbers = [c.evidence.lower(), c.kl.bound()].into_iter().chain(of_moments);
+        numbers.map(|x| x.unwrap().to_bits()).collect::<Vec<_>>()
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(3));
+}
+
 /// Draws in parallel outside, rows inside.
 #[test]
 fn nested_threads_give_the_bits_of_one() {

@@ -7,6 +7,7 @@ use crate::space::objective;
 use provi::solve::Solver;
 use provi::target::{Family, Glm};
 use provi::theory::certificate::{Ball, Outside};
+use provi::theory::envelope::{self, Envelope, Far, excess};
 use provi::theory::santalo;
 use provi::{Gaussian, Result, Target, Triangular};
 use std::f64::consts::{PI, SQRT_2};
@@ -276,5 +277,65 @@ impl Answer<'_> {
             core: [core, self.kl().exp()],
             moments: [moment(1, 0), moment(2, 1)],
         }
+    }
+}
+
+/// What [psi-envelope], [psi-kl] and [psi-moments] say of an answer, by quadrature.
+pub(crate) struct Excess {
+    /// e^{−D'} and e^{D'} beside their envelopes, at points of the ball.
+    pub(crate) points: Vec<[f64; 2]>,
+    /// ∫p̃ from below, itself, and from above.
+    pub(crate) whole: [f64; 3],
+    /// |E_p x|·∫p̃ and its bound; E_q[ψ|x|ʲ; |x| > R] and theirs, j = 1, 2.
+    pub(crate) moments: [[f64; 2]; 3],
+}
+
+impl Answer<'_> {
+    /// By the ball of radius R; nothing where the model knows no fourth derivatives, or no slope is positive there.
+    pub(crate) fn excess(&self, radius: f64) -> Result<Option<Excess>> {
+        let Some(local) = self.case.target.local_curvature(&self.q)? else { return Ok(None) };
+        let radii: Vec<f64> = (1..=20).map(|k| 0.5 * f64::from(k)).collect();
+        let Some(taylor) = local.taylor(&radii)? else { return Ok(None) };
+        let (g, tau) = (self.residual(0.0), taylor.trace[0]);
+        let sign = if tau < 0.0 { -1.0 } else { 1.0 };
+        let [least, most] = taylor.curvature;
+        let drop = |x: f64| self.log_ratio(x) - self.f;
+        let envelope = Envelope {
+            dim: 1,
+            centre: [drop(0.0) - 1e-9, drop(0.0) + 1e-9],
+            gradient: [g * sign, 1e-9],
+            bias: (g + 0.5 * tau).abs() + 1e-9,
+            trace: tau.abs(),
+            harmonic: taylor.harmonic,
+            bend: [(1.0 - least).max(0.0), (most - 1.0).max(0.0)],
+            rings: taylor.rings.clone(),
+        };
+        let far = match (taylor.rates, self.high) {
+            (Some([rate, reach, trace]), _) => Far::Rates { rate, reach, trace },
+            (None, Some(high)) => Far::Curved(high),
+            (None, None) => return Ok(None),
+        };
+        let Some(outside) = envelope::Outside::new(&envelope, far, radius) else { return Ok(None) };
+        let points = (-40..=40).flat_map(|k| {
+            let x = radius * f64::from(k) / 40.0;
+            let [a, b] = envelope.bounds([x.abs(); 2], [x * sign; 2]);
+            [[(-drop(x)).exp(), a.exp()], [drop(x).exp(), b.exp()]]
+        });
+        let inside =
+            |g: &dyn Fn(f64) -> f64| simpson(-radius, radius, 1000, |x| normal(x) * excess(drop(x)) * g(x));
+        let end = self.reach.max(radius + 8.0);
+        let beyond = |j: i32| {
+            let g = |x: f64| normal(x) * excess(drop(x)) * x.abs().powi(j);
+            simpson(radius, end, 1000, g) + simpson(-end, -radius, 1000, g)
+        };
+        let [low, high] = outside.whole([inside(&|_| 1.0); 2], 0.0);
+        let slope = simpson(-11.0, 11.0, 1000, |x| normal(x) * self.residual(x));
+        let first = (inside(&|x| x) - slope).abs() + outside.rest(1);
+        let mean = self.mean_error() * self.kl().exp();
+        Ok(Some(Excess {
+            points: points.collect(),
+            whole: [low, self.kl().exp(), high],
+            moments: [[mean, first], [beyond(1), outside.rest(1)], [beyond(2), outside.rest(2)]],
+        }))
     }
 }

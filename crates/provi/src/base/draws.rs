@@ -25,6 +25,8 @@ pub enum Purpose {
     Terms,
     /// Draws that measure the mass of p, separate from the draws that measure its slope.
     Sharp,
+    /// Draws that measure it where an envelope says that it may be.
+    Cells,
     /// Proposals for draws of the posterior itself.
     Propose,
 }

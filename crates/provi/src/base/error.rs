@@ -43,6 +43,17 @@ pub enum Error {
         /// The empty object.
         what: &'static str,
     },
+    /// A number beyond what was proved of it: an error of this library, which must not be passed over.
+    #[error(
+        "log q/p is {value} above its mean at a distance of {radius} from the answer, beyond what was proved of every point there: this is \
+         a fault of provi, and nothing that rests on it is certified; please report it"
+    )]
+    Envelope {
+        /// What was found.
+        value: f64,
+        /// Where.
+        radius: f64,
+    },
     /// A NaN or an infinity inside an input array.
     #[error("{what} holds {value} at index {index}; every entry must be finite")]
     NotFinite {

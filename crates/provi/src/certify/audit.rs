@@ -15,6 +15,7 @@ mod goal;
 mod image;
 mod measure;
 mod metric;
+mod psi;
 mod residual;
 mod rounding;
 mod route;
@@ -358,18 +359,19 @@ impl<'a> Session<'a> {
             let provenance = mass.provenance.weakest(f.provenance);
             // log ∫p̃ is KL(q‖p) for the f that was used, whose error is bounded.
             let bound = theory::mass_kl(mass.upper, f.error);
-            let proved = |bound| Statement::proved(bound, confidence, "sharp-kl", provenance);
+            let [of_kl, of_evidence, of_moments] = mass.keys;
+            let proved = |bound| Statement::proved(bound, confidence, of_kl, provenance);
             if bound.is_finite() {
                 kl = kl.or_better(proved(bound));
                 tv = tv.or_better(proved(theory::total_variation(bound)));
                 if bounds.kl.is_none_or(|(known, _)| bound < known) {
                     bounds.kl = Some((bound, provenance));
                 }
-                bounds.standings = Some((mass.standings, provenance));
+                bounds.standings = Some((mass.standings, of_moments, provenance));
                 // −f ≤ log p(x) = log ∫p̃ − f, for the f that was used.
                 let [lower, upper] = theory::mass_evidence([mass.lower, mass.upper], f.value);
                 let sides = [lower.max(-f.value - f.error), upper];
-                evidence = narrower(evidence, sides, confidence, ("sharp-evidence", provenance));
+                evidence = narrower(evidence, sides, confidence, (of_evidence, provenance));
             }
         }
         bounds.reason = kl.reason().unwrap_or_default().to_owned();

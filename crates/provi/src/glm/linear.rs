@@ -2,6 +2,7 @@
 
 pub(crate) mod local;
 pub(crate) mod rounding;
+pub(crate) mod taylor;
 
 use super::{DataSummary, Family, Prior};
 use crate::base::error::{Error, Result};

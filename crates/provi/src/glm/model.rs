@@ -9,12 +9,13 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
+use crate::base::stop;
 use crate::glm::design::Design;
 use crate::glm::rows::{Rows, Within, width};
 use crate::target::curvature::Curvature;
 use crate::target::expectations::Expectations;
 use crate::target::standard::Standard;
-use crate::target::{FiniteSum, LocalCurvature, Rounding, Standardized, Target, own};
+use crate::target::{FiniteSum, LocalCurvature, Rounding, Standardized, Target, Taylor, own};
 
 /// A linear-predictor model [linear-predictor]:
 /// ```text
@@ -310,6 +311,15 @@ impl LocalModel for Glm {
         grams.fill(self.linear.precision());
         self.rows.add_local_grams(self.linear.family, q, radii, sizes, grams);
         Ok(())
+    }
+
+    fn taylor(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Taylor>> {
+        let Some(layout) = self.linear.taylor_layout(radii.len()) else { return Ok(None) };
+        let mut sums = vec![0.0; layout.width()];
+        self.rows.add_taylor(self.linear.family, q, radii, self.rows.len(), layout, &mut sums);
+        // Half a sum is no bound.
+        stop::check()?;
+        self.linear.conclude_taylor(q, radii, layout, &sums).map(Some)
     }
 }
 

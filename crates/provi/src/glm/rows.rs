@@ -7,12 +7,14 @@
 
 mod curvature;
 mod energy;
+mod layout;
 mod local;
 mod response;
 mod rounding;
 mod slab;
 mod spread;
 mod summary;
+mod taylor;
 
 use crate::base::chunked;
 use crate::base::error::{Error, Result};
@@ -20,6 +22,7 @@ use crate::base::matrix::check_finite;
 use crate::glm::Family;
 use crate::glm::design::{BLOCK, Design};
 use crate::target::standard::Standard;
+pub(crate) use layout::{Layout, POWER};
 pub(crate) use response::Spread;
 pub(crate) use rounding::{Within, width};
 pub(crate) use slab::Slab;

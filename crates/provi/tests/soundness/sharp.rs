@@ -249,7 +249,7 @@ fn audits_measure_what_quadrature_finds() {
             let bound = c.kl.bound().unwrap();
             println!("{} {kind:?}: KL {kl:.3e} ≤ {bound:.3e} by {:?}", problem.name, c.kl.key());
             assert!(bound >= kl - 1e-9, "{}: {kl} {bound}", problem.name);
-            if c.kl.key() == Some("sharp-kl") {
+            if matches!(c.kl.key(), Some("sharp-kl" | "psi-kl")) {
                 assert!(bound <= 1.5 * kl + 2e-3, "{} {kind:?}: {kl} {bound}", problem.name);
                 let width = c.evidence.upper().unwrap() - c.evidence.lower().unwrap();
                 assert!(width <= 0.7 * kl + 4e-3, "{} {kind:?}: {width}", problem.name);

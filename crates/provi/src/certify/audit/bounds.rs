@@ -30,7 +30,7 @@ pub(super) struct Bounds {
     /// A bound of KL(q‖p) by the local route or by transport, for use with the H_lo metric.
     pub(super) kl: Option<(f64, Provenance)>,
     /// The measured moments of each coefficient under p, if they were measured.
-    pub(super) standings: Option<(Vec<Standing>, Provenance)>,
+    pub(super) standings: Option<(Vec<Standing>, &'static str, Provenance)>,
 }
 
 impl Bounds {
@@ -64,18 +64,19 @@ impl Bounds {
     /// [`Bounds::functional`] makes of the same measurements, in the user's coordinates.
     pub(super) fn posterior(&self) -> Option<PosteriorMoments> {
         let dim = self.q.dim();
-        let mut weakest = None;
+        let (mut weakest, mut of_moments) = (None, "");
         let mut v = vec![0.0; dim];
         let mut intervals = Vec::with_capacity(dim);
         for (i, mean) in self.means.iter().enumerate() {
             v[i] = 1.0;
-            let (standing, provenance) = self.coefficient(&v)?;
+            let (standing, key, provenance) = self.coefficient(&v)?;
+            of_moments = key;
             let (_, pulled, lost) = self.pulled(&v);
             v[i] = 0.0;
             weakest = Some(weakest.map_or(provenance, |w| provenance.weakest(w)));
             intervals.push(standing.interval(*mean, norm(&pulled), lost));
         }
-        PosteriorMoments::new(&intervals, self.confidence, "sharp-moments", weakest?)
+        PosteriorMoments::new(&intervals, self.confidence, of_moments, weakest?)
     }
 
     /// Bounds of the errors of mean and sd of vᵀz, z in the user's coordinates.
@@ -101,30 +102,30 @@ impl Bounds {
             let [mean, sd] = ball.moments(norm(&pulled) + lost, metric.inverse_norm(&pulled, lost));
             offer([mean, sd + lost], "local-moments", *provenance);
         }
-        if let Some((standing, provenance)) = one {
+        if let Some((standing, key, provenance)) = one {
             let scale = norm(&pulled) * (1.0 + 1e-12) + lost;
             let [mean, sd] = standing.errors();
-            offer([scale * mean + lost * (1.0 + mean), scale * sd + 2.0 * lost], "sharp-moments", provenance);
+            offer([scale * mean + lost * (1.0 + mean), scale * sd + 2.0 * lost], key, provenance);
         }
-        if let Some((sum, provenance)) = self.sum_of_means(&v) {
-            offer([sum + lost, f64::INFINITY], "sharp-moments", provenance);
+        if let Some((sum, key, provenance)) = self.sum_of_means(&v) {
+            offer([sum + lost, f64::INFINITY], key, provenance);
         }
         out
     }
 
     /// The error of a combination's mean is at most the weighted sum of its coefficients' errors, which hold
     /// together. v is in the coordinates of the audit, so that the sum does not depend on units.
-    fn sum_of_means(&self, v: &[f64]) -> Option<(f64, Provenance)> {
-        let (standings, provenance) = self.standings.as_ref().filter(|(s, _)| s.len() >= v.len())?;
+    fn sum_of_means(&self, v: &[f64]) -> Option<(f64, &'static str, Provenance)> {
+        let (standings, key, provenance) = self.standings.as_ref().filter(|(s, ..)| s.len() >= v.len())?;
         let scales = deviations(&self.q);
         let errors = standings.iter().map(|standing| standing.errors()[0]);
         let sum: f64 = errors.zip(&scales).zip(v).map(|((error, sd), v)| error * sd * v.abs()).sum();
-        Some((sum * (1.0 + 1e-9), *provenance))
+        Some((sum * (1.0 + 1e-9), key, *provenance))
     }
 
     /// The measured moments of a functional that is a multiple of one coefficient.
-    fn coefficient(&self, v: &[f64]) -> Option<(Standing, Provenance)> {
-        let (standings, provenance) = self.standings.as_ref()?;
+    fn coefficient(&self, v: &[f64]) -> Option<(Standing, &'static str, Provenance)> {
+        let (standings, key, provenance) = self.standings.as_ref()?;
         let mut given = v.iter().enumerate().filter(|(_, x)| x.abs() > 0.0);
         match (given.next(), given.next()) {
             (Some((i, _)), None) => {
@@ -132,7 +133,7 @@ impl Bounds {
                 // theirs.
                 let mixed = self.map.as_ref().and_then(Standard::mixed) == Some(i);
                 let place = if mixed { self.q.dim() } else { i };
-                standings.get(place).map(|standing| (*standing, *provenance))
+                standings.get(place).map(|standing| (*standing, *key, *provenance))
             }
             _ => None,
         }

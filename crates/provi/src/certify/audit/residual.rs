@@ -156,6 +156,11 @@ impl<'a> Residuals<'a> {
         self.center_value
     }
 
+    /// What rounding may have done to D(0), the constant of V apart.
+    pub(super) fn center_lost(&self) -> f64 {
+        self.center_lost
+    }
+
     /// Calls `see` for each draw, in order, with ‖ŝ‖² in the given metrics, until `between` breaks.
     ///
     /// Drawing, transport and the work on gradients are spread over threads, even if evaluations are not.

@@ -32,13 +32,14 @@ use crate::target::curvature::Provenance;
 use crate::theory::{betting, santalo};
 use hat::{Hat, higher};
 pub(crate) use moments::Standing;
+pub(super) use moments::standing;
 use moments::{Rest, Sums};
 use provi_kernels::{dot, triangle};
 
 /// The most columns whose means and standard deviations are measured one by one; they cost d² per draw.
 const COLUMNS: usize = 400;
 /// The most draws; their values are kept until they are bounded.
-const MOST: u64 = 1_000_000;
+pub(super) const MOST: u64 = 1_000_000;
 /// What an ascent may leave unfound, in nats.
 const ENOUGH: f64 = 1e-3;
 
@@ -71,6 +72,8 @@ pub(super) struct Mass {
     /// −D at the first draw of each pair.
     pub(super) log_ratios: Vec<f64>,
     pub(super) provenance: Provenance,
+    /// The keys of what is said of KL, of the evidence and of moments.
+    pub(super) keys: [&'static str; 3],
 }
 
 /// How L(y) follows from the bound Ĝ of an ascent: L = Ĝ + base, up to rounding.
@@ -207,7 +210,8 @@ impl Session<'_> {
             };
             standings = pairs.sums.conclude(&sharp.guesses, &spreads, &rest);
         }
-        Ok(Mass { lower, upper, standings, beyond, log_ratios, provenance: self.curvature.provenance() })
+        let keys = ["sharp-kl", "sharp-evidence", "sharp-moments"];
+        Ok(Mass { lower, upper, standings, beyond, log_ratios, provenance: self.curvature.provenance(), keys })
     }
 }
 
@@ -259,7 +263,7 @@ fn log_weight(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, bend: Option<f64
 }
 
 /// Bound of how much −U' at the draw may exceed the measured value, and of the distance to the point of evaluation.
-fn lost(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> (f64, f64) {
+pub(super) fn lost(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> (f64, f64) {
     let size = norm(at.u);
     let allowance = residuals.allowances().at(size);
     let shift = allowance.shift + moved;

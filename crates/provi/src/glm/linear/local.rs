@@ -4,7 +4,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::Family;
-use crate::target::LocalCurvature;
+use crate::target::{LocalCurvature, Taylor};
 
 /// A model whose curvature bounds are Gram matrices of its rows.
 pub(crate) trait LocalModel {
@@ -20,6 +20,9 @@ pub(crate) trait LocalModel {
         sizes: &mut [f64],
         grams: &mut [Matrix],
     ) -> Result<()>;
+
+    /// Taylor's formula around q, with what holds up to each radius.
+    fn taylor(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Taylor>>;
 }
 
 /// The local bounds of such a model.
@@ -73,6 +76,10 @@ impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
 
     fn lower(&self, radii: &[f64]) -> Result<Vec<Matrix>> {
         Ok(self.matrices(radii, radii.len())?.into_iter().map(|low| self.or_nothing(low)).collect())
+    }
+
+    fn taylor(&self, radii: &[f64]) -> Result<Option<Taylor>> {
+        self.model.taylor(&self.q, radii)
     }
 
     fn at_once(&self) -> usize {

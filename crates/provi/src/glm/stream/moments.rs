@@ -8,6 +8,7 @@ use crate::base::matrix::Matrix;
 use crate::glm::Family;
 use crate::glm::expectation::{TAIL_SUMS, sums};
 use crate::glm::linear::local::LocalModel;
+use crate::target::Taylor;
 use crate::target::expectations::{Expectations, Moments};
 
 impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
@@ -59,5 +60,16 @@ impl<S: Source, R: Reduce> LocalModel for Streamed<S, R> {
         let precision = self.linear.precision();
         grams.iter_mut().for_each(|gram| gram.add_scaled(1.0, &precision));
         Ok(())
+    }
+
+    /// Cost: one pass.
+    fn taylor(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Taylor>> {
+        let Some(layout) = self.linear.taylor_layout(radii.len()) else { return Ok(None) };
+        let mut numbers = vec![0.0; OWN + layout.width()];
+        let total = self.rows();
+        self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
+            rows.add_taylor(self.linear.family, q, radii, total, layout, &mut sums.numbers[OWN..]);
+        })?;
+        self.linear.conclude_taylor(q, radii, layout, &numbers[OWN..]).map(Some)
     }
 }

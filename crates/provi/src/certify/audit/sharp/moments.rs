@@ -150,7 +150,7 @@ impl Sums {
             let far = spread * spread * (rest.mass * inner[1] + outer[1]);
             let second =
                 [below + 1.0 - cut[1] - slop, above + 1.0 + (k - 1.0).max(0.0) * cut[1] + slop + far];
-            Standing { shift: self.shift, ..rest.standing(mean, second) }
+            Standing { shift: self.shift, ..standing(mean, second, rest.whole) }
         });
         all.collect()
     }
@@ -174,21 +174,21 @@ impl Rest {
     fn beyond(&self) -> [f64; 2] {
         [santalo::first_beyond(self.mass, self.eta), santalo::second_beyond(self.mass, self.eta)]
     }
+}
 
-    /// ∫ℓp̃ and ∫ℓ²p̃ over ∫p̃.
-    fn standing(&self, first: [f64; 2], second: [f64; 2]) -> Standing {
-        let [least, most] = self.whole;
-        // The mass that makes the quotient smallest or largest, by its sign.
-        let low = if first[0] < 0.0 { first[0] / least } else { first[0] / most };
-        let high = if first[1] > 0.0 { first[1] / least } else { first[1] / most };
-        let largest = low.abs().max(high.abs());
-        let (up, down) = (1.0 + 1e-12, 1.0 - 1e-12);
-        let square = (second[0] / most * down - largest * largest).max(0.0);
-        let widen = 1e-12 * (1.0 + largest);
-        Standing {
-            mean: [low - widen, high + widen],
-            deviation: [square.sqrt() * down, (second[1] / least * up).sqrt() * up],
-            shift: 0.0,
-        }
+/// ∫ℓp̃ and ∫ℓ²p̃ over ∫p̃.
+pub(in crate::certify::audit) fn standing(first: [f64; 2], second: [f64; 2], whole: [f64; 2]) -> Standing {
+    let [least, most] = whole;
+    // The mass that makes the quotient smallest or largest, by its sign.
+    let low = if first[0] < 0.0 { first[0] / least } else { first[0] / most };
+    let high = if first[1] > 0.0 { first[1] / least } else { first[1] / most };
+    let largest = low.abs().max(high.abs());
+    let (up, down) = (1.0 + 1e-12, 1.0 - 1e-12);
+    let square = (second[0] / most * down - largest * largest).max(0.0);
+    let widen = 1e-12 * (1.0 + largest);
+    Standing {
+        mean: [low - widen, high + widen],
+        deviation: [square.sqrt() * down, (second[1] / least * up).sqrt() * up],
+        shift: 0.0,
     }
 }

@@ -84,7 +84,7 @@ impl Session<'_> {
 
     /// The coefficients as unit vectors in the coordinates where q is standard: those of the audit, which are the
     /// user's up to their units, and the user's intercept if it differs. Empty if there are too many.
-    fn directions(&self) -> Vec<f64> {
+    pub(in crate::certify::audit) fn directions(&self) -> Vec<f64> {
         let d = self.q.dim();
         if d > COLUMNS {
             return Vec::new();

@@ -1,0 +1,132 @@
+//! Statements by an envelope of log q/p and cells: KL, evidence and moments.
+
+use super::audits::audits;
+use super::global::{hold, on_the_line, scatter};
+use crate::figure::Figure;
+use crate::outcome::{Check, Outcome};
+use crate::trial::Trial;
+use provi::Result;
+
+/// Radii of the exact checks.
+const RADII: [f64; 3] = [3.0, 4.5, 6.0];
+
+/// [psi-envelope].
+pub(crate) fn envelope(trial: &Trial) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut points = Vec::new();
+    on_the_line(trial, |a| {
+        if let Some(found) = a.excess(RADII[1])? {
+            for [truth, bound] in found.points {
+                let name = format!("line: {}", a.name);
+                outcome.check(Check::at_most(name, truth, trial.upper(bound)));
+                points.push((truth, bound));
+            }
+        }
+        Ok(())
+    })?;
+    outcome.figures.push(Figure {
+        name: "psi-envelope".into(),
+        caption: "p/q and q/p beside their envelopes, at points of the line out to 4.5 deviations. Nothing below the diagonal.".into(),
+        panels: vec![scatter("Envelopes", "p/q and q/p", points, 0)],
+    });
+    Ok(outcome)
+}
+
+/// [psi-kl].
+pub(crate) fn kl(trial: &Trial) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut points = Vec::new();
+    on_the_line(trial, |a| {
+        for radius in RADII {
+            let Some(found) = a.excess(radius)? else { continue };
+            let [_, truth, bound] = found.whole;
+            let name = format!("line: {}, R = {radius}", a.name);
+            outcome.check(Check::at_most(name, truth.ln(), trial.upper(bound.ln().max(0.0)) + 1e-7));
+            points.push((truth.ln(), bound.ln()));
+        }
+        Ok(())
+    })?;
+    let mut audited = Vec::new();
+    for a in audits(trial.quick)? {
+        hold(&mut outcome, &a.kl, &["psi-kl"], trial);
+        hold(&mut outcome, &a.tv, &["psi-kl"], trial);
+        audited.extend(a.kl.iter().filter(|c| c.key == "psi-kl").map(|c| (c.truth, c.bound)));
+    }
+    outcome.figures.push(Figure {
+        name: "psi-kl".into(),
+        caption: "KL(q‖p) by the mean of e^{−t} − 1 + t at t = log q/p less its mean: on the line by quadrature in a ball and a bound \
+                  beyond it; and audits from draws, where confidence is added."
+            .into(),
+        panels: vec![
+            scatter("Ball and beyond, exact", "KL, nats", points, 0),
+            scatter("Audits from draws", "KL, nats", audited, 1),
+        ],
+    });
+    Ok(outcome)
+}
+
+/// [psi-evidence].
+pub(crate) fn evidence(trial: &Trial) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    on_the_line(trial, |a| {
+        for radius in RADII {
+            let Some(found) = a.excess(radius)? else { continue };
+            let [low, truth, _] = found.whole;
+            outcome.check(Check::at_most(
+                format!("line: {}, R = {radius}", a.name),
+                low,
+                trial.upper(truth) + 1e-7,
+            ));
+        }
+        Ok(())
+    })?;
+    let mut audited = Vec::new();
+    for a in audits(trial.quick)? {
+        hold(&mut outcome, &a.evidence, &["psi-evidence"], trial);
+        audited.extend(a.evidence.iter().filter(|c| c.key == "psi-evidence").map(|c| (c.truth, c.bound)));
+    }
+    outcome.figures.push(Figure {
+        name: "psi-evidence".into(),
+        caption: "The width of the certified interval of the log evidence against the part of it that is needed, from its lower end \
+                  to the truth."
+            .into(),
+        panels: vec![scatter("Audits from draws", "log evidence, nats", audited, 1)],
+    });
+    Ok(outcome)
+}
+
+/// [psi-moments].
+pub(crate) fn moments(trial: &Trial) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut points = Vec::new();
+    on_the_line(trial, |a| {
+        for radius in RADII {
+            let Some(found) = a.excess(radius)? else { continue };
+            for (which, [truth, bound]) in found.moments.into_iter().enumerate() {
+                let what = ["mean", "|x| beyond", "x² beyond"][which];
+                let name = format!("line: {}, R = {radius}, {what}", a.name);
+                outcome.check(Check::at_most(name, truth, trial.upper(bound) + 1e-7));
+                points.push((truth, bound));
+            }
+        }
+        Ok(())
+    })?;
+    let mut audited = Vec::new();
+    for a in audits(trial.quick)? {
+        hold(&mut outcome, &a.means, &["psi-moments"], trial);
+        hold(&mut outcome, &a.deviations, &["psi-moments"], trial);
+        let of_cells = a.means.iter().chain(&a.deviations).filter(|c| c.key == "psi-moments");
+        audited.extend(of_cells.map(|c| (c.truth, c.bound)));
+    }
+    outcome.figures.push(Figure {
+        name: "psi-moments".into(),
+        caption: "The posterior's mean in units of q's deviation, and the moments of e^{−t} − 1 + t beyond a ball, by quadrature on the line; \
+                  and the errors of means and deviations that audits certify."
+            .into(),
+        panels: vec![
+            scatter("Mean, and beyond the ball", "moment", points, 0),
+            scatter("Audits from draws", "error", audited, 1),
+        ],
+    });
+    Ok(outcome)
+}

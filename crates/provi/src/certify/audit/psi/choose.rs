@@ -1,0 +1,178 @@
+//! Whether the route is worth its draws, and on which ball: by the envelope and by pilot draws that are used for nothing else.
+
+use super::moments::Sums;
+use super::{Drawing, Psi, value};
+use crate::base::draws::{Draws, Purpose};
+use crate::base::error::{Error, Result};
+use crate::base::linalg::norm;
+use crate::base::stop;
+use crate::certify::audit::Session;
+use crate::certify::audit::residual::{Fill, Residuals, go_on};
+use crate::certify::audit::sharp::MOST;
+use crate::certify::certificate::DRAWS_OF_MASS;
+use crate::target::Taylor;
+use crate::theory::cells::Cells;
+use crate::theory::envelope::{Envelope, Far, Outside};
+use provi_kernels::dot;
+
+/// Pilot draws.
+const PILOT: u64 = 600;
+/// Radii with their own bounds, for few coefficients and for more.
+const RINGS: [usize; 2] = [12, 7];
+const FEW: usize = 12;
+/// Balls that are priced.
+const BALLS: u32 = 24;
+/// The number of draws is the least for which the bound is foreseen within this of what the pilot saw.
+const TIGHT: f64 = 1.08;
+
+impl Session<'_> {
+    /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
+    pub(in crate::certify::audit) fn consider_psi(
+        &mut self,
+        residuals: &Residuals<'_>,
+        plain: f64,
+        delta: f64,
+    ) -> Result<Option<Psi>> {
+        let Some(exact) = self.exact else { return Ok(None) };
+        // Once a stop is wanted the time is better spent on the draws of the other statements.
+        if stop::check_early().is_err() {
+            return Ok(None);
+        }
+        let d = self.q.dim();
+        let rings = RINGS[usize::from(d > FEW)];
+        let reach = (d as f64).sqrt() + 8.5;
+        let radii: Vec<f64> = (1..=rings).map(|k| reach * k as f64 / rings as f64).collect();
+        let Some(taylor) = self.taylor(&radii)? else { return Ok(None) };
+        let Some((envelope, direction)) = envelope(residuals, &taylor, exact.value)? else { return Ok(None) };
+        let far = match (taylor.rates, self.upper()) {
+            (Some([rate, reach, trace]), _) => Far::Rates { rate, reach, trace },
+            (None, Some(upper)) => Far::Curved((0..d).map(|i| upper[(i, i)]).sum::<f64>() * (1.0 + 1e-12)),
+            (None, None) => return Ok(None),
+        };
+        let (delta, moments_delta) = (delta / 4.0, delta / 2.0);
+        let most = (DRAWS_OF_MASS * self.options.draws as f64).clamp(1.0, MOST as f64);
+        let log = (1.0 / delta).ln();
+        let Some((cells, outside, radius)) = ball(&envelope, far, log / most) else { return Ok(None) };
+        let ranges = [0, 1, 2].map(|j| cells.range(j));
+        let beyond = outside.whole([0.0; 2], exact.error)[1] - 1.0;
+        // What confidence alone costs.
+        if ranges[0] * log / most + beyond >= plain || !ranges.iter().all(|x| x.is_finite()) {
+            return Ok(None);
+        }
+        let Some(bend) = envelope.steepest(radius) else { return Ok(None) };
+        let drawing = Drawing::new(cells, &direction);
+        let directions = self.directions();
+        let draws = Draws::new(self.seed, Purpose::Pilot);
+        let fill: &Fill<'_> = &|k, x| drawing.fill(&draws, k, 3, x);
+        let (mut values, mut sums, mut above) = (Vec::new(), Sums::new(&directions, d), None);
+        let visited = residuals.visit(fill, PILOT, [None; 2], &mut go_on, &mut |at| {
+            let place = drawing.place(&draws, values.len() as u64, 3);
+            let (found, shift) = value(residuals, &drawing, &place, &at, (exact.value, bend));
+            let [low, high] = found.unwrap_or_else(|| {
+                above.get_or_insert((at.value - exact.value, norm(at.u)));
+                [0.0, ranges[0]]
+            });
+            values.push(high);
+            sums.take(at.u, [low, high], shift);
+        });
+        self.grounds.evaluations += values.len() as u64;
+        match visited {
+            Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
+            other => other?,
+        }
+        if let Some((value, radius)) = above {
+            return Err(Error::Envelope { value, radius });
+        }
+        let n = values.len().max(1) as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let deviation = (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let foresee = |count: f64| {
+            let width = deviation * (2.0 * log / count).sqrt() + 1.1 * ranges[0] * log / count;
+            (mean + width + beyond).max(0.0).ln_1p()
+        };
+        let seen = mean.ln_1p();
+        // In halves of what may be spent; all of it where more than a close bound of KL is asked for.
+        let counts = [0.25, 0.5, 1.0].map(|part| part * most);
+        let is_enough = |count: &f64| self.options.goal.is_empty() && foresee(*count) <= TIGHT * seen;
+        let count = counts.into_iter().find(is_enough).unwrap_or(most);
+        let foreseen = foresee(count);
+        let guesses = sums.deviations();
+        Ok((foreseen < plain).then_some(Psi {
+            drawing,
+            outside,
+            bend,
+            ranges,
+            count: count.max(1.0) as u64,
+            delta,
+            moments_delta,
+            ceiling: (4.0 * (mean + 4.0 * deviation / n.sqrt()) / ranges[0]).clamp(1e-6, 1.0),
+            directions,
+            guesses,
+            foreseen,
+            seen,
+        }))
+    }
+
+    fn taylor(&self, radii: &[f64]) -> Result<Option<Taylor>> {
+        match self.target.target().local_curvature(self.q)? {
+            Some(local) => local.taylor(radii),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The envelope of log q/p̃, and the direction of τ; any where τ is zero.
+fn envelope(residuals: &Residuals<'_>, taylor: &Taylor, f: f64) -> Result<Option<(Envelope, Vec<f64>)>> {
+    let d = residuals.dim();
+    let mut gradient = vec![0.0; d];
+    residuals.visit(&|_, u| u.fill(0.0), 1, [None; 2], &mut go_on, &mut |at| {
+        gradient.copy_from_slice(at.residual);
+    })?;
+    let here = residuals.allowances().at(0.0);
+    let trace = norm(&taylor.trace);
+    let direction: Vec<f64> = if trace > 0.0 && trace.is_finite() {
+        taylor.trace.iter().map(|x| x / trace).collect()
+    } else {
+        (0..d).map(|i| f64::from(u8::from(i == 0))).collect()
+    };
+    let along = dot(&gradient, &direction);
+    let across: Vec<f64> = gradient.iter().zip(&direction).map(|(g, v)| g - along * v).collect();
+    let bias: Vec<f64> = gradient.iter().zip(&taylor.trace).map(|(g, t)| g + 0.5 * t).collect();
+    // Sums of d products, and a τ that is its length times its direction up to rounding.
+    let unit = 32.0 * (d as f64 + 8.0) * f64::EPSILON;
+    let off = here.slope + unit * (norm(&gradient) + trace);
+    let centre = residuals.center_value() - f;
+    let lost = residuals.center_lost() + here.constant + unit * (residuals.center_value().abs() + f.abs());
+    let [least, most] = taylor.curvature;
+    let envelope = Envelope {
+        dim: d,
+        centre: [centre - lost, centre + lost],
+        gradient: [along, norm(&across) * (1.0 + 1e-12) + off],
+        bias: norm(&bias) * (1.0 + 1e-12) + off,
+        trace,
+        harmonic: taylor.harmonic,
+        bend: [(1.0 - least).max(0.0), (most - 1.0).max(0.0)],
+        rings: taylor.rings.clone(),
+    };
+    Ok(envelope.is_finite().then_some((envelope, direction)))
+}
+
+/// The ball with the least price: what is beyond it, and what confidence costs in it, `share` of its range.
+fn ball(envelope: &Envelope, far: Far, share: f64) -> Option<(Cells, Outside, f64)> {
+    let (first, reach) = ((envelope.dim as f64).sqrt() + 1.0, envelope.reach() * (1.0 - 1e-6));
+    let mut best: Option<(f64, Cells, Outside, f64)> = None;
+    for k in 0..BALLS {
+        let radius = first + (reach - first) * f64::from(k) / f64::from(BALLS - 1);
+        let Some(outside) = Outside::new(envelope, far, radius) else { continue };
+        let beyond = outside.whole([0.0; 2], 0.0)[1] - 1.0;
+        if best.as_ref().is_some_and(|(known, ..)| beyond >= *known) {
+            continue;
+        }
+        let Some(cells) = Cells::new(envelope, radius) else { continue };
+        let price = beyond + share * cells.range(0);
+        if price.is_finite() && best.as_ref().is_none_or(|(known, ..)| price < *known) {
+            best = Some((price, cells, outside, radius));
+        }
+    }
+    best.map(|(_, cells, outside, radius)| (cells, outside, radius))
+}

@@ -1,0 +1,141 @@
+//! Means and deviations of p from the same draws [psi-moments].
+
+use super::Psi;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::packed_index;
+use crate::certify::audit::sharp::{Standing, standing};
+use crate::target::expectations::Moments;
+use crate::theory::betting::Wager;
+use provi_kernels::dot;
+
+/// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
+const NEAR: f64 = 0.1;
+
+/// Sums over draws, for each direction v: Y and Y² of Y = weight·ψℓ and of weight·ψℓ², ℓ = v·x.
+pub(super) struct Sums<'a> {
+    directions: &'a [f64],
+    dim: usize,
+    first: Vec<[f64; 2]>,
+    second: Vec<[f64; 2]>,
+    draws: u64,
+    /// The most that a Y may be off by, and the furthest that a place of evaluation may be away.
+    lost: [f64; 2],
+    shift: f64,
+}
+
+impl<'a> Sums<'a> {
+    pub(super) fn new(directions: &'a [f64], dim: usize) -> Self {
+        let count = directions.len() / dim;
+        let zeros = || vec![[0.0; 2]; count];
+        Self { directions, dim, first: zeros(), second: zeros(), draws: 0, lost: [0.0; 2], shift: 0.0 }
+    }
+
+    /// Takes in x with the weighted ψ there, from below and from above.
+    pub(super) fn take(&mut self, x: &[f64], [low, high]: [f64; 2], shift: f64) {
+        self.draws += 1;
+        let (middle, size) = (0.5 * (low + high), norm(x));
+        // ℓ is a sum of d products, for a v that is a unit vector up to rounding.
+        let sums = (self.dim as f64 + 8.0) * f64::EPSILON * (1.0 + size) + shift;
+        let off =
+            [0.5 * (high - low) * size + high * sums, (0.5 * (high - low) * size + 3.0 * high * sums) * size];
+        for (lost, off) in self.lost.iter_mut().zip(off) {
+            *lost = if off.is_nan() { f64::INFINITY } else { lost.max(off * (1.0 + 1e-9)) };
+        }
+        self.shift = if shift.is_nan() { f64::INFINITY } else { self.shift.max(shift) };
+        for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
+            let l = dot(v, x);
+            for (sums, y) in [(&mut self.first[k], middle * l), (&mut self.second[k], middle * l * l)] {
+                sums[0] += y;
+                sums[1] += y * y;
+            }
+        }
+    }
+
+    /// Roots of the mean squares of both variables, for each direction.
+    pub(super) fn deviations(&self) -> Vec<[f64; 2]> {
+        let n = self.draws.max(1) as f64;
+        self.first.iter().zip(&self.second).map(|(a, b)| [a[1], b[1]].map(|s| (s / n).sqrt())).collect()
+    }
+
+    /// What is proved of each direction, for bounds of ∫p̃ and an f that is off by at most `error`.
+    pub(super) fn conclude(
+        &self,
+        psi: &Psi,
+        (q, moments): (&Gaussian<Triangular>, &Moments),
+        whole: [f64; 2],
+        error: f64,
+    ) -> Vec<Standing> {
+        let delta = psi.moments_delta / (4.0 * self.first.len() as f64);
+        let n = self.draws.max(1) as f64;
+        // A bound of E Y from one side, for Y·sign ≤ `top`; not below −`floor`, so that no bet sees more than their sum. ΣY² and no less:
+        // see [`Wager`] and [sharp-moments].
+        let side = |sums: [f64; 2], sign: f64, top: f64, floor: f64, guess: f64, off: f64| {
+            let wager = Wager::new(top + floor, guess, psi.count, delta);
+            let root = (sums[1] / n).sqrt() * (1.0 + 1e-9) + off;
+            let lost = (n + 8.0) * f64::EPSILON * root + off;
+            (sign * sums[0] / n + wager.margin(self.draws, n * root * root) + lost).max(-floor)
+        };
+        let each = self.directions.chunks_exact(self.dim).enumerate();
+        each.map(|(k, v)| {
+            let (first, second, guess) = (self.first[k], self.second[k], psi.guesses[k]);
+            let [_, reach, square] = psi.ranges;
+            let mean =
+                [-1.0, 1.0].map(|sign| sign * side(first, sign, reach, NEAR * reach, guess[0], self.lost[0]));
+            let above = side(second, 1.0, square, 0.0, guess[1], self.lost[1]);
+            let below = -side(second, -1.0, 0.0, NEAR * square, guess[1], self.lost[1]);
+            let [pull, bend, lost] = stein(q, moments, v);
+            let rest = [psi.outside.rest(1), psi.outside.rest(2)];
+            let numerator = [mean[0] - pull - lost - rest[0], mean[1] - pull + lost + rest[0]];
+            let squares =
+                [below.max(0.0) + 1.0 - bend - lost - error, above + rest[1] + 1.0 - bend + lost + error];
+            let tiny = 1e-13;
+            let found = standing(
+                [numerator[0] - tiny, numerator[1] + tiny],
+                [squares[0] - tiny, squares[1] + tiny],
+                whole,
+            );
+            Standing { shift: self.shift, ..found }
+        })
+        .collect()
+    }
+}
+
+/// v·E∇U and vᵀ(E∇²U − I)v under q, for a unit v in its coordinates, and what either may be off by.
+fn stein(q: &Gaussian<Triangular>, moments: &Moments, v: &[f64]) -> [f64; 3] {
+    let d = q.dim();
+    let row = |i: usize| &q.factor()[packed_index(i, 0)..=packed_index(i, i)];
+    let z: Vec<f64> = (0..d).map(|i| dot(row(i), &v[..=i])).collect();
+    // |C||v|, for z may cancel.
+    let sizes: Vec<f64> = (0..d).map(|i| row(i).iter().zip(v).map(|(c, v)| (c * v).abs()).sum()).collect();
+    let pull = dot(&z, &moments.gradient);
+    let bend: f64 = (0..d).map(|i| z[i] * dot(moments.hessian.row(i), &z)).sum();
+    let pulls: f64 = sizes.iter().zip(&moments.gradient).map(|(s, g)| s * g.abs()).sum();
+    // E∇²V is positive semidefinite: |H_ij| ≤ √(H_iiH_jj).
+    let root: f64 = (0..d).map(|i| sizes[i] * moments.hessian[(i, i)].abs().sqrt()).sum();
+    let unit = (3.0 * d as f64 + 32.0) * f64::EPSILON;
+    let lost = moments.gradient_error * norm(&sizes) + unit * (pulls + root * root + 1.0);
+    [pull, bend - 1.0, lost * (1.0 + 1e-9)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// V = ½(z−c)ᵀH(z−c): both expectations in closed form.
+    #[test]
+    fn gradients_and_curvatures_under_q_are_pulled_back() {
+        let q = Gaussian::<Triangular>::new(&[0.5, -1.0], &[0.8, 0.3, 0.6]).unwrap();
+        let mut moments = Moments::new(2);
+        moments.gradient = vec![0.7, -0.2];
+        moments.hessian.entries_mut().copy_from_slice(&[2.0, 0.5, 0.5, 1.5]);
+        moments.gradient_error = 1e-9;
+        let v = [0.6, 0.8];
+        let z = [0.8 * 0.6, 0.3 * 0.6 + 0.6 * 0.8];
+        let [pull, bend, lost] = stein(&q, &moments, &v);
+        assert!((pull - (0.7 * z[0] - 0.2 * z[1])).abs() < 1e-15);
+        let form = 2.0 * z[0] * z[0] + z[0] * z[1] + 1.5 * z[1] * z[1];
+        assert!((bend - (form - 1.0)).abs() < 1e-15);
+        assert!(lost > 0.5e-9 * norm(&z) && lost < 2e-9);
+    }
+}
