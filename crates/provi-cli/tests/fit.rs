@@ -102,11 +102,11 @@ fn statement(s: &Value) {
 fn the_demo_ends_with_a_good_certificate_and_the_next_step() {
     let said = Bench::new().provi(&["demo"]).exits(0);
     assert!(
-        said.stdout.contains("texture      -1.217  0.005  0.128  0.005  -1.466  -0.968"),
+        said.stdout.contains("texture      -1.217  0.001  0.128  0.001  -1.466  -0.968"),
         "{}",
         said.stdout
     );
-    assert!(said.stdout.contains("Within 0.00659 nats of"), "{}", said.stdout);
+    assert!(said.stdout.contains("Within 0.00317 nats of"), "{}", said.stdout);
     assert!(said.stdout.contains("estimate, not proved"), "{}", said.stdout);
     assert!(said.stdout.lines().last().unwrap().starts_with("next: provi fit"), "{}", said.stdout);
     assert!(!said.stdout.contains('\x1b') && !said.stderr.contains('\x1b'), "plain when not on a terminal");

@@ -96,7 +96,7 @@ def test_the_certificate_is_plain_frozen_data(fit):
     posterior = fit.posterior
     allowed = posterior.mean_error + [moment.mean_error.bound for moment in certificate.moments]
     assert np.all(np.abs(posterior.mean - fit.mean) <= allowed)
-    assert np.all(posterior.mean_error < 0.2 * posterior.sd) and posterior.key == "sharp-moments"
+    assert np.all(posterior.mean_error < 0.2 * posterior.sd) and posterior.key == "psi-moments"
     assert "gap" in str(certificate) and "gap≤" in repr(fit)
 
 

@@ -7,7 +7,6 @@ use provi::evidence::LogBayesFactor;
 use provi::fit::{Snapshot, Watch};
 use provi::stop::Stop;
 use provi::target::{Closure, Declared, Evaluator, GaussianTarget, Glm, Prior};
-use provi::theory::certificate::fisher_upper;
 use provi::{
     Audit, Auto, Certificate, Curvature, Design, Error, Gaussian, Matrix, Method, Planner, Provenance,
     Quadratic, Seed, Target, Triangular,
@@ -40,7 +39,8 @@ fn a_model_with_exact_expectations_is_solved_and_certified() {
     assert!(certificate.kl.bound().unwrap() < 0.1, "{certificate}");
     assert_eq!(certificate.kl.provenance(), Some(Provenance::Proved));
     let (lower, upper) = (certificate.evidence.lower().unwrap(), certificate.evidence.upper().unwrap());
-    assert!((upper - lower - certificate.kl.bound().unwrap()).abs() < 1e-6);
+    // KL is bounded from both sides, and the evidence with it.
+    assert!(upper - lower < 0.5 * certificate.kl.bound().unwrap(), "{certificate}");
     // The importance-sampled evidence, which proves nothing, lies inside.
     let estimates = estimate(&model, &answer.fit.gaussian, Seed(2), 4000).unwrap();
     let slack = 5.0 * estimates.log_evidence_se;
@@ -106,9 +106,9 @@ fn an_audits_own_draws_give_the_estimates_beside_it() {
     let q = &answer.fit.gaussian;
     let audit = |draws, target| provi::Audit { draws, ..Default::default() }.run(target, q, Seed(2)).unwrap();
     let ratios = |draws| audit(draws, Evaluator::Parallel(&model)).log_ratios().to_vec();
-    // All of them, in their order.
+    // All draws of q itself, in their order.
     let kept = ratios(5_000);
-    assert_eq!(kept.len(), 5_000);
+    assert_eq!(kept.len(), 4_000);
     assert_eq!(ratios(1_500), kept[..1_500]);
     let (own, exact) = (Estimates::from_log_ratios(&kept).unwrap(), -answer.fit.neg_elbo.value);
     assert!((own.elbo - exact).abs() < 5.0 * own.elbo_se, "{own} {exact}");
@@ -309,11 +309,17 @@ fn a_route_with_ascents_that_is_stopped_pays_nothing_for_it() {
     let q = provi::solve::Solver::default().run(&target).unwrap().gaussian;
     let audit = Audit { draws: 3_000, ..Audit::default() };
     let whole = ended(audit, &target, &q, u64::MAX);
-    let late = ended(audit, &target, &q, whole.grounds.draws + 7_500);
+    let late = ended(audit, &target, &q, whole.grounds.draws + whole.grounds.mass_draws.unwrap() * 9 / 10);
     assert_eq!((whole.kl.key(), late.kl.key()), (Some("sharp-kl"), Some("sharp-kl")));
     assert!(late.grounds.mass_draws < whole.grounds.mass_draws, "{late}");
     assert!(whole.kl.bound().unwrap() < late.kl.bound().unwrap(), "{late}");
     assert_eq!(late.kl.confidence(), whole.kl.confidence());
+    let none = ended(audit, &target, &q, 0);
+    assert!(
+        none.kl.bound().is_none() && none.to_string().contains("stopped before its first draws"),
+        "{none}"
+    );
+    assert!(none.evidence.upper().is_none() && none.moments.iter().all(|m| m.mean_error.bound().is_none()));
 }
 
 #[test]
@@ -332,39 +338,11 @@ fn an_audit_that_is_stopped_certifies_by_the_draws_it_made() {
     assert_eq!((whole.kl.key(), late.kl.key()), (Some("psi-kl"), Some("psi-kl")));
     assert!(bound(&whole) < bound(&late) && late.grounds.mass_draws < whole.grounds.mass_draws, "{late}");
     assert_eq!(late.kl.confidence(), whole.kl.confidence());
-    // The gap comes from an exact gradient, and the evidence is still bounded from below.
+    // The gap comes from an exact gradient, and the envelope alone bounds KL without a draw.
     assert_eq!(none.grounds.draws, 0);
     assert_eq!(none.gap, whole.gap);
-    assert!(
-        none.kl.bound().is_none() && none.to_string().contains("stopped before its first draws"),
-        "{none}"
-    );
+    assert!(bound(&late) < bound(&none), "{none}");
     assert!(none.evidence.lower().unwrap() <= whole.evidence.lower().unwrap());
-    assert!(none.evidence.upper().is_none() && none.moments.iter().all(|m| m.mean_error.bound().is_none()));
-}
-
-/// Five statements share δ; those of an audit that ended share it over the 512s after which it might have.
-#[test]
-fn a_transport_bound_pays_for_every_place_where_it_might_have_ended() {
-    let target = logistic(60, 4);
-    let audit = Audit { price: 0.01, ..Audit::default() };
-    let q = Auto::default().run(&target, Seed(3)).unwrap().fit.gaussian;
-    let hidden = Opaque(target);
-    let (whole, part) = (ended(audit, &hidden, &q, u64::MAX), ended(audit, &hidden, &q, 1));
-    let places = whole.grounds.draws.div_ceil(512) as f64;
-    for (certificate, delta, claimed) in [(&whole, 1e-6 / 5.0, 1e-6), (&part, 1e-6 / 5.0 / places, 2e-6)] {
-        let grounds = &certificate.grounds;
-        let (mean, lipschitz) = (grounds.transport_mean.unwrap(), grounds.transport_lipschitz.unwrap());
-        let proved = fisher_upper(mean, lipschitz, grounds.draws, delta).unwrap();
-        // And what rounding may have done to the draws.
-        let bound = certificate.kl.bound().unwrap();
-        assert!(bound >= proved && bound <= proved * (1.0 + 1e-9), "{bound} {proved}");
-        assert_eq!(
-            (grounds.failure_probability, certificate.kl.confidence()),
-            (claimed, Some(1.0 - claimed))
-        );
-        assert_eq!(certificate.moments[0].sd_error.confidence(), Some(1.0 - claimed));
-    }
 }
 
 #[test]

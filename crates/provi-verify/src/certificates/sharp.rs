@@ -117,7 +117,7 @@ const LAWS: [Law; 4] = [
 ];
 
 /// Uniform numbers.
-fn uniforms(key: u64, count: usize) -> Vec<f64> {
+pub(super) fn uniforms(key: u64, count: usize) -> Vec<f64> {
     normals(key, count).into_iter().map(|x| 0.5 * libm::erfc(-x / SQRT_2)).collect()
 }
 

@@ -329,6 +329,13 @@ pub const ENTRIES: &[Entry] = &[
         certificates::psi_moments,
     ),
     entry(
+        "every-direction",
+        Chapter::Certificates,
+        "E Y ⪯ Ȳ + κλΣY²/n + log(s/δ)/(nλ) for symmetric matrices fails with probability at most δ, and every combination's mean and sd are within what audits certify",
+        0.2,
+        certificates::every,
+    ),
+    entry(
         "betting",
         Chapter::Certificates,
         "E Y ≤ inf{μ : Π(1−λ_i(Y_i−μ)) ≥ 1/δ} fails with probability at most δ over all numbers of draws together",

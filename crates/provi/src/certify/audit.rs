@@ -11,6 +11,7 @@
 mod audited;
 mod ball;
 mod bounds;
+mod every;
 mod goal;
 mod image;
 mod measure;
@@ -323,6 +324,8 @@ impl<'a> Session<'a> {
         bounds.metric =
             global.or_else(|| self.lower_metric()).map(|m| (m, self.curvature.lower_provenance()));
         let mut evidence = self.exact_evidence(&kl, confidence);
+        // f is at most this.
+        let mut value_upper = self.exact.map(|f| f.value + f.error);
         if let Some(choice) = choice.filter(|_| measured.inside > 0) {
             let local = self.local(&choice, &measured, delta, &rounding)?;
             if let Some(bound) = local.kl.filter(|bound| bound.is_finite()) {
@@ -354,25 +357,28 @@ impl<'a> Session<'a> {
                 evidence = narrower(evidence, interval, confidence, grounds);
             }
             bounds.local = Some((choice.metric, local.ball, choice.provenance));
+            value_upper = value_upper.or(local.value_upper);
         }
-        if let Some((mass, f)) = mass.zip(self.exact) {
-            let provenance = mass.provenance.weakest(f.provenance);
-            // log ∫p̃ is KL(q‖p) for the f that was used, whose error is bounded.
-            let bound = theory::mass_kl(mass.upper, f.error);
+        if let Some(mass) = mass.filter(|mass| mass.upper.is_finite()) {
+            let of_f = self.exact.map_or(mass.provenance, |f| f.provenance);
+            let provenance = mass.provenance.weakest(of_f);
             let [of_kl, of_evidence, of_moments] = mass.keys;
-            let proved = |bound| Statement::proved(bound, confidence, of_kl, provenance);
-            if bound.is_finite() {
+            // KL(q‖p) = log ∫p̃ + f − f̂, for the f̂ that was used.
+            let bound = value_upper.map(|most| theory::mass_kl(mass.upper, most - mass.constant).max(0.0));
+            if let Some(bound) = bound.filter(|bound| bound.is_finite()) {
+                let proved = |bound| Statement::proved(bound, confidence, of_kl, provenance);
                 kl = kl.or_better(proved(bound));
                 tv = tv.or_better(proved(theory::total_variation(bound)));
                 if bounds.kl.is_none_or(|(known, _)| bound < known) {
                     bounds.kl = Some((bound, provenance));
                 }
-                bounds.standings = Some((mass.standings, of_moments, provenance));
-                // −f ≤ log p(x) = log ∫p̃ − f, for the f that was used.
-                let [lower, upper] = theory::mass_evidence([mass.lower, mass.upper], f.value);
-                let sides = [lower.max(-f.value - f.error), upper];
-                evidence = narrower(evidence, sides, confidence, (of_evidence, provenance));
             }
+            bounds.standings = Some((mass.standings, of_moments, provenance));
+            bounds.every = mass.every.map(|errors| (errors, provenance));
+            // −f ≤ log p(x) = log ∫p̃ − f̂.
+            let [lower, upper] = theory::mass_evidence([mass.lower, mass.upper], mass.constant);
+            let lower = self.exact.map_or(lower, |f| lower.max(-f.value - f.error));
+            evidence = narrower(evidence, [lower, upper], confidence, (of_evidence, provenance));
         }
         bounds.reason = kl.reason().unwrap_or_default().to_owned();
         // f* is the minimum over Gaussians, so KL(q‖p) bounds the gap too, at its own confidence.
@@ -445,6 +451,7 @@ impl<'a> Session<'a> {
         let center = measured.center_value;
         let mut evidence = None;
         let mut floor = None; // −f ≤ this
+        let mut inside = None; // E_{q_B}D ≤ this
         let log_inside = (-choice.alpha).ln_1p();
         if let Some(exact) = self.exact {
             floor = Some(-exact.value + exact.error);
@@ -461,6 +468,7 @@ impl<'a> Session<'a> {
             let mean = measured.local_value_mean - log_inside;
             evidence = Some([-(mean + width), -(mean - width) + ball.kl()]);
             floor = Some(-(measured.local_value_mean - width) + log_inside + ball.kl());
+            inside = Some(measured.local_value_mean + width);
         }
         let excess = match (self.upper(), floor) {
             (Some(upper), Some(floor)) => {
@@ -471,7 +479,14 @@ impl<'a> Session<'a> {
             (None, Some(floor)) => self.tail_integral(choice)?.map(|j| j + ball.weigh_outside(floor)),
             _ => None,
         };
-        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence })
+        // f = E_{q_B}D + ∫_{Bᶜ}(D − E_{q_B}D)dq.
+        let value_upper = inside.zip(self.upper()).map(|(mean, upper)| {
+            let trace = (0..d).map(|i| upper[(i, i)]).sum::<f64>() * (1.0 + 1e-12);
+            let beyond =
+                ball.excess_from_upper_curvature(center + measured.center_lost - mean, trace, d).max(0.0);
+            mean + beyond + 1e-12 * (1.0 + mean.abs())
+        });
+        Ok(Local { kl: excess.map(|x| ball.kl_of_whole(x)), ball, evidence, value_upper })
     }
 
     /// J ≥ ∫_{Bᶜ} D dq in closed form, if the target has one.
@@ -507,6 +522,8 @@ struct Local {
     ball: Ball,
     kl: Option<f64>,
     evidence: Option<[f64; 2]>,
+    /// An upper bound of f, if f is not exact.
+    value_upper: Option<f64>,
 }
 
 /// The intersection of two intervals that hold together.

@@ -337,9 +337,9 @@ impl Grounds {
     }
 }
 
-/// Draws that measure the mass of p, for each draw that an audit may spend: most of them need at most one
-/// evaluation.
-pub(crate) const DRAWS_OF_MASS: f64 = 2.9;
+/// The most draws that measure the mass of p, for each draw that an audit may spend: most of them need at most one evaluation. They are made
+/// only where a pilot foresees that they narrow the bound.
+pub(crate) const DRAWS_OF_MASS: f64 = 11.6;
 
 /// What is proved about an answer, and on what grounds.
 ///

@@ -5,7 +5,7 @@ mod compare;
 mod posterior;
 mod sign;
 
-pub use bounds::{GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
+pub use bounds::{EveryBound, GlobalBound, LocalBound, MomentBounds, MomentBoundsFields};
 pub use posterior::{PosteriorMoments, PosteriorMomentsFields};
 pub use sign::SignProbability;
 

@@ -73,6 +73,8 @@ impl Mirror for PosteriorKeys {
 pub(in crate::record) struct MomentBoundsKeys {
     global: Option<GlobalKeys>,
     local: Option<LocalKeys>,
+    #[serde(default)]
+    every: Option<EveryKeys>,
     confidence: f64,
     reason: String,
 }
@@ -94,6 +96,13 @@ struct LocalKeys {
     provenance: ProvenanceKey,
 }
 
+#[derive(Serialize, Deserialize)]
+struct EveryKeys {
+    mean: f64,
+    sd: f64,
+    provenance: ProvenanceKey,
+}
+
 impl Mirror for MomentBoundsKeys {
     type Of = MomentBounds;
 
@@ -111,6 +120,11 @@ impl Mirror for MomentBoundsKeys {
             alpha2: bound.alpha2,
             provenance: bound.provenance.into(),
         });
-        Ok(Self { global, local, confidence: value.confidence, reason: value.reason.clone() })
+        let every = value.every.as_ref().map(|bound| EveryKeys {
+            mean: bound.mean,
+            sd: bound.sd,
+            provenance: bound.provenance.into(),
+        });
+        Ok(Self { global, local, every, confidence: value.confidence, reason: value.reason.clone() })
     }
 }

@@ -45,7 +45,7 @@ impl Comparison<'_> {
     /// fresh draws prove.
     pub(super) fn moment_bounds(&self) -> Option<Claim> {
         let stored = self.record.moment_bounds.as_ref()?;
-        let claims_nothing = stored.global.is_none() && stored.local.is_none();
+        let claims_nothing = stored.global.is_none() && stored.local.is_none() && stored.every.is_none();
         let (factor, verdict) = match &self.now.moment_bounds {
             _ if claims_nothing => (None, Verdict::NotClaimed),
             None => (None, Verdict::NotReproduced),
@@ -123,7 +123,9 @@ fn rows(moments: &PosteriorMoments) -> impl Iterator<Item = [f64; 2]> {
 /// The best origin that any of the bounds claims.
 fn origin(bounds: &MomentBounds) -> Option<Provenance> {
     let global = bounds.global.as_ref().map(|b| b.provenance);
-    global.into_iter().chain(bounds.local.as_ref().map(|b| b.provenance)).min()
+    let local = bounds.local.as_ref().map(|b| b.provenance);
+    let every = bounds.every.as_ref().map(|b| b.provenance);
+    global.into_iter().chain(local).chain(every).min()
 }
 
 fn growth(old: &Statement, new: &Statement) -> f64 {

@@ -6,7 +6,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::stop;
 use crate::certify::certificate::{Certificate, Statement};
 use crate::certify::functional::{
-    GlobalBound, LocalBound, MomentBounds, MomentBoundsFields, PosteriorMoments,
+    EveryBound, GlobalBound, LocalBound, MomentBounds, MomentBoundsFields, PosteriorMoments,
 };
 use crate::target::standard::Standard;
 use crate::target::watchdog::Violation;
@@ -142,6 +142,7 @@ impl Audited {
             });
         }
         let (confidence, reason) = (bounds.confidence, bounds.reason.clone());
-        Ok(MomentBounds(MomentBoundsFields { global, local, confidence, reason }))
+        let every = bounds.every.map(|([mean, sd], provenance)| EveryBound { mean, sd, provenance });
+        Ok(MomentBounds(MomentBoundsFields { global, local, every, confidence, reason }))
     }
 }

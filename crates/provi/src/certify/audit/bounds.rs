@@ -31,6 +31,8 @@ pub(super) struct Bounds {
     pub(super) kl: Option<(f64, Provenance)>,
     /// The measured moments of each coefficient under p, if they were measured.
     pub(super) standings: Option<(Vec<Standing>, &'static str, Provenance)>,
+    /// Bounds of the errors of mean and deviation of every linear combination, in deviations of q.
+    pub(super) every: Option<([f64; 2], Provenance)>,
 }
 
 impl Bounds {
@@ -46,6 +48,7 @@ impl Bounds {
             local: None,
             kl: None,
             standings: None,
+            every: None,
         }
     }
 
@@ -106,6 +109,14 @@ impl Bounds {
             let scale = norm(&pulled) * (1.0 + 1e-12) + lost;
             let [mean, sd] = standing.errors();
             offer([scale * mean + lost * (1.0 + mean), scale * sd + 2.0 * lost], key, provenance);
+        }
+        if let Some(([mean, sd], provenance)) = self.every {
+            let scale = norm(&pulled) * (1.0 + 1e-12) + lost;
+            offer(
+                [scale * mean + lost * (1.0 + mean), scale * sd + 2.0 * lost],
+                "every-direction",
+                provenance,
+            );
         }
         if let Some((sum, key, provenance)) = self.sum_of_means(&v) {
             offer([sum + lost, f64::INFINITY], key, provenance);

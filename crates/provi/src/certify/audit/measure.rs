@@ -127,16 +127,20 @@ impl Session<'_> {
             sharp = self.consider_sharp(&residuals, metric, known, 0.5 * self.delta)?;
         }
         psi = psi.filter(|_| sharp.is_none());
-        if sharp.is_some() || psi.is_some() {
-            // The other statements are less important now: they keep half of δ, and draws for estimates.
+        let is_measured = sharp.is_some() || psi.is_some();
+        if is_measured {
+            // The other statements are less important now: they keep half of δ, and draws for estimates; all of them where f is measured.
             delta *= 0.5;
-            wanted = wanted.min(BESIDE);
+            wanted = if self.exact.is_some() { wanted.min(BESIDE) } else { self.options.draws as f64 };
         }
         let mut transport = None;
-        if let (Some(metric), Some(_), None, None) = (&global, prospect, &sharp, &psi)
+        // Where f is not exact the mass of p bounds the evidence, and KL only as well as f is known.
+        if let (Some(metric), Some(_)) = (&global, prospect)
             && plain > HOPELESS
+            && !(is_measured && self.exact.is_some())
         {
-            transport = self.consider_transport(&residuals, metric, plain, self.delta / (events + 1.0))?;
+            let share = if is_measured { 0.5 * self.delta } else { self.delta };
+            transport = self.consider_transport(&residuals, metric, plain, share / (events + 1.0))?;
         }
         if let Some(transport) = &transport {
             wanted = wanted.max(transport.draws);

@@ -23,7 +23,7 @@ use crate::base::linalg::norm;
 use crate::theory::betting;
 use crate::theory::cells::{Cells, Place};
 use crate::theory::envelope::Outside;
-use moments::Sums;
+use moments::{Guesses, Sums};
 use provi_kernels::{axpy, dot};
 
 /// The route as the pilot chose it.
@@ -41,7 +41,7 @@ pub(super) struct Psi {
     /// What the mean of ψ over its range is believed to be below; where it seems not to be, a bound stops there.
     ceiling: f64,
     directions: Vec<f64>,
-    guesses: Vec<[f64; 2]>,
+    guesses: Guesses,
     /// The bound of KL that the pilot foresees, and the KL that it saw.
     pub(super) foreseen: f64,
     pub(super) seen: f64,
@@ -164,16 +164,21 @@ impl Session<'_> {
         let [least, most] = psi.outside.whole([low * (1.0 - 1e-12), high * (1.0 + 1e-12)], exact.error);
         // KL(q‖p) ≥ 0, for f itself.
         let whole = [least.max((-exact.error).exp() * (1.0 - 1e-12)), most];
-        let standings = match &self.moments {
-            Some(moments) if most.is_finite() && !psi.directions.is_empty() && !upper.is_empty() => {
-                sums.conclude(psi, (self.q, moments), whole, exact.error)
-            }
-            _ => Vec::new(),
-        };
+        let (mut standings, mut every) = (Vec::new(), None);
+        if let Some(moments) = &self.moments
+            && most.is_finite()
+            && !psi.directions.is_empty()
+            && !upper.is_empty()
+        {
+            standings = sums.conclude(psi, (self.q, moments), whole, exact.error);
+            every = sums.everywhere(psi, (self.q, moments), whole, exact.error)?;
+        }
         Ok(Mass {
+            constant: f,
             lower: whole[0],
             upper: whole[1],
             standings,
+            every,
             // These are no draws of q.
             log_ratios: Vec::new(),
             provenance: self.curvature.provenance(),

@@ -8,7 +8,8 @@
 //! η = E_{y~N(0,P)}(1 − e^{κ−L(y)})₊,   L(y) = U'*(y) − ½yᵀP⁻¹y
 //! ```
 //! The last term bounds ∫(p̃ − h)₊ ([`santalo`]). All three means are of variables in a known range, so betting
-//! bounds them ([`betting`]); pilot draws choose K, P and κ. L needs an upper bound of U'*, and any point x gives
+//! bounds them ([`betting`]); pilot draws choose K, P and κ. Where f is not exact any constant f̂ takes its place in p̃: then ∫p̃ =
+//! e^{f̂}·p(x) is the evidence still, and KL(q‖p) = log ∫p̃ + f − f̂ needs an upper bound of f. L needs an upper bound of U'*, and any point x gives
 //! one: U'*(y) ≤ x·y − U'(x) + ½‖y − ∇U(x)‖² in the norm of H_lo⁻¹. So it is enough that V is convex with some H_lo
 //! ≻ 0.
 //!
@@ -20,10 +21,10 @@ mod hat;
 mod moments;
 mod pilot;
 
+use super::Session;
 use super::metric::Metric;
 use super::residual::{Residuals, Seen};
 use super::rounding::{Allowance, usual_reach};
-use super::{ExactValue, Session};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{norm, safe_congruence};
@@ -33,7 +34,7 @@ use crate::theory::{betting, santalo};
 use hat::{Hat, higher};
 pub(crate) use moments::Standing;
 pub(super) use moments::standing;
-use moments::{Rest, Sums};
+use moments::{Guesses, Rest, Sums};
 use provi_kernels::{dot, triangle};
 
 /// The most columns whose means and standard deviations are measured one by one; they cost d² per draw.
@@ -46,6 +47,8 @@ const ENOUGH: f64 = 1e-3;
 /// The route as the pilot chose it.
 pub(super) struct Sharp {
     hat: Hat,
+    /// f̂: f if it is exact, any constant near it otherwise.
+    constant: f64,
     /// log K.
     cap: f64,
     /// The range in which E_q min(ϖ, K)/K is expected; if it seems to lie outside, bounds stop at its ends.
@@ -57,18 +60,22 @@ pub(super) struct Sharp {
     moments_delta: f64,
     /// Directions of the coefficients, and the standard deviations of the variables that measure their moments.
     directions: Vec<f64>,
-    guesses: Vec<[f64; 2]>,
+    guesses: Guesses,
 }
 
-/// The result: bounds of ∫p̃ from both sides for the given f, and the moments of each coefficient under p; the
+/// The result: bounds of ∫p̃ from both sides for the given f̂, and the moments of each coefficient under p; the
 /// moments are empty if no upper curvature is known.
 #[derive(Clone, Debug)]
 pub(super) struct Mass {
     pub(super) lower: f64,
     pub(super) upper: f64,
+    /// f̂, the constant in p̃.
+    pub(super) constant: f64,
     pub(super) standings: Vec<Standing>,
     /// A bound of ∫(p̃ − Kq)₊.
     beyond: f64,
+    /// Bounds of the errors of mean and deviation of every linear combination, in deviations of q.
+    pub(super) every: Option<[f64; 2]>,
     /// −D at the first draw of each pair.
     pub(super) log_ratios: Vec<f64>,
     pub(super) provenance: Provenance,
@@ -103,9 +110,8 @@ impl Session<'_> {
         sharp: &Sharp,
         before: u64,
     ) -> Result<Option<Mass>> {
-        let Some(exact) = self.exact else { return Ok(None) };
         // What was measured before stays valid, whatever happens here.
-        match self.mass(residuals, metric, sharp, (exact, before)) {
+        match self.mass(residuals, metric, sharp, before) {
             Err(Error::TargetNotFinite { .. } | Error::Target { .. } | Error::Stopped { .. }) => Ok(None),
             found => found.map(Some),
         }
@@ -116,10 +122,10 @@ impl Session<'_> {
         residuals: &Residuals<'_>,
         metric: &Metric,
         sharp: &Sharp,
-        (exact, before): (ExactValue, u64),
+        before: u64,
     ) -> Result<Mass> {
-        let Sharp { hat, cap, counts, delta, .. } = sharp;
-        let (f, d) = (exact.value, self.q.dim());
+        let Sharp { hat, cap, counts, delta, constant: f, .. } = sharp;
+        let (f, d) = (*f, self.q.dim());
         let draws = Draws::new(self.seed, Purpose::Sharp);
         // Three separate streams per look.
         let stream = |part: u32| 3 * self.options.look + part;
@@ -195,8 +201,9 @@ impl Session<'_> {
         let upper = (core + beyond) * (1.0 + 1e-12);
         let measured = cap.exp() * betting::mean_lower(&pairs.lower, counts[0], ceiling, *delta);
         // KL(q‖p) ≥ 0, for f itself.
-        let lower = (measured * (1.0 - 1e-12)).max((-exact.error).exp() * (1.0 - 1e-12));
-        let mut standings = Vec::new();
+        let least = self.exact.map_or(0.0, |f| (-f.error).exp());
+        let lower = measured.max(least) * (1.0 - 1e-12);
+        let (mut standings, mut every) = (Vec::new(), None);
         if upper.is_finite() && !sharp.directions.is_empty() && pairs.sums.is_sharp() {
             let spreads: Vec<f64> = sharp.directions.chunks_exact(d).map(|v| hat.deviation(v)).collect();
             let rest = Rest {
@@ -209,9 +216,20 @@ impl Session<'_> {
                 whole: [lower, upper],
             };
             standings = pairs.sums.conclude(&sharp.guesses, &spreads, &rest);
+            every = pairs.sums.everywhere(&sharp.guesses, hat.spread, &rest)?;
         }
         let keys = ["sharp-kl", "sharp-evidence", "sharp-moments"];
-        Ok(Mass { lower, upper, standings, beyond, log_ratios, provenance: self.curvature.provenance(), keys })
+        Ok(Mass {
+            lower,
+            upper,
+            constant: f,
+            standings,
+            every,
+            beyond,
+            log_ratios,
+            provenance: self.curvature.provenance(),
+            keys,
+        })
     }
 }
 

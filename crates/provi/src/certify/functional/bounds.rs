@@ -6,12 +6,14 @@ use crate::base::linalg::norm;
 use crate::base::matrix::{packed_index, packed_len};
 use crate::certify::certificate::Statement;
 use crate::target::curvature::Provenance;
+use crate::target::rounding::deviations;
 use crate::theory::certificate::{Ball, Outside, moment_error};
 
 /// The constants behind every functional's error, without the target and the draws that gave them.
 /// ```text
 /// global   |E_p vᵀz − vᵀm|, |sd_p vᵀz − ‖Cᵀv‖| ≤ √(vᵀH_lo⁻¹v)·√(2·KL)              [cert-moments]
 /// local    ω + ‖Cᵀv‖T_1 and the like for the sd, ω = √(vᵀ(C H_R⁻¹ Cᵀ)v)·√F_B       [local-moments]
+/// every    a constant times ‖Cᵀv‖                                                 [every-direction]
 /// ```
 /// Each metric is kept as a triangular R with RRᵀ ⪰ H_lo⁻¹, or RRᵀ ⪰ C H_R⁻¹ Cᵀ, in the user's coordinates: the
 /// norm of v is ‖Rᵀv‖. Memory: d(d+1)/2 numbers each. Cost of a functional: one pass.
@@ -37,9 +39,12 @@ pub struct MomentBoundsFields {
     pub global: Option<GlobalBound>,
     /// From the curvature on a ball.
     pub local: Option<LocalBound>,
+    /// Measured by draws.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub every: Option<EveryBound>,
     /// The probability over the audit's draws with which all bounds hold, together with the certificate's.
     pub confidence: f64,
-    /// Why there is neither.
+    /// Why there is none.
     pub reason: String,
 }
 
@@ -75,10 +80,23 @@ pub struct LocalBound {
     pub provenance: Provenance,
 }
 
+/// What is measured in every direction at once [every-direction].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct EveryBound {
+    /// Bound of |E_p vᵀz − vᵀm|/‖Cᵀv‖ for every v.
+    pub mean: f64,
+    /// Bound of |sd_p vᵀz − ‖Cᵀv‖|/‖Cᵀv‖ for every v.
+    pub sd: f64,
+    /// The weakest origin of its constants.
+    pub provenance: Provenance,
+}
+
 impl MomentBounds {
     /// Bounds that prove nothing, with the reason.
     pub fn nothing(reason: String) -> Self {
-        Self(MomentBoundsFields { global: None, local: None, confidence: 1.0, reason })
+        Self(MomentBoundsFields { global: None, local: None, every: None, confidence: 1.0, reason })
     }
 
     /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖|; q is the Gaussian at which they were measured.
@@ -99,6 +117,13 @@ impl MomentBounds {
             let ball = Ball { fisher: local.fisher, outside, alpha: local.alpha, alpha2: local.alpha2 };
             let errors = ball.moments(deviation, metric_norm(&local.metric, v)?);
             offer(errors, "local-moments", local.provenance);
+        }
+        if let Some(every) = &self.every {
+            let scale = metric_norm(q.factor(), v)?;
+            // What rounding of q's own numbers does to a sum that may cancel.
+            let sizes: f64 = deviations(q).iter().zip(v).map(|(sd, v)| sd * v.abs()).sum();
+            let lost = 64.0 * (v.len() as f64 + 8.0) * f64::EPSILON * sizes;
+            offer([scale * every.mean + lost, scale * every.sd + lost], "every-direction", every.provenance);
         }
         Ok(out)
     }

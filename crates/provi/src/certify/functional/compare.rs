@@ -27,7 +27,7 @@ impl MomentBounds {
     /// and spectra of d×d matrices.
     pub fn excess_of(&self, proved: &Self, q: &Gaussian<Triangular>, slack: f64) -> Result<f64> {
         let d = q.dim();
-        let (claimed, proved) = (self.sides(), proved.sides());
+        let (claimed, proved) = (self.sides(q), proved.sides(q));
         let sound = |side: &Side<'_>| {
             side.metric.len() == packed_len(d)
                 && side.metric.iter().all(|x| x.is_finite())
@@ -66,12 +66,13 @@ impl MomentBounds {
         let size = |x: f64| x >= 0.0 && x.is_finite();
         let share = |x: f64| (0.0..0.5).contains(&x);
         self.global.as_ref().is_none_or(|g| size(g.kl))
+            && self.every.as_ref().is_none_or(|e| size(e.mean) && size(e.sd))
             && self.local.as_ref().is_none_or(|l| {
                 l.outside.iter().chain([&l.fisher]).all(|x| size(*x)) && share(l.alpha) && share(l.alpha2)
             })
     }
 
-    fn sides(&self) -> Vec<Side<'_>> {
+    fn sides<'a>(&'a self, q: &'a Gaussian<Triangular>) -> Vec<Side<'a>> {
         let mut sides = Vec::new();
         if let Some(global) = &self.global {
             let errors = |x: f64| [moment_error(x, global.kl); 2];
@@ -81,6 +82,9 @@ impl MomentBounds {
             let outside = Outside { moments: local.outside };
             let ball = Ball { fisher: local.fisher, outside, alpha: local.alpha, alpha2: local.alpha2 };
             sides.push(Side { metric: &local.metric, errors: Box::new(move |x| ball.moments(1.0, x)) });
+        }
+        if let Some(every) = &self.every {
+            sides.push(Side { metric: q.factor(), errors: Box::new(|_| [every.mean, every.sd]) });
         }
         sides
     }
@@ -110,7 +114,7 @@ fn singular_values(a: &[f64], b: &[f64], d: usize) -> Result<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::certify::functional::bounds::MomentBoundsFields;
-    use crate::certify::functional::{GlobalBound, LocalBound};
+    use crate::certify::functional::{EveryBound, GlobalBound, LocalBound};
     use crate::target::curvature::Provenance;
 
     fn q() -> Gaussian<Triangular> {
@@ -129,6 +133,7 @@ mod tests {
                 alpha2: 1e-5,
                 provenance,
             }),
+            every: Some(EveryBound { mean: 0.6, sd: 0.5, provenance }),
             confidence: 0.999,
             reason: String::new(),
         })
@@ -141,6 +146,7 @@ mod tests {
         let mut weaker = bounds();
         weaker.0.global.as_mut().unwrap().kl *= 4.0;
         weaker.0.local = None;
+        weaker.0.every = None;
         assert!(weaker.excess_of(&bounds(), &q(), 0.0).unwrap() < 1.0, "twice the error claims less");
     }
 
@@ -155,6 +161,11 @@ mod tests {
         assert!(forge(&|b| b.0.global.as_mut().unwrap().kl /= 100.0) > 2.0);
         assert!(forge(&|b| b.0.local = Some(LocalBound { fisher: 1e-4, ..local(b) })) > 2.0);
         assert!(forge(&|b| b.0.local = Some(LocalBound { outside: [-1.0; 3], ..local(b) })).is_infinite());
+        assert!(forge(&|b| b.0.every = Some(EveryBound { mean: 0.01, ..b.every.clone().unwrap() })) > 2.0);
+        assert!(
+            forge(&|b| b.0.every = Some(EveryBound { sd: f64::NAN, ..b.every.clone().unwrap() }))
+                .is_infinite()
+        );
         // One direction alone: the second row of R is shrunk.
         let narrow = forge(&|b| {
             b.0.global = None;

@@ -253,7 +253,10 @@ mod tests {
                     let fourth = |s: f64| match family {
                         Family::Poisson => s.exp(),
                         Family::Gaussian { .. } => 0.0,
-                        _ => (|w: f64| w * (1.0 - 6.0 * w))(family.second_derivative(s, 0.0)),
+                        _ => {
+                            let w = family.second_derivative(s, 0.0);
+                            w * (1.0 - 6.0 * w)
+                        }
                     };
                     // ∫₀¹ 2(1−v)φ''(s+vt)dv, by midpoints.
                     let mean = |t: f64| {

@@ -23,7 +23,7 @@ const FEW: usize = 12;
 /// Balls that are priced.
 const BALLS: u32 = 24;
 /// The number of draws is the least for which the bound is foreseen within this of what the pilot saw.
-const TIGHT: f64 = 1.08;
+const TIGHT: f64 = 1.1;
 
 impl Session<'_> {
     /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
@@ -92,11 +92,11 @@ impl Session<'_> {
         };
         let seen = mean.ln_1p();
         // In halves of what may be spent; all of it where more than a close bound of KL is asked for.
-        let counts = [0.25, 0.5, 1.0].map(|part| part * most);
+        let counts = [0.0625, 0.125, 0.25, 0.5, 1.0].map(|part| part * most);
         let is_enough = |count: &f64| self.options.goal.is_empty() && foresee(*count) <= TIGHT * seen;
         let count = counts.into_iter().find(is_enough).unwrap_or(most);
         let foreseen = foresee(count);
-        let guesses = sums.deviations();
+        let guesses = sums.guesses();
         Ok((foreseen < plain).then_some(Psi {
             drawing,
             outside,

@@ -1,13 +1,16 @@
 //! Means and deviations of p from the same draws [psi-moments].
 
 use super::Psi;
+use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::norm;
+use crate::base::linalg::{congruence, norm};
 use crate::base::matrix::packed_index;
+use crate::certify::audit::every::Every;
 use crate::certify::audit::sharp::{Standing, standing};
 use crate::target::expectations::Moments;
+use crate::target::rounding::deviations;
 use crate::theory::betting::Wager;
-use provi_kernels::dot;
+use provi_kernels::{dot, triangle};
 
 /// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
 const NEAR: f64 = 0.1;
@@ -22,13 +25,22 @@ pub(super) struct Sums<'a> {
     /// The most that a Y may be off by, and the furthest that a place of evaluation may be away.
     lost: [f64; 2],
     shift: f64,
+    every: Option<Every>,
+}
+
+/// What a pilot tells the bets: roots of the mean squares for each direction, and in every direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guesses {
+    each: Vec<[f64; 2]>,
+    every: [f64; 2],
 }
 
 impl<'a> Sums<'a> {
     pub(super) fn new(directions: &'a [f64], dim: usize) -> Self {
         let count = directions.len() / dim;
         let zeros = || vec![[0.0; 2]; count];
-        Self { directions, dim, first: zeros(), second: zeros(), draws: 0, lost: [0.0; 2], shift: 0.0 }
+        let every = Every::new(dim).filter(|_| count > 0);
+        Self { directions, dim, first: zeros(), second: zeros(), draws: 0, lost: [0.0; 2], shift: 0.0, every }
     }
 
     /// Takes in x with the weighted ψ there, from below and from above.
@@ -43,6 +55,9 @@ impl<'a> Sums<'a> {
             *lost = if off.is_nan() { f64::INFINITY } else { lost.max(off * (1.0 + 1e-9)) };
         }
         self.shift = if shift.is_nan() { f64::INFINITY } else { self.shift.max(shift) };
+        if let Some(every) = &mut self.every {
+            every.take(x, [middle; 2], off.map(|off| off * (1.0 + 1e-9)));
+        }
         for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
             let l = dot(v, x);
             for (sums, y) in [(&mut self.first[k], middle * l), (&mut self.second[k], middle * l * l)] {
@@ -52,10 +67,38 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Roots of the mean squares of both variables, for each direction.
-    pub(super) fn deviations(&self) -> Vec<[f64; 2]> {
+    /// Roots of the mean squares of both variables.
+    pub(super) fn guesses(&self) -> Guesses {
         let n = self.draws.max(1) as f64;
-        self.first.iter().zip(&self.second).map(|(a, b)| [a[1], b[1]].map(|s| (s / n).sqrt())).collect()
+        let each = self.first.iter().zip(&self.second).map(|(a, b)| [a[1], b[1]].map(|s| (s / n).sqrt()));
+        Guesses { each: each.collect(), every: self.every.as_ref().map_or([0.0; 2], Every::deviations) }
+    }
+
+    /// Bounds of the errors of mean and deviation in every direction, in deviations of q.
+    pub(super) fn everywhere(
+        &self,
+        psi: &Psi,
+        (q, moments): (&Gaussian<Triangular>, &Moments),
+        whole: [f64; 2],
+        error: f64,
+    ) -> Result<Option<[f64; 2]>> {
+        let Some(every) = &self.every else { return Ok(None) };
+        let ranges = [psi.ranges[1], psi.ranges[2]];
+        let delta = 0.5 * psi.moments_delta;
+        let Some(mut found) = every.conclude(ranges, psi.guesses.every, psi.count, delta)? else {
+            return Ok(None);
+        };
+        let (factor, d) = (q.factor_matrix(), q.dim());
+        let mut pull = vec![0.0; d];
+        triangle::multiply_transposed(q.factor(), &moments.gradient, &mut pull);
+        found.first.iter_mut().zip(&pull).for_each(|(first, pull)| *first -= pull);
+        found.second.add_scaled(-1.0, &congruence(&moments.hessian, &factor));
+        (0..d).for_each(|i| found.second[(i, i)] += 1.0);
+        // |C||v| ≤ the rows' norms for a unit v, and a form is off by at most d times its entries.
+        let lost = rounding(moments, &deviations(q)) * d as f64;
+        found.first_error += lost + psi.outside.rest(1);
+        found.second_error += lost + error;
+        found.errors(whole, psi.outside.rest(2), self.shift)
     }
 
     /// What is proved of each direction, for bounds of ∫p̃ and an f that is off by at most `error`.
@@ -66,7 +109,8 @@ impl<'a> Sums<'a> {
         whole: [f64; 2],
         error: f64,
     ) -> Vec<Standing> {
-        let delta = psi.moments_delta / (4.0 * self.first.len() as f64);
+        // The other half is for [`Self::everywhere`].
+        let delta = 0.5 * psi.moments_delta / (4.0 * self.first.len() as f64);
         let n = self.draws.max(1) as f64;
         // A bound of E Y from one side, for Y·sign ≤ `top`; not below −`floor`, so that no bet sees more than their sum. ΣY² and no less:
         // see [`Wager`] and [sharp-moments].
@@ -78,7 +122,7 @@ impl<'a> Sums<'a> {
         };
         let each = self.directions.chunks_exact(self.dim).enumerate();
         each.map(|(k, v)| {
-            let (first, second, guess) = (self.first[k], self.second[k], psi.guesses[k]);
+            let (first, second, guess) = (self.first[k], self.second[k], psi.guesses.each[k]);
             let [_, reach, square] = psi.ranges;
             let mean =
                 [-1.0, 1.0].map(|sign| sign * side(first, sign, reach, NEAR * reach, guess[0], self.lost[0]));
@@ -110,12 +154,16 @@ fn stein(q: &Gaussian<Triangular>, moments: &Moments, v: &[f64]) -> [f64; 3] {
     let sizes: Vec<f64> = (0..d).map(|i| row(i).iter().zip(v).map(|(c, v)| (c * v).abs()).sum()).collect();
     let pull = dot(&z, &moments.gradient);
     let bend: f64 = (0..d).map(|i| z[i] * dot(moments.hessian.row(i), &z)).sum();
+    [pull, bend - 1.0, rounding(moments, &sizes)]
+}
+
+/// What v·E∇U and vᵀE∇²Uv may be off by, where |C||v| is at most `sizes`.
+fn rounding(moments: &Moments, sizes: &[f64]) -> f64 {
     let pulls: f64 = sizes.iter().zip(&moments.gradient).map(|(s, g)| s * g.abs()).sum();
     // E∇²V is positive semidefinite: |H_ij| ≤ √(H_iiH_jj).
-    let root: f64 = (0..d).map(|i| sizes[i] * moments.hessian[(i, i)].abs().sqrt()).sum();
-    let unit = (3.0 * d as f64 + 32.0) * f64::EPSILON;
-    let lost = moments.gradient_error * norm(&sizes) + unit * (pulls + root * root + 1.0);
-    [pull, bend - 1.0, lost * (1.0 + 1e-9)]
+    let root: f64 = sizes.iter().enumerate().map(|(i, s)| s * moments.hessian[(i, i)].abs().sqrt()).sum();
+    let unit = (3.0 * sizes.len() as f64 + 32.0) * f64::EPSILON;
+    (moments.gradient_error * norm(sizes) + unit * (pulls + root * root + 1.0)) * (1.0 + 1e-9)
 }
 
 #[cfg(test)]

@@ -9,8 +9,12 @@
 //! K·E(|ξ| − T)₊ and K·E(ξ² − T²)₊. R₁ and R₂ follow from the bounds of the two small means alone ([`santalo`]): of
 //! all densities below h with that mass, the one at the ends has the largest moments.
 
+use crate::base::error::Result;
+use crate::base::linalg::norm;
 use crate::base::special::{normal_cdf, normal_density};
+use crate::certify::audit::every::Every;
 use crate::theory::betting::Wager;
+use crate::theory::envelope::tail_moments;
 use crate::theory::santalo;
 use provi_kernels::dot;
 
@@ -72,11 +76,25 @@ pub(super) struct Sums {
     /// The largest error of a weight, and the largest distance to a point of evaluation.
     lost: f64,
     shift: f64,
+    every: Option<Every>,
+}
+
+/// What a pilot tells the bets: standard deviations of the two variables for each direction, and in every direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guesses {
+    each: Vec<[f64; 2]>,
+    every: [f64; 2],
+}
+
+/// Draws further out than this count for no direction at once.
+fn reach(dim: usize) -> f64 {
+    (dim as f64).sqrt() + CUT
 }
 
 impl Sums {
     pub(super) fn new(directions: Vec<f64>, dim: usize) -> Self {
         let count = directions.len() / dim;
+        let every = Every::new(dim).filter(|_| count > 0);
         Self {
             directions,
             dim,
@@ -85,6 +103,7 @@ impl Sums {
             pairs: 0,
             lost: 0.0,
             shift: 0.0,
+            every,
         }
     }
 
@@ -97,6 +116,12 @@ impl Sums {
         self.shift = if shift.is_nan() { f64::INFINITY } else { self.shift.max(shift) };
         self.pairs += 1;
         let (odd, even) = (0.5 * (middle(here) - middle(there)), 0.5 * (middle(here) + middle(there)) - 1.0);
+        if let Some(every) = &mut self.every {
+            let size = norm(x);
+            let inside = f64::from(u8::from(size <= reach(self.dim)));
+            let off = (off + 16.0 * f64::EPSILON * (odd.abs() + even.abs())) * size * inside;
+            every.take(x, [odd * inside, even * inside], [off, off * size]);
+        }
         for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
             let l = dot(v, x).clamp(-CUT, CUT);
             for (sums, y) in [(&mut self.odd[k], l * odd), (&mut self.even[k], l * l * even)] {
@@ -111,16 +136,37 @@ impl Sums {
         self.pairs > 0 && self.lost < 1e-3
     }
 
-    /// The standard deviations of the two variables, for each direction.
-    pub(super) fn deviations(&self) -> Vec<[f64; 2]> {
+    /// The standard deviations of the two variables.
+    pub(super) fn guesses(&self) -> Guesses {
         let n = self.pairs.max(1) as f64;
-        self.odd.iter().zip(&self.even).map(|(odd, even)| [odd[1], even[1]].map(|s| (s / n).sqrt())).collect()
+        let each =
+            self.odd.iter().zip(&self.even).map(|(odd, even)| [odd[1], even[1]].map(|s| (s / n).sqrt()));
+        Guesses { each: each.collect(), every: self.every.as_ref().map_or([0.0; 2], Every::deviations) }
+    }
+
+    /// Bounds of the errors of mean and deviation in every direction, in deviations of q [every-direction]. `spread` bounds the deviation
+    /// under h.
+    pub(super) fn everywhere(&self, guesses: &Guesses, spread: f64, rest: &Rest) -> Result<Option<[f64; 2]>> {
+        let Some(every) = &self.every else { return Ok(None) };
+        let (d, k, reach) = (self.dim as f64, rest.cap, reach(self.dim) * (1.0 + 1e-12));
+        let ranges = [0.5 * k * reach, (k - 1.0).max(1.0) * reach * reach];
+        let found = every.conclude(ranges, guesses.every, rest.planned, 0.5 * rest.failure_probability)?;
+        let Some(mut found) = found else { return Ok(None) };
+        // Outside the reach, in one direction: E[|v·x|; r > T] ≤ E[r; r > T]/√d and E[(v·x)²; r > T] = E[r²; r > T]/d. A draw that rounding moved
+        // over it counts in neither.
+        let tails = tail_moments(self.dim, reach * (1.0 - 1e-9));
+        let [inner, outer] = [santalo::rare_moments(rest.inner), rest.beyond()];
+        let beyond = [0, 1].map(|j| spread.powi(j + 1) * (rest.mass * inner[j as usize] + outer[j as usize]));
+        found.first_error += k * tails[1] / d.sqrt() + beyond[0];
+        found.second_error += tails[2] / d;
+        found.errors(rest.whole, k * tails[2] / d + beyond[1], self.shift)
     }
 
     /// What is proved about each direction. `guesses` are standard deviations from a pilot; `spreads` those of ℓ
     /// under h; `mass` bounds ∫p̃ from both sides; `failure_probability` is for all directions together.
-    pub(super) fn conclude(&self, guesses: &[[f64; 2]], spreads: &[f64], rest: &Rest) -> Vec<Standing> {
-        let delta = rest.failure_probability / (4.0 * self.odd.len() as f64);
+    pub(super) fn conclude(&self, guesses: &Guesses, spreads: &[f64], rest: &Rest) -> Vec<Standing> {
+        // The other half is for [`Self::everywhere`].
+        let delta = 0.5 * rest.failure_probability / (4.0 * self.odd.len() as f64);
         let [inner, outer] = [santalo::rare_moments(rest.inner), rest.beyond()];
         let cut = beyond_the_cut();
         let (n, k, d) = (self.pairs.max(1) as f64, rest.cap, self.dim as f64);
@@ -138,7 +184,7 @@ impl Sums {
                 let lost = (n + 8.0) * f64::EPSILON * root;
                 (sign * sums[0] / n + wager.margin(self.pairs, n * root * root) + lost).max(-NEAR * scale)
             };
-            let (odd, even, guess) = (self.odd[i], self.even[i], guesses[i]);
+            let (odd, even, guess) = (self.odd[i], self.even[i], guesses.each[i]);
             let reach = CUT * k;
             let tail = spread * (rest.mass * inner[0] + outer[0]) + k * cut[0] + CUT * (self.lost + sums);
             let mean = [-1.0, 1.0]

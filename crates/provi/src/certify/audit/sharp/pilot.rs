@@ -1,7 +1,7 @@
 //! Whether the route pays, and with which K, P and κ: decided by pilot draws that are used for nothing else.
 
 use super::hat::Hat;
-use super::moments::Sums;
+use super::moments::{Guesses, Sums};
 use super::{COLUMNS, MOST, Pairs, Sharp, conjugates};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
@@ -24,6 +24,10 @@ const RADII: [f64; 4] = [0.2, 0.4, 0.7, 1.1];
 const PARTS: [f64; RADII.len()] = [0.02, 0.07, 0.2, 0.4];
 /// Shares of the draws: pairs of q, draws of h, ascents.
 const SHARES: [f64; 3] = [0.4, 1.5, 0.6];
+/// How many times as many draws may be spent. It is the least number for which the bound is foreseen within `TIGHT` of the KL that the pilot
+/// saw.
+const TIMES: [f64; 3] = [1.0, 2.0, 4.0];
+const TIGHT: f64 = 1.2;
 
 impl Session<'_> {
     /// The route, if the pilot predicts a bound below `plain` nats.
@@ -34,9 +38,9 @@ impl Session<'_> {
         plain: f64,
         delta: f64,
     ) -> Result<Option<Sharp>> {
-        let Some(exact) = self.exact else { return Ok(None) };
-        let total = self.options.draws.min(MOST) as f64;
-        let counts = SHARES.map(|share| (share * total).max(1.0) as u64);
+        let total = self.options.draws as f64;
+        let spend = |times: f64| SHARES.map(|share| (share * times * total).clamp(1.0, MOST as f64) as u64);
+        let counts = spend(1.0);
         let (delta, moments_delta) = (delta / 8.0, delta / 2.0);
         let log = (1.0 / delta).ln();
         // The cost of confidence alone if h has the mass of q.
@@ -48,30 +52,50 @@ impl Session<'_> {
         if stop::check_early().is_err() {
             return Ok(None);
         }
-        let pilot = Pilot { residuals, metric, f: exact.value, draws: Draws::new(self.seed, Purpose::Pilot) };
-        let core = pilot.core(self, counts[0], log)?;
-        let Some(core) = core.filter(|core| core.excess + floor < plain) else { return Ok(None) };
-        let mut best: Option<(f64, Hat)> = None;
+        let draws = Draws::new(self.seed, Purpose::Pilot);
+        let mut pilot = Pilot { residuals, metric, f: self.exact.map(|f| f.value), draws };
+        let core = pilot.core(self)?;
+        let Some(core) = core.filter(|core| (core.excess(counts[0], log) + floor).ln_1p() < plain) else {
+            return Ok(None);
+        };
+        let mut best: Option<(Price, Hat, Vec<f64>)> = None;
         let local = self.target.target().local_curvature(self.q)?;
         for k in 0..RADII.len() {
             if stop::check_early().is_err() {
                 return Ok(None);
             }
             let Some(hat) = self.candidate(local.as_deref(), k)? else { continue };
-            let Some((price, height)) = pilot.price(self, &hat, counts, log)? else { continue };
-            let better = best.as_ref().is_none_or(|(known, _)| price < *known);
+            let Some(heights) = pilot.heights(self, &hat)? else { continue };
+            let Some(price) = price(&hat, &heights, counts, log) else { continue };
+            let better = best.as_ref().is_none_or(|(known, ..)| price.nats < known.nats);
             if better {
-                best = Some((price, hat.at(height)));
+                best = Some((price, hat, heights));
             } else {
                 // The radii are in order: from the best one on they only get worse.
                 break;
             }
         }
-        let Some((price, hat)) = best else { return Ok(None) };
-        let predicted = (core.excess + price).ln_1p();
+        let Some((_, hat, heights)) = best else { return Ok(None) };
+        // All of it where a goal is set: what is foreseen is the KL alone.
+        let times = if self.options.goal.is_empty() { &TIMES[..] } else { &TIMES[TIMES.len() - 1..] };
+        let foreseen = times.iter().filter_map(|&times| {
+            let counts = spend(times);
+            let price = price(&hat, &heights, counts, log)?;
+            Some((counts, price, (core.excess(counts[0], log) + price.nats).ln_1p()))
+        });
+        let mut chosen = None;
+        for found in foreseen {
+            let is_enough = found.2 <= TIGHT * core.seen;
+            chosen = Some(found);
+            if is_enough {
+                break;
+            }
+        }
+        let Some((counts, price, predicted)) = chosen else { return Ok(None) };
         let Core { cap, believed, directions, guesses, .. } = core;
         Ok((predicted < plain).then_some(Sharp {
-            hat,
+            hat: hat.at(price.height),
+            constant: pilot.f.unwrap_or_default(),
             cap,
             believed,
             counts,
@@ -122,22 +146,40 @@ struct Core {
     /// log K.
     cap: f64,
     believed: [f64; 2],
-    excess: f64,
+    /// The mean of min(ϖ, K) and its deviation, and log of the mean.
+    mean: f64,
+    deviation: f64,
+    seen: f64,
     directions: Vec<f64>,
-    guesses: Vec<[f64; 2]>,
+    guesses: Guesses,
+}
+
+impl Core {
+    /// The predicted bound of E_q min(ϖ, K) − 1 with its confidence, from so many pairs.
+    fn excess(&self, count: u64, log: f64) -> f64 {
+        (self.mean + self.deviation * (2.0 * log / count as f64).sqrt() - 1.0).max(0.0)
+    }
+}
+
+/// The predicted second and third terms, and the κ at which they are least.
+#[derive(Clone, Copy)]
+struct Price {
+    nats: f64,
+    height: f64,
 }
 
 /// The pilot draws.
 struct Pilot<'p> {
     residuals: &'p Residuals<'p>,
     metric: &'p Metric,
-    f: f64,
+    /// f̂, once it is known.
+    f: Option<f64>,
     draws: Draws,
 }
 
 impl Pilot<'_> {
-    /// K, the predicted bound of E_q min(ϖ, K) − 1 with its confidence, and the spread of the moments.
-    fn core(&self, session: &mut Session<'_>, count: u64, log: f64) -> Result<Option<Core>> {
+    /// K, the mean of min(ϖ, K), and the spread of the moments.
+    fn core(&mut self, session: &mut Session<'_>) -> Result<Option<Core>> {
         let (mut values, mut points, draws) = (Vec::new(), Vec::new(), self.draws);
         let fill = |k: u64, x: &mut [f64]| {
             draws.fill(k / 2, 1, x);
@@ -147,7 +189,7 @@ impl Pilot<'_> {
         };
         let mut ask = go_on;
         let visited = self.residuals.visit(&fill, 2 * PILOT_PAIRS, [None; 2], &mut ask, &mut |at| {
-            values.push(self.f - at.value);
+            values.push(-at.value);
             points.extend_from_slice(at.u);
         });
         session.grounds.evaluations += values.len() as u64;
@@ -155,7 +197,9 @@ impl Pilot<'_> {
             Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
             other => other?,
         }
-        let (_, deviation) = spread(&values);
+        let (mean, deviation) = spread(&values);
+        let f = *self.f.get_or_insert(-mean);
+        values.iter_mut().for_each(|value| *value += f);
         let cap = (4.0 * deviation).clamp(0.3, 2.5);
         let (d, directions) = (session.q.dim(), session.directions());
         let mut pairs = Pairs::new(Sums::new(directions.clone(), d), cap.exp());
@@ -163,54 +207,53 @@ impl Pilot<'_> {
             pairs.take(x, [(value - cap).min(0.0).exp(); 2], 0.0);
         }
         let (mean, deviation) = spread(&pairs.upper);
-        let width = deviation * (2.0 * log / count as f64).sqrt();
-        let excess = cap.exp() * (mean + width) - 1.0;
-        let guesses = pairs.sums.deviations();
+        let guesses = pairs.sums.guesses();
         let near = 0.03 + 4.0 * deviation / (PILOT_PAIRS as f64).sqrt();
         let believed = [(mean - near).max(0.0), (mean + near).min(1.0)];
-        Ok(excess.is_finite().then_some(Core { cap, believed, excess: excess.max(0.0), directions, guesses }))
+        let (mean, deviation) = (cap.exp() * mean, cap.exp() * deviation);
+        let seen = mean.ln().max(0.0);
+        let core = Core { cap, believed, mean, deviation, seen, directions, guesses };
+        Ok((mean + deviation).is_finite().then_some(core))
     }
 
-    /// The predicted second and third terms under h at the best κ, and that κ.
-    fn price(
-        &self,
-        session: &mut Session<'_>,
-        hat: &Hat,
-        counts: [u64; 3],
-        log: f64,
-    ) -> Result<Option<(f64, f64)>> {
+    /// Upper bounds of L at draws of N(0, P).
+    fn heights(&self, session: &mut Session<'_>, hat: &Hat) -> Result<Option<Vec<f64>>> {
         let draws = self.draws;
         let fill = |k: u64, y: &mut [f64]| draws.fill(k, 2, y);
-        let mut ask = go_on;
-        let found =
-            conjugates(self.residuals, self.metric, hat, self.f, &fill, PILOT_ASCENTS, None, &mut ask);
+        let (mut ask, f) = (go_on, self.f.unwrap_or_default());
+        let found = conjugates(self.residuals, self.metric, hat, f, &fill, PILOT_ASCENTS, None, &mut ask);
         let (heights, evaluations) = match found {
             Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
             other => other?,
         };
         session.grounds.evaluations += evaluations;
-        let (_, deviation) = spread(&heights);
-        let top = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !top.is_finite() || !deviation.is_finite() {
-            return Ok(None);
-        }
-        let unit = (deviation / 3.0).max(1e-6);
-        let mut best: Option<(f64, f64)> = None;
-        for step in -8..=24 {
-            let height = top + 0.5 * f64::from(step) * unit;
-            let n = heights.len() as f64;
-            let seen: f64 = heights.iter().map(|l| -(height - l).min(0.0).exp_m1()).sum::<f64>() / n;
-            // The part that so few draws do not show is assumed to decay exponentially.
-            let hidden = 0.5 / n * unit.min(1.0) * (-(height - top).max(0.0) / unit).exp();
-            let mass = (height + hat.volume).exp();
-            let eta = seen + hidden + log / counts[2] as f64;
-            let price = mass * log / counts[1] as f64 + santalo::mass_beyond(mass, eta);
-            if price.is_finite() && best.is_none_or(|(known, _)| price < known) {
-                best = Some((price, height));
-            }
-        }
-        Ok(best)
+        Ok(Some(heights))
     }
+}
+
+/// The predicted second and third terms under h at the best κ.
+fn price(hat: &Hat, heights: &[f64], counts: [u64; 3], log: f64) -> Option<Price> {
+    let (_, deviation) = spread(heights);
+    let top = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !top.is_finite() || !deviation.is_finite() {
+        return None;
+    }
+    let unit = (deviation / 3.0).max(1e-6);
+    let mut best: Option<Price> = None;
+    for step in -8..=24 {
+        let height = top + 0.5 * f64::from(step) * unit;
+        let n = heights.len() as f64;
+        let seen: f64 = heights.iter().map(|l| -(height - l).min(0.0).exp_m1()).sum::<f64>() / n;
+        // The part that so few draws do not show is assumed to decay exponentially.
+        let hidden = 0.5 / n * unit.min(1.0) * (-(height - top).max(0.0) / unit).exp();
+        let mass = (height + hat.volume).exp();
+        let eta = seen + hidden + log / counts[2] as f64;
+        let nats = mass * log / counts[1] as f64 + santalo::mass_beyond(mass, eta);
+        if nats.is_finite() && best.is_none_or(|known| nats < known.nats) {
+            best = Some(Price { nats, height });
+        }
+    }
+    best
 }
 
 /// Mean and standard deviation.
@@ -228,6 +271,7 @@ mod tests {
     #[test]
     fn the_shares_add_up_to_what_certificates_say() {
         let [pairs, inner, outer] = SHARES;
-        assert!((2.0 * pairs + inner + outer - DRAWS_OF_MASS).abs() < 1e-12);
+        let most = TIMES[TIMES.len() - 1] * (2.0 * pairs + inner + outer);
+        assert!((most - DRAWS_OF_MASS).abs() < 1e-12);
     }
 }
