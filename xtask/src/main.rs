@@ -22,10 +22,10 @@ type Outcome = Result<(), Box<dyn Error>>;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test          format, rooms, tests, the theory on trial, examples, the Python package
+  test          format, rooms, tests, the theory on trial, the Python package
   test --all    the same, then the heavy tier
   lint          lints and documentation, where a warning is an error
-  heavy         the heavy tier alone: lint; each feature alone; scalar kernels; slow tests; several processes;
+  heavy         the heavy tier alone: lint; each feature alone; scalar kernels; examples; slow tests; several processes;
                 benches compile; thousands of command lines at random; libraries that misbehave, under valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python wheel
                 beside the libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
@@ -44,6 +44,7 @@ const ROOMS: &str = "rooms: imports from the left only";
 const PYTHON: &str = "python: package and tests";
 const MPI: &str = "several processes";
 const FOREIGN: &str = "foreign code under a checker of memory";
+const ESTIMATORS: &str = "python: estimators by scikit-learn's own checks";
 const ADAPTERS: &str = "python: adapters beside their libraries";
 
 /// Examples that take minutes to print a table of the documentation: they are compiled, not run.
@@ -97,17 +98,11 @@ fn test(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
     run.step(ROOMS, rooms::check)?;
     run.step("test programs take in every test file", programs::check)?;
-    run.step("tests", |r| r.cargo(&["test", "--workspace", "--", "--quiet"]))?;
+    run.step("tests", |r| r.cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--", "--quiet"]))?;
     run.step("theory on trial: verify --quick", |r| {
         let path = r.binaries.join("provi");
         r.wait(Command::new(path).args(["verify", "--quick", "--quiet"]))
     })?;
-    for name in run.examples()? {
-        run.step(&format!("example: {name}"), |r| {
-            let path = r.binaries.join("examples").join(&name);
-            r.wait(&mut Command::new(path))
-        })?;
-    }
     run.step(PYTHON, python::check)
 }
 
@@ -132,6 +127,16 @@ fn heavy(run: &mut Run) -> Outcome {
         let mut command = r.command(&["test", "--package", "provi-kernels", "--", "--quiet"]);
         r.wait(command.env("RUSTFLAGS", "--cfg provi_scalar").env("CARGO_TARGET_DIR", target))
     })?;
+    run.step("examples in the documentation", |r| {
+        r.cargo(&["test", "--workspace", "--doc", "--", "--quiet"])
+    })?;
+    run.step("examples compile", |r| r.cargo(&["build", "--quiet", "--workspace", "--examples"]))?;
+    for name in run.examples()? {
+        run.step(&format!("example: {name}"), |r| {
+            let path = r.binaries.join("examples").join(&name);
+            r.wait(&mut Command::new(path))
+        })?;
+    }
     run.step("slow tests", |r| {
         r.cargo(&[&["test", "--workspace"], &SLOW_TESTS[..], &["--", "--ignored"]].concat())
     })?;
@@ -148,6 +153,7 @@ fn heavy(run: &mut Run) -> Outcome {
     run.step("genuine Stan models", stan::check)?;
     run.step("draws open in ArviZ", arviz::check)?;
     run.step("pages in a browser", pages::check)?;
+    run.step(ESTIMATORS, python::check_estimators)?;
     run.step(ADAPTERS, python::check_adapters)
 }
 
@@ -227,7 +233,7 @@ impl Run {
         if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}").into()) }
     }
 
-    /// The library's examples; `cargo test` has built them.
+    /// The library's examples.
     fn examples(&self) -> Result<Vec<String>, Box<dyn Error>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(self.root.join("crates/provi/examples"))? {

@@ -26,7 +26,15 @@ pub(crate) fn check(run: &Run) -> Outcome {
     let Some(python) = usual(run) else { return Ok(()) };
     let package = staged(run)?;
     let tests = ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters", GENUINE_IGNORED];
-    let mut command = pytest(run, &python, &tests);
+    let mut command = pytest(run, &python, &[&tests[..], &["-m", "not slow"]].concat());
+    run.wait(command.env("PYTHONPATH", package))
+}
+
+/// scikit-learn's own checks of every estimator: hundreds of fits.
+pub(crate) fn check_estimators(run: &Run) -> Outcome {
+    let Some(python) = usual(run) else { return Ok(()) };
+    let package = staged(run)?;
+    let mut command = pytest(run, &python, &["crates/provi-py/tests/test_sklearn.py", "-m", "slow"]);
     run.wait(command.env("PYTHONPATH", package))
 }
 

@@ -31,8 +31,14 @@ ALL = [
 ]
 
 
-@parametrize_with_checks([*ALL, BayesianLinearRegression(noise_sd=0.5)])
+@parametrize_with_checks([BayesianLogisticRegression()])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([*ALL, BayesianLinearRegression(noise_sd=0.5)])
+def test_scikit_learn_checks_of_every_estimator(estimator, check):
     check(estimator)
 
 
