@@ -179,6 +179,7 @@ impl Session<'_> {
             upper: whole[1],
             standings,
             every,
+            beyond: f64::INFINITY,
             // These are no draws of q.
             log_ratios: Vec::new(),
             provenance: self.curvature.provenance(),

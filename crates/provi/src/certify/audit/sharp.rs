@@ -72,8 +72,8 @@ pub(super) struct Mass {
     /// f̂, the constant in p̃.
     pub(super) constant: f64,
     pub(super) standings: Vec<Standing>,
-    /// A bound of ∫(p̃ − Kq)₊.
-    beyond: f64,
+    /// A bound of ∫(p̃ − Kq)₊; infinite where no K was used.
+    pub(super) beyond: f64,
     /// Bounds of the errors of mean and deviation of every linear combination, in deviations of q.
     pub(super) every: Option<[f64; 2]>,
     /// −D at the first draw of each pair.

@@ -8,11 +8,11 @@ use crate::certify::audit::residual::{Residuals, go_on};
 use crate::certify::audit::{Audit, Session};
 use crate::target::{Evaluator, trusted_curvature};
 
-/// p̃ = p·e^f against Kq.
+/// p̃ = p·e^{f̂} against Kq.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cap {
     pub(crate) log_k: f64,
-    /// The f that was used.
+    /// f̂.
     pub(crate) f: f64,
     /// A bound of ∫(p̃ − Kq)₊/∫p̃, which bounds the total variation between p and the law of min(p̃, Kq), with probability 1 − δ.
     pub(crate) total_variation: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Cap {
 }
 
 impl Audit {
-    /// Measures them for a target in the coordinates of its audits; `None` where f is not exact or the route proves nothing.
+    /// Measures them for a target in the coordinates of its audits; `None` where the route proves nothing.
     pub(crate) fn cap(
         &self,
         target: Evaluator<'_>,
@@ -31,7 +31,7 @@ impl Audit {
         let Some(curvature) = trusted_curvature(target.target())? else { return Ok(None) };
         let mut between = go_on;
         let mut session = Session::new(self, target, (q, Image::EXACT), seed, curvature, &mut between)?;
-        let (Some(exact), Some(metric)) = (session.exact, session.lower_metric()) else { return Ok(None) };
+        let Some(metric) = session.lower_metric() else { return Ok(None) };
         let residuals = Residuals::new(target, q)?;
         let delta = session.delta;
         let Some(sharp) = session.consider_sharp(&residuals, &metric, f64::INFINITY, delta)? else {
@@ -41,7 +41,7 @@ impl Audit {
         let total_variation = mass.beyond / mass.lower * (1.0 + 1e-12);
         // What is kept of p̃ is at least its mass without what is above.
         let proposals = sharp.cap.exp() / (mass.lower - mass.beyond).max(0.0);
-        let cap = Cap { log_k: sharp.cap, f: exact.value, total_variation, proposals };
+        let cap = Cap { log_k: sharp.cap, f: sharp.constant, total_variation, proposals };
         Ok(total_variation.is_finite().then_some(cap))
     }
 }
