@@ -47,6 +47,22 @@ pub fn bound(value: f64, digits: i32) -> String {
     }
 }
 
+/// A lower bound above 0 with this many significant digits, rounded down.
+pub fn at_least(value: f64, digits: i32) -> String {
+    let exponent = value.log10().floor() as i32;
+    let unit = 10f64.powi(exponent + 1 - digits.max(1));
+    let mut down = (value / unit).floor() * unit;
+    let show = |x: f64| match (-3..5).contains(&exponent) {
+        true => format!("{x:.*}", (digits - 1 - exponent).max(0) as usize),
+        false => format!("{x:.*e}", (digits - 1).max(0) as usize),
+    };
+    // Product and decimal may round up.
+    if show(down).parse::<f64>().is_ok_and(|shown| shown > value) {
+        down -= unit;
+    }
+    show(down)
+}
+
 /// A value with this many decimals, and a bound of the error of the printed number: `error` plus the rounding of
 /// the value, rounded up.
 pub fn within(value: f64, error: f64, places: usize) -> [String; 2] {
@@ -106,6 +122,18 @@ pub fn decimals(value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lower_bound_is_never_printed_above_itself() {
+        assert_eq!(
+            [at_least(0.002_889, 3), at_least(2.056e-4, 3), at_least(1.0, 3)],
+            ["0.00288", "2.05e-4", "1.00"]
+        );
+        for i in 1..20_000 {
+            let value = f64::from(i) * 7.3e-6;
+            assert!(at_least(value, 3).parse::<f64>().unwrap() <= value, "{value}");
+        }
+    }
 
     #[test]
     fn thousands_are_grouped() {

@@ -17,8 +17,9 @@ use crate::run::sampled::{self, Sampled};
 impl Fitted {
     /// The certificate in words, the same for every shell.
     pub fn certificate_words(&self) -> Option<CertificateWords> {
+        let condition = condition(&self.file.model);
         self.certificate()
-            .map(|c| CertificateWords::new(c, self.file.estimates.as_ref(), condition(&self.file.model)))
+            .map(|c| CertificateWords::new(c, self.file.least_kl(), self.file.estimates.as_ref(), condition))
     }
 
     /// What the answer is conditional on, what the model has besides its formula, and warnings about the data, one

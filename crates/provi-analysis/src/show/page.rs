@@ -94,13 +94,14 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
              standard deviations.",
         ),
     };
-    let statements = certificate::rows(c).into_iter().zip(MEANINGS).map(|((what, row), meaning)| {
-        let (value, grounds, proved) = match row {
-            Ok((value, grounds)) => (value, grounds, true),
-            Err(reason) => (format!("not proved: {reason}"), String::new(), false),
-        };
-        StatementFacts { what: what.to_owned(), value, proved, meaning: meaning.to_owned(), grounds }
-    });
+    let statements =
+        certificate::rows(c, file.least_kl()).into_iter().zip(MEANINGS).map(|((what, row), meaning)| {
+            let (value, grounds, proved) = match row {
+                Ok((value, grounds)) => (value, grounds, true),
+                Err(reason) => (format!("not proved: {reason}"), String::new(), false),
+            };
+            StatementFacts { what: what.to_owned(), value, proved, meaning: meaning.to_owned(), grounds }
+        });
     let footnote = [certificate::probability(c), condition(&file.model)];
     CertificateFacts {
         light,

@@ -103,7 +103,12 @@ fn judge(
                 LEVEL,
                 assessment.posterior.as_ref()
             )?,
-            certificate::describe(&assessment.certificate, Some(&estimated), condition(model).as_deref()),
+            certificate::describe(
+                &assessment.certificate,
+                None,
+                Some(&estimated),
+                condition(model).as_deref()
+            ),
             estimates::describe(Some(&assessment.certificate), &estimated)
         );
         match (claims.is_empty(), given.record.is_some()) {

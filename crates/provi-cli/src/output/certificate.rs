@@ -13,13 +13,14 @@ use super::wrap::wrapped;
 /// Column where the values begin.
 const INDENT: usize = 24;
 
-/// `condition` is what all of it is conditional on. If little is proved, the estimates are in the headline.
+/// `least` is a lower bound of the KL, `condition` what all of it is conditional on. If little is proved, the estimates are in the headline.
 pub(crate) fn describe(
     c: &Certificate,
+    least: Option<f64>,
     estimates: Option<&EstimatesRecord>,
     condition: Option<&str>,
 ) -> String {
-    let rows = rows(c);
+    let rows = rows(c, least);
     let width = rows.iter().filter_map(|(_, row)| row.as_ref().ok()).map(|(v, _)| v.chars().count()).max();
     let width = width.unwrap_or(0);
     let mut text = wrapped("certificate  ", 13, &headline(c, estimates));

@@ -47,7 +47,9 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
     parts.push(summary::run(file));
     let condition = condition(&file.model);
     let (condition, estimates) = (condition.as_deref(), file.estimates.as_ref());
-    parts.extend(file.certificate.as_ref().map(|c| certificate::describe(c, estimates, condition)));
+    parts.extend(
+        file.certificate.as_ref().map(|c| certificate::describe(c, file.least_kl(), estimates, condition)),
+    );
     parts.extend(file.estimates.as_ref().map(|e| estimates::describe(file.certificate.as_ref(), e)));
     parts.retain(|part| !part.is_empty());
     Ok(parts.join("\n"))

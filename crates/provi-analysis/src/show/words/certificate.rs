@@ -6,12 +6,14 @@ use provi::{Provenance, certificate::Interval};
 
 use serde::Serialize;
 
-use crate::number::{bound, decimals, grouped, outward_pair};
-use crate::record::fit_file::EstimatesRecord;
+use crate::number::{at_least, bound, decimals, grouped, outward_pair};
+use crate::record::fit_file::{EstimatesRecord, FitFile};
 
 /// A KL bound above this says little: TV can be nearly ¼. Above the next number it says nothing.
 const LITTLE: f64 = 0.1;
 const NOTHING: f64 = 1.0;
+/// A lower bound of the KL below this part of the upper one says next to nothing.
+const TELLING: f64 = 0.1;
 /// If the gap is at most this, the optimum counts as found.
 const OPTIMUM: f64 = 1e-3;
 
@@ -48,8 +50,13 @@ pub struct StatementWords {
 }
 
 impl CertificateWords {
-    /// From a certificate; `condition` is what all of it is conditional on.
-    pub fn new(c: &Certificate, estimates: Option<&EstimatesRecord>, condition: Option<String>) -> Self {
+    /// From a certificate; `least` is a lower bound of the KL ([`FitFile::least_kl`]), `condition` what all of it is conditional on.
+    pub fn new(
+        c: &Certificate,
+        least: Option<f64>,
+        estimates: Option<&EstimatesRecord>,
+        condition: Option<String>,
+    ) -> Self {
         let words = |(what, row): (&'static str, Row)| match row {
             Ok((value, grounds)) => StatementWords { what, value: Some(value), grounds },
             Err(reason) => StatementWords { what, value: None, grounds: reason },
@@ -59,17 +66,27 @@ impl CertificateWords {
             tightness: tightness(c),
             scope: SCOPE,
             condition,
-            statements: rows(c).into_iter().map(words).collect(),
+            statements: rows(c, least).into_iter().map(words).collect(),
             probability: probability(c),
         }
     }
 }
 
-/// The five statements, in their order.
-pub fn rows(c: &Certificate) -> [(&'static str, Row); 5] {
+impl FitFile {
+    /// A lower bound of KL(q‖p) = log p(x) − ELBO, if the ELBO is exact and the evidence bounded from below. It holds where the evidence's does.
+    pub fn least_kl(&self) -> Option<f64> {
+        let lower = self.certificate.as_ref()?.evidence.lower().filter(|_| self.neg_elbo_exact)?;
+        // A sum of numbers that nearly cancel.
+        let lost = self.neg_elbo_error + 4.0 * f64::EPSILON * (lower.abs() + self.neg_elbo.abs());
+        Some(lower + self.neg_elbo - lost).filter(|least| *least > 0.0)
+    }
+}
+
+/// The five statements, in their order. The KL has two sides where `least` says something.
+pub fn rows(c: &Certificate, least: Option<f64>) -> [(&'static str, Row); 5] {
     [
         ("gap to best Gaussian", value(c.smallest_gap(), " nats")),
-        ("KL to posterior", value(&c.kl, " nats")),
+        ("KL to posterior", kl(&c.kl, least)),
         ("total variation", value(&c.tv, "")),
         ("moments", moments(&c.moments)),
         ("log evidence", evidence(&c.evidence)),
@@ -165,6 +182,16 @@ fn value(s: &Statement, unit: &str) -> Row {
     match s.bound() {
         Some(x) => Ok((format!("≤ {}{unit}", bound(x, 3)), grounds(s))),
         None => Err(reason(s.reason())),
+    }
+}
+
+/// Both sides, unless the lower one says next to nothing.
+fn kl(s: &Statement, least: Option<f64>) -> Row {
+    match (s.bound(), least) {
+        (Some(most), Some(least)) if least > TELLING * most && least <= most => {
+            Ok((format!("{} to {} nats", at_least(least, 3), bound(most, 3)), grounds(s)))
+        }
+        _ => value(s, " nats"),
     }
 }
 

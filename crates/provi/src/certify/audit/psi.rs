@@ -45,6 +45,8 @@ pub(super) struct Psi {
     /// The bound of KL that the pilot foresees, and the KL that it saw.
     pub(super) foreseen: f64,
     pub(super) seen: f64,
+    /// The error of a mean that the pilot foresees, in deviations of q.
+    pub(super) mean_error: f64,
 }
 
 /// How a place in a cell becomes a draw: u along τ, ρ in a uniform direction across it.

@@ -22,8 +22,9 @@ const RINGS: [usize; 2] = [12, 7];
 const FEW: usize = 12;
 /// Balls that are priced.
 const BALLS: u32 = 24;
-/// The number of draws is the least for which the bound is foreseen within this of what the pilot saw.
-const TIGHT: f64 = 1.1;
+/// Parts of the draws that may be spent, and the bound of KL, as a multiple of what the pilot saw, for which each is enough: a close bound is
+/// worth some draws, and many are for a useful one.
+const PARTS: [(f64, f64); 5] = [(0.0625, 1.1), (0.125, 1.1), (0.25, 1.4), (0.5, 1.4), (1.0, f64::INFINITY)];
 
 impl Session<'_> {
     /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
@@ -91,12 +92,15 @@ impl Session<'_> {
             (mean + width + beyond).max(0.0).ln_1p()
         };
         let seen = mean.ln_1p();
-        // In halves of what may be spent; all of it where more than a close bound of KL is asked for.
-        let counts = [0.0625, 0.125, 0.25, 0.5, 1.0].map(|part| part * most);
-        let is_enough = |count: &f64| self.options.goal.is_empty() && foresee(*count) <= TIGHT * seen;
-        let count = counts.into_iter().find(is_enough).unwrap_or(most);
+        // All of them where more than a close bound of KL is asked for.
+        let is_enough =
+            |part: &(f64, f64)| self.options.goal.is_empty() && foresee(part.0 * most) <= part.1 * seen;
+        let count = PARTS.into_iter().find(is_enough).map_or(most, |(part, _)| part * most);
         let foreseen = foresee(count);
         let guesses = sums.guesses();
+        let moments = (2.0 * self.q.dim() as f64 / moments_delta).ln();
+        let mean_error =
+            guesses.largest_mean() * (2.0 * moments / count).sqrt() + 1.1 * ranges[1] * moments / count;
         Ok((foreseen < plain).then_some(Psi {
             drawing,
             outside,
@@ -110,6 +114,7 @@ impl Session<'_> {
             guesses,
             foreseen,
             seen,
+            mean_error,
         }))
     }
 

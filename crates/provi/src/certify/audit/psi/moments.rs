@@ -35,6 +35,13 @@ pub(super) struct Guesses {
     every: [f64; 2],
 }
 
+impl Guesses {
+    /// The largest of the variables that measure means.
+    pub(super) fn largest_mean(&self) -> f64 {
+        self.each.iter().map(|guess| guess[0]).fold(0.0, f64::max)
+    }
+}
+
 impl<'a> Sums<'a> {
     pub(super) fn new(directions: &'a [f64], dim: usize) -> Self {
         let count = directions.len() / dim;

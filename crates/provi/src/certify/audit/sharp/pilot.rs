@@ -24,10 +24,12 @@ const RADII: [f64; 4] = [0.2, 0.4, 0.7, 1.1];
 const PARTS: [f64; RADII.len()] = [0.02, 0.07, 0.2, 0.4];
 /// Shares of the draws: pairs of q, draws of h, ascents.
 const SHARES: [f64; 3] = [0.4, 1.5, 0.6];
-/// How many times as many draws may be spent. It is the least number for which the bound is foreseen within `TIGHT` of the KL that the pilot
-/// saw.
+/// How many times as many draws may be spent. It is the least number for which the bound is foreseen within `USEFUL` of the KL that the pilot
+/// saw; within `TIGHT` where more draws than usual were asked for.
 const TIMES: [f64; 3] = [1.0, 2.0, 4.0];
-const TIGHT: f64 = 1.2;
+const USEFUL: f64 = 1.3;
+const TIGHT: f64 = 1.1;
+const USUAL: u64 = 20_000;
 
 impl Session<'_> {
     /// The route, if the pilot predicts a bound below `plain` nats.
@@ -84,8 +86,9 @@ impl Session<'_> {
             Some((counts, price, (core.excess(counts[0], log) + price.nats).ln_1p()))
         });
         let mut chosen = None;
+        let enough = if self.options.draws > USUAL { TIGHT } else { USEFUL };
         for found in foreseen {
-            let is_enough = found.2 <= TIGHT * core.seen;
+            let is_enough = found.2 <= enough * core.seen;
             chosen = Some(found);
             if is_enough {
                 break;
