@@ -23,8 +23,8 @@ const FEW: usize = 12;
 /// Balls that are priced.
 const BALLS: u32 = 24;
 /// Parts of the draws that may be spent, and the bound of KL, as a multiple of what the pilot saw, for which each is enough: a close bound is
-/// worth some draws, and many are for a useful one.
-const PARTS: [(f64, f64); 5] = [(0.0625, 1.1), (0.125, 1.1), (0.25, 1.4), (0.5, 1.4), (1.0, f64::INFINITY)];
+/// worth some draws, and many are for a useful one. The pilot foresees too much rather than too little.
+const PARTS: [(f64, f64); 5] = [(0.0625, 1.1), (0.125, 1.1), (0.25, 1.6), (0.5, 1.5), (1.0, f64::INFINITY)];
 
 impl Session<'_> {
     /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
