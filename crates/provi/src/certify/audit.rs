@@ -69,11 +69,14 @@ pub struct Audit {
     pub goal: Goal,
 }
 
+/// The draws of an audit that nobody asked for more.
+pub(crate) const USUAL: u64 = 20_000;
+
 impl Default for Audit {
     fn default() -> Self {
         Self {
             failure_probability: 1e-6,
-            draws: 20_000,
+            draws: USUAL,
             look: 0,
             searches: 1,
             price: 0.2,

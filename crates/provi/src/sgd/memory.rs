@@ -164,7 +164,12 @@ impl Forecast {
             add(Phase::Audit, "ascents of the transport bound", u128::from(ascent_bytes(size.dim)));
             // The numbers of its draws until they are bounded, at the usual limit on draws; directions, and
             // candidates for h.
-            add(Phase::Audit, "the mass of the posterior", 2_400_000 + 5 * square);
+            add(Phase::Audit, "the mass of the posterior", 9_600_000 + 5 * square);
+            // Forms of d(d+1)/2 columns for each of some radii, once for each of two threads and once in all.
+            if rows > 0 && size.dim <= 31 {
+                let (wide, radii) = (d * (d + 1) / 2, if size.dim <= 12 { 12 } else { 7 });
+                add(Phase::Audit, "fourth derivatives", 3 * 8 * radii * wide * wide);
+            }
         }
         items.retain(|item| item.bytes > 0);
         Self { items, choice, size: *size }

@@ -1,6 +1,5 @@
 //! The measurement: pilot draws choose how to measure; fresh draws measure.
 
-use super::Session;
 use super::ball::{self, Choice};
 use super::metric::Metric;
 use super::psi::Psi;
@@ -8,6 +7,7 @@ use super::residual::{self, Residuals};
 use super::rounding::Allowance;
 use super::route::Transport;
 use super::sharp::Mass;
+use super::{Session, USUAL};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::Result;
 use crate::base::linalg::safe_congruence;
@@ -28,9 +28,9 @@ const BESIDE: f64 = 4_000.0;
 /// Where one sharp route is foreseen to be within this of the truth the other is not asked.
 const CLOSE: f64 = 1.3;
 /// What the other must be foreseen to come to, as a part: its few ascents foresee less well. Where means are foreseen to be off by more
-/// than this many deviations, a little more is allowed: the other measures them better.
+/// than this many deviations (fewer where more draws than usual were asked for), a little more is allowed: the other measures them better.
 const SURER: f64 = 0.75;
-const COARSE: f64 = 0.05;
+const COARSE: [f64; 2] = [0.05, 0.02];
 const RATHER: f64 = 1.1;
 /// If the global bound is this small, no local one is computed.
 const SMALL: f64 = 1e-7;
@@ -124,11 +124,12 @@ impl Session<'_> {
         }
         let lower = global.as_ref().or(flat.as_ref());
         let mut psi = if settled { None } else { self.consider_psi(&residuals, plain, 0.5 * self.delta)? };
+        let coarse = COARSE[usize::from(self.options.draws > USUAL)];
         let is_close =
-            psi.as_ref().is_some_and(|psi| psi.foreseen <= CLOSE * psi.seen && psi.mean_error <= COARSE);
+            psi.as_ref().is_some_and(|psi| psi.foreseen <= CLOSE * psi.seen && psi.mean_error <= coarse);
         let mut sharp = None;
         if let Some(metric) = lower.filter(|_| !settled && !is_close) {
-            let part = |psi: &Psi| if psi.mean_error <= COARSE { SURER } else { RATHER };
+            let part = |psi: &Psi| if psi.mean_error <= coarse { SURER } else { RATHER };
             let known = psi.as_ref().map_or(plain, |psi| part(psi) * psi.foreseen);
             sharp = self.consider_sharp(&residuals, metric, known, 0.5 * self.delta)?;
         }

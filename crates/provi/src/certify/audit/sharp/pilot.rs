@@ -7,9 +7,9 @@ use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{norm, safe_congruence};
 use crate::base::stop;
-use crate::certify::audit::Session;
 use crate::certify::audit::metric::Metric;
 use crate::certify::audit::residual::{Residuals, go_on};
+use crate::certify::audit::{Session, USUAL};
 use crate::target::LocalCurvature;
 use crate::theory::santalo;
 use provi_kernels::triangle;
@@ -25,11 +25,12 @@ const PARTS: [f64; RADII.len()] = [0.02, 0.07, 0.2, 0.4];
 /// Shares of the draws: pairs of q, draws of h, ascents.
 const SHARES: [f64; 3] = [0.4, 1.5, 0.6];
 /// How many times as many draws may be spent. It is the least number for which the bound is foreseen within `USEFUL` of the KL that the pilot
-/// saw; within `TIGHT` where more draws than usual were asked for.
+/// saw, within `TIGHT` where more draws than usual were asked for, or for which more would gain little.
 const TIMES: [f64; 3] = [1.0, 2.0, 4.0];
 const USEFUL: f64 = 1.3;
+/// Twice the draws must be foreseen to bring the bound to this part of itself.
+const GAIN: f64 = 0.9;
 const TIGHT: f64 = 1.1;
-const USUAL: u64 = 20_000;
 
 impl Session<'_> {
     /// The route, if the pilot predicts a bound below `plain` nats.
@@ -85,14 +86,13 @@ impl Session<'_> {
             let price = price(&hat, &heights, counts, log)?;
             Some((counts, price, (core.excess(counts[0], log) + price.nats).ln_1p()))
         });
-        let mut chosen = None;
         let enough = if self.options.draws > USUAL { TIGHT } else { USEFUL };
+        let mut chosen: Option<([u64; 3], Price, f64)> = None;
         for found in foreseen {
-            let is_enough = found.2 <= enough * core.seen;
-            chosen = Some(found);
-            if is_enough {
+            if chosen.is_some_and(|(.., known)| known <= enough * core.seen || found.2 > GAIN * known) {
                 break;
             }
+            chosen = Some(found);
         }
         let Some((counts, price, predicted)) = chosen else { return Ok(None) };
         let Core { cap, believed, directions, guesses, .. } = core;
