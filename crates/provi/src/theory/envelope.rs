@@ -52,7 +52,7 @@ pub struct Envelope {
     pub bias: f64,
     /// ‖τ‖.
     pub trace: f64,
-    /// |T₀[x,x,x]| ≤ this times ‖x‖³.
+    /// |T₀(x, x, x)| ≤ this times ‖x‖³.
     pub harmonic: f64,
     /// The largest eigenvalue of I − ∇²U(0), and that of ∇²U(0) − I, or zero.
     pub bend: [f64; 2],
@@ -195,7 +195,7 @@ impl Envelope {
     }
 }
 
-/// E[rᵏ; r > R] for the radius r of a standard normal vector and k = 0 … 4, rounded up.
+/// E(rᵏ; r > R) for the radius r of a standard normal vector and k = 0 … 4, rounded up.
 pub fn tail_moments(dim: usize, radius: f64) -> [f64; 5] {
     let half = 0.5 * dim as f64;
     std::array::from_fn(|k| {
