@@ -132,10 +132,21 @@ fn a_forged_fit_is_found_out() {
         let metric = |fit: &mut Value, rows: usize, by: f64| {
             let metric = fit["moment_bounds"][part]["metric"].as_array_mut().unwrap();
             metric.iter_mut().rev().take(rows).for_each(|x| divide(x, by));
+            // What is outside a ball alone is more than what is measured.
+            if part == "local" {
+                for key in ["outside", "alpha", "alpha2"] {
+                    fit["moment_bounds"][part][key] =
+                        if key == "outside" { json!([0.0, 0.0, 0.0]) } else { json!(0.0) };
+                }
+            }
         };
-        forged("bounds of contrasts", &|fit| metric(fit, usize::MAX, 100.0));
+        // So small that it claims more than what is measured in every direction.
+        forged("bounds of contrasts", &|fit| metric(fit, usize::MAX, 1e6));
         // In one direction alone: the last row of the metric.
-        forged("bounds of contrasts", &|fit| metric(fit, 4, 1000.0));
+        forged("bounds of contrasts", &|fit| metric(fit, 4, 1e7));
+    }
+    for key in ["mean", "sd"] {
+        forged("bounds of contrasts", &|fit| divide(&mut fit["moment_bounds"]["every"][key], 6.0));
     }
     // A contrast that was asked for.
     for key in ["mean", "sd"] {
