@@ -44,7 +44,7 @@ fn certified_numbers_of_some_problems_cover_the_truth() {
 #[test]
 #[ignore = "slow: all problems; some of them are tried above"]
 fn every_certified_number_covers_the_truth() {
-    // A longer trial: PROVI_PROBLEMS=1300 has more than ten thousand certificates.
+    // A longer trial; where quadrature does not know the truth well enough it says so and ends.
     let asked = std::env::var("PROVI_PROBLEMS").ok().and_then(|count| count.parse().ok());
     let checks = tried(asked.unwrap_or(PROBLEMS));
     // Every route was on trial.
