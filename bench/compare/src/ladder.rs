@@ -71,7 +71,7 @@ impl Ladder {
             }
             steps += 1 + steps / 3;
         };
-        let auto = Auto { evaluations: enough, ..Auto::default() };
+        let auto = Auto { evaluations: Some(enough), ..Auto::default() };
         let (_, whole) = timed(|| auto.run(&target, seed))?;
         Ok(Self { rungs, solved: None, whole: Some(whole) })
     }

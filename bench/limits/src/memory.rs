@@ -51,7 +51,7 @@ pub(crate) fn of(way: &str) -> Result<()> {
                 Closure::new(DIM, |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap_or(f64::NAN))?;
             let curvature = model.curvature()?.expect("a logistic regression has one");
             let black_box = Declared::new(inner).with_curvature(curvature)?;
-            let auto = Auto { evaluations: 2 * DIM as u64, ..Auto::default() };
+            let auto = Auto { evaluations: Some(2 * DIM as u64), ..Auto::default() };
             drop(auto.run(&black_box, Seed(1))?);
         }
         Choice::Planned(method) => {

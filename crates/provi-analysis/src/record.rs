@@ -7,6 +7,7 @@ pub mod library;
 mod mirror;
 pub mod scale;
 pub mod store;
+pub mod trust;
 mod unfinished;
 
 pub use unfinished::abandon;

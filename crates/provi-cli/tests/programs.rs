@@ -52,6 +52,8 @@ fn what_a_program_fitted_is_shown_drawn_and_sampled() {
     );
     assert!(said.contains("x - (Intercept)") && said.contains("Optimum found."), "{said}");
     let said = bench.provi(&["summary", "box.fit"]).exits(0).stdout;
+    let (verdict, said) = said.split_once("\n\n").unwrap();
+    assert!(verdict.starts_with("trust  good: ") && verdict.contains("not proved"), "{verdict}");
     assert!(said.starts_with("model  black box\n       a log density\n       2 coefficients\n"), "{said}");
     assert!(said.contains("z1") && said.contains("Accuracy not proved ("), "{said}");
     for fit in ["matrix.fit", "box.fit"] {

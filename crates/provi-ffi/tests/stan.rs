@@ -81,7 +81,7 @@ fn w2_through_the_interface_reaches_the_gold_optimum_on_any_threads() {
     let serial = json.replacen('{', r#"{"mode": "serial", "#, 1);
     let serial = StanModel::open(&bridgestan(""), Some(&serial), 1).unwrap();
     assert!(!serial.is_thread_safe());
-    let few = Auto { evaluations: 2_000, ..Auto::default() };
+    let few = Auto { evaluations: Some(2_000), ..Auto::default() };
     let same = few.run(&serial, Seed(1)).unwrap().fit.gaussian;
     assert_eq!(serial.rejections().count, 0);
     assert_eq!(few.run(&model, Seed(1)).unwrap().fit.gaussian, same);

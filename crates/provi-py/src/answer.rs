@@ -11,6 +11,7 @@ use provi::memory::Bytes;
 use provi::{Certificate, Gaussian, Matrix, Seed};
 use provi_analysis::Fitted;
 use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
+use provi_analysis::record::trust::TrustRecord;
 use provi_analysis::run::contrast::Contrast;
 use provi_analysis::run::sampled::usual_draws;
 use provi_analysis::show::rows::LEVEL;
@@ -47,6 +48,9 @@ struct Record<'a> {
     certificate: &'a Certificate,
     estimates: EstimatesRecord,
     posterior: Option<&'a PosteriorMoments>,
+    trust: Option<&'a TrustRecord>,
+    verdict: Option<String>,
+    certified: bool,
 }
 
 impl From<Fitted> for Answer {
@@ -148,6 +152,9 @@ impl Answer {
             certificate: &self.certificate,
             estimates: file.estimates.clone().unwrap_or_default(),
             posterior: file.posterior.as_ref(),
+            trust: file.trust.as_ref(),
+            verdict: file.trust.as_ref().map(TrustRecord::line),
+            certified: file.is_certified(),
         })
     }
 

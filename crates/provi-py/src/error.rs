@@ -16,7 +16,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         Error::Index { .. } => PyIndexError::new_err(text),
         Error::Memory { .. } => PyMemoryError::new_err(text),
         // If the density is not finite where the search begins, the argument was wrong.
-        Error::NoMode { iterations: 0, .. } => PyValueError::new_err(text),
+        Error::NoMode { iterations: 0, .. } | Error::Improper { .. } => PyValueError::new_err(text),
         Error::Target { .. } | Error::Diverged { .. } | Error::NoMode { .. } | Error::Eigen { .. } => {
             PyRuntimeError::new_err(text)
         }

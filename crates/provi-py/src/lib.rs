@@ -15,6 +15,7 @@
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
 //! | `answer.rs` | the handle of an answer |
 //! | `exact.rs` | draws of the posterior itself |
+//! | `weighted.rs` | draws resampled by importance weights |
 //! | `predict.rs` | predictions at new rows |
 //! | `columns.rs`, `formula.rs` | data frames and formulas |
 //! | `words.rs` | numbers as the command prints them |
@@ -38,6 +39,7 @@ mod options;
 mod predict;
 mod run;
 mod wait;
+mod weighted;
 mod words;
 
 use pyo3::prelude::*;
@@ -63,6 +65,8 @@ mod _provi {
     use super::predict::{level, poisson_rates, predict};
     #[pymodule_export]
     use super::run::{certify, fit, log_density};
+    #[pymodule_export]
+    use super::weighted::{resampled, weights_of};
     #[pymodule_export]
     use super::words::{bound_text, number_text, probability_text};
 

@@ -6,6 +6,9 @@
 
 #[doc(hidden)]
 pub mod ascent;
+mod bare;
+mod explore;
+mod improper;
 pub(crate) mod initial;
 #[doc(hidden)]
 pub mod scales;
@@ -35,7 +38,7 @@ use crate::target::watchdog::{GRADIENT_CHECK, Watching, check_gradient};
 use crate::target::{Rejections, Target};
 use crate::watch::checkpoint::{Checkpoint, Keeping, is_about};
 use crate::watch::{AverageState, Snapshot, Watch};
-pub use search::{Search, Start, StartFit};
+pub use search::{Beginnings, Ending, Place, Search, Start, StartFit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -55,8 +58,10 @@ use std::time::{Duration, Instant};
 pub struct Auto {
     /// Stop as soon as f − f* ≤ this many nats is proved.
     pub accuracy: Option<f64>,
-    /// The most evaluations of log p with its gradient that a sampled run may spend, not counting audits.
-    pub evaluations: u64,
+    /// The most evaluations of log p with its gradient that a sampled search may spend, not counting audits. If
+    /// `None`: 20 000 for a target that declares a curvature; 20 000 + 100·d for a bare log density, whose search
+    /// ends before if its ELBO no longer rises.
+    pub evaluations: Option<u64>,
     /// How the answer is audited.
     pub audit: Audit,
     /// Where the search for the mode begins; if `None`, the origin. If the target is not finite there, a sampled search
@@ -75,7 +80,7 @@ impl Default for Auto {
     fn default() -> Self {
         Self {
             accuracy: None,
-            evaluations: 20_000,
+            evaluations: None,
             audit: Audit::default(),
             start: None,
             starts: 1,
@@ -86,6 +91,8 @@ impl Default for Auto {
 
 /// The gap an exact run aims at when none is asked for, in nats.
 const EXACT_GOAL: f64 = 1e-10;
+/// The usual cap of evaluations of a target with a declared curvature.
+const DECLARED_CAP: u64 = 20_000;
 /// A sampled run computes its first certificate after this many evaluations, and each further one after twice as
 /// many.
 const FIRST_LOOK: u64 = 2_000;
@@ -384,6 +391,10 @@ impl Run<'_, '_> {
     /// One search. If an accuracy is asked for, certificates are computed during the search.
     fn search(&mut self, which: u64) -> Result<Found> {
         let target = self.target.target();
+        if target.curvature()?.is_none() && target.lower_curvature()?.is_none() {
+            return self.search_bare(which);
+        }
+        let cap = self.auto.evaluations.unwrap_or(DECLARED_CAP);
         // The first start uses the run's own seed, so that asking for more starts does not change it.
         let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let centre = self.auto.start(target.dim())?;
@@ -404,7 +415,7 @@ impl Run<'_, '_> {
         let piece = step * 400u64.div_ceil(step);
         loop {
             let used = ascent.evaluations();
-            let budget = self.auto.evaluations.saturating_sub(used);
+            let budget = cap.saturating_sub(used);
             if budget < 2 || stopped {
                 break;
             }
@@ -415,7 +426,7 @@ impl Run<'_, '_> {
             }
             let snapshot = Snapshot {
                 step: ascent.evaluations(),
-                steps: self.auto.evaluations,
+                steps: cap,
                 gamma: 1.0,
                 neg_elbo: ascent.neg_elbo_estimate(),
                 gap: None,
@@ -451,6 +462,7 @@ impl Run<'_, '_> {
             stopped,
             audited,
             trace,
+            beginnings: None,
         })
     }
 
@@ -470,7 +482,14 @@ impl Run<'_, '_> {
         let Found { q, steps, draws_per_step, stopped, known, .. } = found;
         let fit = self.fit(q, steps, draws_per_step, evaluations, stopped, known)?;
         let message = self.target.target().rejections().message;
-        let search = Search { rejected: found.rejected, retreats: found.retreats, message, starts, kept };
+        let search = Search {
+            rejected: found.rejected,
+            retreats: found.retreats,
+            message,
+            starts,
+            kept,
+            beginnings: found.beginnings,
+        };
         Ok(Certified { fit, audited, search, audit_seconds: self.audit_seconds })
     }
 
@@ -525,4 +544,5 @@ struct Found {
     stopped: bool,
     audited: Option<Audited>,
     trace: Vec<Snapshot>,
+    beginnings: Option<Beginnings>,
 }

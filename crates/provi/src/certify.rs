@@ -7,3 +7,4 @@ pub mod estimate;
 pub mod evidence;
 pub mod exact_draws;
 pub mod functional;
+pub mod trust;

@@ -84,6 +84,7 @@
 //! | [`checks`], [`separation`] | checks of the model against its data; separated data, which only the prior bounds |
 //! | [`exact_draws`] | independent draws of the posterior itself, by rejection |
 //! | [`estimate`] | importance sampling and Pareto k̂, estimates without proof |
+//! | [`trust`] | how far to trust an answer about which nothing is proved: several witnesses, one verdict |
 //! | [`memory`] | how much memory a run needs, computed before anything large is allocated |
 //! | [`watchdog`] | compares declared gradients and curvature with what a run evaluates |
 //! | [`optimize`] | the same algorithms for any composite problem, no inference needed |
@@ -120,7 +121,7 @@ mod watch;
 #[doc(inline)]
 pub use auto::{ascent, scales, solve};
 pub use base::{draws, error, gaussian, matrix, printed, scalar, stop};
-pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional};
+pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
 pub use glm::{checks, design, expectation, predict, separation, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
 #[cfg(feature = "autodiff")]

@@ -2,6 +2,7 @@
 //! and stays apart.
 
 mod auto;
+mod bare;
 mod certified;
 mod checkpoints;
 mod common;

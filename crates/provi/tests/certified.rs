@@ -7,6 +7,7 @@ use provi::evidence::LogBayesFactor;
 use provi::fit::{Snapshot, Watch};
 use provi::stop::Stop;
 use provi::target::{Closure, Declared, Evaluator, GaussianTarget, Glm, Prior};
+use provi::trust::{Verdict, trust};
 use provi::{
     Audit, Auto, Certificate, Curvature, Design, Error, Gaussian, Matrix, Method, Planner, Provenance,
     Quadratic, Seed, Target, Triangular,
@@ -59,7 +60,7 @@ fn one_observation_far_from_its_prior_is_found() {
     assert!((answer.fit.gaussian.standard_deviations()[0] - 5f64.sqrt()).abs() < 1e-10);
     assert!(answer.certificate().kl.bound().unwrap() < 1e-6);
     let black_box = Closure::new(1, |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap()).unwrap();
-    let sampled = Auto { evaluations: 500, ..Auto::default() }.run(&black_box, Seed(1)).unwrap();
+    let sampled = Auto { evaluations: Some(500), ..Auto::default() }.run(&black_box, Seed(1)).unwrap();
     assert!((sampled.fit.gaussian.mean()[0] - 8.0).abs() < 1e-6);
 }
 
@@ -82,7 +83,7 @@ fn a_seven_point_regression_has_the_right_slope() {
     // The sign is not only right but certified.
     assert!(answer.fit.gaussian.mean()[1] + certificate.moments[1].mean_error.bound().unwrap() < 0.0);
     let black_box = Closure::new(2, |z: &[f64], g: &mut [f64]| model.log_density(z, g).unwrap()).unwrap();
-    let sampled = Auto { evaluations: 500, ..Auto::default() }.run(&black_box, Seed(1)).unwrap();
+    let sampled = Auto { evaluations: Some(500), ..Auto::default() }.run(&black_box, Seed(1)).unwrap();
     assert!((sampled.fit.gaussian.mean()[1] - slope).abs() < 1e-5);
 }
 
@@ -241,27 +242,27 @@ fn funnel() -> Closure<impl Fn(&[f64], &mut [f64]) -> f64 + Sync> {
 }
 
 #[test]
-fn targets_that_are_not_log_concave_finish_without_a_proof_and_k_hat_warns() {
-    let auto = Auto { evaluations: 6_000, ..Auto::default() };
+fn targets_that_are_not_log_concave_finish_without_a_proof_and_the_verdict_warns() {
+    let auto = Auto { evaluations: Some(6_000), ..Auto::default() };
     let start = Auto { start: Some(vec![3.0, 0.5]), ..auto.clone() };
     let two = bimodal(2.5);
     let answer = start.run(&two, Seed(3)).unwrap();
     assert!(answer.certificate().kl.bound().is_none());
     assert!(answer.certificate().to_string().contains("not known to be convex"));
-    let estimates = estimate(&two, &answer.fit.gaussian, Seed(4), 4000).unwrap();
-    assert!(estimates.pareto_k > 0.7, "{estimates}");
+    let found = trust(&two, &answer.fit.gaussian, Seed(4), answer.search.agreement()).unwrap();
+    assert_ne!(found.verdict, Verdict::Good, "{found}");
 
     let funnel = funnel();
     let answer = auto.run(&funnel, Seed(3)).unwrap();
     assert!(answer.certificate().gap.bound().is_none());
-    let estimates = estimate(&funnel, &answer.fit.gaussian, Seed(4), 4000).unwrap();
-    assert!(estimates.pareto_k > 0.7, "{estimates}");
+    let found = trust(&funnel, &answer.fit.gaussian, Seed(4), answer.search.agreement()).unwrap();
+    assert_eq!(found.verdict, Verdict::DoNotUse, "{found}");
 }
 
 #[test]
 fn a_run_that_is_stopped_is_a_result_and_the_same_bits_come_from_any_thread_count() {
     let two = bimodal(4.0);
-    let auto = Auto { evaluations: 4_000, start: Some(vec![3.0, 0.5]), ..Auto::default() };
+    let auto = Auto { evaluations: Some(4_000), start: Some(vec![3.0, 0.5]), ..Auto::default() };
     let mut seen = 0;
     let mut observer = |_: &Snapshot| {
         seen += 1;

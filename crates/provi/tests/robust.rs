@@ -77,7 +77,7 @@ proptest! {
             -0.5 * a * z[0] * z[0] + b * z[0].sin() + c
         }).unwrap();
         let _ = check_gradient(&target, &[start], Seed(0));
-        let auto = Auto { evaluations: budget, start: Some(vec![start]), accuracy: Some(0.1), ..Auto::default() };
+        let auto = Auto { evaluations: Some(budget), start: Some(vec![start]), accuracy: Some(0.1), ..Auto::default() };
         let _ = auto.run(&target, Seed(0));
         let curvature = Curvature::declared(1, Quadratic::Scalar(lower), Some(Quadratic::Scalar(upper)));
         if let Ok(curvature) = curvature {

@@ -56,7 +56,7 @@ impl<F: Fn(u64) -> f64 + Sync> Target for Counted<F> {
 
 #[test]
 fn one_audit_draw_that_is_not_finite_does_not_cost_the_answer() {
-    let whole = Auto { evaluations: 600, ..Auto::default() };
+    let whole = Auto { evaluations: Some(600), ..Auto::default() };
     let target = Counted::new(|_| 0.0);
     let answer = whole.run(&target, Seed(1)).unwrap();
     assert!(answer.certificate().kl.bound().is_some());
@@ -84,8 +84,11 @@ fn one_audit_draw_that_is_not_finite_does_not_cost_the_answer() {
 
 #[test]
 fn a_stop_without_patience_ends_every_loop_between_two_evaluations() {
-    let auto =
-        Auto { evaluations: 2_000, audit: Audit { draws: 2_000, ..Audit::default() }, ..Auto::default() };
+    let auto = Auto {
+        evaluations: Some(2_000),
+        audit: Audit { draws: 2_000, ..Audit::default() },
+        ..Auto::default()
+    };
     let target = Counted::new(|_| 0.0);
     auto.run(Evaluator::Serial(&target), Seed(1)).unwrap();
     let all = target.calls();
@@ -113,8 +116,11 @@ fn a_stop_without_patience_ends_every_loop_between_two_evaluations() {
 
 #[test]
 fn a_stop_in_the_steps_keeps_them_and_one_in_the_audit_keeps_the_finished_search() {
-    let auto =
-        Auto { evaluations: 2_000, audit: Audit { draws: 2_000, ..Audit::default() }, ..Auto::default() };
+    let auto = Auto {
+        evaluations: Some(2_000),
+        audit: Audit { draws: 2_000, ..Audit::default() },
+        ..Auto::default()
+    };
     let (stop, steps) = (Stop::default(), Counted::new(|_| 0.0));
     let mut early = |at: &Snapshot| {
         if at.step > 800 {
@@ -246,7 +252,7 @@ fn a_signal_that_nobody_raises_changes_no_bit() {
     let solved = Signal::on(&stop).cover(|| Solver::default().run(&target)).unwrap();
     assert_eq!(solved.gaussian, Solver::default().run(&target).unwrap().gaussian);
     let boxed = Counted::new(|_| 0.0);
-    let auto = Auto { evaluations: 1_000, ..Auto::default() };
+    let auto = Auto { evaluations: Some(1_000), ..Auto::default() };
     let plain = auto.run(&boxed, Seed(2)).unwrap();
     let mut watch = Watch { stop: Some(&stop), ..Watch::default() };
     assert_eq!(auto.run_with(&boxed, Seed(2), &mut watch).unwrap().fit.gaussian, plain.fit.gaussian);
@@ -294,7 +300,7 @@ fn a_planned_step_is_stopped_between_two_calls() {
 
 #[test]
 fn a_climb_that_is_cut_off_keeps_its_best_point() {
-    let auto = Auto { evaluations: 2_000, ..Auto::default() };
+    let auto = Auto { evaluations: Some(2_000), ..Auto::default() };
     // Far from the mode, so that the climb takes some steps.
     let auto = Auto { start: Some(vec![9.0, -7.0, 5.0]), ..auto };
     let squares = |z: &[f64]| z.iter().map(|z| z * z).sum::<f64>();
@@ -357,7 +363,7 @@ fn several_starts_with_an_accuracy_share_delta() {
     let audit = Audit { draws: 600, ..Audit::default() };
     // Too much to ask for: every look fails, and the last one is reported.
     let asked =
-        |starts| Auto { accuracy: Some(1e-300), evaluations: 5_000, audit, starts, ..Auto::default() };
+        |starts| Auto { accuracy: Some(1e-300), evaluations: Some(5_000), audit, starts, ..Auto::default() };
     let one = asked(1).run(&target, Seed(5)).unwrap();
     let three = asked(3).run(&target, Seed(5)).unwrap();
     assert_eq!(three.search.starts.len(), 3);
@@ -371,7 +377,7 @@ fn several_starts_with_an_accuracy_share_delta() {
     assert!(again(3, &three).bound() > again(1, &three).bound(), "a smaller share proves less");
     assert_eq!(three.certificate().kl.confidence(), Some(1.0 - 1e-6));
     // Without an accuracy nothing is looked at on the way, and the only look has all of δ.
-    let plain = Auto { evaluations: 5_000, audit, starts: 3, ..Auto::default() };
+    let plain = Auto { evaluations: Some(5_000), audit, starts: 3, ..Auto::default() };
     let plain = plain.run(&target, Seed(5)).unwrap();
     let only = audit.run(&target, &plain.fit.gaussian, Seed(5)).unwrap();
     assert_eq!(plain.certificate().kl, only.certificate().kl);

@@ -66,10 +66,9 @@ pub struct SearchOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", requires = "of_library", value_parser = clap::value_parser!(u32).range(1..), help_heading = COMPILED))]
     pub starts: Option<u32>,
     /// The most evaluations of log p that the search may spend
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "of_library", value_parser = clap::value_parser!(u64).range(1..), help_heading = COMPILED, help = format!(
-        "The most evaluations of log p that the search may spend [default: {}]",
-        provi::Auto::default().evaluations
-    )))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "of_library", value_parser = clap::value_parser!(u64).range(1..), help_heading = COMPILED, help =
+        "The most evaluations of log p that the search may spend; it ends before if the ELBO no longer rises [default: 20000 + 100 per parameter]"
+    ))]
     pub evaluations: Option<u64>,
     /// Where the search begins (default: the origin). The command reads it from a file of the model's own values.
     #[cfg_attr(feature = "clap", arg(skip))]

@@ -18,6 +18,7 @@ use super::mirror::{
     ProvenanceKey, SubsampleKeys,
 };
 use super::scale::Scale;
+use super::trust::{SearchRecord, TrustRecord};
 use crate::options::ModelOptions;
 
 /// The schema's name.
@@ -91,6 +92,9 @@ pub struct FitFile {
     /// Estimates without proof.
     #[serde(default)]
     pub estimates: Option<EstimatesRecord>,
+    /// How far to trust an answer about which nothing is proved; null if its target declares a curvature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustRecord>,
     /// Bounds of the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
     #[serde(default, with = "AsOption::<MomentBoundsKeys>")]
     pub moment_bounds: Option<MomentBounds>,
@@ -222,6 +226,9 @@ pub struct ModelRecord {
     /// Warnings about the data, as sentences.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// How the search on a bare log density went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchRecord>,
     /// Number of population coefficients; those of the groups follow.
     #[serde(default)]
     pub population: usize,

@@ -4,7 +4,8 @@ use provi::audit::Audited;
 use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
 use provi::functional::{MomentBounds, PosteriorMoments};
 use provi::target::Evaluator;
-use provi::{Audit, Certificate, Gaussian, Seed};
+use provi::trust::{Agreement, Trust, trust};
+use provi::{Audit, Certificate, Gaussian, Seed, Target};
 
 /// The fewest draws of an audit that the estimates use too. An audit makes so few only if the weights are nearly
 /// equal, and fresh draws would cost as much again; or if it was stopped, and fresh draws would defeat the stop.
@@ -21,6 +22,15 @@ pub struct Assessment {
     pub posterior: Option<PosteriorMoments>,
     /// The estimates, or why there are none.
     pub estimates: std::result::Result<Estimates, String>,
+    /// How far to trust the answer, or why that is unknown; `None` if the target declares a curvature.
+    pub trust: Option<std::result::Result<Trust, String>>,
+}
+
+/// Whether nothing is declared about the target's shape, so that nothing can be proved.
+fn is_bare(target: &dyn Target) -> bool {
+    target.expectations().is_none()
+        && target.curvature().is_ok_and(|c| c.is_none())
+        && target.lower_curvature().is_ok_and(|c| c.is_none())
 }
 
 impl Assessment {
@@ -42,7 +52,8 @@ impl Assessment {
                 let reason = format!("the audit failed: {error}");
                 let certificate = Certificate::nothing(&target.target().names(), &reason);
                 let estimates = estimate(target, q, seed, USUAL_DRAWS);
-                Self::with(certificate, None, None, estimates)
+                let estimates = estimates.map_err(|error| error.to_string());
+                Self { estimates, ..Self::with(certificate, None, None) }
             }
         }
     }
@@ -50,22 +61,41 @@ impl Assessment {
     /// The assessment after an audit. If the audit made enough draws, the estimates use them without further
     /// evaluations; otherwise fresh draws.
     pub fn of(audited: &Audited, target: Evaluator<'_>, q: &Gaussian, seed: Seed) -> Self {
+        Self::of_search(audited, target, q, seed, Agreement::default())
+    }
+
+    /// The same, with what the search says about its answer.
+    pub fn of_search(
+        audited: &Audited,
+        target: Evaluator<'_>,
+        q: &Gaussian,
+        seed: Seed,
+        agreement: Agreement,
+    ) -> Self {
+        if is_bare(target.target()) {
+            let found = trust(target, q, seed, agreement).map_err(|error| error.to_string());
+            let estimates = found.as_ref().map(|found| found.estimates).map_err(String::clone);
+            let certificate = audited.certificate().clone();
+            let plain = Self::with(certificate, audited.moment_bounds().ok(), audited.posterior_moments());
+            return Self { estimates, trust: Some(found), ..plain };
+        }
         // If numbers are too large or too small to be factored, there are no such bounds.
         let moment_bounds = audited.moment_bounds().ok();
         let estimates = match audited.log_ratios() {
             ratios if ratios.len() >= ENOUGH => Estimates::from_log_ratios(ratios),
             _ => estimate(target, q, seed, USUAL_DRAWS),
         };
-        Self::with(audited.certificate().clone(), moment_bounds, audited.posterior_moments(), estimates)
+        let estimates = estimates.map_err(|error| error.to_string());
+        let plain = Self::with(audited.certificate().clone(), moment_bounds, audited.posterior_moments());
+        Self { estimates, ..plain }
     }
 
     fn with(
         certificate: Certificate,
         moment_bounds: Option<MomentBounds>,
         posterior: Option<PosteriorMoments>,
-        estimates: provi::Result<Estimates>,
     ) -> Self {
-        let estimates = estimates.map_err(|error| error.to_string());
-        Self { certificate: certificate.only_finite(), moment_bounds, posterior, estimates }
+        let certificate = certificate.only_finite();
+        Self { certificate, moment_bounds, posterior, estimates: Err(String::new()), trust: None }
     }
 }

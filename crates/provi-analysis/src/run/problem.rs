@@ -167,8 +167,8 @@ impl<'a> Problem<'a> {
         let audit_seconds = begin.elapsed().as_secs_f64();
         let mut fit = Fit::given(target.target(), q, seed)?;
         (fit.method, fit.seconds) = (GIVEN.to_owned(), begin.elapsed().as_secs_f64());
-        let mut fitted =
-            prepared.put_down(None, Answer { fit, assessment, notes: Vec::new(), audit_seconds })?;
+        let mut fitted = prepared
+            .put_down(None, Answer { fit, assessment, notes: Vec::new(), search: None, audit_seconds })?;
         prepared.check(&mut fitted);
         Ok(fitted)
     }
@@ -207,6 +207,7 @@ impl<'a> Prepared<'a> {
     fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
         let mut file = fit_file(self.problem.record.clone(), plan, &answer);
         file.model.warnings.extend(answer.notes);
+        file.model.search = answer.search;
         // If the search for the scales did not finish, neither did the answer.
         file.stopped_early |= self.problem.stopped_at.is_some();
         if let Some(phases) = &mut file.phases {

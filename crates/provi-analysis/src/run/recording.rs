@@ -13,6 +13,7 @@ use crate::record::fit_file::{
     ModelRecord, Phases, SCHEMA, TracePoint, factor_bytes, sha256,
 };
 use crate::record::store::FACTOR;
+use crate::record::trust::TrustRecord;
 
 /// The record of an answer; checks and contrasts are added later.
 pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> FitFile {
@@ -48,6 +49,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         trace: fit.trace.iter().map(point).collect(),
         certificate: Some(answer.assessment.certificate.clone()),
         estimates: Some(estimates(&answer.assessment.estimates)),
+        trust: answer.assessment.trust.as_ref().map(TrustRecord::new),
         moment_bounds: answer.assessment.moment_bounds.clone().filter(|_| dim <= LARGEST_METRIC),
         posterior: answer.assessment.posterior.clone(),
         checks: None,
@@ -78,6 +80,7 @@ pub fn model(model: &Model) -> ModelRecord {
         offset: model.options.offset.clone(),
         exposure: model.options.exposure.clone(),
         warnings: model.warnings.clone(),
+        search: None,
         population: model.population,
         prior: model.prior_lines(),
         prior_mean,

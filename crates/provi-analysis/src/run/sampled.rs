@@ -60,10 +60,13 @@ impl Law {
         }
     }
 
-    /// A sentence for whoever reads the store.
-    pub fn note(self) -> String {
+    /// A sentence for whoever reads the store; `certified` tells whether anything is proved about the Gaussian.
+    pub fn note(self, certified: bool) -> String {
         match self {
-            Self::Gaussian => "independent draws of the certified Gaussian".to_owned(),
+            Self::Gaussian if certified => "independent draws of the certified Gaussian".to_owned(),
+            Self::Gaussian => {
+                "independent draws of the fitted Gaussian, about which nothing is proved".to_owned()
+            }
             Self::Psis => "Pareto smoothed importance resampling: not covered by the certificate".to_owned(),
             Self::Exact { .. } => "independent draws of the posterior itself, by rejection".to_owned(),
             Self::Tv { bound: tv, confidence } => format!(
@@ -172,8 +175,8 @@ impl Sampled {
         let pool = POOL.saturating_mul(count).max(LEAST_POOL);
         let (all, mut ratios) = weighted_draws(target, q, seed, pool)?;
         let estimates = Estimates::from_log_ratios(&ratios)?;
-        if !force && matches!(estimates.reliability(), Reliability::Unreliable | Reliability::Unknown) {
-            return Err(Error::HeavyTail { pareto_k: estimates.pareto_k, draws: pool });
+        if !force {
+            refuse_heavy_tail(&estimates)?;
         }
         let raw = ratios.clone();
         psis(&mut ratios)?;
@@ -199,6 +202,16 @@ impl Sampled {
     pub fn log_weights(&self) -> Option<Vec<f64>> {
         let joint = self.log_joint.as_ref().filter(|_| self.law == Law::Gaussian)?;
         Some(joint.iter().zip(&self.log_q).map(|(p, q)| p - q).collect())
+    }
+}
+
+/// Refuses weights whose tail is too heavy for resampling.
+pub fn refuse_heavy_tail(found: &Estimates) -> Result<()> {
+    match found.reliability() {
+        Reliability::Unreliable | Reliability::Unknown => {
+            Err(Error::HeavyTail { pareto_k: found.pareto_k, draws: found.draws })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -12,6 +12,7 @@ use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
 use crate::error::{Error, Result};
 use crate::options::{RunOptions, Size};
 use crate::record::fit_file::FitFile;
+use crate::record::trust::SearchRecord;
 use crate::run::assessment::Assessment;
 
 /// The aim of planned steps.
@@ -75,7 +76,7 @@ impl Strategy {
                 let default = Auto::default();
                 Self::Auto(Auto {
                     accuracy: options.audit.accuracy,
-                    evaluations: options.search.evaluations.unwrap_or(default.evaluations),
+                    evaluations: options.search.evaluations,
                     audit,
                     start: options.search.start.clone(),
                     starts: options.search.starts.map_or(default.starts, |starts| starts as usize),
@@ -111,10 +112,26 @@ impl Strategy {
             Self::Auto(auto) => {
                 let certified = auto.run_with(target, seed, watch)?;
                 let estimating = Instant::now();
-                let measure = || Assessment::of(&certified.audited, target, &certified.fit.gaussian, seed);
+                let agreement = certified.search.agreement();
+                let measure = || {
+                    Assessment::of_search(
+                        &certified.audited,
+                        target,
+                        &certified.fit.gaussian,
+                        seed,
+                        agreement,
+                    )
+                };
                 let assessment = covered(watch, begin, measure);
                 let audit_seconds = certified.audit_seconds + since(estimating);
-                Ok(Answer { fit: certified.fit, assessment, notes: certified.search.notes(), audit_seconds })
+                let search = certified.search.beginnings.as_ref().map(SearchRecord::new);
+                Ok(Answer {
+                    fit: certified.fit,
+                    assessment,
+                    notes: certified.search.notes(),
+                    search,
+                    audit_seconds,
+                })
             }
             Self::Planned(plan, audit) => {
                 let fit = plan.run_with(target, seed, watch)?;
@@ -122,7 +139,13 @@ impl Strategy {
                 let audited = audit_watched(audit, target, &fit.gaussian, seed, watch, begin);
                 let assessment =
                     covered(watch, begin, || Assessment::after(audited, target, &fit.gaussian, seed));
-                Ok(Answer { fit, assessment, notes: Vec::new(), audit_seconds: since(auditing) })
+                Ok(Answer {
+                    fit,
+                    assessment,
+                    notes: Vec::new(),
+                    search: None,
+                    audit_seconds: since(auditing),
+                })
             }
         }
     }
@@ -145,6 +168,8 @@ pub struct Answer {
     pub assessment: Assessment,
     /// What happened during the search, one sentence each.
     pub notes: Vec<String>,
+    /// How a search on a bare log density went.
+    pub search: Option<SearchRecord>,
     /// Wall-clock seconds of the audit.
     pub audit_seconds: f64,
 }

@@ -94,6 +94,22 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
              standard deviations.",
         ),
     };
+    let light = match &file.trust {
+        Some(trust) if trust.is_bad() => Light::Red,
+        Some(_) => Light::Amber,
+        None => light,
+    };
+    let meaning = match &file.trust {
+        Some(trust) if trust.is_bad() => {
+            "Nothing is proved, and the estimates speak against this answer. Use MCMC."
+        }
+        Some(trust) if trust.wants_weights() => {
+            "Nothing is proved. The estimates say that draws weighted by p/q are better than the Gaussian's own."
+        }
+        Some(_) => "Nothing is proved. The estimates speak for this answer, as far as they see.",
+        None => meaning,
+    };
+    let verdict = file.trust.as_ref().map_or(String::new(), |trust| format!("Trust: {}. ", trust.line()));
     let statements =
         certificate::rows(c, file.least_kl()).into_iter().zip(MEANINGS).map(|((what, row), meaning)| {
             let (value, grounds, proved) = match row {
@@ -105,7 +121,7 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
     let footnote = [certificate::probability(c), condition(&file.model)];
     CertificateFacts {
         light,
-        headline: certificate::headline(c, estimates),
+        headline: format!("{verdict}{}", certificate::headline(c, estimates)),
         meaning: format!("{meaning} {SCOPE}"),
         statements: statements.collect(),
         footnote: footnote.into_iter().flatten().collect::<Vec<_>>().join("; "),

@@ -102,7 +102,8 @@ fn attributes(file: &FitFile, sampled: &Sampled) -> Value {
     put("provi_draws", json!(sampled.law.name()));
     let certified = file.certificate.as_ref().and_then(|c| c.tv.bound());
     put("provi_draws_tv", json!(sampled.law.total_variation(certified)));
-    put("provi_draws_note", json!(sampled.law.note()));
+    put("provi_draws_note", json!(sampled.law.note(file.is_certified())));
+    put("provi_verdict", json!(file.trust.as_ref().map(|trust| trust.line())));
     put("provi_pareto_k", json!(sampled.resampled.filter(|k| k.is_finite())));
     if let Some(c) = &file.certificate {
         put("provi_gap_bound", json!(c.smallest_gap().bound()));

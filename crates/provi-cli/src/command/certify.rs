@@ -10,6 +10,7 @@ use provi_analysis::model::{self, Data, Model};
 use provi_analysis::options::{Layer, ModelOptions};
 use provi_analysis::record::fit_file::{EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::record::gaussian_file::GaussianFile;
+use provi_analysis::record::trust::TrustRecord;
 use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
 use provi_analysis::run::fitted::{rebuild, refuse_other_data};
 use provi_analysis::run::recording;
@@ -76,6 +77,7 @@ fn judge(
     let reproduced = claims.iter().all(|claim| claim.verdict.stands());
     let accuracy = args.audit.accuracy;
     let estimated = recording::estimates(&assessment.estimates);
+    let trust = assessment.trust.as_ref().map(TrustRecord::new);
     let text = if args.json {
         to_json(&Report {
             schema: "provi-certificate/1",
@@ -86,6 +88,7 @@ fn judge(
             names,
             certificate: &assessment.certificate,
             estimates: estimated,
+            trust,
             stored: record.and_then(|r| r.certificate.as_ref()),
             reproduced: (!claims.is_empty()).then_some(reproduced),
             not_reproduced: failed(&claims),
@@ -95,7 +98,8 @@ fn judge(
         })
     } else {
         let mut text = format!(
-            "fit    {}\n{}\n{}\n{}\n{}",
+            "{}fit    {}\n{}\n{}\n{}\n{}",
+            trust.as_ref().map_or(String::new(), |trust| wrapped("trust  ", 7, &trust.line()) + "\n"),
             origin(given),
             summary::recorded_model(model, names.len()),
             table::posterior(
@@ -213,6 +217,8 @@ struct Report<'a> {
     names: Vec<String>,
     certificate: &'a Certificate,
     estimates: EstimatesRecord,
+    /// How far to trust a fit about which nothing is proved; null if its model declares a curvature.
+    trust: Option<TrustRecord>,
     /// The certificate in the file.
     stored: Option<&'a Certificate>,
     /// Null if nothing was claimed.

@@ -205,7 +205,7 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
     };
     let made = draws.made();
     if matches!(law, Law::Tv { .. }) {
-        eprintln!("{}", law.note());
+        eprintln!("{}", law.note(fit.file.is_certified()));
     }
     // A reader that has gone away is no stop.
     let stopped = made < count as u64 && signal.is_wanted();

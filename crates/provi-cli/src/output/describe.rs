@@ -5,6 +5,7 @@ use provi_analysis::number::grouped;
 use provi_analysis::show::rows;
 use provi_analysis::show::words::condition;
 
+use super::wrap::wrapped;
 use super::{certificate, estimates, summary, table};
 use crate::failure::Result;
 
@@ -21,7 +22,9 @@ pub(crate) struct Detail {
 /// groups only if asked for.
 pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<String> {
     let file = &fit.file;
-    let mut parts = vec![summary::recorded_model(&file.model, file.names.len())];
+    let mut parts: Vec<String> =
+        file.trust.iter().map(|trust| wrapped("trust  ", 7, &trust.line())).collect();
+    parts.push(summary::recorded_model(&file.model, file.names.len()));
     if let Some(certificate) = &file.certificate {
         let mut shown = rows::coefficients(&fit.gaussian, certificate)?;
         let hidden = match (file.model.population, detail.groups) {

@@ -126,8 +126,10 @@ pub(crate) fn run(fit: &FitFile) -> String {
         let scales = phases.scales.map_or(String::new(), |seconds| format!("scales {seconds:.2} s, "));
         format!("{scales}fit {:.2} s, audit {:.2} s", phases.fit, phases.audit)
     });
+    let search = fit.model.search.as_ref();
+    let search = search.map_or(String::new(), |search| wrapped("search ", 7, &search.words));
     format!(
-        "ELBO   {elbo:.4} ({grounds})\nrun    {}, {}{early}, {seconds}, seed {}\n{}",
+        "ELBO   {elbo:.4} ({grounds})\nrun    {}, {}{early}, {seconds}, seed {}\n{search}{}",
         method(&fit.method, fit.draws_per_step, fit.subsample),
         counted(fit.steps, "step"),
         fit.seed,

@@ -116,10 +116,15 @@ impl<'a> Ascent<'a> {
         NonNegative::new("power of the average", options.power)?;
         let start = if options.start.is_empty() { vec![0.0; d] } else { options.start };
         let (q, evaluations) = begin::begin(view, seed, &start, options.mode_accuracy)?;
-        Ok(Self {
+        Ok(Self { power: options.power, evaluations, ..Self::from_gaussian(view, seed, q) })
+    }
+
+    /// Begins with this Gaussian; no evaluation is made.
+    pub(crate) fn from_gaussian(view: Evaluator<'a>, seed: Seed, q: Gaussian<Triangular>) -> Self {
+        Self {
             view,
             draws: Draws::new(seed, Purpose::Optimise),
-            power: options.power,
+            power: Options::default().power,
             average: Vec::new(),
             q,
             safe: None,
@@ -129,10 +134,21 @@ impl<'a> Ascent<'a> {
             last: Vec::new(),
             turns: 0,
             drift: Drift::default(),
-            evaluations,
+            evaluations: 0,
             spent: 0,
             room: Room::default(),
-        })
+        }
+    }
+
+    /// Keeps the counts of an ascent that this one replaces.
+    pub(crate) fn continuing(self, other: &Self) -> Self {
+        let Self { evaluations, step, halvings, rejected, .. } = *other;
+        Self { evaluations, step, halvings, rejected, ..self }
+    }
+
+    /// Makes steps as short as after this many turns.
+    pub(crate) fn damped(self, turns: u64) -> Self {
+        Self { turns, ..self }
     }
 
     /// Evaluations of log p with its gradient so far: mode, curvature and steps.

@@ -18,6 +18,17 @@ pub(crate) fn initial_point(
     seed: Seed,
     which: u64,
 ) -> Result<(Vec<f64>, u64)> {
+    point_within(target, centre, RADIUS, seed, which)
+}
+
+/// [`initial_point`] with another half width of the cube.
+pub(crate) fn point_within(
+    target: &dyn Target,
+    centre: &[f64],
+    radius: f64,
+    seed: Seed,
+    which: u64,
+) -> Result<(Vec<f64>, u64)> {
     let d = target.dim();
     if centre.len() != d {
         return Err(Error::Shape { what: "start", found: centre.len(), expected: d });
@@ -28,7 +39,7 @@ pub(crate) fn initial_point(
         let mut point = centre.to_vec();
         if which > 0 || attempt > 0 {
             for (i, x) in point.iter_mut().enumerate() {
-                *x += RADIUS * (2.0 * draws.uniform((which << 32) + attempt + 1, i as u32) - 1.0);
+                *x += radius * (2.0 * draws.uniform((which << 32) + attempt + 1, i as u32) - 1.0);
             }
         }
         let value = target.log_density(&point, &mut gradient)?;
@@ -37,7 +48,7 @@ pub(crate) fn initial_point(
             return Ok((point, attempt + 1));
         }
     }
-    Err(Error::NoStart { tries: TRIES, radius: RADIUS })
+    Err(Error::NoStart { tries: TRIES, radius })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::certify::estimate::estimate;
+use crate::certify::trust::Agreement;
 use crate::target::evaluate::Evaluator;
 
 /// Number of draws for the estimates of a start.
@@ -27,6 +28,115 @@ pub struct Search {
     pub starts: Vec<Start>,
     /// Index of the start that was kept.
     pub kept: usize,
+    /// How the beginnings of the kept start ended; `None` if the target declares a curvature, because then one
+    /// beginning is enough.
+    pub beginnings: Option<Beginnings>,
+}
+
+/// How many beginnings of a search on a bare log density ended where, and why the search ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Beginnings {
+    /// Beginnings made.
+    pub tried: usize,
+    /// Those whose best Gaussian lies among the draws of the answer.
+    pub at_the_answer: usize,
+    /// Those that found no place with a finite ELBO.
+    pub failed: usize,
+    /// Other places whose ELBO is about as large as the answer's: the posterior has mass there too.
+    pub rivals: Vec<Place>,
+    /// Why the search ended.
+    pub ending: Ending,
+}
+
+/// A place other than the answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Place {
+    /// Beginnings that ended there.
+    pub beginnings: usize,
+    /// The ELBO after a short ascent from there.
+    pub elbo: f64,
+    /// Its standard error.
+    pub elbo_se: f64,
+}
+
+/// Why a search on a bare log density ended. Rises are those of the averaged answer's ELBO while the evaluations
+/// doubled, in nats.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Ending {
+    /// The ELBO no longer rose: its rise was negligible, or within the noise.
+    Settled {
+        /// The last rise.
+        rise: f64,
+        /// Its standard error.
+        se: f64,
+    },
+    /// The evaluations were spent while the ELBO still rose.
+    Rising {
+        /// The last rise.
+        rise: f64,
+        /// Its standard error.
+        se: f64,
+    },
+    /// The ELBO fell, even with short steps; the best answer was kept.
+    Falling,
+    /// The run was stopped.
+    Stopped,
+    /// The evaluations were spent before two answers could be compared.
+    #[default]
+    Unknown,
+}
+
+impl Ending {
+    /// Whether the ELBO had stopped rising.
+    pub fn is_settled(self) -> bool {
+        matches!(self, Self::Settled { .. })
+    }
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Settled { rise, se } => write!(
+                f,
+                "the ELBO no longer rises ({rise:+.4} ± {se:.4} nats while the evaluations doubled)"
+            ),
+            Self::Rising { rise, se } => write!(
+                f,
+                "the ELBO still rises ({rise:+.4} ± {se:.4} nats while the evaluations doubled); allow more evaluations"
+            ),
+            Self::Falling => f.write_str("the ELBO fell even with short steps; the best answer was kept"),
+            Self::Stopped => f.write_str("the search was stopped"),
+            Self::Unknown => f.write_str(
+                "the evaluations were spent before the ELBO was seen to settle; allow more evaluations",
+            ),
+        }
+    }
+}
+
+impl std::fmt::Display for Beginnings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { tried, at_the_answer, failed, rivals, ending } = self;
+        let elsewhere = tried.saturating_sub(at_the_answer + failed);
+        write!(f, "{at_the_answer} of {tried} beginnings ended at the answer")?;
+        if elsewhere > 0 {
+            write!(f, ", {elsewhere} elsewhere")?;
+        }
+        if *failed > 0 {
+            write!(f, ", {failed} nowhere")?;
+        }
+        match rivals.len() {
+            0 => {}
+            1 => f.write_str("; another place has about the same ELBO")?,
+            n => write!(f, "; {n} other places have about the same ELBO")?,
+        }
+        write!(f, "; {ending}")
+    }
 }
 
 /// One of several starts.
@@ -53,6 +163,16 @@ pub struct StartFit {
 }
 
 impl Search {
+    /// What the search says about its answer, for [`trust`](crate::trust::trust).
+    pub fn agreement(&self) -> Agreement {
+        let mut out = Agreement { searches_agree: self.agree(), ..Agreement::default() };
+        if let Some(found) = &self.beginnings {
+            (out.beginnings, out.at_the_answer) = (found.tried, found.at_the_answer);
+            (out.rivals, out.settled) = (found.rivals.len(), Some(found.ending.is_settled()));
+        }
+        out
+    }
+
     /// Whether every start found about the same answer; `None` with fewer than two starts.
     pub fn agree(&self) -> Option<bool> {
         if self.starts.len() < 2 {

@@ -387,6 +387,20 @@ pub enum Error {
         /// What the work was doing.
         during: &'static str,
     },
+    /// The density does not fall off along a coordinate.
+    #[error(
+        "the log density {how} along `{name}`: between the centre and ten standard deviations of {sd:.3e} it falls by {fall:.3e} nats, where a normal density falls by 50; is the posterior proper? give `{name}` a prior"
+    )]
+    Improper {
+        /// "is flat", or "grows without end".
+        how: &'static str,
+        /// The coordinate.
+        name: String,
+        /// The standard deviation that the search reached there.
+        sd: f64,
+        /// By how much log p falls.
+        fall: f64,
+    },
     /// The iterate is not finite, or left the domain.
     #[error("the iterate is not finite after step {step} (γ = {gamma:.3e}); a smaller step is needed")]
     Diverged {

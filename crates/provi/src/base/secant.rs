@@ -42,7 +42,7 @@ pub(crate) fn two_loops<'p>(
 }
 
 /// Pairs, oldest first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Secants {
     memory: usize,
     pairs: VecDeque<(Vec<f64>, Vec<f64>, f64)>,

@@ -227,7 +227,7 @@ mod tests {
     fn the_size_of_a_batch_changes_no_bit() {
         let run = |batch| {
             let target = Wanting { batch, most: Cell::new(0) };
-            let auto = Auto { evaluations: 2_000, ..Auto::default() };
+            let auto = Auto { evaluations: Some(2_000), ..Auto::default() };
             let found = auto.run(Evaluator::Serial(&target), Seed(4)).unwrap();
             (found.fit.gaussian, found.fit.neg_elbo, target.most.get())
         };

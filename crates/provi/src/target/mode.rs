@@ -58,10 +58,21 @@ fn find_mode_along(target: &dyn Target, start: &[f64], path: &mut Path) -> Resul
 /// A point near a mode, to start from: L-BFGS to within about `nats` of the mode, or as far as it gets. Also
 /// records the path.
 pub(crate) fn climb(target: &dyn Target, start: &[f64], nats: f64, path: &mut Path) -> Result<Mode> {
+    climb_for(target, start, nats, LBFGS_ITERATIONS, path)
+}
+
+/// [`climb`] in at most this many steps.
+pub(crate) fn climb_for(
+    target: &dyn Target,
+    start: &[f64],
+    nats: f64,
+    iterations: usize,
+    path: &mut Path,
+) -> Result<Mode> {
     if start.len() != target.dim() {
         return Err(Error::Shape { what: "start", found: start.len(), expected: target.dim() });
     }
-    lbfgs::find(target, start, LBFGS_ITERATIONS, 2.0 * nats, lbfgs::Ending::Anywhere, path)
+    lbfgs::find(target, start, iterations, 2.0 * nats, lbfgs::Ending::Anywhere, path)
 }
 
 /// V = −log p at a point, with its gradient; +∞ if the value or the gradient is not finite.

@@ -73,6 +73,12 @@ impl CertificateWords {
 }
 
 impl FitFile {
+    /// Whether anything is proved about the distance to the posterior or to the best Gaussian.
+    pub fn is_certified(&self) -> bool {
+        let any = |c: &Certificate| c.smallest_gap().bound().is_some() || c.kl.bound().is_some();
+        self.certificate.as_ref().is_some_and(any)
+    }
+
     /// A lower bound of KL(q‖p) = log p(x) − ELBO, if the ELBO is exact and the evidence bounded from below. It holds where the evidence's does.
     pub fn least_kl(&self) -> Option<f64> {
         let lower = self.certificate.as_ref()?.evidence.lower().filter(|_| self.neg_elbo_exact)?;

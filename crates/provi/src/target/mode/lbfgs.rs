@@ -4,7 +4,7 @@ use super::{Mode, no_mode, potential};
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
-use crate::base::matrix::{packed_index, packed_len};
+use crate::base::matrix::{Matrix, below_diagonal, packed_index, packed_len};
 use crate::base::secant::Secants;
 use crate::base::stop;
 use crate::target::Target;
@@ -26,10 +26,58 @@ pub(super) enum Ending {
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     pub(crate) points: Vec<Vec<f64>>,
+    /// The metric learned before each point, if they are kept ([`Path::with_metrics`]).
+    pub(crate) metrics: Vec<Metric>,
     pub(crate) converged: bool,
+    learning: Option<Vec<f64>>,
     seen: usize,
     every: usize,
     last: Option<Stand>,
+}
+
+/// An estimate of (∇²V)⁻¹ at a point of a climb: a diagonal, corrected by the last secant pairs.
+#[derive(Clone, Debug)]
+pub(crate) struct Metric {
+    diagonal: Vec<f64>,
+    pairs: Secants,
+}
+
+impl Metric {
+    /// N(point, metric); `None` if the metric is not positive definite to working precision.
+    pub(crate) fn gaussian(&self, point: &[f64]) -> Option<Gaussian<Triangular>> {
+        let d = point.len();
+        let mut covariance = Matrix::zeros(d, d);
+        let mut unit = vec![0.0; d];
+        for i in 0..d {
+            unit[i] = 1.0;
+            let row =
+                self.pairs.apply(&unit, |v| v.iter_mut().zip(&self.diagonal).for_each(|(v, a)| *v *= a));
+            covariance.row_mut(i).copy_from_slice(&row);
+            unit[i] = 0.0;
+        }
+        below_diagonal(d, |i, j| {
+            let mean = 0.5 * (covariance[(i, j)] + covariance[(j, i)]);
+            (covariance[(i, j)], covariance[(j, i)]) = (mean, mean);
+        });
+        Gaussian::from_covariance(point, covariance).ok()
+    }
+}
+
+/// The diagonal after one more pair: the best fit to the pair among diagonals near the last one (Gilbert and
+/// Lemaréchal, *Some numerical experiments with variable-storage quasi-Newton algorithms*, 1989).
+fn learn(diagonal: &mut [f64], s: &[f64], y: &[f64]) {
+    let sum = |f: &dyn Fn(usize) -> f64| (0..s.len()).map(f).sum::<f64>();
+    let a = sum(&|i| y[i] * y[i] * diagonal[i]);
+    let (b, c) = (dot(s, y), sum(&|i| s[i] * s[i] / diagonal[i]));
+    if !(a > 0.0 && b > 1e-12 * norm(s) * norm(y) && c > 0.0) {
+        return;
+    }
+    for (i, x) in diagonal.iter_mut().enumerate() {
+        let precision = a / (b * *x) + y[i] * y[i] / b - a * s[i] * s[i] / (b * c * *x * *x);
+        if precision.is_finite() && precision > 0.0 {
+            *x = precision.recip();
+        }
+    }
 }
 
 /// The best point so far, and an estimate of the posterior's width there.
@@ -43,16 +91,43 @@ struct Stand {
 impl Path {
     const MOST: usize = 32;
 
-    fn pass(&mut self, point: &[f64]) {
+    /// A path that also keeps the metric learned before each of its points.
+    pub(crate) fn with_metrics(dim: usize) -> Self {
+        Self { learning: Some(vec![1.0; dim]), ..Self::default() }
+    }
+
+    fn pass(&mut self, point: &[f64], history: &Secants) {
         self.every = self.every.max(1);
         if self.seen.is_multiple_of(self.every) {
             self.points.push(point.to_vec());
+            if let Some(diagonal) = &self.learning {
+                self.metrics.push(Metric { diagonal: diagonal.clone(), pairs: history.clone() });
+            }
         }
         self.seen += 1;
         if self.points.len() > Self::MOST {
-            let mut at = 0..;
+            let (mut at, mut of) = (0.., 0..);
             self.points.retain(|_| at.next().is_some_and(|k: usize| k.is_multiple_of(2)));
+            self.metrics.retain(|_| of.next().is_some_and(|k: usize| k.is_multiple_of(2)));
             self.every *= 2;
+        }
+    }
+
+    /// The last point and its metric are kept, whatever the thinning leaves out.
+    fn arrive(&mut self, point: &[f64], history: &Secants) {
+        if let Some(diagonal) = self.learning.clone().filter(|_| !history.is_empty()) {
+            self.points.push(point.to_vec());
+            self.metrics.push(Metric { diagonal, pairs: history.clone() });
+        }
+    }
+
+    fn learn(&mut self, s: &[f64], y: &[f64], first: bool) {
+        if let Some(diagonal) = &mut self.learning {
+            let curvature = dot(s, y);
+            if first && curvature > 0.0 {
+                diagonal.fill(curvature / dot(y, y));
+            }
+            learn(diagonal, s, y);
         }
     }
 
@@ -92,7 +167,7 @@ pub(super) fn find(
     let mut history = Secants::new(MEMORY);
     let mut restarted = false;
     for iteration in 0..iterations {
-        path.pass(&search.point);
+        path.pass(&search.point, &history);
         if !history.is_empty() {
             path.stand(&search.point, history.scale(), search.evaluations);
         }
@@ -106,6 +181,7 @@ pub(super) fn find(
         // Before any pair is known the metric is the identity, so only a vanishing gradient counts.
         if decrement2 <= if history.is_empty() { 1e-24 } else { enough } {
             path.converged = true;
+            path.arrive(&search.point, &history);
             return Ok(search.mode(value));
         }
         direction.iter_mut().for_each(|x| *x = -*x);
@@ -114,8 +190,9 @@ pub(super) fn find(
         match search.wolfe(&origin, &direction, value, -decrement2, first)? {
             Some(next) => {
                 value = next;
-                let s = search.point.iter().zip(&origin).map(|(a, b)| a - b).collect();
-                let y = search.pull.iter().zip(&g).map(|(a, b)| a - b).collect();
+                let s: Vec<f64> = search.point.iter().zip(&origin).map(|(a, b)| a - b).collect();
+                let y: Vec<f64> = search.pull.iter().zip(&g).map(|(a, b)| a - b).collect();
+                path.learn(&s, &y, history.is_empty());
                 history.push(s, y);
                 restarted = false;
             }
@@ -124,10 +201,12 @@ pub(super) fn find(
                 value = search.evaluate()?;
                 if !history.is_empty() && negligible {
                     path.converged = true;
+                    path.arrive(&search.point, &history);
                     return Ok(search.mode(value));
                 }
                 if restarted || history.is_empty() {
                     if ending == Ending::Anywhere {
+                        path.arrive(&search.point, &history);
                         return Ok(search.mode(value));
                     }
                     let why =
@@ -146,6 +225,7 @@ pub(super) fn find(
             return Err(no_mode(iteration + 1, &search.pull, "the density grows without end; is it proper?"));
         }
     }
+    path.arrive(&search.point, &history);
     match ending {
         Ending::Anywhere => Ok(search.mode(value)),
         Ending::Mode => {

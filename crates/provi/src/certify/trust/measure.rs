@@ -1,0 +1,292 @@
+//! The witnesses, measured by draws.
+
+use super::limits::NEARLY_EQUAL;
+use super::{Agreement, Verdict, Witnesses};
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::stop;
+use crate::certify::estimate::{Estimates, psis};
+use crate::target::evaluate::Evaluator;
+use provi_kernels::{axpy, dot};
+
+/// Draws of q after which k̂ is looked at. It has settled where it changed by less than [`SETTLED`] and is far from
+/// its limit, or where the weights are nearly equal.
+const LOOKS: [usize; 3] = [4_000, 8_000, 20_000];
+const SETTLED: f64 = 0.05;
+const FAR: f64 = 0.5;
+/// Draws from farther out, and how far they are stretched in turn.
+const WIDE_DRAWS: usize = 2_000;
+const STRETCHES: [f64; 2] = [2.0, 3.0];
+/// In this few dimensions, half of them are stretched in every direction.
+const ISOTROPIC: usize = 6;
+/// Draws evaluated at a time.
+const BATCH: usize = 250;
+
+/// The witnesses, the estimates from the same draws, and the verdict.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Trust {
+    /// The estimates.
+    pub estimates: Estimates,
+    /// The witnesses.
+    pub witnesses: Witnesses,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Its reasons in words.
+    pub reasons: Vec<String>,
+}
+
+impl std::fmt::Display for Trust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.verdict, self.reasons.join("; "))
+    }
+}
+
+/// Measures how far q can be trusted; a pure function of the seed. Makes at most 22 000 evaluations.
+///
+/// ```
+/// use provi::{Auto, Seed, target::Closure, trust::{Agreement, Verdict, trust}};
+///
+/// let target = Closure::new(1, |z: &[f64], gradient: &mut [f64]| {
+///     gradient[0] = -2.0 * (z[0] - 3.0);
+///     -(z[0] - 3.0).powi(2)
+/// })?;
+/// let answer = Auto::default().run(&target, Seed(1))?;
+/// let found = trust(&target, &answer.fit.gaussian, Seed(1), answer.search.agreement())?;
+/// assert_eq!(found.verdict, Verdict::Good);
+/// # let _ = Agreement::default();
+/// # Ok::<(), provi::Error>(())
+/// ```
+pub fn trust<'t>(
+    target: impl Into<Evaluator<'t>>,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    agreement: Agreement,
+) -> Result<Trust> {
+    let target = target.into();
+    if target.dim() != q.dim() {
+        return Err(Error::Shape { what: "Gaussian", found: q.dim(), expected: target.dim() });
+    }
+    stop::phase("the estimates", || {
+        let mut own = Own::new(target, q, seed)?;
+        let mut before = f64::INFINITY;
+        let mut estimates = None;
+        for count in LOOKS {
+            own.draw(count)?;
+            let found = Estimates::from_log_ratios(&own.ratios)?;
+            let settled = (found.pareto_k - before).abs() < SETTLED && found.pareto_k < FAR;
+            before = found.pareto_k;
+            estimates = Some(found);
+            if settled || spread(&own.ratios) < NEARLY_EQUAL {
+                break;
+            }
+        }
+        let Some(estimates) = estimates else { return Err(Error::Empty { what: "draws" }) };
+        let (mean_shift, sd_change) = own.weighted()?;
+        let (residual, residual_se) = own.residual();
+        let (wide_excess, wide_excess_se) = wide(target, q, seed, &estimates)?;
+        let witnesses = Witnesses {
+            draws: estimates.draws,
+            log_ratio_sd: spread(&own.ratios),
+            pareto_k: Some(estimates.pareto_k).filter(|k| k.is_finite()),
+            effective_draws: estimates.effective_draws,
+            kl: estimates.kl,
+            kl_se: estimates.kl_se,
+            mean_shift,
+            sd_change,
+            residual,
+            residual_se,
+            wide_excess,
+            wide_excess_se,
+            agreement,
+        };
+        let (verdict, reasons) = witnesses.verdict();
+        Ok(Trust { estimates, witnesses, verdict, reasons })
+    })
+}
+
+/// The standard deviation; infinite if an entry is.
+fn spread(x: &[f64]) -> f64 {
+    let n = x.len() as f64;
+    let mean = x.iter().sum::<f64>() / n;
+    if mean.is_infinite() {
+        return f64::INFINITY;
+    }
+    (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+}
+
+/// Draws of q with their log ratios, and sums of the residual over them.
+struct Own<'a> {
+    target: Evaluator<'a>,
+    q: &'a Gaussian<Triangular>,
+    stream: Draws,
+    normaliser: f64,
+    ratios: Vec<f64>,
+    /// Sums of s̃ = Cᵀ∇V − u and of its squares. s̃ has the mean of Cᵀ∇V and less noise.
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+    finite: usize,
+}
+
+impl<'a> Own<'a> {
+    fn new(target: Evaluator<'a>, q: &'a Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+        let d = q.dim();
+        Ok(Self {
+            target,
+            q,
+            stream: Draws::new(seed, Purpose::Estimate),
+            normaliser: q.log_det()? + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln(),
+            ratios: Vec::new(),
+            sums: vec![0.0; d],
+            squares: vec![0.0; d],
+            finite: 0,
+        })
+    }
+
+    /// Makes draws until there are `count`.
+    fn draw(&mut self, count: usize) -> Result<()> {
+        let d = self.q.dim();
+        let mut scratch = self.target.scratch(BATCH);
+        let (mut u, mut z, mut pulls) = (vec![0.0; BATCH * d], vec![0.0; BATCH * d], vec![0.0; BATCH * d]);
+        let mut whitened = vec![0.0; BATCH * d];
+        while self.ratios.len() < count {
+            let (begin, size) = (self.ratios.len(), BATCH.min(count - self.ratios.len()));
+            let (u, z) = (&mut u[..size * d], &mut z[..size * d]);
+            let (pulls, whitened) = (&mut pulls[..size * d], &mut whitened[..size * d]);
+            for (k, u) in u.chunks_exact_mut(d).enumerate() {
+                self.stream.fill((begin + k) as u64, 0, u);
+            }
+            self.q.transport(u, z);
+            let mut values = vec![0.0; size];
+            self.target.evaluate(z, &mut values, pulls, &mut scratch)?;
+            stop::check()?;
+            pulls.iter_mut().for_each(|x| *x = -*x);
+            provi_kernels::triangle::pull_back(self.q.factor(), pulls, whitened);
+            for (k, value) in values.into_iter().enumerate() {
+                let (u, s) = (&u[k * d..][..d], &whitened[k * d..][..d]);
+                if value.is_nan() || value == f64::INFINITY {
+                    let norm = norm(&z[k * d..][..d]);
+                    return Err(Error::TargetNotFinite {
+                        quantity: "log-density",
+                        value,
+                        step: 0,
+                        draw: begin + k,
+                        norm,
+                    });
+                }
+                self.ratios.push(value + 0.5 * dot(u, u) + self.normaliser);
+                if s.iter().all(|x| x.is_finite()) {
+                    self.finite += 1;
+                    for i in 0..d {
+                        let s = s[i] - u[i];
+                        self.sums[i] += s;
+                        self.squares[i] += s * s;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest coordinate of the mean of s̃, with its standard error.
+    fn residual(&self) -> (f64, f64) {
+        let n = self.finite.max(2) as f64;
+        let of = |i: usize| {
+            let mean = self.sums[i] / n;
+            (mean.abs(), ((self.squares[i] / n - mean * mean).max(0.0) / (n - 1.0)).sqrt())
+        };
+        (0..self.sums.len()).map(of).fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
+    }
+
+    /// The largest shift of a mean, in standard deviations, and the largest |log| of a ratio of standard deviations,
+    /// between the weighted draws and the same draws without weights: their common noise cancels.
+    fn weighted(&self) -> Result<(f64, f64)> {
+        let (d, count) = (self.q.dim(), self.ratios.len());
+        let mut weights = self.ratios.clone();
+        psis(&mut weights)?;
+        let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        weights.iter_mut().for_each(|w| *w = (*w - top).exp());
+        let total: f64 = weights.iter().sum();
+        let sds = self.q.standard_deviations();
+        let (mut u, mut z) = (vec![0.0; d], vec![0.0; d]);
+        // Of weighted and of plain draws: Σx and Σx².
+        let mut sums = vec![[0.0; 4]; d];
+        for (k, weight) in weights.iter().enumerate() {
+            if k % 1024 == 0 {
+                stop::check()?;
+            }
+            self.stream.fill(k as u64, 0, &mut u);
+            self.q.transport(&u, &mut z);
+            let (w, plain) = (weight / total, 1.0 / count as f64);
+            for i in 0..d {
+                let x = (z[i] - self.q.mean()[i]) / sds[i];
+                let sums = &mut sums[i];
+                sums[0] += w * x;
+                sums[1] += w * x * x;
+                sums[2] += plain * x;
+                sums[3] += plain * x * x;
+            }
+        }
+        let of = |s: &[f64; 4]| {
+            let (weighted, plain) = (s[1] - s[0] * s[0], s[3] - s[2] * s[2]);
+            ((s[0] - s[2]).abs(), (0.5 * (weighted / plain).ln()).abs())
+        };
+        Ok(sums.iter().map(of).fold((0.0, 0.0), |a: (f64, f64), b| (a.0.max(b.0), a.1.max(b.1))))
+    }
+}
+
+/// How much more mass draws from farther out see, with its standard error.
+///
+/// Draw k is stretched c times along v, the direction in which coordinate k mod d changes most: u = w + (c − 1)(wᵀv)v
+/// with w ~ N(0, I), so its log density is that of w minus log c. In few dimensions every other draw is stretched in
+/// all directions, u = cw.
+fn wide(target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed, own: &Estimates) -> Result<(f64, f64)> {
+    let d = q.dim();
+    let stream = Draws::new(seed, Purpose::Estimate);
+    let normaliser = q.log_det()? + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
+    let mut scratch = target.scratch(BATCH);
+    let mut weights = Vec::with_capacity(WIDE_DRAWS);
+    let mut w = vec![0.0; d];
+    for begin in (0..WIDE_DRAWS).step_by(BATCH) {
+        let (mut u, mut z, mut gradients) =
+            (vec![0.0; BATCH * d], vec![0.0; BATCH * d], vec![0.0; BATCH * d]);
+        let mut logs = vec![0.0; BATCH];
+        for (k, (u, log)) in u.chunks_exact_mut(d).zip(&mut logs).enumerate() {
+            let which = begin + k;
+            stream.fill(which as u64, 2, &mut w);
+            let c = STRETCHES[which / 2 % STRETCHES.len()];
+            u.copy_from_slice(&w);
+            if d <= ISOTROPIC && which % 2 == 0 {
+                u.iter_mut().for_each(|x| *x *= c);
+                *log = 0.5 * dot(&w, &w) + normaliser + d as f64 * c.ln();
+            } else {
+                let mut v = vec![0.0; d];
+                // Row i of C, normalised.
+                let i = which / 4 % d;
+                let row = crate::base::matrix::packed_index(i, 0);
+                v[..=i].copy_from_slice(&q.factor()[row..=row + i]);
+                let length = norm(&v);
+                v.iter_mut().for_each(|x| *x /= length);
+                axpy((c - 1.0) * dot(&w, &v), &v, u);
+                *log = 0.5 * dot(&w, &w) + normaliser + c.ln();
+            }
+        }
+        q.transport(&u, &mut z);
+        let mut values = vec![0.0; BATCH];
+        target.evaluate(&z, &mut values, &mut gradients, &mut scratch)?;
+        stop::check()?;
+        // A point without density has no weight.
+        let weight = |(value, log): (&f64, &f64)| {
+            let log = value + log - own.log_evidence;
+            if log.is_nan() || *value == f64::INFINITY { 0.0 } else { log.exp() }
+        };
+        weights.extend(values.iter().zip(&logs).map(weight));
+    }
+    let n = weights.len() as f64;
+    let mean = weights.iter().sum::<f64>() / n;
+    let square: f64 = weights.iter().map(|w| (w - mean).powi(2)).sum();
+    let se = (square / (n * (n - 1.0))).sqrt().hypot(own.log_evidence_se * mean);
+    Ok((mean - 1.0, se))
+}

@@ -1,0 +1,208 @@
+//! One verdict from the witnesses.
+
+use super::Witnesses;
+use super::limits::{
+    FEWEST_EFFECTIVE, GOOD_KL, GOOD_SD_CHANGE, GOOD_SHIFT, HIGHEST_K, KEPT, MOSTLY_KEPT, NEARLY_EQUAL,
+    POOR_KL, RESIDUAL, USUAL_K, WIDE_EXCESS,
+};
+
+/// How far to trust an answer about which nothing is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Every witness speaks for the answer as it is.
+    #[cfg_attr(feature = "serde", serde(rename = "good"))]
+    Good,
+    /// The Gaussian is somewhat off; draws weighted by p/q are better.
+    #[cfg_attr(feature = "serde", serde(rename = "fair"))]
+    Fair,
+    /// A witness speaks against the answer, weighted or not.
+    #[cfg_attr(feature = "serde", serde(rename = "do not use"))]
+    DoNotUse,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Good => "good",
+            Self::Fair => "fair",
+            Self::DoNotUse => "do not use",
+        })
+    }
+}
+
+impl Witnesses {
+    /// The verdict, and the reasons in words: those against the answer if there are any.
+    pub fn verdict(&self) -> (Verdict, Vec<String>) {
+        let against = self.against();
+        if !against.is_empty() {
+            return (Verdict::DoNotUse, against);
+        }
+        let doubts = self.doubts();
+        match doubts.is_empty() {
+            true => (Verdict::Good, self.praise()),
+            false => (Verdict::Fair, doubts),
+        }
+    }
+
+    /// Whether log p/q hardly varies.
+    fn is_nearly_equal(&self) -> bool {
+        self.log_ratio_sd < NEARLY_EQUAL
+    }
+
+    fn against(&self) -> Vec<String> {
+        let (mut out, agreement) = (Vec::new(), &self.agreement);
+        if agreement.rivals > 0 {
+            let places = if agreement.rivals == 1 { "another place has" } else { "other places have" };
+            out.push(format!(
+                "{places} about the same ELBO, so the posterior has several parts and this is one of them"
+            ));
+        }
+        if agreement.searches_agree == Some(false) {
+            out.push("the searches from several starts disagree".to_owned());
+        }
+        let beyond = |value: f64, se: f64, limit: f64| value - 3.0 * se > limit;
+        if beyond(self.residual, self.residual_se, RESIDUAL) {
+            out.push(format!(
+                "the search has not arrived: the mean still wants to move by {:.2} sd",
+                self.residual
+            ));
+        }
+        if beyond(self.wide_excess, self.wide_excess_se, WIDE_EXCESS) {
+            let percent = 100.0 * self.wide_excess;
+            out.push(format!("draws from farther out find {percent:.0} % more mass than the answer's own"));
+        }
+        if self.is_nearly_equal() {
+            return out;
+        }
+        let kept = self.effective_draws / self.draws as f64;
+        match self.pareto_k {
+            _ if kept >= MOSTLY_KEPT => {}
+            Some(k) if k <= USUAL_K || k <= HIGHEST_K && kept >= KEPT => {}
+            Some(k) => out.push(format!("the weights have a heavy tail (k̂ = {k:.2} above {USUAL_K})")),
+            None => out.push("the weights are too few or too uneven to be judged".to_owned()),
+        }
+        if self.effective_draws < FEWEST_EFFECTIVE {
+            out.push(format!(
+                "the weights leave {:.0} effective draws of {}",
+                self.effective_draws, self.draws
+            ));
+        }
+        if self.kl > POOR_KL {
+            out.push(format!("the estimated KL is {:.2} nats", self.kl));
+        }
+        out
+    }
+
+    fn doubts(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.agreement.settled == Some(false) {
+            out.push("the ELBO still rose when the evaluations were spent".to_owned());
+        }
+        if self.is_nearly_equal() {
+            return out;
+        }
+        if self.mean_shift > GOOD_SHIFT {
+            out.push(format!("the weights move a mean by {:.2} sd", self.mean_shift));
+        }
+        if self.sd_change > GOOD_SD_CHANGE {
+            out.push(format!("the weights change an sd by {:.0} %", 100.0 * self.sd_change.exp_m1()));
+        }
+        if self.kl > GOOD_KL {
+            out.push(format!("the estimated KL is {:.2} nats", self.kl));
+        }
+        out
+    }
+
+    fn praise(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        let Self { mean_shift, sd_change, .. } = self;
+        out.push(format!(
+            "weights move means by at most {mean_shift:.2} sd and sds by at most {:.0} %",
+            100.0 * sd_change.exp_m1()
+        ));
+        let agreement = &self.agreement;
+        if agreement.beginnings > 0 {
+            out.push(format!("{} of {} beginnings agree", agreement.at_the_answer, agreement.beginnings));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certify::trust::Agreement;
+
+    /// Witnesses of a very good answer.
+    fn fine() -> Witnesses {
+        Witnesses {
+            draws: 20_000,
+            log_ratio_sd: 0.2,
+            pareto_k: Some(0.3),
+            effective_draws: 18_000.0,
+            kl: 0.02,
+            kl_se: 0.001,
+            mean_shift: 0.01,
+            sd_change: 0.02,
+            residual: 0.01,
+            residual_se: 0.002,
+            wide_excess: 0.0,
+            wide_excess_se: 0.02,
+            agreement: Agreement {
+                beginnings: 8,
+                at_the_answer: 8,
+                rivals: 0,
+                settled: Some(true),
+                searches_agree: None,
+            },
+        }
+    }
+
+    #[test]
+    fn every_witness_can_speak_against_an_answer() {
+        assert_eq!(fine().verdict().0, Verdict::Good);
+        let agreement = fine().agreement;
+        let bad = [
+            Witnesses { pareto_k: Some(0.9), effective_draws: 5_000.0, ..fine() },
+            Witnesses { pareto_k: Some(0.75), effective_draws: 900.0, ..fine() },
+            Witnesses { pareto_k: None, effective_draws: 5_000.0, ..fine() },
+            Witnesses { effective_draws: 50.0, ..fine() },
+            Witnesses { kl: 2.0, ..fine() },
+            Witnesses { residual: 0.5, ..fine() },
+            Witnesses { wide_excess: 0.5, ..fine() },
+            Witnesses { agreement: Agreement { rivals: 1, ..agreement }, ..fine() },
+            Witnesses { agreement: Agreement { searches_agree: Some(false), ..agreement }, ..fine() },
+        ];
+        for witnesses in bad {
+            let (verdict, reasons) = witnesses.verdict();
+            assert!(verdict == Verdict::DoNotUse && reasons.len() == 1, "{witnesses:?} {reasons:?}");
+        }
+        let doubtful = [
+            Witnesses { pareto_k: Some(0.75), effective_draws: 5_000.0, mean_shift: 0.2, ..fine() },
+            Witnesses { mean_shift: 0.2, ..fine() },
+            Witnesses { sd_change: 0.3, ..fine() },
+            Witnesses { kl: 0.3, ..fine() },
+            Witnesses { agreement: Agreement { settled: Some(false), ..agreement }, ..fine() },
+        ];
+        for witnesses in doubtful {
+            assert_eq!(witnesses.verdict().0, Verdict::Fair, "{witnesses:?}");
+        }
+    }
+
+    #[test]
+    fn nearly_equal_weights_are_good_whatever_k_hat_says() {
+        let equal = Witnesses { log_ratio_sd: 1e-3, pareto_k: Some(3.0), ..fine() };
+        assert_eq!(equal.verdict().0, Verdict::Good);
+        let mostly = Witnesses { pareto_k: Some(0.9), ..fine() };
+        assert_eq!(mostly.verdict().0, Verdict::Good);
+        // But not if the posterior has another part.
+        let agreement = Agreement { rivals: 1, ..equal.agreement };
+        assert_eq!(Witnesses { agreement, ..equal }.verdict().0, Verdict::DoNotUse);
+        // Noise alone does not condemn.
+        let noisy =
+            Witnesses { wide_excess: 0.3, wide_excess_se: 0.1, residual: 0.2, residual_se: 0.05, ..fine() };
+        assert_eq!(noisy.verdict().0, Verdict::Good);
+    }
+}
