@@ -1,0 +1,258 @@
+"""Answers by provi and by other packages, all of them Gaussians over the same coordinates, and how far off they are.
+
+Densities take their data as an argument, so that problems which differ in their data alone share compiled code.
+"""
+
+import functools
+import time
+import warnings
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from models.problem import flat
+from scipy.optimize import minimize
+from scipy.stats import norm, qmc
+
+POINTS = 1 << 13
+# A batch is filled up to one of these, so that few sizes are compiled.
+SIZES = (1, 16, 256)
+
+
+@dataclass
+class Answer:
+    mean: np.ndarray
+    factor: np.ndarray
+    evaluations: int
+    seconds: float
+    """Without compilation."""
+    notes: dict = field(default_factory=dict)
+
+
+@functools.lru_cache(maxsize=None)
+def _batched(log_density):
+    return jax.jit(jax.vmap(jax.value_and_grad(log_density), (0, None)))
+
+
+def function(problem):
+    """Points (n, d) to log densities and gradients."""
+    compiled = _batched(problem.log_density)
+
+    def evaluate(z):
+        values, gradients = np.empty(len(z)), np.empty(z.shape)
+        for first in range(0, len(z), SIZES[-1]):
+            part = z[first : first + SIZES[-1]]
+            size = next(size for size in SIZES if size >= len(part))
+            filled = np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)])
+            value, gradient = compiled(filled, problem.data)
+            at = slice(first, first + len(part))
+            values[at], gradients[at] = np.asarray(value)[: len(part)], np.asarray(gradient)[: len(part)]
+        return values, gradients
+
+    return evaluate
+
+
+@functools.lru_cache(maxsize=None)
+def _quantities(quantities):
+    return jax.jit(jax.vmap(flat(quantities), (0, None)))
+
+
+@functools.lru_cache(maxsize=None)
+def _standard(dim):
+    """Quasi-random standard normal points, the same for every answer: the comparison adds no noise of its own."""
+    points = qmc.Sobol(dim, seed=1).random(POINTS)
+    return norm.ppf(np.clip(points, 1e-12, 1 - 1e-12))
+
+
+def moments(problem, answer):
+    """Means and sds of the quantities under an answer."""
+    draws = answer.mean + _standard(problem.dim) @ answer.factor.T
+    return moments_of(problem, draws)
+
+
+def moments_of(problem, draws):
+    values = np.asarray(_quantities(problem.quantities)(draws, problem.data))
+    return values.mean(axis=0), values.std(axis=0)
+
+
+def errors(problem, reference, found):
+    """The largest error of a mean in posterior sds, and the worst ratio of sds (its distance from 1 counts, in logarithms)."""
+    mean, sd = np.array(list(reference.values())).T
+    off = np.abs(found[0] - mean) / sd
+    ratio = found[1] / sd
+    if not (np.isfinite(off).all() and np.isfinite(ratio).all()):
+        return np.inf, np.inf
+    with np.errstate(divide="ignore"):
+        worst = np.argmax(np.abs(np.log(ratio)))
+    return float(off.max()), float(ratio[worst])
+
+
+def provi(problem, init=None, evaluations=None, seed=1):
+    import provi as package
+
+    evaluate = function(problem)
+    for size in SIZES:
+        evaluate(np.zeros((size, problem.dim)))
+    calls = [0]
+
+    def counted(z):
+        calls[0] += len(z)
+        return evaluate(z)
+
+    options = {} if evaluations is None else {"evaluations": evaluations}
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = package.black_box(counted, problem.dim).fit(init=init, seed=seed, progress=False, **options)
+    seconds = time.perf_counter() - begin
+    return Answer(fit.mean, fit.factor, fit.gradient_evaluations, seconds, {"called": calls[0], **witnesses(fit)})
+
+
+def witnesses(fit):
+    """What the fit says about itself, as plain numbers and words."""
+    record = fit._record
+    found = {"khat": fit.khat, "elbo": fit.elbo, "elbo_error": fit.elbo_error, "estimates": record["estimates"]}
+    found["model"] = {key: value for key, value in record["model"].items() if key not in ("data", "names")}
+    if "trust" in record:
+        found["trust"] = record["trust"]
+    return found
+
+
+def _svi(problem):
+    """SVI with a full-rank Gaussian, from NumPyro's default start: a compiled loop for one density and one shape."""
+    return _svi_for(problem.log_density, problem.dim, tuple((k, np.shape(v)) for k, v in problem.data.items()))
+
+
+@functools.lru_cache(maxsize=None)
+def _svi_for(density, dim, shapes):
+    import numpyro
+    import optax
+    from numpyro.distributions import ImproperUniform, constraints
+    from numpyro.infer import SVI, Trace_ELBO
+    from numpyro.infer.autoguide import AutoMultivariateNormal, AutoNormal
+
+    def model(data):
+        z = numpyro.sample("z", ImproperUniform(constraints.real_vector, (), (dim,)))
+        numpyro.factor("log_density", density(z, data))
+
+    def made(guide, rate, last, steps, draws):
+        schedule = rate if last is None else optax.exponential_decay(rate, steps, last / rate)
+        optimiser = numpyro.optim.optax_to_numpyro(optax.adam(schedule))
+        svi = SVI(model, guide(model), optimiser, Trace_ELBO(num_particles=draws))
+        loop = jax.jit(lambda state, data: jax.lax.fori_loop(0, steps, lambda _, s: svi.update(s, data)[0], state))
+        return svi, loop
+
+    return {
+        "default": lambda: made(AutoMultivariateNormal, 0.01, None, 5000, 1),
+        "tuned": lambda: made(AutoMultivariateNormal, 0.05, 1e-4, 3000, 10),
+        "mean-field": lambda: made(AutoNormal, 0.01, None, 5000, 1),
+    }
+
+
+SVI_EVALUATIONS = {"default": 5000, "tuned": 30000, "mean-field": 5000}
+_LOOPS = {}
+
+
+def svi(problem, setting):
+    options = _svi(problem)
+    key = (id(options), setting)
+    if key not in _LOOPS:
+        _LOOPS[key] = options[setting]()
+    machine, loop = _LOOPS[key]
+    state = machine.init(jax.random.PRNGKey(1), problem.data)
+    compiled = loop.lower(state, problem.data).compile()
+    begin = time.perf_counter()
+    state = jax.block_until_ready(compiled(state, problem.data))
+    seconds = time.perf_counter() - begin
+    found = machine.get_params(state)
+    if setting == "mean-field":
+        mean, factor = found["z_auto_loc"], jnp.diag(found["z_auto_scale"])
+    else:
+        mean, factor = found["auto_loc"], found["auto_scale_tril"]
+    return Answer(np.asarray(mean), np.asarray(factor), SVI_EVALUATIONS[setting], seconds)
+
+
+@functools.lru_cache(maxsize=None)
+def _hessian(log_density):
+    return jax.jit(jax.hessian(log_density))
+
+
+def laplace(problem):
+    """Mode from the origin by BFGS, and the curvature there."""
+    evaluate, hessian = function(problem), _hessian(problem.log_density)
+    evaluate(np.zeros((1, problem.dim)))
+    hessian(np.zeros(problem.dim), problem.data)
+    begin = time.perf_counter()
+
+    def negative(z):
+        value, gradient = evaluate(z[None])
+        return (-value[0], -gradient[0]) if np.isfinite(value[0]) else (1e300, np.zeros_like(z))
+
+    found = minimize(negative, np.full(problem.dim, 1e-3), jac=True, method="BFGS", options={"maxiter": 2000})
+    curvature = -np.asarray(hessian(found.x, problem.data))
+    cov = np.linalg.inv(curvature)
+    factor = np.linalg.cholesky(0.5 * (cov + cov.T))
+    return Answer(found.x, factor, int(found.nfev) + problem.dim, time.perf_counter() - begin)
+
+
+@functools.lru_cache(maxsize=None)
+def _pathfinder(log_density):
+    from blackjax.vi import pathfinder
+
+    def run(key, start, data):
+        state, _ = pathfinder.approximate(key, lambda z: log_density(z, data), start)
+        draws, _ = pathfinder.sample(key, state, POINTS)
+        return draws
+
+    return jax.jit(run)
+
+
+def pathfinder_moments(problem):
+    """BlackJAX, one path with its defaults, from a point of the cube (−2, 2)ᵈ; moments of its own draws."""
+    key = jax.random.PRNGKey(1)
+    start = jax.random.uniform(key, (problem.dim,), minval=-2.0, maxval=2.0)
+    compiled = _pathfinder(problem.log_density).lower(key, start, problem.data).compile()
+    begin = time.perf_counter()
+    draws = jax.block_until_ready(compiled(key, start, problem.data))
+    seconds = time.perf_counter() - begin
+    # 200 draws at each of 31 points of the path; its line searches are not counted by the package.
+    return moments_of(problem, np.asarray(draws)), 31 * 200, seconds
+
+
+def pymc_advi(problem, steps=10_000):
+    """PyMC's full-rank ADVI with its defaults; the density and its gradient are called through an operation of ours."""
+    import pymc as pm
+    import pytensor.tensor as pt
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+
+    evaluate = function(problem)
+    evaluate(np.zeros((1, problem.dim)))
+
+    class Gradient(Op):
+        def make_node(self, z):
+            return Apply(self, [pt.as_tensor_variable(z)], [pt.dvector()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = np.array(evaluate(inputs[0][None])[1][0])
+
+    class Density(Op):
+        def make_node(self, z):
+            return Apply(self, [pt.as_tensor_variable(z)], [pt.dscalar()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = np.asarray(evaluate(inputs[0][None])[0][0])
+
+        def grad(self, inputs, output_gradients):
+            return [output_gradients[0] * gradient(inputs[0])]
+
+    density, gradient = Density(), Gradient()
+    with pm.Model():
+        z = pm.Flat("z", shape=problem.dim)
+        pm.Potential("log_density", density(z))
+        begin = time.perf_counter()
+        found = pm.fit(steps, method="fullrank_advi", random_seed=1, progressbar=False)
+        seconds = time.perf_counter() - begin
+    mean, cov = found.mean.eval(), found.cov.eval()
+    return Answer(mean, np.linalg.cholesky(cov), steps, seconds)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Runs provi and other packages on the zoo, holds every answer against its stored reference, and writes docs/zoo.md.
+
+    python3 bench/zoo/run.py                              # everything that target/zoo/results.json does not have yet
+    python3 bench/zoo/run.py --columns provi --again      # provi anew, the others as they were
+    python3 bench/zoo/run.py --only means-centred         # problems whose name holds this
+    python3 bench/zoo/run.py --table                      # the page from what is there
+
+Needs provi, jax, numpyro and optax; blackjax for Pathfinder and pymc for ADVI, and says where one is missing. One thread.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import answers
+import reference
+from cases import cases
+from table import write
+
+RESULTS = reference.HERE.parents[1] / "target" / "zoo" / "results.json"
+PAGE = reference.HERE.parents[1] / "docs" / "zoo.md"
+
+
+def commit():
+    """Of the sources here; provi must have been built from them."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=reference.HERE, capture_output=True, text=True)
+    return found.stdout.strip() or "unknown"
+
+
+def measured(problem, method, options):
+    """One answer as a record: its errors, what it cost, what it says about itself."""
+    if method == "Pathfinder":
+        found, evaluations, seconds = answers.pathfinder_moments(problem)
+        notes = {}
+    else:
+        run = {
+            "provi": lambda: answers.provi(problem, **options),
+            "SVI": lambda: answers.svi(problem, "default"),
+            "SVI tuned": lambda: answers.svi(problem, "tuned"),
+            "SVI mean-field": lambda: answers.svi(problem, "mean-field"),
+            "Laplace": lambda: answers.laplace(problem),
+            "ADVI": lambda: answers.pymc_advi(problem),
+        }[method]
+        answer = run()
+        found, evaluations, seconds = answers.moments(problem, answer), answer.evaluations, answer.seconds
+        notes = answer.notes
+    off, ratio = answers.errors(problem, reference.stored(problem), found)
+    return {"mean_error": off, "sd_ratio": ratio, "evaluations": evaluations, "seconds": seconds, **notes}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--columns", default="provi,SVI,SVI tuned,Laplace,Pathfinder,ADVI", help="methods, with commas")
+    parser.add_argument("--only", default="", help="problems whose name holds one of these, with commas")
+    parser.add_argument("--conditions", default="plain,far,starved", help="for provi; the others run on plain cases")
+    parser.add_argument("--again", action="store_true", help="also what has a result already")
+    parser.add_argument("--table", action="store_true", help="write the page and run nothing")
+    parser.add_argument("--results", type=type(RESULTS), default=RESULTS, help="where results are kept")
+    options = parser.parse_args()
+    reference.set_up()
+    results = json.loads(options.results.read_text()) if options.results.exists() else {}
+    words = options.only.split(",")
+    chosen = [case for case in cases(options.conditions.split(",")) if any(word in case.problem.name for word in words)]
+    if not options.table:
+        if "provi" in options.columns.split(","):
+            results["commit"] = commit()
+        for method in options.columns.split(","):
+            for case in chosen:
+                key = f"{case.name}/{method}"
+                stored = (reference.STORE / f"{case.problem.name}.json").exists()
+                if (key in results and not options.again) or not stored:
+                    continue
+                if method != "provi" and case.condition != "plain":
+                    continue
+                begin = time.monotonic()
+                try:
+                    results[key] = measured(case.problem, method, case.options())
+                except ImportError as error:
+                    print(f"{method} is missing here: {error}", flush=True)
+                    break
+                except Exception as error:  # a failure is a result, whatever the package calls it
+                    results[key] = {"failed": f"{type(error).__name__}: {error}"[:300]}
+                told = {k: v for k, v in results[key].items() if k in ("mean_error", "sd_ratio", "evaluations", "failed")}
+                print(f"{key}: {told}, {time.monotonic() - begin:.1f} s in all", flush=True)
+                options.results.parent.mkdir(parents=True, exist_ok=True)
+                options.results.write_text(json.dumps(results))
+    write(results, PAGE)
+    print(f"{PAGE} written")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
