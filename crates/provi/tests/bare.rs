@@ -107,6 +107,16 @@ fn no_ring_banana_funnel_or_mixture_is_called_good() {
 }
 
 #[test]
+fn a_far_start_does_not_blind_the_search() {
+    // From −40 every climb nearby ends in the lighter mode; beginnings around the origin find the heavier one too.
+    let mixture = crate::rough::targets::mixture();
+    let answer = Auto { start: Some(vec![-40.0, 3.0]), ..Auto::default() }.run(&mixture, Seed(1)).unwrap();
+    let found = trust(&mixture, &answer.fit.gaussian, Seed(1), answer.search.agreement()).unwrap();
+    assert_eq!(found.verdict, Verdict::DoNotUse, "{found}");
+    assert!((answer.fit.gaussian.mean()[0] - 6.0).abs() < 0.01, "{:?}", answer.fit.gaussian.mean());
+}
+
+#[test]
 fn many_beginnings_find_the_best_of_many_modes() {
     let target = targets::frequency();
     // Mean and sd of 3 log ω by quadrature over both coordinates.

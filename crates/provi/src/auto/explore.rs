@@ -32,7 +32,7 @@ const FIRST_CLIMB: usize = 400;
 const CLIMB: usize = 100;
 /// How near a mode a climb ends, in nats.
 const NEAR: f64 = 0.05;
-/// Half the widths of the cubes around the centre from which points are drawn, in turn.
+/// Half the widths of the cubes from which points are drawn, in turn.
 const RADII: [f64; 4] = [2.0, 2.0, 0.5, 6.0];
 /// Points of a path that are compared, and pairs of draws for each.
 const PLACES: usize = 6;
@@ -138,7 +138,7 @@ impl Explorer<'_> {
                 if self.is_over() || self.spent() + wide::COST > self.budget {
                     return Ok(());
                 }
-                let end = self.wide(centre, first, k as u64, width)?;
+                let end = self.wide(first, k as u64, width)?;
                 self.found.ends.push(end);
             }
             for which in self.found.ends.len() - WIDE.len()..self.found.ends.len() {
@@ -186,9 +186,12 @@ impl Explorer<'_> {
     /// A climb, and the best Gaussian along it.
     fn path(&mut self, centre: &[f64], first: &[f64], which: usize) -> Result<Option<Candidate>> {
         let target = self.view.target();
+        // A given start may be far from everything: every other point is drawn around the origin.
+        let origin = vec![0.0; target.dim()];
+        let around = if which.is_multiple_of(2) { &origin[..] } else { centre };
         let start = match which {
             0 => first.to_vec(),
-            _ => match point_within(target, centre, RADII[which % RADII.len()], self.seed, which as u64) {
+            _ => match point_within(target, around, RADII[which % RADII.len()], self.seed, which as u64) {
                 Ok((point, tries)) => {
                     self.own += tries;
                     point
@@ -260,11 +263,11 @@ impl Explorer<'_> {
         }
     }
 
-    /// A wide ascent: the first from the centre, others from diffuse points.
-    fn wide(&mut self, centre: &[f64], first: &[f64], k: u64, width: f64) -> Result<Option<Candidate>> {
+    /// A wide ascent: the first from the given start, others from diffuse points around the origin.
+    fn wide(&mut self, first: &[f64], k: u64, width: f64) -> Result<Option<Candidate>> {
         let start = match k {
             0 => first.to_vec(),
-            _ => match initial_point(self.view.target(), centre, self.seed, (1 << 20) + k) {
+            _ => match initial_point(self.view.target(), &vec![0.0; first.len()], self.seed, (1 << 20) + k) {
                 Ok((point, tries)) => {
                     self.own += tries;
                     point

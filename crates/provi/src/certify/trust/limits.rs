@@ -6,8 +6,8 @@ pub const GOOD_SHIFT: f64 = 0.08;
 pub const GOOD_SD_CHANGE: f64 = 0.13;
 /// "Good" needs an estimated KL below this, in nats.
 pub const GOOD_KL: f64 = 0.08;
-/// If log p/q varies by less than this, the weights are nearly equal and the answer is good whatever k̂ says.
-pub const NEARLY_EQUAL: f64 = 0.1;
+/// If log p/q varies by less than this, the weights are nearly equal and k̂ says nothing.
+pub const NEARLY_EQUAL: f64 = 0.03;
 /// Weighted answers need at least this many effective draws.
 pub const FEWEST_EFFECTIVE: f64 = 200.0;
 /// Weighted answers need a k̂ of at most this,

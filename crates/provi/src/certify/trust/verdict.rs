@@ -39,11 +39,17 @@ impl Witnesses {
         if !against.is_empty() {
             return (Verdict::DoNotUse, against);
         }
-        let doubts = self.doubts();
-        match doubts.is_empty() {
-            true => (Verdict::Good, self.praise()),
-            false => (Verdict::Fair, doubts),
+        let mut doubts = self.doubts();
+        let verdict = match (doubts.is_empty(), self.agreement.settled) {
+            (true, Some(false)) | (false, Some(true) | None) => Verdict::Fair,
+            // What is off and still moves may end anywhere.
+            (false, Some(false)) => Verdict::DoNotUse,
+            (true, _) => return (Verdict::Good, self.praise()),
+        };
+        if self.agreement.settled == Some(false) {
+            doubts.push("the search ended before the ELBO was seen to settle".to_owned());
         }
+        (verdict, doubts)
     }
 
     /// Whether log p/q hardly varies.
@@ -73,12 +79,9 @@ impl Witnesses {
             let percent = 100.0 * self.wide_excess;
             out.push(format!("draws from farther out find {percent:.0} % more mass than the answer's own"));
         }
-        if self.is_nearly_equal() {
-            return out;
-        }
         let kept = self.effective_draws / self.draws as f64;
         match self.pareto_k {
-            _ if kept >= MOSTLY_KEPT => {}
+            _ if kept >= MOSTLY_KEPT || self.is_nearly_equal() => {}
             Some(k) if k <= USUAL_K || k <= HIGHEST_K && kept >= KEPT => {}
             Some(k) => out.push(format!("the weights have a heavy tail (k̂ = {k:.2} above {USUAL_K})")),
             None => out.push("the weights are too few or too uneven to be judged".to_owned()),
@@ -97,12 +100,6 @@ impl Witnesses {
 
     fn doubts(&self) -> Vec<String> {
         let mut out = Vec::new();
-        if self.agreement.settled == Some(false) {
-            out.push("the ELBO still rose when the evaluations were spent".to_owned());
-        }
-        if self.is_nearly_equal() {
-            return out;
-        }
         if self.mean_shift > GOOD_SHIFT {
             out.push(format!("the weights move a mean by {:.2} sd", self.mean_shift));
         }
@@ -186,6 +183,9 @@ mod tests {
             Witnesses { kl: 0.3, ..fine() },
             Witnesses { agreement: Agreement { settled: Some(false), ..agreement }, ..fine() },
         ];
+        let unsettled = Agreement { settled: Some(false), ..agreement };
+        let both = Witnesses { agreement: unsettled, ..doubtful[0] };
+        assert_eq!(both.verdict().0, Verdict::DoNotUse, "{both:?}");
         for witnesses in doubtful {
             assert_eq!(witnesses.verdict().0, Verdict::Fair, "{witnesses:?}");
         }
