@@ -46,17 +46,30 @@ pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcom
     judge(args, given, record, &Problem::compiled(&compiled), own_scale)
 }
 
+/// Most sets of draws that are tried until one uses weights where the stored one did.
+const SEEDS: u64 = 16;
+
 /// Compares the stored means and deviations of a Stan model's own quantities with fresh draws: within six standard
 /// errors.
 fn on_own_scale(stored: &ConstrainedRecord, compiled: &Compiled, q: &Gaussian, seed: u64) -> Claim {
     let seed = Seed(seed.wrapping_add(1));
     // The file does not record which quantities were asked for, but its names show it.
     let kinds = [(false, false), (true, false), (false, true), (true, true)];
-    let found = kinds.into_iter().find_map(|(transformed, generated)| {
-        let include = Include { transformed, generated };
-        let found = compiled.constrained(q, include, stored.level, seed).ok().flatten()?;
-        (found.names == stored.names).then_some(found)
-    });
+    // Whether the weights are used may depend on the draws if k̂ is near its limit: look for draws that agree on that.
+    let of = |seed: Seed| {
+        kinds.into_iter().find_map(|(transformed, generated)| {
+            let include = Include { transformed, generated };
+            let found = compiled.constrained(q, include, stored.level, seed).ok().flatten()?;
+            (found.names == stored.names).then_some(found)
+        })
+    };
+    let mut found = of(seed);
+    for more in 1..SEEDS {
+        if found.as_ref().is_none_or(|now| now.weighted == stored.weighted) {
+            break;
+        }
+        found = of(Seed(seed.0.wrapping_add(more)));
+    }
     let agrees = |now: &ConstrainedRecord| {
         let count = now.draws.min(stored.draws).max(1) as f64;
         let lengths = [&stored.mean, &stored.sd, &stored.lower, &stored.upper].map(Vec::len);
