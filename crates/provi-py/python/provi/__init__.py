@@ -26,6 +26,8 @@ from ._certificate import (
     Promise,
     SignProbability,
     Statement,
+    Trust,
+    TrustWarning,
 )
 from ._fit import Fit, Variable
 from ._formula import FormulaFit, fit_formula, load
@@ -71,6 +73,8 @@ __all__ = [
     "SignProbability",
     "Statement",
     "Table",
+    "Trust",
+    "TrustWarning",
     "Variable",
     "__version__",
     "binomial",

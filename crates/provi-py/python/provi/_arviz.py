@@ -17,6 +17,7 @@ def to_arviz(
     seed: Optional[int],
     exact: Any = None,
     tv: Optional[float] = None,
+    weighted: Any = None,
 ) -> Any:
     try:
         import arviz
@@ -25,7 +26,7 @@ def to_arviz(
         raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
     usual_chains, usual_draws = fit._core.usual_draws()
     chains, draws = chains or usual_chains, draws or usual_draws
-    points, law, bound = fit._drawn(chains * draws, seed, exact, tv)
+    points, law, bound = fit._drawn(chains * draws, seed, exact, tv, weighted)
     if len(points) < chains * draws:
         chains, draws = 1, len(points)
     by_variable = fit._by_variable(points)
@@ -58,6 +59,14 @@ def to_arviz(
         attrs=library,
     )
     groups = {"posterior": posterior, "sample_stats": stats, "moments": moments}
+    log_likelihood = getattr(fit, "_log_likelihood", None)
+    if log_likelihood is not None:
+        found = {name: np.asarray(values) for name, values in log_likelihood(points).items()}
+        shaped = {
+            name: (("chain", "draw", *(f"{name}_dim_{i}" for i in range(x.ndim - 1))), x.reshape(chains, draws, *x.shape[1:]))
+            for name, x in found.items()
+        }
+        groups["log_likelihood"] = xarray.Dataset(shaped, coords=axes, attrs=library)
     if hasattr(arviz, "InferenceData"):
         return arviz.InferenceData(attrs=attrs, warn_on_custom_groups=False, **groups)
     tree = xarray.DataTree.from_dict(groups)
@@ -66,10 +75,17 @@ def to_arviz(
 
 
 _NOTES = {
+    "psis": "Pareto smoothed importance resampling: not covered by the certificate",
     "gaussian": "independent draws of the certified Gaussian",
     "exact": "independent draws of the posterior itself, by rejection",
     "tv": "independent draws whose law is within provi_draws_tv of the posterior in total variation",
 }
+
+
+def _note(fit: Any, law: str) -> str:
+    if law == "gaussian" and not fit._record["certified"]:
+        return "independent draws of the fitted Gaussian, about which nothing is proved"
+    return _NOTES[law]
 
 
 def _attributes(fit: Any, seed: Optional[int], law: str, bound: Optional[float]) -> dict[str, Any]:
@@ -80,7 +96,8 @@ def _attributes(fit: Any, seed: Optional[int], law: str, bound: Optional[float])
         "provi_seed": fit.seed if seed is None else seed,
         "provi_draws": law,
         "provi_draws_tv": bound,
-        "provi_draws_note": _NOTES[law],
+        "provi_draws_note": _note(fit, law),
+        "provi_verdict": None if fit.trust is None else fit.trust.line,
         "provi_gap_bound": certificate.gap.bound,
         "provi_kl_bound": certificate.kl.bound,
         "provi_tv_bound": certificate.tv.bound,

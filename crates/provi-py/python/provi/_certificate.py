@@ -156,6 +156,43 @@ class Estimates:
         return asdict(self)
 
 
+class TrustWarning(UserWarning):
+    """An answer should not be used: its verdict is "do not use", or could not be found."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far to trust an answer about which nothing is proved: estimates, not bounds.
+
+    ``verdict`` is ``"good"``, ``"fair"`` or ``"do not use"``: a good answer can be used as it is, of a fair one the draws weighted by
+    p/q are better than the Gaussian's own, any other should not be used. ``None`` if it could not be measured.
+    """
+
+    verdict: Optional[str]
+    reasons: tuple[str, ...]
+    """Why, one sentence each."""
+    witnesses: dict[str, Optional[float]]
+    """The numbers behind the verdict, by name as in ``fit.json``; empty if there is none."""
+    line: str = field(repr=False, compare=False, default="")
+    """All of it in one line, as every shell prints it."""
+
+    @classmethod
+    def _from(cls, data: dict[str, Any], line: str) -> Trust:
+        return cls(data["verdict"], tuple(data["reasons"]), dict(data["witnesses"] or {}), line)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the verdict is good or fair."""
+        return self.verdict in ("good", "fair")
+
+    def __str__(self) -> str:
+        return self.line
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists and numbers, as in a ``fit.json``."""
+        return {"verdict": self.verdict, "reasons": list(self.reasons), "witnesses": dict(self.witnesses)}
+
+
 @dataclass(frozen=True, eq=False)
 class PosteriorMoments:
     """The posterior's own means and standard deviations, in the order of the names: values, and what each is proved to be off by at

@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _data, _provi
-from ._certificate import Certificate, Estimates, Functional, PosteriorMoments, Promise, bound_text
+from ._certificate import Certificate, Estimates, Functional, PosteriorMoments, Promise, Trust, bound_text
 from ._plot import Plots
 from ._table import Table
 
@@ -136,6 +136,18 @@ class Fit(Plots):
         return Estimates(**self._record["estimates"])
 
     @property
+    def trust(self) -> Optional[Trust]:
+        """How far to trust an answer about which nothing is proved; ``None`` where the model declares a curvature, so that its
+        certificate speaks."""
+        found = self._record["trust"]
+        return None if found is None else Trust._from(found, self._record["verdict"])
+
+    @property
+    def verdict(self) -> Optional[str]:
+        """``"good"``, ``"fair"`` or ``"do not use"``; see :attr:`trust`."""
+        return None if self.trust is None else self.trust.verdict
+
+    @property
     def posterior(self) -> Optional[PosteriorMoments]:
         """The posterior's own means and standard deviations with their proved errors; ``None`` where they were not measured.
         ``mean`` and ``sd`` are those of the Gaussian."""
@@ -199,9 +211,19 @@ class Fit(Plots):
         return self._record["seconds"]
 
     def sample(
-        self, n: int, seed: Optional[int] = None, *, exact: Any = None, tv: Optional[float] = None
+        self,
+        n: int,
+        seed: Optional[int] = None,
+        *,
+        exact: Any = None,
+        tv: Optional[float] = None,
+        weighted: Any = None,
     ) -> np.ndarray:
         """Independent draws (n, d) in the coordinates of the fit; the fit's own seed if none is given.
+
+        weighted: the model that was fitted: draws of q resampled in proportion to p/q, Pareto smoothed. They are closer to the
+            posterior where q is somewhat off, which a verdict of "fair" says; nothing is proved of them. Weights whose tail is too
+            heavy are refused.
 
         exact: draws of the posterior itself in place of q, by rejection: the model that was fitted or, of a formula, its data.
             Where a draw would take too many proposals they are refused with that number. Ctrl-C keeps those that there are.
@@ -214,13 +236,17 @@ class Fit(Plots):
         >>> fit.sample(1000, exact=model).shape
         (1000, 2)
         """
-        return self._drawn(n, seed, exact, tv)[0]
+        return self._drawn(n, seed, exact, tv, weighted)[0]
 
     def _drawn(
-        self, n: int, seed: Optional[int], exact: Any, tv: Optional[float]
+        self, n: int, seed: Optional[int], exact: Any, tv: Optional[float], weighted: Any = None
     ) -> tuple[np.ndarray, str, Optional[float]]:
         """Draws, what they are draws of, and what is proved of its total variation from the posterior."""
         count, seed = _data.whole(n, "n"), _data.whole(seed, "seed")
+        if weighted is not None:
+            if exact is not None or tv is not None:
+                raise ValueError("weighted draws are neither exact nor of a proved total variation; leave out exact and tv")
+            return self._weighted(weighted, count, seed), "psis", None
         if exact is None:
             if tv is not None:
                 raise ValueError("tv goes with exact: draws of the fitted Gaussian have the certificate's own bound")
@@ -229,6 +255,15 @@ class Fit(Plots):
         if len(points) < count:
             warnings.warn(f"stopped: {len(points)} of {count} draws were made", stacklevel=3)
         return points, law, bound
+
+    def _weighted(self, model: Any, count: int, seed: Optional[int]) -> np.ndarray:
+        if not isinstance(getattr(model, "_core", None), _provi.Model):
+            raise TypeError("weighted takes the model that was fitted, such as provi.black_box(fn, dim)")
+        seed = self.seed if seed is None else seed
+        pool = self._core.sample(max(4 * count, 4000), seed)
+        ratios = model.log_density(pool)[0] - self.log_density(pool)
+        chosen, _ = _provi.resampled(np.ascontiguousarray(ratios), count, seed)
+        return pool[chosen]
 
     def _exact(
         self, exact: Any, count: int, seed: Optional[int], tv: Optional[float]
@@ -239,10 +274,16 @@ class Fit(Plots):
         return _provi.exact_of_model(self._core, core, count, seed, tv)
 
     def draws(
-        self, n: int, seed: Optional[int] = None, *, exact: Any = None, tv: Optional[float] = None
+        self,
+        n: int,
+        seed: Optional[int] = None,
+        *,
+        exact: Any = None,
+        tv: Optional[float] = None,
+        weighted: Any = None,
     ) -> dict[str, np.ndarray]:
         """Independent draws by the names of the variables, on the user's own scale: arrays (n, …); as in :meth:`sample`."""
-        return self._by_variable(self.sample(n, seed, exact=exact, tv=tv))
+        return self._by_variable(self.sample(n, seed, exact=exact, tv=tv, weighted=weighted))
 
     def log_density(self, z: Any) -> np.ndarray:
         """log q at points (n, d)."""
@@ -274,7 +315,11 @@ class Fit(Plots):
     def summary(self, level: Optional[float] = None) -> Table:
         """A row for each coordinate: mean, sd, interval, sign, and proved bounds of their errors."""
         rows = [Functional._from(json.loads(f), i, d) for f, i, d in self._core.coordinates(level)]
-        return self._rows(rows, self.names, self._footer(), "\n".join(self.conflicts))
+        return self._rows(rows, self.names, self._footer(), "\n".join([*self._verdict_line(), *self.conflicts]))
+
+    def _verdict_line(self) -> list[str]:
+        trust = self.trust
+        return [] if trust is None else [f"Trust: {trust.line}"]
 
     def _rows(self, rows: Sequence[Functional], names: Sequence[str], footer: str = "", header: str = "") -> Table:
         pick = lambda get: np.array([_or_nan(get(row)) for row in rows])  # noqa: E731
@@ -299,12 +344,13 @@ class Fit(Plots):
         *,
         exact: Any = None,
         tv: Optional[float] = None,
+        weighted: Any = None,
     ) -> Any:
-        """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the answer or, with ``exact``, of
-        the posterior itself as in :meth:`sample`; its attributes carry the certificate, and ``provi_draws`` says what was drawn."""
+        """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the answer or, with ``exact`` or
+        ``weighted``, of the posterior itself or towards it as in :meth:`sample`; its attributes carry the certificate, and ``provi_draws`` says what was drawn."""
         from ._arviz import to_arviz
 
-        return to_arviz(self, draws, chains, seed, exact, tv)
+        return to_arviz(self, draws, chains, seed, exact, tv, weighted)
 
     def save(self, path: Any, force: bool = False) -> Any:
         """Writes ``fit.json`` into the folder ``path``, where the command ``provi`` reads it too; returns the path of the
@@ -335,7 +381,8 @@ class Fit(Plots):
 
     def __repr__(self) -> str:
         gap, kl = self.certificate.gap.bound, self.certificate.kl.bound
-        words = [f"dim={self.dim}", f"elbo={self.elbo:.4f}", f"method={self.method!r}"]
+        words = [] if self.trust is None else [f"trust={self.verdict or 'unknown'}"]
+        words += [f"dim={self.dim}", f"elbo={self.elbo:.4f}", f"method={self.method!r}"]
         words += [f"gap≤{bound_text(gap)}"] if gap is not None else []
         words += [f"kl≤{bound_text(kl)}"] if kl is not None else []
         return f"Fit({', '.join(words)}{', stopped early' if self.stopped_early else ''})"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _data, _provi
+from ._certificate import TrustWarning
 from ._fit import Fit, Transform, Variable
 from ._function import CFunction
 from ._progress import Progress, Watcher
@@ -83,7 +85,8 @@ class Model:
             ``f(step, steps, elbo, gap)``.
         init: where the search begins.
         starts: search a black box from this many starts, compare the results and keep the best.
-        evaluations: the most evaluations of a black box.
+        evaluations: the most evaluations of a black box; by default 20 000 and 100 for each coordinate. The search ends before if
+            its ELBO no longer rises.
         distance, steps, draws, coordinates: for methods that plan their steps.
         subsample: use this many rows, or terms of a :class:`FiniteSum`, for each draw of such a step instead of all; for
             prox-energy and proj-entropy, whose promise then accounts for the added noise. The certificate is about all rows.
@@ -99,7 +102,7 @@ class Model:
             init = _data.vector(init, "init")
         with Watcher(progress) as observer:
             core = _provi.fit(self._core, options, init, observer)
-        return self._answer(core)
+        return _warned(self._answer(core))
 
     def log_density(
         self, z: Any, out: Optional[tuple[np.ndarray, np.ndarray]] = None
@@ -118,6 +121,14 @@ class Model:
     def __repr__(self) -> str:
         rows = f", rows={self._core.rows:,}" if self._core.rows is not None else ""
         return f"Model({self._core.family}, dim={self.dim}{rows}{', sparse' if self._core.is_sparse else ''})"
+
+
+def _warned(fit: Any) -> Any:
+    """The fit, after a warning if its answer should not be used."""
+    trust = fit.trust
+    if trust is not None and not trust.usable:
+        warnings.warn(f"Trust: {trust.line}", TrustWarning, stacklevel=3)
+    return fit
 
 
 Function = Union[Callable[[np.ndarray], Any], CFunction]

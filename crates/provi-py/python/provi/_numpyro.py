@@ -27,6 +27,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Scaled
     from numpyro.infer.util import initialize_model
 
     double(jax, stacklevel=2)
+    _refuse_discrete(model, args, kwargs)
     with jax.enable_x64(True):
         found = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)
         example = found.param_info.z
@@ -39,6 +40,14 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Scaled
     def transform(points: np.ndarray) -> dict[str, np.ndarray]:
         with jax.enable_x64(True):
             return {name: np.asarray(values) for name, values in back(points).items()}
+
+    def log_likelihood(points: np.ndarray) -> dict[str, np.ndarray]:
+        from numpyro.infer import log_likelihood
+
+        draws = transform(points)
+        latent = {name: draws[name] for name in example}
+        with jax.enable_x64(True):
+            return {name: np.asarray(x) for name, x in log_likelihood(model, latent, *args, **kwargs).items()}
 
     trace = found.model_trace
     unchanged = frozenset(name for name in example if _is_its_own_coordinate(trace[name]))
@@ -54,7 +63,20 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Scaled
     )
     sites = [name for name in trace if name in shapes]
     variables = tuple(_variable(trace, name, shapes[name].shape, name) for name in sites)
-    return ScaledModel(box, UserScale(transform, variables, unchanged))
+    return ScaledModel(box, UserScale(transform, variables, unchanged, log_likelihood=log_likelihood))
+
+
+def _refuse_discrete(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    from numpyro import handlers
+
+    trace = handlers.trace(handlers.seed(model, 0)).get_trace(*args, **kwargs)
+    latent = [site for site in trace.values() if site["type"] == "sample" and not site["is_observed"]]
+    found = [site["name"] for site in latent if getattr(site["fn"].support, "is_discrete", False)]
+    if found:
+        raise ValueError(
+            f"{', '.join(found)} of the NumPyro model is discrete, and a Gaussian needs real coordinates; sum it out, with "
+            "numpyro.distributions.MixtureSameFamily for example"
+        )
 
 
 def _variable(trace: dict[str, Any], name: str, shape: tuple[int, ...], called: str) -> Variable:

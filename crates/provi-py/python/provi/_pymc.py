@@ -35,7 +35,7 @@ def from_pymc(model: Optional[Any] = None) -> ScaledModel:
     point = model.initial_point()
     shapes = {v.name: np.shape(point[v.name]) for v in values}
     outputs = [v for v in model.unobserved_value_vars if v not in values or v.name in model.named_vars]
-    density, back = _compiled(pymc, model, values, shapes, outputs)
+    density, back, terms = _compiled(pymc, model, values, shapes, outputs)
 
     owner = {model.rvs_to_values[rv].name: rv.name for rv in model.free_RVs}
     unchanged = frozenset(
@@ -47,6 +47,9 @@ def from_pymc(model: Optional[Any] = None) -> ScaledModel:
     def transform(points: np.ndarray) -> dict[str, np.ndarray]:
         return dict(zip((v.name for v in outputs), back(points)))
 
+    def log_likelihood(points: np.ndarray) -> dict[str, np.ndarray]:
+        return dict(zip((rv.name for rv in model.observed_RVs), terms(points)))
+
     example = transform(_flat(point, values)[None])
     variables = tuple(_variable(model, name, name, found.shape[1:]) for name, found in example.items())
     box = black_box(
@@ -56,7 +59,7 @@ def from_pymc(model: Optional[Any] = None) -> ScaledModel:
         variables=coordinates,
         attrs={"model": "PyMC"},
     )
-    return ScaledModel(box, UserScale(transform, variables, unchanged))
+    return ScaledModel(box, UserScale(transform, variables, unchanged, log_likelihood=log_likelihood if model.observed_RVs else None))
 
 
 Compiled = Callable[[np.ndarray], Any]
@@ -64,8 +67,9 @@ Compiled = Callable[[np.ndarray], Any]
 
 def _compiled(
     pymc: Any, model: Any, values: Sequence[Any], shapes: dict[str, tuple[int, ...]], outputs: Sequence[Any]
-) -> tuple[Compiled, Compiled]:
-    """Log density with gradient, and the model's own variables, of a batch of flat points (n, d)."""
+) -> tuple[Compiled, Compiled, Compiled]:
+    """Log density with gradient, the model's own variables, and the log likelihood of each observation, of a batch of flat points
+    (n, d)."""
     import pytensor
     import pytensor.tensor as pt
     from pytensor.graph.replace import clone_replace, vectorize_graph
@@ -90,7 +94,21 @@ def _compiled(
     logp = clone_replace(model.logp(), replace=parts, rebuild_strict=False)
     gradient = pytensor.grad(logp, point)
     back = clone_replace(list(outputs), replace=parts, rebuild_strict=False)
-    return of_batch([logp, gradient]), of_batch(back)
+    observed = model.logp(vars=model.observed_RVs, sum=False) if model.observed_RVs else []
+    terms = clone_replace(list(observed), replace=parts, rebuild_strict=False)
+    return of_batch([logp, gradient]), of_batch(back), _when_asked(lambda: of_batch(terms))
+
+
+def _when_asked(compile_: Callable[[], Compiled]) -> Compiled:
+    """A function that is compiled at its first call."""
+    made: list[Compiled] = []
+
+    def call(points: np.ndarray) -> Any:
+        if not made:
+            made.append(compile_())
+        return made[0](points)
+
+    return call
 
 
 def _flat(point: dict[str, np.ndarray], values: Sequence[Any]) -> np.ndarray:

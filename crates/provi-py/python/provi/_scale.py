@@ -10,12 +10,12 @@ import json
 from dataclasses import dataclass, field
 from html import escape
 from itertools import product
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _provi
-from ._certificate import Certificate, Estimates, Promise
+from ._certificate import Certificate, Estimates, Functional, Promise, SignProbability, Statement, Trust
 from ._fit import Fit, Variable
 from ._model import Model
 from ._plot import Plots
@@ -39,6 +39,10 @@ class UserScale:
     """Parameters that are their own coordinates: what is proved of these holds on the user's scale."""
     record: Optional[Callable[[Any], str]] = None
     """From an answer to its parameters as ``fit.json`` has them; by draws of the Gaussian otherwise."""
+    order: tuple[int, ...] = ()
+    """For each name of the variables, its position in that record."""
+    log_likelihood: Optional[Callable[[np.ndarray], Mapping[str, np.ndarray]]] = None
+    """From draws (n, d) to the log likelihood of each observation, arrays (n, …), where the model tells them apart."""
 
 
 class ScaledModel(Model):
@@ -108,6 +112,16 @@ class ScaledFit(Plots):
         return self.unconstrained.khat
 
     @property
+    def trust(self) -> Optional[Trust]:
+        """How far to trust the answer, if nothing is proved about it."""
+        return self.unconstrained.trust
+
+    @property
+    def verdict(self) -> Optional[str]:
+        """``"good"``, ``"fair"`` or ``"do not use"``; see :attr:`trust`."""
+        return self.unconstrained.verdict
+
+    @property
     def promise(self) -> Promise:
         return self.unconstrained.promise
 
@@ -139,21 +153,88 @@ class ScaledFit(Plots):
     def seconds(self) -> float:
         return self.unconstrained.seconds
 
-    def sample(self, n: int, seed: Optional[int] = None) -> dict[str, np.ndarray]:
-        """Independent draws of the parameters, by name: arrays (n, …); the fit's own seed if none is given."""
-        return self._by_variable(self.unconstrained.sample(n, seed))
+    def sample(self, n: int, seed: Optional[int] = None, *, weighted: Any = None) -> dict[str, np.ndarray]:
+        """Independent draws of the parameters, by name: arrays (n, …); the fit's own seed if none is given.
+
+        weighted: the model that was fitted: draws resampled in proportion to p/q, as in :meth:`Fit.sample`.
+        """
+        return self._by_variable(self.unconstrained.sample(n, seed, weighted=weighted))
 
     draws = sample
+
+    @property
+    def mean(self) -> dict[str, np.ndarray]:
+        """The mean of each parameter over the usual number of draws."""
+        return {name: values.mean(axis=0) for name, values in self.sample(self._usual()).items()}
+
+    @property
+    def sd(self) -> dict[str, np.ndarray]:
+        """The standard deviation of each parameter over the usual number of draws."""
+        return {name: values.std(axis=0, ddof=1) for name, values in self.sample(self._usual()).items()}
+
+    @property
+    def cov(self) -> np.ndarray:
+        """The covariance of the numbers in the order of ``names``, over the usual number of draws."""
+        return np.cov(self._points(self._usual()), rowvar=False).reshape(len(self.names), len(self.names))
+
+    def functional(
+        self, v: Union[str, Mapping[str, float], Sequence[float], np.ndarray], level: Optional[float] = None
+    ) -> Functional:
+        """A linear combination of the parameters on the scale of the model.
+
+        ``v`` is an expression in the names (``"mu - theta[0]"``), weights by name, or a vector in their order. If only
+        parameters occur that are their own coordinates, it has the proved errors of :meth:`Fit.functional`; otherwise it is a mean
+        over draws without any.
+        """
+        names = self.names
+        if isinstance(v, str):
+            weights = _provi.weights_of(v, names)
+        elif isinstance(v, Mapping):
+            weights = np.zeros(len(names))
+            for name, weight in v.items():
+                if name not in names:
+                    raise KeyError(f"no parameter is called {name!r}; there are {', '.join(names)}")
+                weights[names.index(name)] = weight
+        else:
+            weights = np.ascontiguousarray(v, dtype=np.float64)
+            if weights.shape != (len(names),):
+                raise ValueError(f"v has shape {weights.shape}, expected ({len(names)},)")
+        own = {n for variable in self.variables if variable.name in self.scale.unchanged for n in element_names(variable)}
+        used = {name: float(weight) for name, weight in zip(names, weights) if weight}
+        if used.keys() <= own:
+            return self.unconstrained.functional(used, level)
+        values = self._points(self._usual()) @ weights
+        tail = 0.5 * (1.0 - _provi.level(level))
+        lower, upper = np.quantile(values, [tail, 1.0 - tail])
+        nothing = Statement(None, None, None, None, "a mean over draws on the scale of the model")
+        positive = SignProbability(float((values > 0.0).mean()), 0.0, 1.0, nothing)
+        return Functional(
+            mean=float(values.mean()),
+            sd=float(values.std(ddof=1)),
+            interval=(float(lower), float(upper)),
+            mean_error=nothing,
+            sd_error=nothing,
+            positive=positive,
+            digits=(None, None),
+        )
+
+    contrast = functional
+
+    def _usual(self) -> int:
+        chains, draws = self._core.usual_draws()
+        return chains * draws
 
     def summary(self, level: Optional[float] = None, draws: Optional[int] = None) -> Table:
         """A row for each number among the parameters.
 
         A parameter that is a coordinate has the row of :meth:`Fit.summary`, with its proved errors. Any other has its mean,
-        sd and interval from ``draws`` independent draws, and no proved error.
+        sd and interval from ``draws`` independent draws, and no proved error. A Stan model without ``draws`` has the numbers that
+        its ``fit.json`` has, with importance weights where these can be believed.
         """
         exact = self.unconstrained.summary(level)
-        chains, usual = self._core.usual_draws()
-        found = self.sample(draws or chains * usual)
+        if draws is None and level is None and self.scale.record is not None:
+            return self._stored(json.loads(self.scale.record(self._core)), exact)
+        found = self.sample(draws or self._usual())
         tail = 0.5 * (1.0 - _provi.level(level))
         columns: dict[str, list[np.ndarray]] = {name: [] for name in exact}
         nothing = np.full(1, np.nan)
@@ -172,7 +253,24 @@ class ScaledFit(Plots):
         joined = {name: np.concatenate(parts) for name, parts in columns.items()}
         errors = [name for name in joined if name.endswith("_error")]
         footer = f"{_SPACE}\n{exact.footer}"
-        return Table(self.names, joined, bounds=errors, probabilities=["p_positive"], footer=footer)
+        return Table(
+            self.names, joined, bounds=errors, probabilities=["p_positive"], footer=footer, header=exact.header
+        )
+
+    def _stored(self, record: dict[str, Any], exact: Table) -> Table:
+        """The table that ``fit.json`` has."""
+        order = np.array(self.scale.order, dtype=int)
+        joined = {name: np.full(len(order), np.nan) for name in exact}
+        for name in ("mean", "sd", "lower", "upper"):
+            joined[name] = np.array(record[name], dtype=np.float64)[order]
+        if not record["weighted"]:
+            joined["p_positive"] = (self._points(record["draws"]) > 0.0).mean(axis=0)
+        errors = [name for name in joined if name.endswith("_error")]
+        how = "with importance weights" if record["weighted"] else "of the Gaussian itself"
+        footer = f"{_SPACE}\nMeans over {record['draws']:,} draws {how}.\n{exact.footer}"
+        return Table(
+            self.names, joined, bounds=errors, probabilities=["p_positive"], footer=footer, header=exact.header
+        )
 
     def save(self, path: Any, force: bool = False) -> Any:
         """Writes ``fit.json`` into the folder ``path``, with the Gaussian in its own coordinates and the parameters on the scale
@@ -183,20 +281,25 @@ class ScaledFit(Plots):
         return self._core.save(path, force, record)
 
     def _record(self) -> str:
-        chains, usual = self._core.usual_draws()
-        table = self.summary(draws=chains * usual)
+        table = self.summary(draws=self._usual())
         found = {name: table[name].tolist() for name in ("mean", "sd", "lower", "upper")}
-        rest = {"level": _provi.level(), "pareto_k": self.khat, "weighted": False, "draws": chains * usual}
+        rest = {"level": _provi.level(), "pareto_k": self.khat, "weighted": False, "draws": self._usual()}
         return json.dumps({"names": self.names, **found, **rest})
 
     def to_arviz(
-        self, draws: Optional[int] = None, chains: Optional[int] = None, seed: Optional[int] = None
+        self,
+        draws: Optional[int] = None,
+        chains: Optional[int] = None,
+        seed: Optional[int] = None,
+        *,
+        weighted: Any = None,
     ) -> Any:
         """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the parameters, under
-        their dimensions; its attributes carry the certificate."""
+        their dimensions; its attributes carry the certificate. Models of NumPyro and PyMC also have the group ``log_likelihood``, for
+        ``arviz.loo`` and ``arviz.compare``."""
         from ._arviz import to_arviz
 
-        return to_arviz(_View(self), draws, chains, seed)
+        return to_arviz(_View(self), draws, chains, seed, weighted=weighted)
 
     @property
     def _core(self) -> Any:
@@ -219,10 +322,33 @@ class ScaledFit(Plots):
         return f"<p><code>{escape(repr(self))}</code></p>{self.summary()._repr_html_()}"
 
     def __reduce__(self) -> Any:
-        raise TypeError(
-            "the way back to the model's own scale is a compiled function, which cannot be pickled; pickle fit.unconstrained, "
-            "or the draws of fit.sample(n)"
-        )
+        # The way back to the model's own scale is a compiled function, which cannot be pickled: its draws can.
+        stored = self.scale.transform
+        if not isinstance(stored, _StoredDraws):
+            points = self.unconstrained.sample(self._usual())
+            stored = _StoredDraws(points, {k: np.asarray(v) for k, v in self.scale.transform(points).items()})
+        return _restore, (self.unconstrained, stored, self.variables, self.scale.unchanged)
+
+
+class _StoredDraws:
+    """The way back to a model's own scale for the draws that were made before a fit was pickled, and for no others."""
+
+    def __init__(self, points: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        self.points = points
+        self.values = values
+
+    def __call__(self, points: np.ndarray) -> dict[str, np.ndarray]:
+        count = len(points)
+        if count > len(self.points) or not np.array_equal(points, self.points[:count]):
+            raise ValueError(
+                f"a fit from a pickle has the {len(self.points)} draws that sample(n) makes with the fit's own seed; for others fit "
+                "the model again, or draw before pickling"
+            )
+        return {name: values[:count] for name, values in self.values.items()}
+
+
+def _restore(unconstrained: Fit, stored: _StoredDraws, variables: tuple[Variable, ...], unchanged: frozenset[str]) -> ScaledFit:
+    return ScaledFit(unconstrained, UserScale(stored, variables, unchanged))
 
 
 class _View:
@@ -231,6 +357,7 @@ class _View:
     def __init__(self, fit: ScaledFit) -> None:
         self.variables = fit.variables
         self._by_variable = fit._by_variable
+        self._log_likelihood = fit.scale.log_likelihood
         self._fit = fit.unconstrained
 
     def __getattr__(self, name: str) -> Any:

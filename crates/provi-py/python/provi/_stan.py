@@ -58,7 +58,8 @@ def from_stan(
     def record(answer: Any) -> str:
         return _provi.constrained_record(core, answer, *shown)
 
-    scale = UserScale(transform, tuple(variables), record=record)
+    order = tuple(at for positions in columns for at in positions)
+    scale = UserScale(transform, tuple(variables), record=record, order=order)
     return ScaledModel(Model(core, attrs={"model": "Stan"}), scale)
 
 

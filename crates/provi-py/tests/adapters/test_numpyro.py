@@ -42,8 +42,24 @@ def test_positive_and_simplex_sites_come_back_constrained(survey):
     data = fit.to_arviz(draws=10, chains=2)
     assert data.posterior["share"].shape == (2, 10, 3) and data.posterior["sigma"].min() > 0
     assert data.posterior.attrs["provi_space"] == "unconstrained"
-    with pytest.raises(TypeError, match="unconstrained"):
-        __import__("pickle").dumps(fit)
+    again = __import__("pickle").loads(__import__("pickle").dumps(fit))
+    assert (again.sample(50)["sigma"] == fit.sample(50)["sigma"]).all()
+
+
+def test_observations_have_their_log_likelihood(survey):
+    fit = provi.from_numpyro(survey_model, **survey).fit(seed=1)
+    found = fit.to_arviz(draws=20, chains=2)
+    assert all(np.isfinite(x).all() for x in found.log_likelihood.data_vars.values()) and len(found.log_likelihood.data_vars) > 0
+
+
+def test_a_discrete_site_is_refused_by_name():
+    def model(y):
+        share = numpyro.sample("share", dist.Beta(1.0, 1.0))
+        which = numpyro.sample("which", dist.Bernoulli(share))
+        numpyro.sample("y", dist.Normal(which * 2.0, 1.0), obs=y)
+
+    with pytest.raises(ValueError, match="which of the NumPyro model is discrete.*MixtureSameFamily"):
+        provi.from_numpyro(model, 1.0)
 
 
 def test_plates_name_their_axes():
