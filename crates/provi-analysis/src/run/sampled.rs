@@ -111,13 +111,7 @@ impl Sampled {
     ) -> Result<Self> {
         let points = q.sample(count, seed);
         let log_q = log_densities(q, &points)?;
-        let log_joint = match target {
-            None => None,
-            Some(target) => {
-                let ratios = log_ratios(target, q, &points)?;
-                Some(ratios.iter().zip(&log_q).map(|(ratio, log_q)| ratio + log_q).collect())
-            }
-        };
+        let log_joint = target.map(|target| log_joint(target, q, &points, &log_q)).transpose()?;
         let chains = chains(count);
         Ok(Self {
             names: names.to_vec(),
@@ -141,8 +135,7 @@ impl Sampled {
         seed: Seed,
     ) -> Result<Self> {
         let log_q = log_densities(q, &points)?;
-        let ratios = log_ratios(target, q, &points)?;
-        let log_joint = Some(ratios.iter().zip(&log_q).map(|(ratio, log_q)| ratio + log_q).collect());
+        let log_joint = Some(log_joint(target, q, &points, &log_q)?);
         let (names, chains) = (target.target().names(), chains(points.rows()));
         Ok(Self { names, points, chains, seed, log_q, log_joint, constrained: None, resampled: None, law })
     }
@@ -236,6 +229,12 @@ fn log_densities(q: &Gaussian, points: &Matrix) -> Result<Vec<f64>> {
         q.log_density(points.row(k))
     };
     (0..points.rows()).map(|k| Ok(density(k)?)).collect()
+}
+
+/// log p(z, x) at points where log q is known.
+fn log_joint(target: Evaluator<'_>, q: &Gaussian, points: &Matrix, log_q: &[f64]) -> Result<Vec<f64>> {
+    let ratios = log_ratios(target, q, points)?;
+    Ok(ratios.iter().zip(log_q).map(|(ratio, log_q)| ratio + log_q).collect())
 }
 
 /// The usual number of chains if it divides the number of draws, else one.

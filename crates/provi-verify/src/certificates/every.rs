@@ -1,7 +1,6 @@
 //! Moments in every direction at once.
 
-use super::audits::audits;
-use super::global::{hold, scatter};
+use super::global::{audited, scatter};
 use super::sharp::uniforms;
 use crate::figure::Figure;
 use crate::outcome::{Check, Outcome};
@@ -53,19 +52,13 @@ pub(crate) fn every(trial: &Trial) -> Result<Outcome> {
         let failures = (0..replicates).into_par_iter().filter(|k| failed(*k)).count() as u64;
         outcome.check(Check::coverage(format!("matrices, {name}, δ = {delta}"), failures, replicates, delta));
     }
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.means, &["every-direction"], trial);
-        hold(&mut outcome, &a.deviations, &["every-direction"], trial);
-        let these = a.means.iter().chain(&a.deviations).filter(|c| c.key == "every-direction");
-        audited.extend(these.map(|c| (c.truth, c.bound)));
-    }
+    let claimed = audited(&mut outcome, trial, "every-direction", &[|a| &a.means, |a| &a.deviations])?;
     outcome.figures.push(Figure {
         name: "every-direction".into(),
         caption: "Errors of the mean and deviation of a random combination of coefficients, in its deviations, beside what audits certify \
                   of all combinations at once."
             .into(),
-        panels: vec![scatter("Audits from draws", "error", audited, 1)],
+        panels: vec![scatter("Audits from draws", "error", claimed, 1)],
     });
     Ok(outcome)
 }

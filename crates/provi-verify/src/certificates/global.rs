@@ -1,6 +1,6 @@
 //! Statements with the curvature over all z: gap, KL, moments, evidence.
 
-use super::audits::{Claim, audits};
+use super::audits::{Audited, Claim, audits};
 use super::line::{Answer, cases};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
@@ -22,6 +22,36 @@ pub(crate) fn hold(outcome: &mut Outcome, claims: &[Claim], keys: &[&str], trial
             trial.upper(claim.bound) + 1e-9,
         ));
     }
+}
+
+/// Checks what the audits claim by one statement, and returns true values with their bounds.
+pub(crate) fn audited(
+    outcome: &mut Outcome,
+    trial: &Trial,
+    key: &str,
+    parts: &[fn(&Audited) -> &[Claim]],
+) -> Result<Vec<(f64, f64)>> {
+    let mut points = Vec::new();
+    for a in audits(trial.quick)? {
+        for claims in parts.iter().map(|part| part(a)) {
+            hold(outcome, claims, &[key], trial);
+            points.extend(claims.iter().filter(|c| c.key == key).map(|c| (c.truth, c.bound)));
+        }
+    }
+    Ok(points)
+}
+
+/// Checks what the audits claim of the log evidence by one statement, with a figure.
+pub(crate) fn audited_evidence(outcome: &mut Outcome, trial: &Trial, key: &str) -> Result<()> {
+    let points = audited(outcome, trial, key, &[|a| &a.evidence])?;
+    outcome.figures.push(Figure {
+        name: key.into(),
+        caption: "The width of the certified interval of the log evidence against the part of it that is needed, from its lower end \
+                  to the truth."
+            .into(),
+        panels: vec![scatter("Audits from draws", "log evidence, nats", points, 1)],
+    });
+    Ok(())
 }
 
 /// Certified against true values, log–log, with the diagonal.

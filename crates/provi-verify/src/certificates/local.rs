@@ -1,7 +1,7 @@
 //! Statements with the curvature on a ball around the answer.
 
 use super::audits::audits;
-use super::global::{hold, on_the_line, scatter};
+use super::global::{audited, hold, on_the_line, scatter};
 use super::line::{Answer, Cut};
 use crate::figure::Figure;
 use crate::outcome::{Check, Outcome};
@@ -68,11 +68,7 @@ pub(crate) fn local_kl(trial: &Trial) -> Result<Outcome> {
         "K_B alone lies below KL(q‖p) in {below} of {} cases: it is a statement about q_B",
         points.len()
     ));
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.kl, &["local-kl"], trial);
-        audited.extend(a.kl.iter().filter(|c| c.key == "local-kl").map(|c| (c.truth, c.bound)));
-    }
+    let claimed = audited(&mut outcome, trial, "local-kl", &[|a| &a.kl])?;
     outcome.figures.push(Figure {
         name: "local-kl".into(),
         caption: "KL(q‖p): the local bound against the truth, on the line by quadrature for every radius, and from draws \
@@ -80,7 +76,7 @@ pub(crate) fn local_kl(trial: &Trial) -> Result<Outcome> {
             .into(),
         panels: vec![
             scatter("By quadrature, all radii", "KL, nats", points, 0),
-            scatter("Audits from draws", "KL, nats", audited, 1),
+            scatter("Audits from draws", "KL, nats", claimed, 1),
         ],
     });
     Ok(outcome)
@@ -95,17 +91,17 @@ pub(crate) fn local_tv(trial: &Trial) -> Result<Outcome> {
         outcome.check(Check::at_most(name, answer.variation, trial.upper(bound) + 1e-6));
         points.push((answer.variation, bound));
     })?;
-    let mut audited = Vec::new();
+    let mut claimed = Vec::new();
     for a in audits(trial.quick)? {
         hold(&mut outcome, &a.tv, &["local-tv", "local-kl", "cert-kl", "cert-transport"], trial);
-        audited.extend(a.tv.iter().map(|c| (c.truth, c.bound)));
+        claimed.extend(a.tv.iter().map(|c| (c.truth, c.bound)));
     }
     outcome.figures.push(Figure {
         name: "local-tv".into(),
         caption: "Total variation: bound against truth, on the line and from audits.".into(),
         panels: vec![
             scatter("By quadrature, all radii", "total variation", points, 0),
-            scatter("Audits from draws", "total variation", audited, 1),
+            scatter("Audits from draws", "total variation", claimed, 1),
         ],
     });
     Ok(outcome)
@@ -122,7 +118,7 @@ pub(crate) fn local_evidence(trial: &Trial) -> Result<Outcome> {
         outcome.check(Check::at_most(format!("{name}, upper end"), above, trial.upper(cut.ball.kl()) + 1e-9));
         points.push((above, cut.ball.kl()));
     })?;
-    let mut audited = Vec::new();
+    let mut claimed = Vec::new();
     for a in audits(trial.quick)? {
         for claim in a.evidence.iter().filter(|c| c.key.starts_with("local")) {
             outcome.check(Check::at_least(
@@ -132,14 +128,14 @@ pub(crate) fn local_evidence(trial: &Trial) -> Result<Outcome> {
             ));
         }
         hold(&mut outcome, &a.evidence, &["local-evidence", "local-kl"], trial);
-        audited.extend(a.evidence.iter().map(|c| (c.truth, c.bound)));
+        claimed.extend(a.evidence.iter().map(|c| (c.truth, c.bound)));
     }
     outcome.figures.push(Figure {
         name: "local-evidence".into(),
         caption: "Log evidence: the width of the interval against the part of it that is needed.".into(),
         panels: vec![
             scatter("By quadrature, all radii", "distance to the lower end, nats", points, 0),
-            scatter("Audits from draws", "distance to the lower end, nats", audited, 1),
+            scatter("Audits from draws", "distance to the lower end, nats", claimed, 1),
         ],
     });
     Ok(outcome)

@@ -1,7 +1,6 @@
 //! Statements by an envelope of log q/p and cells: KL, evidence and moments.
 
-use super::audits::audits;
-use super::global::{hold, on_the_line, scatter};
+use super::global::{audited, audited_evidence, on_the_line, scatter};
 use crate::figure::Figure;
 use crate::outcome::{Check, Outcome};
 use crate::trial::Trial;
@@ -46,12 +45,8 @@ pub(crate) fn kl(trial: &Trial) -> Result<Outcome> {
         }
         Ok(())
     })?;
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.kl, &["psi-kl"], trial);
-        hold(&mut outcome, &a.tv, &["psi-kl"], trial);
-        audited.extend(a.kl.iter().filter(|c| c.key == "psi-kl").map(|c| (c.truth, c.bound)));
-    }
+    let claimed = audited(&mut outcome, trial, "psi-kl", &[|a| &a.kl])?;
+    audited(&mut outcome, trial, "psi-kl", &[|a| &a.tv])?;
     outcome.figures.push(Figure {
         name: "psi-kl".into(),
         caption: "KL(q‖p) by the mean of e^{−t} − 1 + t at t = log q/p less its mean: on the line by quadrature in a ball and a bound \
@@ -59,7 +54,7 @@ pub(crate) fn kl(trial: &Trial) -> Result<Outcome> {
             .into(),
         panels: vec![
             scatter("Ball and beyond, exact", "KL, nats", points, 0),
-            scatter("Audits from draws", "KL, nats", audited, 1),
+            scatter("Audits from draws", "KL, nats", claimed, 1),
         ],
     });
     Ok(outcome)
@@ -80,18 +75,7 @@ pub(crate) fn evidence(trial: &Trial) -> Result<Outcome> {
         }
         Ok(())
     })?;
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.evidence, &["psi-evidence"], trial);
-        audited.extend(a.evidence.iter().filter(|c| c.key == "psi-evidence").map(|c| (c.truth, c.bound)));
-    }
-    outcome.figures.push(Figure {
-        name: "psi-evidence".into(),
-        caption: "The width of the certified interval of the log evidence against the part of it that is needed, from its lower end \
-                  to the truth."
-            .into(),
-        panels: vec![scatter("Audits from draws", "log evidence, nats", audited, 1)],
-    });
+    audited_evidence(&mut outcome, trial, "psi-evidence")?;
     Ok(outcome)
 }
 
@@ -111,13 +95,7 @@ pub(crate) fn moments(trial: &Trial) -> Result<Outcome> {
         }
         Ok(())
     })?;
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.means, &["psi-moments"], trial);
-        hold(&mut outcome, &a.deviations, &["psi-moments"], trial);
-        let of_cells = a.means.iter().chain(&a.deviations).filter(|c| c.key == "psi-moments");
-        audited.extend(of_cells.map(|c| (c.truth, c.bound)));
-    }
+    let claimed = audited(&mut outcome, trial, "psi-moments", &[|a| &a.means, |a| &a.deviations])?;
     outcome.figures.push(Figure {
         name: "psi-moments".into(),
         caption: "The posterior's mean in units of q's deviation, and the moments of e^{−t} − 1 + t beyond a ball, by quadrature on the line; \
@@ -125,7 +103,7 @@ pub(crate) fn moments(trial: &Trial) -> Result<Outcome> {
             .into(),
         panels: vec![
             scatter("Mean, and beyond the ball", "moment", points, 0),
-            scatter("Audits from draws", "error", audited, 1),
+            scatter("Audits from draws", "error", claimed, 1),
         ],
     });
     Ok(outcome)

@@ -1,7 +1,6 @@
 //! Statements by the mass of the posterior: KL, evidence, moments, and the bets behind them.
 
-use super::audits::audits;
-use super::global::{hold, on_the_line, scatter};
+use super::global::{audited, audited_evidence, on_the_line, scatter};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};
 use crate::problems::normals;
@@ -27,12 +26,8 @@ pub(crate) fn kl(trial: &Trial) -> Result<Outcome> {
         }
         Ok(())
     })?;
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.kl, &["sharp-kl"], trial);
-        hold(&mut outcome, &a.tv, &["sharp-kl"], trial);
-        audited.extend(a.kl.iter().filter(|c| c.key == "sharp-kl").map(|c| (c.truth, c.bound)));
-    }
+    let claimed = audited(&mut outcome, trial, "sharp-kl", &[|a| &a.kl])?;
+    audited(&mut outcome, trial, "sharp-kl", &[|a| &a.tv])?;
     outcome.figures.push(Figure {
         name: "sharp-kl".into(),
         caption: "KL(q‖p) by the mass of p: the three terms by quadrature on the line, for several K and P; and audits from \
@@ -40,7 +35,7 @@ pub(crate) fn kl(trial: &Trial) -> Result<Outcome> {
             .into(),
         panels: vec![
             scatter("Three terms, exact", "KL, nats", points, 0),
-            scatter("Audits from draws", "KL, nats", audited, 1),
+            scatter("Audits from draws", "KL, nats", claimed, 1),
         ],
     });
     Ok(outcome)
@@ -57,18 +52,7 @@ pub(crate) fn evidence(trial: &Trial) -> Result<Outcome> {
         }
         Ok(())
     })?;
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.evidence, &["sharp-evidence"], trial);
-        audited.extend(a.evidence.iter().filter(|c| c.key == "sharp-evidence").map(|c| (c.truth, c.bound)));
-    }
-    outcome.figures.push(Figure {
-        name: "sharp-evidence".into(),
-        caption: "The width of the certified interval of the log evidence against the part of it that is needed, from its lower end \
-                  to the truth."
-            .into(),
-        panels: vec![scatter("Audits from draws", "log evidence, nats", audited, 1)],
-    });
+    audited_evidence(&mut outcome, trial, "sharp-evidence")?;
     Ok(outcome)
 }
 
@@ -86,13 +70,7 @@ pub(crate) fn moments(trial: &Trial) -> Result<Outcome> {
         }
         Ok(())
     })?;
-    let mut audited = Vec::new();
-    for a in audits(trial.quick)? {
-        hold(&mut outcome, &a.means, &["sharp-moments"], trial);
-        hold(&mut outcome, &a.deviations, &["sharp-moments"], trial);
-        let sharp = a.means.iter().chain(&a.deviations).filter(|c| c.key == "sharp-moments");
-        audited.extend(sharp.map(|c| (c.truth, c.bound)));
-    }
+    let claimed = audited(&mut outcome, trial, "sharp-moments", &[|a| &a.means, |a| &a.deviations])?;
     outcome.figures.push(Figure {
         name: "sharp-moments".into(),
         caption: "What the posterior's first two moments may have beyond min(p̃, Kq), by quadrature on the line, and the errors of \
@@ -100,7 +78,7 @@ pub(crate) fn moments(trial: &Trial) -> Result<Outcome> {
             .into(),
         panels: vec![
             scatter("Moments beyond K", "moment", points, 0),
-            scatter("Audits from draws", "error", audited, 1),
+            scatter("Audits from draws", "error", claimed, 1),
         ],
     });
     Ok(outcome)

@@ -29,6 +29,29 @@ pub(super) struct Every {
     lost: [f64; 2],
 }
 
+/// What a pilot tells the bets: standard deviations of the two variables for each direction, and in every direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guesses {
+    pub(super) each: Vec<[f64; 2]>,
+    pub(super) every: [f64; 2],
+}
+
+impl Guesses {
+    /// From ΣY² of both variables in each direction, over a number of draws whose Y have means near zero.
+    pub(super) fn new(squares: impl Iterator<Item = [f64; 2]>, draws: u64, every: Option<&Every>) -> Self {
+        let n = draws.max(1) as f64;
+        Self {
+            each: squares.map(|sums| sums.map(|s| (s / n).sqrt())).collect(),
+            every: every.map_or([0.0; 2], Every::deviations),
+        }
+    }
+
+    /// The largest of the variables that measure means.
+    pub(super) fn largest_mean(&self) -> f64 {
+        self.each.iter().map(|guess| guess[0]).fold(0.0, f64::max)
+    }
+}
+
 /// Bounds of v·E y and vᵀE Yv for all unit v: a vector and a matrix, and the most that each is off by.
 pub(super) struct Everywhere {
     pub(super) first: Vec<f64>,

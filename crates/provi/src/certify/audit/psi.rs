@@ -14,6 +14,7 @@
 mod choose;
 mod moments;
 
+use super::every::Guesses;
 use super::residual::{Fill, Residuals, Seen};
 use super::sharp::{Mass, lost};
 use super::{ExactValue, Session};
@@ -23,7 +24,7 @@ use crate::base::linalg::norm;
 use crate::theory::betting;
 use crate::theory::cells::{Cells, Place};
 use crate::theory::envelope::Outside;
-use moments::{Guesses, Sums};
+use moments::Sums;
 use provi_kernels::{axpy, dot};
 
 /// The route as the pilot chose it.

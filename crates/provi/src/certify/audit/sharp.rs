@@ -22,6 +22,7 @@ mod moments;
 mod pilot;
 
 use super::Session;
+use super::every::Guesses;
 use super::metric::Metric;
 use super::residual::{Residuals, Seen};
 use super::rounding::{Allowance, usual_reach};
@@ -34,7 +35,7 @@ use crate::theory::{betting, santalo};
 use hat::{Hat, higher};
 pub(crate) use moments::Standing;
 pub(super) use moments::standing;
-use moments::{Guesses, Rest, Sums};
+use moments::{Rest, Sums};
 use provi_kernels::{dot, triangle};
 
 /// The most columns whose means and standard deviations are measured one by one; they cost d² per draw.

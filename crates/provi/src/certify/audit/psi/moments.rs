@@ -5,7 +5,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{congruence, norm};
 use crate::base::matrix::packed_index;
-use crate::certify::audit::every::Every;
+use crate::certify::audit::every::{Every, Guesses};
 use crate::certify::audit::sharp::{Standing, standing};
 use crate::target::expectations::Moments;
 use crate::target::rounding::deviations;
@@ -26,20 +26,6 @@ pub(super) struct Sums<'a> {
     lost: [f64; 2],
     shift: f64,
     every: Option<Every>,
-}
-
-/// What a pilot tells the bets: roots of the mean squares for each direction, and in every direction.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Guesses {
-    each: Vec<[f64; 2]>,
-    every: [f64; 2],
-}
-
-impl Guesses {
-    /// The largest of the variables that measure means.
-    pub(super) fn largest_mean(&self) -> f64 {
-        self.each.iter().map(|guess| guess[0]).fold(0.0, f64::max)
-    }
 }
 
 impl<'a> Sums<'a> {
@@ -76,9 +62,8 @@ impl<'a> Sums<'a> {
 
     /// Roots of the mean squares of both variables.
     pub(super) fn guesses(&self) -> Guesses {
-        let n = self.draws.max(1) as f64;
-        let each = self.first.iter().zip(&self.second).map(|(a, b)| [a[1], b[1]].map(|s| (s / n).sqrt()));
-        Guesses { each: each.collect(), every: self.every.as_ref().map_or([0.0; 2], Every::deviations) }
+        let squares = self.first.iter().zip(&self.second).map(|(a, b)| [a[1], b[1]]);
+        Guesses::new(squares, self.draws, self.every.as_ref())
     }
 
     /// Bounds of the errors of mean and deviation in every direction, in deviations of q.

@@ -12,7 +12,7 @@
 use crate::base::error::Result;
 use crate::base::linalg::norm;
 use crate::base::special::{normal_cdf, normal_density};
-use crate::certify::audit::every::Every;
+use crate::certify::audit::every::{Every, Guesses};
 use crate::theory::betting::Wager;
 use crate::theory::envelope::tail_moments;
 use crate::theory::santalo;
@@ -79,13 +79,6 @@ pub(super) struct Sums {
     every: Option<Every>,
 }
 
-/// What a pilot tells the bets: standard deviations of the two variables for each direction, and in every direction.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Guesses {
-    each: Vec<[f64; 2]>,
-    every: [f64; 2],
-}
-
 /// Draws further out than this count for no direction at once.
 fn reach(dim: usize) -> f64 {
     (dim as f64).sqrt() + CUT
@@ -138,10 +131,8 @@ impl Sums {
 
     /// The standard deviations of the two variables.
     pub(super) fn guesses(&self) -> Guesses {
-        let n = self.pairs.max(1) as f64;
-        let each =
-            self.odd.iter().zip(&self.even).map(|(odd, even)| [odd[1], even[1]].map(|s| (s / n).sqrt()));
-        Guesses { each: each.collect(), every: self.every.as_ref().map_or([0.0; 2], Every::deviations) }
+        let squares = self.odd.iter().zip(&self.even).map(|(odd, even)| [odd[1], even[1]]);
+        Guesses::new(squares, self.pairs, self.every.as_ref())
     }
 
     /// Bounds of the errors of mean and deviation in every direction, in deviations of q [every-direction]. `spread` bounds the deviation

@@ -1,12 +1,13 @@
 //! Whether the route pays, and with which K, P and κ: decided by pilot draws that are used for nothing else.
 
 use super::hat::Hat;
-use super::moments::{Guesses, Sums};
+use super::moments::Sums;
 use super::{COLUMNS, MOST, Pairs, Sharp, conjugates};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{norm, safe_congruence};
 use crate::base::stop;
+use crate::certify::audit::every::Guesses;
 use crate::certify::audit::metric::Metric;
 use crate::certify::audit::residual::{Residuals, go_on};
 use crate::certify::audit::{Session, USUAL};
