@@ -40,6 +40,9 @@ struct View {
     factors: Vec<f64>,
 }
 
+/// The most entries of which a transformed copy is kept, 2 MiB. Through a view each use of a row costs another pass over it.
+const MOST_COPIED: usize = 1 << 18;
+
 thread_local! {
     /// Buffer for a block of rows seen through a [`View`].
     static SEEN: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
@@ -48,6 +51,18 @@ thread_local! {
 impl Dense {
     fn new(entries: Vec<f64>) -> Self {
         Self { entries: Arc::new(entries), view: None }
+    }
+
+    /// The rows with `shifts` subtracted from their columns, which are then multiplied by `factors`: copied if they
+    /// have at most `most_copied` entries, else seen through a view.
+    fn seen(&self, shifts: &[f64], factors: &[f64], most_copied: usize) -> Self {
+        let view = View { shifts: shifts.to_vec(), factors: factors.to_vec() };
+        let seen = Self { entries: Arc::clone(&self.entries), view: Some(Arc::new(view)) };
+        if shifts.is_empty() || self.entries.len() > most_copied {
+            return seen;
+        }
+        let rows = 0..self.entries.len() / shifts.len();
+        Self::new(seen.with_rows(rows, shifts.len(), <[f64]>::to_vec))
     }
 
     /// Calls `f` with the rows of `range`, of `d` entries each.
@@ -308,15 +323,12 @@ impl Design {
         Self { rows: self.rows, columns, storage }
     }
 
-    /// The same design with `shifts` subtracted from the columns, which are then multiplied by `factors`. Dense
-    /// rows are shared and transformed whenever they are read. Sparse rows keep their entries and gain entries in
-    /// the columns that are shifted.
+    /// The same design with `shifts` subtracted from the columns, which are then multiplied by `factors`. Few dense
+    /// rows are copied; many are shared and transformed whenever they are read. Sparse rows keep their entries and
+    /// gain entries in the columns that are shifted.
     pub(crate) fn seen(&self, shifts: &[f64], factors: &[f64]) -> Self {
         let storage = match &self.storage {
-            Storage::Dense(dense) => {
-                let view = View { shifts: shifts.to_vec(), factors: factors.to_vec() };
-                Storage::Dense(Dense { entries: Arc::clone(&dense.entries), view: Some(Arc::new(view)) })
-            }
+            Storage::Dense(dense) => Storage::Dense(dense.seen(shifts, factors, MOST_COPIED)),
             Storage::Sparse(sparse) => Storage::Sparse(sparse.seen(shifts, factors)),
         };
         Self { rows: self.rows, columns: self.columns, storage }

@@ -1,6 +1,6 @@
 //! Evaluation of a batch of draws, on one thread or many, with the same bits.
 
-use super::Target;
+use super::{Target, own};
 #[cfg(feature = "parallel")]
 use crate::base::chunked;
 use crate::base::error::Result;
@@ -91,6 +91,10 @@ impl std::fmt::Debug for Evaluator<'_> {
     }
 }
 
+/// The least number of calls into which many draws are split, and the most draws that a call receives unasked.
+const CALLS: usize = 16;
+const TOGETHER: usize = 32;
+
 impl<'a> Evaluator<'a> {
     /// The target.
     pub fn target(&self) -> &'a dyn Target {
@@ -127,15 +131,18 @@ impl<'a> Evaluator<'a> {
         self.target().dim()
     }
 
-    /// How many draws are evaluated in one call. It does not depend on the number of threads, so neither do the
-    /// results.
-    fn chunk(&self) -> usize {
-        self.target().batch().max(1)
+    /// How many of so many draws are evaluated in one call. It does not depend on the number of threads, so neither
+    /// do the results. Models of this crate receive more than they ask for if there are still enough calls to share
+    /// among threads: a pass over their data costs less per draw then.
+    fn chunk(&self, draws: usize) -> usize {
+        let target = self.target();
+        let more = if target.proves_its_curvature(own::Word) { (draws / CALLS).min(TOGETHER) } else { 1 };
+        target.batch().max(more).max(1)
     }
 
     /// Working memory for `batch` draws, one piece for each chunk.
     pub(crate) fn scratch(&self, batch: usize) -> Vec<Scratch> {
-        vec![Scratch::default(); batch.div_ceil(self.chunk())]
+        vec![Scratch::default(); batch.div_ceil(self.chunk(batch))]
     }
 
     /// log p and ∇ log p at every point. Between two chunks the work may be cut off ([`crate::stop`]).
@@ -146,7 +153,9 @@ impl<'a> Evaluator<'a> {
         gradients: &mut [f64],
         scratch: &mut [Scratch],
     ) -> Result<()> {
-        let (d, chunk) = (self.dim(), self.chunk());
+        // There may be fewer draws than the working memory was made for, but no more chunks.
+        let (d, draws) = (self.dim(), values.len());
+        let chunk = self.chunk(draws).max(draws.div_ceil(scratch.len().max(1)));
         let numbers = chunk.saturating_mul(d);
         #[cfg(feature = "parallel")]
         if let Self::Parallel(target) = self

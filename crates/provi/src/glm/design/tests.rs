@@ -38,9 +38,12 @@ fn shifted_columns_are_seen_alike_and_sparse_rows_keep_the_zeros_of_the_others()
     let filled = sparse.seen(&[0.0, 1.0, 0.0], &[1.0, 2.0, 1.0]);
     let triplets = [(0, 0, 1.0), (0, 1, -2.0), (0, 2, 2.0), (1, 1, -2.0), (1, 2, 3.0)];
     assert_eq!(filled, Design::triplets(2, 3, &triplets).unwrap());
-    // A dense design is read through its view by all readers, and what is computed from it is its own.
-    let view = dense.seen(&shifts, &factors);
+    // A small dense design is copied. A larger one is read through its view by all readers, and what is computed from it is its own.
     let expected = Design::dense(2, 3, &[4.0, 0.0, 0.0, 0.0, 0.0, 0.5]).unwrap();
+    assert_eq!(dense.seen(&shifts, &factors), expected);
+    let Storage::Dense(rows) = &dense.storage else { unreachable!() };
+    let view = Design { storage: Storage::Dense(rows.seen(&shifts, &factors, 5)), ..dense.clone() };
+    assert_ne!(view, expected);
     assert_eq!(view.select(&[0, 1]).unwrap(), expected);
     assert_eq!(view.clone().with_intercept(), expected.clone().with_intercept());
     assert_eq!(view.clone().with_columns_over(&[2.0; 3]), expected.clone().with_columns_over(&[2.0; 3]));
