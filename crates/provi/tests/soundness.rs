@@ -24,7 +24,10 @@ const DRAWS: u64 = 1200;
 
 /// Every bound on the first problems; none is below the truth.
 fn tried(problems: u64) -> Vec<Check> {
-    let checks: Vec<Check> = on_threads(problems, |i| trial(i, DRAWS)).into_iter().flatten().collect();
+    let found = on_threads(problems, |i| trial(i, DRAWS));
+    let unknown = found.iter().filter(|checks| checks.is_empty()).count();
+    assert!(unknown as u64 <= problems / 500, "quadrature does not know the truth of {unknown} problems");
+    let checks: Vec<Check> = found.into_iter().flatten().collect();
     let violations: Vec<&Check> = checks.iter().filter(|c| c.is_violated()).collect();
     println!("{} bounds on {problems} problems\n{}", checks.len(), summary(&checks));
     assert!(
@@ -44,7 +47,7 @@ fn certified_numbers_of_some_problems_cover_the_truth() {
 #[test]
 #[ignore = "slow: all problems; some of them are tried above"]
 fn every_certified_number_covers_the_truth() {
-    // A longer trial; where quadrature does not know the truth well enough it says so and ends.
+    // A longer trial.
     let asked = std::env::var("PROVI_PROBLEMS").ok().and_then(|count| count.parse().ok());
     let checks = tried(asked.unwrap_or(PROBLEMS));
     // Every route was on trial.

@@ -179,12 +179,22 @@ fn the_root_of_the_gap_is_lipschitz_on_a_grid() {
     assert!(steepest > 0.1, "{steepest}");
 }
 
-/// A model that keeps its expectations to itself: the mass of p bounds its evidence, and KL only as well as f is known. δ = 1e-6 for each audit; five of them. Six rows on the line would not do: log-Sobolev leaves three nats there.
+/// A model that keeps its expectations to itself: the mass of p bounds its evidence, and KL only as well as f is known.
+/// δ = 1e-6 for each audit. Six rows on the line would not do: log-Sobolev leaves three nats there.
 #[test]
 fn nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
-    for (d, rows, precision, seed) in
-        [(1, 30, 0.02, 2), (2, 10, 0.02, 3), (2, 30, 0.05, 4), (3, 40, 0.05, 5), (3, 80, 0.02, 6)]
-    {
+    is_certified_where_log_sobolev_is_far_away(&[(1, 30, 0.02, 2), (2, 10, 0.02, 3)]);
+}
+
+#[test]
+#[ignore = "slow: larger tables; smaller ones are tried above"]
+fn larger_nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
+    is_certified_where_log_sobolev_is_far_away(&[(2, 30, 0.05, 4), (3, 40, 0.05, 5), (3, 80, 0.02, 6)]);
+}
+
+/// For problems by dimension, rows, precision of the prior and seed.
+fn is_certified_where_log_sobolev_is_far_away(problems: &[(usize, usize, f64, u64)]) {
+    for &(d, rows, precision, seed) in problems {
         let problem = nearly_separable(d, rows, precision, seed);
         let truth = problem.truth();
         let q = optimum(&problem.target);
