@@ -1,15 +1,19 @@
-//! Scales estimated from the data: prior deviations and a noise level that maximise the ELBO (empirical Bayes).
+//! Scales estimated from the data: prior deviations and a noise level that maximise the ELBO (empirical Bayes), or that are integrated out
+//! ([`FreeScales::integrate`]).
 //!
 //! With η the logarithms of the free scales, the profile of the negative ELBO is
 //! ```text
 //! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = Σ_n w_n − Σ_n w_n E_q(y_n − s_n)²/σ²
 //! ```
 //! at the best q. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
-//! bounds the log evidence at η from below, so this is type-II maximum likelihood with that bound. Everything
-//! certified afterwards is conditional on the η found: the posterior contains no uncertainty about a scale.
+//! bounds the log evidence at η from below, so its maximum is type-II maximum likelihood with that bound. Everything
+//! certified at that maximum is conditional on the η found: the posterior contains no uncertainty about a scale.
 
+mod integrate;
+mod mixture;
 mod one;
 mod predictor;
+mod prior;
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -22,7 +26,10 @@ use crate::base::stop;
 use crate::glm::Glm;
 use crate::target::Target;
 use crate::target::mode::{Path, climb};
+pub use integrate::Integration;
+pub use mixture::{Rule, ScaleMixture, ScaleNode};
 pub use predictor::LinearPredictor;
+pub use prior::ScalePrior;
 
 /// Which scales of a model are free, and where their search begins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,6 +86,19 @@ impl FreeScales {
         Self { shared: Vec::new(), noise_sd: Some(model.response_deviation()) }
     }
 
+    /// The logarithms of the first guesses.
+    fn start(&self) -> Result<Vec<f64>> {
+        let start: Vec<f64> =
+            self.shared.iter().map(|(_, guess)| *guess).chain(self.noise_sd).map(f64::ln).collect();
+        match start.iter().find(|x| !x.is_finite()) {
+            None => Ok(start),
+            Some(&value) => {
+                let needed = "the logarithm of a positive number";
+                Err(Error::OutOfRange { what: "first guess of a scale", value, needed })
+            }
+        }
+    }
+
     /// Maximises the ELBO over the free scales. Cost: ten to fifty solutions of the model, each started from the
     /// last. A search that is stopped ([`crate::stop`]) returns the best scales so far; before its first solution,
     /// the first guesses and as much of the search for the mode as there was time for.
@@ -102,12 +122,7 @@ impl FreeScales {
     /// # Ok::<(), provi::Error>(())
     /// ```
     pub fn maximise<M: LinearPredictor>(&self, model: &M) -> Result<ScaledModel<M>> {
-        let start: Vec<f64> =
-            self.shared.iter().map(|(_, guess)| *guess).chain(self.noise_sd).map(f64::ln).collect();
-        if let Some(&value) = start.iter().find(|x| !x.is_finite()) {
-            let needed = "the logarithm of a positive number";
-            return Err(Error::OutOfRange { what: "first guess of a scale", value, needed });
-        }
+        let start = self.start()?;
         let profile = Profile::new(self, model, &start);
         let found = stop::phase("the search for the scales", || {
             let (best, evaluations) = profile.maximum()?;

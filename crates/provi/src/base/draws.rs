@@ -29,6 +29,8 @@ pub enum Purpose {
     Cells,
     /// Proposals for draws of the posterior itself.
     Propose,
+    /// Draws of scales, and of the coefficients that go with them.
+    Scales,
 }
 
 /// A stream of standard normal vectors.

@@ -1,0 +1,309 @@
+//! Scales integrated out: a mixture of Gaussians, one for each of many values of the scales.
+//!
+//! With η the logarithms of the free scales and π their prior density,
+//! ```text
+//! p(z, η | x) = p(z | η, x)·p(η | x),   p(η | x) ∝ p(x | η)π(η),   p(x) = ∫p(x | η)π(η)dη
+//! ```
+//! At each η the best Gaussian q_η replaces p(z | η, x), and log p(x | η) = ELBO(η) + KL(q_η‖p), where the KL is zero for a gaussian
+//! model and estimated by importance weights for others. The integral over η is a sum over a lattice: in coordinates t in which the
+//! density has unit curvature at its mode, the trapezoidal rule of step h errs by about e^{−2π²/h²} on a normal density, and nodes are added
+//! as long as they are not negligible. The step is halved until nothing moves. For more than three scales weighted draws of a Student t take the
+//! place of the lattice. What the integration over η leaves open is an estimate, never a proof.
+
+use super::mixture::{Rule, ScaleMixture, ScaleNode};
+use super::predictor::LinearPredictor;
+use super::prior::ScalePrior;
+use super::{FreeScales, Profile};
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::linalg::{eigen, norm};
+use crate::base::matrix::Matrix;
+use crate::base::special::ln_gamma;
+use crate::base::stop;
+use crate::certify::estimate::estimate;
+use crate::target::Target;
+use crate::target::mode::{Path, climb};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How scales are integrated out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Integration {
+    /// The prior of each free scale: first those of the sets of coefficients, then that of the noise.
+    pub priors: Vec<ScalePrior>,
+    /// Draws behind the estimate of KL(q_η‖p) at each η; 0 leaves the ELBO uncorrected, which is exact for gaussian models.
+    pub draws: usize,
+    /// The seed of these draws, which are the same at each η, and of weighted draws of η.
+    pub seed: Seed,
+}
+
+impl Integration {
+    /// With the usual number of draws.
+    pub fn new(priors: Vec<ScalePrior>) -> Self {
+        Self { priors, draws: 1000, seed: Seed(0) }
+    }
+}
+
+/// How near to the mode the search goes, in nats.
+const NATS: f64 = 1e-6;
+/// The step of the differences of slopes at the mode.
+const DIFFERENCE: f64 = 0.05;
+/// The least curvature that is believed: a direction that is flatter is walked in steps of 1/√ of it.
+const FLATTEST: f64 = 0.05;
+/// The steps of the lattice, one after the other, until the answer moves by less than `STILL`.
+const STEPS: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
+/// In nats of the evidence, and in standard deviations of a mean.
+const STILL: f64 = 1e-4;
+/// Nodes this many nats below the best one have no neighbours of their own.
+const NEGLIGIBLE: f64 = 14.0;
+/// The most nodes.
+const MOST: usize = 3000;
+/// The most scales for which a lattice is walked.
+const LATTICE: usize = 3;
+/// For more: the number of weighted draws, and the degrees of freedom of their law.
+const WEIGHTED: u64 = 600;
+const DEGREES: f64 = 5.0;
+
+impl FreeScales {
+    /// Integrates over the free scales. Cost: one warm-started solution of the model for each node, some tens for one scale and some
+    /// hundreds for two or three.
+    ///
+    /// ```
+    /// use provi::{Design, scales::{FreeScales, Integration, ScalePrior}, target::{Glm, Prior}};
+    ///
+    /// // Three groups of two: the deviation between groups is hardly known, and the answer says so.
+    /// let (mut triplets, mut y) = (Vec::new(), Vec::new());
+    /// for (group, center) in [-1.0, 0.5, 1.5].into_iter().enumerate() {
+    ///     for noise in [-0.1, 0.1] {
+    ///         triplets.push((y.len(), group, 1.0));
+    ///         y.push(center + noise);
+    ///     }
+    /// }
+    /// let model = Glm::linear(Design::triplets(6, 3, &triplets)?, &y, 0.2, Prior::scale(1.0)?)?;
+    /// let free = FreeScales { shared: vec![((0..3).collect(), 1.0)], noise_sd: None };
+    /// let found = free.integrate(&model, &Integration::new(vec![ScalePrior::HalfStudentT { degrees: 3.0, scale: 2.5 }]))?;
+    /// let [low, high] = [0.025, 0.975].map(|p| found.scale_quantile(0, p).unwrap());
+    /// assert!(low < 0.8 && high > 3.0, "{low} {high}");
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn integrate<M: LinearPredictor>(&self, model: &M, how: &Integration) -> Result<ScaleMixture> {
+        let start = self.start()?;
+        if how.priors.len() != start.len() {
+            return Err(Error::Shape {
+                what: "priors of scales",
+                found: how.priors.len(),
+                expected: start.len(),
+            });
+        }
+        if start.is_empty() {
+            let needed = "at least one; without any the model itself is the answer";
+            return Err(Error::OutOfRange { what: "number of free scales", value: 0.0, needed });
+        }
+        how.priors.iter().try_for_each(ScalePrior::check)?;
+        stop::phase("the integration over scales", || {
+            let walk = Walk::new(Profile::new(self, model, &start), how)?;
+            if start.len() > LATTICE { walk.draw() } else { walk.lattice() }
+        })
+    }
+}
+
+/// log p(η | x) up to the evidence, with the ELBO in place of log p(x | η): a target in η.
+struct Posterior<'a, M> {
+    profile: Profile<'a, M>,
+    priors: &'a [ScalePrior],
+}
+
+impl<M: LinearPredictor> Target for Posterior<'_, M> {
+    fn dim(&self) -> usize {
+        self.priors.len()
+    }
+
+    fn log_density(&self, eta: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let mut value = self.profile.log_density(eta, gradient)?;
+        for ((prior, x), slope) in self.priors.iter().zip(eta).zip(gradient) {
+            let [density, pull] = prior.of_logarithm(*x);
+            value += density;
+            *slope += pull;
+        }
+        Ok(value)
+    }
+}
+
+/// Nodes around the mode.
+struct Walk<'a, M> {
+    posterior: Posterior<'a, M>,
+    how: &'a Integration,
+    mode: Vec<f64>,
+    /// Row j: how η moves with t_j.
+    axes: Matrix,
+    /// log |dη/dt|.
+    log_volume: f64,
+    unsolved: usize,
+}
+
+impl<'a, M: LinearPredictor> Walk<'a, M> {
+    fn new(profile: Profile<'a, M>, how: &'a Integration) -> Result<Self> {
+        let start = profile.start;
+        let posterior = Posterior { profile, priors: &how.priors };
+        let mode = climb(&posterior, start, NATS, &mut Path::default())?.point;
+        let k = mode.len();
+        let (mut slope, mut hessian) = (vec![0.0; k], Matrix::zeros(k, k));
+        for i in 0..k {
+            for sign in [1.0, -1.0] {
+                let mut eta = mode.clone();
+                eta[i] += sign * DIFFERENCE;
+                posterior.log_density(&eta, &mut slope)?;
+                for (j, x) in slope.iter().enumerate() {
+                    let part = -sign * x / (4.0 * DIFFERENCE);
+                    hessian[(i, j)] += part;
+                    hessian[(j, i)] += part;
+                }
+            }
+        }
+        let (curvatures, mut axes) = eigen("curvature in the scales", &hessian)?;
+        let mut log_volume = 0.0;
+        for (j, curvature) in curvatures.iter().enumerate() {
+            let width = 1.0 / curvature.max(FLATTEST).sqrt();
+            axes.row_mut(j).iter_mut().for_each(|x| *x *= width);
+            log_volume += width.ln();
+        }
+        Ok(Self { posterior, how, mode, axes, log_volume, unsolved: 0 })
+    }
+
+    /// η at t.
+    fn place(&self, t: impl Iterator<Item = f64>) -> Vec<f64> {
+        let mut eta = self.mode.clone();
+        for (j, t) in t.enumerate() {
+            eta.iter_mut().zip(self.axes.row(j)).for_each(|(eta, axis)| *eta += t * axis);
+        }
+        eta
+    }
+
+    /// The node at η with log p(x, η) in place of its weight; `None` where no model can be solved, as at a scale that is zero in double
+    /// precision.
+    fn node(&mut self, eta: Vec<f64>) -> Result<Option<ScaleNode>> {
+        let mut slope = vec![0.0; eta.len()];
+        let value = match self.posterior.log_density(&eta, &mut slope) {
+            Ok(value) if value.is_finite() => value,
+            Err(error @ Error::Stopped { .. }) => return Err(error),
+            Err(error) if error.is_of_the_data() => return Err(error),
+            _ => {
+                self.unsolved += 1;
+                return Ok(None);
+            }
+        };
+        stop::check()?;
+        let Some(gaussian) = self.posterior.profile.last.borrow().clone() else { return Ok(None) };
+        let correction = match self.how.draws {
+            0 => 0.0,
+            draws => {
+                let model = self.posterior.profile.at(&eta)?;
+                let found = estimate(&model as &dyn Target, &gaussian, self.how.seed, draws)?;
+                // KL ≥ 0; the noise of an estimate may say otherwise.
+                if found.kl.is_finite() { found.kl.max(0.0) } else { 0.0 }
+            }
+        };
+        Ok(Some(ScaleNode { log_scales: eta, weight: value + correction, gaussian }))
+    }
+
+    /// The lattice, halved until the answer stands still.
+    fn lattice(mut self) -> Result<ScaleMixture> {
+        // Places in units of the finest step.
+        let finest = STEPS[STEPS.len() - 1];
+        let mut known: BTreeMap<Vec<i32>, Option<ScaleNode>> = BTreeMap::new();
+        let mut last: Option<ScaleMixture> = None;
+        for step in STEPS {
+            let stride = (step / finest).round() as i32;
+            let reached = self.flood(&mut known, stride, finest)?;
+            let log_cell = self.log_volume + self.mode.len() as f64 * step.ln();
+            let nodes = known
+                .iter()
+                .filter(|(place, _)| place.iter().all(|t| t % stride == 0))
+                .filter_map(|(_, node)| node.clone())
+                .map(|node| ScaleNode { weight: node.weight + log_cell, ..node });
+            let rule = Rule::Lattice { step, complete: reached };
+            let mut found = ScaleMixture::new(nodes.collect(), rule, self.unsolved)?;
+            if let Some(last) = &last {
+                found.compare(last);
+            }
+            let still = found.evidence_change.max(found.mean_change) < STILL;
+            let next = known.len() << self.mode.len();
+            last = Some(found);
+            if still || !reached || next > MOST {
+                break;
+            }
+        }
+        last.ok_or(Error::Stopped { during: "the integration over scales" })
+    }
+
+    /// Adds nodes of the lattice of that stride from the mode outwards, until all at its rim are negligible: whether they are.
+    fn flood(
+        &mut self,
+        known: &mut BTreeMap<Vec<i32>, Option<ScaleNode>>,
+        stride: i32,
+        finest: f64,
+    ) -> Result<bool> {
+        let k = self.mode.len();
+        let mut rim = vec![vec![0; k]];
+        let mut seen = BTreeSet::from([vec![0; k]]);
+        let mut best = f64::NEG_INFINITY;
+        while !rim.is_empty() {
+            let mut values = Vec::with_capacity(rim.len());
+            for place in &rim {
+                if !known.contains_key(place) {
+                    if known.len() >= MOST {
+                        return Ok(false);
+                    }
+                    let eta = self.place(place.iter().map(|&t| f64::from(t) * finest));
+                    let node = self.node(eta)?;
+                    known.insert(place.clone(), node);
+                }
+                values.push(known[place].as_ref().map_or(f64::NEG_INFINITY, |node| node.weight));
+            }
+            best = values.iter().copied().fold(best, f64::max);
+            let mut next = Vec::new();
+            for (place, value) in rim.iter().zip(values) {
+                if value < best - NEGLIGIBLE {
+                    continue;
+                }
+                for j in 0..k {
+                    for sign in [-1, 1] {
+                        let mut there = place.clone();
+                        there[j] += sign * stride;
+                        if seen.insert(there.clone()) {
+                            next.push(there);
+                        }
+                    }
+                }
+            }
+            rim = next;
+        }
+        Ok(true)
+    }
+
+    /// Weighted draws of a Student t around the mode.
+    fn draw(mut self) -> Result<ScaleMixture> {
+        let k = self.mode.len();
+        let draws = Draws::new(self.how.seed, Purpose::Scales);
+        let constant = ln_gamma(0.5 * (DEGREES + k as f64))
+            - ln_gamma(0.5 * DEGREES)
+            - 0.5 * k as f64 * (DEGREES * std::f64::consts::PI).ln();
+        let mut nodes = Vec::new();
+        let mut e = vec![0.0; k + DEGREES as usize];
+        for which in 0..WEIGHTED {
+            draws.fill(which, 0, &mut e);
+            let (t, chi) = e.split_at(k);
+            let shrink = norm(chi) / DEGREES.sqrt();
+            let square = (norm(t) / shrink).powi(2);
+            let density = constant - 0.5 * (DEGREES + k as f64) * (square / DEGREES).ln_1p();
+            let eta = self.place(t.iter().map(|t| t / shrink));
+            if let Some(node) = self.node(eta)? {
+                let weight = node.weight + self.log_volume - density - (WEIGHTED as f64).ln();
+                nodes.push(ScaleNode { weight, ..node });
+            }
+        }
+        ScaleMixture::new(nodes, Rule::Draws { count: WEIGHTED }, self.unsolved)
+    }
+}
+
+#[cfg(test)]
+mod tests;

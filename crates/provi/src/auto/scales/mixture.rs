@@ -1,0 +1,280 @@
+//! The answer when scales are integrated out: a mixture of Gaussians, and what follows from it.
+
+use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::linalg::norm;
+use crate::base::matrix::Matrix;
+use crate::base::scalar::Probability;
+use crate::base::special::normal_cdf;
+use provi_kernels::{axpy, dot, triangle};
+
+/// One value of the scales, with the best Gaussian there.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ScaleNode {
+    /// Logarithms of the scales: first those of the sets of coefficients, then that of the noise.
+    pub log_scales: Vec<f64>,
+    /// Its share of the posterior. All shares together are one.
+    pub weight: f64,
+    /// The Gaussian of the coefficients, given these scales.
+    pub gaussian: Gaussian<Triangular>,
+}
+
+/// How the integral over the scales was formed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// A sum over a lattice.
+    Lattice {
+        /// Its step, in units in which the density has unit curvature at its mode.
+        step: f64,
+        /// Whether everything beyond it is negligible. If not, there were too many nodes.
+        complete: bool,
+    },
+    /// Weighted draws.
+    Draws {
+        /// Their number.
+        count: u64,
+    },
+}
+
+/// The posterior of coefficients and scales as a mixture of Gaussians ([`FreeScales::integrate`](super::FreeScales::integrate)).
+///
+/// Given the scales, the coefficients have the best Gaussian there. A scale is a continuous quantity: its law is smoothed in its logarithm by a
+/// normal kernel, after the nodes have been drawn together so that mean and variance stay what they are.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ScaleMixture {
+    /// The nodes, with weights that add up to one.
+    pub nodes: Vec<ScaleNode>,
+    /// log p(x), integrated over the scales: an estimate.
+    pub log_evidence: f64,
+    /// By how much it moved when the step was halved the last time; for weighted draws, its standard error.
+    pub evidence_change: f64,
+    /// By how much a mean of a coefficient or of a logarithm of a scale moved at most, in its standard deviations; for weighted draws, the
+    /// standard error of a mean.
+    pub mean_change: f64,
+    /// How the integral was formed.
+    pub rule: Rule,
+    /// Values of the scales at which no model could be solved. They count as if they had no mass.
+    pub unsolved: usize,
+}
+
+/// Nodes with a smaller share are left out.
+const LEAST: f64 = 1e-12;
+/// The kernel's deviation, in deviations of the logarithm of a scale, and in steps of the lattice where that is more.
+const KERNEL: f64 = 0.2;
+const KERNEL_STEPS: f64 = 0.5;
+/// Bisections of a quantile: 2⁻⁶⁰ of its range.
+const BISECTIONS: usize = 60;
+
+impl ScaleMixture {
+    /// From nodes whose weights are logarithms of their parts of the evidence.
+    pub(super) fn new(mut nodes: Vec<ScaleNode>, rule: Rule, unsolved: usize) -> Result<Self> {
+        let top = nodes.iter().map(|node| node.weight).fold(f64::NEG_INFINITY, f64::max);
+        if !top.is_finite() {
+            let (what, needed) = ("number of scales at which the model could be solved", "at least one");
+            return Err(Error::OutOfRange { what, value: 0.0, needed });
+        }
+        nodes.iter_mut().for_each(|node| node.weight = (node.weight - top).exp());
+        let count = nodes.len() as f64;
+        let total: f64 = nodes.iter().map(|node| node.weight).sum();
+        nodes.iter_mut().for_each(|node| node.weight /= total);
+        let squares: f64 = nodes.iter().map(|node| node.weight * node.weight).sum();
+        nodes.retain(|node| node.weight > LEAST);
+        let change = match rule {
+            Rule::Lattice { .. } => f64::INFINITY,
+            Rule::Draws { .. } => (squares - 1.0 / count).max(0.0).sqrt(),
+        };
+        let log_evidence = top + total.ln();
+        Ok(Self { nodes, log_evidence, evidence_change: change, mean_change: change, rule, unsolved })
+    }
+
+    /// Notes how far this one is from one with a wider step.
+    pub(super) fn compare(&mut self, last: &Self) {
+        self.evidence_change = (self.log_evidence - last.log_evidence).abs();
+        let moved = |here: [Vec<f64>; 2], there: &[f64]| {
+            let [means, deviations] = here;
+            let each = means.iter().zip(there).zip(deviations);
+            each.map(|((here, there), sd)| (here - there).abs() / sd.max(f64::MIN_POSITIVE))
+                .fold(0.0, f64::max)
+        };
+        let of_scales = moved(self.log_scale_moments(), &last.log_scale_moments()[0]);
+        self.mean_change = of_scales.max(moved([self.mean(), self.standard_deviations()], &last.mean()));
+    }
+
+    /// The mean of the coefficients.
+    pub fn mean(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.dim()];
+        self.nodes.iter().for_each(|node| axpy(node.weight, node.gaussian.mean(), &mut out));
+        out
+    }
+
+    /// The number of coefficients.
+    pub fn dim(&self) -> usize {
+        self.nodes.first().map_or(0, |node| node.gaussian.dim())
+    }
+
+    /// Their covariance: within the Gaussians and between them. Cost: d³ for each node.
+    pub fn covariance(&self) -> Matrix {
+        let (d, mean) = (self.dim(), self.mean());
+        let mut out = Matrix::zeros(d, d);
+        let mut away = vec![0.0; d];
+        for node in &self.nodes {
+            out.add_scaled(node.weight, &node.gaussian.covariance());
+            away.iter_mut().zip(node.gaussian.mean()).zip(&mean).for_each(|((x, m), mean)| *x = m - mean);
+            for i in 0..d {
+                axpy(node.weight * away[i], &away, out.row_mut(i));
+            }
+        }
+        out
+    }
+
+    /// Their standard deviations.
+    pub fn standard_deviations(&self) -> Vec<f64> {
+        let mean = self.mean();
+        let mut squares = vec![0.0; mean.len()];
+        for node in &self.nodes {
+            let each = node.gaussian.standard_deviations();
+            for (i, square) in squares.iter_mut().enumerate() {
+                *square += node.weight * (each[i] * each[i] + (node.gaussian.mean()[i] - mean[i]).powi(2));
+            }
+        }
+        squares.into_iter().map(f64::sqrt).collect()
+    }
+
+    /// The value that vᵀz exceeds with probability 1 − `level`.
+    pub fn quantile(&self, v: &[f64], level: f64) -> Result<f64> {
+        if v.len() != self.dim() {
+            return Err(Error::Shape { what: "functional", found: v.len(), expected: self.dim() });
+        }
+        let mut pulled = vec![0.0; v.len()];
+        let parts = self.nodes.iter().map(|node| {
+            triangle::multiply_transposed(node.gaussian.factor(), v, &mut pulled);
+            (node.weight, dot(v, node.gaussian.mean()), norm(&pulled))
+        });
+        quantile(&parts.collect::<Vec<_>>(), level)
+    }
+
+    /// P(vᵀz > 0).
+    pub fn positive(&self, v: &[f64]) -> Result<f64> {
+        if v.len() != self.dim() {
+            return Err(Error::Shape { what: "functional", found: v.len(), expected: self.dim() });
+        }
+        let mut pulled = vec![0.0; v.len()];
+        let parts = self.nodes.iter().map(|node| {
+            triangle::multiply_transposed(node.gaussian.factor(), v, &mut pulled);
+            node.weight * normal_cdf(dot(v, node.gaussian.mean()) / norm(&pulled))
+        });
+        Ok(parts.sum::<f64>().min(1.0))
+    }
+
+    /// The mean of a scale: first those of the sets of coefficients, then that of the noise.
+    pub fn scale_mean(&self, which: usize) -> Result<f64> {
+        Ok(self.scale_powers(which)?[0])
+    }
+
+    /// The standard deviation of a scale.
+    pub fn scale_sd(&self, which: usize) -> Result<f64> {
+        let [first, second] = self.scale_powers(which)?;
+        Ok((second - first * first).max(0.0).sqrt())
+    }
+
+    /// The value that a scale exceeds with probability 1 − `level`.
+    pub fn scale_quantile(&self, which: usize, level: f64) -> Result<f64> {
+        self.check_scale(which)?;
+        let [means, deviations] = self.log_scale_moments();
+        let (mean, sd) = (means[which], deviations[which]);
+        let [together, kernel] = self.smoothing();
+        let parts = self
+            .nodes
+            .iter()
+            .map(|node| (node.weight, mean + together * (node.log_scales[which] - mean), kernel * sd));
+        Ok(quantile(&parts.collect::<Vec<_>>(), level)?.exp())
+    }
+
+    /// Draws: coefficients and scales, one pair of rows for each.
+    pub fn sample(&self, count: usize, seed: Seed) -> [Matrix; 2] {
+        let (d, k) = (self.dim(), self.nodes.first().map_or(0, |node| node.log_scales.len()));
+        let draws = Draws::new(seed, Purpose::Scales);
+        let [means, deviations] = self.log_scale_moments();
+        let [together, kernel] = self.smoothing();
+        let mut ends = Vec::with_capacity(self.nodes.len());
+        let mut sum = 0.0;
+        for node in &self.nodes {
+            sum += node.weight;
+            ends.push(sum);
+        }
+        let (mut coefficients, mut scales) = (Matrix::zeros(count, d), Matrix::zeros(count, k));
+        let mut e = vec![0.0; d.max(k)];
+        for i in 0..count {
+            let u = draws.uniform(i as u64, 0) * sum;
+            let node = &self.nodes[ends.partition_point(|end| *end < u).min(ends.len() - 1)];
+            draws.fill(i as u64, 1, &mut e[..d]);
+            node.gaussian.transport(&e[..d], coefficients.row_mut(i));
+            draws.fill(i as u64, 2, &mut e[..k]);
+            for (j, scale) in scales.row_mut(i).iter_mut().enumerate() {
+                let near = means[j] + together * (node.log_scales[j] - means[j]);
+                *scale = (near + kernel * deviations[j] * e[j]).exp();
+            }
+        }
+        [coefficients, scales]
+    }
+
+    fn check_scale(&self, which: usize) -> Result<()> {
+        let length = self.nodes.first().map_or(0, |node| node.log_scales.len());
+        match which < length {
+            true => Ok(()),
+            false => Err(Error::Index { what: "scales", index: which, length }),
+        }
+    }
+
+    /// E s and E s².
+    fn scale_powers(&self, which: usize) -> Result<[f64; 2]> {
+        self.check_scale(which)?;
+        let mean = |power: f64| -> f64 {
+            self.nodes.iter().map(|node| node.weight * (power * node.log_scales[which]).exp()).sum()
+        };
+        Ok([mean(1.0), mean(2.0)])
+    }
+
+    /// Means and deviations of the logarithms of the scales.
+    pub(super) fn log_scale_moments(&self) -> [Vec<f64>; 2] {
+        let k = self.nodes.first().map_or(0, |node| node.log_scales.len());
+        let mut means = vec![0.0; k];
+        self.nodes.iter().for_each(|node| axpy(node.weight, &node.log_scales, &mut means));
+        let deviation = |j: usize| -> f64 {
+            let squares = self.nodes.iter().map(|node| node.weight * (node.log_scales[j] - means[j]).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        let deviations = (0..k).map(deviation).collect();
+        [means, deviations]
+    }
+
+    /// How far nodes are drawn together, and the kernel's deviation: the squares of both add up to one.
+    fn smoothing(&self) -> [f64; 2] {
+        let kernel = match self.rule {
+            Rule::Lattice { step, .. } => KERNEL.max(KERNEL_STEPS * step).min(0.5),
+            Rule::Draws { .. } => KERNEL,
+        };
+        [(1.0 - kernel * kernel).sqrt(), kernel]
+    }
+}
+
+/// The quantile of a mixture of normal laws: shares, means and deviations.
+fn quantile(parts: &[(f64, f64, f64)], level: f64) -> Result<f64> {
+    let level = Probability::new("level", level)?.get();
+    let below =
+        |x: f64| -> f64 { parts.iter().map(|(share, mean, sd)| share * normal_cdf((x - mean) / sd)).sum() };
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for (_, mean, sd) in parts {
+        low = low.min(mean - 40.0 * sd);
+        high = high.max(mean + 40.0 * sd);
+    }
+    for _ in 0..BISECTIONS {
+        let middle = 0.5 * (low + high);
+        *(if below(middle) < level { &mut low } else { &mut high }) = middle;
+    }
+    Ok(0.5 * (low + high))
+}
