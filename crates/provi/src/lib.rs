@@ -77,7 +77,7 @@
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
 //! | [`functional`] | any linear combination of the coordinates: value, error, interval, sign |
 //! | [`evidence`] | comparing two models by bounds on their log evidence |
-//! | [`scales`] | prior deviations and noise chosen by maximising the ELBO |
+//! | [`scales`] | prior deviations and noise: those that maximise the ELBO, or integrated out under a prior |
 //! | [`predict`] | responses at new rows: mean, interval, draws |
 //! | [`standard`] | coordinates that do not depend on units: columns centred and scaled, and the way back |
 //! | [`stream`] | models whose rows are read in blocks, by one process or several |

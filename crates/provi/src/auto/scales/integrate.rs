@@ -65,7 +65,8 @@ const DEGREES: f64 = 5.0;
 
 impl FreeScales {
     /// Integrates over the free scales. Cost: one warm-started solution of the model for each node, some tens for one scale and some
-    /// hundreds for two or three.
+    /// hundreds for two or three. If it is stopped ([`crate::stop`]), the last lattice that was whole is the answer; before the first there is
+    /// none.
     ///
     /// ```
     /// use provi::{Design, scales::{FreeScales, Integration, ScalePrior}, target::{Glm, Prior}};
@@ -99,10 +100,16 @@ impl FreeScales {
             return Err(Error::OutOfRange { what: "number of free scales", value: 0.0, needed });
         }
         how.priors.iter().try_for_each(ScalePrior::check)?;
-        stop::phase("the integration over scales", || {
+        let mut whole = None;
+        let outcome = stop::phase("the integration over scales", || {
             let walk = Walk::new(Profile::new(self, model, &start), how)?;
-            if start.len() > LATTICE { walk.draw() } else { walk.lattice() }
-        })
+            if start.len() > LATTICE { walk.draw(&mut whole) } else { walk.lattice(&mut whole) }
+        });
+        match (outcome, whole) {
+            (Ok(()) | Err(Error::Stopped { .. }), Some(whole)) => Ok(whole),
+            (Err(error), _) => Err(error),
+            (Ok(()), None) => Err(Error::Stopped { during: "the integration over scales" }),
+        }
     }
 }
 
@@ -205,12 +212,11 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         Ok(Some(ScaleNode { log_scales: eta, weight: value + correction, gaussian }))
     }
 
-    /// The lattice, halved until the answer stands still.
-    fn lattice(mut self) -> Result<ScaleMixture> {
+    /// The lattice, halved until the answer stands still. Each one that is whole goes to `whole`.
+    fn lattice(mut self, whole: &mut Option<ScaleMixture>) -> Result<()> {
         // Places in units of the finest step.
         let finest = STEPS[STEPS.len() - 1];
         let mut known: BTreeMap<Vec<i32>, Option<ScaleNode>> = BTreeMap::new();
-        let mut last: Option<ScaleMixture> = None;
         for step in STEPS {
             let stride = (step / finest).round() as i32;
             let reached = self.flood(&mut known, stride, finest)?;
@@ -222,17 +228,17 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 .map(|node| ScaleNode { weight: node.weight + log_cell, ..node });
             let rule = Rule::Lattice { step, complete: reached };
             let mut found = ScaleMixture::new(nodes.collect(), rule, self.unsolved)?;
-            if let Some(last) = &last {
+            if let Some(last) = whole {
                 found.compare(last);
             }
             let still = found.evidence_change.max(found.mean_change) < STILL;
             let next = known.len() << self.mode.len();
-            last = Some(found);
+            *whole = Some(found);
             if still || !reached || next > MOST {
                 break;
             }
         }
-        last.ok_or(Error::Stopped { during: "the integration over scales" })
+        Ok(())
     }
 
     /// Adds nodes of the lattice of that stride from the mode outwards, until all at its rim are negligible: whether they are.
@@ -281,7 +287,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
     }
 
     /// Weighted draws of a Student t around the mode.
-    fn draw(mut self) -> Result<ScaleMixture> {
+    fn draw(mut self, whole: &mut Option<ScaleMixture>) -> Result<()> {
         let k = self.mode.len();
         let draws = Draws::new(self.how.seed, Purpose::Scales);
         let constant = ln_gamma(0.5 * (DEGREES + k as f64))
@@ -301,7 +307,8 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 nodes.push(ScaleNode { weight, ..node });
             }
         }
-        ScaleMixture::new(nodes, Rule::Draws { count: WEIGHTED }, self.unsolved)
+        *whole = Some(ScaleMixture::new(nodes, Rule::Draws { count: WEIGHTED }, self.unsolved)?);
+        Ok(())
     }
 }
 

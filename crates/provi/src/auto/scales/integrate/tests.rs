@@ -258,8 +258,32 @@ fn what_cannot_be_integrated_is_said() {
         message(&free, vec![ScalePrior::Exponential { rate: 0.0 }]).contains("rate of an exponential prior")
     );
     assert!(message(&FreeScales::default(), Vec::new()).contains("number of free scales"));
-    let signal = crate::base::stop::Polls::new("the test", 3).signal();
-    let stopped = signal.cover(|| free.integrate(&model, &gaussian(HALF_T))).unwrap_err();
-    assert!(matches!(stopped, Error::Stopped { .. }), "{stopped}");
     assert!(free.integrate(&model, &gaussian(HALF_T)).unwrap().scale_mean(1).is_err());
+}
+
+#[test]
+fn what_was_whole_before_a_stop_is_kept() {
+    let (model, free) = one_row_each(&[1.0, 2.0, -0.5], 0.5, 3);
+    let uncut = free.integrate(&model, &gaussian(HALF_T)).unwrap();
+    let asked = crate::base::stop::Stop::default();
+    asked.ask();
+    let hasty = crate::base::stop::Signal::on(&asked).with_patience(std::time::Duration::ZERO);
+    let nothing = hasty.cover(|| free.integrate(&model, &gaussian(HALF_T))).unwrap_err();
+    assert!(matches!(nothing, Error::Stopped { .. }), "{nothing}");
+    // Cut off at later and later polls: nothing, then a coarser lattice, then the same bits as without a signal.
+    let (mut none, mut coarser, mut same) = (0, 0, 0);
+    for cut in (0..14).map(|power| 1 << power) {
+        let signal = crate::base::stop::Polls::new("the integration over scales", cut).signal();
+        match signal.cover(|| free.integrate(&model, &gaussian(HALF_T))) {
+            Err(Error::Stopped { .. }) => none += 1,
+            Ok(found) if found == uncut => same += 1,
+            Ok(found) => {
+                coarser += 1;
+                assert!((found.log_evidence - uncut.log_evidence).abs() < 0.1, "{found:?}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    println!("{none} {coarser} {same}");
+    assert!(same > 0);
 }
