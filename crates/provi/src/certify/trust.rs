@@ -11,7 +11,7 @@
 //! - *agreement*: how many beginnings ended at the answer, whether other places have about the same ELBO, and
 //!   whether the ELBO had stopped rising.
 //!
-//! The limits ([`limits`]) were set on one half of a collection of models and checked on the other.
+//! The limits ([`limits`]) were set on some of a collection of models and checked on others; `docs/zoo.md` has the numbers.
 
 pub mod limits;
 mod measure;
