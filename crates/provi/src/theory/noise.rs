@@ -73,6 +73,11 @@ pub fn stl(d: usize, smoothness: f64, residual: f64, trace_inverse: f64) -> Resu
     stl_batch(d, smoothness, residual, trace_inverse, 1)
 }
 
+/// a·b for b ≥ 0, and 0 for b = 0 even if a has overflowed.
+fn times(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a * b } else { 0.0 }
+}
+
 /// c_d = (d+5)/2 + 2√(1+d/2), the constant of [stl-floor].
 pub fn stl_floor_constant(d: usize) -> f64 {
     let d = d as f64;
@@ -84,7 +89,7 @@ pub fn stl_moment_at_optimum(d: usize, residual: f64, trace_inverse: f64) -> Res
     dimension(d)?;
     let residual = NonNegative::new("residual smoothness K", residual)?.get();
     let trace = NonNegative::new("tr H_lo⁻¹", trace_inverse)?.get();
-    Ok(stl_floor_constant(d) * residual * residual * trace)
+    Ok(times(stl_floor_constant(d) * residual * residual, trace))
 }
 
 /// K ≤ min{λ_max(H_hi − H_lo), M − μ}, the smoothness of r = log p − log q_{w*} [stl-k].
@@ -111,7 +116,7 @@ pub fn energy_second_moment(d: usize, smoothness: f64, mean2: f64, factor2: f64)
 /// V* ≤ (d+3)M²‖w*−w̄‖², the total variance of the energy estimator at the optimum [noise-centred].
 pub fn v_star_bound(d: usize, smoothness: f64, distance2: f64) -> Result<f64> {
     let distance2 = NonNegative::new("‖w*−w̄‖²", distance2)?.get();
-    Ok((dimension(d)? + 3.0) * square(smoothness)? * distance2)
+    Ok(times((dimension(d)? + 3.0) * square(smoothness)?, distance2))
 }
 
 /// The mean of N energy draws, centred, everywhere [noise-centred], [noise-batch]:
@@ -170,7 +175,7 @@ pub fn subsample_second_moment(d: usize, weight: f64, weighted_mean2: f64, facto
     let weight = NonNegative::new("Σ M_n²/π_n", weight)?.get();
     let mean2 = NonNegative::new("Σ (M_n²/π_n)‖m−z̄_n‖²", weighted_mean2)?.get();
     let factor2 = NonNegative::new("‖C‖_F²", factor2)?.get();
-    Ok((d + 1.0) * mean2 + (d + 3.0) * weight * factor2)
+    Ok((d + 1.0) * mean2 + times((d + 3.0) * weight, factor2))
 }
 
 /// [`energy_batch`] with N independent (datum, draw) pairs: (d+3)Σ_n M_n²/π_n in place of (d+3)M² in the 1/N
