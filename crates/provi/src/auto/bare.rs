@@ -3,8 +3,8 @@
 //! [`explore`](super::explore) gives a few Gaussians in different places. Each is carried on by a short ascent of the
 //! ELBO; those that fall behind are left. The best is carried on while its ELBO rises. To see that, the averaged
 //! answers of two moments, the second after twice as many evaluations, are compared on the same draws, so that the
-//! difference of their ELBOs has little noise. The search ends where the difference is within its noise or
-//! negligible, or where the evaluations are spent; [`Ending`] says which.
+//! difference of their ELBOs has little noise. The search ends where the difference is negligible beyond its noise, or
+//! within its noise once half of the evaluations are spent, or where all are; [`Ending`] says which.
 
 use super::explore::score::{Score, Scorer, mean_of_pairs};
 use super::explore::{Candidate, Explored, explore, is_near};
@@ -305,7 +305,10 @@ impl<'a> Run<'a, '_> {
             }
             if let Some(now) = ratios.filter(|_| !fell) {
                 (best.q, best.score) = (answer, Score::of(&now));
-                let settled = before.is_some() && (rise <= NEGLIGIBLE || rise <= SIGMAS * se);
+                // Noise hides a rise that is worth more evaluations, as long as there are many left.
+                let ample = over || best.ascent.evaluations() >= state.cap / 2;
+                let settled =
+                    before.is_some() && (rise + SIGMAS * se <= NEGLIGIBLE || ample && rise <= SIGMAS * se);
                 before = Some(now);
                 if settled {
                     break Ending::Settled { rise, se };
