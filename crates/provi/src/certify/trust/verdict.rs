@@ -68,6 +68,12 @@ impl Witnesses {
         if agreement.searches_agree == Some(false) {
             out.push("the searches from several starts disagree".to_owned());
         }
+        // A witness that is no number speaks against the answer.
+        let numbers =
+            [self.residual, self.wide_excess, self.kl, self.mean_shift, self.sd_change, self.effective_draws];
+        if numbers.iter().any(|x| x.is_nan()) {
+            out.push("a witness is not a number".to_owned());
+        }
         let beyond = |value: f64, se: f64, limit: f64| value - 3.0 * se > limit;
         if beyond(self.residual, self.residual_se, RESIDUAL) {
             out.push(format!(
@@ -169,6 +175,9 @@ mod tests {
             Witnesses { kl: 2.0, ..fine() },
             Witnesses { residual: 0.5, ..fine() },
             Witnesses { wide_excess: 0.5, ..fine() },
+            Witnesses { wide_excess: f64::NAN, ..fine() },
+            Witnesses { mean_shift: f64::NAN, ..fine() },
+            Witnesses { kl: f64::NAN, ..fine() },
             Witnesses { agreement: Agreement { rivals: 1, ..agreement }, ..fine() },
             Witnesses { agreement: Agreement { searches_agree: Some(false), ..agreement }, ..fine() },
         ];
