@@ -29,9 +29,13 @@ pub(crate) fn check(run: &Run) -> Outcome {
     }
     let mut checked = 0;
     for (python, version) in pythons() {
-        let Some(python) =
-            environment(&dir.join(&version), &python, "import arviz, zarr", &["arviz", "zarr"])
-        else {
+        let Some(python) = environment(
+            &dir.join(&version),
+            &python,
+            "import arviz, zarr",
+            &["arviz", "zarr"],
+            Stdio::inherit,
+        ) else {
             println!("   skipped: no ArviZ could be installed for Python {version}");
             continue;
         };

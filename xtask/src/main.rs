@@ -15,6 +15,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::{Duration, Instant};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -44,7 +45,7 @@ const ROOMS: &str = "rooms: imports from the left only";
 const PYTHON: &str = "python: package and tests";
 const MPI: &str = "several processes";
 const FOREIGN: &str = "foreign code under a checker of memory";
-const ESTIMATORS: &str = "python: estimators by scikit-learn's own checks";
+const SLOW_PYTHON: &str = "python: slow tests";
 const ADAPTERS: &str = "python: adapters beside their libraries";
 
 /// Examples that take minutes to print a table of the documentation: they are compiled, not run.
@@ -95,6 +96,17 @@ fn fail(message: &str) -> ExitCode {
 /// Every build here uses the dev profile and one target directory, so that dependencies are compiled once for
 /// checking and once for linking.
 fn test(run: &mut Run) -> Outcome {
+    let packages = python::fetch(run);
+    thread::scope(|scope| {
+        // Most of that time is spent waiting for the network.
+        let packages = scope.spawn(packages);
+        test_rust(run)?;
+        _ = packages.join();
+        run.step(PYTHON, python::check)
+    })
+}
+
+fn test_rust(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
     run.step(ROOMS, rooms::check)?;
     run.step("test programs take in every test file", programs::check)?;
@@ -102,8 +114,7 @@ fn test(run: &mut Run) -> Outcome {
     run.step("theory on trial: verify --quick", |r| {
         let path = r.binaries.join("provi");
         r.wait(Command::new(path).args(["verify", "--quick", "--quiet"]))
-    })?;
-    run.step(PYTHON, python::check)
+    })
 }
 
 /// What the compiler and the documentation have to say, apart from the tests: it compiles everything once more, to be checked only.
@@ -153,7 +164,7 @@ fn heavy(run: &mut Run) -> Outcome {
     run.step("genuine Stan models", stan::check)?;
     run.step("draws open in ArviZ", arviz::check)?;
     run.step("pages in a browser", pages::check)?;
-    run.step(ESTIMATORS, python::check_estimators)?;
+    run.step(SLOW_PYTHON, python::check_slow)?;
     run.step(ADAPTERS, python::check_adapters)
 }
 

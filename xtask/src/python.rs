@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::venv::environment;
 use crate::{Outcome, Run};
@@ -23,19 +23,20 @@ const MODULE: (&str, &str) = if cfg!(windows) {
 /// The package with the libraries everybody has. No wheel: that would compile every dependency once more, with the
 /// features of one crate; `check_stan` and `check_adapters` test the wheel.
 pub(crate) fn check(run: &Run) -> Outcome {
-    let Some(python) = usual(run) else { return Ok(()) };
-    let package = staged(run)?;
-    let tests = ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters", GENUINE_IGNORED];
-    let mut command = pytest(run, &python, &[&tests[..], &["-m", "not slow"]].concat());
-    run.wait(command.env("PYTHONPATH", package))
+    check_marked(run, "not slow")
 }
 
-/// scikit-learn's own checks of every estimator: hundreds of fits.
-pub(crate) fn check_estimators(run: &Run) -> Outcome {
+/// The same, of the tests marked as slow.
+pub(crate) fn check_slow(run: &Run) -> Outcome {
+    check_marked(run, "slow")
+}
+
+fn check_marked(run: &Run, marks: &str) -> Outcome {
     let Some(python) = usual(run) else { return Ok(()) };
     let package = staged(run)?;
-    let mut command = pytest(run, &python, &["crates/provi-py/tests/test_sklearn.py", "-m", "slow"]);
-    run.wait(command.env("PYTHONPATH", package))
+    let tests =
+        ["crates/provi-py/tests", "--ignore=crates/provi-py/tests/adapters", GENUINE_IGNORED, "-m", marks];
+    run.wait(pytest(run, &python, &tests).env("PYTHONPATH", package))
 }
 
 const GENUINE: &str = "crates/provi-py/tests/genuine";
@@ -57,19 +58,31 @@ pub(crate) fn check_adapters(run: &Run) -> Outcome {
     run.wait(&mut pytest(run, &python, &["crates/provi-py/tests/adapters"]))
 }
 
+/// The work of installing what `check` needs, to be done beside other work. It says nothing: where it fails, `check`
+/// tries again, and says why not.
+pub(crate) fn fetch(run: &Run) -> impl FnOnce() + Send + use<> {
+    let (dir, requirements) = places(run, "python", "requirements.txt");
+    move || _ = environment(&dir, "python3", USUAL, &["--requirement", &requirements], Stdio::null)
+}
+
 fn usual(run: &Run) -> Option<PathBuf> {
     packages(run, "python", "requirements.txt", USUAL)
 }
 
 /// The interpreter of an environment with the packages of a file; none, and a word why, where they cannot be had.
 fn packages(run: &Run, name: &str, requirements: &str, probe: &str) -> Option<PathBuf> {
-    let dir = run.binaries.with_file_name(name);
-    let requirements = run.root.join("crates/provi-py").join(requirements);
-    let python = environment(&dir, "python3", probe, &["--requirement", &requirements.display().to_string()]);
+    let (dir, requirements) = places(run, name, requirements);
+    let python = environment(&dir, "python3", probe, &["--requirement", &requirements], Stdio::inherit);
     if python.is_none() {
-        println!("   skipped: the packages of {} could not be installed", requirements.display());
+        println!("   skipped: the packages of {requirements} could not be installed");
     }
     python
+}
+
+/// Where an environment is kept, and the file of its packages.
+fn places(run: &Run, name: &str, requirements: &str) -> (PathBuf, String) {
+    let requirements = run.root.join("crates/provi-py").join(requirements);
+    (run.binaries.with_file_name(name), requirements.display().to_string())
 }
 
 /// A folder with the package as Python imports it: its sources, and the module that the tests' build has compiled.

@@ -1,5 +1,6 @@
 import os
 import shutil
+import types
 
 import numpy as np
 import pytest
@@ -14,13 +15,13 @@ def command():
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def data():
-    """Two predictors, and a response for each family."""
+    """Two predictors, and a response for each family; nobody may write to them, since all tests share them."""
     random = np.random.default_rng(5)
     X = random.normal(size=(60, 2))
     eta = X @ [1.0, -0.5] + 0.3
-    return {
+    columns = {
         "X": X,
         "label": (random.random(60) < 1 / (1 + np.exp(-eta))).astype(float),
         "count": random.poisson(np.exp(0.5 * eta)).astype(float),
@@ -31,6 +32,9 @@ def data():
         "offset": 0.2 * random.normal(size=60),
         "group": random.integers(0, 4, size=60),
     }
+    for values in columns.values():
+        values.setflags(write=False)
+    return types.MappingProxyType(columns)
 
 
 def correlated(z):

@@ -11,7 +11,7 @@ import pytest
 import provi
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fit(data):
     return provi.logistic(data["X"], data["label"], names=["a", "b"], intercept=True).fit(seed=2)
 

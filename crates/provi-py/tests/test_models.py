@@ -144,12 +144,12 @@ def test_groups_have_coefficients_of_their_own(data):
     model = provi.hierarchical_logistic(
         pandas.DataFrame({"a": data["X"][:, 0]}), data["label"], labels, intercept=True, group_scale=0.5
     )
-    fit = model.fit()
+    fit = model.fit(audit_draws=1)
     assert fit.names[:4] == ["theta[(Intercept)]", "theta[a]", "z[east,(Intercept)]", "z[east,a]"]
     draws = fit.draws(10)
     assert draws["theta"].shape == (10, 2) and draws["z"].shape == (10, 4, 2)
-    wide = provi.hierarchical_logistic(data["X"], data["label"], labels, group_scale=50.0).fit()
-    tight = provi.hierarchical_logistic(data["X"], data["label"], labels, group_scale=0.01).fit()
+    wide = provi.hierarchical_logistic(data["X"], data["label"], labels, group_scale=50.0).fit(audit_draws=1)
+    tight = provi.hierarchical_logistic(data["X"], data["label"], labels, group_scale=0.01).fit(audit_draws=1)
     spread = lambda fit: fit.mean[2:].reshape(4, 2).std(axis=0)  # noqa: E731
     assert (spread(tight) < 0.01).all() and (spread(wide) > 0.1).all()
 

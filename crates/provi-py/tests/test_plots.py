@@ -12,9 +12,14 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fit(data):
-    yield provi.logistic(data["X"], data["label"], names=["a", "b"], intercept=True).fit()
+    return provi.logistic(data["X"], data["label"], names=["a", "b"], intercept=True).fit()
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
     plt.close("all")
 
 

@@ -128,13 +128,15 @@ def simulated(family, random):
     return estimator.fit(X[:15], y[:15]), X[15:], y[15]
 
 
-@pytest.mark.parametrize("family", ["gaussian", "poisson"])
-def test_new_responses_fall_into_their_intervals(family):
+@pytest.mark.parametrize(
+    ("family", "trials"), [("gaussian", 300), ("poisson", 40), pytest.param("poisson", 300, marks=pytest.mark.slow)]
+)
+def test_new_responses_fall_into_their_intervals(family, trials):
     """Coefficients from the prior, noise known: an interval of 90 % then holds a new response 90 % of the time, a count more
     often. False alarms: 1e-6, by the exact binomial law."""
     from scipy.stats import binom
 
-    random, trials, level = np.random.default_rng(11), 300, 0.9
+    random, level = np.random.default_rng(11), 0.9
     inside = {"observation": 0, "mean": 0}
     for _ in range(trials):
         found, X, y = simulated(family, random)

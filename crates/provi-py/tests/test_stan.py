@@ -27,9 +27,9 @@ def built(tmp_path_factory):
     def build(spoilt=""):
         library = folder / f"{spoilt or 'fixture'}_model.so"
         if not library.exists():
-            flags = ["--cfg", spoilt] if spoilt else []
+            flags = ["--cfg", spoilt] if spoilt else ["-O"]
             source = STAN / "tests/fixture/bridgestan.rs"
-            subprocess.run([rustc, "--edition", "2024", "-O", "-o", library, source, *flags], check=True)
+            subprocess.run([rustc, "--edition", "2024", "-o", library, source, *flags], check=True)
         return library
 
     return build
@@ -48,6 +48,7 @@ def w2():
     return X, y, json.loads((folder / "W2.optimum.json").read_text())["f_star"]
 
 
+@pytest.mark.slow
 def test_w2_through_a_library_reaches_the_gold_optimum(library):
     X, y, optimum = w2()
     fit = provi.from_stan(library, {"N": len(y), "D": 31, "x": X, "y": y}).fit(seed=1, progress=False)
@@ -139,7 +140,8 @@ def test_a_library_of_one_thread_gives_the_same_bits(library):
 
 def test_a_declared_curvature_is_what_the_certificate_rests_on(library):
     X, y, _ = w2()
-    data = {"D": 31, "x": X, "y": y}
+    X, y = X[:100, -4:], y[:100]
+    data = {"D": 4, "x": X, "y": y}
     top = float(1.0 + 0.25 * np.linalg.eigvalsh(X.T @ X).max())
     fit = provi.from_stan(library, data, mu=1.0, smoothness=top).fit(progress=False)
     assert fit.certificate.kl.provenance == "declared"
