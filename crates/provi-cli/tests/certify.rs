@@ -9,7 +9,8 @@ const SMALL: &str = "y,age,dose\n1,0.3,0.5\n0,0.4,1.5\n0,-0.2,2.5\n1,0.5,0.1\n1,
 /// A fit of W2 in `w2/fit.json`, and its content.
 fn fitted(bench: &Bench) -> Value {
     let contrast = ["--contrast", "mean_radius - mean_texture"];
-    bench.provi(&[&["fit"], W2, &contrast, &["--out", "w2", "--quiet"]].concat()).exits(0);
+    let few = ["--audit-draws", "1000", "--out", "w2", "--quiet"];
+    bench.provi(&[&["fit"], W2, &contrast, &few].concat()).exits(0);
     serde_json::from_str(&std::fs::read_to_string(bench.path("w2/fit.json")).unwrap()).unwrap()
 }
 
@@ -233,7 +234,8 @@ fn fewer_draws_than_the_file_had_refute_nothing_and_confirm_nothing() {
 #[test]
 fn a_planned_fit_is_reproduced_too() {
     let bench = Bench::new();
-    let planned = ["--method", "proj-stl", "--steps", "300", "--out", "w2", "--quiet"];
+    let planned =
+        ["--method", "proj-stl", "--steps", "300", "--audit-draws", "1000", "--out", "w2", "--quiet"];
     bench.provi(&[&["fit"], W2, &planned[..]].concat()).exits(0);
     bench.provi(&["certify", "w2", "W2.csv", "--seed", "1"]).exits(0);
 }
@@ -249,7 +251,8 @@ fn another_tools_gaussian_is_certified_in_any_order() {
     let named = json!({"names": backwards(names), "m": backwards(mean), "S": turned});
     let plain = json!({"mean": mean, "cov": rows});
     let gap = |file: &str| {
-        let said = bench.provi(&[&["certify", file, "--seed", "1"], W2, &["--json"]].concat()).exits(0);
+        let how = ["--seed", "1", "--audit-draws", "1", "--json"];
+        let said = bench.provi(&[&["certify", file], W2, &how].concat()).exits(0);
         let report: Value = serde_json::from_str(&said.stdout).unwrap();
         assert!(report["stored"].is_null() && report["reproduced"].is_null());
         report["certificate"]["gap"]["bound"].as_f64().unwrap()

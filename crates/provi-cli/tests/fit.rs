@@ -374,7 +374,8 @@ fn a_fit_is_never_replaced_by_accident() {
 fn the_number_of_threads_changes_nothing() {
     let bench = Bench::new();
     let fit = |threads| {
-        let options = ["--steps", "40", "--draws", "32", "--json", "--threads", threads];
+        let options =
+            ["--steps", "40", "--draws", "32", "--audit-draws", "1000", "--json", "--threads", threads];
         let mut fit = parse(&bench.provi(&command("fit", W2, &options)).exits(0).stdout);
         (fit["seconds"], fit["phases"]) = (Value::Null, Value::Null);
         fit

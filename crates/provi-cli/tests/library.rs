@@ -118,8 +118,7 @@ fn planned_steps_on_a_library_go_on_where_they_were_stopped() {
     let bench = bench();
     // A logistic regression, whose curvature is at most 1 + tr(XᵀX)/4.
     bench.write("data.json", r#"{"D": 2, "x": [[1, -1], [1, 0], [1, 1], [1, 2]], "y": [0, 1, 0, 1]}"#);
-    let planned =
-        ["--mu", "1", "--smoothness", "3.5", "--method", "proj-stl", "--steps", "100000", "--quiet"];
+    let planned = ["--mu", "1", "--smoothness", "3.5", "--method", "proj-stl", "--steps", "30000", "--quiet"];
     let planned = [&STAN[..], &planned].concat();
     bench.provi(&[&planned[..], &["--out", "whole.fit"]].concat()).exits(0);
     let said = bench.provi(&[&planned[..], &["--out", "m.fit", "--time-limit", "0.02"]].concat()).exits(3);

@@ -37,18 +37,19 @@ const WEATHER: [&str; 2] = ["weather.csv", "wet ~ warmth + wind + (1 | month)"];
 #[test]
 fn a_scale_that_is_chosen_beats_every_given_one_and_is_said() {
     let bench = bench();
-    let chosen = fit(&bench, &WEATHER);
+    let weather = [&WEATHER[..], &["--audit-draws", "1"]].concat();
+    let chosen = fit(&bench, &weather);
     let scale = &chosen["model"]["scales"][0];
     assert_eq!((&scale["name"], &scale["origin"]), (&"month:(Intercept)".into(), &"maximised".into()));
     let sd = scale["sd"].as_f64().unwrap();
     let elbo = |fit: &Value| -fit["neg_elbo"].as_f64().unwrap();
     for factor in [0.8, 1.25] {
         let spec = format!("month={}", sd * factor);
-        let given = fit(&bench, &[&WEATHER[..], &["--group-scale", &spec]].concat());
+        let given = fit(&bench, &[&weather[..], &["--group-scale", &spec]].concat());
         assert_eq!(given["model"]["scales"][0]["origin"], "given");
         assert!(elbo(&given) < elbo(&chosen), "{factor}");
     }
-    let text = bench.provi(&[&["fit"], &WEATHER[..], &["--quiet"]].concat()).exits(0).stdout;
+    let text = bench.provi(&[&["fit"], &weather[..], &["--quiet"]].concat()).exits(0).stdout;
     assert!(text.contains("scale  sd between groups month:(Intercept)") && text.contains(", estimated:"));
     assert!(text.contains("empirical Bayes: month:(Intercept) sd = "));
 }
@@ -143,7 +144,8 @@ fn a_prior_covariance_from_a_file_is_used_and_kept() {
 #[test]
 fn a_fit_with_groups_is_certified_from_its_folder() {
     let bench = bench();
-    bench.provi(&[&["fit"], &WEATHER[..], &["--out", "w.fit", "--quiet"]].concat()).exits(0);
+    let few = ["--audit-draws", "1000", "--out", "w.fit", "--quiet"];
+    bench.provi(&[&["fit"], &WEATHER[..], &few].concat()).exits(0);
     let text = bench.provi(&["certify", "w.fit", "weather.csv", "--seed", "1"]).exits(0).stdout;
     assert!(text.contains("every stored claim is reproduced") && text.contains(", estimated:"), "{text}");
     let groups = bench.provi(&["summary", "w.fit", "--groups"]).exits(0).stdout;
@@ -173,7 +175,7 @@ fn predictions_are_those_of_the_formula() {
 #[test]
 fn a_new_group_is_refused_or_widens_the_interval() {
     let bench = bench();
-    let scale = ["--group-scale", "1", "--out", "w.fit", "--quiet"];
+    let scale = ["--group-scale", "1", "--audit-draws", "1", "--out", "w.fit", "--quiet"];
     bench.provi(&[&["fit"], &WEATHER[..], &scale].concat()).exits(0);
     bench.write("new.csv", "warmth,wind,month\n1,3,Jan\n1,3,Mrz\n");
     refused(&bench, "error-predict-new-group", &["predict", "w.fit", "new.csv"]);
@@ -225,7 +227,7 @@ fn a_run_file_makes_the_same_fit_again_and_refuses_other_data() {
 fn a_subsampled_fit_is_recorded_made_again_and_goes_on() {
     let bench = bench();
     let model =
-        ["fit", "votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "60000", "--quiet"];
+        ["fit", "votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "20000", "--quiet"];
     let planned = [&model[..], &["--subsample", "3", "--sampling", "importance"]].concat();
     let said = bench.provi(&[&planned[..], &["--out", "whole.fit"]].concat()).exits(0);
     assert!(said.stdout.contains("on 3 rows each (importance)"), "{}", said.stdout);
@@ -331,7 +333,8 @@ fn sensitivity_names_the_coefficients_that_lean_on_their_prior() {
 #[test]
 fn a_report_is_one_file_without_scripts_or_requests() {
     let bench = bench();
-    bench.provi(&[&["fit"], &WEATHER[..], &["--out", "w.fit", "--quiet"]].concat()).exits(0);
+    let few = ["--audit-draws", "1000", "--out", "w.fit", "--quiet"];
+    bench.provi(&[&["fit"], &WEATHER[..], &few].concat()).exits(0);
     bench.provi(&["report", "w.fit"]).exits(0);
     let page = std::fs::read_to_string(bench.path("w.fit/report.html")).unwrap();
     assert!(

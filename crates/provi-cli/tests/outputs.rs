@@ -250,7 +250,7 @@ fn where_exact_draws_cost_too_much_a_proved_total_variation_is_had() {
         text += if s > 0.0 { "1\n" } else { "0\n" };
     }
     bench.write("hard.csv", &text);
-    bench.provi(&["fit", "hard.csv", "y ~ .", "--out", "hard.fit", "--quiet"]).exits(0);
+    bench.provi(&["fit", "hard.csv", "y ~ .", "--audit-draws", "1", "--out", "hard.fit", "--quiet"]).exits(0);
     let exact = ["sample", "hard.fit", "--exact", "--data", "hard.csv", "-n", "100", "--format", "json"];
     let said = bench.provi(&exact).exits(2).stderr;
     assert!(said.contains("an exact draw would take up to"), "{said}");

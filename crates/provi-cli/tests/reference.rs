@@ -5,19 +5,10 @@ use std::path::Path;
 use crate::common::Bench;
 use serde_json::Value;
 
-/// The models of `tests/reference`, by the name of their answer.
-const MODELS: &[&str] = &[
-    "crime",
-    "votes",
-    "travel",
-    "visits",
-    "visits-exposure",
-    "seen",
-    "rain",
-    "penguins",
-    "firms",
-    "weather",
-];
+/// The models of `tests/reference`, by the name of their answer; `weather` has more rows than all the others together.
+const MODELS: &[&str] =
+    &["crime", "votes", "travel", "visits", "visits-exposure", "seen", "rain", "penguins", "firms"];
+const LARGE: &[&str] = &["weather"];
 
 /// A certified error of more than this many posterior standard deviations says nothing.
 const WORTH_SAYING: f64 = 1.5;
@@ -124,10 +115,12 @@ fn compare(bench: &Bench, model: &str) -> (Compared, Vec<(Compared, f64)>) {
     (evidence(&fit, &reference), moments(&fit, &reference))
 }
 
+/// The models agree with their references, and would not with references that were wrong: a fit serves both.
 fn check(models: &[&str]) {
     let bench = Bench::new();
     for model in models {
         let (evidence, moments) = compare(&bench, model);
+        refuse_planted(model, &evidence, &moments);
         assert!(evidence.agrees(), "{model}: {evidence:?}");
         for (compared, sd) in moments {
             assert!(compared.agrees(), "{model}: {compared:?}");
@@ -136,25 +129,22 @@ fn check(models: &[&str]) {
     }
 }
 
-/// The twin: the same comparison with answers that are wrong.
-fn check_planted(models: &[&str]) {
-    let bench = Bench::new();
-    for model in models {
-        let (evidence, moments) = compare(&bench, model);
-        let width = 2.0 * evidence.certified + 1e-3;
-        let planted = moments.iter().flat_map(|(c, sd)| [c.shifted(-3.0 * sd), c.shifted(3.0 * sd)]);
-        for planted in planted.chain([evidence.shifted(-width), evidence.shifted(width)]) {
-            assert!(!planted.agrees(), "{model}: {planted:?}");
-        }
+/// The twin: the same comparison with answers three deviations off.
+fn refuse_planted(model: &str, evidence: &Compared, moments: &[(Compared, f64)]) {
+    let width = 2.0 * evidence.certified + 1e-3;
+    let planted = moments.iter().flat_map(|(c, sd)| [c.shifted(-3.0 * sd), c.shifted(3.0 * sd)]);
+    for planted in planted.chain([evidence.shifted(-width), evidence.shifted(width)]) {
+        assert!(!planted.agrees(), "{model}: {planted:?}");
     }
 }
 
 #[test]
-fn certified_errors_cover_the_distance_to_independent_answers() {
+fn certified_errors_cover_the_distance_to_independent_answers_and_to_no_others() {
     check(MODELS);
 }
 
 #[test]
-fn an_answer_three_deviations_off_is_refused() {
-    check_planted(MODELS);
+#[ignore = "slow: an audit of many rows; nine other models are compared beside it"]
+fn certified_errors_of_many_rows_do_so_too() {
+    check(LARGE);
 }
