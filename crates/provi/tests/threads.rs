@@ -96,11 +96,11 @@ fn an_audit_gives_the_same_bits_on_one_and_three_threads() {
 fn a_sharp_bound_has_the_same_bits_on_one_two_and_three_threads() {
     let model = crate::common::gold("W2").target;
     let q = provi::solve::Solver::default().run(&model).unwrap().gaussian;
+    let audit = Audit { draws: 1_500, ..Audit::default() };
+    let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let audit = Audit { draws: 1_500, ..Audit::default() };
         let audited = pool.install(|| audit.run(&model, &q, Seed(1)).unwrap());
-        let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
         assert_eq!(audited.certificate(), serial.certificate());
         let grounds = &audited.certificate().grounds;
         assert_eq!(audited.certificate().kl.key(), Some("sharp-kl"));
@@ -120,11 +120,11 @@ fn a_sharp_bound_has_the_same_bits_on_one_two_and_three_threads() {
 fn a_bound_by_cells_has_the_same_bits_on_one_two_and_three_threads() {
     let model = model(Family::Bernoulli, false, false);
     let q = provi::solve::Solver::default().run(&model).unwrap().gaussian;
+    let audit = Audit { draws: 3_000, ..Audit::default() };
+    let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let audit = Audit { draws: 3_000, ..Audit::default() };
         let audited = pool.install(|| audit.run(&model, &q, Seed(1)).unwrap());
-        let serial = audit.run(Evaluator::Serial(&model), &q, Seed(1)).unwrap();
         assert_eq!(audited.certificate(), serial.certificate());
         let c = audited.certificate();
         assert_eq!(c.kl.key(), Some("psi-kl"));
