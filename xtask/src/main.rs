@@ -54,6 +54,10 @@ const SLOW_EXAMPLES: [&str; 1] = ["tightness"];
 /// Where tests are marked `#[ignore = "slow: …"]`. Programs whose ignored tests need something else are not among these.
 const SLOW_TESTS: [&str; 5] = ["--lib", "--test", "all", "--test", "verdicts"];
 
+/// What the tests need, the command and the Python module, all at once. The whole workspace, always: a package alone is built
+/// with other features, and most dependencies once more with it.
+const BUILD: [&str; 6] = ["build", "--workspace", "--lib", "--bin", "provi", "--tests"];
+
 /// The features of `provi`, each of which must build alone.
 const FEATURES: [&str; 4] = ["parallel", "autodiff", "serde", "ndarray"];
 
@@ -110,7 +114,9 @@ fn test_rust(run: &mut Run) -> Outcome {
     run.step("format", |r| r.cargo(&["fmt", "--all", "--check"]))?;
     run.step(ROOMS, rooms::check)?;
     run.step("test programs take in every test file", programs::check)?;
-    run.step("tests", |r| r.cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--", "--quiet"]))?;
+    run.step("build", |r| r.cargo(&BUILD))?;
+    // Not `--lib --bins`: those compile the command, the Python module and the measuring programs once more, with no test in them.
+    run.step("tests", |r| r.cargo(&["test", "--workspace", "--tests", "--", "--quiet"]))?;
     run.step("theory on trial: verify --quick", |r| {
         let path = r.binaries.join("provi");
         r.wait(Command::new(path).args(["verify", "--quick", "--quiet"]))
@@ -225,10 +231,9 @@ impl Run {
         self.wait(&mut self.command(arguments))
     }
 
-    /// What `cargo test --workspace` builds, and the Python module. The whole workspace, always: a package alone is built
-    /// with other features, and most dependencies once more with it.
+    /// The same as the first step, where a step runs alone.
     fn build(&self) -> Outcome {
-        self.cargo(&["build", "--quiet", "--workspace", "--lib", "--bins", "--tests"])
+        self.cargo(&[&BUILD[..], &["--quiet"]].concat())
     }
 
     /// Lints `provi` with one feature, or none; a feature that needs another one does not build.
