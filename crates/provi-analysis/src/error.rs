@@ -298,10 +298,15 @@ pub enum Error {
         available: Bytes,
     },
     /// Importance weights that cannot be trusted.
-    #[error("{} of the importance weights: draws resampled by them cannot be trusted ({draws} draws of q)", heavy(*.pareto_k))]
+    #[error(
+        "{} of the importance weights: draws resampled by them cannot be trusted (they keep {effective:.0} of {draws} draws of q; half would be enough whatever k̂ is)",
+        heavy(*.pareto_k)
+    )]
     HeavyTail {
         /// k̂, or infinity if none could be computed.
         pareto_k: f64,
+        /// (Σw)²/Σw² of the smoothed weights.
+        effective: f64,
         /// Number of draws of q.
         draws: usize,
     },

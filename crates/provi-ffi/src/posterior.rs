@@ -1,13 +1,13 @@
 //! The posterior on the scale of the model's own parameters, estimated from draws.
 
 use crate::{Include, Result, StanModel};
-use provi::estimate::{Reliability, psis, weighted_draws};
+use provi::estimate::{Estimates, psis, weighted_draws};
 use provi::{Gaussian, Matrix, Seed};
 
 /// Means, standard deviations and intervals of constrained quantities; estimates, not bounds.
 ///
 /// The map from the unconstrained space is not linear, so these are averages over draws of the Gaussian, mapped to
-/// the constrained scale. If k̂ says that importance weights can be trusted, they are used: the averages are then
+/// the constrained scale. If importance weights can be trusted (a small k̂, or most draws kept), they are used: the averages are then
 /// nearer to the posterior than the Gaussian is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posterior {
@@ -40,9 +40,8 @@ impl Posterior {
         seed: Seed,
     ) -> Result<Self> {
         let (points, mut weights) = weighted_draws(model, q, seed, draws)?;
+        let weighted = Estimates::from_log_ratios(&weights)?.reliability().allows_weights();
         let pareto_k = psis(&mut weights)?;
-        let weighted =
-            !matches!(Reliability::new(pareto_k, draws), Reliability::Unreliable | Reliability::Unknown);
         let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         weights.iter_mut().for_each(|w| *w = if weighted { (*w - top).exp() } else { 1.0 });
         let total: f64 = weights.iter().sum();

@@ -1,6 +1,6 @@
 //! Draws to store: of the Gaussian, or resampled towards the posterior.
 
-use provi::estimate::{Estimates, Reliability, log_ratios, psis, resample, weighted_draws};
+use provi::estimate::{Estimates, log_ratios, psis, resample, weighted_draws};
 use provi::target::Evaluator;
 use provi::{Gaussian, Matrix, Seed};
 
@@ -198,13 +198,14 @@ impl Sampled {
     }
 }
 
-/// Refuses weights whose tail is too heavy for resampling.
+/// Refuses weights whose tail is too heavy for resampling, unless they keep most draws all the same.
 pub fn refuse_heavy_tail(found: &Estimates) -> Result<()> {
-    match found.reliability() {
-        Reliability::Unreliable | Reliability::Unknown => {
-            Err(Error::HeavyTail { pareto_k: found.pareto_k, draws: found.draws })
+    match found.reliability().allows_weights() {
+        true => Ok(()),
+        false => {
+            let Estimates { pareto_k, effective_draws: effective, draws, .. } = *found;
+            Err(Error::HeavyTail { pareto_k, effective, draws })
         }
-        _ => Ok(()),
     }
 }
 

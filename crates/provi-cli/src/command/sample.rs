@@ -27,7 +27,7 @@ const HELP: &str = "\
 Draws of the fitted Gaussian need no data, and the certificate covers them. With
 --psis they are resampled by their Pareto smoothed importance weights. They are
 then closer to the posterior if k̂ is small, but no certificate covers them.
-Above k̂ = 0.7 --psis is refused.
+Above k̂ = 0.7 --psis is refused, unless the weights keep half of the draws.
 
 With --exact they are independent draws of the posterior itself, by rejection.
 There is no chain, no warm-up and nothing to diagnose. If a draw would take too
@@ -81,7 +81,7 @@ pub(crate) struct SampleArgs {
     /// The data of the fit, for --exact and --psis, and for log densities in zarr and json
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Accept other data or k̂ above 0.7, and replace PATH
+    /// Accept other data or weights with a heavy tail, and replace PATH
     #[arg(long)]
     force: bool,
 }

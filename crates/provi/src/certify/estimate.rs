@@ -14,7 +14,7 @@ mod reliability;
 mod resample;
 
 pub use psis::psis;
-pub use reliability::Reliability;
+pub use reliability::{FEWEST_EFFECTIVE, MOSTLY_KEPT, Reliability};
 pub use resample::resample;
 
 use crate::base::draws::{Draws, Purpose, Seed};
@@ -210,13 +210,26 @@ impl Estimates {
         })
     }
 
-    /// How far to trust the estimates, judged by k̂ and the number of draws.
+    /// How far to trust the estimates, judged by k̂, the number of draws and how many of them the weights keep.
     pub fn reliability(&self) -> Reliability {
         // Equal weights have no tail to fit: importance sampling is exact there.
         if self.draws as f64 - self.effective_draws < 1e-12 * self.draws as f64 {
             return Reliability::Exact;
         }
-        Reliability::new(self.pareto_k, self.draws)
+        match Reliability::new(self.pareto_k, self.draws) {
+            // Enough draws that half of them are many.
+            Reliability::Unreliable
+                if self.kept() >= MOSTLY_KEPT && self.effective_draws >= FEWEST_EFFECTIVE =>
+            {
+                Reliability::Even
+            }
+            judged => judged,
+        }
+    }
+
+    /// The part of the draws that the weights keep.
+    pub fn kept(&self) -> f64 {
+        self.effective_draws / self.draws as f64
     }
 }
 

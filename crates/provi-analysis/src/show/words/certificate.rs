@@ -153,8 +153,9 @@ fn estimated(e: &EstimatesRecord) -> Option<String> {
 
 /// Whether the importance weights are too uneven or too few for the estimates to be trusted.
 pub fn is_unreliable(e: &EstimatesRecord) -> bool {
-    // Equal weights have no tail to fit, and so no k̂.
-    let exact = e.reliability.as_deref() == Some(&Reliability::Exact.to_string());
+    // Equal weights have no tail to fit, and so no k̂; nearly equal ones have a tail of little weight.
+    let said = e.reliability.as_deref();
+    let exact = [Reliability::Exact, Reliability::Even].iter().any(|r| said == Some(&r.to_string()));
     let verdict = e.pareto_k.map_or(Reliability::Unknown, |k| Reliability::new(k, e.draws));
     !exact && matches!(verdict, Reliability::Unreliable | Reliability::Unknown)
 }

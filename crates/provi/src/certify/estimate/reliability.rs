@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// Weighted answers need at least this many effective draws.
+pub const FEWEST_EFFECTIVE: f64 = 200.0;
+/// If the weights keep at least this part of the draws, k̂ describes a tail of little weight, and may be anything.
+pub const MOSTLY_KEPT: f64 = 0.5;
+
 /// How far to trust estimates from importance weights (Vehtari, Simpson, Gelman, Yao and Gabry,
 /// *Pareto smoothed importance sampling*, JMLR 25(72), 2024).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,14 +18,17 @@ pub enum Reliability {
     Good,
     /// ½ ≤ k̂ ≤ [`Reliability::limit`]: the variance may be infinite, but smoothing copes.
     Usable,
-    /// k̂ above the limit.
+    /// k̂ above the limit, but the weights keep at least half of the draws: their tail carries little weight.
+    Even,
+    /// k̂ above the limit, and the weights are uneven.
     Unreliable,
     /// No tail could be fitted: too few draws, or too few different weights.
     Unknown,
 }
 
 impl Reliability {
-    /// The judgement of k̂ from S draws.
+    /// The judgement of k̂ alone, from S draws; [`Estimates::reliability`](super::Estimates::reliability) also looks at
+    /// how many draws the weights keep.
     pub fn new(pareto_k: f64, draws: usize) -> Self {
         let limit = Self::limit(draws);
         if !pareto_k.is_finite() {
@@ -32,6 +40,11 @@ impl Reliability {
         } else {
             Self::Usable
         }
+    }
+
+    /// Whether draws may be weighted or resampled: the one rule of every shell.
+    pub fn allows_weights(self) -> bool {
+        !matches!(self, Self::Unreliable | Self::Unknown)
     }
 
     /// min(1 − 1/log₁₀S, 0.7): the k̂ above which S draws are too few.
@@ -47,6 +60,7 @@ impl fmt::Display for Reliability {
             Self::Exact => "exact: all importance weights are equal",
             Self::Good => "good: the estimates and their standard errors can be believed",
             Self::Usable => "usable: expect errors larger than the standard errors",
+            Self::Even => "even: k̂ describes a tail of little weight, since the weights keep most draws",
             Self::Unreliable => {
                 "unreliable: the weights have a heavy tail, so these estimates can be far off"
             }

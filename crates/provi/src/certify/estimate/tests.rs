@@ -219,3 +219,25 @@ fn infinities_survive_json() {
     let json = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Estimates>(&json).unwrap(), found);
 }
+
+#[test]
+fn a_heavy_tail_of_little_weight_does_not_forbid_weights() {
+    // Quantiles of a Pareto law with shape 1, alone and on top of equal weights.
+    let n = 4000;
+    let of = |base: f64, part: f64| -> Estimates {
+        let weight = |i: usize| base + part * n as f64 / (i as f64 + 0.5);
+        Estimates::from_log_ratios(&(0..n).map(|i| weight(i).ln()).collect::<Vec<_>>()).unwrap()
+    };
+    let (alone, little) = (of(0.0, 1.0), of(1.0, 1e-3));
+    assert!(alone.pareto_k > 0.7 && little.pareto_k > 0.7, "{alone} {little}");
+    assert!(alone.kept() < 0.1 && little.kept() > 0.9, "{} {}", alone.kept(), little.kept());
+    assert_eq!((alone.reliability(), little.reliability()), (Reliability::Unreliable, Reliability::Even));
+    assert!(!alone.reliability().allows_weights() && little.reliability().allows_weights());
+    // Between the two: the weights keep more than half, then less.
+    let kept: Vec<(f64, bool)> = [1e-3, 3e-3, 0.01, 0.05, 0.3]
+        .map(|part| of(1.0, part))
+        .map(|e| (e.kept(), e.reliability().allows_weights()))
+        .to_vec();
+    assert!(kept.iter().all(|(kept, allowed)| *allowed == (*kept >= 0.5)), "{kept:?}");
+    assert!(kept.iter().any(|k| k.1) && kept.iter().any(|k| !k.1), "{kept:?}");
+}
