@@ -34,10 +34,11 @@ use crate::sgd::plan::Promise;
 use crate::target::curvature::Provenance;
 use crate::target::evaluate::Evaluator;
 use crate::target::mode::about_laplace;
-use crate::target::watchdog::{GRADIENT_CHECK, Watching, check_gradient};
+use crate::target::watchdog::{Watching, check_gradient};
 use crate::target::{Rejections, Target};
 use crate::watch::checkpoint::{Checkpoint, Keeping, is_about};
 use crate::watch::{AverageState, Snapshot, Watch};
+pub use bare::{USUAL_CAP, USUAL_CAP_PER_DIMENSION};
 pub use search::{Beginnings, Ending, Place, Search, Start, StartFit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -59,8 +60,8 @@ pub struct Auto {
     /// Stop as soon as f − f* ≤ this many nats is proved.
     pub accuracy: Option<f64>,
     /// The most evaluations of log p with its gradient that a sampled search may spend, not counting audits. If
-    /// `None`: 20 000 for a target that declares a curvature; 20 000 + 100·d for a bare log density, whose search
-    /// ends before if its ELBO no longer rises.
+    /// `None`: 20 000 for a target that declares a curvature; [`USUAL_CAP`] + [`USUAL_CAP_PER_DIMENSION`]·d for a bare
+    /// log density, whose search ends before if its ELBO no longer rises.
     pub evaluations: Option<u64>,
     /// How the answer is audited.
     pub audit: Audit,
@@ -398,10 +399,10 @@ impl Run<'_, '_> {
         // The first start uses the run's own seed, so that asking for more starts does not change it.
         let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let centre = self.auto.start(target.dim())?;
-        let (start, tries) = stop::phase("the search for a start", || {
+        let (start, tries, check) = stop::phase("the search for a start", || {
             let (start, tries) = initial_point(target, &centre, seed, which)?;
-            check_gradient(target, &start, seed)?;
-            Ok((start, tries))
+            let check = check_gradient(target, &start, seed)?;
+            Ok((start, tries, check))
         })?;
         let options = Options { start, ..Options::default() };
         // If it is cut off, it keeps the best point of its climb.
@@ -455,7 +456,8 @@ impl Run<'_, '_> {
             known: ascent.neg_elbo_known(),
             steps: ascent.steps(),
             draws_per_step: ascent.draws_per_step(),
-            evaluations: ascent.evaluations() + GRADIENT_CHECK + tries,
+            evaluations: ascent.evaluations() + check.evaluations + tries,
+            scatter: check.scatter,
             rejected: ascent.rejected(),
             retreats: ascent.halvings(),
             looks: look,
@@ -489,6 +491,7 @@ impl Run<'_, '_> {
             starts,
             kept,
             beginnings: found.beginnings,
+            scatter: found.scatter,
         };
         Ok(Certified { fit, audited, search, audit_seconds: self.audit_seconds })
     }
@@ -545,4 +548,6 @@ struct Found {
     audited: Option<Audited>,
     trace: Vec<Snapshot>,
     beginnings: Option<Beginnings>,
+    /// Of the log density, if small differences could not check its gradient.
+    scatter: Option<f64>,
 }

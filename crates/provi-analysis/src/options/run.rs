@@ -59,6 +59,15 @@ pub struct RunOptions {
 #[cfg(feature = "clap")]
 pub(super) const COMPILED: &str = "Compiled models";
 
+/// The help of `--evaluations`, with the library's own numbers.
+#[cfg(any(feature = "clap", test))]
+fn evaluations_help() -> String {
+    use provi::auto::{USUAL_CAP, USUAL_CAP_PER_DIMENSION};
+    format!(
+        "The most evaluations of log p that the search may spend; it ends before if the ELBO no longer rises [default: {USUAL_CAP} + {USUAL_CAP_PER_DIMENSION} per parameter]"
+    )
+}
+
 options! {
 /// How the automatic method searches if it draws.
 pub struct SearchOptions {
@@ -66,9 +75,7 @@ pub struct SearchOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", requires = "of_library", value_parser = clap::value_parser!(u32).range(1..), help_heading = COMPILED))]
     pub starts: Option<u32>,
     /// The most evaluations of log p that the search may spend
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "of_library", value_parser = clap::value_parser!(u64).range(1..), help_heading = COMPILED, help =
-        "The most evaluations of log p that the search may spend; it ends before if the ELBO no longer rises [default: 20000 + 100 per parameter]"
-    ))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "of_library", value_parser = clap::value_parser!(u64).range(1..), help_heading = COMPILED, help = evaluations_help()))]
     pub evaluations: Option<u64>,
     /// Where the search begins (default: the origin). The command reads it from a file of the model's own values.
     #[cfg_attr(feature = "clap", arg(skip))]
@@ -279,6 +286,26 @@ mod tests {
         let law = StepOptions { sampling: Some(Sampling::Reshuffle), ..StepOptions::default() };
         let both = law.over(some).subsample().unwrap();
         assert_eq!(both, Some(Subsample { terms: 32, sampling: Sampling::Reshuffle }));
+    }
+
+    #[test]
+    fn every_text_about_the_usual_evaluations_has_the_numbers_of_the_library() {
+        use provi::auto::{USUAL_CAP, USUAL_CAP_PER_DIMENSION};
+        let spaced = format!("{} {:03}", USUAL_CAP / 1000, USUAL_CAP % 1000);
+        let words = format!("by default {spaced} and {USUAL_CAP_PER_DIMENSION} for each coordinate");
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        for (path, words) in [
+            ("crates/provi-py/python/provi/_model.py", &words),
+            ("docs/guide/black-box.md", &words),
+            ("docs/reference/python.md", &words),
+            (
+                "docs/reference/command.md",
+                &format!("[default: {USUAL_CAP} + {USUAL_CAP_PER_DIMENSION} per parameter]"),
+            ),
+        ] {
+            let text = std::fs::read_to_string(format!("{root}/{path}")).unwrap();
+            assert!(text.contains(words), "{path} does not say {words:?}");
+        }
     }
 
     #[test]

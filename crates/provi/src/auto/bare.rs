@@ -17,13 +17,14 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::stop;
 use crate::sgd::fit::NegElbo;
-use crate::target::watchdog::{GRADIENT_CHECK, check_gradient};
+use crate::target::watchdog::check_gradient;
 use crate::watch::Snapshot;
 use std::time::Duration;
 
-/// The usual cap of evaluations: this many, and this many for each dimension.
-const CAP: u64 = 20_000;
-const CAP_PER_DIMENSION: u64 = 100;
+/// The usual cap of evaluations of a search on a bare log density: this many,
+pub const USUAL_CAP: u64 = 20_000;
+/// and this many for each dimension.
+pub const USUAL_CAP_PER_DIMENSION: u64 = 100;
 /// The part of the cap that the beginnings may take.
 const EXPLORING: f64 = 0.4;
 /// Evaluations of the first short ascent of each survivor, and least steps.
@@ -55,7 +56,7 @@ const COMPARISON: &str = "the comparison of the beginnings";
 
 /// The cap if none is given.
 pub(super) fn usual_cap(dim: usize) -> u64 {
-    CAP + CAP_PER_DIMENSION * dim as u64
+    USUAL_CAP + USUAL_CAP_PER_DIMENSION * dim as u64
 }
 
 /// One survivor under way.
@@ -82,10 +83,10 @@ impl<'a> Run<'a, '_> {
         let target = self.target.target();
         let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let centre = self.auto.start(target.dim())?;
-        let (first, tries) = stop::phase("the search for a start", || {
+        let (first, tries, check) = stop::phase("the search for a start", || {
             let (first, tries) = initial_point(target, &centre, seed, which)?;
-            check_gradient(target, &first, seed)?;
-            Ok::<_, Error>((first, tries))
+            let check = check_gradient(target, &first, seed)?;
+            Ok::<_, Error>((first, tries, check))
         })?;
         let cap = self.auto.evaluations.unwrap_or_else(|| usual_cap(target.dim()));
         let budget = (EXPLORING * cap as f64) as u64;
@@ -95,7 +96,7 @@ impl<'a> Run<'a, '_> {
         })?;
         let mut state = State {
             cap,
-            spent: explored.evaluations + GRADIENT_CHECK + tries,
+            spent: explored.evaluations + check.evaluations + tries,
             trace: Vec::new(),
             stopped: false,
             wasted: 0,
@@ -155,6 +156,7 @@ impl<'a> Run<'a, '_> {
             audited: None,
             trace: state.trace,
             beginnings: Some(beginnings),
+            scatter: check.scatter,
             q: best.q,
         })
     }

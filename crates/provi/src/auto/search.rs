@@ -31,6 +31,9 @@ pub struct Search {
     /// How the beginnings of the kept start ended; `None` if the target declares a curvature, because then one
     /// beginning is enough.
     pub beginnings: Option<Beginnings>,
+    /// How much neighbouring values of the log density scatter, if small differences could not check its gradient
+    /// because of that.
+    pub scatter: Option<f64>,
 }
 
 /// How many beginnings of a search on a bare log density ended where, and why the search ended.
@@ -196,6 +199,12 @@ impl Search {
             let Self { rejected, retreats, .. } = self;
             notes.push(format!(
                 "the target refused {rejected} draw(s) during the search, and the steps were shortened {retreats} time(s){said}"
+            ));
+        }
+        if let Some(scatter) = self.scatter {
+            notes.push(format!(
+                "neighbouring values of the log density scatter by {scatter:.1e}: noise, such as that of a solver for differential equations; \
+                 its gradient agrees with larger differences. If the search does not settle, tighten the solver's tolerances (rtol, atol)"
             ));
         }
         let fits = || self.starts.iter().filter_map(|start| start.outcome.as_ref().ok());

@@ -164,12 +164,27 @@ pub enum Error {
     },
     /// The gradient disagrees with finite differences of the log density.
     #[error(
-        "the gradient disagrees with finite differences: slope {gradient:.6e} against {difference:.6e} along a random direction at ‖z‖ = {norm:.3e}; check its sign and every term"
+        "the gradient disagrees with finite differences: slope {gradient:.6e} against {difference:.6e} along a random direction at ‖z‖ = {norm:.3e}; check its sign and every term{}",
+        slightly(*.gradient, *.difference)
     )]
     WrongGradient {
         /// ∇ log p · v as given.
         gradient: f64,
         /// The central difference of log p along v.
+        difference: f64,
+        /// Norm of the point.
+        norm: f64,
+    },
+    /// Neighbouring values of the log density scatter too much for its gradient to be checked.
+    #[error(
+        "neighbouring values of the log density scatter by {scatter:.1e} at ‖z‖ = {norm:.3e}, so that no difference can tell whether its gradient is right (slope {gradient:.3e}, differences {difference:.3e}): this is noise, such as that of a solver for differential equations, not a wrong gradient; make the solver's tolerances (rtol, atol) a hundred times tighter"
+    )]
+    NoisyDensity {
+        /// The standard deviation of the noise.
+        scatter: f64,
+        /// ∇ log p · v as given.
+        gradient: f64,
+        /// A central difference of log p along v.
         difference: f64,
         /// Norm of the point.
         norm: f64,
@@ -423,5 +438,15 @@ impl Error {
                 | Self::Rank { .. }
                 | Self::Reduce { .. }
         )
+    }
+}
+
+/// A hint where a slope is only slightly off.
+fn slightly(gradient: f64, difference: f64) -> &'static str {
+    match (gradient - difference).abs() < 0.05 * difference.abs() {
+        true => {
+            ", or, as they differ by less than 5 %, whether it belongs to the computed density: the adjoint of a differential equation needs tighter tolerances of its solver"
+        }
+        false => "",
     }
 }

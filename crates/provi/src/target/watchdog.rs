@@ -1,64 +1,17 @@
 //! Checks of what a target's owner declared: the gradient and the curvature.
 
-use crate::base::draws::{Draws, Purpose, Seed};
-use crate::base::error::{Error, Result};
+mod gradient;
+
+pub use gradient::{GradientCheck, check_gradient};
+
+use crate::base::error::Result;
 use crate::base::linalg::norm;
 use crate::base::scratch::Scratch;
-use crate::base::stop;
 use crate::target::curvature::{Curvature, Quadratic};
 use crate::target::evaluate::Wrap;
 use crate::target::{FiniteSum, Standardized, Target};
 use provi_kernels::dot;
 use std::sync::{Mutex, PoisonError};
-
-/// Evaluations that [`check_gradient`] makes: one, and two pairs along each of three directions.
-pub(crate) const GRADIENT_CHECK: u64 = 13;
-
-/// Compares the gradient with central differences of the log density along three random directions near `z`.
-///
-/// If the density is not finite near `z`, nothing is reported here; the run itself will fail with an error.
-pub fn check_gradient(target: &dyn Target, z: &[f64], seed: Seed) -> Result<()> {
-    let d = target.dim();
-    if z.len() != d {
-        return Err(Error::Shape { what: "point", found: z.len(), expected: d });
-    }
-    let draws = Draws::new(seed, Purpose::Pilot);
-    let (mut point, mut direction) = (vec![0.0; d], vec![0.0; d]);
-    let (mut gradient, mut other) = (vec![0.0; d], vec![0.0; d]);
-    draws.fill(u64::MAX, 0, &mut point);
-    for (x, z) in point.iter_mut().zip(z) {
-        *x = z + 0.1 * *x * z.abs().max(1.0);
-    }
-    stop::check()?;
-    let value = target.log_density(&point, &mut gradient)?;
-    for attempt in 1..=3 {
-        draws.fill(u64::MAX, attempt, &mut direction);
-        let scale = norm(&point).max(1.0) / norm(&direction);
-        direction.iter_mut().for_each(|x| *x *= scale);
-        let mut shifted = |h: f64| {
-            let moved: Vec<f64> = point.iter().zip(&direction).map(|(x, u)| x + h * u).collect();
-            stop::check()?;
-            target.log_density(&moved, &mut other)
-        };
-        let slope = dot(&gradient, &direction);
-        // Two step sizes distinguish a wrong gradient from a kink or a large third derivative.
-        let (coarse, fine) = (difference(&mut shifted, 1e-4)?, difference(&mut shifted, 1e-5)?);
-        if !(value.is_finite() && slope.is_finite() && coarse.is_finite() && fine.is_finite()) {
-            return Ok(());
-        }
-        let size = norm(&gradient) * norm(&direction);
-        let tolerance =
-            1e-3 * size / (d as f64).sqrt() + 1e-6 * (1.0 + 1e-3 * value.abs()) + 3.0 * (coarse - fine).abs();
-        if (slope - fine).abs() > tolerance {
-            return Err(Error::WrongGradient { gradient: slope, difference: fine, norm: norm(&point) });
-        }
-    }
-    Ok(())
-}
-
-fn difference(value: &mut dyn FnMut(f64) -> Result<f64>, h: f64) -> Result<f64> {
-    Ok((value(h)? - value(-h)?) / (2.0 * h))
-}
 
 /// A target whose declared curvature is compared with every secant between consecutive evaluations:
 /// ```text
@@ -211,27 +164,6 @@ impl<T: Target + ?Sized> Target for Watchdog<'_, T> {
 mod tests {
     use super::*;
     use crate::target::Closure;
-
-    #[test]
-    fn a_right_gradient_passes_and_a_wrong_one_does_not() {
-        let make = |factor: f64| {
-            Closure::new(3, move |z: &[f64], g: &mut [f64]| {
-                for i in 0..3 {
-                    g[i] = -z[i] - 0.4 * z[i].powi(3);
-                }
-                g[1] *= factor;
-                -z.iter().map(|x| 0.5 * x * x + 0.1 * x.powi(4)).sum::<f64>()
-            })
-            .unwrap()
-        };
-        assert!(check_gradient(&make(1.0), &[0.5, -2.0, 1.0], Seed(1)).is_ok());
-        for wrong in [-1.0, 0.0, 1.1] {
-            let error = check_gradient(&make(wrong), &[0.5, -2.0, 1.0], Seed(1)).unwrap_err();
-            assert!(matches!(error, Error::WrongGradient { .. }), "{error}");
-        }
-        let undefined = Closure::new(1, |_: &[f64], _: &mut [f64]| f64::NAN).unwrap();
-        assert!(check_gradient(&undefined, &[0.0], Seed(1)).is_ok());
-    }
 
     #[test]
     fn a_secant_outside_the_declared_curvature_is_remembered() {
