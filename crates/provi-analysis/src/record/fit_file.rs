@@ -92,7 +92,7 @@ pub struct FitFile {
     /// Estimates without proof.
     #[serde(default)]
     pub estimates: Option<EstimatesRecord>,
-    /// How far to trust an answer about which nothing is proved; null if its target declares a curvature.
+    /// How far to trust the answer of a black box; null for a model whose curvature is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<TrustRecord>,
     /// Bounds of the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.

@@ -1,10 +1,10 @@
-//! What fit.json stores about a search on a bare log density, and how far its answer can be trusted.
+//! What fit.json stores about a search on a black box, and how far its answer can be trusted.
 
 use provi::auto::Beginnings;
 use provi::trust::{Trust, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// How far to trust an answer about which nothing is proved: estimates, not bounds.
+/// How far to trust the answer of a black box: by estimates, and by bounds where its curvature is declared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrustRecord {
     /// `good`, `fair` or `do not use`; null if it could not be measured.
@@ -14,6 +14,9 @@ pub struct TrustRecord {
     /// The numbers behind it; null if there is no verdict.
     #[serde(default)]
     pub witnesses: Option<WitnessesRecord>,
+    /// Whether a proof is enough for the verdict; otherwise it is estimated.
+    #[serde(default)]
+    pub proved: bool,
 }
 
 /// The witnesses; null if infinite. Distances of means are in standard deviations.
@@ -43,6 +46,21 @@ pub struct WitnessesRecord {
     pub wide_excess: Option<f64>,
     /// Its standard error.
     pub wide_excess_standard_error: Option<f64>,
+    /// The part of mass that climbs find in places that the Gaussian's draws miss.
+    #[serde(default)]
+    pub elsewhere: Option<f64>,
+    /// Its standard error.
+    #[serde(default)]
+    pub elsewhere_standard_error: Option<f64>,
+    /// The proved bound of the KL, if the curvature is declared.
+    #[serde(default)]
+    pub proved_kl: Option<f64>,
+    /// The proved bound of the largest error of a mean, in standard deviations of the posterior.
+    #[serde(default)]
+    pub proved_mean_error: Option<f64>,
+    /// The proved bound of the largest |sd/sd of the posterior − 1|.
+    #[serde(default)]
+    pub proved_sd_error: Option<f64>,
 }
 
 impl TrustRecord {
@@ -50,7 +68,7 @@ impl TrustRecord {
     pub fn new(found: &Result<Trust, String>) -> Self {
         let finite = |x: f64| x.is_finite().then_some(x);
         match found {
-            Err(reason) => Self { verdict: None, reasons: vec![reason.clone()], witnesses: None },
+            Err(reason) => Self { verdict: None, reasons: vec![reason.clone()], ..Self::default() },
             Ok(trust) => {
                 let w = &trust.witnesses;
                 let witnesses = WitnessesRecord {
@@ -66,9 +84,15 @@ impl TrustRecord {
                     residual_standard_error: finite(w.residual_se),
                     wide_excess: finite(w.wide_excess),
                     wide_excess_standard_error: finite(w.wide_excess_se),
+                    elsewhere: finite(w.elsewhere),
+                    elsewhere_standard_error: finite(w.elsewhere_se),
+                    proved_kl: w.proof.and_then(|proof| proof.kl),
+                    proved_mean_error: w.proof.and_then(|proof| proof.mean_error),
+                    proved_sd_error: w.proof.and_then(|proof| proof.sd_error),
                 };
+                let proved = w.proof.is_some_and(|proof| proof.is_enough());
                 let (verdict, reasons) = (Some(trust.verdict.to_string()), trust.reasons.clone());
-                Self { verdict, reasons, witnesses: Some(witnesses) }
+                Self { verdict, reasons, witnesses: Some(witnesses), proved }
             }
         }
     }
@@ -87,12 +111,16 @@ impl TrustRecord {
     /// The verdict in one line, the same in every shell.
     pub fn line(&self) -> String {
         let reasons = self.reasons.join("; ");
+        let grounds = match self.proved {
+            true => "by the declared curvature",
+            false => "estimated, not proved",
+        };
         match &self.verdict {
             None => format!("unknown: {reasons}"),
             Some(verdict) if self.wants_weights() => {
-                format!("{verdict}, use weighted draws: {reasons} (estimated, not proved)")
+                format!("{verdict}, use weighted draws: {reasons} ({grounds})")
             }
-            Some(verdict) => format!("{verdict}: {reasons} (estimated, not proved)"),
+            Some(verdict) => format!("{verdict}: {reasons} ({grounds})"),
         }
     }
 }

@@ -4,8 +4,8 @@ use provi::audit::Audited;
 use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
 use provi::functional::{MomentBounds, PosteriorMoments};
 use provi::target::Evaluator;
-use provi::trust::{Agreement, Trust, trust};
-use provi::{Audit, Certificate, Gaussian, Seed, Target};
+use provi::trust::{Agreement, Trust, trust, trust_beside};
+use provi::{Audit, Certificate, Gaussian, Provenance, Seed, Target};
 
 /// The fewest draws of an audit that the estimates use too. An audit makes so few only if the weights are nearly
 /// equal, and fresh draws would cost as much again; or if it was stopped, and fresh draws would defeat the stop.
@@ -22,7 +22,7 @@ pub struct Assessment {
     pub posterior: Option<PosteriorMoments>,
     /// The estimates, or why there are none.
     pub estimates: std::result::Result<Estimates, String>,
-    /// How far to trust the answer, or why that is unknown; `None` if the target declares a curvature.
+    /// How far to trust the answer, or why that is unknown; `None` if the curvature of the target is its own theorem.
     pub trust: Option<std::result::Result<Trust, String>>,
 }
 
@@ -31,6 +31,12 @@ fn is_bare(target: &dyn Target) -> bool {
     target.expectations().is_none()
         && target.curvature().is_ok_and(|c| c.is_none())
         && target.lower_curvature().is_ok_and(|c| c.is_none())
+}
+
+/// Whether the target is a black box whose owner declares its curvature, so that what is proved rests on that word.
+fn is_declared(target: &dyn Target) -> bool {
+    let declared = |c: provi::Curvature| c.provenance() == Provenance::Declared;
+    target.expectations().is_none() && target.lower_curvature().is_ok_and(|c| c.is_some_and(declared))
 }
 
 impl Assessment {
@@ -86,8 +92,13 @@ impl Assessment {
             _ => estimate(target, q, seed, USUAL_DRAWS),
         };
         let estimates = estimates.map_err(|error| error.to_string());
+        let trust = is_declared(target.target()).then(|| {
+            let estimates = *estimates.as_ref().map_err(String::clone)?;
+            trust_beside(audited.certificate(), estimates, target, q, seed, agreement)
+                .map_err(|error| error.to_string())
+        });
         let plain = Self::with(audited.certificate().clone(), moment_bounds, audited.posterior_moments());
-        Self { estimates, ..plain }
+        Self { estimates, trust, ..plain }
     }
 
     fn with(

@@ -96,8 +96,8 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
     };
     let light = match &file.trust {
         Some(trust) if trust.is_bad() => Light::Red,
-        Some(_) => Light::Amber,
-        None => light,
+        Some(trust) if !trust.proved => Light::Amber,
+        _ => light,
     };
     let meaning = match &file.trust {
         Some(trust) if trust.is_bad() => {
@@ -106,8 +106,10 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
         Some(trust) if trust.wants_weights() => {
             "Nothing is proved. The estimates say that draws weighted by p/q are better than the Gaussian's own."
         }
-        Some(_) => "Nothing is proved. The estimates speak for this answer, as far as they see.",
-        None => meaning,
+        Some(trust) if !trust.proved => {
+            "Nothing is proved. The estimates speak for this answer, as far as they see."
+        }
+        _ => meaning,
     };
     let verdict = file.trust.as_ref().map_or(String::new(), |trust| format!("Trust: {}. ", trust.line()));
     let statements =

@@ -217,7 +217,7 @@ struct Report<'a> {
     names: Vec<String>,
     certificate: &'a Certificate,
     estimates: EstimatesRecord,
-    /// How far to trust a fit about which nothing is proved; null if its model declares a curvature.
+    /// How far to trust a fit of a black box; null for a model whose curvature is known.
     trust: Option<TrustRecord>,
     /// The certificate in the file.
     stored: Option<&'a Certificate>,

@@ -162,7 +162,7 @@ class TrustWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Trust:
-    """How far to trust an answer about which nothing is proved: estimates, not bounds.
+    """How far to trust the answer of a black box: by estimates, and by bounds where its curvature is declared.
 
     ``verdict`` is ``"good"``, ``"fair"`` or ``"do not use"``: a good answer can be used as it is, of a fair one the draws weighted by
     p/q are better than the Gaussian's own, any other should not be used. ``None`` if it could not be measured.
@@ -175,10 +175,12 @@ class Trust:
     """The numbers behind the verdict, by name as in ``fit.json``; empty if there is none."""
     line: str = field(repr=False, compare=False, default="")
     """All of it in one line, as every shell prints it."""
+    proved: bool = False
+    """Whether the verdict is proved by the curvature that the model declares; otherwise it is estimated."""
 
     @classmethod
     def _from(cls, data: dict[str, Any], line: str) -> Trust:
-        return cls(data["verdict"], tuple(data["reasons"]), dict(data["witnesses"] or {}), line)
+        return cls(data["verdict"], tuple(data["reasons"]), dict(data["witnesses"] or {}), line, data.get("proved", False))
 
     @property
     def usable(self) -> bool:
@@ -190,7 +192,7 @@ class Trust:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers, as in a ``fit.json``."""
-        return {"verdict": self.verdict, "reasons": list(self.reasons), "witnesses": dict(self.witnesses)}
+        return {"verdict": self.verdict, "reasons": list(self.reasons), "witnesses": dict(self.witnesses), "proved": self.proved}
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,23 @@
 //! - *residual*: E_q∇V in units of q's standard deviations; it vanishes at the best Gaussian.
 //! - *wide draws*: draws of q, stretched two to three times along one coordinate after the other. If they find more
 //!   mass than q's own draws, q misses some.
+//! - *climbs*: from draws at which the slope of log p disagrees with that of q, inside q and far out. If draws around
+//!   the tops that they reach find more mass than q's own draws, q misses some.
 //! - *agreement*: how many beginnings ended at the answer, whether other places have about the same ELBO, and
 //!   whether the ELBO had stopped rising.
 //!
+//! If the target declares its curvature, what its certificate proves ([`Proof`]) comes before all of them.
+//!
 //! The limits ([`limits`]) were set on some of a collection of models and checked on others; `docs/zoo.md` has the numbers.
 
+mod elsewhere;
 pub mod limits;
 mod measure;
+mod proof;
 mod verdict;
 
-pub use measure::{Trust, trust};
+pub use measure::{Trust, trust, trust_beside};
+pub use proof::Proof;
 pub use verdict::Verdict;
 
 /// What the search says about its answer; the default is that of an answer that no search found.
@@ -37,7 +44,8 @@ pub struct Agreement {
     pub searches_agree: Option<bool>,
 }
 
-/// The witnesses. Distances of means are in standard deviations of q.
+/// The witnesses. Distances of means are in standard deviations of q. What was not measured, because a proof was enough,
+/// is NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -66,6 +74,12 @@ pub struct Witnesses {
     pub wide_excess: f64,
     /// Its standard error.
     pub wide_excess_se: f64,
+    /// The mass that draws around the tops of climbs find and q's draws miss, divided by the mass that q's draws see.
+    pub elsewhere: f64,
+    /// Its standard error.
+    pub elsewhere_se: f64,
     /// What the search says.
     pub agreement: Agreement,
+    /// What is proved, if the target declares its curvature.
+    pub proof: Option<Proof>,
 }

@@ -1,12 +1,14 @@
 //! The witnesses, measured by draws.
 
+use super::elsewhere::{self, Outside, Seen, Unusual};
 use super::limits::NEARLY_EQUAL;
-use super::{Agreement, Verdict, Witnesses};
+use super::{Agreement, Proof, Verdict, Witnesses};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::stop;
+use crate::certify::certificate::Certificate;
 use crate::certify::estimate::{Estimates, psis};
 use crate::target::evaluate::Evaluator;
 use provi_kernels::{axpy, dot};
@@ -44,7 +46,7 @@ impl std::fmt::Display for Trust {
     }
 }
 
-/// Measures how far q can be trusted; a pure function of the seed. Makes at most 22 000 evaluations.
+/// Measures how far q can be trusted; a pure function of the seed. Makes at most about 25 000 evaluations.
 ///
 /// ```
 /// use provi::{Auto, Seed, target::Closure, trust::{Agreement, Verdict, trust}};
@@ -65,7 +67,52 @@ pub fn trust<'t>(
     seed: Seed,
     agreement: Agreement,
 ) -> Result<Trust> {
-    let target = target.into();
+    measured(target.into(), q, seed, agreement, None)
+}
+
+/// The same beside a certificate of a target that declares its curvature. If it proves that the means and standard
+/// deviations are near enough, nothing is measured and `estimates` stand as they are.
+pub fn trust_beside<'t>(
+    certificate: &Certificate,
+    estimates: Estimates,
+    target: impl Into<Evaluator<'t>>,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    agreement: Agreement,
+) -> Result<Trust> {
+    let proof = Proof::of(certificate, q);
+    if !proof.is_some_and(|proof| proof.is_enough()) {
+        return measured(target.into(), q, seed, agreement, proof);
+    }
+    let witnesses = Witnesses {
+        draws: estimates.draws,
+        log_ratio_sd: f64::NAN,
+        pareto_k: Some(estimates.pareto_k).filter(|k| k.is_finite()),
+        effective_draws: estimates.effective_draws,
+        kl: estimates.kl,
+        kl_se: estimates.kl_se,
+        mean_shift: f64::NAN,
+        sd_change: f64::NAN,
+        residual: f64::NAN,
+        residual_se: f64::NAN,
+        wide_excess: f64::NAN,
+        wide_excess_se: f64::NAN,
+        elsewhere: f64::NAN,
+        elsewhere_se: f64::NAN,
+        agreement,
+        proof,
+    };
+    let (verdict, reasons) = witnesses.verdict();
+    Ok(Trust { estimates, witnesses, verdict, reasons })
+}
+
+fn measured(
+    target: Evaluator<'_>,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    agreement: Agreement,
+    proof: Option<Proof>,
+) -> Result<Trust> {
     if target.dim() != q.dim() {
         return Err(Error::Shape { what: "Gaussian", found: q.dim(), expected: target.dim() });
     }
@@ -86,7 +133,15 @@ pub fn trust<'t>(
         let Some(estimates) = estimates else { return Err(Error::Empty { what: "draws" }) };
         let (mean_shift, sd_change) = own.weighted()?;
         let (residual, residual_se) = own.residual();
-        let (wide_excess, wide_excess_se) = wide(target, q, seed, &estimates)?;
+        let mut outside = Outside::default();
+        let (wide_excess, wide_excess_se) = wide(target, q, seed, &estimates, &mut outside)?;
+        let seen = Seen {
+            stream: &own.stream,
+            ratios: &own.ratios,
+            log_evidence: estimates.log_evidence,
+            unusual: &own.unusual,
+        };
+        let (elsewhere, elsewhere_se) = elsewhere::look(target, q, &seen, outside)?;
         let witnesses = Witnesses {
             draws: estimates.draws,
             log_ratio_sd: spread(&own.ratios),
@@ -100,7 +155,10 @@ pub fn trust<'t>(
             residual_se,
             wide_excess,
             wide_excess_se,
+            elsewhere,
+            elsewhere_se,
             agreement,
+            proof,
         };
         let (verdict, reasons) = witnesses.verdict();
         Ok(Trust { estimates, witnesses, verdict, reasons })
@@ -128,6 +186,7 @@ struct Own<'a> {
     sums: Vec<f64>,
     squares: Vec<f64>,
     finite: usize,
+    unusual: Unusual,
 }
 
 impl<'a> Own<'a> {
@@ -142,6 +201,7 @@ impl<'a> Own<'a> {
             sums: vec![0.0; d],
             squares: vec![0.0; d],
             finite: 0,
+            unusual: Unusual::default(),
         })
     }
 
@@ -179,11 +239,14 @@ impl<'a> Own<'a> {
                 self.ratios.push(value + 0.5 * dot(u, u) + self.normaliser);
                 if s.iter().all(|x| x.is_finite()) {
                     self.finite += 1;
+                    let mut length = 0.0;
                     for i in 0..d {
                         let s = s[i] - u[i];
                         self.sums[i] += s;
                         self.squares[i] += s * s;
+                        length += s * s;
                     }
+                    self.unusual.see(begin + k, length.sqrt(), d);
                 }
             }
         }
@@ -242,7 +305,13 @@ impl<'a> Own<'a> {
 /// Draw k is stretched c times along v, the direction in which coordinate k mod d changes most: u = w + (c − 1)(wᵀv)v
 /// with w ~ N(0, I), so its log density is that of w minus log c. In few dimensions every other draw is stretched in
 /// all directions, u = cw.
-fn wide(target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed, own: &Estimates) -> Result<(f64, f64)> {
+fn wide(
+    target: Evaluator<'_>,
+    q: &Gaussian<Triangular>,
+    seed: Seed,
+    own: &Estimates,
+    outside: &mut Outside,
+) -> Result<(f64, f64)> {
     let d = q.dim();
     let stream = Draws::new(seed, Purpose::Estimate);
     let normaliser = q.log_det()? + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
@@ -277,6 +346,7 @@ fn wide(target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed, own: &Estim
         let mut values = vec![0.0; BATCH];
         target.evaluate(&z, &mut values, &mut gradients, &mut scratch)?;
         stop::check()?;
+        outside.see_all(q, &z, &u, &values, &gradients);
         // A point without density has no weight.
         let weight = |(value, log): (&f64, &f64)| {
             let log = value + log - own.log_evidence;
@@ -290,3 +360,6 @@ fn wide(target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed, own: &Estim
     let se = (square / (n * (n - 1.0))).sqrt().hypot(own.log_evidence_se * mean);
     Ok((mean - 1.0, se))
 }
+
+#[cfg(test)]
+mod tests;

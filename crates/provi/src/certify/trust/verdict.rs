@@ -2,8 +2,8 @@
 
 use super::Witnesses;
 use super::limits::{
-    FEWEST_EFFECTIVE, GOOD_KL, GOOD_SD_CHANGE, GOOD_SHIFT, HIGHEST_K, KEPT, MOSTLY_KEPT, NEARLY_EQUAL,
-    POOR_KL, RESIDUAL, USUAL_K, WIDE_EXCESS,
+    ELSEWHERE, FEWEST_EFFECTIVE, GOOD_KL, GOOD_SD_CHANGE, GOOD_SHIFT, HIGHEST_K, KEPT, MOSTLY_KEPT,
+    NEARLY_EQUAL, POOR_KL, RESIDUAL, USUAL_K, WIDE_EXCESS,
 };
 
 /// How far to trust an answer about which nothing is proved.
@@ -32,9 +32,18 @@ impl std::fmt::Display for Verdict {
     }
 }
 
+const NOT_A_NUMBER: &str = "a witness is not a number";
+
+fn beyond(value: f64, se: f64, limit: f64) -> bool {
+    value - 3.0 * se > limit
+}
+
 impl Witnesses {
     /// The verdict, and the reasons in words: those against the answer if there are any.
     pub fn verdict(&self) -> (Verdict, Vec<String>) {
+        if let Some(proof) = self.proof.filter(super::Proof::is_enough) {
+            return (Verdict::Good, vec![proof.words()]);
+        }
         let against = self.against();
         if !against.is_empty() {
             return (Verdict::DoNotUse, against);
@@ -57,8 +66,25 @@ impl Witnesses {
         self.log_ratio_sd < NEARLY_EQUAL
     }
 
+    /// Whether a small KL is proved. It bounds the mass that q misses, so estimates that speak of mass elsewhere, of
+    /// tails or of a large KL are overruled.
+    fn kl_is_proved(&self) -> bool {
+        self.proof.is_some_and(|proof| proof.bounds_kl())
+    }
+
+    /// Whether the weights can be believed.
+    fn weights_hold(&self) -> bool {
+        let kept = self.effective_draws / self.draws as f64;
+        let light = |k: f64| k <= USUAL_K || k <= HIGHEST_K && kept >= KEPT;
+        kept >= MOSTLY_KEPT || self.is_nearly_equal() || self.pareto_k.is_some_and(light)
+    }
+
     fn against(&self) -> Vec<String> {
-        let (mut out, agreement) = (Vec::new(), &self.agreement);
+        let mut out = self.against_the_search();
+        if self.kl_is_proved() {
+            return out;
+        }
+        let agreement = &self.agreement;
         if agreement.rivals > 0 {
             let places = if agreement.rivals == 1 { "another place has" } else { "other places have" };
             out.push(format!(
@@ -69,26 +95,22 @@ impl Witnesses {
             out.push("the searches from several starts disagree".to_owned());
         }
         // A witness that is no number speaks against the answer.
-        let numbers =
-            [self.residual, self.wide_excess, self.kl, self.mean_shift, self.sd_change, self.effective_draws];
-        if numbers.iter().any(|x| x.is_nan()) {
-            out.push("a witness is not a number".to_owned());
+        let numbers = [self.wide_excess, self.elsewhere, self.kl, self.effective_draws];
+        if numbers.iter().any(|x| x.is_nan()) && out.is_empty() {
+            out.push(NOT_A_NUMBER.to_owned());
         }
-        let beyond = |value: f64, se: f64, limit: f64| value - 3.0 * se > limit;
-        if beyond(self.residual, self.residual_se, RESIDUAL) {
+        if beyond(self.elsewhere, self.elsewhere_se, ELSEWHERE) {
+            let percent = 100.0 * self.elsewhere / (1.0 + self.elsewhere);
             out.push(format!(
-                "the search has not arrived: the mean still wants to move by {:.2} sd",
-                self.residual
+                "a climb found a place with {percent:.0} % of the mass, which the answer misses"
             ));
         }
         if beyond(self.wide_excess, self.wide_excess_se, WIDE_EXCESS) {
             let percent = 100.0 * self.wide_excess;
             out.push(format!("draws from farther out find {percent:.0} % more mass than the answer's own"));
         }
-        let kept = self.effective_draws / self.draws as f64;
         match self.pareto_k {
-            _ if kept >= MOSTLY_KEPT || self.is_nearly_equal() => {}
-            Some(k) if k <= USUAL_K || k <= HIGHEST_K && kept >= KEPT => {}
+            _ if self.weights_hold() => {}
             Some(k) => out.push(format!("the weights have a heavy tail (k̂ = {k:.2} above {USUAL_K})")),
             None => out.push("the weights are too few or too uneven to be judged".to_owned()),
         }
@@ -104,15 +126,33 @@ impl Witnesses {
         out
     }
 
+    /// What speaks against the answer whatever is proved about its KL: it is not where the search wanted to go.
+    fn against_the_search(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if [self.residual, self.mean_shift, self.sd_change].iter().any(|x| x.is_nan()) {
+            out.push(NOT_A_NUMBER.to_owned());
+        }
+        if beyond(self.residual, self.residual_se, RESIDUAL) {
+            out.push(format!(
+                "the search has not arrived: the mean still wants to move by {:.2} sd",
+                self.residual
+            ));
+        }
+        out
+    }
+
     fn doubts(&self) -> Vec<String> {
         let mut out = Vec::new();
+        if self.kl_is_proved() && !self.weights_hold() {
+            return out;
+        }
         if self.mean_shift > GOOD_SHIFT {
             out.push(format!("the weights move a mean by {:.2} sd", self.mean_shift));
         }
         if self.sd_change > GOOD_SD_CHANGE {
             out.push(format!("the weights change an sd by {:.0} %", 100.0 * self.sd_change.exp_m1()));
         }
-        if self.kl > GOOD_KL {
+        if self.kl > GOOD_KL && !self.kl_is_proved() {
             out.push(format!("the estimated KL is {:.2} nats", self.kl));
         }
         out
@@ -120,6 +160,7 @@ impl Witnesses {
 
     fn praise(&self) -> Vec<String> {
         let mut out = Vec::new();
+        out.extend(self.proof.filter(super::Proof::bounds_kl).map(|proof| proof.words()));
         let Self { mean_shift, sd_change, .. } = self;
         out.push(format!(
             "weights move means by at most {mean_shift:.2} sd and sds by at most {:.0} %",
@@ -136,7 +177,7 @@ impl Witnesses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::certify::trust::Agreement;
+    use crate::certify::trust::{Agreement, Proof};
 
     /// Witnesses of a very good answer.
     fn fine() -> Witnesses {
@@ -153,6 +194,9 @@ mod tests {
             residual_se: 0.002,
             wide_excess: 0.0,
             wide_excess_se: 0.02,
+            elsewhere: 0.0,
+            elsewhere_se: 0.0,
+            proof: None,
             agreement: Agreement {
                 beginnings: 8,
                 at_the_answer: 8,
@@ -175,6 +219,8 @@ mod tests {
             Witnesses { kl: 2.0, ..fine() },
             Witnesses { residual: 0.5, ..fine() },
             Witnesses { wide_excess: 0.5, ..fine() },
+            Witnesses { elsewhere: 0.1, elsewhere_se: 0.01, ..fine() },
+            Witnesses { elsewhere: f64::NAN, ..fine() },
             Witnesses { wide_excess: f64::NAN, ..fine() },
             Witnesses { mean_shift: f64::NAN, ..fine() },
             Witnesses { kl: f64::NAN, ..fine() },
@@ -213,5 +259,36 @@ mod tests {
         let noisy =
             Witnesses { wide_excess: 0.3, wide_excess_se: 0.1, residual: 0.2, residual_se: 0.05, ..fine() };
         assert_eq!(noisy.verdict().0, Verdict::Good);
+    }
+
+    #[test]
+    fn what_is_proved_comes_before_what_is_estimated() {
+        let proof = Proof { kl: Some(0.5), mean_error: Some(0.09), sd_error: Some(0.1) };
+        // Estimates that would each condemn the answer.
+        let bad = Witnesses {
+            pareto_k: Some(0.9),
+            effective_draws: 50.0,
+            kl: 2.0,
+            wide_excess: 0.5,
+            elsewhere: 0.5,
+            agreement: Agreement { rivals: 1, searches_agree: Some(false), ..fine().agreement },
+            ..fine()
+        };
+        let (verdict, reasons) = Witnesses { proof: Some(proof), ..bad }.verdict();
+        assert_eq!(verdict, Verdict::Good);
+        assert!(reasons[0].contains("proved") && reasons[0].contains("0.090 sd"), "{reasons:?}");
+        // Bounds too wide for that prove nothing about the verdict.
+        for wide in [Proof { mean_error: Some(0.11), ..proof }, Proof { sd_error: Some(0.21), ..proof }] {
+            assert_eq!(Witnesses { proof: Some(wide), ..bad }.verdict().0, Verdict::DoNotUse, "{wide:?}");
+        }
+        // A small KL overrules what speaks of mass elsewhere, not a search that has not arrived or weights that hold.
+        let kl = Some(Proof { kl: Some(0.05), mean_error: None, sd_error: None });
+        let (verdict, reasons) = Witnesses { proof: kl, ..bad }.verdict();
+        assert!(verdict == Verdict::Good && reasons[0].contains("KL is at most 0.050"), "{reasons:?}");
+        assert_eq!(Witnesses { proof: kl, residual: 0.5, ..bad }.verdict().0, Verdict::DoNotUse);
+        assert_eq!(Witnesses { proof: kl, mean_shift: 0.2, ..fine() }.verdict().0, Verdict::Fair);
+        let large = Some(Proof { kl: Some(0.09), mean_error: None, sd_error: None });
+        assert_eq!(Witnesses { proof: large, ..bad }.verdict().0, Verdict::DoNotUse);
+        assert_eq!(Witnesses { proof: large, ..fine() }.verdict().0, Verdict::Good);
     }
 }
