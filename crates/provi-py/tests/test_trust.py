@@ -59,6 +59,24 @@ def test_a_certified_model_has_a_certificate_in_place_of_a_verdict(data):
     assert fit.trust is None and fit.verdict is None and "trust" not in repr(fit)
 
 
+def test_a_declared_curvature_proves_the_verdict_or_leaves_it_to_estimates():
+    """−log p bends by between 1 and 1.05 everywhere: cos adds at most 0.05."""
+    bent = lambda z: (-0.5 * (1.025 * z**2 - 0.05 * np.cos(z)).sum(axis=1), -(1.025 * z + 0.025 * np.sin(z)))  # noqa: E731
+    fit = provi.black_box(bent, 2, mu=1.0, smoothness=1.05).fit(seed=1)
+    assert fit.verdict == "good" and "it is proved that every mean is within" in fit.trust.line
+    assert "not proved" not in fit.trust.line and repr(fit.summary()).startswith("Trust: good: it is proved")
+    assert 0.0 < fit.trust.witnesses["proved_mean_error"] <= 0.1 and fit.trust.witnesses["residual"] is None
+    # Half of a declaration does not prove it: the witnesses are heard.
+    loose = provi.black_box(bent, 2, mu=1e-3).fit(seed=1)
+    assert loose.verdict == "good" and "(estimated, not proved)" in loose.trust.line
+    assert loose.trust.witnesses["residual"] is not None
+    # A declaration that the run contradicts proves nothing.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wrong = provi.black_box(bent, 2, mu=3.0, smoothness=4.0).fit(seed=1)
+    assert "proved that" not in wrong.trust.line and wrong.trust.witnesses["proved_kl"] is None
+
+
 def test_draws_do_not_call_an_uncertified_fit_certified(density, data):
     pytest.importorskip("arviz")
     found = provi.fit(density, 2, seed=1).to_arviz(draws=10, chains=1)
@@ -121,3 +139,22 @@ def test_the_table_and_the_file_give_one_answer(scaled, tmp_path):
     stored = json.loads(scaled.save(tmp_path / "fit").read_text())["constrained"]
     table = scaled.summary()
     assert stored["mean"] == table["mean"].tolist() and stored["sd"] == table["sd"].tolist()
+
+
+def test_a_black_box_has_replicates_by_its_users_function():
+    density = lambda z: (-0.5 * (z**2).sum(axis=1), -z)  # noqa: E731
+    fit = provi.fit(density, 2, seed=1)
+
+    def replicate(draws, rng):
+        (z,) = draws.values()
+        return {"y": z[:, :1] + 1e-3 * rng.standard_normal((len(z), 3))}
+
+    found = fit.to_arviz(draws=40, chains=2, posterior_predictive=replicate)
+    again = found["posterior_predictive"]["y"]
+    assert again.shape == (2, 40, 3)
+    (name,) = found["posterior"].data_vars
+    assert abs(again.values - found["posterior"][name].values[..., :1]).max() < 0.006
+    with pytest.raises(ValueError, match="expected a first axis of the 80 draws"):
+        fit.to_arviz(draws=40, chains=2, posterior_predictive=lambda draws, rng: {"y": [1.0]})
+    with pytest.raises(TypeError, match="expected a function"):
+        fit.to_arviz(draws=4, chains=1, posterior_predictive=3)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Optional
+import warnings
+from typing import Any, Mapping, Optional
 
 import numpy as np
 
@@ -18,6 +19,7 @@ def to_arviz(
     exact: Any = None,
     tv: Optional[float] = None,
     weighted: Any = None,
+    posterior_predictive: Any = None,
 ) -> Any:
     try:
         import arviz
@@ -61,17 +63,56 @@ def to_arviz(
     groups = {"posterior": posterior, "sample_stats": stats, "moments": moments}
     log_likelihood = getattr(fit, "_log_likelihood", None)
     if log_likelihood is not None:
-        found = {name: np.asarray(values) for name, values in log_likelihood(points).items()}
-        shaped = {
-            name: (("chain", "draw", *(f"{name}_dim_{i}" for i in range(x.ndim - 1))), x.reshape(chains, draws, *x.shape[1:]))
-            for name, x in found.items()
-        }
-        groups["log_likelihood"] = xarray.Dataset(shaped, coords=axes, attrs=library)
+        groups["log_likelihood"] = _by_draw(xarray, log_likelihood(points), chains, draws, library)
+    replicated = _replicated(fit, points, by_variable, fit.seed if seed is None else seed, posterior_predictive)
+    if replicated is not None:
+        groups["posterior_predictive"] = _by_draw(xarray, replicated, chains, draws, library)
+        observed = {name: np.asarray(x) for name, x in (getattr(fit, "_observed", None) or {}).items()}
+        if observed:
+            named = {name: (tuple(f"{name}_dim_{i}" for i in range(x.ndim)), x) for name, x in observed.items()}
+            groups["observed_data"] = xarray.Dataset(named, attrs=library)
     if hasattr(arviz, "InferenceData"):
         return arviz.InferenceData(attrs=attrs, warn_on_custom_groups=False, **groups)
     tree = xarray.DataTree.from_dict(groups)
     tree.attrs.update(attrs)
     return tree
+
+
+def _by_draw(xarray: Any, found: Mapping[str, Any], chains: int, draws: int, attrs: dict[str, Any]) -> Any:
+    """Arrays (n, …) by name as a group."""
+    axes = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    shaped = {}
+    for name, values in found.items():
+        x = np.asarray(values)
+        if x.shape[:1] != (chains * draws,):
+            raise ValueError(f"{name} has shape {x.shape}, expected a first axis of the {chains * draws} draws")
+        shaped[name] = (("chain", "draw", *(f"{name}_dim_{i}" for i in range(x.ndim - 1))), x.reshape(chains, draws, *x.shape[1:]))
+    return xarray.Dataset(shaped, coords=axes, attrs=attrs)
+
+
+def _replicated(fit: Any, points: np.ndarray, by_variable: Any, seed: int, asked: Any) -> Optional[Mapping[str, Any]]:
+    """Replicated observations: by the user's function, or by the model itself where it can."""
+    if asked is False:
+        return None
+    if asked is not None:
+        if not callable(asked):
+            raise TypeError(f"posterior_predictive is a {type(asked).__name__}, expected a function of draws and a generator, or False")
+        found = asked(by_variable, np.random.default_rng(seed))
+        if not isinstance(found, Mapping):
+            raise TypeError(f"posterior_predictive returned a {type(found).__name__}, expected arrays by name")
+        return found
+    own = getattr(fit, "_posterior_predictive", None)
+    if own is None:
+        return None
+    try:
+        return own(points, seed)
+    except Exception as error:  # a model that can be evaluated need not be one that can be drawn from
+        warnings.warn(
+            f"the model's observations could not be replicated ({type(error).__name__}: {error}), so there is no group "
+            "posterior_predictive; give a function, or False",
+            stacklevel=4,
+        )
+        return None
 
 
 _NOTES = {

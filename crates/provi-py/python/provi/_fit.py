@@ -137,8 +137,8 @@ class Fit(Plots):
 
     @property
     def trust(self) -> Optional[Trust]:
-        """How far to trust an answer about which nothing is proved; ``None`` where the model declares a curvature, so that its
-        certificate speaks."""
+        """How far to trust the answer of a black box, by estimates or, where its declared curvature proves enough, by that;
+        ``None`` for the built-in models, whose certificate speaks."""
         found = self._record["trust"]
         return None if found is None else Trust._from(found, self._record["verdict"])
 
@@ -345,12 +345,17 @@ class Fit(Plots):
         exact: Any = None,
         tv: Optional[float] = None,
         weighted: Any = None,
+        posterior_predictive: Any = None,
     ) -> Any:
         """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the answer or, with ``exact`` or
-        ``weighted``, of the posterior itself or towards it as in :meth:`sample`; its attributes carry the certificate, and ``provi_draws`` says what was drawn."""
+        ``weighted``, of the posterior itself or towards it as in :meth:`sample`; its attributes carry the certificate, and ``provi_draws`` says what was drawn.
+
+        posterior_predictive: a function that replicates the observations, from the draws by variable and a
+        ``numpy.random.Generator`` to arrays (n, …) by name, for the group ``posterior_predictive``.
+        """
         from ._arviz import to_arviz
 
-        return to_arviz(self, draws, chains, seed, exact, tv, weighted)
+        return to_arviz(self, draws, chains, seed, exact, tv, weighted, posterior_predictive)
 
     def save(self, path: Any, force: bool = False) -> Any:
         """Writes ``fit.json`` into the folder ``path``, where the command ``provi`` reads it too; returns the path of the

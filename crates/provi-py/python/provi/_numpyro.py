@@ -50,6 +50,18 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Scaled
             return {name: np.asarray(x) for name, x in log_likelihood(model, latent, *args, **kwargs).items()}
 
     trace = found.model_trace
+    observed = {name: site["value"] for name, site in trace.items() if _is_observation(site)}
+
+    def posterior_predictive(points: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+        from numpyro.infer import Predictive
+
+        draws = transform(points)
+        latent = {name: draws[name] for name in example}
+        with jax.enable_x64(True):
+            again = Predictive(_unobserved(model, observed), posterior_samples=latent, return_sites=list(observed))
+            made = again(jax.random.key(seed), *args, **kwargs)
+        return {name: np.asarray(made[name]) for name in observed}
+
     unchanged = frozenset(name for name in example if _is_its_own_coordinate(trace[name]))
     called = {name: name if name in unchanged else f"{name}_unconstrained" for name in example}
     coordinates = [_variable(trace, name, z.shape, called[name]) for name, z in sorted(example.items())]
@@ -63,7 +75,15 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Scaled
     )
     sites = [name for name in trace if name in shapes]
     variables = tuple(_variable(trace, name, shapes[name].shape, name) for name in sites)
-    return ScaledModel(box, UserScale(transform, variables, unchanged, log_likelihood=log_likelihood))
+    scale = UserScale(
+        transform,
+        variables,
+        unchanged,
+        log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive if observed else None,
+        observed={name: np.asarray(value) for name, value in observed.items()},
+    )
+    return ScaledModel(box, scale)
 
 
 def _refuse_discrete(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -77,6 +97,29 @@ def _refuse_discrete(model: Callable[..., Any], args: tuple[Any, ...], kwargs: d
             f"{', '.join(found)} of the NumPyro model is discrete, and a Gaussian needs real coordinates; sum it out, with "
             "numpyro.distributions.MixtureSameFamily for example"
         )
+
+
+def _unobserved(model: Callable[..., Any], observed: dict[str, Any]) -> Callable[..., Any]:
+    """The model with its observations drawn anew, in the shape that they have: a site without a plate may be narrower."""
+    from numpyro.primitives import Messenger
+
+    class Unobserved(Messenger):  # type: ignore[misc]
+        def process_message(self, msg: dict[str, Any]) -> None:
+            if msg["type"] != "sample" or msg["name"] not in observed:
+                return
+            law, shape = msg["fn"], np.shape(msg["value"])
+            batch = shape[: len(shape) - law.event_dim]
+            msg["fn"] = law if law.batch_shape == batch else law.expand(batch)
+            msg["is_observed"], msg["value"] = False, None
+
+    return Unobserved(model)
+
+
+def _is_observation(site: dict[str, Any]) -> bool:
+    """Whether a site has data of a law that can be drawn from; ``numpyro.factor`` has not."""
+    from numpyro.distributions import Unit
+
+    return site["type"] == "sample" and site["is_observed"] and not isinstance(site["fn"], Unit)
 
 
 def _variable(trace: dict[str, Any], name: str, shape: tuple[int, ...], called: str) -> Variable:

@@ -50,6 +50,22 @@ def from_pymc(model: Optional[Any] = None) -> ScaledModel:
     def log_likelihood(points: np.ndarray) -> dict[str, np.ndarray]:
         return dict(zip((rv.name for rv in model.observed_RVs), terms(points)))
 
+    def posterior_predictive(points: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+        import xarray
+
+        found, free = transform(points), [rv.name for rv in model.free_RVs]
+        axes = {name: [f"{name}_axis_{i}" for i in range(found[name].ndim - 1)] for name in free}
+        draws = xarray.Dataset({name: (("chain", "draw", *axes[name]), found[name][None]) for name in free})
+        made = pymc.sample_posterior_predictive(
+            draws,
+            model=model,
+            var_names=[rv.name for rv in model.observed_RVs],
+            random_seed=seed,
+            progressbar=False,
+            return_inferencedata=False,
+        )
+        return {name: np.asarray(values)[0] for name, values in made.items()}
+
     example = transform(_flat(point, values)[None])
     variables = tuple(_variable(model, name, name, found.shape[1:]) for name, found in example.items())
     box = black_box(
@@ -59,7 +75,15 @@ def from_pymc(model: Optional[Any] = None) -> ScaledModel:
         variables=coordinates,
         attrs={"model": "PyMC"},
     )
-    return ScaledModel(box, UserScale(transform, variables, unchanged, log_likelihood=log_likelihood if model.observed_RVs else None))
+    scale = UserScale(
+        transform,
+        variables,
+        unchanged,
+        log_likelihood=log_likelihood if model.observed_RVs else None,
+        posterior_predictive=posterior_predictive if model.observed_RVs else None,
+        observed={rv.name: np.asarray(model.rvs_to_values[rv].eval()) for rv in model.observed_RVs},
+    )
+    return ScaledModel(box, scale)
 
 
 Compiled = Callable[[np.ndarray], Any]

@@ -43,6 +43,10 @@ class UserScale:
     """For each name of the variables, its position in that record."""
     log_likelihood: Optional[Callable[[np.ndarray], Mapping[str, np.ndarray]]] = None
     """From draws (n, d) to the log likelihood of each observation, arrays (n, …), where the model tells them apart."""
+    posterior_predictive: Optional[Callable[[np.ndarray, int], Mapping[str, np.ndarray]]] = None
+    """From draws (n, d) and a seed to replicated observations, arrays (n, …), where the model can make them."""
+    observed: Optional[Mapping[str, np.ndarray]] = None
+    """The observations themselves."""
 
 
 class ScaledModel(Model):
@@ -113,7 +117,7 @@ class ScaledFit(Plots):
 
     @property
     def trust(self) -> Optional[Trust]:
-        """How far to trust the answer, if nothing is proved about it."""
+        """How far to trust the answer."""
         return self.unconstrained.trust
 
     @property
@@ -293,13 +297,19 @@ class ScaledFit(Plots):
         seed: Optional[int] = None,
         *,
         weighted: Any = None,
+        posterior_predictive: Any = None,
     ) -> Any:
         """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the parameters, under
         their dimensions; its attributes carry the certificate. Models of NumPyro and PyMC also have the group ``log_likelihood``, for
-        ``arviz.loo`` and ``arviz.compare``."""
+        ``arviz.loo`` and ``arviz.compare``, ``posterior_predictive``, observations replicated by the model itself for each draw, and
+        ``observed_data``.
+
+        posterior_predictive: a function that replicates the observations instead, from the draws by name as :meth:`sample` gives them
+        and a ``numpy.random.Generator`` to arrays (n, …) by name; ``False`` leaves them out.
+        """
         from ._arviz import to_arviz
 
-        return to_arviz(_View(self), draws, chains, seed, weighted=weighted)
+        return to_arviz(_View(self), draws, chains, seed, weighted=weighted, posterior_predictive=posterior_predictive)
 
     @property
     def _core(self) -> Any:
@@ -358,6 +368,8 @@ class _View:
         self.variables = fit.variables
         self._by_variable = fit._by_variable
         self._log_likelihood = fit.scale.log_likelihood
+        self._posterior_predictive = fit.scale.posterior_predictive
+        self._observed = fit.scale.observed
         self._fit = fit.unconstrained
 
     def __getattr__(self, name: str) -> Any:

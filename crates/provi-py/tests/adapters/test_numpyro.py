@@ -52,6 +52,29 @@ def test_observations_have_their_log_likelihood(survey):
     assert all(np.isfinite(x).all() for x in found.log_likelihood.data_vars.values()) and len(found.log_likelihood.data_vars) > 0
 
 
+def test_observations_are_replicated_for_each_draw():
+    y = np.array([1.0, 2.0, 0.5, 1.5])
+
+    def model(y):
+        mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
+        numpyro.factor("none", 0.0)
+        numpyro.sample("y", dist.Normal(mu, 0.001), obs=y)
+
+    fit = provi.from_numpyro(model, y).fit(seed=1)
+    found = fit.to_arviz(draws=200, chains=2, seed=3)
+    again = found.posterior_predictive["y"]
+    assert again.dims == ("chain", "draw", "y_dim_0") and again.shape == (2, 200, 4)
+    # Each replicate belongs to its own draw, and is not the data.
+    off = again.values - found.posterior["mu"].values[..., None]
+    assert np.abs(off).max() < 0.006 and off.std() == pytest.approx(0.001, rel=0.1)
+    assert (found.observed_data["y"].values == y).all() and "none" not in found.posterior_predictive
+    same = fit.to_arviz(draws=200, chains=2, seed=3).posterior_predictive["y"]
+    assert (same.values == again.values).all()
+    assert not hasattr(fit.to_arviz(draws=5, chains=1, posterior_predictive=False), "posterior_predictive")
+    own = fit.to_arviz(draws=5, chains=1, posterior_predictive=lambda draws, rng: {"mean": draws["mu"]})
+    assert list(own.posterior_predictive.data_vars) == ["mean"]
+
+
 def test_a_discrete_site_is_refused_by_name():
     def model(y):
         share = numpyro.sample("share", dist.Beta(1.0, 1.0))

@@ -57,6 +57,21 @@ def test_pymc_s_own_gaussian_is_certified(gold):
     assert abs(boxed.elbo - proved.elbo) <= 6 * boxed.elbo_error
 
 
+def test_observations_are_replicated_for_each_draw():
+    y = np.array([1.0, 2.0, 0.5, 1.5])
+    with pymc.Model() as model:
+        scale = pymc.HalfNormal("scale", 1.0)
+        mu = pymc.Deterministic("mu", 2.0 * scale)
+        pymc.Normal("y", mu, 0.001, observed=y)
+    fit = provi.from_pymc(model).fit(seed=1)
+    found = fit.to_arviz(draws=100, chains=2, seed=3)
+    again = found.posterior_predictive["y"]
+    assert again.dims == ("chain", "draw", "y_dim_0") and again.shape == (2, 100, 4)
+    off = again.values - found.posterior["mu"].values[..., None]
+    assert np.abs(off).max() < 0.006 and off.std() == pytest.approx(0.001, rel=0.15)
+    assert (found.observed_data["y"].values == y).all()
+
+
 def test_discrete_variables_are_refused():
     with pymc.Model() as model:
         pymc.Poisson("k", 3.0)
