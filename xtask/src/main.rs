@@ -9,6 +9,7 @@ mod python;
 mod rooms;
 mod stan;
 mod venv;
+mod wheel;
 
 use std::env;
 use std::error::Error;
@@ -31,6 +32,8 @@ usage: cargo xtask <command>
                 beside the libraries whose models it takes
   arviz, ffi, pages, python, adapters, stan, mpi
                 these steps alone
+  wheel         a wheel for this platform into dist/, in the release profile: pip installs it without compiling
+  wheel FILE    tries out a wheel that is there, in an environment of its own
   rooms         who imports whom inside the library and provi-analysis: from the left only
   rooms --draw  the same, drawn into docs/architecture.md
 
@@ -79,6 +82,8 @@ fn main() -> ExitCode {
         ["rooms", "--draw"] => run.step("rooms: drawn", rooms::draw),
         ["mpi"] => run.step(MPI, mpi::check),
         ["arviz"] => run.step("draws open in ArviZ", arviz::check),
+        ["wheel"] => run.step("a wheel for this platform", wheel::make),
+        ["wheel", file] => run.step("a wheel alone", |r| wheel::try_out(r, Path::new(file))),
         ["python"] => run.step(PYTHON, python::check),
         ["adapters"] => run.step(ADAPTERS, python::check_adapters),
         _ => return fail(USAGE),

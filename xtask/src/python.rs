@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::venv::environment;
-use crate::{Outcome, Run};
+use crate::{Outcome, Run, wheel};
 
 const USUAL: &str =
     "import maturin, pytest, numpy, scipy, pandas, polars, pyarrow, arviz, sklearn, matplotlib";
@@ -50,11 +50,13 @@ pub(crate) fn check_stan(run: &Run, models: &Path) -> Outcome {
     run.wait(command.env("PROVI_STAN_MODELS", models))
 }
 
-/// Tests the package with the libraries whose models it accepts, which need an environment of their own.
+/// Tests the package with the libraries whose models it accepts, which need an environment of their own; and the same
+/// wheel in an environment with nothing else in it.
 pub(crate) fn check_adapters(run: &Run) -> Outcome {
     let probe = "import maturin, pytest, jax, numpyro, pymc";
     let Some(python) = packages(run, "python-all", "requirements-all.txt", probe) else { return Ok(()) };
     install_wheel(run, &python)?;
+    wheel::try_out(run, &newest(&run.binaries.with_file_name("wheels"))?)?;
     run.wait(&mut pytest(run, &python, &["crates/provi-py/tests/adapters"]))
 }
 
@@ -65,7 +67,7 @@ pub(crate) fn fetch(run: &Run) -> impl FnOnce() + Send + use<> {
     move || _ = environment(&dir, "python3", USUAL, &["--requirement", &requirements], Stdio::null)
 }
 
-fn usual(run: &Run) -> Option<PathBuf> {
+pub(crate) fn usual(run: &Run) -> Option<PathBuf> {
     packages(run, "python", "requirements.txt", USUAL)
 }
 
@@ -129,7 +131,7 @@ fn pytest(run: &Run, python: &Path, tests: &[&str]) -> Command {
 }
 
 /// The wheel in a folder of one.
-fn newest(dir: &Path) -> Result<PathBuf, Box<dyn Error>> {
+pub(crate) fn newest(dir: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let mut wheels = fs::read_dir(dir)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     wheels
         .find(|path| path.extension().is_some_and(|x| x == "whl"))
