@@ -57,7 +57,7 @@ def table(counts, title, refused):
         lines += [
             "A case is a problem with provi's defaults, with a start that nobody would choose (`far`), or with a few evaluations "
             "only (`starved`).",
-            "Problems with closed forms, and a third of the others by name, were looked at when limits were chosen; the rest is held out.",
+            "The first problems with closed forms, and a third of the others by name, were looked at when limits were chosen; the rest is held out.",
             "Problems of one kind that differ in their data alone are alike, so these are fewer independent trials than cases.",
             "Answers called fair should be weighted; here they are counted as they are.", "",
         ]

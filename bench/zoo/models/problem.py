@@ -41,6 +41,8 @@ class Problem:
     """The same posterior and quantities in other coordinates, if that is what the reference run samples."""
     reference_start: Any = None
     """Around which the chains of the reference run begin, in the coordinates of the twin."""
+    fresh: bool = False
+    """Whether the problem came after the limits of the verdict were chosen, so that a closed form does not mean it was looked at."""
     bad_start: Optional[Callable[["Problem"], np.ndarray]] = field(default=None)
 
     def names(self):
