@@ -15,6 +15,7 @@ mod local;
 mod posterior;
 mod practice;
 mod psi;
+mod scales;
 mod sharp;
 
 pub(crate) use confidence::confidence;
@@ -28,4 +29,5 @@ pub(crate) use practice::{auto, estimate};
 pub(crate) use psi::{
     envelope as psi_envelope, evidence as psi_evidence, kl as psi_kl, moments as psi_moments,
 };
+pub(crate) use scales::scale_mixture;
 pub(crate) use sharp::{betting, evidence as sharp_evidence, kl as sharp_kl, moments as sharp_moments};

@@ -8,6 +8,7 @@ pub mod error;
 pub mod gaussian;
 pub(crate) mod linalg;
 pub mod matrix;
+pub(crate) mod normal_mixture;
 pub mod printed;
 pub mod scalar;
 pub(crate) mod scratch;

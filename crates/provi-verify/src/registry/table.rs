@@ -236,6 +236,13 @@ pub const ENTRIES: &[Entry] = &[
         0.001,
         certificates::evidence_difference,
     ),
+    entry(
+        "scale-mixture",
+        Chapter::Certificates,
+        "KL(q‖p) ≤ Σ w_k(log w_k − log c_k − L_k) + log Σ c_k e^{U_k} + Σ w_k KL_k for a sum over scales",
+        0.5,
+        certificates::scale_mixture,
+    ),
     entry("cert-evidence", Chapter::Certificates, "−f ≤ log p(x) ≤ −f + ½F", 0.5, certificates::evidence),
     entry(
         "confidence",

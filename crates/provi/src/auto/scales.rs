@@ -9,6 +9,7 @@
 //! bounds the log evidence at η from below, so its maximum is type-II maximum likelihood with that bound. Everything
 //! certified at that maximum is conditional on the η found: the posterior contains no uncertainty about a scale.
 
+mod certify;
 mod integrate;
 mod mixture;
 mod one;
@@ -26,6 +27,7 @@ use crate::base::stop;
 use crate::glm::Glm;
 use crate::target::Target;
 use crate::target::mode::{Path, climb};
+pub use certify::NodeProof;
 pub use integrate::Integration;
 pub use mixture::{Rule, ScaleMixture, ScaleNode};
 pub use predictor::LinearPredictor;
@@ -97,6 +99,24 @@ impl FreeScales {
                 Err(Error::OutOfRange { what: "first guess of a scale", value, needed })
             }
         }
+    }
+
+    /// The model with the free scales at these values, given by their logarithms: first those of the sets of coefficients, then that of the
+    /// noise.
+    pub fn model_at<M: LinearPredictor>(&self, model: &M, log_scales: &[f64]) -> Result<M> {
+        let expected = self.shared.len() + usize::from(self.noise_sd.is_some());
+        if log_scales.len() != expected {
+            return Err(Error::Shape { what: "scales", found: log_scales.len(), expected });
+        }
+        let mut prior = model.prior().clone();
+        for ((coefficients, _), log_scale) in self.shared.iter().zip(log_scales) {
+            prior = prior.with_scale(model.dim(), coefficients, log_scale.exp())?;
+        }
+        let mut model = model.clone().with_prior(prior)?;
+        if let (Some(_), Some(log_sd)) = (self.noise_sd, log_scales.last()) {
+            model = model.with_noise_sd(log_sd.exp())?;
+        }
+        Ok(model)
     }
 
     /// Maximises the ELBO over the free scales. Cost: ten to fifty solutions of the model, each started from the
@@ -207,15 +227,7 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
 
     /// The model at η.
     fn at(&self, eta: &[f64]) -> Result<M> {
-        let mut prior = self.model.prior().clone();
-        for ((coefficients, _), log_scale) in self.free.shared.iter().zip(eta) {
-            prior = prior.with_scale(self.model.dim(), coefficients, log_scale.exp())?;
-        }
-        let mut model = self.model.clone().with_prior(prior)?;
-        if let (Some(_), Some(log_sd)) = (self.free.noise_sd, eta.last()) {
-            model = model.with_noise_sd(log_sd.exp())?;
-        }
-        Ok(model)
+        self.free.model_at(self.model, eta)
     }
 
     /// Where the ELBO is largest, and how many models were solved to find it.

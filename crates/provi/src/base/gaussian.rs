@@ -6,7 +6,7 @@ pub use factor::{Factor, Symmetric, Triangular};
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
-use crate::base::linalg::Cholesky;
+use crate::base::linalg::{Cholesky, norm};
 use crate::base::matrix::{Matrix, check_finite, pack_lower, packed_index, packed_len};
 use crate::base::stop;
 use std::marker::PhantomData;
@@ -206,6 +206,11 @@ impl<F: Factor> Gaussian<F> {
 }
 
 impl Gaussian<Triangular> {
+    /// √(CCᵀ)_ii for one coordinate. Cost: one row of C.
+    pub(crate) fn deviation(&self, i: usize) -> f64 {
+        norm(&self.factor()[packed_index(i, 0)..=packed_index(i, i)])
+    }
+
     /// From mean and covariance.
     pub fn from_covariance(mean: &[f64], covariance: Matrix) -> Result<Self> {
         let covariance = covariance.checked_symmetric("covariance", mean.len())?;

@@ -417,12 +417,22 @@ impl Certificate {
     /// f(w) − f* = KL(q‖p) − KL(q*‖p) ≤ KL(q‖p)
     /// ```
     /// so that a printed gap never exceeds the printed KL.
+    ///
+    /// The KL of a mixture over scales [scale-mixture] says nothing about a best Gaussian.
     pub fn smallest_gap(&self) -> &Statement {
+        if self.is_of_mixture() {
+            return &self.gap;
+        }
         match (self.gap.bound(), self.kl.bound()) {
             (Some(gap), Some(kl)) if kl < gap => &self.kl,
             (None, Some(_)) => &self.kl,
             _ => &self.gap,
         }
+    }
+
+    /// Whether it is about a mixture over scales.
+    pub fn is_of_mixture(&self) -> bool {
+        self.kl.key() == Some("scale-mixture") || self.evidence.key() == Some("scale-mixture")
     }
 
     /// Whether f − f* ≤ `accuracy` is proved.

@@ -12,9 +12,9 @@ pub use sign::SignProbability;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
-use crate::base::matrix::packed_index;
+use crate::base::normal_mixture;
 use crate::base::scalar::Probability;
-use crate::base::special::upper_quantile;
+use crate::base::special::{normal_cdf, upper_quantile};
 use crate::certify::certificate::{Certificate, Statement};
 
 /// vᵀz under q, and bounds on how far the posterior can be from it.
@@ -50,6 +50,9 @@ pub struct Functional {
     pub sd_error: Statement,
     /// P(vᵀz > 0), with bounds.
     pub positive: SignProbability,
+    /// If the answer is a mixture of Gaussians: share, mean and deviation that each gives it. Empty for one Gaussian.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) parts: Vec<(f64, f64, f64)>,
 }
 
 /// Three lines: mean, sd and sign, each with what is proved about it.
@@ -76,7 +79,26 @@ impl Functional {
         }
         let mean = provi_kernels::dot(v, q.mean());
         let positive = SignProbability::new(mean / sd, certificate);
-        Ok(Self { mean, sd, mean_error, sd_error, positive })
+        Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new() })
+    }
+
+    /// From a mixture: the shares, means and deviations of its parts.
+    pub(crate) fn of_parts(
+        parts: Vec<(f64, f64, f64)>,
+        [mean_error, sd_error]: [Statement; 2],
+        certificate: &Certificate,
+    ) -> Result<Self> {
+        let mean: f64 = parts.iter().map(|(share, mean, _)| share * mean).sum();
+        let square = |(share, m, sd): &(f64, f64, f64)| share * (sd * sd + (m - mean).powi(2));
+        let sd = parts.iter().map(square).sum::<f64>().sqrt();
+        if sd.is_nan() || sd <= 0.0 {
+            return Err(Error::OutOfRange { what: "sd of the functional", value: sd, needed: "positive" });
+        }
+        let sides = [1.0, -1.0].map(|side| -> f64 {
+            parts.iter().map(|(share, m, sd)| share * normal_cdf(side * m / sd)).sum::<f64>().min(1.0)
+        });
+        let positive = SignProbability::from_sides(sides, certificate);
+        Ok(Self { mean, sd, mean_error, sd_error, positive, parts })
     }
 
     /// The functional of coordinate `index`, with its errors from the certificate. Cost: one row of C.
@@ -89,17 +111,25 @@ impl Functional {
                 length: d.min(certificate.moments.len()),
             });
         };
-        let (mean, sd) =
-            (q.mean()[index], norm(&q.factor()[packed_index(index, 0)..=packed_index(index, index)]));
+        let (mean, sd) = (q.mean()[index], q.deviation(index));
         let (mean_error, sd_error) = (moment.mean_error.clone(), moment.sd_error.clone());
-        Ok(Self { mean, sd, mean_error, sd_error, positive: SignProbability::new(mean / sd, certificate) })
+        let positive = SignProbability::new(mean / sd, certificate);
+        Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new() })
     }
 
     /// The central interval of q with probability `level`, between its quantiles.
     pub fn interval(&self, level: f64) -> Result<[f64; 2]> {
+        if !self.parts.is_empty() {
+            return normal_mixture::interval(&self.parts, level);
+        }
         let level = Probability::new("level", level)?.get();
         let half = upper_quantile(0.5 * (1.0 - level)) * self.sd;
         Ok([self.mean - half, self.mean + half])
+    }
+
+    /// Whether the answer is a mixture of Gaussians, so that the interval is not that of a single one.
+    pub fn is_mixed(&self) -> bool {
+        !self.parts.is_empty()
     }
 
     /// Proved digits of the mean and of the sd; `None` if there is no bound.

@@ -7,7 +7,7 @@ use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
-use crate::glm::predict::{Rows, predict, responses_at};
+use crate::glm::predict::{Rows, predict, responses_at, responses_with_noise};
 use crate::glm::{Family, Glm};
 
 /// The most rows that are used; if there are more, evenly spaced ones.
@@ -92,10 +92,31 @@ impl Checks {
         if points.rows() == 0 {
             return Err(Error::Empty { what: "draws of the checks" });
         }
-        crate::base::stop::phase("the checks", || Self::made(model, q, points, seed))
+        crate::base::stop::phase("the checks", || Self::made(model, q, points, &[], seed))
     }
 
-    fn made(model: &Glm, q: &Gaussian<Triangular>, points: &Matrix, seed: Seed) -> Result<Self> {
+    /// The same for a gaussian model whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
+    pub fn with_noise(
+        model: &Glm,
+        q: &Gaussian<Triangular>,
+        points: &Matrix,
+        noise: &[f64],
+        seed: Seed,
+    ) -> Result<Self> {
+        if noise.len() != points.rows() || noise.is_empty() {
+            let what = "noise of the checks";
+            return Err(Error::Shape { what, found: noise.len(), expected: points.rows().max(1) });
+        }
+        crate::base::stop::phase("the checks", || Self::made(model, q, points, noise, seed))
+    }
+
+    fn made(
+        model: &Glm,
+        q: &Gaussian<Triangular>,
+        points: &Matrix,
+        noise: &[f64],
+        seed: Seed,
+    ) -> Result<Self> {
         let all = model.design().rows();
         let count = all.min(MOST_ROWS);
         let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();
@@ -108,7 +129,10 @@ impl Checks {
         let seen: Vec<f64> =
             chosen.iter().enumerate().map(|(i, &n)| model.rows.response[n] * of_row(i)).collect();
         let predicted: Vec<f64> = predict(family, q, &rows, 0.95)?.iter().map(|p| p.mean).collect();
-        let replicated = responses_at(family, points, &rows, 0, seed)?;
+        let replicated = match noise {
+            [] => responses_at(family, points, &rows, 0, seed)?,
+            noise => responses_with_noise(points, noise, &rows, 0, seed)?,
+        };
         let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
 
         let binary = matches!(family, Family::Bernoulli | Family::Probit);

@@ -18,6 +18,7 @@ use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
+use crate::base::normal_mixture;
 use crate::base::scalar::Probability;
 use crate::base::special;
 use crate::glm::Family;
@@ -93,6 +94,32 @@ pub fn predict(
         .collect())
 }
 
+/// Predictions of a mixture: shares, and the predictions of each part at the same rows. Means are averages, and the linear predictor is a
+/// mixture of normal laws, whose quantiles map to those of the mean response.
+pub fn predict_mixture(
+    family: Family,
+    parts: &[(f64, Vec<Prediction>)],
+    probability: f64,
+) -> Result<Vec<Prediction>> {
+    let rows = parts.first().map_or(0, |(_, first)| first.len());
+    if let Some((_, other)) = parts.iter().find(|(_, part)| part.len() != rows) {
+        return Err(Error::Shape { what: "predictions of a part", found: other.len(), expected: rows });
+    }
+    let at = |n: usize| {
+        let laws: Vec<(f64, f64, f64)> =
+            parts.iter().map(|(share, part)| (*share, part[n].predictor, part[n].predictor_sd)).collect();
+        let mean = |f: &dyn Fn(&Prediction) -> f64| -> f64 {
+            parts.iter().map(|(share, part)| share * f(&part[n])).sum()
+        };
+        let predictor = mean(&|part| part.predictor);
+        let variance = mean(&|part| part.predictor_sd.powi(2) + (part.predictor - predictor).powi(2));
+        let [low, high] = normal_mixture::interval(&laws, probability)?.map(|s| response(family, s));
+        let mean = mean(&|part| part.mean);
+        Ok(Prediction { predictor, predictor_sd: variance.sqrt(), mean, low, high })
+    };
+    (0..rows).map(at).collect()
+}
+
 /// `count` draws of new responses at the rows, each with its own z ~ q: `count` × rows, row by row. A pure function
 /// of the seed.
 pub fn responses(
@@ -140,6 +167,25 @@ pub fn responses_at(
             let trials = rows.trials.map_or(1.0, |t| t[n]);
             observe(family, predictors[n] + spread * extra[n], trials, chance[n])
         }));
+    }
+    Ok(out)
+}
+
+/// [`responses_at`] for a gaussian model whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
+pub fn responses_with_noise(
+    points: &Matrix,
+    noise: &[f64],
+    rows: &Rows<'_>,
+    first: u64,
+    seed: Seed,
+) -> Result<Vec<f64>> {
+    if noise.len() != points.rows() {
+        return Err(Error::Shape { what: "noise of the draws", found: noise.len(), expected: points.rows() });
+    }
+    let mut out = Vec::with_capacity(points.rows() * rows.design.rows());
+    for (k, &noise_sd) in noise.iter().enumerate() {
+        let one = Matrix::new(1, points.columns(), points.row(k).to_vec())?;
+        out.extend(responses_at(Family::Gaussian { noise_sd }, &one, rows, first + k as u64, seed)?);
     }
     Ok(out)
 }

@@ -7,8 +7,9 @@
 //! At each η the best Gaussian q_η replaces p(z | η, x), and log p(x | η) = ELBO(η) + KL(q_η‖p), where the KL is zero for a gaussian
 //! model and estimated by importance weights for others. The integral over η is a sum over a lattice: in coordinates t in which the
 //! density has unit curvature at its mode, the trapezoidal rule of step h errs by about e^{−2π²/h²} on a normal density, and nodes are added
-//! as long as they are not negligible. The step is halved until nothing moves. For more than three scales weighted draws of a Student t take the
-//! place of the lattice. What the integration over η leaves open is an estimate, never a proof.
+//! as long as they are not negligible. The lattice is refined until nothing moves: first by the centres of its cells, which doubles the
+//! nodes, then by half the step, and so on. For more than three scales weighted draws of a Student t take the place of the lattice. What the
+//! integration over η leaves open is an estimate, never a proof.
 
 use super::mixture::{Rule, ScaleMixture, ScaleNode};
 use super::predictor::LinearPredictor;
@@ -39,7 +40,7 @@ pub struct Integration {
 impl Integration {
     /// With the usual number of draws.
     pub fn new(priors: Vec<ScalePrior>) -> Self {
-        Self { priors, draws: 1000, seed: Seed(0) }
+        Self { priors, draws: 256, seed: Seed(0) }
     }
 }
 
@@ -49,12 +50,16 @@ const NATS: f64 = 1e-6;
 const DIFFERENCE: f64 = 0.05;
 /// The least curvature that is believed: a direction that is flatter is walked in steps of 1/√ of it.
 const FLATTEST: f64 = 0.05;
-/// The steps of the lattice, one after the other, until the answer moves by less than `STILL`.
-const STEPS: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
+/// The lattices, one after the other, until the answer moves by less than `STILL`: the stride in units of the finest step, and whether the
+/// centres of the cells belong to it.
+const LATTICES: [(i32, bool); 7] =
+    [(8, false), (8, true), (4, false), (4, true), (2, false), (2, true), (1, false)];
+/// The finest step.
+const FINEST: f64 = 0.125;
 /// In nats of the evidence, and in standard deviations of a mean.
-const STILL: f64 = 1e-4;
-/// Nodes this many nats below the best one have no neighbours of their own.
-const NEGLIGIBLE: f64 = 14.0;
+const STILL: f64 = 1e-3;
+/// Nodes this many nats below the best one have no neighbours of their own: for one scale, and for more, whose lattices are larger.
+const NEGLIGIBLE: [f64; 2] = [14.0, 10.0];
 /// The most nodes.
 const MOST: usize = 3000;
 /// The most scales for which a lattice is walked.
@@ -185,10 +190,12 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         eta
     }
 
-    /// The node at η with log p(x, η) in place of its weight; `None` where no model can be solved, as at a scale that is zero in double
-    /// precision.
+    /// The node at η, with the prior density in place of its mass and without a weight; `None` where no model can be solved, as at a scale that
+    /// is zero in double precision.
     fn node(&mut self, eta: Vec<f64>) -> Result<Option<ScaleNode>> {
         let mut slope = vec![0.0; eta.len()];
+        let priors = self.how.priors.iter().zip(&eta);
+        let log_prior: f64 = priors.map(|(prior, eta)| prior.of_logarithm(*eta)[0]).sum();
         let value = match self.posterior.log_density(&eta, &mut slope) {
             Ok(value) if value.is_finite() => value,
             Err(error @ Error::Stopped { .. }) => return Err(error),
@@ -200,7 +207,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         };
         stop::check()?;
         let Some(gaussian) = self.posterior.profile.last.borrow().clone() else { return Ok(None) };
-        let correction = match self.how.draws {
+        let kl = match self.how.draws {
             0 => 0.0,
             draws => {
                 let model = self.posterior.profile.at(&eta)?;
@@ -209,48 +216,65 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 if found.kl.is_finite() { found.kl.max(0.0) } else { 0.0 }
             }
         };
-        Ok(Some(ScaleNode { log_scales: eta, weight: value + correction, gaussian }))
+        Ok(Some(ScaleNode::new(eta, 0.0, [log_prior, value - log_prior, kl], gaussian)))
     }
 
-    /// The lattice, halved until the answer stands still. Each one that is whole goes to `whole`.
+    /// The lattice, refined until the answer stands still. Each one that is whole goes to `whole`.
     fn lattice(mut self, whole: &mut Option<ScaleMixture>) -> Result<()> {
+        let k = self.mode.len();
         // Places in units of the finest step.
-        let finest = STEPS[STEPS.len() - 1];
         let mut known: BTreeMap<Vec<i32>, Option<ScaleNode>> = BTreeMap::new();
-        for step in STEPS {
-            let stride = (step / finest).round() as i32;
-            let reached = self.flood(&mut known, stride, finest)?;
-            let log_cell = self.log_volume + self.mode.len() as f64 * step.ln();
+        for (stride, centred) in LATTICES {
+            // In one dimension the centres of the cells make the next lattice.
+            if centred && k == 1 {
+                continue;
+            }
+            let mut complete = self.flood(&mut known, stride, 0)?;
+            if centred {
+                complete &= self.flood(&mut known, stride, stride / 2)?;
+            }
+            let belongs = |place: &[i32]| {
+                let all = |offset: i32| place.iter().all(|t| (t - offset) % stride == 0);
+                all(0) || (centred && all(stride / 2))
+            };
+            let share = if centred { 0.5f64 } else { 1.0 };
+            let step = f64::from(stride) * FINEST * share.powf(1.0 / k as f64);
+            let log_cell = self.log_volume + k as f64 * step.ln();
             let nodes = known
                 .iter()
-                .filter(|(place, _)| place.iter().all(|t| t % stride == 0))
+                .filter(|(place, _)| belongs(place))
                 .filter_map(|(_, node)| node.clone())
-                .map(|node| ScaleNode { weight: node.weight + log_cell, ..node });
-            let rule = Rule::Lattice { step, complete: reached };
-            let mut found = ScaleMixture::new(nodes.collect(), rule, self.unsolved)?;
+                .map(|node| ScaleNode { log_mass: node.log_mass + log_cell, ..node });
+            let mut found =
+                ScaleMixture::new(nodes.collect(), Rule::Lattice { step, complete }, self.unsolved)?;
             if let Some(last) = whole {
                 found.compare(last);
             }
             let still = found.evidence_change.max(found.mean_change) < STILL;
-            let next = known.len() << self.mode.len();
             *whole = Some(found);
-            if still || !reached || next > MOST {
+            let next = match (centred, k) {
+                (_, 1) | (false, _) => 2 * known.len(),
+                (true, _) => known.len() << (k - 1),
+            };
+            if still || !complete || next > MOST {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Adds nodes of the lattice of that stride from the mode outwards, until all at its rim are negligible: whether they are.
+    /// Adds nodes of the lattice of that stride, shifted by `offset` in each direction, from the mode outwards, until all at its rim are
+    /// negligible: whether they are.
     fn flood(
         &mut self,
         known: &mut BTreeMap<Vec<i32>, Option<ScaleNode>>,
         stride: i32,
-        finest: f64,
+        offset: i32,
     ) -> Result<bool> {
         let k = self.mode.len();
-        let mut rim = vec![vec![0; k]];
-        let mut seen = BTreeSet::from([vec![0; k]]);
+        let negligible = NEGLIGIBLE[usize::from(k > 1)];
+        let mut rim = vec![vec![offset; k]];
+        let mut seen = BTreeSet::from([vec![offset; k]]);
         let mut best = f64::NEG_INFINITY;
         while !rim.is_empty() {
             let mut values = Vec::with_capacity(rim.len());
@@ -259,16 +283,16 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                     if known.len() >= MOST {
                         return Ok(false);
                     }
-                    let eta = self.place(place.iter().map(|&t| f64::from(t) * finest));
+                    let eta = self.place(place.iter().map(|&t| f64::from(t) * FINEST));
                     let node = self.node(eta)?;
                     known.insert(place.clone(), node);
                 }
-                values.push(known[place].as_ref().map_or(f64::NEG_INFINITY, |node| node.weight));
+                values.push(known[place].as_ref().map_or(f64::NEG_INFINITY, ScaleNode::log_part));
             }
             best = values.iter().copied().fold(best, f64::max);
             let mut next = Vec::new();
             for (place, value) in rim.iter().zip(values) {
-                if value < best - NEGLIGIBLE {
+                if value < best - negligible {
                     continue;
                 }
                 for j in 0..k {
@@ -303,8 +327,8 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             let density = constant - 0.5 * (DEGREES + k as f64) * (square / DEGREES).ln_1p();
             let eta = self.place(t.iter().map(|t| t / shrink));
             if let Some(node) = self.node(eta)? {
-                let weight = node.weight + self.log_volume - density - (WEIGHTED as f64).ln();
-                nodes.push(ScaleNode { weight, ..node });
+                let log_mass = node.log_mass + self.log_volume - density - (WEIGHTED as f64).ln();
+                nodes.push(ScaleNode { log_mass, ..node });
             }
         }
         *whole = Some(ScaleMixture::new(nodes, Rule::Draws { count: WEIGHTED }, self.unsolved)?);

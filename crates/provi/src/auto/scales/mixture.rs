@@ -5,9 +5,11 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::Matrix;
-use crate::base::scalar::Probability;
+use crate::base::normal_mixture::quantile;
 use crate::base::special::normal_cdf;
+use crate::base::stop;
 use provi_kernels::{axpy, dot, triangle};
+use std::ops::Range;
 
 /// One value of the scales, with the best Gaussian there.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +19,31 @@ pub struct ScaleNode {
     pub log_scales: Vec<f64>,
     /// Its share of the posterior. All shares together are one.
     pub weight: f64,
+    /// The logarithm of the prior mass that it stands for: the prior density times the volume of its cell.
+    pub log_mass: f64,
+    /// The ELBO of its Gaussian: log p(x | scales) is at least this.
+    pub elbo: f64,
+    /// An estimate of KL(q‖p) given these scales: what the ELBO misses.
+    pub kl: f64,
     /// The Gaussian of the coefficients, given these scales.
     pub gaussian: Gaussian<Triangular>,
+}
+
+impl ScaleNode {
+    /// From its parts, such as those of a file.
+    pub fn new(
+        log_scales: Vec<f64>,
+        weight: f64,
+        [log_mass, elbo, kl]: [f64; 3],
+        gaussian: Gaussian<Triangular>,
+    ) -> Self {
+        Self { log_scales, weight, log_mass, elbo, kl, gaussian }
+    }
+
+    /// The logarithm of its part of the evidence, as far as it is known.
+    pub(super) fn log_part(&self) -> f64 {
+        self.log_mass + self.elbo + self.kl
+    }
 }
 
 /// How the integral over the scales was formed.
@@ -62,38 +87,73 @@ pub struct ScaleMixture {
 }
 
 /// Nodes with a smaller share are left out.
-const LEAST: f64 = 1e-12;
+const LEAST: f64 = 1e-6;
 /// The kernel's deviation, in deviations of the logarithm of a scale, and in steps of the lattice where that is more.
 const KERNEL: f64 = 0.2;
 const KERNEL_STEPS: f64 = 0.5;
-/// Bisections of a quantile: 2⁻⁶⁰ of its range.
-const BISECTIONS: usize = 60;
 
 impl ScaleMixture {
-    /// From nodes whose weights are logarithms of their parts of the evidence.
+    /// From nodes whose weights are not known yet.
     pub(super) fn new(mut nodes: Vec<ScaleNode>, rule: Rule, unsolved: usize) -> Result<Self> {
-        let top = nodes.iter().map(|node| node.weight).fold(f64::NEG_INFINITY, f64::max);
+        let top = nodes.iter().map(ScaleNode::log_part).fold(f64::NEG_INFINITY, f64::max);
         if !top.is_finite() {
             let (what, needed) = ("number of scales at which the model could be solved", "at least one");
             return Err(Error::OutOfRange { what, value: 0.0, needed });
         }
-        nodes.iter_mut().for_each(|node| node.weight = (node.weight - top).exp());
+        nodes.iter_mut().for_each(|node| node.weight = (node.log_part() - top).exp());
         let count = nodes.len() as f64;
         let total: f64 = nodes.iter().map(|node| node.weight).sum();
         nodes.iter_mut().for_each(|node| node.weight /= total);
         let squares: f64 = nodes.iter().map(|node| node.weight * node.weight).sum();
         nodes.retain(|node| node.weight > LEAST);
+        let kept: f64 = nodes.iter().map(|node| node.weight).sum();
+        nodes.iter_mut().for_each(|node| node.weight /= kept);
         let change = match rule {
             Rule::Lattice { .. } => f64::INFINITY,
             Rule::Draws { .. } => (squares - 1.0 / count).max(0.0).sqrt(),
         };
-        let log_evidence = top + total.ln();
-        Ok(Self { nodes, log_evidence, evidence_change: change, mean_change: change, rule, unsolved })
+        // The evidence of the nodes that are left: what was left out is part of its change.
+        let log_evidence = top + total.ln() + kept.ln();
+        let mut out =
+            Self { nodes, log_evidence, evidence_change: change, mean_change: change, rule, unsolved };
+        out.evidence_change -= kept.ln();
+        Ok(out)
+    }
+
+    /// A mixture that was made before, such as that of a file. Refused if its nodes do not fit together.
+    pub fn restored(
+        nodes: Vec<ScaleNode>,
+        rule: Rule,
+        log_evidence: f64,
+        [evidence_change, mean_change]: [f64; 2],
+        unsolved: usize,
+    ) -> Result<Self> {
+        let Some(first) = nodes.first() else { return Err(Error::Empty { what: "nodes of the scales" }) };
+        let (dim, scales) = (first.gaussian.dim(), first.log_scales.len());
+        for node in &nodes {
+            if node.gaussian.dim() != dim {
+                let what = "coefficients of a node of the scales";
+                return Err(Error::Shape { what, found: node.gaussian.dim(), expected: dim });
+            }
+            if node.log_scales.len() != scales {
+                let what = "scales of a node";
+                return Err(Error::Shape { what, found: node.log_scales.len(), expected: scales });
+            }
+        }
+        let total: f64 = nodes.iter().map(|node| node.weight).sum();
+        let whole =
+            nodes.iter().all(|node| node.weight >= 0.0 && node.log_scales.iter().all(|x| x.is_finite()));
+        if !whole || (total - 1.0).abs() > 1e-9 || total.is_nan() {
+            let needed = "1, from weights that are not negative and scales that are finite";
+            return Err(Error::OutOfRange { what: "sum of the weights of the scales", value: total, needed });
+        }
+        Ok(Self { nodes, log_evidence, evidence_change, mean_change, rule, unsolved })
     }
 
     /// Notes how far this one is from one with a wider step.
     pub(super) fn compare(&mut self, last: &Self) {
-        self.evidence_change = (self.log_evidence - last.log_evidence).abs();
+        let left_out = if self.evidence_change.is_finite() { self.evidence_change } else { 0.0 };
+        self.evidence_change = (self.log_evidence - last.log_evidence).abs() + left_out;
         let moved = |here: [Vec<f64>; 2], there: &[f64]| {
             let [means, deviations] = here;
             let each = means.iter().zip(there).zip(deviations);
@@ -144,17 +204,33 @@ impl ScaleMixture {
         squares.into_iter().map(f64::sqrt).collect()
     }
 
+    /// log q of the coefficients. Cost: d² for each node.
+    pub fn log_density(&self, z: &[f64]) -> Result<f64> {
+        let logs = self
+            .nodes
+            .iter()
+            .map(|node| Ok(node.weight.ln() + node.gaussian.log_density(z)?))
+            .collect::<Result<Vec<f64>>>()?;
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Ok(top + logs.iter().map(|x| (x - top).exp()).sum::<f64>().ln())
+    }
+
     /// The value that vᵀz exceeds with probability 1 − `level`.
     pub fn quantile(&self, v: &[f64], level: f64) -> Result<f64> {
         if v.len() != self.dim() {
             return Err(Error::Shape { what: "functional", found: v.len(), expected: self.dim() });
         }
+        quantile(&self.parts(v), level)
+    }
+
+    /// vᵀz: the share, the mean and the deviation that each node gives it.
+    pub(crate) fn parts(&self, v: &[f64]) -> Vec<(f64, f64, f64)> {
         let mut pulled = vec![0.0; v.len()];
-        let parts = self.nodes.iter().map(|node| {
+        let part = |node: &ScaleNode| {
             triangle::multiply_transposed(node.gaussian.factor(), v, &mut pulled);
             (node.weight, dot(v, node.gaussian.mean()), norm(&pulled))
-        });
-        quantile(&parts.collect::<Vec<_>>(), level)
+        };
+        self.nodes.iter().map(part).collect()
     }
 
     /// P(vᵀz > 0).
@@ -162,11 +238,7 @@ impl ScaleMixture {
         if v.len() != self.dim() {
             return Err(Error::Shape { what: "functional", found: v.len(), expected: self.dim() });
         }
-        let mut pulled = vec![0.0; v.len()];
-        let parts = self.nodes.iter().map(|node| {
-            triangle::multiply_transposed(node.gaussian.factor(), v, &mut pulled);
-            node.weight * normal_cdf(dot(v, node.gaussian.mean()) / norm(&pulled))
-        });
+        let parts = self.parts(v).into_iter().map(|(share, mean, sd)| share * normal_cdf(mean / sd));
         Ok(parts.sum::<f64>().min(1.0))
     }
 
@@ -194,8 +266,14 @@ impl ScaleMixture {
         Ok(quantile(&parts.collect::<Vec<_>>(), level)?.exp())
     }
 
-    /// Draws: coefficients and scales, one pair of rows for each.
+    /// Draws: coefficients and scales, one pair of rows for each; a pure function of the seed.
     pub fn sample(&self, count: usize, seed: Seed) -> [Matrix; 2] {
+        self.sample_part(0..count as u64, seed)
+    }
+
+    /// The draws with these numbers from the same list, which can be made part by part.
+    pub fn sample_part(&self, which: Range<u64>, seed: Seed) -> [Matrix; 2] {
+        let count = which.end.saturating_sub(which.start) as usize;
         let (d, k) = (self.dim(), self.nodes.first().map_or(0, |node| node.log_scales.len()));
         let draws = Draws::new(seed, Purpose::Scales);
         let [means, deviations] = self.log_scale_moments();
@@ -208,12 +286,12 @@ impl ScaleMixture {
         }
         let (mut coefficients, mut scales) = (Matrix::zeros(count, d), Matrix::zeros(count, k));
         let mut e = vec![0.0; d.max(k)];
-        for i in 0..count {
-            let u = draws.uniform(i as u64, 0) * sum;
+        for (i, number) in which.enumerate().take_while(|_| !stop::trips()) {
+            let u = draws.uniform(number, 0) * sum;
             let node = &self.nodes[ends.partition_point(|end| *end < u).min(ends.len() - 1)];
-            draws.fill(i as u64, 1, &mut e[..d]);
+            draws.fill(number, 1, &mut e[..d]);
             node.gaussian.transport(&e[..d], coefficients.row_mut(i));
-            draws.fill(i as u64, 2, &mut e[..k]);
+            draws.fill(number, 2, &mut e[..k]);
             for (j, scale) in scales.row_mut(i).iter_mut().enumerate() {
                 let near = means[j] + together * (node.log_scales[j] - means[j]);
                 *scale = (near + kernel * deviations[j] * e[j]).exp();
@@ -260,21 +338,4 @@ impl ScaleMixture {
         };
         [(1.0 - kernel * kernel).sqrt(), kernel]
     }
-}
-
-/// The quantile of a mixture of normal laws: shares, means and deviations.
-fn quantile(parts: &[(f64, f64, f64)], level: f64) -> Result<f64> {
-    let level = Probability::new("level", level)?.get();
-    let below =
-        |x: f64| -> f64 { parts.iter().map(|(share, mean, sd)| share * normal_cdf((x - mean) / sd)).sum() };
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for (_, mean, sd) in parts {
-        low = low.min(mean - 40.0 * sd);
-        high = high.max(mean + 40.0 * sd);
-    }
-    for _ in 0..BISECTIONS {
-        let middle = 0.5 * (low + high);
-        *(if below(middle) < level { &mut low } else { &mut high }) = middle;
-    }
-    Ok(0.5 * (low + high))
 }

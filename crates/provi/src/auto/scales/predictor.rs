@@ -23,6 +23,9 @@ pub trait LinearPredictor: Target + Clone {
 
     /// Returns (Σ w_n, Σ w_n E_q(y_n − s_n)²).
     fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)>;
+
+    /// Whether the responses are normal, so that the posterior given the scales is a Gaussian.
+    fn is_gaussian(&self) -> bool;
 }
 
 impl Rows {
@@ -64,6 +67,10 @@ impl LinearPredictor for Glm {
         self.rows.add_expected_squares(q, &mut sums);
         Ok((sums[0], sums[1]))
     }
+
+    fn is_gaussian(&self) -> bool {
+        matches!(self.family(), Family::Gaussian { .. })
+    }
 }
 
 impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
@@ -87,5 +94,9 @@ impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
     fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)> {
         let [weight, squares] = self.over_blocks(|rows, sums| rows.add_expected_squares(q, sums))?;
         Ok((weight, squares))
+    }
+
+    fn is_gaussian(&self) -> bool {
+        matches!(self.family(), Family::Gaussian { .. })
     }
 }

@@ -39,7 +39,11 @@ impl std::fmt::Display for SignProbability {
 impl SignProbability {
     /// From `standardised` = mean/sd.
     pub(super) fn new(standardised: f64, c: &Certificate) -> Self {
-        let (inside, outside) = (normal_cdf(standardised), normal_cdf(-standardised));
+        Self::from_sides([normal_cdf(standardised), normal_cdf(-standardised)], c)
+    }
+
+    /// From the probabilities of both signs under q.
+    pub(super) fn from_sides([inside, outside]: [f64; 2], c: &Certificate) -> Self {
         let [mut lower, mut upper] = [0.0, 1.0];
         let mut error = c.tv.clone();
         if let Statement::Proved(tv) = &c.tv {
