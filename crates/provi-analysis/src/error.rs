@@ -120,6 +120,41 @@ pub enum Error {
         /// The other option.
         other: &'static str,
     },
+    /// A prior of scales that fits none.
+    #[error("prior '{spec}' fits no scale of this model{}", scale_labels(.known))]
+    StrayScalePrior {
+        /// The prior.
+        spec: String,
+        /// The scales of the model.
+        known: Vec<String>,
+    },
+    /// A prior of a scale that is given.
+    #[error("prior '{spec}' is of {scale}, which is given as {sd}: leave one of the two out")]
+    GivenScalePrior {
+        /// The prior.
+        spec: String,
+        /// The scale.
+        scale: String,
+        /// Its value.
+        sd: f64,
+    },
+    /// A prior of a scale that is maximised over.
+    #[error(
+        "prior '{spec}' has no effect where scales are maximised over; integrate over them with `scales` = integrate"
+    )]
+    MaximisedScalePrior {
+        /// The prior.
+        spec: String,
+    },
+    /// Something that needs known scales.
+    #[error(
+        "{what} needs scales that are known, and here they are integrated over; give them (noise-sd, group-scale), or let `scales` = \
+         maximise find them"
+    )]
+    ScalesIntegrated {
+        /// What was asked for.
+        what: String,
+    },
     /// A group scale that matches no group term.
     #[error("group-scale '{spec}' fits no group term{}", scales(.known))]
     StrayScale {
@@ -357,6 +392,14 @@ fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > shown.len() { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
+}
+
+/// "; its scales are sigma, sd(clinic:(Intercept))".
+fn scale_labels(known: &[String]) -> String {
+    match known {
+        [] => "; it has none".to_owned(),
+        known => format!("; its scales are {}", known.join(", ")),
+    }
 }
 
 fn scales(known: &[String]) -> String {

@@ -18,6 +18,7 @@ pub use crate::record::scale::{Origin, Scale};
 pub use blocks::Blocks;
 pub use data::{Data, USUAL_MEMORY};
 pub use design::design;
+pub use scales::Integrating;
 pub use target::ModelTarget;
 pub use warnings::warnings;
 
@@ -59,6 +60,8 @@ pub struct Model {
     pub groups: Vec<GroupTerm>,
     /// The noise σ of the gaussian family, and the deviations between groups.
     pub scales: Vec<Scale>,
+    /// How the scales are integrated over, if they are; the target then has them where the ELBO is largest.
+    pub integrating: Option<Integrating>,
     /// The options with every scale at its value, so that they give the same model again.
     pub options: ModelOptions,
     /// The prior of the population, if it was given as a mean and a covariance.
@@ -92,7 +95,7 @@ impl Model {
         let head = opened.head();
         let (family, family_chosen) = family(options, &head, &data.name)?;
         let scales = scales::asked(options, &head, family)?;
-        memory::refuse_large(&head.size(), scales.iter().any(|scale| scale.origin == Origin::Maximised))?;
+        memory::refuse_large(&head.size(), scales.iter().any(|scale| scale.origin != Origin::Given))?;
         let population = head.population;
         let prior_gaussian = match prior {
             Some(given) => Some(given.clone()),
@@ -123,8 +126,8 @@ impl Model {
             scales: &scales,
         };
         let target = target.with_prior(prior.assemble(family, &summary)?)?;
-        let Chosen { target, scales, seconds: scale_seconds, stopped_at, note } =
-            scales::choose(target, scales)?;
+        let Chosen { target, scales, seconds: scale_seconds, stopped_at, note, integrating } =
+            scales::choose(target, scales, options, &summary)?;
         warnings.extend(note.map(str::to_owned));
         warnings.extend(conflict::of_scales(&scales, family, &summary));
         Ok(Self {
@@ -140,6 +143,7 @@ impl Model {
             population,
             groups,
             scales,
+            integrating,
             prior_gaussian,
             recipe,
             scale_seconds,
@@ -153,6 +157,14 @@ impl Model {
     /// The number of coefficients d.
     pub fn dim(&self) -> usize {
         self.target.target().dim()
+    }
+
+    /// Refuses what needs one posterior at known scales, if scales are integrated over.
+    pub fn needs_known_scales(&self, what: &str) -> Result<()> {
+        match self.integrating {
+            None => Ok(()),
+            Some(_) => Err(Error::ScalesIntegrated { what: what.to_owned() }),
+        }
     }
 
     /// The population's prior as text.
@@ -181,11 +193,15 @@ impl Model {
             if self.options.standardize { ", of standardized predictors" } else { "" },
         );
         // A prior without a pattern applies to all coefficients and overrides what was said before it.
-        let all = self.options.prior.iter().rposition(|spec| spec.pattern.is_none());
+        let priors: Vec<(&PriorSpec, NormalPrior)> =
+            self.options.prior.iter().filter_map(|spec| Some((spec, spec.normal()?))).collect();
+        let all = priors.iter().rposition(|(spec, _)| spec.pattern.is_none());
         let scale = NormalPrior { mean: 0.0, sd: self.options.prior_scale.unwrap_or(PRIOR_SCALE) };
-        let first = all.map_or(scale, |i| self.options.prior[i].normal);
-        let rest = &self.options.prior[all.map_or(0, |i| i + 1)..];
-        let own = |spec: &PriorSpec| Some(format!("{} on {}{standard}", spec.normal, spec.pattern.as_ref()?));
+        let first = all.map_or(scale, |i| priors[i].1);
+        let rest = &priors[all.map_or(0, |i| i + 1)..];
+        let own = |(spec, normal): &(&PriorSpec, NormalPrior)| {
+            Some(format!("{normal} on {}{standard}", spec.pattern.as_ref()?))
+        };
         std::iter::once(format!("{first} on {whom}{standard}")).chain(rest.iter().filter_map(own)).collect()
     }
 

@@ -18,9 +18,10 @@ pub use compiled::{CompiledOptions, LibraryOptions};
 pub use files::FileOptions;
 pub use keys::keys_of;
 pub use layer::Layer;
-pub use names::{FamilyName, MissingName};
+pub use names::{FamilyName, MissingName, ScalesName};
 pub use pair::{LevelSpec, ScaleSpec};
-pub use prior::{DefaultPrior, NormalPrior, PriorSpec};
+pub(crate) use prior::SIGMA;
+pub use prior::{DefaultPrior, NormalPrior, PriorLaw, PriorSpec, scale_law_text};
 pub use run::{AuditOptions, RunOptions, SearchOptions, StepOptions};
 
 use layer::options;
@@ -70,6 +71,10 @@ pub struct ModelOptions {
     /// maximise the ELBO]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SPEC", help_heading = "Model"))]
     pub group_scale: Vec<ScaleSpec>,
+    /// Scales that are not given: maximise the ELBO over them, or integrate over them with the priors of --prior 'sd(clinic)=exponential(1)',
+    /// 'sigma=half_t(3, 10)' [default: maximise]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
+    pub scales: Option<ScalesName>,
     /// Apply the given priors to standardized predictors (mean 0, sd 1); coefficients stay on the scale of the data
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub standardize: bool,
@@ -108,7 +113,10 @@ impl ModelOptions {
     /// A covariance is the whole prior, so nothing of the lower layer's prior remains.
     fn left_below(&self, below: Self) -> Self {
         match &self.prior_covariance {
-            Some(_) => Self { prior: Vec::new(), prior_scale: None, standardize: false, ..below },
+            Some(_) => {
+                let prior = below.prior.iter().filter(|spec| spec.scale().is_some()).cloned().collect();
+                Self { prior, prior_scale: None, standardize: false, ..below }
+            }
             None => below,
         }
     }
@@ -116,7 +124,7 @@ impl ModelOptions {
     /// Whether no option sets the prior of every coefficient. The default then applies to coefficients without an
     /// option.
     pub fn leaves_prior_open(&self) -> bool {
-        let all = self.prior.iter().any(|spec| spec.pattern.is_none());
+        let all = self.prior.iter().any(|spec| spec.pattern.is_none() && spec.normal().is_some());
         self.prior_scale.is_none() && self.prior_covariance.is_none() && !all
     }
 
@@ -128,9 +136,15 @@ impl ModelOptions {
             self.prior_scale = Some(PRIOR_SCALE);
         }
         if self.prior_covariance.is_some() {
-            self.prior.clear();
+            self.prior.retain(|spec| spec.scale().is_some());
         }
         self
+    }
+
+    /// The options with scales at these values: nothing is integrated over.
+    pub fn with_scales(mut self, noise_sd: Option<f64>, group_scale: Vec<ScaleSpec>) -> Self {
+        self.prior.retain(|spec| spec.normal().is_some());
+        Self { scales: None, noise_sd, group_scale, ..self }
     }
 
     /// Names the default prior, if it applies.

@@ -1,10 +1,12 @@
 //! What is stored of a fit: the keys of fit.json, the folder in which it lies, and Gaussians from other files.
 
 pub mod about;
+mod digest;
 pub mod fit_file;
 pub mod gaussian_file;
 pub mod library;
 mod mirror;
+pub mod mixture;
 pub mod scale;
 pub mod store;
 pub mod trust;

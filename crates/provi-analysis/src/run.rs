@@ -6,6 +6,7 @@ pub mod claims;
 pub mod contrast;
 pub mod fitted;
 mod fresh;
+mod integrated;
 pub mod posterior;
 pub mod predict;
 pub mod problem;

@@ -128,12 +128,27 @@ fn formula() -> [FitFile; 5] {
 }
 
 /// With groups, and scales that the data choose.
-fn hierarchical() -> [FitFile; 2] {
+fn hierarchical() -> [FitFile; 4] {
     let gaussian = ModelOptions { family: Some(FamilyName::Gaussian), ..ModelOptions::default() };
     let given: ModelOptions = toml::from_str("group-scale = ['town=0.5']").unwrap();
+    let open: ModelOptions =
+        toml::from_str("family = 'gaussian'\nscales = 'integrate'\nprior = ['sd(town)=exponential(1)']")
+            .unwrap();
+    let asked = RunOptions { contrasts: vec!["x".to_owned()], ..RunOptions::default() };
+    let integrated = fitted("z ~ x + (1 | town)", &open, &asked);
+    // What a mixture with a file of its own has besides.
+    let mut large = integrated.clone();
+    if let Some(mixture) = &mut large.mixture {
+        (mixture.factor_file, mixture.factor_sha256) =
+            (Some("mixture.f64".to_owned()), Some("00".to_owned()));
+        mixture.draws = Some(600);
+        mixture.nodes.iter_mut().for_each(|node| node.factor.clear());
+    }
     [
         fitted("z ~ x + (1 | town)", &gaussian, &RunOptions::default()),
         fitted("y ~ x + (x | town)", &given, &RunOptions::default()),
+        integrated.clone(),
+        large,
     ]
 }
 

@@ -21,6 +21,7 @@ mod questions;
 mod reference;
 mod room;
 mod same_units;
+mod scales;
 mod stopped;
 mod tables;
 mod verify;

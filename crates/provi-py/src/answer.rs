@@ -8,6 +8,7 @@ use numpy::{
 };
 use provi::functional::{Functional, PosteriorMoments, unbounded};
 use provi::memory::Bytes;
+use provi::scales::ScaleMixture;
 use provi::{Certificate, Gaussian, Matrix, Seed};
 use provi_analysis::Fitted;
 use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
@@ -51,6 +52,8 @@ struct Record<'a> {
     trust: Option<&'a TrustRecord>,
     verdict: Option<String>,
     certified: bool,
+    /// Whether scales are integrated over.
+    integrated: bool,
 }
 
 impl From<Fitted> for Answer {
@@ -155,6 +158,7 @@ impl Answer {
             trust: file.trust.as_ref(),
             verdict: file.trust.as_ref().map(TrustRecord::line),
             certified: file.is_certified(),
+            integrated: self.fitted.mixture.is_some(),
         })
     }
 
@@ -178,10 +182,16 @@ impl Answer {
         seed: Option<u64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let seed = Seed(seed.unwrap_or(self.fitted.file.seed));
-        let q = self.fitted.gaussian.clone();
+        let (q, mixture) = (self.fitted.gaussian.clone(), self.fitted.mixture.clone());
         // The draws, and their copy in Python.
         room(count.saturating_mul(q.dim()).saturating_mul(2), || format!("{count} draws"))?;
-        let draws = interruptible(py, move || q.sample(count, seed))?;
+        let draws = interruptible(py, move || match mixture {
+            Some(mixture) => {
+                let [points, _] = mixture.sample(count, seed);
+                points
+            }
+            None => q.sample(count, seed),
+        })?;
         square(py, &draws)
     }
 
@@ -196,7 +206,10 @@ impl Answer {
             return Err(raise(provi::Error::Shape { what: "point", found, expected }));
         }
         let (dim, entries) = (expected.max(1), entries(&points));
-        let one = |z| self.fitted.gaussian.log_density(z);
+        let one = |z: &[f64]| match &self.fitted.mixture {
+            Some(mixture) => mixture.log_density(z),
+            None => self.fitted.gaussian.log_density(z),
+        };
         let found: provi::Result<Vec<f64>> = py.detach(|| entries.chunks(dim).map(one).collect());
         Ok(found.map_err(raise)?.into_pyarray(py))
     }
@@ -204,6 +217,10 @@ impl Answer {
     /// vᵀz with its errors.
     fn functional(&self, v: PyReadonlyArray1<'_, f64>, level: Option<f64>) -> PyResult<Asked> {
         let (v, q) = (numbers(&v), &self.fitted.gaussian);
+        if let Some(mixture) = &self.fitted.mixture {
+            let errors = ScaleMixture::summed_errors(&v, &self.certificate);
+            return asked(&mixture.functional(&v, errors, &self.certificate).map_err(raise)?, level);
+        }
         let errors = match &self.fitted.file.moment_bounds {
             Some(bounds) => bounds.functional(q, &v),
             None => unbounded(q, &v, &self.certificate),
@@ -220,10 +237,40 @@ impl Answer {
         Ok(PyArray1::from_slice(py, found.weights()))
     }
 
+    /// The scales that are integrated over, as JSON; empty if there are none.
+    fn scales(&self, level: Option<f64>) -> PyResult<String> {
+        let level = level.unwrap_or(provi_analysis::show::rows::LEVEL);
+        json(&provi_analysis::show::rows::scales(&self.fitted, level).map_err(refuse)?)
+    }
+
+    /// Draws of these scales, one per row; the draws of `sample` with the same seed belong to them.
+    fn sample_scales<'py>(
+        &self,
+        py: Python<'py>,
+        count: usize,
+        seed: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let seed = Seed(seed.unwrap_or(self.fitted.file.seed));
+        let Some(mixture) = self.fitted.mixture.clone() else {
+            return square(py, &provi::Matrix::zeros(count, 0));
+        };
+        let draws = interruptible(py, move || {
+            let [_, scales] = mixture.sample(count, seed);
+            scales
+        })?;
+        square(py, &draws)
+    }
+
     /// Every coordinate, in order.
     fn coordinates(&self, level: Option<f64>) -> PyResult<Vec<Asked>> {
         let q = &self.fitted.gaussian;
-        let one = |i| asked(&Functional::coordinate(q, i, &self.certificate).map_err(raise)?, level);
+        let one = |i| {
+            let found = match &self.fitted.mixture {
+                Some(mixture) => mixture.coordinate(i, &self.certificate),
+                None => Functional::coordinate(q, i, &self.certificate),
+            };
+            asked(&found.map_err(raise)?, level)
+        };
         (0..q.dim()).map(one).collect()
     }
 
@@ -274,6 +321,6 @@ impl Answer {
             .split_at_checked(file.names.len())
             .ok_or_else(|| PyValueError::new_err("this is not the state of a fit"))?;
         let gaussian = Gaussian::new(mean, factor).map_err(raise)?;
-        Ok(Fitted { file, gaussian }.into())
+        Ok(Fitted::of(file, gaussian).map_err(refuse)?.into())
     }
 }

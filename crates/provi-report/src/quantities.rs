@@ -9,12 +9,14 @@ const ROWS: usize = 200;
 /// Quantities of a model on their own scale. Estimates from draws: none has a proved error.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quantities {
-    /// The quantities; empty if the coefficients are on the model's own scale.
+    /// The quantities; empty if there are none besides the coefficients.
     pub rows: Vec<Quantity>,
     /// The probability of the intervals.
     pub level: f64,
     /// How the numbers were computed, in a sentence.
     pub origin: String,
+    /// Whether they are scales beside the coefficients, rather than what the coordinates stand for.
+    pub scales: bool,
 }
 
 /// One quantity.
@@ -47,12 +49,15 @@ impl Quantities {
             std::iter::once(q.name.clone()).chain(numbers).collect()
         };
         let rows = self.rows.iter().take(ROWS).map(row).collect();
-        let mut note = format!("From {}.", self.origin);
+        let mut note = match self.scales {
+            true => format!("{}.", self.origin),
+            false => format!("From {}.", self.origin),
+        };
         if self.rows.len() > ROWS {
             let all = grouped(self.rows.len() as u64);
             note.push_str(&format!(" The first {ROWS} of {all} quantities; the fit's files hold all."));
         }
-        let heading = "On the scale of the model".to_owned();
+        let heading = if self.scales { "Scales" } else { "On the scale of the model" }.to_owned();
         Section { heading, blocks: vec![Block::Table(Table { columns, rows, note })] }
     }
 }

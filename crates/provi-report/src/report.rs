@@ -122,7 +122,7 @@ impl FitPage {
                 grouped(all as u64)
             ));
         }
-        let own_scale = self.quantities.rows.is_empty();
+        let own_scale = self.quantities.rows.is_empty() || self.quantities.scales;
         section(
             if own_scale { "Coefficients" } else { "Unconstrained coordinates" },
             vec![

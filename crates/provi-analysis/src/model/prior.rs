@@ -15,7 +15,7 @@ use crate::record::scale::Scale;
 pub(super) fn given(options: &ModelOptions, head: &Head<'_>) -> Result<Option<Gaussian>> {
     let Some(path) = &options.prior_covariance else { return Ok(None) };
     let others = [
-        (!options.prior.is_empty(), "prior"),
+        (options.prior.iter().any(|spec| spec.normal().is_some()), "prior"),
         (options.prior_scale.is_some(), "prior-scale"),
         (options.standardize, "standardize"),
     ];
@@ -74,12 +74,12 @@ impl Parts<'_> {
                 (0..names.len()).fold(laws, |laws, j| self.with_law(laws, j, (0.0, sd)))
             }
         };
-        for spec in &self.options.prior {
+        for (spec, normal) in self.options.prior.iter().filter_map(|spec| Some((spec, spec.normal()?))) {
             let fitting: Vec<usize> = (0..names.len()).filter(|&j| spec.fits(&names[j])).collect();
             if fitting.is_empty() {
                 return Err(Error::StrayPrior { spec: spec.to_string(), known: names.to_vec() });
             }
-            let law = (spec.normal.mean, spec.normal.sd);
+            let law = (normal.mean, normal.sd);
             laws = fitting.into_iter().fold(laws, |laws, j| self.with_law(laws, j, law));
         }
         Ok(laws)

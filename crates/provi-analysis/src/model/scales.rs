@@ -1,15 +1,15 @@
-//! The scales on which a model is conditional: the noise, and the deviations between groups.
+//! The scales of a model, the noise and the deviations between groups: given, maximised over, or integrated over.
 
 use std::time::Instant;
 
 use provi::Gaussian;
-use provi::scales::FreeScales;
-use provi::target::Family;
+use provi::scales::{FreeScales, Integration, ScalePrior};
+use provi::target::{DataSummary, Family};
 
 use super::opened::Head;
 use super::target::ModelTarget;
 use crate::error::{Error, Result};
-use crate::options::{ModelOptions, ScaleSpec};
+use crate::options::{ModelOptions, PriorSpec, ScaleSpec, ScalesName, scale_law_text};
 use crate::record::scale::{NOISE, Origin, Scale};
 
 /// Every scale of the model, at its given value or a first guess.
@@ -18,11 +18,16 @@ pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> 
         Family::Gaussian { .. } => head.deviation,
         _ => 1.0,
     };
+    let free = match options.scales {
+        Some(ScalesName::Integrate) => Origin::Integrated,
+        Some(ScalesName::Maximise) | None => Origin::Maximised,
+    };
     let scale = |name: String, given: Option<f64>, guess: f64, coefficients| Scale {
         name,
         sd: given.unwrap_or(guess),
-        origin: if given.is_some() { Origin::Given } else { Origin::Maximised },
+        origin: if given.is_some() { Origin::Given } else { free },
         vanishing: false,
+        prior: None,
         coefficients,
     };
     let mut scales = Vec::new();
@@ -44,13 +49,64 @@ pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> 
             scales.push(scale(format!("{factor}:{column}"), given, 0.5 * spread, coefficients));
         }
     }
-    match options.group_scale.iter().zip(&used).find(|(_, used)| !**used) {
-        Some((spec, _)) => {
-            let known = scales.iter().filter(|s| !s.is_noise()).map(|s| s.name.clone()).collect();
-            Err(Error::StrayScale { spec: spec.to_string(), known })
-        }
-        None => Ok(scales),
+    if let Some((spec, _)) = options.group_scale.iter().zip(&used).find(|(_, used)| !**used) {
+        let known = scales.iter().filter(|s| !s.is_noise()).map(|s| s.name.clone()).collect();
+        return Err(Error::StrayScale { spec: spec.to_string(), known });
     }
+    for spec in options.prior.iter().filter(|spec| spec.scale().is_some()) {
+        let fitting: Vec<&Scale> = scales.iter().filter(|scale| spec.fits_scale(&scale.label())).collect();
+        let known = || scales.iter().map(Scale::label).collect();
+        match fitting.iter().find(|scale| scale.origin == Origin::Integrated) {
+            _ if fitting.is_empty() => {
+                return Err(Error::StrayScalePrior { spec: spec.to_string(), known: known() });
+            }
+            Some(_) => {}
+            None if fitting[0].origin == Origin::Given => {
+                let scale = fitting[0].label();
+                return Err(Error::GivenScalePrior { spec: spec.to_string(), scale, sd: fitting[0].sd });
+            }
+            None => return Err(Error::MaximisedScalePrior { spec: spec.to_string() }),
+        }
+    }
+    Ok(scales)
+}
+
+/// The default prior of a scale is half_t with this many degrees of freedom.
+const DEGREES: f64 = 3.0;
+/// Its scale on the link scale of the families that have no noise.
+const LINK_SCALE: f64 = 2.5;
+
+/// The prior of a scale: the last option that fits it, or half_t(3, S). S is the sd of the response for a gaussian model and 2.5 for the other
+/// families, divided by the root mean square of the column that varies; three digits of it.
+fn prior_of(scale: &Scale, options: &ModelOptions, family: Family, data: &DataSummary) -> ScalePrior {
+    let given =
+        options.prior.iter().rev().find(|spec| spec.scale().is_some() && spec.fits_scale(&scale.label()));
+    given.and_then(PriorSpec::scale).unwrap_or_else(|| {
+        let spread = match family {
+            Family::Gaussian { .. } => data.response_sd(),
+            _ => LINK_SCALE,
+        };
+        let size = if scale.is_noise() { 1.0 } else { data.size(&scale.coefficients) };
+        let value = spread / size;
+        let value = if value > 0.0 && value.is_finite() { value } else { LINK_SCALE };
+        ScalePrior::HalfStudentT { degrees: DEGREES, scale: three_digits(value) }
+    })
+}
+
+/// The value rounded to three significant digits.
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// How the scales of a model are integrated over.
+#[derive(Clone, Debug)]
+pub struct Integrating {
+    /// The free scales, and where the search for them begins.
+    pub free: FreeScales,
+    /// Their priors.
+    pub how: Integration,
+    /// For each free scale, in the order of the library: its place among the model's scales.
+    pub order: Vec<usize>,
 }
 
 /// A target with its scales, and how they were found.
@@ -63,6 +119,8 @@ pub(super) struct Chosen {
     pub(super) stopped_at: Option<Gaussian>,
     /// A note about a search that was stopped.
     pub(super) note: Option<&'static str>,
+    /// How the scales are integrated over, if they are.
+    pub(super) integrating: Option<Integrating>,
 }
 
 /// Note if the search was stopped after some solutions.
@@ -72,31 +130,54 @@ const SO_FAR: &str =
 const FIRST: &str = "the search for the scales was stopped before its first solution: they are its first guesses, not learned from the \
                      data; allow more time";
 
-/// Finds the scales that were not given, by maximising the ELBO.
-pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chosen> {
+/// Finds the scales that were not given, by maximising the ELBO. For scales that are integrated over this is where the search for their own
+/// mode begins, and they get their priors.
+pub(super) fn choose(
+    target: ModelTarget,
+    mut scales: Vec<Scale>,
+    options: &ModelOptions,
+    data: &DataSummary,
+) -> Result<Chosen> {
     let begin = Instant::now();
-    let free = |scale: &&mut Scale| scale.origin == Origin::Maximised;
+    // First the sets of coefficients, then the noise.
+    let mut order: Vec<usize> = (0..scales.len()).filter(|&i| scales[i].origin != Origin::Given).collect();
+    order.sort_by_key(|&i| scales[i].is_noise());
+    if order.is_empty() {
+        return Ok(Chosen { target, scales, seconds: None, stopped_at: None, note: None, integrating: None });
+    }
     let mut search = FreeScales::default();
-    for scale in scales.iter_mut().filter(free) {
-        if scale.is_noise() {
-            search.noise_sd = Some(scale.sd);
-        } else {
-            search.shared.push((scale.coefficients.clone(), scale.sd));
+    for &i in &order {
+        match scales[i].is_noise() {
+            true => search.noise_sd = Some(scales[i].sd),
+            false => search.shared.push((scales[i].coefficients.clone(), scales[i].sd)),
         }
     }
-    if search == FreeScales::default() {
-        return Ok(Chosen { target, scales, seconds: None, stopped_at: None, note: None });
-    }
     let found = target.maximised(&search)?;
-    let mut shared = found.shared.iter().zip(&found.vanishing);
-    for scale in scales.iter_mut().filter(free) {
-        let value = if scale.is_noise() {
-            found.noise_sd.map(|sd| (sd, false))
-        } else {
-            shared.next().map(|(&sd, &v)| (sd, v))
-        };
-        if let Some((sd, vanishing)) = value {
-            (scale.sd, scale.vanishing) = (sd, vanishing);
+    let mut integrating = (scales[order[0]].origin == Origin::Integrated).then(|| {
+        let family = target.family();
+        let priors: Vec<ScalePrior> =
+            order.iter().map(|&i| prior_of(&scales[i], options, family, data)).collect();
+        for (&i, prior) in order.iter().zip(&priors) {
+            scales[i].prior = Some(scale_law_text(prior));
+        }
+        let mut how = Integration::new(priors);
+        if let Family::Gaussian { .. } = family {
+            // The ELBO is the evidence.
+            how.draws = 0;
+        }
+        Integrating { free: search.clone(), how, order: order.clone() }
+    });
+    let shared = found.shared.iter().zip(&found.vanishing).map(|(&sd, &vanishing)| (sd, vanishing));
+    for (k, (&i, (sd, vanishing))) in
+        order.iter().zip(shared.chain(found.noise_sd.map(|sd| (sd, false)))).enumerate()
+    {
+        (scales[i].sd, scales[i].vanishing) = (sd, vanishing);
+        // A scale that tends to zero is no place to begin.
+        if let Some(Integrating { free, .. }) = integrating.as_mut().filter(|_| !vanishing) {
+            match free.shared.get_mut(k) {
+                Some(set) => set.1 = sd,
+                None => free.noise_sd = Some(sd),
+            }
         }
     }
     let note = found.stopped_early.then_some(if found.evaluations == 0 { FIRST } else { SO_FAR });
@@ -106,18 +187,27 @@ pub(super) fn choose(target: ModelTarget, mut scales: Vec<Scale>) -> Result<Chos
         scales,
         seconds: Some(begin.elapsed().as_secs_f64()),
         stopped_at: found.stopped_early.then_some(found.gaussian),
+        integrating,
     })
 }
 
 /// The options with everything that was open at its value, and the default prior by its name. `given` says whether
 /// the prior was given outside the options.
 pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale], given: bool) -> ModelOptions {
-    let noise = scales.iter().find(|scale| scale.is_noise()).map(|scale| scale.sd);
+    let is_set = |scale: &&Scale| scale.origin != Origin::Integrated;
+    let noise = scales.iter().filter(is_set).find(|scale| scale.is_noise()).map(|scale| scale.sd);
     let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
+    let mut prior: Vec<PriorSpec> =
+        options.prior.iter().filter(|spec| spec.normal().is_some()).cloned().collect();
+    let own = |scale: &Scale| -> Option<PriorSpec> {
+        format!("{}={}", scale.label(), scale.prior.as_ref()?).parse().ok()
+    };
+    prior.extend(scales.iter().filter_map(own));
     let options = ModelOptions {
         family: family.name().parse().ok(),
         noise_sd: noise,
-        group_scale: scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect(),
+        group_scale: scales.iter().filter(is_set).filter(|scale| !scale.is_noise()).map(spec).collect(),
+        prior,
         ..options.clone()
     };
     // If a prior is given as a mean and a covariance, no coefficient has the default.

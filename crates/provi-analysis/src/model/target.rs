@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use provi::Target;
-use provi::scales::{FreeScales, ScaledModel};
+use provi::scales::{FreeScales, Integration, ScaleMixture, ScaledModel};
 use provi::stream::{Reduce, Streamed};
 use provi::target::{DataSummary, Evaluator, Family, Glm, Prior};
 
@@ -74,6 +74,14 @@ impl ModelTarget {
         Ok(match self {
             Self::Memory(glm) => Self::Memory(Box::new(glm.with_prior(prior)?)),
             Self::Files(streamed) => Self::Files(Box::new(streamed.with_prior(prior)?)),
+        })
+    }
+
+    /// The mixture over the free scales.
+    pub(crate) fn integrated(&self, free: &FreeScales, how: &Integration) -> Result<ScaleMixture> {
+        Ok(match self {
+            Self::Memory(glm) => free.integrate(&**glm, how)?,
+            Self::Files(streamed) => free.integrate(&**streamed, how)?,
         })
     }
 

@@ -103,6 +103,39 @@ impl TryFrom<String> for MissingName {
     }
 }
 
+/// What happens to scales that are not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase", try_from = "String")]
+pub enum ScalesName {
+    /// Maximise the ELBO over them; they then count as known
+    Maximise,
+    /// Integrate over them, with their priors
+    Integrate,
+}
+
+impl FromStr for ScalesName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "maximise" => Ok(Self::Maximise),
+            "integrate" => Ok(Self::Integrate),
+            _ => Err(format!(
+                "`{text}` is not a way to treat scales that are not given; use maximise or integrate"
+            )),
+        }
+    }
+}
+
+impl TryFrom<String> for ScalesName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,18 +1,30 @@
-//! Priors as users write them: `normal(0, 2.5)`, `dose=normal(1, 0.5)`, `age*=normal(0, 1)`.
+//! Priors as users write them: `normal(0, 2.5)`, `dose=normal(1, 0.5)`, `age*=normal(0, 1)`; of scales, `sd(clinic)=exponential(1)`,
+//! `sigma=half_t(3, 10)`.
 
 use std::fmt;
 use std::str::FromStr;
 
+use provi::scales::ScalePrior;
 use serde::{Deserialize, Serialize};
 
-/// A normal prior for every coefficient that matches a pattern.
+/// The prior of every coefficient, or of every scale, that matches a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PriorSpec {
-    /// A name in which `*` matches anything; `None` matches every population coefficient.
+    /// A name in which `*` matches anything; `None` matches every population coefficient. For a scale `sigma`, `sd`, `sd(GROUP)` or
+    /// `sd(GROUP:COLUMN)`.
     pub pattern: Option<String>,
     /// The prior.
-    pub normal: NormalPrior,
+    pub law: PriorLaw,
+}
+
+/// A prior of a coefficient or of a scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PriorLaw {
+    /// Of coefficients.
+    Normal(NormalPrior),
+    /// Of scales.
+    Scale(ScalePrior),
 }
 
 /// N(mean, sd²).
@@ -37,6 +49,42 @@ impl PriorSpec {
     pub fn fits(&self, name: &str) -> bool {
         self.pattern.as_deref().is_none_or(|pattern| fits(pattern, name))
     }
+
+    /// The prior, if it is one of coefficients.
+    pub fn normal(&self) -> Option<NormalPrior> {
+        match self.law {
+            PriorLaw::Normal(normal) => Some(normal),
+            PriorLaw::Scale(_) => None,
+        }
+    }
+
+    /// The prior, if it is one of scales.
+    pub fn scale(&self) -> Option<ScalePrior> {
+        match self.law {
+            PriorLaw::Normal(_) => None,
+            PriorLaw::Scale(law) => Some(law),
+        }
+    }
+
+    /// Whether the pattern of a prior of scales matches the scale with this label, such as `sd(clinic:age)` or `sigma`.
+    pub fn fits_scale(&self, label: &str) -> bool {
+        let Some(pattern) = &self.pattern else { return false };
+        let inside = |text: &str| -> Option<String> {
+            Some(text.strip_prefix("sd(")?.strip_suffix(')')?.replace("(Intercept)", "Intercept"))
+        };
+        match (inside(pattern), inside(label)) {
+            (Some(asked), Some(own)) => {
+                asked == own || own.strip_prefix(&asked).is_some_and(|rest| rest.starts_with(':'))
+            }
+            (None, Some(_)) => pattern == "sd",
+            (_, None) => pattern == label,
+        }
+    }
+}
+
+/// Whether a pattern can only mean a scale.
+fn is_scale(pattern: &str) -> bool {
+    pattern == "sd" || (pattern.starts_with("sd(") && pattern.ends_with(')'))
 }
 
 /// Whether a pattern, with `*` for anything, matches the whole name. `Intercept` also matches `(Intercept)`.
@@ -71,27 +119,82 @@ impl FromStr for PriorSpec {
         if pattern.as_deref() == Some("") {
             return Err("a coefficient is missing before `=`".to_owned());
         }
-        let needed = "a prior reads `normal(MEAN, SD)`, as in 'dose=normal(0, 2.5)'";
+        let scale = pattern.as_deref().is_some_and(is_scale);
+        let needed =
+            if scale { SCALE_LAWS } else { "a prior reads `normal(MEAN, SD)`, as in 'dose=normal(0, 2.5)'" };
         let (name, inside) = law
             .split_once('(')
             .and_then(|(name, rest)| Some((name.trim(), rest.trim_end().strip_suffix(')')?)))
             .ok_or(needed)?;
-        if name != "normal" {
-            return Err(format!(
-                "provi can prove nothing with the prior `{name}`: only normal priors have a known curvature; {needed}"
-            ));
-        }
         let numbers: Vec<f64> = inside
             .split(',')
             .map(|word| {
                 word.trim().parse::<f64>().map_err(|_| format!("`{}` is not a number; {needed}", word.trim()))
             })
             .collect::<Result<_, _>>()?;
+        if let Some(law) = scale_law(name, &numbers, scale) {
+            if !scale && pattern.as_deref() != Some(SIGMA) {
+                return Err(format!(
+                    "`{name}` is a prior of scales, which are `sigma`, `sd(GROUP)` or `sd(GROUP:COLUMN)`; {needed}"
+                ));
+            }
+            law.check().map_err(|error| error.to_string())?;
+            return Ok(Self { pattern, law: PriorLaw::Scale(law) });
+        }
+        if scale {
+            return Err(format!("`{name}` with {} is no prior of a scale; {needed}", counted(numbers.len())));
+        }
+        if name != "normal" {
+            return Err(format!(
+                "provi can prove nothing with the prior `{name}`: only normal priors have a known curvature; {needed}"
+            ));
+        }
         let &[mean, sd] = &numbers[..] else { return Err(needed.to_owned()) };
         if !mean.is_finite() || !sd.is_finite() || sd <= 0.0 {
             return Err(format!("normal({mean}, {sd}) needs a finite mean and an sd above 0"));
         }
-        Ok(Self { pattern, normal: NormalPrior { mean, sd } })
+        Ok(Self { pattern, law: PriorLaw::Normal(NormalPrior { mean, sd }) })
+    }
+}
+
+/// The name of the noise in tables and among priors.
+pub(crate) const SIGMA: &str = "sigma";
+
+/// The priors that a scale can have.
+const SCALE_LAWS: &str = "a prior of a scale reads half_normal(S), half_t(DF, S), exponential(RATE), lognormal(MEAN, SD), inv_gamma(SHAPE, S) \
+                          or pc(U, P), as in 'sd(clinic)=exponential(1)'";
+
+fn counted(numbers: usize) -> String {
+    if numbers == 1 { "one number".to_owned() } else { format!("{numbers} numbers") }
+}
+
+/// The law of that name. For a pattern that can only be a scale, `normal(0, S)` and `student_t(DF, 0, S)` mean their positive halves.
+fn scale_law(name: &str, numbers: &[f64], scale: bool) -> Option<ScalePrior> {
+    Some(match (name, numbers) {
+        ("half_normal", &[s]) => ScalePrior::HalfNormal { scale: s },
+        ("half_t", &[degrees, s]) => ScalePrior::HalfStudentT { degrees, scale: s },
+        ("exponential", &[rate]) => ScalePrior::Exponential { rate },
+        ("lognormal", &[center, sd]) => ScalePrior::LogNormal { center, sd },
+        ("inv_gamma", &[shape, s]) => ScalePrior::InverseGamma { shape, scale: s },
+        ("pc", &[upper, probability]) => ScalePrior::PenalisedComplexity { upper, probability },
+        ("normal", &[mean, s]) if scale && mean.abs() <= 0.0 => ScalePrior::HalfNormal { scale: s },
+        ("student_t", &[degrees, mean, s]) if scale && mean.abs() <= 0.0 => {
+            ScalePrior::HalfStudentT { degrees, scale: s }
+        }
+        _ => return None,
+    })
+}
+
+/// A prior of a scale as users write it.
+pub fn scale_law_text(law: &ScalePrior) -> String {
+    match *law {
+        ScalePrior::HalfNormal { scale } => format!("half_normal({scale})"),
+        ScalePrior::HalfStudentT { degrees, scale } => format!("half_t({degrees}, {scale})"),
+        ScalePrior::Exponential { rate } => format!("exponential({rate})"),
+        ScalePrior::LogNormal { center, sd } => format!("lognormal({center}, {sd})"),
+        ScalePrior::InverseGamma { shape, scale } => format!("inv_gamma({shape}, {scale})"),
+        ScalePrior::PenalisedComplexity { upper, probability } => format!("pc({upper}, {probability})"),
+        ref other => format!("{other:?}"),
     }
 }
 
@@ -100,7 +203,10 @@ impl fmt::Display for PriorSpec {
         if let Some(pattern) = &self.pattern {
             write!(f, "{pattern}=")?;
         }
-        write!(f, "{}", self.normal)
+        match &self.law {
+            PriorLaw::Normal(normal) => write!(f, "{normal}"),
+            PriorLaw::Scale(law) => f.write_str(&scale_law_text(law)),
+        }
     }
 }
 
@@ -125,6 +231,21 @@ mod tests {
         for text in ["normal(0, 2.5)", "dose=normal(1, 0.5)", "age*=normal(-1, 0.001)", "a=b=normal(0, 1)"] {
             assert_eq!(spec(text).to_string(), text);
         }
+        for text in [
+            "sd(clinic)=exponential(1)",
+            "sd(clinic:age)=half_t(3, 2.5)",
+            "sigma=half_normal(0.5)",
+            "sd=pc(1, 0.01)",
+            "sd(a:b)=lognormal(-1, 0.5)",
+            "sd(g)=inv_gamma(2, 0.3)",
+        ] {
+            assert_eq!(spec(text).to_string(), text);
+            assert!(spec(text).scale().is_some() && spec(text).normal().is_none());
+        }
+        assert_eq!(spec("sd(g)=normal(0, 2)"), spec("sd(g)=half_normal(2)"));
+        assert_eq!(spec("sd(g)=student_t(3, 0, 2)"), spec("sd(g)=half_t(3, 2)"));
+        // A coefficient may be called sigma.
+        assert!(spec("sigma=normal(0, 1)").normal().is_some());
         assert_eq!(spec(" `my col` = normal( 1,2 ) "), spec("my col=normal(1, 2)"));
     }
 
@@ -145,6 +266,18 @@ mod tests {
     }
 
     #[test]
+    fn a_prior_of_scales_fits_a_group_or_one_effect_of_it() {
+        let fits = |pattern: &str, label: &str| spec(&format!("{pattern}=exponential(1)")).fits_scale(label);
+        assert!(fits("sd", "sd(clinic:(Intercept))") && !fits("sd", "sigma") && fits("sigma", "sigma"));
+        assert!(fits("sd(clinic)", "sd(clinic:age)") && !fits("sd(cli)", "sd(clinic:age)"));
+        assert!(
+            fits("sd(clinic:Intercept)", "sd(clinic:(Intercept))")
+                && !fits("sd(clinic:age)", "sd(clinic:(Intercept))")
+        );
+        assert!(!fits("sigma", "sd(sigma:(Intercept))"));
+    }
+
+    #[test]
     fn what_is_no_prior_is_refused_with_a_way_out() {
         let refused = |text: &str| text.parse::<PriorSpec>().unwrap_err();
         assert!(
@@ -155,5 +288,10 @@ mod tests {
         assert!(refused("normal(0, -1)").contains("an sd above 0"));
         assert!(refused("=normal(0, 1)").contains("missing before `=`"));
         assert!(refused("2.5").contains("normal(MEAN, SD)"));
+        assert!(refused("sd(g)=cauchy(1)").contains("`cauchy` with one number is no prior of a scale"));
+        assert!(refused("sd(g)=normal(1, 2)").contains("no prior of a scale"));
+        assert!(refused("sd(g)=exponential(0)").contains("rate of an exponential prior"));
+        assert!(refused("sd(g)=pc(1, 2)").contains("probability"));
+        assert!(refused("age=exponential(1)").contains("is a prior of scales"));
     }
 }

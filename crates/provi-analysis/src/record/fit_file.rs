@@ -3,6 +3,8 @@
 
 mod text;
 
+pub(crate) use super::digest::hexadecimal;
+pub use super::digest::sha256;
 pub use text::{to_json, write_json};
 
 use provi::Gaussian;
@@ -11,12 +13,12 @@ use provi::functional::{Functional, MomentBounds, PosteriorMoments};
 use provi::plan::Norm;
 use provi_table::{Dropped, Recipe};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::mirror::{
     As, AsOption, CertificateKeys, ChecksKeys, FunctionalKeys, MomentBoundsKeys, NormKey, PosteriorKeys,
     ProvenanceKey, SubsampleKeys,
 };
+use super::mixture::MixtureRecord;
 use super::scale::Scale;
 use super::trust::{SearchRecord, TrustRecord};
 use crate::options::ModelOptions;
@@ -102,6 +104,9 @@ pub struct FitFile {
     /// bound; null if they were not measured. `mean` and `covariance` are those of q.
     #[serde(default, with = "AsOption::<PosteriorKeys>", skip_serializing_if = "Option::is_none")]
     pub posterior: Option<PosteriorMoments>,
+    /// The mixture of Gaussians whose mean and covariance are above, if scales are integrated over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixture: Option<MixtureRecord>,
     /// Checks of the model against its data.
     #[serde(default, with = "AsOption::<ChecksKeys>")]
     pub checks: Option<Checks>,
@@ -397,15 +402,11 @@ impl ModelRecord {
 impl FitFile {
     /// The file's text: one key per line, each list on one line.
     pub fn to_json(&self) -> String {
-        to_json(self)
+        match &self.mixture {
+            Some(mixture) if mixture.factor_file.is_some() => {
+                to_json(&Self { mixture: Some(mixture.to_write()), ..self.clone() })
+            }
+            _ => to_json(self),
+        }
     }
-}
-
-/// The SHA-256 of some bytes, in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,25 +1,30 @@
-//! The scales on which a posterior is conditional.
+//! The scales of a model: those on which a posterior is conditional, and those that are integrated over.
 
 use serde::{Deserialize, Serialize};
 
-/// A standard deviation on which the posterior is conditional.
+use crate::options::SIGMA;
+
+/// A standard deviation that is a parameter of the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
     /// `noise`, or the grouping and the effect that varies by it, as in `clinic:(Intercept)`.
     pub name: String,
-    /// The value of the standard deviation.
+    /// The value of the standard deviation; its posterior mean if it is integrated over.
     pub sd: f64,
-    /// Whether it was given or estimated.
+    /// Whether it was given, estimated or integrated over.
     pub origin: Origin,
     /// Whether it was estimated and tends to zero: the groups do not differ visibly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vanishing: bool,
+    /// The prior of a scale that is integrated over, as users write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior: Option<String>,
     /// The coefficients whose prior deviation it is; empty for the noise.
     #[serde(skip)]
     pub coefficients: Vec<usize>,
 }
 
-/// Whether a scale was given or estimated.
+/// How the value of a scale came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -27,6 +32,8 @@ pub enum Origin {
     Given,
     /// Estimated from the data: it maximises the ELBO.
     Maximised,
+    /// Integrated over, with its prior.
+    Integrated,
 }
 
 /// The name of the noise among the scales.
@@ -35,7 +42,12 @@ pub(crate) const NOISE: &str = "noise";
 impl Scale {
     /// σ of a gaussian family.
     pub fn noise(sd: f64, origin: Origin) -> Self {
-        Self { name: NOISE.to_owned(), sd, origin, vanishing: false, coefficients: Vec::new() }
+        Self { name: NOISE.to_owned(), sd, origin, vanishing: false, prior: None, coefficients: Vec::new() }
+    }
+
+    /// Its name in tables and among priors: `sigma`, or `sd(clinic:(Intercept))`.
+    pub fn label(&self) -> String {
+        if self.is_noise() { SIGMA.to_owned() } else { format!("sd({})", self.name) }
     }
 
     /// Whether it is the noise σ, rather than a deviation between groups.

@@ -19,6 +19,7 @@ use provi::checkpoint::Checkpoint;
 
 use crate::error::{Error, Result};
 use crate::record::fit_file::{FitFile, factor_bytes};
+use crate::record::mixture::FACTORS;
 use lock::Lock;
 use whole::{TEMPORARY, remove};
 pub use whole::{check_free, refuse_fit, write_file, write_file_with, write_files, write_folder};
@@ -42,7 +43,7 @@ const LOG: &str = "log.txt";
 const DRAWS: &str = "draws.zarr";
 
 /// Files that belong to one answer besides fit.json, and are replaced with it.
-const ANSWER: [&str; 3] = [FACTOR, DRAWS, "report.html"];
+const ANSWER: [&str; 4] = [FACTOR, DRAWS, FACTORS, "report.html"];
 
 /// Files that belong to one run.
 const WORK: [&str; 4] = [FIT, RUN, LOG, CHECKPOINT];
@@ -163,7 +164,7 @@ impl Store {
 
     /// Removes half-written files of a killed process; nothing reads their names.
     fn sweep(&self) {
-        let parts = WORK.iter().chain(&ANSWER[..2]);
+        let parts = WORK.iter().chain(&ANSWER[..3]);
         let begin: Vec<String> = parts.map(|part| format!(".{part}.")).collect();
         let remains =
             |name: &str| name.ends_with(TEMPORARY) && begin.iter().any(|part| name.starts_with(part));
@@ -222,6 +223,9 @@ impl Store {
             }
             if let Some(name) = &file.factor_file {
                 write_file(&staged.join(name), &factor_bytes(q))?;
+            }
+            if let Some(mixture) = file.mixture.as_ref().filter(|mixture| mixture.factor_file.is_some()) {
+                write_file(&staged.join(FACTORS), &mixture.factor_bytes())?;
             }
             write_file(&staged.join(FIT), file.to_json().as_bytes())?;
             fs::rename(staged, self.dir.join(whole)).map_err(refuse)

@@ -101,6 +101,12 @@ impl Assessment {
         Self { estimates, trust, ..plain }
     }
 
+    /// The assessment of a mixture over scales.
+    pub(crate) fn of_mixture(certificate: Certificate, posterior: Option<PosteriorMoments>) -> Self {
+        let estimates = Err("the scales are integrated over: the sum over them is the estimate".to_owned());
+        Self { estimates, ..Self::with(certificate, None, posterior) }
+    }
+
     fn with(
         certificate: Certificate,
         moment_bounds: Option<MomentBounds>,

@@ -9,6 +9,7 @@ mod contrasts;
 mod elbo;
 mod estimates;
 mod evidence;
+mod mixture;
 mod model;
 mod moments;
 mod promise;
@@ -139,6 +140,9 @@ pub fn check(
     seed: Option<u64>,
 ) -> Result<Rechecked> {
     let (run, first) = terms(audit, seed, record)?;
+    if let Some(model) = problem.integrated() {
+        return mixture::check(record, problem, model, q, audit, &run, first);
+    }
     let mut best: Option<(usize, Rechecked)> = None;
     for attempt in 0..ATTEMPTS {
         let seed = Seed(first.0.wrapping_add(attempt));

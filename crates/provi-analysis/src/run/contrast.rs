@@ -6,6 +6,7 @@ mod reference;
 use parse::parse;
 
 use provi::functional::{Functional, MomentBounds};
+use provi::scales::ScaleMixture;
 use provi::{Certificate, Gaussian};
 use provi_table::Recipe;
 
@@ -37,6 +38,17 @@ impl Contrast {
     /// The weight of each coefficient.
     pub fn weights(&self) -> &[f64] {
         &self.weights
+    }
+
+    /// What is known about it in a mixture over scales.
+    pub fn measure_mixture(
+        &self,
+        mixture: &ScaleMixture,
+        certificate: &Certificate,
+    ) -> Result<ContrastRecord> {
+        let errors = ScaleMixture::summed_errors(&self.weights, certificate);
+        let functional = mixture.functional(&self.weights, errors, certificate)?;
+        Ok(ContrastRecord { expression: self.expression.clone(), weights: self.weights.clone(), functional })
     }
 
     /// What is known about it, with its error if that is bounded.

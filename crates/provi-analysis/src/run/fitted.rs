@@ -1,25 +1,31 @@
 //! A fit, new or loaded from its folder: its record, its Gaussian and, with the data, its model.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use provi::certificate::Certificate;
+use provi::scales::ScaleMixture;
 use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;
-use crate::error::{Error, Result};
-use crate::model::{Data, Model, Scale};
+use crate::error::{BadFit, Error, Result};
+use crate::model::{Data, Model, Origin, Scale};
 use crate::options::ModelOptions;
-use crate::record::fit_file::{FitFile, Kind, TracePoint};
+use crate::record::fit_file::{ContrastRecord, FitFile, Kind, TracePoint};
 use crate::record::gaussian_file::GaussianFile;
+use crate::record::mixture::MixtureRecord;
 use crate::record::store::Store;
+use crate::run::contrast::Contrast;
 
 /// A fit of provi, of any kind of model.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     /// The contents of fit.json.
     pub file: FitFile,
-    /// The answer q.
+    /// The answer q; for a mixture over scales, the Gaussian with its mean and covariance.
     pub gaussian: Gaussian,
+    /// The answer itself, if scales are integrated over.
+    pub mixture: Option<ScaleMixture>,
 }
 
 impl Fitted {
@@ -28,7 +34,30 @@ impl Fitted {
         let mut given = GaussianFile::read(path).map_err(no_fit)?;
         let Some(file) = given.record.take() else { return Err(Error::NoRecord { path: given.path }) };
         let gaussian = given.gaussian(&file.names).map_err(no_fit)?;
-        Ok(Self { file: *file, gaussian })
+        Self::of(*file, gaussian)
+            .map_err(|error| Error::NoFit { path: given.path, problem: BadFit::Record(error.to_string()) })
+    }
+
+    /// From the contents of fit.json and the Gaussian in it.
+    pub fn of(file: FitFile, gaussian: Gaussian) -> Result<Self> {
+        let mixture = file.mixture.as_ref().map(MixtureRecord::mixture).transpose()?;
+        Ok(Self { file, gaussian, mixture })
+    }
+
+    /// A contrast of the answer.
+    pub fn measure(&self, contrast: &Contrast, certificate: &Certificate) -> Result<ContrastRecord> {
+        match &self.mixture {
+            Some(mixture) => contrast.measure_mixture(mixture, certificate),
+            None => contrast.measure(&self.gaussian, certificate, self.file.moment_bounds.as_ref()),
+        }
+    }
+
+    /// Refuses what needs one Gaussian at known scales.
+    pub fn needs_known_scales(&self, what: &str) -> Result<()> {
+        match self.mixture {
+            None => Ok(()),
+            Some(_) => Err(Error::ScalesIntegrated { what: what.to_owned() }),
+        }
     }
 
     /// Writes fit.json, and beside it the factor of a large fit. A folder that holds a fit is refused unless
@@ -52,11 +81,32 @@ impl Fitted {
         &self.file.trace
     }
 
-    /// Draws of q, one per row; a pure function of the seed. Refused if memory does not suffice.
+    /// Draws of the answer, one per row; a pure function of the seed. Refused if memory does not suffice.
     pub fn sample(&self, count: usize, seed: Seed) -> Result<Matrix> {
         let needed = 16 * count as u128 * self.gaussian.dim() as u128;
         refuse_beyond(|| format!("{count} draws of {} coefficients", self.gaussian.dim()), needed)?;
-        Ok(self.gaussian.sample(count, seed))
+        Ok(match &self.mixture {
+            Some(mixture) => {
+                let [points, _] = mixture.sample(count, seed);
+                points
+            }
+            None => self.gaussian.sample(count, seed),
+        })
+    }
+
+    /// The names of what is drawn: coefficients, then the scales that are integrated over.
+    pub fn draw_names(&self) -> Vec<String> {
+        let scales = self.file.mixture.iter().flat_map(|record| &record.scales);
+        self.file.names.iter().cloned().chain(scales.map(|scale| scale.name.clone())).collect()
+    }
+
+    /// The draws with these numbers: coefficients, then the scales that are integrated over.
+    pub fn draw_part(&self, which: Range<u64>, seed: Seed) -> Result<Matrix> {
+        let Some(mixture) = &self.mixture else { return Ok(self.gaussian.sample_part(which, seed)) };
+        let [points, scales] = mixture.sample_part(which, seed);
+        let row = |k| points.row(k).iter().chain(scales.row(k)).copied();
+        let entries = (0..points.rows()).flat_map(row).collect();
+        Ok(Matrix::new(points.rows(), points.columns() + scales.columns(), entries)?)
     }
 
     /// Makes the model again from the data it was fitted to; from other data only if `force`.
@@ -91,9 +141,10 @@ pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOption
     let mut model = Model::build(data, formula, options, prior.as_ref())?;
     // A scale fixed at its estimated value is still an estimated one.
     for scale in &mut model.scales {
-        let same = |old: &&Scale| old.name == scale.name && (old.sd - scale.sd).abs() <= 0.0;
+        let integrated = scale.origin == Origin::Integrated;
+        let same = |old: &&Scale| old.name == scale.name && (integrated || (old.sd - scale.sd).abs() <= 0.0);
         if let Some(old) = record.scales.iter().find(same) {
-            (scale.origin, scale.vanishing) = (old.origin, old.vanishing);
+            (scale.origin, scale.vanishing, scale.sd) = (old.origin, old.vanishing, old.sd);
         }
     }
     Ok(model)

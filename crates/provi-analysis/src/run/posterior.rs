@@ -14,6 +14,7 @@ impl Fitted {
     /// Makes the checks of the model against its data again, with replicated data whose coefficients are drawn from the posterior itself.
     /// The fit's own seed is used.
     pub fn check_exactly(&mut self, model: &Model) -> Result<()> {
+        self.needs_known_scales("a check by draws of the posterior itself")?;
         let ModelTarget::Memory(glm) = &model.target else { return Err(Error::ExactNeedsRows) };
         let seed = Seed(self.file.seed);
         let points = ExactDraws::new(glm, &self.gaussian, seed)?.draw(Checks::REPLICATES)?;
@@ -32,6 +33,7 @@ impl<'m> PosteriorDraws<'m> {
     /// Of a model, with q near its posterior: exact ones or, where those cost too much and a total variation of `tv` from the posterior
     /// is allowed, draws with a proved one [exact-draws].
     pub fn new(model: &'m Model, q: &Gaussian, tv: Option<f64>, seed: Seed) -> Result<Self> {
+        model.needs_known_scales("a draw of the posterior itself")?;
         match &model.target {
             ModelTarget::Memory(glm) => Self::of_glm(glm, q, tv, seed),
             ModelTarget::Files(_) => Err(Error::ExactNeedsRows),

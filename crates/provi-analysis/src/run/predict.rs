@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use provi::predict::{Prediction, Rows, predict, responses_at};
+use provi::predict::{Prediction, Rows, predict, predict_mixture, responses_at};
 use provi::target::Family;
 use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
 
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
-use crate::model;
+use crate::model::{self, Origin, Scale};
 use crate::options::FamilyName;
 use crate::record::fit_file::FitFile;
 use crate::run::fitted::Fitted;
@@ -26,7 +26,8 @@ pub struct NewData<'f> {
     design: Design,
     offsets: Option<Vec<f64>>,
     trials: Option<Vec<f64>>,
-    extra_variance: Option<Vec<f64>>,
+    /// Rows of groups that the fit has not seen: the row, the place of its first scale among those of the groups, and the values that vary.
+    unseen: Vec<(usize, usize, Vec<f64>)>,
     /// The line of each row, from 1.
     pub lines: Vec<usize>,
     /// Rows left out.
@@ -56,14 +57,20 @@ impl Fitted {
         let recipe = self.file.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
         let refuse = |error| Error::table(error, &self.file.model.formula);
         let new = read(recipe).map_err(refuse)?;
-        let extra_variance = extra_variance(&self.file, &new);
+        // Scales are ordered group by group and column by column, like the design's blocks.
+        let before = |group: usize| new.design.groups[..group].iter().map(|group| group.columns).sum();
+        let unseen = new
+            .new_levels
+            .iter()
+            .map(|level| (level.row, before(level.group), level.values.clone()))
+            .collect();
         Ok(NewData {
             fit: self,
             family: family(&self.file)?,
             design: model::design(&new.design)?,
             offsets: new.offsets,
             trials: new.trials,
-            extra_variance,
+            unseen,
             lines: new.lines,
             dropped: new.dropped,
             new_levels: new.new_levels,
@@ -75,15 +82,25 @@ impl Fitted {
         let lines = (1..=design.rows()).collect();
         let (dropped, new_levels) = (Dropped::default(), Vec::new());
         let family = family(&self.file)?;
-        let (trials, extra_variance) = (None, None);
-        Ok(NewData { fit: self, family, design, offsets, trials, extra_variance, lines, dropped, new_levels })
+        let (trials, unseen) = (None, Vec::new());
+        Ok(NewData { fit: self, family, design, offsets, trials, unseen, lines, dropped, new_levels })
     }
 }
 
 impl NewData<'_> {
     /// The mean response of each row, with its interval of probability `level`.
     pub fn predict(&self, level: f64) -> Result<Vec<Prediction>> {
-        Ok(predict(self.family, &self.fit.gaussian, &self.rows(), level)?)
+        let Some(mixture) = &self.fit.mixture else {
+            let extra = self.extra_variance(&self.group_sds());
+            return Ok(predict(self.family, &self.fit.gaussian, &self.rows(extra.as_deref()), level)?);
+        };
+        let mut parts = Vec::with_capacity(mixture.nodes.len());
+        for node in &mixture.nodes {
+            let (sds, family) = self.at(&node.log_scales.iter().map(|x| x.exp()).collect::<Vec<_>>());
+            let extra = self.extra_variance(&sds);
+            parts.push((node.weight, predict(family, &node.gaussian, &self.rows(extra.as_deref()), level)?));
+        }
+        Ok(predict_mixture(self.family, &parts, level)?)
     }
 
     /// Draws of new responses, one per row, with a column for each new row; a pure function of the seed. Those of a
@@ -97,16 +114,68 @@ impl NewData<'_> {
 
     /// The draws with these numbers from the same list, which can be made part by part.
     pub fn responses_part(&self, which: Range<u64>, seed: Seed) -> Result<Matrix> {
-        self.responses_at(&self.fit.gaussian.sample_part(which.clone(), seed), which.start, seed)
+        let Some(mixture) = &self.fit.mixture else {
+            return self.responses_at(&self.fit.gaussian.sample_part(which.clone(), seed), which.start, seed);
+        };
+        self.refuse_without_trials()?;
+        let [points, scales] = mixture.sample_part(which.clone(), seed);
+        let mut flat = Vec::with_capacity(points.rows() * self.design.rows());
+        // Each draw has scales of its own.
+        for (k, number) in which.take(points.rows()).enumerate() {
+            let (sds, family) = self.at(scales.row(k));
+            let extra = self.extra_variance(&sds);
+            let one = Matrix::new(1, points.columns(), points.row(k).to_vec())?;
+            flat.extend(responses_at(family, &one, &self.rows(extra.as_deref()), number, seed)?);
+        }
+        Ok(Matrix::new(points.rows(), self.design.rows(), flat)?)
+    }
+
+    /// The deviations of the groups and the family, with these values of the scales that are integrated over.
+    fn at(&self, free: &[f64]) -> (Vec<f64>, Family) {
+        let (mut free, mut family) = (free.iter(), self.family);
+        let scales = || self.fit.file.model.scales.iter();
+        let value = |scale: &Scale, free: &mut std::slice::Iter<'_, f64>| match scale.origin {
+            Origin::Integrated => free.next().copied().unwrap_or(scale.sd),
+            _ => scale.sd,
+        };
+        // First the sets of coefficients, then the noise.
+        let sds = scales().filter(|s| !s.is_noise()).map(|scale| value(scale, &mut free)).collect();
+        if let (Family::Gaussian { .. }, Some(noise)) = (family, scales().find(|scale| scale.is_noise())) {
+            family = Family::Gaussian { noise_sd: value(noise, &mut free) };
+        }
+        (sds, family)
+    }
+
+    fn group_sds(&self) -> Vec<f64> {
+        self.fit.file.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect()
+    }
+
+    /// Σ_j (τ_j·x_j)² for each row of a group that the model has not seen.
+    fn extra_variance(&self, sds: &[f64]) -> Option<Vec<f64>> {
+        if self.unseen.is_empty() {
+            return None;
+        }
+        let mut out = vec![0.0; self.design.rows()];
+        for (row, before, values) in &self.unseen {
+            let square = |(j, x): (usize, &f64)| sds.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));
+            out[*row] += values.iter().enumerate().map(square).sum::<f64>();
+        }
+        Some(out)
+    }
+
+    fn refuse_without_trials(&self) -> Result<()> {
+        match self.family == Family::Binomial && self.trials.is_none() {
+            true => Err(Error::DrawsWithoutTrials),
+            false => Ok(()),
+        }
     }
 
     /// Draws of new responses for coefficients that were drawn before, one for each row of `points`; `first` is the number of the first
     /// one in the list of all.
     pub fn responses_at(&self, points: &Matrix, first: u64, seed: Seed) -> Result<Matrix> {
-        if self.family == Family::Binomial && self.trials.is_none() {
-            return Err(Error::DrawsWithoutTrials);
-        }
-        let flat = responses_at(self.family, points, &self.rows(), first, seed)?;
+        self.refuse_without_trials()?;
+        let extra = self.extra_variance(&self.group_sds());
+        let flat = responses_at(self.family, points, &self.rows(extra.as_deref()), first, seed)?;
         Ok(Matrix::new(points.rows(), self.design.rows(), flat)?)
     }
 
@@ -155,31 +224,14 @@ impl NewData<'_> {
         Ok(Some(out))
     }
 
-    fn rows(&self) -> Rows<'_> {
+    fn rows<'r>(&'r self, extra_variance: Option<&'r [f64]>) -> Rows<'r> {
         Rows {
             offsets: self.offsets.as_deref(),
             trials: self.trials.as_deref(),
-            extra_variance: self.extra_variance.as_deref(),
+            extra_variance,
             ..Rows::new(&self.design)
         }
     }
-}
-
-/// Σ_j (τ_j·x_j)² for each row of a group that the model has not seen.
-fn extra_variance(record: &FitFile, new: &NewRows) -> Option<Vec<f64>> {
-    if new.new_levels.is_empty() {
-        return None;
-    }
-    let mut out = vec![0.0; new.design.rows];
-    let scales: Vec<f64> =
-        record.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect();
-    // Scales are ordered group by group and column by column, like the design's blocks.
-    for level in &new.new_levels {
-        let before: usize = new.design.groups[..level.group].iter().map(|group| group.columns).sum();
-        let square = |(j, x): (usize, &f64)| scales.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));
-        out[level.row] += level.values.iter().enumerate().map(square).sum::<f64>();
-    }
-    Some(out)
 }
 
 fn family(record: &FitFile) -> Result<Family> {

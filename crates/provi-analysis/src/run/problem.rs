@@ -2,21 +2,22 @@
 
 use std::time::Instant;
 
-use provi::auto::audit_watched;
+use provi::auto::{Choice, audit_watched};
 use provi::checkpoint::Checkpoint;
 use provi::checks::Checks;
 use provi::fit::Watch;
 use provi::target::{Evaluator, Glm};
 use provi::{Fit, Gaussian, Plan, Seed, Target};
 
+use super::integrated::{Integrated, integrate};
 use super::recording::{self, fit_file};
 use crate::capacity::refuse_beyond;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::conflict;
 use crate::model::memory;
 use crate::model::prior_words;
-use crate::model::{Model, Origin, Scale};
-use crate::options::RunOptions;
+use crate::model::{Integrating, Model, Origin, Scale};
+use crate::options::{RunOptions, ScaleSpec};
 use crate::record::about::About;
 use crate::record::fit_file::{self, Kind, ModelRecord};
 use crate::run::assessment::Assessment;
@@ -42,6 +43,8 @@ pub struct Problem<'a> {
     stopped_at: Option<&'a Gaussian>,
     /// Wall-clock seconds of that search.
     scale_seconds: Option<f64>,
+    /// The model whose scales are integrated over.
+    integrated: Option<&'a Model>,
 }
 
 impl<'a> Problem<'a> {
@@ -53,6 +56,7 @@ impl<'a> Problem<'a> {
             record: recording::model(model),
             stopped_at: model.stopped_at.as_ref(),
             scale_seconds: model.scale_seconds,
+            integrated: model.integrating.as_ref().map(|_| model),
         }
     }
 
@@ -86,6 +90,7 @@ impl<'a> Problem<'a> {
             },
             stopped_at: None,
             scale_seconds: None,
+            integrated: None,
         }
     }
 
@@ -94,12 +99,22 @@ impl<'a> Problem<'a> {
         let (rows, _) = target.target().data_size();
         let population = target.dim();
         let record = ModelRecord { rows, population, ..about.record(Kind::BlackBox) };
-        Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
+        Self { target, glm: None, record, stopped_at: None, scale_seconds: None, integrated: None }
     }
 
     /// The target.
     pub fn target(&self) -> Evaluator<'a> {
         self.target
+    }
+
+    /// Whether scales are integrated over.
+    pub fn integrates(&self) -> bool {
+        self.integrated.is_some()
+    }
+
+    /// The model, if its scales are integrated over.
+    pub(crate) fn integrated(&self) -> Option<&'a Model> {
+        self.integrated
     }
 
     /// The linear-predictor model, if it is one and its rows are in memory.
@@ -120,12 +135,25 @@ impl<'a> Problem<'a> {
             library: Some(compiled.record().clone()),
             ..compiled.about().record(compiled.kind())
         };
-        Self { target, glm: None, record, stopped_at: None, scale_seconds: None }
+        Self { target, glm: None, record, stopped_at: None, scale_seconds: None, integrated: None }
     }
 
     /// Refuses everything that can be refused before the work: wrong options, wrong contrasts, too little memory.
     pub fn prepare(self, options: &RunOptions) -> Result<Prepared<'a>> {
         options.check()?;
+        if self.integrated.is_some() {
+            let planned = options.choice()? != Choice::Auto;
+            // What is stated of a mixture rests on a sum over the scales, which is no proof.
+            let asked = [
+                (planned, "a method of planned steps"),
+                (options.audit.accuracy.is_some(), "a proof of `accuracy`"),
+                (options.audit.kl.is_some(), "a proof of `kl`"),
+                (options.audit.table_accuracy.is_some(), "a proof of `table-accuracy`"),
+            ];
+            if let Some((_, what)) = asked.into_iter().find(|(asked, _)| *asked) {
+                return Err(Error::ScalesIntegrated { what: what.to_owned() });
+            }
+        }
         let target = self.target.target();
         let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
@@ -153,6 +181,9 @@ impl<'a> Problem<'a> {
     /// seed, audit and contrasts count; without a seed the draws use a fresh one, which the answer records. If
     /// something cannot be proved, the certificate says so; it is not an error.
     pub fn certify(self, q: &Gaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
+        if self.integrated.is_some() {
+            return Err(Error::ScalesIntegrated { what: "the certificate of one Gaussian".to_owned() });
+        }
         let seed = Some(options.seed.unwrap_or_else(|| fresh_seed().0));
         let options = &RunOptions { seed, ..options.clone() };
         let prepared = self.prepare(options)?;
@@ -196,12 +227,62 @@ impl<'a> Prepared<'a> {
             None => self.options.limit()?,
             limit => limit,
         };
+        if let (Some(model), None) = (self.problem.integrated, self.problem.stopped_at)
+            && let Some(how) = &model.integrating
+        {
+            let audit = self.options.audit.audit()?;
+            let found = integrate(&model.target, how, &model.scales, &audit, self.seed(), watch)?;
+            if let Some(found) = found {
+                return self.put_down_mixture(how, found);
+            }
+        }
         if let (Strategy::Auto(_), Some(q), None) = (strategy, self.problem.stopped_at, &watch.from) {
             // The time is up: start from the last solution of the search for the scales.
             watch.from = Some(Checkpoint::at(q));
         }
         let answer = strategy.run(self.problem.target, self.seed(), watch)?;
-        self.put_down(strategy.plan(), answer)
+        let mut fitted = self.put_down(strategy.plan(), answer)?;
+        if self.problem.integrated.is_some() {
+            // There was no time to integrate: what is written down is the answer at the scales of the largest ELBO.
+            let model = &mut fitted.file.model;
+            let is_open = |scale: &&mut Scale| scale.origin == Origin::Integrated;
+            model.scales.iter_mut().filter(is_open).for_each(|scale| {
+                (scale.origin, scale.prior) = (Origin::Maximised, None);
+            });
+            let noise_sd = model.scales.iter().find(|scale| scale.is_noise()).map(|scale| scale.sd);
+            let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
+            let groups = model.scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect();
+            model.options = model.options.clone().with_scales(noise_sd, groups);
+            model.warnings.push(NOT_INTEGRATED.to_owned());
+            fitted.file.stopped_early = true;
+        }
+        Ok(fitted)
+    }
+
+    /// The record of a mixture.
+    fn put_down_mixture(&self, how: &Integrating, found: Integrated) -> Result<Fitted> {
+        let Integrated { answer, mixture, record, estimates } = found;
+        let mut fitted = self.put_down(None, answer)?;
+        let file = &mut fitted.file;
+        file.estimates = Some(estimates);
+        file.plan_bound.reason = Some("scales are integrated over, and no steps were planned".to_owned());
+        for (k, &i) in how.order.iter().enumerate() {
+            file.model.scales[i].sd = record.scales[k].mean;
+            if file.model.scales[i].is_noise() {
+                file.model.noise_sd = Some(record.scales[k].mean);
+            }
+            file.model.scales[i].vanishing = false;
+        }
+        file.mixture = Some(record);
+        let certificate = file.certificate.clone();
+        file.contrasts.clear();
+        for contrast in &self.contrasts {
+            let certificate =
+                certificate.as_ref().ok_or(Error::Option(provi::Error::Empty { what: "certificate" }))?;
+            file.contrasts.push(contrast.measure_mixture(&mixture, certificate)?);
+        }
+        fitted.mixture = Some(mixture);
+        Ok(fitted)
     }
 
     fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
@@ -222,13 +303,29 @@ impl<'a> Prepared<'a> {
                 assessment.moment_bounds.as_ref(),
             )?);
         }
-        Ok(Fitted { file, gaussian: q })
+        Ok(Fitted { file, gaussian: q, mixture: None })
     }
 
     /// Checks the model against its data, if it is a linear-predictor model.
     pub fn check(&self, fitted: &mut Fitted) {
-        let glm = self.problem.glm;
-        fitted.file.checks = glm.and_then(|glm| Checks::new(glm, &fitted.gaussian, self.seed()).ok());
+        let Some(glm) = self.problem.glm else { return };
+        fitted.file.checks = match &fitted.mixture {
+            None => Checks::new(glm, &fitted.gaussian, self.seed()),
+            Some(mixture) => {
+                let [points, scales] = mixture.sample(Checks::REPLICATES, self.seed());
+                // The noise is the last of the scales, if it is one of them.
+                let open =
+                    fitted.file.model.scales.iter().any(|s| s.is_noise() && s.origin == Origin::Integrated);
+                let noise: Vec<f64> = (0..points.rows())
+                    .filter_map(|k| scales.row(k).last().copied().filter(|_| open))
+                    .collect();
+                match noise.is_empty() {
+                    true => Checks::with_draws(glm, &fitted.gaussian, &points, self.seed()),
+                    false => Checks::with_noise(glm, &fitted.gaussian, &points, &noise, self.seed()),
+                }
+            }
+        }
+        .ok();
     }
 
     /// The target, to evaluate the densities of draws.
@@ -241,6 +338,9 @@ impl<'a> Prepared<'a> {
         Seed(self.options.seed.unwrap_or_default())
     }
 }
+
+/// Note if there was no time to integrate over the scales.
+const NOT_INTEGRATED: &str = "there was no time to integrate over the scales: they are where the ELBO is largest, and their uncertainty is ignored";
 
 /// The digest of numbers that a program gave.
 fn digest(values: &[f64]) -> String {

@@ -7,7 +7,7 @@ use provi::plan::{Constants, Coordinates, Promise};
 use serde::Serialize;
 
 use super::strategy::Answer;
-use crate::model::Model;
+use crate::model::{Model, Origin};
 use crate::record::fit_file::{
     BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, Kind, LARGEST_COVARIANCE, LARGEST_METRIC,
     ModelRecord, Phases, SCHEMA, TracePoint, factor_bytes, sha256,
@@ -52,6 +52,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         trust: answer.assessment.trust.as_ref().map(TrustRecord::new),
         moment_bounds: answer.assessment.moment_bounds.clone().filter(|_| dim <= LARGEST_METRIC),
         posterior: answer.assessment.posterior.clone(),
+        mixture: None,
         checks: None,
         contrasts: Vec::new(),
         constrained: None,
@@ -90,7 +91,10 @@ pub fn model(model: &Model) -> ModelRecord {
             let covariance = prior.covariance();
             (0..model.population).map(|i| covariance.row(i).to_vec()).collect()
         }),
-        noise_sd: model.noise_sd(),
+        noise_sd: match model.scales.iter().find(|scale| scale.is_noise()) {
+            Some(noise) if noise.origin == Origin::Integrated => Some(noise.sd),
+            _ => model.noise_sd(),
+        },
         scales: model.scales.clone(),
         options: model.options.clone(),
         recipe: Some(model.recipe.clone()),

@@ -1,12 +1,14 @@
 //! Draws to store: of the Gaussian, or resampled towards the posterior.
 
 use provi::estimate::{Estimates, log_ratios, psis, resample, weighted_draws};
+use provi::scales::ScaleMixture;
 use provi::target::Evaluator;
 use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::number::bound;
+use crate::record::fit_file::FitFile;
 
 /// Independent draws have no chains; they are split into several so that tools that compare chains work.
 const CHAINS: usize = 4;
@@ -30,6 +32,8 @@ pub enum Law {
         /// A bound of it.
         rounding: f64,
     },
+    /// Of the mixture of Gaussians over scales that are integrated over [scale-mixture].
+    Mixture,
     /// Of a law whose total variation from the posterior is bounded [exact-draws].
     Tv {
         /// The bound.
@@ -46,6 +50,7 @@ impl Law {
             Self::Gaussian => "gaussian",
             Self::Psis => "psis",
             Self::Exact { .. } => "exact",
+            Self::Mixture => "mixture",
             Self::Tv { .. } => "tv",
         }
     }
@@ -54,7 +59,7 @@ impl Law {
     pub fn total_variation(self, gaussian: Option<f64>) -> Option<f64> {
         match self {
             Self::Gaussian => gaussian,
-            Self::Psis => None,
+            Self::Psis | Self::Mixture => None,
             Self::Exact { rounding } => Some(rounding),
             Self::Tv { bound, .. } => Some(bound),
         }
@@ -69,6 +74,10 @@ impl Law {
             }
             Self::Psis => "Pareto smoothed importance resampling: not covered by the certificate".to_owned(),
             Self::Exact { .. } => "independent draws of the posterior itself, by rejection".to_owned(),
+            Self::Mixture => {
+                "independent draws of a mixture of Gaussians over the scales, with the scales of each draw"
+                    .to_owned()
+            }
             Self::Tv { bound: tv, confidence } => format!(
                 "independent draws whose law is within {} of the posterior in total variation, with probability {confidence}",
                 bound(tv, 2)
@@ -88,12 +97,14 @@ pub struct Sampled {
     pub chains: usize,
     /// The seed of the draws.
     pub seed: Seed,
-    /// log q at each draw.
+    /// log q at each draw; empty for a mixture over scales.
     pub log_q: Vec<f64>,
     /// log p(z, x) at each draw, with every constant; `None` without data.
     pub log_joint: Option<Vec<f64>>,
     /// The same draws on the scale of a Stan model, with their names.
     pub constrained: Option<(Vec<String>, Matrix)>,
+    /// The scales of each draw with their labels, if they are integrated over.
+    pub scales: Option<(Vec<String>, Matrix)>,
     /// k̂ of the weights by which they were resampled; `None` for others.
     pub resampled: Option<f64>,
     /// What they are draws of.
@@ -121,9 +132,28 @@ impl Sampled {
             log_q,
             log_joint,
             constrained: None,
+            scales: None,
             resampled: None,
             law: Law::Gaussian,
         })
+    }
+
+    /// Draws of a mixture over scales, with the scales of each.
+    pub fn of_mixture(mixture: &ScaleMixture, file: &FitFile, count: usize, seed: Seed) -> Self {
+        let [points, scales] = mixture.sample(count, seed);
+        let labels = file.mixture.iter().flat_map(|record| &record.scales).map(|s| s.name.clone()).collect();
+        Self {
+            names: file.names.clone(),
+            chains: chains(points.rows()),
+            points,
+            seed,
+            log_q: Vec::new(),
+            log_joint: None,
+            constrained: None,
+            scales: Some((labels, scales)),
+            resampled: None,
+            law: Law::Mixture,
+        }
     }
 
     /// Draws of the posterior that were made before, with both of their log densities.
@@ -137,7 +167,24 @@ impl Sampled {
         let log_q = log_densities(q, &points)?;
         let log_joint = Some(log_joint(target, q, &points, &log_q)?);
         let (names, chains) = (target.target().names(), chains(points.rows()));
-        Ok(Self { names, points, chains, seed, log_q, log_joint, constrained: None, resampled: None, law })
+        Ok(Self {
+            names,
+            points,
+            chains,
+            seed,
+            log_q,
+            log_joint,
+            constrained: None,
+            scales: None,
+            resampled: None,
+            law,
+        })
+    }
+
+    /// The draws of a mixture that a fit leaves in its folder.
+    pub fn of_scales(mixture: &ScaleMixture, file: &FitFile, seed: Seed) -> Self {
+        let [chains, draws] = usual_draws(mixture.dim());
+        Self::of_mixture(mixture, file, chains * draws, seed)
     }
 
     /// The draws that a fit leaves in its folder. If the target is not finite at some draws, the log joint density
@@ -186,6 +233,7 @@ impl Sampled {
             log_q,
             log_joint: Some(log_joint),
             constrained: None,
+            scales: None,
             resampled: Some(estimates.pareto_k),
             law: Law::Psis,
         })

@@ -39,20 +39,25 @@ impl SensitivityRow {
 
 /// Fits the model again under narrower and wider priors.
 pub(crate) fn sensitivity(model: &Model, fitted: &Fitted) -> Result<Sensitivity> {
-    let Fitted { file, gaussian: q } = fitted;
+    let Fitted { file, gaussian: q, mixture } = fitted;
     let solve = |factor: f64| -> Result<Solution> {
         let prior = model.target.prior().widened(model.dim(), model.population, factor)?;
         Ok(Solver::default().run(model.target.clone().with_prior(prior)?.target())?)
     };
     let (narrow, wide) = (solve(0.5)?, solve(2.0)?);
+    // Scales that are integrated over are held where the ELBO is largest, for all three priors.
+    let (given, neg_elbo) = match mixture {
+        None => (q.clone(), file.neg_elbo),
+        Some(_) => solve(1.0).map(|solution| (solution.gaussian, solution.neg_elbo))?,
+    };
     let sd = q.standard_deviations();
     let row = |i: usize| {
-        let means = [narrow.gaussian.mean()[i], q.mean()[i], wide.gaussian.mean()[i]];
+        let means = [narrow.gaussian.mean()[i], given.mean()[i], wide.gaussian.mean()[i]];
         let moves = means.iter().map(|m| (m - means[1]).abs()).fold(0.0, f64::max) / sd[i];
         SensitivityRow { name: file.names[i].clone(), means, moves }
     };
     Ok(Sensitivity {
         rows: (0..model.population).map(row).collect(),
-        neg_elbo: [narrow.neg_elbo, file.neg_elbo, wide.neg_elbo],
+        neg_elbo: [narrow.neg_elbo, neg_elbo, wide.neg_elbo],
     })
 }

@@ -32,7 +32,7 @@ impl Fitted {
     /// One row for each coefficient and each contrast, with intervals of probability `level` and what is proved
     /// about them.
     pub fn summary(&self, level: f64) -> Result<Summary> {
-        Summary::new(&self.file, &self.gaussian, level)
+        Summary::new(self, level)
     }
 
     /// What is known about a linear combination of coefficients, such as `a - b`.
@@ -46,21 +46,24 @@ impl Fitted {
             }
         };
         let contrast = Contrast::read_one(expression, self.names(), self.file.model.recipe.as_ref())?;
-        let found = contrast.measure(&self.gaussian, certificate, self.file.moment_bounds.as_ref())?;
+        let found = self.measure(&contrast, certificate)?;
         SummaryRow::new(found.expression, found.functional, level)
     }
 
     /// The files of a Zarr store with draws of q, as (path, content): what `provi sample` writes and ArviZ opens.
     pub fn zarr(&self, count: usize, seed: Seed) -> Result<Vec<(String, Vec<u8>)>> {
         sampled::refuse_many(&self.gaussian, count, 3, false)?;
-        let sampled = Sampled::of_gaussian(&self.gaussian, self.names(), None, count, seed)?;
-        zarr::files(&sampled, &self.file, &self.gaussian)
+        let sampled = match &self.mixture {
+            Some(mixture) => Sampled::of_mixture(mixture, &self.file, count, seed),
+            None => Sampled::of_gaussian(&self.gaussian, self.names(), None, count, seed)?,
+        };
+        zarr::files(&sampled, self)
     }
 
     /// The data of the report page and its plots; `command` is the command that makes the fit again, and may be
     /// empty.
     pub fn page(&self, level: f64, command: &str) -> Result<FitPage> {
-        page(&self.file, &self.gaussian, level, command)
+        page(self, level, command)
     }
 
     /// The report page itself.

@@ -10,19 +10,26 @@ use crate::error::Result;
 use crate::model::compiled::ConstrainedRecord;
 use crate::number::{grouped, plain};
 use crate::record::fit_file::FitFile;
+use crate::record::mixture::ScaleSummary;
+use crate::record::scale::Origin;
+use crate::run::fitted::Fitted;
 use crate::show::rows;
 use crate::show::words::certificate::{self, Tightness};
-use crate::show::words::{beside_the_formula, condition, counted, describe_scale, method};
+use crate::show::words::{self, beside_the_formula, condition, counted, describe_scale, method};
 
 /// Everything the page shows; `command` makes the fit again.
-pub fn page(file: &FitFile, q: &Gaussian, level: f64, command: &str) -> Result<FitPage> {
+pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
+    let (file, q) = (&fit.file, &fit.gaussian);
     let model = &file.model;
     Ok(FitPage {
         title: model.title().to_owned(),
         model: facts(file),
         certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
-        coefficients: coefficients(file, q, level)?,
-        quantities: file.constrained.as_ref().map(quantities).unwrap_or_default(),
+        coefficients: coefficients(fit, level)?,
+        quantities: match &file.constrained {
+            Some(found) => quantities(found),
+            None => scales(fit, level)?,
+        },
         correlation: correlation(q),
         trace: trace(file),
         steps: Some(file.steps),
@@ -72,6 +79,10 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
     let proved = [c.gap.provenance(), c.kl.provenance()].iter().all(|p| *p == Some(Provenance::Proved));
     let estimates = file.estimates.as_ref();
     let (light, meaning) = match (certificate::tightness(c), proved && c.gap.bound().is_some()) {
+        (Tightness::Tight, _) if c.is_of_mixture() => (
+            Light::Amber,
+            "The numbers below are the posterior's, up to the errors shown, as far as the sum over the scales stands for the integral.",
+        ),
         (Tightness::Tight, true) => {
             (Light::Green, "The numbers below are the posterior's, up to the errors shown.")
         }
@@ -130,10 +141,36 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
     }
 }
 
-fn coefficients(file: &FitFile, q: &Gaussian, level: f64) -> Result<Vec<Coefficient>> {
+/// The scales that are integrated over.
+fn scales(fit: &Fitted, level: f64) -> Result<Quantities> {
+    let found = rows::scales(fit, level)?;
+    if found.is_empty() {
+        return Ok(Quantities::default());
+    }
+    let row = |scale: ScaleSummary| Quantity {
+        name: scale.name,
+        mean: scale.mean,
+        sd: scale.sd,
+        low: scale.lower,
+        high: scale.upper,
+    };
+    let rows = found.into_iter().map(row).collect();
+    Ok(Quantities { rows, level, origin: sentence(words::INTEGRATED), scales: true })
+}
+
+/// The words with a capital at their beginning.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+fn coefficients(fit: &Fitted, level: f64) -> Result<Vec<Coefficient>> {
+    let file = &fit.file;
     let Some(certificate) = &file.certificate else { return Ok(Vec::new()) };
     let mut out = Vec::new();
-    for (i, (name, f)) in rows::coefficients(q, certificate)?.into_iter().enumerate() {
+    for (i, (name, f)) in
+        rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate)?.into_iter().enumerate()
+    {
         let [low, high] = f.interval(level)?;
         let [(mean, mean_error), (sd, sd_error)] = rows::moments(&f, file.posterior.as_ref(), i);
         out.push(Coefficient {
@@ -160,7 +197,7 @@ fn quantities(found: &ConstrainedRecord) -> Quantities {
         low,
         high,
     });
-    Quantities { rows: rows.collect(), level: found.level, origin: found.origin() }
+    Quantities { rows: rows.collect(), level: found.level, origin: found.origin(), scales: false }
 }
 
 /// Above this many coefficients a heat map is not readable.
@@ -263,7 +300,10 @@ fn assumptions(file: &FitFile) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if !file.model.scales.is_empty() {
+    if file.mixture.is_some() {
+        out.push("Scales have the priors stated above, and are integrated over.".to_owned());
+    }
+    if file.model.scales.iter().any(|scale| scale.origin != Origin::Integrated) {
         out.push(
             "Scales are conditioned on, not integrated over: intervals are narrower than those of full Bayes.".to_owned(),
         );

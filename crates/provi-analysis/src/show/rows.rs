@@ -2,10 +2,13 @@
 
 use provi::certificate::MomentStatement;
 use provi::functional::{Functional, PosteriorMoments};
+use provi::scales::ScaleMixture;
 use provi::{Certificate, Gaussian};
 
 use crate::error::Result;
-use crate::record::fit_file::FitFile;
+use crate::record::fit_file::ContrastRecord;
+use crate::record::mixture::{ScaleSummary, summaries};
+use crate::run::fitted::Fitted;
 
 /// Default probability of intervals.
 pub const LEVEL: f64 = 0.95;
@@ -14,9 +17,17 @@ pub const LEVEL: f64 = 0.95;
 pub type Row = (String, Functional);
 
 /// Every coefficient, with its errors from the certificate.
-pub fn coefficients(q: &Gaussian, certificate: &Certificate) -> Result<Vec<Row>> {
+pub fn coefficients(
+    q: &Gaussian,
+    mixture: Option<&ScaleMixture>,
+    certificate: &Certificate,
+) -> Result<Vec<Row>> {
     let row = |(i, moment): (usize, &MomentStatement)| {
-        Ok((moment.name.clone(), Functional::coordinate(q, i, certificate)?))
+        let found = match mixture {
+            Some(mixture) => mixture.coordinate(i, certificate)?,
+            None => Functional::coordinate(q, i, certificate)?,
+        };
+        Ok((moment.name.clone(), found))
     };
     certificate.moments.iter().enumerate().map(row).collect()
 }
@@ -32,7 +43,24 @@ pub fn moments(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) ->
     }
 }
 
-/// The contrasts that were asked for.
-pub fn contrasts(file: &FitFile) -> Vec<Row> {
-    file.contrasts.iter().map(|c| (c.expression.clone(), c.functional.clone())).collect()
+/// The contrasts that were asked for. In a mixture over scales their intervals are the mixture's.
+pub fn contrasts(fit: &Fitted) -> Vec<Row> {
+    let functional = |c: &ContrastRecord| match (&fit.mixture, fit.certificate()) {
+        (Some(mixture), Some(certificate)) => {
+            let errors = [c.functional.mean_error.clone(), c.functional.sd_error.clone()];
+            mixture.functional(&c.weights, errors, certificate).unwrap_or_else(|_| c.functional.clone())
+        }
+        _ => c.functional.clone(),
+    };
+    fit.file.contrasts.iter().map(|c| (c.expression.clone(), functional(c))).collect()
+}
+
+/// The scales that are integrated over, with intervals of probability `level`.
+pub fn scales(fit: &Fitted, level: f64) -> Result<Vec<ScaleSummary>> {
+    let (Some(mixture), Some(record)) = (&fit.mixture, &fit.file.mixture) else { return Ok(Vec::new()) };
+    let of = |summary: &ScaleSummary| fit.file.model.scales.iter().find(|s| s.label() == summary.name);
+    let Some(scales) = record.scales.iter().map(of).collect::<Option<Vec<_>>>() else {
+        return Ok(record.scales.clone());
+    };
+    summaries(mixture, &scales, level)
 }

@@ -1,13 +1,14 @@
 //! A fit as rows and statements, for shells that only render.
 
-use provi::Gaussian;
 use provi::certificate::Certificate;
 use provi::functional::Functional;
 use provi::scalar::Probability;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::record::fit_file::{EstimatesRecord, FitFile, ModelRecord};
+use crate::record::fit_file::{EstimatesRecord, ModelRecord};
+use crate::record::mixture::ScaleSummary;
+use crate::run::fitted::Fitted;
 use crate::show::rows;
 
 /// The schema's name.
@@ -26,6 +27,9 @@ pub struct Summary {
     pub level: f64,
     /// One row for each coefficient; those of groups follow the population's.
     pub coefficients: Vec<SummaryRow>,
+    /// One row for each scale that is integrated over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scales: Vec<ScaleSummary>,
     /// One row for each contrast that was asked for.
     pub contrasts: Vec<SummaryRow>,
     /// What is proved.
@@ -58,7 +62,8 @@ impl SummaryRow {
 
 impl Summary {
     /// The summary of a file; a file without a certificate proves nothing.
-    pub fn new(file: &FitFile, q: &Gaussian, level: f64) -> Result<Self> {
+    pub fn new(fit: &Fitted, level: f64) -> Result<Self> {
+        let file = &fit.file;
         let level = Probability::new("level", level)?.get();
         let nothing = || Certificate::nothing(&file.names, "the fit has no certificate");
         let certificate = file.certificate.clone().unwrap_or_else(nothing);
@@ -70,8 +75,9 @@ impl Summary {
             provi: file.provi.clone(),
             model: file.model.clone(),
             level,
-            coefficients: all(rows::coefficients(q, &certificate)?)?,
-            contrasts: all(rows::contrasts(file))?,
+            coefficients: all(rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), &certificate)?)?,
+            scales: rows::scales(fit, level)?,
+            contrasts: all(rows::contrasts(fit))?,
             certificate,
             estimates: file.estimates.clone(),
         })

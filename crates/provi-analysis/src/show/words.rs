@@ -9,18 +9,27 @@ use provi::subsample::Subsample;
 
 /// A scale, and whether it was given or estimated.
 pub fn describe_scale(scale: &Scale) -> String {
+    if scale.origin == Origin::Integrated {
+        let prior = scale.prior.as_deref().unwrap_or("no prior");
+        return format!("{} ~ {prior}, integrated over", scale.label());
+    }
     let what = match scale.is_noise() {
         true => format!("noise sd {}", plain(scale.sd)),
         false => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
     };
     match (scale.origin, scale.vanishing) {
         (Origin::Given, _) => format!("{what}, as given"),
-        (Origin::Maximised, false) => format!("{what}, estimated: it maximises the ELBO"),
-        (Origin::Maximised, true) => {
+        (Origin::Maximised | Origin::Integrated, false) => {
+            format!("{what}, estimated: it maximises the ELBO")
+        }
+        (Origin::Maximised | Origin::Integrated, true) => {
             format!("{what}, on its way to 0 as the ELBO grows: these groups do not differ visibly")
         }
     }
 }
+
+/// What a reader of integrated scales must know.
+pub const INTEGRATED: &str = "scales are integrated over by a sum over their values, which was refined until it stood still: an estimate, not a proof";
 
 /// The scales in one line, for statements that are conditional on them.
 pub fn condition(model: &ModelRecord) -> Option<String> {
@@ -42,6 +51,9 @@ pub fn condition(model: &ModelRecord) -> Option<String> {
             "empirical Bayes: {} estimated, {whose} uncertainty ignored",
             estimated.join(", ")
         ));
+    }
+    if model.scales.iter().any(|scale| scale.origin == Origin::Integrated) {
+        parts.push(INTEGRATED.to_owned());
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }

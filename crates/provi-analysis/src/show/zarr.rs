@@ -1,7 +1,7 @@
 //! Draws as a Zarr store, version 3, that ArviZ opens.
 //!
 //! ```text
-//! posterior      beta (chain, draw, coefficient)
+//! posterior      beta (chain, draw, coefficient); of scales that are integrated over, sd (chain, draw, scale) and sigma (chain, draw)
 //! sample_stats   log_q and, with the data, lp and log_weight (chain, draw)
 //! moments        mean, sd, mean_error, sd_error, probability_positive (coefficient)
 //! ```
@@ -13,19 +13,21 @@
 //! metadata are repeated in the root, so that a reader opens one file. The bytes depend only on the fit and the
 //! seed.
 
-use provi::Gaussian;
 use serde_json::{Map, Value, json};
 
 mod variable;
 
 use crate::error::Result;
+use crate::options::SIGMA;
 use crate::record::fit_file::{FitFile, Kind};
+use crate::run::fitted::Fitted;
 use crate::run::sampled::Sampled;
 use crate::show::rows::coefficients;
 use variable::Variable;
 
 /// The store's files, as (path, content).
-pub fn files(sampled: &Sampled, file: &FitFile, q: &Gaussian) -> Result<Vec<(String, Vec<u8>)>> {
+pub fn files(sampled: &Sampled, fit: &Fitted) -> Result<Vec<(String, Vec<u8>)>> {
+    let file = &fit.file;
     let mut store = Store::default();
     let (chains, dim) = (sampled.chains, sampled.names.len());
     let draws = sampled.points.rows() / chains;
@@ -50,9 +52,30 @@ pub fn files(sampled: &Sampled, file: &FitFile, q: &Gaussian) -> Result<Vec<(Str
     );
     store.strings(&format!("{beta}/coefficient"), "coefficient", &sampled.names);
 
-    store.group("sample_stats", library(file));
     let shape = [("chain", chains), ("draw", draws)];
-    store.floats("sample_stats/log_q", &shape, &sampled.log_q);
+    if let Some((labels, values)) = &sampled.scales {
+        let of = |k: usize| (0..values.rows()).map(move |row| values.row(row)[k]);
+        let groups: Vec<usize> = (0..labels.len()).filter(|&k| labels[k] != SIGMA).collect();
+        if let Some(noise) = labels.iter().position(|label| label == SIGMA) {
+            store.floats(&format!("{beta}/{SIGMA}"), &shape, &of(noise).collect::<Vec<_>>());
+        }
+        if !groups.is_empty() {
+            let shape = [("chain", chains), ("draw", draws), ("scale", groups.len())];
+            let entries: Vec<f64> =
+                (0..values.rows()).flat_map(|row| groups.iter().map(move |&k| values.row(row)[k])).collect();
+            store.floats(&format!("{beta}/sd"), &shape, &entries);
+            let name = |&k: &usize| {
+                let label = labels[k].as_str();
+                label.strip_prefix("sd(").and_then(|x| x.strip_suffix(')')).unwrap_or(label).to_owned()
+            };
+            store.strings(&format!("{beta}/scale"), "scale", &groups.iter().map(name).collect::<Vec<_>>());
+        }
+    }
+
+    store.group("sample_stats", library(file));
+    if !sampled.log_q.is_empty() {
+        store.floats("sample_stats/log_q", &shape, &sampled.log_q);
+    }
     if let Some(log_joint) = &sampled.log_joint {
         store.floats("sample_stats/lp", &shape, log_joint);
     }
@@ -63,7 +86,7 @@ pub fn files(sampled: &Sampled, file: &FitFile, q: &Gaussian) -> Result<Vec<(Str
     store.count("sample_stats/draw", "draw", draws);
 
     if let Some(certificate) = &file.certificate {
-        let rows = coefficients(q, certificate)?;
+        let rows = coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate)?;
         let mut column = |name: &str, pick: &dyn Fn(&provi::functional::Functional) -> f64| {
             let values: Vec<f64> = rows.iter().map(|(_, f)| pick(f)).collect();
             store.floats(&format!("moments/{name}"), &[("coefficient", dim)], &values);

@@ -4,12 +4,14 @@ mod library;
 
 use std::path::Path;
 
+use provi::scales::ScaleMixture;
 use provi::{Certificate, Seed};
 use provi_analysis::Problem;
 use provi_analysis::model::{self, Data, Model};
 use provi_analysis::options::{Layer, ModelOptions};
 use provi_analysis::record::fit_file::{EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::record::gaussian_file::GaussianFile;
+use provi_analysis::record::mixture::MixtureRecord;
 use provi_analysis::record::trust::TrustRecord;
 use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
 use provi_analysis::run::fitted::{rebuild, refuse_other_data};
@@ -60,6 +62,12 @@ fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Out
     judge(args, given, record, &Problem::model(&model), Vec::new())
 }
 
+/// The mixture of a file whose model's scales are integrated over.
+fn problem_mixture(record: Option<&FitFile>, problem: &Problem<'_>) -> Result<Option<ScaleMixture>> {
+    let stored = record.and_then(|record| record.mixture.as_ref()).filter(|_| problem.integrates());
+    Ok(stored.map(MixtureRecord::mixture).transpose()?)
+}
+
 /// Audits the Gaussian again; `record` is the fit whose claims are compared with the result.
 fn judge(
     args: &CertifyArgs,
@@ -74,6 +82,7 @@ fn judge(
     let Rechecked { assessment, mut claims, seed } =
         claims::check(record, problem, &q, &args.audit, args.seed)?;
     claims.extend(further);
+    let mixture = problem_mixture(record, problem)?;
     let reproduced = claims.iter().all(|claim| claim.verdict.stands());
     let accuracy = args.audit.accuracy;
     let estimated = recording::estimates(&assessment.estimates);
@@ -103,7 +112,7 @@ fn judge(
             origin(given),
             summary::recorded_model(model, names.len()),
             table::posterior(
-                &coefficients(&q, &assessment.certificate)?,
+                &coefficients(&q, mixture.as_ref(), &assessment.certificate)?,
                 LEVEL,
                 assessment.posterior.as_ref()
             )?,

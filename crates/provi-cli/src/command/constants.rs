@@ -15,6 +15,7 @@ use crate::output::{style, summary};
 
 pub(crate) fn execute(args: &ConstantsArgs) -> Result<Outcome> {
     let model = args.model.read()?;
+    model.needs_known_scales("a constant of the proofs")?;
     let given = model.target.target().curvature()?;
     let best = match &given {
         Some(given) if given.convexity() > 0.0 => Some(given.whitened()?),

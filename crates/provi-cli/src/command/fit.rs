@@ -84,9 +84,14 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     let mut fit = watched::run(&prepared, &strategy, how)?;
     let kept = store.as_ref().map_or(Ok(()), |store| {
         prepared.check(&mut fit);
-        let draw = || match analysis.model().target {
-            ModelTarget::Memory(_) => Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed()),
-            ModelTarget::Files(_) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
+        let draw = || match (&fit.mixture, &analysis.model().target) {
+            (Some(mixture), _) => Ok(Sampled::of_scales(mixture, &fit.file, prepared.seed())),
+            (None, ModelTarget::Memory(_)) => {
+                Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())
+            }
+            (None, ModelTarget::Files(_)) => {
+                Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed())
+            }
         };
         // The first process draws alone.
         let sampled = match crew.several() {
@@ -143,7 +148,7 @@ impl Crew {
 /// Writes the answer and its draws. The answer is written even without draws, for example if a run was stopped or
 /// its model failed.
 fn keep(args: &FitArgs, store: &Store, fit: &Fitted, sampled: Result<Sampled>) -> Result<()> {
-    let drawn = sampled.and_then(|sampled| Ok(zarr::files(&sampled, &fit.file, &fit.gaussian)?));
+    let drawn = sampled.and_then(|sampled| Ok(zarr::files(&sampled, fit)?));
     let path = store.save(&fit.file, &fit.gaussian, drawn.as_deref().unwrap_or_default())?;
     if !args.quiet && args.json {
         eprintln!("written: {}", path.display());

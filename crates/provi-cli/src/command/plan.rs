@@ -22,6 +22,7 @@ use crate::output::{style, summary};
 
 pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
     let model = args.model.read()?;
+    model.needs_known_scales("a plan")?;
     let planned = args.method.unwrap_or_else(|| args.steps.default_plan(true));
     let planner = args.steps.planner(planned)?;
     let target = model.target.target();

@@ -108,7 +108,7 @@ struct Report<'a> {
     predictions: Vec<Prediction>,
     #[serde(skip_serializing_if = "Option::is_none")]
     draws: Option<Drawn<'a>>,
-    /// What the coefficients behind the draws are drawn from: gaussian or exact.
+    /// What the coefficients behind the draws are drawn from: gaussian, mixture or exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     law: Option<&'static str>,
 }
@@ -143,7 +143,8 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         Some(model) => Some(PosteriorDraws::new(model, &fit.gaussian, None, seed)?),
         None => None,
     };
-    let law = exact.as_ref().map_or(Law::Gaussian, PosteriorDraws::law);
+    let own = if fit.mixture.is_some() { Law::Mixture } else { Law::Gaussian };
+    let law = exact.as_ref().map_or(own, PosteriorDraws::law);
     let exact = RefCell::new(exact);
     let draws = args.draws.map(|count| Drawn { new: &new, count, seed, exact: &exact });
     match (draws, args.json) {

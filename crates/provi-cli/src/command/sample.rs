@@ -149,12 +149,16 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     if format == Format::Csv && !args.psis {
         // However many draws there are, only a part of them is held in memory.
         return args
-            .write(|to| csv(to, &fit.file.names, args.number, |which| Ok(q.sample_part(which, seed))));
+            .write(|to| csv(to, &fit.draw_names(), args.number, |which| Ok(fit.draw_part(which, seed)?)));
+    }
+    if args.psis {
+        fit.needs_known_scales("resampling")?;
     }
     sampled::refuse_many(q, count, format.copies(), args.psis)?;
-    let sampled = match target {
-        Some(target) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
-        target => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
+    let sampled = match (&fit.mixture, target) {
+        (Some(mixture), _) => Sampled::of_mixture(mixture, &fit.file, count, seed),
+        (None, Some(target)) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
+        (None, target) => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
     args.write_held(format, &fit, &sampled)
 }
@@ -235,7 +239,7 @@ impl SampleArgs {
             (Format::Json, _) => self.write(|to| Ok(write_json(to, &Report::new(sampled, &fit.file))?)),
             (Format::Zarr, None) => Err(Failure::ZarrNeedsFolder),
             (Format::Zarr, Some(path)) => {
-                store::write_folder(path, &zarr::files(sampled, &fit.file, q)?)?;
+                store::write_folder(path, &zarr::files(sampled, fit)?)?;
                 Ok(Outcome::said(format!("written to {}\n", path.display())))
             }
         }
@@ -296,7 +300,7 @@ struct Report<'a> {
     /// Whether the draws were resampled by importance weights; the certificate does not cover them then.
     psis: bool,
     pareto_k: Option<f64>,
-    /// What they are draws of: gaussian, psis, exact or tv.
+    /// What they are draws of: gaussian, mixture, psis, exact or tv.
     law: &'static str,
     /// What is proved of the total variation between that and the posterior; null where nothing is.
     tv_bound: Option<f64>,
@@ -305,6 +309,16 @@ struct Report<'a> {
     log_q: &'a [f64],
     /// log p(z, x); null without data.
     lp: Option<&'a [f64]>,
+    /// The scales of each draw, if they are integrated over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scales: Option<Scales<'a>>,
+}
+
+/// Scales, with a row for each draw.
+#[derive(Serialize)]
+struct Scales<'a> {
+    names: &'a [String],
+    draws: Vec<&'a [f64]>,
 }
 
 impl<'a> Report<'a> {
@@ -322,6 +336,10 @@ impl<'a> Report<'a> {
             draws: (0..sampled.points.rows()).map(|k| sampled.points.row(k)).collect(),
             log_q: &sampled.log_q,
             lp: sampled.log_joint.as_deref(),
+            scales: sampled.scales.as_ref().map(|(names, values)| Scales {
+                names,
+                draws: (0..values.rows()).map(|k| values.row(k)).collect(),
+            }),
         }
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
         return Err(Failure::NoCertificate { path: args.fit.clone() });
     };
     for contrast in Contrast::read(&args.contrast, fit.names(), fit.file.model.recipe.as_ref())? {
-        let found = contrast.measure(&fit.gaussian, &certificate, fit.file.moment_bounds.as_ref())?;
+        let found = fit.measure(&contrast, &certificate)?;
         // A contrast that was asked for in the fit needs no second row.
         if fit.file.contrasts.iter().all(|c| c.expression != found.expression) {
             fit.file.contrasts.push(found);
@@ -69,8 +69,8 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     let text = if args.json {
         to_json(&fit.summary(level)?)
     } else if args.plot {
-        let mut shown = rows::coefficients(&fit.gaussian, &certificate)?;
-        shown.extend(rows::contrasts(&fit.file));
+        let mut shown = rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), &certificate)?;
+        shown.extend(rows::contrasts(&fit));
         forest::plot(&shown, level)?
     } else {
         describe(&fit, level, Detail { groups: args.groups, wide: args.wide })?

@@ -26,7 +26,7 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         file.trust.iter().map(|trust| wrapped("trust  ", 7, &trust.line())).collect();
     parts.push(summary::recorded_model(&file.model, file.names.len()));
     if let Some(certificate) = &file.certificate {
-        let mut shown = rows::coefficients(&fit.gaussian, certificate)?;
+        let mut shown = rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate)?;
         let hidden = match (file.model.population, detail.groups) {
             (0, _) | (_, true) => 0,
             (population, false) => shown.len().saturating_sub(population),
@@ -45,7 +45,8 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
                 grouped(hidden as u64)
             ));
         }
-        parts.push(table::contrasts(&rows::contrasts(file), level)?);
+        parts.push(table::scales(&rows::scales(fit, level)?, level));
+        parts.push(table::contrasts(&rows::contrasts(fit), level)?);
     }
     parts.push(summary::run(file));
     let condition = condition(&file.model);

@@ -21,6 +21,18 @@ pub(crate) fn describe(c: Option<&Certificate>, e: &EstimatesRecord) -> String {
         (Some(value), None) => format!("{}, standard error infinite", plain(value)),
         (None, _) => "infinite".to_owned(),
     };
+    if c.is_some_and(Certificate::is_of_mixture) {
+        let moved = e.standard_error.map_or("not known".to_owned(), |x| format!("{x:.1e}"));
+        let evidence = e
+            .log_evidence
+            .map_or("none".to_owned(), |x| format!("{x:.6}, which moved by {moved} at the last refinement"));
+        let kl = e.kl.map_or("none".to_owned(), |kl| format!("{} nats", plain(kl)));
+        return format!(
+            "estimate, not proved: a sum over the scales\n{}{}",
+            wrapped("  log evidence          ", 24, &evidence),
+            wrapped("  KL given the scales   ", 24, &format!("{kl} on average")),
+        );
+    }
     let k = e.pareto_k.map_or(String::new(), |k| format!("{k:.2}, "));
     let reliability = tail(c, e).unwrap_or_else(|| "unknown".to_owned());
     format!(

@@ -115,7 +115,9 @@ pub(crate) fn run(fit: &FitFile) -> String {
     let elbo = -fit.neg_elbo;
     let error = above(fit.neg_elbo_error);
     let planned = fit.method != Choice::Auto.to_string();
-    let grounds = if fit.neg_elbo_exact {
+    let grounds = if fit.mixture.is_some() {
+        format!("summed over the scales; moved by {error} at the last refinement")
+    } else if fit.neg_elbo_exact {
         format!("error at most {error}; a lower bound of the log evidence")
     } else {
         format!("standard error {error}")
@@ -128,10 +130,13 @@ pub(crate) fn run(fit: &FitFile) -> String {
     });
     let search = fit.model.search.as_ref();
     let search = search.map_or(String::new(), |search| wrapped("search ", 7, &search.words));
+    let steps = match &fit.mixture {
+        Some(mixture) => format!("{} of the scales", counted(mixture.nodes.len() as u64, "value")),
+        None => counted(fit.steps, "step"),
+    };
     format!(
-        "ELBO   {elbo:.4} ({grounds})\nrun    {}, {}{early}, {seconds}, seed {}\n{search}{}",
+        "ELBO   {elbo:.4} ({grounds})\nrun    {}, {steps}{early}, {seconds}, seed {}\n{search}{}",
         method(&fit.method, fit.draws_per_step, fit.subsample),
-        counted(fit.steps, "step"),
         fit.seed,
         if planned { bound(&fit.plan_bound) } else { String::new() }
     )

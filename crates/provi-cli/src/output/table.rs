@@ -4,7 +4,9 @@ use provi::certificate::Statement;
 use provi::functional::PosteriorMoments;
 use provi_analysis::model::compiled::ConstrainedRecord;
 use provi_analysis::number::{bound, decimals, probability, share_decimals, to_spread, within};
+use provi_analysis::record::mixture::ScaleSummary;
 use provi_analysis::show::rows::{Row, moments};
+use provi_analysis::show::words::INTEGRATED;
 
 use super::columns::{Columns, Side};
 use super::style;
@@ -39,7 +41,13 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
         let positive = probability(f.positive.value);
         columns.push(vec![name.clone(), mean, mean_off, sd, sd_off, number(low), number(high), positive]);
     }
+    let mixed = rows.iter().any(|(_, f)| f.is_mixed());
     let about = match (measured.is_some(), any) {
+        (true, _) if mixed => {
+            "mean, sd: the posterior's, within ± as far as the sum over the scales goes; interval, P(>0): the mixture's"
+        }
+        (false, true) if mixed => "all are the mixture's; the posterior's mean and sd are within ±",
+        (false, false) if mixed => "all are the mixture's; how far the posterior's are is not known",
         (true, _) => "mean, sd: the posterior's, proved within ±; interval, P(>0): the Gaussian's",
         (false, true) => "all are the Gaussian's; the posterior's mean and sd are proved to be within ±",
         (false, false) => "all are the Gaussian's; how far the posterior's are is not proved",
@@ -105,6 +113,21 @@ pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
     }
     let text = format!("on the constrained scale\n{}", columns.render());
     text + &more(record.names.len() - shown) + &wrapped("", 0, &record.origin())
+}
+
+/// The scales that are integrated over; empty if there are none.
+pub(crate) fn scales(rows: &[ScaleSummary], level: f64) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
+    let (low, high) = (tail(0.5 * (1.0 - level)), tail(0.5 * (1.0 + level)));
+    let mut columns = with_heading(&["", "mean", "sd", &low, "median", &high]);
+    for row in rows.iter().take(MOST_ROWS) {
+        let numbers = [row.mean, row.sd, row.lower, row.median, row.upper].map(|x| to_spread(x, row.sd));
+        columns.push(std::iter::once(row.name.clone()).chain(numbers).collect());
+    }
+    columns.render() + &more(rows.len().saturating_sub(MOST_ROWS)) + &wrapped("", 0, INTEGRATED)
 }
 
 /// The contrasts, under a heading of their own; empty if there are none.

@@ -177,6 +177,7 @@ impl Case {
 fn model(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 3, "--family", FAMILIES);
     option(words, chance, 12, "--noise-sd", NUMBERS);
+    option(words, chance, 10, "--scales", &["integrate", "maximise", REST, "marginalise", ""]);
     option(words, chance, 6, "--prior-scale", NUMBERS);
     option(
         words,
@@ -186,7 +187,9 @@ fn model(words: &mut Words, chance: &mut Chance) {
         &[
             "normal(0, 1)",
             "x=normal(0, 2)",
+            "sd(g)=exponential(1)",
             REST,
+            "sigma=half_t(3, 1e300)",
             "x=normal(1, 1e-9)",
             "x*=normal(0, 1e300)",
             "z=normal(",

@@ -47,6 +47,14 @@ def to_arviz(
         else:
             dims = tuple(f"{name}_dim_{i}" for i in range(values.ndim - 1))
         data[name] = (("chain", "draw", *dims), shaped)
+    if law == "mixture":
+        found = {name: x.reshape(chains, draws) for name, x in fit.sample_scales(chains * draws, seed).items()}
+        groups = [name for name in found if name != "sigma"]
+        if "sigma" in found:
+            data["sigma"] = (("chain", "draw"), found["sigma"])
+        if groups:
+            data["sd"] = (("chain", "draw", "scale"), np.stack([found[name] for name in groups], axis=-1))
+            coords["scale"] = [name[3:-1] for name in groups]
     posterior = xarray.Dataset(data, coords=coords, attrs=attrs)
 
     log_q = fit.log_density(points).reshape(chains, draws)
@@ -54,7 +62,7 @@ def to_arviz(
 
     table = fit.summary()
     renamed = {"p_positive": "probability_positive", "p_error": "probability_positive_error"}
-    kept = {renamed.get(name, name): table[name] for name in table if name not in ("lower", "upper")}
+    kept = {renamed.get(name, name): table[name][: fit.dim] for name in table if name not in ("lower", "upper")}
     moments = xarray.Dataset(
         {name: (("coefficient",), values) for name, values in kept.items()},
         coords={"coefficient": fit.names},
@@ -118,6 +126,7 @@ def _replicated(fit: Any, points: np.ndarray, by_variable: Any, seed: int, asked
 _NOTES = {
     "psis": "Pareto smoothed importance resampling: not covered by the certificate",
     "gaussian": "independent draws of the certified Gaussian",
+    "mixture": "independent draws of a mixture of Gaussians over the scales, with the scales of each draw",
     "exact": "independent draws of the posterior itself, by rejection",
     "tv": "independent draws whose law is within provi_draws_tv of the posterior in total variation",
 }

@@ -250,6 +250,8 @@ class Fit(Plots):
         if exact is None:
             if tv is not None:
                 raise ValueError("tv goes with exact: draws of the fitted Gaussian have the certificate's own bound")
+            if self._record["integrated"]:
+                return self._core.sample(count, seed), "mixture", None
             return self._core.sample(count, seed), "gaussian", self.certificate.tv.bound
         points, law, bound = self._exact(exact, count, seed, tv)
         if len(points) < count:
@@ -315,7 +317,21 @@ class Fit(Plots):
     def summary(self, level: Optional[float] = None) -> Table:
         """A row for each coordinate: mean, sd, interval, sign, and proved bounds of their errors."""
         rows = [Functional._from(json.loads(f), i, d) for f, i, d in self._core.coordinates(level)]
-        return self._rows(rows, self.names, self._footer(), "\n".join([*self._verdict_line(), *self.conflicts]))
+        table = self._rows(rows, self.names, self._footer(), "\n".join([*self._verdict_line(), *self.conflicts]))
+        return table.extended(self.scales(level))
+
+    def scales(self, level: Optional[float] = None) -> Table:
+        """A row for each scale that is integrated over, ``sigma`` or ``sd(group:effect)``: mean, sd, interval and median. Empty if there
+        is none."""
+        rows = json.loads(self._core.scales(level))
+        columns = {name: np.array([row[name] for row in rows]) for name in ("mean", "sd", "lower", "upper", "median")}
+        return Table([row["name"] for row in rows], columns)
+
+    def sample_scales(self, n: int, seed: Optional[int] = None) -> dict[str, np.ndarray]:
+        """Draws of the scales that are integrated over, by their names. Those of :meth:`sample` with the same seed belong to them."""
+        drawn = self._core.sample_scales(_data.whole(n, "n"), _data.whole(seed, "seed"))
+        names = [row["name"] for row in json.loads(self._core.scales(None))]
+        return {name: drawn[:, k] for k, name in enumerate(names)}
 
     def _verdict_line(self) -> list[str]:
         trust = self.trust

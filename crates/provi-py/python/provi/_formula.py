@@ -85,6 +85,7 @@ def fit_formula(
     prior_scale: Optional[float] = None,
     prior_covariance: Union[None, str, os.PathLike[str]] = None,
     group_scale: Words = None,
+    scales: Optional[str] = None,
     standardize: bool = False,
     weights: Optional[str] = None,
     offset: Optional[str] = None,
@@ -124,6 +125,9 @@ def fit_formula(
     prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient, on the scale of the data.
     prior_covariance: a CSV file with the prior mean and covariance of the population's coefficients; it is the whole prior.
     group_scale: the standard deviation between groups, ``0.5``, ``"clinic=0.5"`` or ``"clinic:age=0.1"``; one or several.
+    scales: what happens to a noise and to deviations between groups that are not given: ``"maximise"`` takes those with the largest ELBO,
+        which then count as known; ``"integrate"`` integrates over them, with the priors of ``prior``, such as ``"sd(clinic)=exponential(1)"``
+        or ``"sigma=half_t(3, 10)"``. :meth:`Fit.scales` has the result.
     standardize: priors are about standardized predictors.
     weights, offset, exposure: the names of such columns.
     reference: the reference level of a category, ``"town=Bern"``; one or several.

@@ -51,6 +51,21 @@ class Table:
         at = self.index.index(name)
         return {column: float(values[at]) for column, values in self.columns.items()}
 
+    def extended(self, other: Table) -> Table:
+        """This table with the rows of another below it; columns that the other lacks are NaN there."""
+        if len(other) == 0:
+            return self
+        empty = np.full(len(other), np.nan)
+        columns = {name: np.concatenate([values, other.columns.get(name, empty)]) for name, values in self.columns.items()}
+        return Table(
+            [*self.index, *other.index],
+            columns,
+            bounds=tuple(self._bounds),
+            probabilities=tuple(self._probabilities),
+            footer=self.footer,
+            header=self.header,
+        )
+
     def to_dict(self) -> dict[str, dict[str, Optional[float]]]:
         """``{row: {column: number}}``, ``None`` where nothing is proved."""
         clean = lambda x: None if np.isnan(x) else float(x)  # noqa: E731

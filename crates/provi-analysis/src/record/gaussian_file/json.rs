@@ -37,7 +37,16 @@ pub(super) fn read(text: &str, path: &Path) -> Result<GaussianFile, BadFit> {
 }
 
 /// A file that provi wrote; a large fit has its factor in another file.
-fn own(record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
+fn own(mut record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
+    if let Some(mixture) = &mut record.mixture
+        && let Some(file) = mixture.factor_file.clone()
+    {
+        let bytes = beside(path, &file, mixture.factor_sha256.as_deref())?;
+        if !mixture.read_factors(&bytes) {
+            let reason = format!("{} bytes do not fit its nodes", bytes.len());
+            return Err(BadFit::Factor { file, reason });
+        }
+    }
     let mean = record.mean.clone();
     let spread = match (&record.covariance, &record.factor_file) {
         (Some(rows), _) => {
@@ -47,12 +56,7 @@ fn own(record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
             Spread::Covariance(rows.concat())
         }
         (None, Some(file)) => {
-            let bytes = std::fs::read(path.with_file_name(file))
-                .map_err(|error| BadFit::Factor { file: file.clone(), reason: error.to_string() })?;
-            let found = sha256(&bytes);
-            if let Some(expected) = record.factor_sha256.clone().filter(|expected| *expected != found) {
-                return Err(BadFit::FactorHash { file: file.clone(), found, expected });
-            }
+            let bytes = beside(path, file, record.factor_sha256.as_deref())?;
             let number = |bytes: &[u8; 8]| f64::from_le_bytes(*bytes);
             Spread::Factor(bytes.as_chunks::<8>().0.iter().map(number).collect())
         }
@@ -61,6 +65,19 @@ fn own(record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
     let spread = checked(&mean, spread)?;
     let names = Some(record.names.clone());
     Ok(GaussianFile { path: path.to_owned(), names, mean, spread, record: Some(Box::new(record)) })
+}
+
+/// The bytes of a file beside this one, which must have that digest.
+fn beside(path: &Path, file: &str, sha: Option<&str>) -> Result<Vec<u8>, BadFit> {
+    let bytes = std::fs::read(path.with_file_name(file))
+        .map_err(|error| BadFit::Factor { file: file.to_owned(), reason: error.to_string() })?;
+    let found = sha256(&bytes);
+    match sha.filter(|expected| *expected != found) {
+        Some(expected) => {
+            Err(BadFit::FactorHash { file: file.to_owned(), found, expected: expected.to_owned() })
+        }
+        None => Ok(bytes),
+    }
 }
 
 /// The value under one of these keys; at most one of them may be present.

@@ -16,6 +16,11 @@ impl Comparison<'_> {
         let found = Contrast::read_one(&stored.expression, &self.record.names, None)
             .and_then(|read| read.measure(self.q, &self.now.certificate, bounds))
             .ok();
+        self.contrast_beside(stored, found)
+    }
+
+    /// A contrast beside what is found of it now.
+    pub(super) fn contrast_beside(&self, stored: &ContrastRecord, found: Option<ContrastRecord>) -> Claim {
         let (old, new) = (&stored.functional, found.as_ref().map(|found| &found.functional));
         let verdict = match (&found, new) {
             (Some(found), Some(new)) if same_weights(&stored.weights, &found.weights) => {

@@ -123,6 +123,16 @@ pub fn tightness(c: &Certificate) -> Tightness {
 /// Whether the optimum was found and how near the posterior the answer is proved to be; if that is not near, what
 /// the estimates say.
 pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String {
+    if c.is_of_mixture() {
+        return match c.kl.bound() {
+            Some(kl) => format!(
+                "Scales integrated over, by a sum that stands still. At its nodes: within {} nats of the posterior.",
+                bound(kl, 3)
+            ),
+            None => "Scales integrated over, by a sum that stands still. At its nodes: accuracy not proved."
+                .to_owned(),
+        };
+    }
     let gap = match c.smallest_gap().bound() {
         Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
         Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),

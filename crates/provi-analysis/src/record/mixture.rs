@@ -1,0 +1,230 @@
+//! A mixture of Gaussians over the scales that are integrated over, as fit.json holds it.
+
+use provi::Gaussian;
+use provi::scales::{NodeProof, Rule, ScaleMixture, ScaleNode};
+use serde::{Deserialize, Serialize};
+
+use super::digest::sha256;
+use super::scale::Scale;
+use crate::error::Result;
+
+/// Probability of the intervals that a file holds.
+const LEVEL: f64 = 0.95;
+/// Above this many numbers, the factors of the nodes are in a file of their own.
+const MOST_NUMBERS: usize = 400_000;
+/// Its name.
+pub(crate) const FACTORS: &str = "mixture.f64";
+
+/// The posterior of coefficients and scales: the nodes, and what follows for the scales.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MixtureRecord {
+    /// The scales, in the order of `log_scales`.
+    pub scales: Vec<ScaleSummary>,
+    /// `lattice` or `draws`.
+    pub rule: String,
+    /// The step of a lattice, in units in which the density of the scales has unit curvature at its mode.
+    pub step: Option<f64>,
+    /// Whether everything beyond the nodes is negligible.
+    pub complete: bool,
+    /// The number of weighted draws, if there is no lattice.
+    pub draws: Option<u64>,
+    /// log p(x), integrated over the scales: an estimate.
+    pub log_evidence: f64,
+    /// How far it moved with the last refinement; null if there was none.
+    pub evidence_change: Option<f64>,
+    /// How far a mean moved then, in standard deviations.
+    pub mean_change: Option<f64>,
+    /// Values of the scales at which no model could be solved.
+    pub unsolved: usize,
+    /// The file beside this one that holds the factors of the nodes, if they are large: packed rows, node after node, little-endian doubles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor_file: Option<String>,
+    /// The SHA-256 of that file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor_sha256: Option<String>,
+    /// The nodes.
+    pub nodes: Vec<NodeRecord>,
+}
+
+/// What is known of one scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScaleSummary {
+    /// `sigma`, or `sd(clinic:(Intercept))`.
+    pub name: String,
+    /// Its prior.
+    pub prior: String,
+    /// Posterior mean.
+    pub mean: f64,
+    /// Posterior standard deviation.
+    pub sd: f64,
+    /// Posterior median.
+    pub median: f64,
+    /// The probability between the ends.
+    pub level: f64,
+    /// Lower end.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+}
+
+/// One value of the scales.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeRecord {
+    /// Logarithms of the scales.
+    pub log_scales: Vec<f64>,
+    /// Its share of the posterior.
+    pub weight: f64,
+    /// The logarithm of the prior mass that it stands for.
+    pub log_mass: f64,
+    /// The ELBO there.
+    pub elbo: f64,
+    /// An estimate of what the ELBO misses.
+    pub kl: f64,
+    /// The mean of the coefficients.
+    pub mean: Vec<f64>,
+    /// The factor C of their covariance CCᵀ: lower triangular, packed row by row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factor: Vec<f64>,
+    /// What is proved there, given these scales.
+    pub certificate: Option<NodeClaims>,
+}
+
+/// What is proved at one node, given its scales; null where nothing is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeClaims {
+    /// Bound of KL(q‖p), in nats.
+    pub kl: Option<f64>,
+    /// Bound of the total variation.
+    pub tv: Option<f64>,
+    /// log p(x | scales) is at least this,
+    pub evidence_lower: Option<f64>,
+    /// and at most this.
+    pub evidence_upper: Option<f64>,
+    /// The probability over the draws with which all of it holds.
+    pub confidence: f64,
+}
+
+impl NodeClaims {
+    fn new(proof: &NodeProof) -> Self {
+        let c = &proof.certificate;
+        let all = [c.kl.confidence(), c.tv.confidence(), c.evidence.confidence()];
+        Self {
+            kl: c.kl.bound(),
+            tv: c.tv.bound(),
+            evidence_lower: c.evidence.lower(),
+            evidence_upper: c.evidence.upper(),
+            confidence: all.into_iter().flatten().fold(1.0, f64::min),
+        }
+    }
+}
+
+/// What is known of each scale at that level, in the order of the mixture; `scales` are in the same order.
+pub fn summaries(mixture: &ScaleMixture, scales: &[&Scale], level: f64) -> Result<Vec<ScaleSummary>> {
+    let tail = 0.5 * (1.0 - level);
+    let one = |(k, scale): (usize, &&Scale)| {
+        Ok(ScaleSummary {
+            name: scale.label(),
+            prior: scale.prior.clone().unwrap_or_default(),
+            mean: mixture.scale_mean(k)?,
+            sd: mixture.scale_sd(k)?,
+            median: mixture.scale_quantile(k, 0.5)?,
+            level,
+            lower: mixture.scale_quantile(k, tail)?,
+            upper: mixture.scale_quantile(k, 1.0 - tail)?,
+        })
+    };
+    scales.iter().enumerate().map(one).collect()
+}
+
+impl MixtureRecord {
+    /// The record; `scales` and `proofs` are in the order of the mixture, and there may be fewer proofs than nodes.
+    pub fn new(mixture: &ScaleMixture, scales: &[&Scale], proofs: &[NodeProof]) -> Result<Self> {
+        let (rule, step, complete, draws) = match mixture.rule {
+            Rule::Lattice { step, complete } => ("lattice", Some(step), complete, None),
+            Rule::Draws { count } => ("draws", None, true, Some(count)),
+            _ => ("other", None, false, None),
+        };
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let nodes: Vec<NodeRecord> = mixture
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(k, node)| NodeRecord {
+                log_scales: node.log_scales.clone(),
+                weight: node.weight,
+                log_mass: node.log_mass,
+                elbo: node.elbo,
+                kl: node.kl,
+                mean: node.gaussian.mean().to_vec(),
+                factor: node.gaussian.factor().to_vec(),
+                certificate: proofs.get(k).map(NodeClaims::new),
+            })
+            .collect();
+        let mut record = Self {
+            scales: summaries(mixture, scales, LEVEL)?,
+            rule: rule.to_owned(),
+            step,
+            complete,
+            draws,
+            log_evidence: mixture.log_evidence,
+            evidence_change: finite(mixture.evidence_change),
+            mean_change: finite(mixture.mean_change),
+            unsolved: mixture.unsolved,
+            factor_file: None,
+            factor_sha256: None,
+            nodes,
+        };
+        if record.nodes.iter().map(|node| node.factor.len()).sum::<usize>() > MOST_NUMBERS {
+            record.factor_sha256 = Some(sha256(&record.factor_bytes()));
+            record.factor_file = Some(FACTORS.to_owned());
+        }
+        Ok(record)
+    }
+
+    /// The factors of all nodes, as the bytes of their own file.
+    pub(crate) fn factor_bytes(&self) -> Vec<u8> {
+        self.nodes.iter().flat_map(|node| &node.factor).flat_map(|x| x.to_le_bytes()).collect()
+    }
+
+    /// The factors of all nodes from these bytes; false if their number is wrong.
+    pub(crate) fn read_factors(&mut self, bytes: &[u8]) -> bool {
+        let (numbers, rest) = bytes.as_chunks::<8>();
+        let mut numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes));
+        for node in &mut self.nodes {
+            let length = provi::matrix::packed_len(node.mean.len());
+            node.factor = numbers.by_ref().take(length).collect();
+            if node.factor.len() != length {
+                return false;
+            }
+        }
+        rest.is_empty() && numbers.next().is_none()
+    }
+
+    /// The mixture itself.
+    pub fn mixture(&self) -> Result<ScaleMixture> {
+        let nodes = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let gaussian = Gaussian::new(&node.mean, &node.factor)?;
+                let numbers = [node.log_mass, node.elbo, node.kl];
+                Ok(ScaleNode::new(node.log_scales.clone(), node.weight, numbers, gaussian))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let rule = match (self.step, self.draws) {
+            (Some(step), _) => Rule::Lattice { step, complete: self.complete },
+            (None, count) => Rule::Draws { count: count.unwrap_or_default() },
+        };
+        let changes = [self.evidence_change, self.mean_change].map(|x| x.unwrap_or(f64::INFINITY));
+        Ok(ScaleMixture::restored(nodes, rule, self.log_evidence, changes, self.unsolved)?)
+    }
+
+    /// The same without the factors that are in their own file.
+    pub(crate) fn to_write(&self) -> Self {
+        let mut out = self.clone();
+        if self.factor_file.is_some() {
+            out.nodes.iter_mut().for_each(|node| node.factor = Vec::new());
+        }
+        out
+    }
+}

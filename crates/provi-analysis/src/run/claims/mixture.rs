@@ -1,0 +1,116 @@
+//! The claims of a mixture over scales: proved again at every node, with fresh draws.
+
+use provi::scales::ScaleMixture;
+use provi::{Audit, Gaussian, Seed};
+
+use super::{Claim, Comparison, Rechecked, Rounding, Verdict, is_weaker};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::options::AuditOptions;
+use crate::record::fit_file::FitFile;
+use crate::run::assessment::Assessment;
+use crate::run::contrast::Contrast;
+use crate::run::integrated::prove;
+use crate::run::problem::Problem;
+
+/// Relative tolerance of numbers that do not depend on draws: a file stores a covariance.
+const RELATIVE: f64 = 1e-6;
+
+/// Audits every node of the stored mixture again, and compares the claims of the file with the result.
+pub(super) fn check(
+    record: Option<&FitFile>,
+    problem: &Problem<'_>,
+    model: &Model,
+    q: &Gaussian,
+    audit: &AuditOptions,
+    run: &Audit,
+    seed: Seed,
+) -> Result<Rechecked> {
+    let what = || "the certificate of one Gaussian".to_owned();
+    let (Some(record), Some(how)) = (record, &model.integrating) else {
+        return Err(Error::ScalesIntegrated { what: what() });
+    };
+    let Some(stored) = &record.mixture else { return Err(Error::ScalesIntegrated { what: what() }) };
+    let mixture = stored.mixture()?;
+    // The file states the failure probability of all nodes together.
+    let proofs = prove(&model.target, how, &mixture, run, seed)?;
+    let (certificate, posterior) = mixture.certificate(&record.names, &proofs);
+    let now = Assessment::of_mixture(certificate, posterior);
+    let claimed = record.certificate.as_ref();
+    let comparison = Comparison {
+        record,
+        problem,
+        q,
+        now: &now,
+        seed,
+        rounding: Rounding { root: 0.0 },
+        weaker: claimed.is_some_and(|claimed| is_weaker(audit, claimed)),
+    };
+    let mut claims = comparison.model();
+    claims.extend(sums(&mixture, how, q));
+    if let Some(claimed) = claimed {
+        claims.extend(comparison.distances(claimed));
+        claims.extend(comparison.moments(claimed));
+        claims.extend(comparison.evidence(&claimed.evidence));
+    }
+    claims.extend(comparison.posterior());
+    for stored in &record.contrasts {
+        let found = Contrast::read_one(&stored.expression, &record.names, None)
+            .and_then(|read| read.measure_mixture(&mixture, &now.certificate))
+            .ok();
+        claims.push(comparison.contrast_beside(stored, found));
+    }
+    Ok(Rechecked { assessment: now, claims, seed })
+}
+
+/// Weights, masses and moments that follow from the nodes.
+fn sums(mixture: &ScaleMixture, how: &crate::model::Integrating, q: &Gaussian) -> Vec<Claim> {
+    let claim = |what: &str, stored: String, now: String, same: bool| Claim {
+        what: what.to_owned(),
+        stored,
+        now,
+        verdict: if same { Verdict::Reproduced } else { Verdict::NotReproduced },
+    };
+    let logs: Vec<f64> = mixture.nodes.iter().map(|node| node.log_mass + node.elbo + node.kl).collect();
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = logs.iter().map(|x| (x - top).exp()).sum();
+    let off = mixture
+        .nodes
+        .iter()
+        .zip(&logs)
+        .map(|(node, log)| (node.weight - (log - top).exp() / total).abs())
+        .fold(0.0, f64::max);
+    let mut out = vec![claim(
+        "weights of the scales",
+        "as stored".to_owned(),
+        format!("within {off:.1e}"),
+        off <= RELATIVE,
+    )];
+    if let provi::scales::Rule::Lattice { .. } = mixture.rule {
+        // Prior density times the volume of a cell, which is the same for all.
+        let volumes = mixture.nodes.iter().map(|node| {
+            let priors = how.how.priors.iter().zip(&node.log_scales);
+            node.log_mass - priors.map(|(prior, eta)| prior.log_density(eta.exp()) + eta).sum::<f64>()
+        });
+        let (low, high) =
+            volumes.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        out.push(claim(
+            "prior masses of the scales",
+            "as stored".to_owned(),
+            format!("within {:.1e}", high - low),
+            high - low <= RELATIVE,
+        ));
+    }
+    let (mean, sd) = (mixture.mean(), mixture.standard_deviations());
+    let stored = q.standard_deviations();
+    let moved = mean.iter().zip(q.mean()).zip(&sd).map(|((a, b), sd)| (a - b).abs() / sd);
+    let spread = sd.iter().zip(&stored).map(|(a, b)| (a / b - 1.0).abs());
+    let off = moved.chain(spread).fold(0.0, f64::max);
+    out.push(claim(
+        "mean and covariance of the mixture",
+        "as stored".to_owned(),
+        format!("within {off:.1e} sd"),
+        off <= RELATIVE,
+    ));
+    out
+}

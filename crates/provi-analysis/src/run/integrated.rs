@@ -1,0 +1,116 @@
+//! The answer of a model whose scales are integrated over: a mixture of Gaussians, and proofs at its nodes.
+
+use std::time::Instant;
+
+use provi::fit::Watch;
+use provi::scales::{NodeProof, ScaleMixture};
+use provi::{Audit, Fit, Gaussian, Seed};
+
+use super::assessment::Assessment;
+use super::strategy::{Answer, covered};
+use crate::error::{Error, Result};
+use crate::model::{Integrating, ModelTarget, Scale};
+use crate::record::fit_file::EstimatesRecord;
+use crate::record::mixture::MixtureRecord;
+
+/// An answer, and the mixture behind it.
+#[derive(Debug)]
+pub(super) struct Integrated {
+    pub(super) answer: Answer,
+    pub(super) mixture: ScaleMixture,
+    pub(super) record: MixtureRecord,
+    pub(super) estimates: EstimatesRecord,
+}
+
+/// Integrates over the scales, then audits every node. A stop during the integration leaves the last lattice that was whole, or nothing
+/// (`None`); a stop during the audits leaves the mixture without a proof.
+pub(super) fn integrate(
+    target: &ModelTarget,
+    how: &Integrating,
+    scales: &[Scale],
+    audit: &Audit,
+    seed: Seed,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Integrated>> {
+    let begin = Instant::now();
+    let mixture = match covered(watch, begin, || target.integrated(&how.free, &how.how)) {
+        Err(Error::Library(provi::Error::Stopped { .. })) => return Ok(None),
+        found => found?,
+    };
+    let seconds = begin.elapsed().as_secs_f64();
+    let auditing = Instant::now();
+    let proofs = covered(watch, begin, || prove(target, how, &mixture, audit, seed))?;
+    let stopped = proofs.len() < mixture.nodes.len();
+    let names = target.target().names();
+    let (certificate, posterior) = mixture.certificate(&names, &proofs);
+    let q = Gaussian::from_covariance(&mixture.mean(), mixture.covariance())?;
+    let mut fit = Fit::given(target.target(), &q, seed)?;
+    fit.method = "auto".to_owned();
+    fit.steps = mixture.nodes.len() as u64;
+    fit.seconds = seconds;
+    fit.stopped_early = stopped;
+    // A lower bound of the log evidence, up to the integration over the scales.
+    let parts: Vec<f64> = mixture.nodes.iter().map(|node| node.log_mass + node.elbo).collect();
+    let top = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    fit.neg_elbo.value = -(top + parts.iter().map(|x| (x - top).exp()).sum::<f64>().ln());
+    fit.neg_elbo.error = if mixture.evidence_change.is_finite() { mixture.evidence_change } else { 0.0 };
+    fit.neg_elbo.exact = false;
+    let in_order: Vec<&Scale> = how.order.iter().map(|&i| &scales[i]).collect();
+    let record = MixtureRecord::new(&mixture, &in_order, &proofs)?;
+    let kl: f64 = mixture.nodes.iter().map(|node| node.weight * node.kl).sum();
+    let finite = |x: f64| x.is_finite().then_some(x);
+    let estimates = EstimatesRecord {
+        kl: finite(kl),
+        log_evidence: finite(mixture.log_evidence),
+        standard_error: finite(mixture.evidence_change),
+        elbo: finite(-fit.neg_elbo.value),
+        elbo_standard_error: finite(mixture.evidence_change),
+        draws: how.how.draws * mixture.nodes.len(),
+        ..EstimatesRecord::default()
+    };
+    let assessment = Assessment::of_mixture(certificate, posterior);
+    let audit_seconds = auditing.elapsed().as_secs_f64();
+    let notes = notes(&mixture, stopped, proofs.len());
+    let answer = Answer { fit, assessment, notes, search: None, audit_seconds };
+    Ok(Some(Integrated { answer, mixture, record, estimates }))
+}
+
+/// Audits the nodes; fewer proofs than nodes if a stop was wanted.
+pub(super) fn prove(
+    target: &ModelTarget,
+    how: &Integrating,
+    mixture: &ScaleMixture,
+    audit: &Audit,
+    seed: Seed,
+) -> Result<Vec<NodeProof>> {
+    Ok(match target {
+        ModelTarget::Memory(glm) => mixture.prove(&how.free, glm, audit, seed)?,
+        ModelTarget::Files(streamed) => mixture.prove_in_turn(&how.free, &**streamed, audit, seed)?,
+    })
+}
+
+fn notes(mixture: &ScaleMixture, stopped: bool, proofs: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    if stopped {
+        out.push(format!(
+            "the run was stopped: {proofs} of the {} values of the scales were audited, so nothing is proved",
+            mixture.nodes.len()
+        ));
+    }
+    if !mixture.evidence_change.is_finite() {
+        out.push("the integration over the scales was stopped before its first refinement: how accurate it is, is not known".to_owned());
+    }
+    if mixture.unsolved > 0 {
+        out.push(format!(
+            "at {} values of the scales no model could be solved; they count as if they had no mass",
+            mixture.unsolved
+        ));
+    }
+    if let provi::scales::Rule::Lattice { complete: false, .. } = mixture.rule {
+        out.push(
+            "the posterior of the scales spreads too far for the sum over them, which was cut off: give them a narrower prior"
+                .to_owned(),
+        );
+    }
+    out
+}
