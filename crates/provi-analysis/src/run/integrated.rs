@@ -84,8 +84,8 @@ pub(super) fn prove(
     seed: Seed,
 ) -> Result<Vec<NodeProof>> {
     Ok(match target {
-        ModelTarget::Memory(glm) => mixture.prove(&how.free, glm, audit, seed)?,
-        ModelTarget::Files(streamed) => mixture.prove_in_turn(&how.free, &**streamed, audit, seed)?,
+        ModelTarget::Memory(glm) => mixture.prove(&how.free, &**glm, audit, seed)?,
+        ModelTarget::Files(streamed) => mixture.prove(&how.free, &**streamed, audit, seed)?,
     })
 }
 

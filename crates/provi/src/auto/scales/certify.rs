@@ -22,7 +22,6 @@ use crate::certify::certificate::{
     Certificate, CertificateFields, Grounds, Interval, MomentStatement, Statement,
 };
 use crate::certify::functional::{Functional, PosteriorMoments};
-use crate::glm::Glm;
 use crate::target::curvature::Provenance;
 use crate::target::evaluate::Evaluator;
 
@@ -99,28 +98,9 @@ const FEWEST: [u64; 2] = [200, 16];
 const AUDITS: f64 = 4.0;
 
 impl ScaleMixture {
-    /// Audits every node, several at once; fewer proofs than nodes if a stop was wanted ([`crate::stop`]). All nodes share the failure
-    /// probability, and the draws of an audit in proportion to their weights, beyond a least number.
-    pub fn prove(&self, free: &FreeScales, model: &Glm, audit: &Audit, seed: Seed) -> Result<Vec<NodeProof>> {
-        #[cfg(feature = "parallel")]
-        {
-            use rayon::prelude::*;
-            let carried = stop::Carried::from_here();
-            let prove = |node: &ScaleNode| carried.within(|| self.proof(node, free, model, audit, seed));
-            let found: Vec<Result<Option<NodeProof>>> = self.nodes.par_iter().map(prove).collect();
-            let mut proofs = Vec::with_capacity(found.len());
-            for proof in found {
-                let Some(proof) = proof? else { break };
-                proofs.push(proof);
-            }
-            Ok(proofs)
-        }
-        #[cfg(not(feature = "parallel"))]
-        self.prove_in_turn(free, model, audit, seed)
-    }
-
-    /// [`ScaleMixture::prove`] one node after the other, for models whose rows are streamed or spread over processes.
-    pub fn prove_in_turn<M: LinearPredictor>(
+    /// Audits every node, several at once if the rows are in memory; fewer proofs than nodes if a stop was wanted ([`crate::stop`]). All
+    /// nodes share the failure probability, and the draws of some audits in proportion to their weights, beyond a least number.
+    pub fn prove<M: LinearPredictor>(
         &self,
         free: &FreeScales,
         model: &M,
@@ -128,8 +108,9 @@ impl ScaleMixture {
         seed: Seed,
     ) -> Result<Vec<NodeProof>> {
         let mut proofs = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
-            let Some(proof) = self.proof(node, free, model, audit, seed)? else { break };
+        let prove = |model: &M, node: &ScaleNode| self.proof(node, free, model, audit, seed);
+        for proof in model.for_each(&self.nodes, &prove) {
+            let Some(proof) = proof? else { break };
             proofs.push(proof);
         }
         Ok(proofs)
@@ -219,6 +200,9 @@ impl ScaleMixture {
         let tv = weighted(&|c| c.tv.bound())
             .map_or_else(|| none("total variation"), |tv| stated(((between + tv) * OUTWARDS).min(1.0)));
         let [low, high] = sums.log_evidence;
+        // Light nodes were left out of the sums: they can only add to the evidence.
+        let kept = log_sum(&self.nodes.iter().map(ScaleNode::log_part).collect::<Vec<_>>());
+        let high = high + (self.log_evidence - kept).max(0.0);
         let evidence = Interval::new(stated(low - self.evidence_change), stated(high + self.evidence_change));
 
         let mut moments = Vec::with_capacity(names.len());

@@ -17,6 +17,7 @@ use super::prior::ScalePrior;
 use super::{FreeScales, Profile};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{eigen, norm};
 use crate::base::matrix::Matrix;
 use crate::base::special::ln_gamma;
@@ -107,7 +108,7 @@ impl FreeScales {
         how.priors.iter().try_for_each(ScalePrior::check)?;
         let mut whole = None;
         let outcome = stop::phase("the integration over scales", || {
-            let walk = Walk::new(Profile::new(self, model, &start), how)?;
+            let walk = Walk::new(self, model, &start, how)?;
             if start.len() > LATTICE { walk.draw(&mut whole) } else { walk.lattice(&mut whole) }
         });
         match (outcome, whole) {
@@ -140,22 +141,63 @@ impl<M: LinearPredictor> Target for Posterior<'_, M> {
     }
 }
 
+/// What is known at one value of the scales.
+struct Nodes<'a> {
+    free: &'a FreeScales,
+    start: &'a [f64],
+    how: &'a Integration,
+    /// Where each solution begins: the one at the mode.
+    from: Gaussian<Triangular>,
+}
+
+impl Nodes<'_> {
+    /// The node at each η; `None` where no model can be solved, as at a scale that is zero in double precision.
+    fn at<M: LinearPredictor>(&self, model: &M, places: &[Vec<f64>]) -> Result<Vec<Option<ScaleNode>>> {
+        model.for_each(places, &|model, eta| self.node(model, eta)).into_iter().collect()
+    }
+
+    /// The node at η, with the prior density in place of its mass and without a weight.
+    fn node<M: LinearPredictor>(&self, model: &M, eta: &[f64]) -> Result<Option<ScaleNode>> {
+        stop::check()?;
+        let priors = self.how.priors.iter().zip(eta);
+        let log_prior: f64 = priors.map(|(prior, eta)| prior.of_logarithm(*eta)[0]).sum();
+        let profile = Profile::new(self.free, model, self.start);
+        *profile.last.borrow_mut() = Some(self.from.clone());
+        let mut slope = vec![0.0; eta.len()];
+        let elbo = match profile.log_density(eta, &mut slope) {
+            Ok(elbo) if (elbo + log_prior).is_finite() => elbo,
+            Err(error @ Error::Stopped { .. }) => return Err(error),
+            Err(error) if error.is_of_the_data() => return Err(error),
+            _ => return Ok(None),
+        };
+        let Some(gaussian) = profile.last.take() else { return Ok(None) };
+        let kl = match self.how.draws {
+            0 => 0.0,
+            draws => {
+                let model = profile.at(eta)?;
+                let found = estimate(&model as &dyn Target, &gaussian, self.how.seed, draws)?;
+                // KL ≥ 0; the noise of an estimate may say otherwise.
+                if found.kl.is_finite() { found.kl.max(0.0) } else { 0.0 }
+            }
+        };
+        Ok(Some(ScaleNode::new(eta.to_vec(), 0.0, [log_prior, elbo, kl], gaussian)))
+    }
+}
+
 /// Nodes around the mode.
 struct Walk<'a, M> {
-    posterior: Posterior<'a, M>,
-    how: &'a Integration,
+    model: &'a M,
+    nodes: Nodes<'a>,
     mode: Vec<f64>,
     /// Row j: how η moves with t_j.
     axes: Matrix,
     /// log |dη/dt|.
     log_volume: f64,
-    unsolved: usize,
 }
 
 impl<'a, M: LinearPredictor> Walk<'a, M> {
-    fn new(profile: Profile<'a, M>, how: &'a Integration) -> Result<Self> {
-        let start = profile.start;
-        let posterior = Posterior { profile, priors: &how.priors };
+    fn new(free: &'a FreeScales, model: &'a M, start: &'a [f64], how: &'a Integration) -> Result<Self> {
+        let posterior = Posterior { profile: Profile::new(free, model, start), priors: &how.priors };
         let mode = climb(&posterior, start, NATS, &mut Path::default())?.point;
         let k = mode.len();
         let (mut slope, mut hessian) = (vec![0.0; k], Matrix::zeros(k, k));
@@ -178,7 +220,8 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             axes.row_mut(j).iter_mut().for_each(|x| *x *= width);
             log_volume += width.ln();
         }
-        Ok(Self { posterior, how, mode, axes, log_volume, unsolved: 0 })
+        let (from, _) = posterior.profile.solve(&posterior.profile.at(&mode)?)?;
+        Ok(Self { model, nodes: Nodes { free, start, how, from }, mode, axes, log_volume })
     }
 
     /// η at t.
@@ -190,37 +233,8 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         eta
     }
 
-    /// The node at η, with the prior density in place of its mass and without a weight; `None` where no model can be solved, as at a scale that
-    /// is zero in double precision.
-    fn node(&mut self, eta: Vec<f64>) -> Result<Option<ScaleNode>> {
-        let mut slope = vec![0.0; eta.len()];
-        let priors = self.how.priors.iter().zip(&eta);
-        let log_prior: f64 = priors.map(|(prior, eta)| prior.of_logarithm(*eta)[0]).sum();
-        let value = match self.posterior.log_density(&eta, &mut slope) {
-            Ok(value) if value.is_finite() => value,
-            Err(error @ Error::Stopped { .. }) => return Err(error),
-            Err(error) if error.is_of_the_data() => return Err(error),
-            _ => {
-                self.unsolved += 1;
-                return Ok(None);
-            }
-        };
-        stop::check()?;
-        let Some(gaussian) = self.posterior.profile.last.borrow().clone() else { return Ok(None) };
-        let kl = match self.how.draws {
-            0 => 0.0,
-            draws => {
-                let model = self.posterior.profile.at(&eta)?;
-                let found = estimate(&model as &dyn Target, &gaussian, self.how.seed, draws)?;
-                // KL ≥ 0; the noise of an estimate may say otherwise.
-                if found.kl.is_finite() { found.kl.max(0.0) } else { 0.0 }
-            }
-        };
-        Ok(Some(ScaleNode::new(eta, 0.0, [log_prior, value - log_prior, kl], gaussian)))
-    }
-
     /// The lattice, refined until the answer stands still. Each one that is whole goes to `whole`.
-    fn lattice(mut self, whole: &mut Option<ScaleMixture>) -> Result<()> {
+    fn lattice(self, whole: &mut Option<ScaleMixture>) -> Result<()> {
         let k = self.mode.len();
         // Places in units of the finest step.
         let mut known: BTreeMap<Vec<i32>, Option<ScaleNode>> = BTreeMap::new();
@@ -245,8 +259,8 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 .filter(|(place, _)| belongs(place))
                 .filter_map(|(_, node)| node.clone())
                 .map(|node| ScaleNode { log_mass: node.log_mass + log_cell, ..node });
-            let mut found =
-                ScaleMixture::new(nodes.collect(), Rule::Lattice { step, complete }, self.unsolved)?;
+            let unsolved = known.values().filter(|node| node.is_none()).count();
+            let mut found = ScaleMixture::new(nodes.collect(), Rule::Lattice { step, complete }, unsolved)?;
             if let Some(last) = whole {
                 found.compare(last);
             }
@@ -266,7 +280,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
     /// Adds nodes of the lattice of that stride, shifted by `offset` in each direction, from the mode outwards, until all at its rim are
     /// negligible: whether they are.
     fn flood(
-        &mut self,
+        &self,
         known: &mut BTreeMap<Vec<i32>, Option<ScaleNode>>,
         stride: i32,
         offset: i32,
@@ -277,18 +291,17 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         let mut seen = BTreeSet::from([vec![offset; k]]);
         let mut best = f64::NEG_INFINITY;
         while !rim.is_empty() {
-            let mut values = Vec::with_capacity(rim.len());
-            for place in &rim {
-                if !known.contains_key(place) {
-                    if known.len() >= MOST {
-                        return Ok(false);
-                    }
-                    let eta = self.place(place.iter().map(|&t| f64::from(t) * FINEST));
-                    let node = self.node(eta)?;
-                    known.insert(place.clone(), node);
-                }
-                values.push(known[place].as_ref().map_or(f64::NEG_INFINITY, ScaleNode::log_part));
+            let fresh: Vec<&Vec<i32>> = rim.iter().filter(|place| !known.contains_key(*place)).collect();
+            if known.len() + fresh.len() > MOST {
+                return Ok(false);
             }
+            let eta = |place: &&Vec<i32>| self.place(place.iter().map(|&t| f64::from(t) * FINEST));
+            let found = self.nodes.at(self.model, &fresh.iter().map(eta).collect::<Vec<_>>())?;
+            let fresh: Vec<Vec<i32>> = fresh.into_iter().cloned().collect();
+            known.extend(fresh.into_iter().zip(found));
+            let value =
+                |place: &Vec<i32>| known[place].as_ref().map_or(f64::NEG_INFINITY, ScaleNode::log_part);
+            let values: Vec<f64> = rim.iter().map(value).collect();
             best = values.iter().copied().fold(best, f64::max);
             let mut next = Vec::new();
             for (place, value) in rim.iter().zip(values) {
@@ -311,27 +324,31 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
     }
 
     /// Weighted draws of a Student t around the mode.
-    fn draw(mut self, whole: &mut Option<ScaleMixture>) -> Result<()> {
+    fn draw(self, whole: &mut Option<ScaleMixture>) -> Result<()> {
         let k = self.mode.len();
-        let draws = Draws::new(self.how.seed, Purpose::Scales);
+        let draws = Draws::new(self.nodes.how.seed, Purpose::Scales);
         let constant = ln_gamma(0.5 * (DEGREES + k as f64))
             - ln_gamma(0.5 * DEGREES)
             - 0.5 * k as f64 * (DEGREES * std::f64::consts::PI).ln();
-        let mut nodes = Vec::new();
         let mut e = vec![0.0; k + DEGREES as usize];
+        let (mut places, mut densities) = (Vec::new(), Vec::new());
         for which in 0..WEIGHTED {
             draws.fill(which, 0, &mut e);
             let (t, chi) = e.split_at(k);
             let shrink = norm(chi) / DEGREES.sqrt();
             let square = (norm(t) / shrink).powi(2);
-            let density = constant - 0.5 * (DEGREES + k as f64) * (square / DEGREES).ln_1p();
-            let eta = self.place(t.iter().map(|t| t / shrink));
-            if let Some(node) = self.node(eta)? {
-                let log_mass = node.log_mass + self.log_volume - density - (WEIGHTED as f64).ln();
-                nodes.push(ScaleNode { log_mass, ..node });
-            }
+            densities.push(constant - 0.5 * (DEGREES + k as f64) * (square / DEGREES).ln_1p());
+            places.push(self.place(t.iter().map(|t| t / shrink)));
         }
-        *whole = Some(ScaleMixture::new(nodes, Rule::Draws { count: WEIGHTED }, self.unsolved)?);
+        let found = self.nodes.at(self.model, &places)?;
+        let unsolved = found.iter().filter(|node| node.is_none()).count();
+        let weighted = |(node, density): (Option<ScaleNode>, f64)| {
+            let node = node?;
+            let log_mass = node.log_mass + self.log_volume - density - (WEIGHTED as f64).ln();
+            Some(ScaleNode { log_mass, ..node })
+        };
+        let nodes = found.into_iter().zip(densities).filter_map(weighted).collect();
+        *whole = Some(ScaleMixture::new(nodes, Rule::Draws { count: WEIGHTED }, unsolved)?);
         Ok(())
     }
 }

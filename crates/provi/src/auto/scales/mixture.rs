@@ -73,7 +73,7 @@ pub enum Rule {
 pub struct ScaleMixture {
     /// The nodes, with weights that add up to one.
     pub nodes: Vec<ScaleNode>,
-    /// log p(x), integrated over the scales: an estimate.
+    /// log p(x), integrated over the scales: an estimate. Light nodes that are not among `nodes` are part of it.
     pub log_evidence: f64,
     /// By how much it moved when the step was halved the last time; for weighted draws, its standard error.
     pub evidence_change: f64,
@@ -112,12 +112,8 @@ impl ScaleMixture {
             Rule::Lattice { .. } => f64::INFINITY,
             Rule::Draws { .. } => (squares - 1.0 / count).max(0.0).sqrt(),
         };
-        // The evidence of the nodes that are left: what was left out is part of its change.
-        let log_evidence = top + total.ln() + kept.ln();
-        let mut out =
-            Self { nodes, log_evidence, evidence_change: change, mean_change: change, rule, unsolved };
-        out.evidence_change -= kept.ln();
-        Ok(out)
+        let log_evidence = top + total.ln();
+        Ok(Self { nodes, log_evidence, evidence_change: change, mean_change: change, rule, unsolved })
     }
 
     /// A mixture that was made before, such as that of a file. Refused if its nodes do not fit together.
@@ -152,8 +148,7 @@ impl ScaleMixture {
 
     /// Notes how far this one is from one with a wider step.
     pub(super) fn compare(&mut self, last: &Self) {
-        let left_out = if self.evidence_change.is_finite() { self.evidence_change } else { 0.0 };
-        self.evidence_change = (self.log_evidence - last.log_evidence).abs() + left_out;
+        self.evidence_change = (self.log_evidence - last.log_evidence).abs();
         let moved = |here: [Vec<f64>; 2], there: &[f64]| {
             let [means, deviations] = here;
             let each = means.iter().zip(there).zip(deviations);

@@ -26,6 +26,12 @@ pub trait LinearPredictor: Target + Clone {
 
     /// Whether the responses are normal, so that the posterior given the scales is a Gaussian.
     fn is_gaussian(&self) -> bool;
+
+    /// Does the work for each item, in their order. Models whose rows are in memory do several at once; others one after the other, as
+    /// processes that share the rows must do the same at the same time.
+    fn for_each<P: Sync, T: Send>(&self, items: &[P], work: &(dyn Fn(&Self, &P) -> T + Sync)) -> Vec<T> {
+        items.iter().map(|item| work(self, item)).collect()
+    }
 }
 
 impl Rows {
@@ -70,6 +76,13 @@ impl LinearPredictor for Glm {
 
     fn is_gaussian(&self) -> bool {
         matches!(self.family(), Family::Gaussian { .. })
+    }
+
+    #[cfg(feature = "parallel")]
+    fn for_each<P: Sync, T: Send>(&self, items: &[P], work: &(dyn Fn(&Self, &P) -> T + Sync)) -> Vec<T> {
+        use rayon::prelude::*;
+        let carried = crate::base::stop::Carried::from_here();
+        items.par_iter().map(|item| carried.within(|| work(self, item))).collect()
     }
 }
 
