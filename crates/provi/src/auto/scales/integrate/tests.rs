@@ -289,6 +289,7 @@ fn what_was_whole_before_a_stop_is_kept() {
 }
 
 #[test]
+#[cfg(feature = "parallel")]
 fn any_number_of_threads_gives_the_same_bits() {
     let (model, free) = one_row_each(&[1.0, 2.0, -0.5, 0.3, -1.2, 0.8], 0.5, 3);
     let how = Integration { draws: 64, ..Integration::new(vec![HALF_T; 2]) };
