@@ -11,7 +11,7 @@ use crate::model::compiled::ConstrainedRecord;
 use crate::number::{grouped, plain};
 use crate::record::fit_file::FitFile;
 use crate::record::mixture::ScaleSummary;
-use crate::record::scale::Origin;
+use crate::record::scale::{Origin, Scale};
 use crate::run::fitted::Fitted;
 use crate::show::rows;
 use crate::show::words::certificate::{self, Tightness};
@@ -49,6 +49,9 @@ fn facts(file: &FitFile) -> ModelFacts {
         further.push(("counts as 1".to_owned(), level.clone()));
     }
     further.extend(beside_the_formula(model).map(|said| ("beside the formula".to_owned(), said)));
+    let is_open = |scale: &Scale| scale.origin == Origin::Integrated;
+    let open = model.scales.iter().filter(|scale| is_open(scale));
+    further.extend(open.map(|scale| ("scale".to_owned(), describe_scale(scale))));
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
     ModelFacts {
         formula: model.formula.clone(),
@@ -58,7 +61,7 @@ fn facts(file: &FitFile) -> ModelFacts {
         dropped: (model.dropped.rows > 0)
             .then(|| format!("{} with missing values", counted(model.dropped.rows as u64, "row"))),
         priors: model.prior.clone(),
-        conditional_on: model.scales.iter().map(describe_scale).collect(),
+        conditional_on: model.scales.iter().filter(|scale| !is_open(scale)).map(describe_scale).collect(),
         further,
     }
 }
@@ -127,7 +130,7 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
         certificate::rows(c, file.least_kl()).into_iter().zip(MEANINGS).map(|((what, row), meaning)| {
             let (value, grounds, proved) = match row {
                 Ok((value, grounds)) => (value, grounds, true),
-                Err(reason) => (format!("not proved: {reason}"), String::new(), false),
+                Err(reason) => (reason, String::new(), false),
             };
             StatementFacts { what: what.to_owned(), value, proved, meaning: meaning.to_owned(), grounds }
         });
