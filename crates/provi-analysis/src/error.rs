@@ -128,6 +128,14 @@ pub enum Error {
         /// The scales of the model.
         known: Vec<String>,
     },
+    /// A prior of correlations that fits none.
+    #[error("prior '{spec}' fits no correlations of this model{}", correlation_labels(.known))]
+    StrayCorrelationPrior {
+        /// The prior.
+        spec: String,
+        /// The correlations of the model.
+        known: Vec<String>,
+    },
     /// A prior of a scale that is given.
     #[error("prior '{spec}' is of {scale}, which is given as {sd}: leave one of the two out")]
     GivenScalePrior {
@@ -392,6 +400,14 @@ fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > shown.len() { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
+}
+
+/// "; it has cor(clinic)", or what a model needs to have some.
+fn correlation_labels(known: &[String]) -> String {
+    match known.is_empty() {
+        true => "; a term such as (x | clinic), with two or three effects whose scales are integrated over, has some".to_owned(),
+        false => format!("; it has {}", known.join(", ")),
+    }
 }
 
 /// "; its scales are sigma, sd(clinic:(Intercept))".

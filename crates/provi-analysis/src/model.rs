@@ -94,7 +94,7 @@ impl Model {
         let opened = open(false)?;
         let head = opened.head();
         let (family, family_chosen) = family(options, &head, &data.name)?;
-        let scales = scales::asked(options, &head, family)?;
+        let (scales, correlations) = scales::asked(options, &head, family)?;
         memory::refuse_large(&head.size(), scales.iter().any(|scale| scale.origin != Origin::Given))?;
         let population = head.population;
         let prior_gaussian = match prior {
@@ -127,13 +127,18 @@ impl Model {
         };
         let target = target.with_prior(prior.assemble(family, &summary)?)?;
         let Chosen { target, scales, seconds: scale_seconds, stopped_at, note, integrating } =
-            scales::choose(target, scales, options, &summary)?;
+            scales::choose(target, scales, correlations, options, &summary)?;
+        let modelled = integrating.iter().flat_map(|how| &how.correlations).filter_map(|block| {
+            let scale = scales.iter().find(|scale| scale.name == block.scales[0])?;
+            scale.coefficients.first().copied()
+        });
+        warnings.extend(warnings::independent_effects(&groups, &modelled.collect::<Vec<_>>()));
         warnings.extend(note.map(str::to_owned));
         warnings.extend(conflict::of_scales(&scales, family, &summary));
         Ok(Self {
             family: target.family(),
             family_chosen,
-            options: scales::fixed(options, family, &scales, prior_gaussian.is_some()),
+            options: scales::fixed(options, family, &scales, integrating.as_ref(), prior_gaussian.is_some()),
             formula,
             success,
             rows,

@@ -9,6 +9,7 @@ pub(crate) mod family;
 mod hierarchical;
 pub(crate) mod linear;
 pub(crate) mod model;
+pub(crate) mod normal_equations;
 pub mod predict;
 pub(crate) mod prior;
 pub(crate) mod rows;

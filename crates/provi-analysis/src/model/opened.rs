@@ -131,7 +131,7 @@ impl Opened {
                 rows: scan.rows,
                 dropped: scan.dropped.clone(),
                 rows_sha256: String::new(),
-                warnings: notable(&scan.warnings, &scan.groups),
+                warnings: notable(&scan.warnings),
                 groups: scan.groups.clone(),
                 recipe: scan.recipe().clone(),
             },

@@ -10,10 +10,15 @@ use super::opened::Head;
 use super::target::ModelTarget;
 use crate::error::{Error, Result};
 use crate::options::{ModelOptions, PriorSpec, ScaleSpec, ScalesName, scale_law_text};
-use crate::record::scale::{NOISE, Origin, Scale};
+use crate::record::scale::{Correlations, NOISE, Origin, Scale};
 
 /// Every scale of the model, at its given value or a first guess.
-pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> Result<Vec<Scale>> {
+/// Effects of a group that are correlated: `(x | g)` with two or three columns, if all their scales are integrated over.
+pub(super) fn asked(
+    options: &ModelOptions,
+    head: &Head<'_>,
+    family: Family,
+) -> Result<(Vec<Scale>, Vec<Correlations>)> {
     let spread = match family {
         Family::Gaussian { .. } => head.deviation,
         _ => 1.0,
@@ -30,7 +35,7 @@ pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> 
         prior: None,
         coefficients,
     };
-    let mut scales = Vec::new();
+    let (mut scales, mut correlations) = (Vec::new(), Vec::new());
     if let Family::Gaussian { .. } = family {
         scales.push(scale(NOISE.to_owned(), options.noise_sd, spread, Vec::new()));
     }
@@ -47,6 +52,24 @@ pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> 
             let width = group.columns.len();
             let coefficients = (0..group.levels.len()).map(|l| group.first + l * width + j).collect();
             scales.push(scale(format!("{factor}:{column}"), given, 0.5 * spread, coefficients));
+        }
+        let own: &[Scale] = &scales[scales.len() - group.columns.len()..];
+        let open = own.iter().all(|scale| scale.origin == Origin::Integrated);
+        if group.correlated && open && (2..=MOST_CORRELATED).contains(&own.len()) {
+            let label = format!("cor({factor})");
+            let given = options.prior.iter().rev().find(|spec| spec.fits_correlation(&label));
+            let shape = given.and_then(PriorSpec::correlation).unwrap_or(LKJ);
+            correlations.push(Correlations {
+                scales: own.iter().map(|scale| scale.name.clone()).collect(),
+                prior: format!("lkj({shape})"),
+                group: factor,
+            });
+        }
+    }
+    for spec in options.prior.iter().filter(|spec| spec.correlation().is_some()) {
+        let labels = || correlations.iter().map(|block| format!("cor({})", block.group));
+        if !labels().any(|label| spec.fits_correlation(&label)) {
+            return Err(Error::StrayCorrelationPrior { spec: spec.to_string(), known: labels().collect() });
         }
     }
     if let Some((spec, _)) = options.group_scale.iter().zip(&used).find(|(_, used)| !**used) {
@@ -68,8 +91,13 @@ pub(super) fn asked(options: &ModelOptions, head: &Head<'_>, family: Family) -> 
             None => return Err(Error::MaximisedScalePrior { spec: spec.to_string() }),
         }
     }
-    Ok(scales)
+    Ok((scales, correlations))
 }
+
+/// The most effects of a group whose correlations are modelled.
+const MOST_CORRELATED: usize = 3;
+/// The shape of the default prior of correlations: all correlation matrices are equally likely.
+const LKJ: f64 = 1.0;
 
 /// The default prior of a scale is half_t with this many degrees of freedom.
 const DEGREES: f64 = 3.0;
@@ -107,6 +135,18 @@ pub struct Integrating {
     pub how: Integration,
     /// For each free scale, in the order of the library: its place among the model's scales.
     pub order: Vec<usize>,
+    /// The effects that are correlated, in the order of the library.
+    pub correlations: Vec<Correlations>,
+}
+
+impl Integrating {
+    /// Names and priors of the scales and correlations, in the order of the library.
+    pub fn labels(&self, scales: &[Scale]) -> Vec<(String, String)> {
+        let of_scale = |&i: &usize| (scales[i].label(), scales[i].prior.clone().unwrap_or_default());
+        let of_block =
+            |block: &Correlations| block.labels().into_iter().map(|label| (label, block.prior.clone())).collect::<Vec<_>>();
+        self.order.iter().map(of_scale).chain(self.correlations.iter().flat_map(of_block)).collect()
+    }
 }
 
 /// A target with its scales, and how they were found.
@@ -135,6 +175,7 @@ const FIRST: &str = "the search for the scales was stopped before its first solu
 pub(super) fn choose(
     target: ModelTarget,
     mut scales: Vec<Scale>,
+    correlations: Vec<Correlations>,
     options: &ModelOptions,
     data: &DataSummary,
 ) -> Result<Chosen> {
@@ -165,7 +206,13 @@ pub(super) fn choose(
             // The ELBO is the evidence.
             how.draws = 0;
         }
-        Integrating { free: search.clone(), how, order: order.clone() }
+        let mut free = search.clone();
+        for block in &correlations {
+            let place = |name: &String| order.iter().position(|&i| scales[i].name == *name);
+            free.correlated.push(block.scales.iter().filter_map(place).collect());
+            how.correlations.push(shape_of(&block.prior));
+        }
+        Integrating { free, how, order: order.clone(), correlations }
     });
     let shared = found.shared.iter().zip(&found.vanishing).map(|(&sd, &vanishing)| (sd, vanishing));
     for (k, (&i, (sd, vanishing))) in
@@ -191,9 +238,20 @@ pub(super) fn choose(
     })
 }
 
+/// The shape in `lkj(SHAPE)`.
+fn shape_of(prior: &str) -> f64 {
+    prior.trim_start_matches("lkj(").trim_end_matches(')').parse().unwrap_or(LKJ)
+}
+
 /// The options with everything that was open at its value, and the default prior by its name. `given` says whether
 /// the prior was given outside the options.
-pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale], given: bool) -> ModelOptions {
+pub(super) fn fixed(
+    options: &ModelOptions,
+    family: Family,
+    scales: &[Scale],
+    integrating: Option<&Integrating>,
+    given: bool,
+) -> ModelOptions {
     let is_set = |scale: &&Scale| scale.origin != Origin::Integrated;
     let noise = scales.iter().filter(is_set).find(|scale| scale.is_noise()).map(|scale| scale.sd);
     let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
@@ -203,6 +261,8 @@ pub(super) fn fixed(options: &ModelOptions, family: Family, scales: &[Scale], gi
         format!("{}={}", scale.label(), scale.prior.as_ref()?).parse().ok()
     };
     prior.extend(scales.iter().filter_map(own));
+    let of_block = |block: &Correlations| format!("cor({})={}", block.group, block.prior).parse().ok();
+    prior.extend(integrating.iter().flat_map(|how| &how.correlations).filter_map(of_block));
     let options = ModelOptions {
         family: family.name().parse().ok(),
         noise_sd: noise,

@@ -10,7 +10,7 @@ const MOST_ENTRIES: usize = 1 << 21;
 
 /// All warnings about a frame.
 pub fn warnings(frame: &ModelFrame) -> Result<Vec<String>> {
-    let mut out = notable(&frame.warnings, &frame.groups);
+    let mut out = notable(&frame.warnings);
     if frame.rows.saturating_mul(frame.names.len()) <= MOST_ENTRIES {
         out.extend(collinearity(frame));
         out.extend(separated(frame)?);
@@ -18,20 +18,24 @@ pub fn warnings(frame: &ModelFrame) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// What the reading of the table found, and what the model leaves out.
-pub(super) fn notable(warnings: &[Warning], groups: &[GroupTerm]) -> Vec<String> {
-    warnings.iter().map(ToString::to_string).chain(independent_effects(groups)).collect()
+/// What the reading of the table found.
+pub(super) fn notable(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).collect()
 }
 
-/// A note about correlations that a group term with several columns leaves out.
-fn independent_effects(groups: &[GroupTerm]) -> impl Iterator<Item = String> {
-    groups.iter().filter(|group| group.correlated && group.columns.len() > 1).map(|group| {
+/// A note about correlations that group terms with several columns leave out; `modelled` are the first coefficients of those whose are not left out.
+pub(super) fn independent_effects(groups: &[GroupTerm], modelled: &[usize]) -> Vec<String> {
+    let left_out = |group: &&GroupTerm| {
+        group.correlated && group.columns.len() > 1 && !modelled.contains(&group.first)
+    };
+    let note = |group: &GroupTerm| {
         let factor = group.factors.join(":");
         format!(
             "the effects of one `{factor}` are independent a priori, as `||` would say: no correlation between {} is modelled",
             group.columns.join(" and ")
         )
-    })
+    };
+    groups.iter().filter(left_out).map(note).collect()
 }
 
 fn collinearity(frame: &ModelFrame) -> impl Iterator<Item = String> {

@@ -1,5 +1,5 @@
 //! Priors as users write them: `normal(0, 2.5)`, `dose=normal(1, 0.5)`, `age*=normal(0, 1)`; of scales, `sd(clinic)=exponential(1)`,
-//! `sigma=half_t(3, 10)`.
+//! `sigma=half_t(3, 10)`; of correlations, `cor(clinic)=lkj(2)`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct PriorSpec {
     /// A name in which `*` matches anything; `None` matches every population coefficient. For a scale `sigma`, `sd`, `sd(GROUP)` or
-    /// `sd(GROUP:COLUMN)`.
+    /// `sd(GROUP:COLUMN)`; for correlations `cor` or `cor(GROUP)`.
     pub pattern: Option<String>,
     /// The prior.
     pub law: PriorLaw,
@@ -25,6 +25,8 @@ pub enum PriorLaw {
     Normal(NormalPrior),
     /// Of scales.
     Scale(ScalePrior),
+    /// Of the correlations between the effects of a group: the LKJ law with this shape.
+    Correlation(f64),
 }
 
 /// N(mean, sd²).
@@ -54,16 +56,30 @@ impl PriorSpec {
     pub fn normal(&self) -> Option<NormalPrior> {
         match self.law {
             PriorLaw::Normal(normal) => Some(normal),
-            PriorLaw::Scale(_) => None,
+            PriorLaw::Scale(_) | PriorLaw::Correlation(_) => None,
         }
     }
 
     /// The prior, if it is one of scales.
     pub fn scale(&self) -> Option<ScalePrior> {
         match self.law {
-            PriorLaw::Normal(_) => None,
             PriorLaw::Scale(law) => Some(law),
+            PriorLaw::Normal(_) | PriorLaw::Correlation(_) => None,
         }
+    }
+
+    /// The shape of the prior, if it is one of correlations.
+    pub fn correlation(&self) -> Option<f64> {
+        match self.law {
+            PriorLaw::Correlation(shape) => Some(shape),
+            PriorLaw::Normal(_) | PriorLaw::Scale(_) => None,
+        }
+    }
+
+    /// Whether it is a prior of the correlations with this label, such as `cor(clinic)`.
+    pub fn fits_correlation(&self, label: &str) -> bool {
+        let pattern = self.pattern.as_deref();
+        self.correlation().is_some() && (pattern == Some("cor") || pattern == Some(label))
     }
 
     /// Whether the pattern of a prior of scales matches the scale with this label, such as `sd(clinic:age)` or `sigma`.
@@ -80,6 +96,11 @@ impl PriorSpec {
             (_, None) => pattern == label,
         }
     }
+}
+
+/// Whether a pattern can only mean correlations.
+fn is_correlation(pattern: &str) -> bool {
+    pattern == "cor" || (pattern.starts_with("cor(") && pattern.ends_with(')'))
 }
 
 /// Whether a pattern can only mean a scale.
@@ -120,8 +141,12 @@ impl FromStr for PriorSpec {
             return Err("a coefficient is missing before `=`".to_owned());
         }
         let scale = pattern.as_deref().is_some_and(is_scale);
-        let needed =
-            if scale { SCALE_LAWS } else { "a prior reads `normal(MEAN, SD)`, as in 'dose=normal(0, 2.5)'" };
+        let correlation = pattern.as_deref().is_some_and(is_correlation);
+        let needed = match (scale, correlation) {
+            (true, _) => SCALE_LAWS,
+            (_, true) => "a prior of correlations reads lkj(SHAPE), as in 'cor(clinic)=lkj(2)'",
+            _ => "a prior reads `normal(MEAN, SD)`, as in 'dose=normal(0, 2.5)'",
+        };
         let (name, inside) = law
             .split_once('(')
             .and_then(|(name, rest)| Some((name.trim(), rest.trim_end().strip_suffix(')')?)))
@@ -132,6 +157,17 @@ impl FromStr for PriorSpec {
                 word.trim().parse::<f64>().map_err(|_| format!("`{}` is not a number; {needed}", word.trim()))
             })
             .collect::<Result<_, _>>()?;
+        match (name, &numbers[..], correlation) {
+            ("lkj", &[shape], true) if shape > 0.0 && shape.is_finite() => {
+                return Ok(Self { pattern, law: PriorLaw::Correlation(shape) });
+            }
+            ("lkj", &[shape], true) => return Err(format!("lkj({shape}) needs a finite shape above 0")),
+            ("lkj", ..) if !correlation => {
+                return Err("`lkj` is a prior of correlations, as in 'cor(clinic)=lkj(2)'".to_owned());
+            }
+            (_, _, true) => return Err(format!("`{name}` is no prior of correlations; {needed}")),
+            _ => {}
+        }
         if let Some(law) = scale_law(name, &numbers, scale) {
             if !scale && pattern.as_deref() != Some(SIGMA) {
                 return Err(format!(
@@ -206,6 +242,7 @@ impl fmt::Display for PriorSpec {
         match &self.law {
             PriorLaw::Normal(normal) => write!(f, "{normal}"),
             PriorLaw::Scale(law) => f.write_str(&scale_law_text(law)),
+            PriorLaw::Correlation(shape) => write!(f, "lkj({shape})"),
         }
     }
 }
@@ -244,6 +281,8 @@ mod tests {
         }
         assert_eq!(spec("sd(g)=normal(0, 2)"), spec("sd(g)=half_normal(2)"));
         assert_eq!(spec("sd(g)=student_t(3, 0, 2)"), spec("sd(g)=half_t(3, 2)"));
+        assert_eq!(spec("cor(clinic)=lkj(2)").to_string(), "cor(clinic)=lkj(2)");
+        assert!(spec("cor=lkj(2)").fits_correlation("cor(clinic)") && !spec("cor(a)=lkj(2)").fits_correlation("cor(b)"));
         // A coefficient may be called sigma.
         assert!(spec("sigma=normal(0, 1)").normal().is_some());
         assert_eq!(spec(" `my col` = normal( 1,2 ) "), spec("my col=normal(1, 2)"));
@@ -293,5 +332,8 @@ mod tests {
         assert!(refused("sd(g)=exponential(0)").contains("rate of an exponential prior"));
         assert!(refused("sd(g)=pc(1, 2)").contains("probability"));
         assert!(refused("age=exponential(1)").contains("is a prior of scales"));
+        assert!(refused("cor(g)=normal(0, 1)").contains("no prior of correlations"));
+        assert!(refused("cor(g)=lkj(0)").contains("above 0"));
+        assert!(refused("sd(g)=lkj(1)").contains("'cor(clinic)=lkj(2)'"));
     }
 }

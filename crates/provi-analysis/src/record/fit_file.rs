@@ -19,7 +19,7 @@ use super::mirror::{
     ProvenanceKey, SubsampleKeys,
 };
 use super::mixture::MixtureRecord;
-use super::scale::Scale;
+use super::scale::{Correlations, Scale};
 use super::trust::{SearchRecord, TrustRecord};
 use crate::options::ModelOptions;
 
@@ -258,6 +258,9 @@ pub struct ModelRecord {
     /// The scales on which the posterior is conditional.
     #[serde(default)]
     pub scales: Vec<Scale>,
+    /// Effects that are correlated, if their correlations are integrated over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub correlations: Vec<Correlations>,
     /// Options that make this model again, with every scale at its value.
     #[serde(default)]
     pub options: ModelOptions,

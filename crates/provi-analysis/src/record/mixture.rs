@@ -1,11 +1,11 @@
 //! A mixture of Gaussians over the scales that are integrated over, as fit.json holds it.
 
 use provi::Gaussian;
+use provi::matrix::Matrix;
 use provi::scales::{NodeProof, Rule, ScaleMixture, ScaleNode};
 use serde::{Deserialize, Serialize};
 
 use super::digest::sha256;
-use super::scale::Scale;
 use crate::error::Result;
 
 /// Probability of the intervals that a file holds.
@@ -42,14 +42,20 @@ pub struct MixtureRecord {
     /// The SHA-256 of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor_sha256: Option<String>,
+    /// The number of effects in each set of correlated ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub correlated: Vec<usize>,
+    /// Axes of unit curvature of the density of the scales: row j says how `log_scales` move along axis j. Draws of scales are smoothed along
+    /// them.
+    pub axes: Vec<Vec<f64>>,
     /// The nodes.
     pub nodes: Vec<NodeRecord>,
 }
 
-/// What is known of one scale.
+/// What is known of one scale or one correlation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleSummary {
-    /// `sigma`, or `sd(clinic:(Intercept))`.
+    /// `sigma`, `sd(clinic:(Intercept))` or `cor(clinic:(Intercept),clinic:age)`.
     pub name: String,
     /// Its prior.
     pub prior: String,
@@ -70,8 +76,10 @@ pub struct ScaleSummary {
 /// One value of the scales.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// Logarithms of the scales.
+    /// Logarithms of the scales; then, for correlated effects, inverse hyperbolic tangents of their partial correlations.
     pub log_scales: Vec<f64>,
+    /// Slopes of their log density along the axes.
+    pub rise: Vec<f64>,
     /// Its share of the posterior.
     pub weight: f64,
     /// The logarithm of the prior mass that it stands for.
@@ -118,13 +126,17 @@ impl NodeClaims {
     }
 }
 
-/// What is known of each scale at that level, in the order of the mixture; `scales` are in the same order.
-pub fn summaries(mixture: &ScaleMixture, scales: &[&Scale], level: f64) -> Result<Vec<ScaleSummary>> {
+/// What is known of each scale and correlation at that level; `scales` are their names and priors, in the order of the mixture.
+pub fn summaries(
+    mixture: &ScaleMixture,
+    scales: &[(String, String)],
+    level: f64,
+) -> Result<Vec<ScaleSummary>> {
     let tail = 0.5 * (1.0 - level);
-    let one = |(k, scale): (usize, &&Scale)| {
+    let one = |(k, (name, prior)): (usize, &(String, String))| {
         Ok(ScaleSummary {
-            name: scale.label(),
-            prior: scale.prior.clone().unwrap_or_default(),
+            name: name.clone(),
+            prior: prior.clone(),
             mean: mixture.scale_mean(k)?,
             sd: mixture.scale_sd(k)?,
             median: mixture.scale_quantile(k, 0.5)?,
@@ -138,7 +150,11 @@ pub fn summaries(mixture: &ScaleMixture, scales: &[&Scale], level: f64) -> Resul
 
 impl MixtureRecord {
     /// The record; `scales` and `proofs` are in the order of the mixture, and there may be fewer proofs than nodes.
-    pub fn new(mixture: &ScaleMixture, scales: &[&Scale], proofs: &[NodeProof]) -> Result<Self> {
+    pub fn new(
+        mixture: &ScaleMixture,
+        scales: &[(String, String)],
+        proofs: &[NodeProof],
+    ) -> Result<Self> {
         let (rule, step, complete, draws) = match mixture.rule {
             Rule::Lattice { step, complete } => ("lattice", Some(step), complete, None),
             Rule::Draws { count } => ("draws", None, true, Some(count)),
@@ -151,6 +167,7 @@ impl MixtureRecord {
             .enumerate()
             .map(|(k, node)| NodeRecord {
                 log_scales: node.log_scales.clone(),
+                rise: node.rise.clone(),
                 weight: node.weight,
                 log_mass: node.log_mass,
                 elbo: node.elbo,
@@ -172,6 +189,8 @@ impl MixtureRecord {
             unsolved: mixture.unsolved,
             factor_file: None,
             factor_sha256: None,
+            correlated: mixture.correlated.clone(),
+            axes: (0..mixture.axes.rows()).map(|j| mixture.axes.row(j).to_vec()).collect(),
             nodes,
         };
         if record.nodes.iter().map(|node| node.factor.len()).sum::<usize>() > MOST_NUMBERS {
@@ -208,7 +227,7 @@ impl MixtureRecord {
             .map(|node| {
                 let gaussian = Gaussian::new(&node.mean, &node.factor)?;
                 let numbers = [node.log_mass, node.elbo, node.kl];
-                Ok(ScaleNode::new(node.log_scales.clone(), node.weight, numbers, gaussian))
+                Ok(ScaleNode::new(node.log_scales.clone(), node.rise.clone(), node.weight, numbers, gaussian))
             })
             .collect::<Result<Vec<_>>>()?;
         let rule = match (self.step, self.draws) {
@@ -216,7 +235,10 @@ impl MixtureRecord {
             (None, count) => Rule::Draws { count: count.unwrap_or_default() },
         };
         let changes = [self.evidence_change, self.mean_change].map(|x| x.unwrap_or(f64::INFINITY));
-        Ok(ScaleMixture::restored(nodes, rule, self.log_evidence, changes, self.unsolved)?)
+        let (rows, columns) = (self.axes.len(), self.axes.first().map_or(0, Vec::len));
+        let axes = Matrix::new(rows, columns, self.axes.concat())?;
+        let shape = (self.correlated.clone(), axes);
+        Ok(ScaleMixture::restored(nodes, shape, rule, self.log_evidence, changes, self.unsolved)?)
     }
 
     /// The same without the factors that are in their own file.

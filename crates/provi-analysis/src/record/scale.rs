@@ -24,6 +24,25 @@ pub struct Scale {
     pub coefficients: Vec<usize>,
 }
 
+/// Effects of one grouping that are correlated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Correlations {
+    /// The grouping.
+    pub group: String,
+    /// The names of their scales.
+    pub scales: Vec<String>,
+    /// The prior of their correlation matrix, as users write it.
+    pub prior: String,
+}
+
+impl Correlations {
+    /// `cor(clinic:(Intercept),clinic:age)` for each pair, in the order of the library: (1, 0), (2, 0), (2, 1).
+    pub fn labels(&self) -> Vec<String> {
+        let pair = |i: usize, j: usize| format!("cor({},{})", self.scales[j], self.scales[i]);
+        (0..self.scales.len()).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).collect()
+    }
+}
+
 /// How the value of a scale came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -50,13 +50,10 @@ pub(super) fn integrate(
     fit.seconds = seconds;
     fit.stopped_early = stopped;
     // A lower bound of the log evidence, up to the integration over the scales.
-    let parts: Vec<f64> = mixture.nodes.iter().map(|node| node.log_mass + node.elbo).collect();
-    let top = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    fit.neg_elbo.value = -(top + parts.iter().map(|x| (x - top).exp()).sum::<f64>().ln());
+    fit.neg_elbo.value = -mixture.elbo();
     fit.neg_elbo.error = if mixture.evidence_change.is_finite() { mixture.evidence_change } else { 0.0 };
     fit.neg_elbo.exact = false;
-    let in_order: Vec<&Scale> = how.order.iter().map(|&i| &scales[i]).collect();
-    let record = MixtureRecord::new(&mixture, &in_order, &proofs)?;
+    let record = MixtureRecord::new(&mixture, &how.labels(scales), &proofs)?;
     let kl: f64 = mixture.nodes.iter().map(|node| node.weight * node.kl).sum();
     let finite = |x: f64| x.is_finite().then_some(x);
     let estimates = EstimatesRecord {

@@ -87,6 +87,12 @@ impl Fitted {
     }
 }
 
+/// The deviations of the effects of groups, and the correlations that are not zero: (place, place, correlation).
+struct GroupScales {
+    sds: Vec<f64>,
+    correlations: Vec<(usize, usize, f64)>,
+}
+
 impl NewData<'_> {
     /// The mean response of each row, with its interval of probability `level`.
     pub fn predict(&self, level: f64) -> Result<Vec<Prediction>> {
@@ -96,8 +102,8 @@ impl NewData<'_> {
         };
         let mut parts = Vec::with_capacity(mixture.nodes.len());
         for node in &mixture.nodes {
-            let (sds, family) = self.at(&node.log_scales.iter().map(|x| x.exp()).collect::<Vec<_>>());
-            let extra = self.extra_variance(&sds);
+            let (groups, family) = self.at(&mixture.scales_at(&node.log_scales));
+            let extra = self.extra_variance(&groups);
             parts.push((node.weight, predict(family, &node.gaussian, &self.rows(extra.as_deref()), level)?));
         }
         Ok(predict_mixture(self.family, &parts, level)?)
@@ -122,16 +128,16 @@ impl NewData<'_> {
         let mut flat = Vec::with_capacity(points.rows() * self.design.rows());
         // Each draw has scales of its own.
         for (k, number) in which.take(points.rows()).enumerate() {
-            let (sds, family) = self.at(scales.row(k));
-            let extra = self.extra_variance(&sds);
+            let (groups, family) = self.at(scales.row(k));
+            let extra = self.extra_variance(&groups);
             let one = Matrix::new(1, points.columns(), points.row(k).to_vec())?;
             flat.extend(responses_at(family, &one, &self.rows(extra.as_deref()), number, seed)?);
         }
         Ok(Matrix::new(points.rows(), self.design.rows(), flat)?)
     }
 
-    /// The deviations of the groups and the family, with these values of the scales that are integrated over.
-    fn at(&self, free: &[f64]) -> (Vec<f64>, Family) {
+    /// The deviations of the groups and the family, with these values of the scales and correlations that are integrated over.
+    fn at(&self, free: &[f64]) -> (GroupScales, Family) {
         let (mut free, mut family) = (free.iter(), self.family);
         let scales = || self.fit.file.model.scales.iter();
         let value = |scale: &Scale, free: &mut std::slice::Iter<'_, f64>| match scale.origin {
@@ -143,22 +149,35 @@ impl NewData<'_> {
         if let (Family::Gaussian { .. }, Some(noise)) = (family, scales().find(|scale| scale.is_noise())) {
             family = Family::Gaussian { noise_sd: value(noise, &mut free) };
         }
-        (sds, family)
+        let mut correlations = Vec::new();
+        for block in &self.fit.file.model.correlations {
+            let place = |name: &String| scales().filter(|s| !s.is_noise()).position(|s| s.name == *name);
+            let places: Vec<usize> = block.scales.iter().filter_map(place).collect();
+            for (i, &a) in places.iter().enumerate() {
+                correlations.extend(places[..i].iter().map(|&b| (a, b, free.next().copied().unwrap_or(0.0))));
+            }
+        }
+        (GroupScales { sds, correlations }, family)
     }
 
-    fn group_sds(&self) -> Vec<f64> {
-        self.fit.file.model.scales.iter().filter(|scale| !scale.is_noise()).map(|scale| scale.sd).collect()
+    fn group_sds(&self) -> GroupScales {
+        let scales = self.fit.file.model.scales.iter().filter(|scale| !scale.is_noise());
+        GroupScales { sds: scales.map(|scale| scale.sd).collect(), correlations: Vec::new() }
     }
 
-    /// Σ_j (τ_j·x_j)² for each row of a group that the model has not seen.
-    fn extra_variance(&self, sds: &[f64]) -> Option<Vec<f64>> {
+    /// xᵀΣx for each row of a group that the model has not seen, where Σ is the covariance of its effects.
+    fn extra_variance(&self, groups: &GroupScales) -> Option<Vec<f64>> {
         if self.unseen.is_empty() {
             return None;
         }
         let mut out = vec![0.0; self.design.rows()];
         for (row, before, values) in &self.unseen {
-            let square = |(j, x): (usize, &f64)| sds.get(before + j).map_or(0.0, |tau| (tau * x).powi(2));
-            out[*row] += values.iter().enumerate().map(square).sum::<f64>();
+            let effect = |scale: usize| -> f64 {
+                let x = scale.checked_sub(*before).and_then(|j| values.get(j)).copied().unwrap_or(0.0);
+                x * groups.sds.get(scale).copied().unwrap_or(0.0)
+            };
+            out[*row] += (0..values.len()).map(|j| effect(before + j).powi(2)).sum::<f64>();
+            out[*row] += groups.correlations.iter().map(|&(a, b, r)| 2.0 * r * effect(a) * effect(b)).sum::<f64>();
         }
         Some(out)
     }

@@ -313,12 +313,11 @@ impl<'a> Prepared<'a> {
             None => Checks::new(glm, &fitted.gaussian, self.seed()),
             Some(mixture) => {
                 let [points, scales] = mixture.sample(Checks::REPLICATES, self.seed());
-                // The noise is the last of the scales, if it is one of them.
-                let open =
-                    fitted.file.model.scales.iter().any(|s| s.is_noise() && s.origin == Origin::Integrated);
-                let noise: Vec<f64> = (0..points.rows())
-                    .filter_map(|k| scales.row(k).last().copied().filter(|_| open))
-                    .collect();
+                // The noise comes after the scales of the groups, if it is one of them.
+                let open = || fitted.file.model.scales.iter().filter(|s| s.origin == Origin::Integrated);
+                let place = open().filter(|scale| !scale.is_noise()).count();
+                let of_noise = |k: usize| open().any(Scale::is_noise).then(|| scales.row(k)[place]);
+                let noise: Vec<f64> = (0..points.rows()).filter_map(of_noise).collect();
                 match noise.is_empty() {
                     true => Checks::with_draws(glm, &fitted.gaussian, &points, self.seed()),
                     false => Checks::with_noise(glm, &fitted.gaussian, &points, &noise, self.seed()),

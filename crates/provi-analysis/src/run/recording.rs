@@ -96,6 +96,7 @@ pub fn model(model: &Model) -> ModelRecord {
             _ => model.noise_sd(),
         },
         scales: model.scales.clone(),
+        correlations: model.integrating.as_ref().map(|how| how.correlations.clone()).unwrap_or_default(),
         options: model.options.clone(),
         recipe: Some(model.recipe.clone()),
     }

@@ -58,9 +58,6 @@ pub fn contrasts(fit: &Fitted) -> Vec<Row> {
 /// The scales that are integrated over, with intervals of probability `level`.
 pub fn scales(fit: &Fitted, level: f64) -> Result<Vec<ScaleSummary>> {
     let (Some(mixture), Some(record)) = (&fit.mixture, &fit.file.mixture) else { return Ok(Vec::new()) };
-    let of = |summary: &ScaleSummary| fit.file.model.scales.iter().find(|s| s.label() == summary.name);
-    let Some(scales) = record.scales.iter().map(of).collect::<Option<Vec<_>>>() else {
-        return Ok(record.scales.clone());
-    };
+    let scales: Vec<_> = record.scales.iter().map(|s| (s.name.clone(), s.prior.clone())).collect();
     summaries(mixture, &scales, level)
 }

@@ -55,20 +55,23 @@ pub fn files(sampled: &Sampled, fit: &Fitted) -> Result<Vec<(String, Vec<u8>)>> 
     let shape = [("chain", chains), ("draw", draws)];
     if let Some((labels, values)) = &sampled.scales {
         let of = |k: usize| (0..values.rows()).map(move |row| values.row(row)[k]);
-        let groups: Vec<usize> = (0..labels.len()).filter(|&k| labels[k] != SIGMA).collect();
         if let Some(noise) = labels.iter().position(|label| label == SIGMA) {
             store.floats(&format!("{beta}/{SIGMA}"), &shape, &of(noise).collect::<Vec<_>>());
         }
-        if !groups.is_empty() {
-            let shape = [("chain", chains), ("draw", draws), ("scale", groups.len())];
-            let entries: Vec<f64> =
-                (0..values.rows()).flat_map(|row| groups.iter().map(move |&k| values.row(row)[k])).collect();
-            store.floats(&format!("{beta}/sd"), &shape, &entries);
-            let name = |&k: &usize| {
-                let label = labels[k].as_str();
-                label.strip_prefix("sd(").and_then(|x| x.strip_suffix(')')).unwrap_or(label).to_owned()
+        for (kind, dimension) in [("sd", "scale"), ("cor", "correlation")] {
+            let inside = |label: &str| -> Option<String> {
+                Some(label.strip_prefix(kind)?.strip_prefix('(')?.strip_suffix(')')?.to_owned())
             };
-            store.strings(&format!("{beta}/scale"), "scale", &groups.iter().map(name).collect::<Vec<_>>());
+            let (places, names): (Vec<usize>, Vec<String>) =
+                labels.iter().enumerate().filter_map(|(k, label)| Some((k, inside(label)?))).unzip();
+            if names.is_empty() {
+                continue;
+            }
+            let shape = [("chain", chains), ("draw", draws), (dimension, names.len())];
+            let entries: Vec<f64> =
+                (0..values.rows()).flat_map(|row| places.iter().map(move |&k| values.row(row)[k])).collect();
+            store.floats(&format!("{beta}/{kind}"), &shape, &entries);
+            store.strings(&format!("{beta}/{dimension}"), dimension, &names);
         }
     }
 

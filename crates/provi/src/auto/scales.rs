@@ -5,11 +5,12 @@
 //! ```text
 //! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = Σ_n w_n − Σ_n w_n E_q(y_n − s_n)²/σ²
 //! ```
-//! at the best q. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
+//! at the best q. Coefficients of several sets may be correlated; then η holds coordinates of their correlations too. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
 //! bounds the log evidence at η from below, so its maximum is type-II maximum likelihood with that bound. Everything
 //! certified at that maximum is conditional on the η found: the posterior contains no uncertainty about a scale.
 
 mod certify;
+mod correlation;
 mod integrate;
 mod mixture;
 mod one;
@@ -22,9 +23,10 @@ use std::ops::ControlFlow;
 use crate::auto::solve::{Look, Solver, State, Stop};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::matrix::packed_index;
+use crate::base::matrix::{Matrix, packed_index};
 use crate::base::stop;
-use crate::glm::Glm;
+use crate::glm::normal_equations::NormalEquations;
+use crate::glm::{Glm, Prior};
 use crate::target::Target;
 use crate::target::mode::{Path, climb};
 pub use certify::NodeProof;
@@ -40,6 +42,9 @@ pub struct FreeScales {
     pub shared: Vec<(Vec<usize>, f64)>,
     /// A first guess of the noise deviation, if that of a gaussian model is free.
     pub noise_sd: Option<f64>,
+    /// Places in `shared` of sets whose coefficients are correlated: for every j, the j-th coefficients of these sets have one covariance
+    /// matrix, whose correlations are free. No set is in two of these lists.
+    pub correlated: Vec<Vec<usize>>,
 }
 
 /// A model with the scales that maximise its ELBO.
@@ -75,6 +80,8 @@ const INTERIOR: f64 = 1e-7;
 const NEAR_ZERO: f64 = 1e-3;
 /// The gap of each inner solution, well below the differences that the search compares.
 const INNER_GOAL: f64 = 1e-11;
+/// Normal equations are used if they prove a KL below this, in nats.
+const EXACT: f64 = 1e-10;
 /// No scale moves farther than this factor from its guess.
 const RANGE: f64 = 1e7;
 /// The noise never falls below its guess divided by this: rows that are fitted more closely are fitted exactly, and
@@ -85,38 +92,101 @@ impl FreeScales {
     /// Only the noise of a gaussian model. Its search begins at the standard deviation of the responses, where a
     /// row of weight 2 counts as two rows.
     pub fn noise(model: &impl LinearPredictor) -> Self {
-        Self { shared: Vec::new(), noise_sd: Some(model.response_deviation()) }
+        Self { noise_sd: Some(model.response_deviation()), ..Self::default() }
     }
 
-    /// The logarithms of the first guesses.
+    /// Where the search begins: the logarithms of the first guesses, and no correlation.
     fn start(&self) -> Result<Vec<f64>> {
-        let start: Vec<f64> =
+        let mut start: Vec<f64> =
             self.shared.iter().map(|(_, guess)| *guess).chain(self.noise_sd).map(f64::ln).collect();
-        match start.iter().find(|x| !x.is_finite()) {
-            None => Ok(start),
-            Some(&value) => {
-                let needed = "the logarithm of a positive number";
-                Err(Error::OutOfRange { what: "first guess of a scale", value, needed })
+        if let Some(&value) = start.iter().find(|x| !x.is_finite()) {
+            let needed = "the logarithm of a positive number";
+            return Err(Error::OutOfRange { what: "first guess of a scale", value, needed });
+        }
+        let mut seen = vec![false; self.shared.len()];
+        for &b in self.correlated.iter().flatten() {
+            match seen.get_mut(b) {
+                Some(seen) if !*seen => *seen = true,
+                _ => {
+                    let (what, length) = ("sets of correlated coefficients", self.shared.len());
+                    return Err(Error::Index { what, index: b, length });
+                }
             }
         }
+        start.resize(self.parameters(), 0.0);
+        Ok(start)
     }
 
-    /// The model with the free scales at these values, given by their logarithms: first those of the sets of coefficients, then that of the
-    /// noise.
+    /// How many scales are free, without correlations.
+    fn scales(&self) -> usize {
+        self.shared.len() + usize::from(self.noise_sd.is_some())
+    }
+
+    /// How many scales and correlations are free.
+    pub fn parameters(&self) -> usize {
+        self.scales() + self.effects().map(correlation::pairs).sum::<usize>()
+    }
+
+    /// The number of effects in each list of correlated sets.
+    fn effects(&self) -> impl Iterator<Item = usize> {
+        self.correlated.iter().map(Vec::len)
+    }
+
+    /// The correlated sets, each with its coordinates.
+    fn blocks<'a>(&'a self, eta: &'a [f64]) -> impl Iterator<Item = (&'a [usize], &'a [f64])> {
+        let mut rest = &eta[self.scales()..];
+        self.correlated.iter().map(move |sets| {
+            let (own, beyond) = rest.split_at(correlation::pairs(sets.len()));
+            rest = beyond;
+            (&sets[..], own)
+        })
+    }
+
+    /// The prior at η.
+    fn prior_at(&self, prior: &Prior, dim: usize, eta: &[f64]) -> Result<Prior> {
+        let mut prior = prior.clone();
+        let alone = |b: usize| !self.correlated.iter().any(|sets| sets.contains(&b));
+        for (b, ((coefficients, _), log_scale)) in self.shared.iter().zip(eta).enumerate() {
+            if alone(b) {
+                prior = prior.with_scale(dim, coefficients, log_scale.exp())?;
+            }
+        }
+        for (sets, x) in self.blocks(eta) {
+            let deviations: Vec<f64> = sets.iter().map(|&b| eta[b].exp()).collect();
+            let members: Vec<&[usize]> = sets.iter().map(|&b| &self.shared[b].0[..]).collect();
+            prior = prior.with_covariance(dim, &members, &correlation::covariance(&deviations, x))?;
+        }
+        Ok(prior)
+    }
+
+    /// The noise deviation at η, if it is free.
+    fn noise_at(&self, eta: &[f64]) -> Option<f64> {
+        self.noise_sd.map(|_| eta[self.shared.len()].exp())
+    }
+
+    /// The model with the free scales at these values: first the logarithms of the deviations of the sets of coefficients, then that of the
+    /// noise, then the coordinates of the correlations.
     pub fn model_at<M: LinearPredictor>(&self, model: &M, log_scales: &[f64]) -> Result<M> {
-        let expected = self.shared.len() + usize::from(self.noise_sd.is_some());
+        let expected = self.parameters();
         if log_scales.len() != expected {
             return Err(Error::Shape { what: "scales", found: log_scales.len(), expected });
         }
-        let mut prior = model.prior().clone();
-        for ((coefficients, _), log_scale) in self.shared.iter().zip(log_scales) {
-            prior = prior.with_scale(model.dim(), coefficients, log_scale.exp())?;
+        let prior = self.prior_at(model.prior(), model.dim(), log_scales)?;
+        let model = model.clone().with_prior(prior)?;
+        match self.noise_at(log_scales) {
+            Some(sd) => model.with_noise_sd(sd),
+            None => Ok(model),
         }
-        let mut model = model.clone().with_prior(prior)?;
-        if let (Some(_), Some(log_sd)) = (self.noise_sd, log_scales.last()) {
-            model = model.with_noise_sd(log_sd.exp())?;
-        }
-        Ok(model)
+    }
+
+    /// The sums of a gaussian model from which it is solved at any η without another pass, unless rounding spoils them.
+    fn equations<M: LinearPredictor>(&self, model: &M, start: &[f64]) -> Result<Option<NormalEquations>> {
+        let Some(found) = model.normal_equations()? else { return Ok(None) };
+        let prior = self.prior_at(model.prior(), model.dim(), start)?;
+        let noise = self.noise_at(start);
+        let Ok((q, _)) = found.solve(&prior, noise) else { return Ok(None) };
+        let exact = found.exactness(&q, &prior, noise)?;
+        Ok(exact.filter(|exact| exact.kl < EXACT).map(|_| found))
     }
 
     /// Maximises the ELBO over the free scales. Cost: ten to fifty solutions of the model, each started from the
@@ -135,7 +205,7 @@ impl FreeScales {
     ///     }
     /// }
     /// let model = Glm::linear(Design::triplets(10, 5, &triplets)?, &y, 1.0, Prior::scale(1.0)?)?;
-    /// let free = FreeScales { shared: vec![((0..5).collect(), 1.0)], noise_sd: Some(1.0) };
+    /// let free = FreeScales { shared: vec![((0..5).collect(), 1.0)], noise_sd: Some(1.0), ..FreeScales::default() };
     /// let found = free.maximise(&model)?;
     /// assert!((found.shared[0] - (2.0f64 - 0.01).sqrt()).abs() < 1e-4);       // the textbook's estimators
     /// assert!((found.noise_sd.unwrap() - 0.02f64.sqrt()).abs() < 1e-4);
@@ -143,11 +213,11 @@ impl FreeScales {
     /// ```
     pub fn maximise<M: LinearPredictor>(&self, model: &M) -> Result<ScaledModel<M>> {
         let start = self.start()?;
-        let profile = Profile::new(self, model, &start);
+        let equations = self.equations(model, &start)?;
+        let profile = Profile::new(self, model, equations.as_ref(), &start);
         let found = stop::phase("the search for the scales", || {
             let (best, evaluations) = profile.maximum()?;
-            let model = profile.at(&best)?;
-            let (gaussian, neg_elbo) = profile.solve(&model)?;
+            let (gaussian, neg_elbo) = profile.best_at(&best)?;
             Ok(Found { eta: best, gaussian, neg_elbo, evaluations: evaluations + 1, stopped_early: false })
         });
         let Found { eta: best, gaussian, neg_elbo, evaluations, stopped_early } = match found {
@@ -168,7 +238,7 @@ impl FreeScales {
         }
         Ok(ScaledModel {
             vanishing,
-            noise_sd: self.noise_sd.and(scales.last().copied()),
+            noise_sd: self.noise_at(&best),
             shared: scales[..self.shared.len()].to_vec(),
             model,
             gaussian,
@@ -193,6 +263,7 @@ struct Found {
 struct Profile<'a, M> {
     free: &'a FreeScales,
     model: &'a M,
+    equations: Option<&'a NormalEquations>,
     start: &'a [f64],
     last: RefCell<Option<Gaussian<Triangular>>>,
     /// The best so far, in case the search is stopped.
@@ -203,9 +274,14 @@ struct Profile<'a, M> {
 }
 
 impl<'a, M: LinearPredictor> Profile<'a, M> {
-    fn new(free: &'a FreeScales, model: &'a M, start: &'a [f64]) -> Self {
+    fn new(
+        free: &'a FreeScales,
+        model: &'a M,
+        equations: Option<&'a NormalEquations>,
+        start: &'a [f64],
+    ) -> Self {
         let (last, best, begun, solved) = Default::default();
-        Self { free, model, start, last, best, begun, solved }
+        Self { free, model, equations, start, last, best, begun, solved }
     }
 
     /// The first guesses of the scales, with an approximate mode.
@@ -250,13 +326,38 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
     fn is_no_worse_near_zero(&self, best: &[f64], b: usize, neg_elbo: f64) -> Result<bool> {
         let mut eta = best.to_vec();
         eta[b] += NEAR_ZERO.ln();
-        match self.at(&eta).and_then(|model| self.solve(&model)) {
+        match self.best_at(&eta) {
             Ok((_, there)) => Ok(there <= neg_elbo + INTERIOR),
             Err(error) if error.is_of_the_data() => Err(error),
             // Not tested.
             Err(Error::Stopped { .. }) => Ok(false),
             // If the model with so small a scale cannot be solved, it is not known to be worse.
             Err(_) => Ok(true),
+        }
+    }
+
+    /// The best Gaussian at η, and its negative ELBO.
+    fn best_at(&self, eta: &[f64]) -> Result<(Gaussian<Triangular>, f64)> {
+        match self.equations {
+            Some(equations) => {
+                stop::check()?;
+                let prior = self.free.prior_at(self.model.prior(), self.model.dim(), eta)?;
+                let found = equations.solve(&prior, self.free.noise_at(eta))?;
+                *self.last.borrow_mut() = Some(found.0.clone());
+                Ok(found)
+            }
+            None => self.solve(&self.at(eta)?),
+        }
+    }
+
+    /// Σ w_n and Σ w_n E_q(y_n − s_n)² at the best q.
+    fn expected_squares(&self, eta: &[f64], q: &Gaussian<Triangular>) -> Result<(f64, f64)> {
+        match self.equations {
+            Some(equations) => {
+                let prior = self.free.prior_at(self.model.prior(), self.model.dim(), eta)?;
+                Ok(equations.expected_squares(q, &prior, self.free.noise_at(eta)))
+            }
+            None => self.model.expected_squares(q),
         }
     }
 
@@ -295,18 +396,37 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
         if far || eta.iter().any(|x| !x.is_finite()) {
             return Ok(f64::NEG_INFINITY);
         }
-        let model = self.at(eta)?;
-        let (q, neg_elbo) = self.solve(&model)?;
+        let (q, neg_elbo) = self.best_at(eta)?;
         self.remember(eta, &q, neg_elbo);
+        let center = |i: usize| q.mean()[i] - self.model.prior().center(i);
         for (b, (coefficients, _)) in self.free.shared.iter().enumerate() {
-            let square = |i: usize| (q.mean()[i] - model.prior().center(i)).powi(2) + variance(&q, i);
-            let total: f64 = coefficients.iter().map(|&i| square(i)).sum();
+            let total: f64 = coefficients.iter().map(|&i| center(i).powi(2) + variance(&q, i)).sum();
             gradient[b] = total / (2.0 * eta[b]).exp() - coefficients.len() as f64;
         }
-        if let (Some(_), Some(last), Some(log_sd)) = (self.free.noise_sd, gradient.last_mut(), eta.last()) {
-            let (weight, squares) = model.expected_squares(&q)?;
+        if self.free.noise_sd.is_some() {
+            let b = self.free.shared.len();
+            let (weight, squares) = self.expected_squares(eta, &q)?;
             stop::check()?;
-            *last = squares / (2.0 * log_sd).exp() - weight;
+            gradient[b] = squares / (2.0 * eta[b]).exp() - weight;
+        }
+        let mut place = self.free.scales();
+        for (sets, x) in self.free.blocks(eta) {
+            let members = |b: usize| &self.free.shared[sets[b]].0;
+            let mut moments = Matrix::zeros(sets.len(), sets.len());
+            for a in 0..sets.len() {
+                for b in 0..sets.len() {
+                    let of_pair = |(&i, &j): (&usize, &usize)| center(i) * center(j) + covariance(&q, i, j);
+                    moments[(a, b)] = members(a).iter().zip(members(b)).map(of_pair).sum();
+                }
+            }
+            let deviations: Vec<f64> = sets.iter().map(|&b| eta[b].exp()).collect();
+            let count = members(0).len() as f64;
+            let Some((of_deviations, of_x)) = correlation::slopes(&deviations, x, &moments, count) else {
+                return Ok(f64::NEG_INFINITY);
+            };
+            sets.iter().zip(of_deviations).for_each(|(&b, slope)| gradient[b] = slope);
+            gradient[place..place + of_x.len()].copy_from_slice(&of_x);
+            place += of_x.len();
         }
         Ok(-neg_elbo)
     }
@@ -314,15 +434,19 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
 
 /// Σ_ii.
 fn variance(q: &Gaussian<Triangular>, i: usize) -> f64 {
-    let row = &q.factor()[packed_index(i, 0)..packed_index(i, i) + 1];
-    provi_kernels::dot(row, row)
+    covariance(q, i, i)
+}
+
+/// Σ_ij.
+fn covariance(q: &Gaussian<Triangular>, i: usize, j: usize) -> f64 {
+    let row = |i: usize| &q.factor()[packed_index(i, 0)..][..i.min(j) + 1];
+    provi_kernels::dot(&row(i)[..i.min(j) + 1], &row(j)[..i.min(j) + 1])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::stop::Polls;
-    use crate::glm::Prior;
     use crate::glm::design::Design;
 
     /// A logistic model with one slope and four groups of five.
@@ -336,14 +460,14 @@ mod tests {
         let y: Vec<f64> = (0..20).map(|n| f64::from(u8::from(n % 5 <= n / 5))).collect();
         let prior = Prior::scale(1.0).unwrap().with_mean(&[0.0, 0.1, 0.1, 0.1, 0.1]).unwrap();
         let model = Glm::logistic(Design::triplets(20, 5, &triplets).unwrap(), &y, prior).unwrap();
-        (model, FreeScales { shared: vec![((1..5).collect(), 1.0)], noise_sd: None })
+        (model, FreeScales { shared: vec![((1..5).collect(), 1.0)], ..FreeScales::default() })
     }
 
     #[test]
     fn the_gradient_is_that_of_the_profile() {
         let (model, free) = grouped();
         let start = [0.3f64];
-        let profile = Profile::new(&free, &model, &start);
+        let profile = Profile::new(&free, &model, None, &start);
         let mut gradient = [0.0];
         let mut at = |x: f64| (profile.log_density(&[x], &mut gradient).unwrap(), gradient[0]);
         let ((up, _), (down, _), (_, slope)) = (at(0.301), at(0.299), at(0.3));
@@ -420,7 +544,8 @@ mod tests {
                 (0..20).map(|n| if n % 2 == 0 { square.sqrt() } else { -square.sqrt() }).collect();
             let design = Design::triplets(20, 20, &triplets).unwrap();
             let model = Glm::linear(design, &y, 1.0, Prior::scale(1.0).unwrap()).unwrap();
-            FreeScales { shared: vec![((0..20).collect(), 0.5)], noise_sd: None }.maximise(&model).unwrap()
+            let shared = vec![((0..20).collect(), 0.5)];
+            FreeScales { shared, ..FreeScales::default() }.maximise(&model).unwrap()
         };
         let inside = maximise(1.01);
         assert!((inside.shared[0] - 0.1).abs() < 1e-3 && !inside.vanishing[0], "{:?}", inside.shared);
@@ -439,7 +564,7 @@ mod tests {
         let mut full = crate::base::matrix::Matrix::diagonal(&[1.0; 5]);
         (full[(1, 2)], full[(2, 1)]) = (0.5, 0.5);
         let tied = model.with_prior(Prior::precision_matrix(full).unwrap()).unwrap();
-        let free = FreeScales { shared: vec![(vec![1], 1.0)], noise_sd: None };
+        let free = FreeScales { shared: vec![(vec![1], 1.0)], ..FreeScales::default() };
         assert!(free.maximise(&tied).unwrap_err().to_string().contains("coefficient 1"));
     }
 }

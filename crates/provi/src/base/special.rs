@@ -13,6 +13,12 @@ mod incomplete_gamma;
 pub(crate) use digamma::digamma;
 pub(crate) use incomplete_gamma::{gamma_upper, ln_poisson};
 
+/// log Σ e^x; −∞ for an empty list.
+pub(crate) fn log_sum_exp(logs: &[f64]) -> f64 {
+    let top = logs.iter().fold(f64::NEG_INFINITY, |a, x| a.max(*x));
+    if top.is_infinite() { top } else { top + logs.iter().map(|x| (x - top).exp()).sum::<f64>().ln() }
+}
+
 const INV_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
 const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
 

@@ -3,9 +3,11 @@
 mod centered;
 mod data;
 mod standard;
+mod ties;
 
 use centered::Centered;
 pub use data::DataPrior;
+use ties::Ties;
 
 use crate::base::error::{Error, Result};
 use crate::base::linalg::Cholesky;
@@ -26,6 +28,8 @@ const LOG_2PI: f64 = 1.837_877_066_409_345_3;
 pub struct Prior {
     mean: Option<Vec<f64>>,
     precision: Precision,
+    /// What is added to `precision` off its diagonal, if effects of groups are correlated.
+    ties: Option<Ties>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +48,18 @@ enum Precision {
     Centered(Box<Centered>),
 }
 
+impl From<Precision> for Prior {
+    /// With mean zero.
+    fn from(precision: Precision) -> Self {
+        Self { mean: None, precision, ties: None }
+    }
+}
+
 /// Independent coefficients with the standard deviation [`Prior::SCALE`]: wide but reasonable for a logit or log
 /// link and predictors of unit spread.
 impl Default for Prior {
     fn default() -> Self {
-        Self { mean: None, precision: Precision::Scalar(1.0 / (Self::SCALE * Self::SCALE)) }
+        Precision::Scalar(1.0 / (Self::SCALE * Self::SCALE)).into()
     }
 }
 
@@ -59,7 +70,7 @@ impl Prior {
     /// Every coefficient has this precision: Λ = λI, λ = 1/sd².
     pub fn precision(precision: f64) -> Result<Self> {
         let value = Positive::new("prior precision", precision)?.get();
-        Ok(Self { mean: None, precision: Precision::Scalar(value) })
+        Ok(Precision::Scalar(value).into())
     }
 
     /// Every coefficient has this prior standard deviation.
@@ -79,7 +90,7 @@ impl Prior {
         for &value in precisions {
             Positive::new("prior precision", value)?;
         }
-        Ok(Self { mean: None, precision: Precision::Diagonal(precisions.to_vec()) })
+        Ok(Precision::Diagonal(precisions.to_vec()).into())
     }
 
     /// A full precision matrix Λ.
@@ -87,7 +98,7 @@ impl Prior {
         let dim = matrix.rows();
         let matrix = matrix.checked_symmetric("prior precision", dim)?;
         let log_det = Cholesky::new("prior precision", &matrix)?.log_det();
-        Ok(Self { mean: None, precision: Precision::Dense { matrix, log_det } })
+        Ok(Precision::Dense { matrix, log_det }.into())
     }
 
     /// A full covariance matrix Λ⁻¹.
@@ -106,12 +117,11 @@ impl Prior {
     /// O(d).
     pub fn centered(laws: &[(f64, f64)], anchor: usize, at: &[f64]) -> Result<Self> {
         let (precision, mean) = Centered::new(laws, anchor, at)?;
-        let precision = Precision::Centered(Box::new(precision));
-        Self { mean: None, precision }.with_mean(&mean)
+        Self::from(Precision::Centered(Box::new(precision))).with_mean(&mean)
     }
 
     pub(crate) fn sparse(rows: Vec<Vec<(usize, f64)>>, log_det: f64) -> Self {
-        Self { mean: None, precision: Precision::Sparse { rows, log_det } }
+        Precision::Sparse { rows, log_det }.into()
     }
 
     /// Sets the prior mean ν (by default zero).
@@ -135,6 +145,9 @@ impl Prior {
             prior.precision = Precision::Diagonal(vec![all; dim]);
         }
         for &i in coefficients {
+            if self.ties.as_ref().is_some_and(|ties| ties.tie(i)) {
+                return Err(Error::TiedScale { coefficient: i });
+            }
             match &mut prior.precision {
                 Precision::Scalar(_) => {}
                 Precision::Diagonal(values) => values[i] = value,
@@ -156,6 +169,34 @@ impl Prior {
         Ok(prior)
     }
 
+    /// The same prior, in which the j-th coefficients of several sets have this covariance matrix, for every j, and are independent of all others.
+    /// All sets have the same length.
+    /// ```
+    /// use provi::{matrix::Matrix, target::Prior};
+    ///
+    /// // Intercepts and slopes of two groups, with correlation ½ in each.
+    /// let covariance = Matrix::new(2, 2, vec![1.0, 1.0, 1.0, 4.0])?;
+    /// let prior = Prior::scale(1.0)?.with_covariance(4, &[&[0, 2], &[1, 3]], &covariance)?;
+    /// assert!((prior.marginals(4)?[3].1 - 2.0).abs() < 1e-12);
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn with_covariance(&self, dim: usize, sets: &[&[usize]], covariance: &Matrix) -> Result<Self> {
+        let matrix = covariance.clone().checked_symmetric("prior covariance", sets.len())?;
+        let precision = Cholesky::new("prior covariance", &matrix)?.inverse();
+        let mut prior = self.clone();
+        for (a, set) in sets.iter().enumerate() {
+            if set.len() != sets[0].len() {
+                let what = "coefficients that are correlated";
+                return Err(Error::Shape { what, found: set.len(), expected: sets[0].len() });
+            }
+            prior = prior.with_scale(dim, set, precision[(a, a)].powf(-0.5))?;
+        }
+        let mut ties = prior.ties.take().unwrap_or_default();
+        ties.add(sets, &precision, &matrix)?;
+        prior.ties = Some(ties);
+        Ok(prior)
+    }
+
     /// The same mean, with the deviations of the first of `dim` coefficients multiplied by `factor`; they must be
     /// independent of the others.
     pub fn widened(&self, dim: usize, first: usize, factor: f64) -> Result<Self> {
@@ -170,6 +211,9 @@ impl Prior {
             prior.precision = Precision::Diagonal(vec![*all; dim]);
         }
         let tied = |j: usize, i: usize, x: f64| (j < first) != (i < first) && x.abs() > 0.0;
+        if let Some(&(i, ..)) = self.ties.iter().flat_map(Ties::pairs).find(|(i, ..)| *i < first) {
+            return Err(Error::TiedScale { coefficient: i });
+        }
         match &mut prior.precision {
             Precision::Scalar(all) => *all *= square,
             Precision::Diagonal(values) => values[..first].iter_mut().for_each(|x| *x *= square),
@@ -214,6 +258,7 @@ impl Prior {
     pub fn is_correlated(&self) -> bool {
         let off = |i: usize, j: usize, x: f64| i != j && x.abs() > 0.0;
         match &self.precision {
+            _ if self.ties.is_some() => true,
             Precision::Scalar(_) | Precision::Diagonal(_) => false,
             Precision::Centered(_) => true,
             Precision::Dense { matrix, .. } => {
@@ -228,7 +273,7 @@ impl Prior {
     /// Mean and standard deviation of each of `dim` coefficients. Cost: one inverse for a full precision matrix.
     pub fn marginals(&self, dim: usize) -> Result<Vec<(f64, f64)>> {
         self.check(dim)?;
-        let deviations: Vec<f64> = match &self.precision {
+        let mut deviations: Vec<f64> = match &self.precision {
             Precision::Scalar(value) => vec![value.powf(-0.5); dim],
             Precision::Diagonal(values) => values.iter().map(|x| x.powf(-0.5)).collect(),
             Precision::Centered(centered) => centered.deviations(),
@@ -238,6 +283,9 @@ impl Prior {
                 (0..dim).map(|i| covariance[(i, i)].sqrt()).collect()
             }
         };
+        for &(i, sd) in self.ties.iter().flat_map(Ties::deviations) {
+            deviations[i] = sd;
+        }
         Ok(deviations.into_iter().enumerate().map(|(i, sd)| (self.center(i), sd)).collect())
     }
 
@@ -303,6 +351,12 @@ impl Prior {
             }
             Precision::Centered(centered) => twice = centered.twice_energy(|i| z[i] - self.center(i), pull),
         }
+        for &(i, j, a) in self.ties.iter().flat_map(Ties::pairs) {
+            let (x, y) = (z[i] - self.center(i), z[j] - self.center(j));
+            pull[i] += a * y;
+            pull[j] += a * x;
+            twice += 2.0 * a * x * y;
+        }
         0.5 * twice
     }
 
@@ -322,7 +376,13 @@ impl Prior {
             Precision::Sparse { rows, .. } => rows[i].iter().map(|&(j, a)| a.abs() * reach[j]).sum(),
             Precision::Centered(_) => formed.as_ref().map_or(f64::INFINITY, |matrix| of_row(matrix, i)),
         };
-        (0..reach.len()).map(size).collect()
+        let mut sizes: Vec<f64> = (0..reach.len()).map(size).collect();
+        // A formed matrix has the ties already.
+        for &(i, j, a) in self.ties.iter().filter(|_| formed.is_none()).flat_map(Ties::pairs) {
+            sizes[i] += a.abs() * reach[j];
+            sizes[j] += a.abs() * reach[i];
+        }
+        sizes
     }
 
     /// The constant of −log N(z; ν, Λ⁻¹), (d/2) log 2π − ½ log det Λ, and the sum of the absolute values of its
@@ -346,11 +406,22 @@ impl Prior {
             Precision::Sparse { log_det, .. } => (*log_det, log_det.abs() + d),
             Precision::Centered(centered) => (centered.log_det(), centered.log_det().abs() + d),
         };
-        (0.5 * (d * LOG_2PI - log_det), 0.5 * (d * LOG_2PI + size))
+        let (tied, tied_size) = self.ties.as_ref().map_or((0.0, 0.0), Ties::log_det);
+        (0.5 * (d * LOG_2PI - log_det - tied), 0.5 * (d * LOG_2PI + size + tied_size))
     }
 
     /// Λ; if it is a multiple of the identity, as such.
     pub(crate) fn quadratic(&self, dim: usize) -> Quadratic {
+        let Some(ties) = &self.ties else { return self.without_ties(dim) };
+        let mut out = self.without_ties(dim).to_matrix(dim);
+        for &(i, j, a) in ties.pairs() {
+            out[(i, j)] += a;
+            out[(j, i)] += a;
+        }
+        Quadratic::Matrix(out)
+    }
+
+    fn without_ties(&self, dim: usize) -> Quadratic {
         match &self.precision {
             Precision::Scalar(value) => Quadratic::Scalar(*value),
             Precision::Diagonal(values) => Quadratic::Matrix(Matrix::diagonal(values)),
@@ -384,7 +455,9 @@ impl Prior {
             let width = i.min(j) + 1;
             provi_kernels::dot(&row(i)[..width], &row(j)[..width])
         };
-        match &self.precision {
+        let tied: f64 =
+            self.ties.iter().flat_map(Ties::pairs).map(|&(i, j, a)| 2.0 * a * covariance(i, j)).sum();
+        let own = match &self.precision {
             Precision::Scalar(value) => value * provi_kernels::dot(factor, factor),
             Precision::Diagonal(values) => values.iter().enumerate().map(|(i, a)| a * covariance(i, i)).sum(),
             Precision::Dense { matrix, .. } => (0..dim)
@@ -399,7 +472,8 @@ impl Prior {
                 .map(|(i, row)| row.iter().map(|&(j, a)| a * covariance(i, j)).sum::<f64>())
                 .sum(),
             Precision::Centered(centered) => centered.trace(row),
-        }
+        };
+        own + tied
     }
 }
 

@@ -6,6 +6,7 @@
 use super::upward;
 use crate::base::error::Result;
 use crate::base::scalar::{NonNegative, Positive, Probability};
+use crate::base::special::log_sum_exp;
 
 /// f(w) − f* ≤ ½(‖G‖ + ε)², ‖·‖ the dual norm of H_lo and ε the error of G in it [cert-gap].
 pub fn gap(dual_norm: f64, error: f64) -> f64 {
@@ -162,11 +163,6 @@ impl Outside {
 /// Whether x is above zero and not NaN.
 fn positive(x: f64) -> bool {
     x > 0.0
-}
-
-fn log_sum_exp(logs: &[f64]) -> f64 {
-    let top = logs.iter().fold(f64::NEG_INFINITY, |a, x| a.max(*x));
-    if top.is_infinite() { top } else { top + logs.iter().map(|x| (x - top).exp()).sum::<f64>().ln() }
 }
 
 /// What is proved about q_B, q restricted to a ball, and what is needed to conclude about q.

@@ -89,8 +89,7 @@ fn sums(mixture: &ScaleMixture, how: &crate::model::Integrating, q: &Gaussian) -
     if let provi::scales::Rule::Lattice { .. } = mixture.rule {
         // Prior density times the volume of a cell, which is the same for all.
         let volumes = mixture.nodes.iter().map(|node| {
-            let priors = how.how.priors.iter().zip(&node.log_scales);
-            node.log_mass - priors.map(|(prior, eta)| prior.log_density(eta.exp()) + eta).sum::<f64>()
+            node.log_mass - how.how.log_density(&how.free, &node.log_scales)
         });
         let (low, high) =
             volumes.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));

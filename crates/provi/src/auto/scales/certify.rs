@@ -9,6 +9,7 @@
 //! log S_L       ≤ log p(x) ≤ log S_U
 //! r_k = w*_k/w_k in [c_k e^{L_k}/(w_k S_U), c_k e^{U_k}/(w_k S_L)]
 //! ```
+//! At a node of a gaussian model the posterior is a Gaussian, and all this is known without draws up to rounding ([`NormalEquations::exactness`]).
 //! Means and standard deviations follow from those of the nodes ([`combined`]). All this is about the nodes: that the sum over them stands for the
 //! integral over the scales is an estimate, so every statement here is called one [scale-mixture].
 
@@ -16,14 +17,17 @@ use super::mixture::{Rule, ScaleMixture, ScaleNode};
 use super::{FreeScales, LinearPredictor};
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
+use crate::base::special::log_sum_exp;
 use crate::base::stop;
 use crate::certify::audit::{Audit, Goal};
 use crate::certify::certificate::{
     Certificate, CertificateFields, Grounds, Interval, MomentStatement, Statement,
 };
 use crate::certify::functional::{Functional, PosteriorMoments};
+use crate::glm::normal_equations::NormalEquations;
 use crate::target::curvature::Provenance;
 use crate::target::evaluate::Evaluator;
+use crate::theory::certificate::total_variation;
 
 /// What is proved at one node.
 #[derive(Clone, Debug)]
@@ -76,12 +80,6 @@ fn combined(parts: &[Part]) -> [(f64, f64); 2] {
     [(mean, (of_parts + shift) * OUTWARDS), (sd, sd_error * OUTWARDS)]
 }
 
-/// log Σ e^x.
-fn log_sum(values: &[f64]) -> f64 {
-    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if top.is_finite() { top + values.iter().map(|x| (x - top).exp()).sum::<f64>().ln() } else { top }
-}
-
 /// The evidence at the nodes.
 struct Sums {
     /// Bounds of log p(x).
@@ -108,12 +106,53 @@ impl ScaleMixture {
         seed: Seed,
     ) -> Result<Vec<NodeProof>> {
         let mut proofs = Vec::with_capacity(self.nodes.len());
-        let prove = |model: &M, node: &ScaleNode| self.proof(node, free, model, audit, seed);
+        let equations = free.equations(model, &free.start()?)?;
+        let names = model.names();
+        let prove = |model: &M, node: &ScaleNode| match &equations {
+            Some(equations) => self.exact_proof(node, free, model, equations, &names),
+            None => self.proof(node, free, model, audit, seed),
+        };
         for proof in model.for_each(&self.nodes, &prove) {
             let Some(proof) = proof? else { break };
             proofs.push(proof);
         }
         Ok(proofs)
+    }
+
+    /// What is proved at one node of a gaussian model, without draws; `None` if a stop was wanted.
+    fn exact_proof<M: LinearPredictor>(
+        &self,
+        node: &ScaleNode,
+        free: &FreeScales,
+        model: &M,
+        equations: &NormalEquations,
+        names: &[String],
+    ) -> Result<Option<NodeProof>> {
+        if stop::is_wanted() {
+            return Ok(None);
+        }
+        let q = &node.gaussian;
+        let prior = free.prior_at(model.prior(), model.dim(), &node.log_scales)?;
+        let Some(found) = equations.exactness(q, &prior, free.noise_at(&node.log_scales))? else {
+            let certificate = Certificate::nothing(names, "rounding hides the posterior given these scales");
+            return Ok(Some(NodeProof { certificate, posterior: None }));
+        };
+        let stated = |value: f64| Statement::proved(value, 1.0, KEY, Provenance::Proved);
+        let moment = |(i, name): (usize, &String)| MomentStatement {
+            name: name.clone(),
+            mean_error: stated(found.mean * q.deviation(i) * OUTWARDS),
+            sd_error: stated(found.sd * q.deviation(i) * OUTWARDS),
+        };
+        let certificate = Certificate(CertificateFields {
+            // The posterior is a Gaussian, so the best one.
+            gap: stated(found.kl),
+            kl: stated(found.kl),
+            tv: stated(total_variation(found.kl)),
+            evidence: Interval::new(stated(found.log_evidence[0]), stated(found.log_evidence[1])),
+            moments: names.iter().enumerate().map(moment).collect(),
+            grounds: Grounds::default(),
+        });
+        Ok(Some(NodeProof { certificate: certificate.only_finite(), posterior: None }))
     }
 
     /// What is proved at one node; `None` if a stop was wanted.
@@ -201,7 +240,7 @@ impl ScaleMixture {
             .map_or_else(|| none("total variation"), |tv| stated(((between + tv) * OUTWARDS).min(1.0)));
         let [low, high] = sums.log_evidence;
         // Light nodes were left out of the sums: they can only add to the evidence.
-        let kept = log_sum(&self.nodes.iter().map(ScaleNode::log_part).collect::<Vec<_>>());
+        let kept = log_sum_exp(&self.nodes.iter().map(ScaleNode::log_part).collect::<Vec<_>>());
         let high = high + (self.log_evidence - kept).max(0.0);
         let evidence = Interval::new(stated(low - self.evidence_change), stated(high + self.evidence_change));
 
@@ -274,7 +313,7 @@ impl ScaleMixture {
                 (low.is_finite() && high.is_finite()).then_some([node.log_mass + low, node.log_mass + high])
             })
             .collect::<Option<_>>()?;
-        let [least, most] = [0, 1].map(|side| log_sum(&bounds.iter().map(|b| b[side]).collect::<Vec<_>>()));
+        let [least, most] = [0, 1].map(|side| log_sum_exp(&bounds.iter().map(|b| b[side]).collect::<Vec<_>>()));
         let nodes = || self.nodes.iter().zip(&bounds).filter(|(node, _)| node.weight > 0.0);
         let kl = most + nodes().map(|(node, b)| node.weight * (node.weight.ln() - b[0])).sum::<f64>();
         let ratio = |(node, b): (&ScaleNode, &[f64; 2])| {

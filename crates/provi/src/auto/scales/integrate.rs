@@ -8,13 +8,13 @@
 //! model and estimated by importance weights for others. The integral over η is a sum over a lattice: in coordinates t in which the
 //! density has unit curvature at its mode, the trapezoidal rule of step h errs by about e^{−2π²/h²} on a normal density, and nodes are added
 //! as long as they are not negligible. The lattice is refined until nothing moves: first by the centres of its cells, which doubles the
-//! nodes, then by half the step, and so on. For more than three scales weighted draws of a Student t take the place of the lattice. What the
-//! integration over η leaves open is an estimate, never a proof.
+//! nodes, then by half the step, and so on. For more than six scales and correlations weighted draws of a Student t take the place of the
+//! lattice. What the integration over η leaves open is an estimate, never a proof.
 
 use super::mixture::{Rule, ScaleMixture, ScaleNode};
 use super::predictor::LinearPredictor;
 use super::prior::ScalePrior;
-use super::{FreeScales, Profile};
+use super::{FreeScales, Profile, correlation};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -22,9 +22,11 @@ use crate::base::linalg::{eigen, norm};
 use crate::base::matrix::Matrix;
 use crate::base::special::ln_gamma;
 use crate::base::stop;
+use crate::glm::normal_equations::NormalEquations;
 use crate::certify::estimate::estimate;
 use crate::target::Target;
 use crate::target::mode::{Path, climb};
+use provi_kernels::{axpy, dot};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How scales are integrated out.
@@ -32,6 +34,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Integration {
     /// The prior of each free scale: first those of the sets of coefficients, then that of the noise.
     pub priors: Vec<ScalePrior>,
+    /// The shape η of the LKJ prior of each list of correlated sets, whose density is proportional to (det R)^{η−1}.
+    pub correlations: Vec<f64>,
     /// Draws behind the estimate of KL(q_η‖p) at each η; 0 leaves the ELBO uncorrected, which is exact for gaussian models.
     pub draws: usize,
     /// The seed of these draws, which are the same at each η, and of weighted draws of η.
@@ -39,9 +43,45 @@ pub struct Integration {
 }
 
 impl Integration {
-    /// With the usual number of draws.
+    /// With the usual number of draws, for scales without correlations.
     pub fn new(priors: Vec<ScalePrior>) -> Self {
-        Self { priors, draws: 256, seed: Seed(0) }
+        Self { priors, correlations: Vec::new(), draws: 256, seed: Seed(0) }
+    }
+
+    /// The logarithm of the prior density at these logarithms of scales and coordinates of correlations.
+    pub fn log_density(&self, free: &FreeScales, log_scales: &[f64]) -> f64 {
+        self.log_prior(free, log_scales, &mut vec![0.0; log_scales.len()])
+    }
+
+    /// The logarithm of the prior density at η; its slopes are added to `slope`.
+    fn log_prior(&self, free: &FreeScales, eta: &[f64], slope: &mut [f64]) -> f64 {
+        let mut value = 0.0;
+        for ((prior, x), slope) in self.priors.iter().zip(eta).zip(&mut *slope) {
+            let [density, pull] = prior.of_logarithm(*x);
+            value += density;
+            *slope += pull;
+        }
+        let mut place = free.scales();
+        for ((sets, x), shape) in free.blocks(eta).zip(&self.correlations) {
+            value += correlation::lkj(sets.len(), *shape, x, &mut slope[place..place + x.len()]);
+            place += x.len();
+        }
+        value
+    }
+
+    /// Refuses priors that do not fit the scales.
+    fn check(&self, free: &FreeScales) -> Result<()> {
+        let fits = |what: &'static str, found: usize, expected: usize| match found == expected {
+            true => Ok(()),
+            false => Err(Error::Shape { what, found, expected }),
+        };
+        fits("priors of scales", self.priors.len(), free.scales())?;
+        fits("priors of correlations", self.correlations.len(), free.correlated.len())?;
+        if let Some(&value) = self.correlations.iter().find(|x| !(x.is_finite() && **x > 0.0)) {
+            let what = "shape of an LKJ prior";
+            return Err(Error::OutOfRange { what, value, needed: "positive and finite" });
+        }
+        self.priors.iter().try_for_each(ScalePrior::check)
     }
 }
 
@@ -55,16 +95,20 @@ const FLATTEST: f64 = 0.05;
 /// centres of the cells belong to it.
 const LATTICES: [(i32, bool); 7] =
     [(8, false), (8, true), (4, false), (4, true), (2, false), (2, true), (1, false)];
-/// The finest step.
-const FINEST: f64 = 0.125;
-/// In nats of the evidence, and in standard deviations of a mean.
-const STILL: f64 = 1e-3;
+/// The finest step: the first lattice has the step 1.5.
+const FINEST: f64 = 0.1875;
+/// In nats of the evidence, and in standard deviations of a mean: for one or two scales, and for more, whose lattices are larger.
+const STILL: [f64; 2] = [1e-3, 5e-3];
+/// For the ends of the scales' intervals, in standard deviations.
+const STILL_ENDS: f64 = 0.03;
 /// Nodes this many nats below the best one have no neighbours of their own: for one scale, and for more, whose lattices are larger.
 const NEGLIGIBLE: [f64; 2] = [14.0, 10.0];
-/// The most nodes.
-const MOST: usize = 3000;
-/// The most scales for which a lattice is walked.
-const LATTICE: usize = 3;
+/// The most nodes, and the most numbers that all their Gaussians may hold, if that leaves `FEW` nodes.
+const MOST: usize = 8000;
+const NUMBERS: usize = 100_000_000;
+const FEW: usize = 300;
+/// The most scales and correlations for which a lattice is walked.
+const LATTICE: usize = 6;
 /// For more: the number of weighted draws, and the degrees of freedom of their law.
 const WEIGHTED: u64 = 600;
 const DEGREES: f64 = 5.0;
@@ -86,7 +130,7 @@ impl FreeScales {
     ///     }
     /// }
     /// let model = Glm::linear(Design::triplets(6, 3, &triplets)?, &y, 0.2, Prior::scale(1.0)?)?;
-    /// let free = FreeScales { shared: vec![((0..3).collect(), 1.0)], noise_sd: None };
+    /// let free = FreeScales { shared: vec![((0..3).collect(), 1.0)], ..FreeScales::default() };
     /// let found = free.integrate(&model, &Integration::new(vec![ScalePrior::HalfStudentT { degrees: 3.0, scale: 2.5 }]))?;
     /// let [low, high] = [0.025, 0.975].map(|p| found.scale_quantile(0, p).unwrap());
     /// assert!(low < 0.8 && high > 3.0, "{low} {high}");
@@ -94,21 +138,15 @@ impl FreeScales {
     /// ```
     pub fn integrate<M: LinearPredictor>(&self, model: &M, how: &Integration) -> Result<ScaleMixture> {
         let start = self.start()?;
-        if how.priors.len() != start.len() {
-            return Err(Error::Shape {
-                what: "priors of scales",
-                found: how.priors.len(),
-                expected: start.len(),
-            });
-        }
+        how.check(self)?;
         if start.is_empty() {
             let needed = "at least one; without any the model itself is the answer";
             return Err(Error::OutOfRange { what: "number of free scales", value: 0.0, needed });
         }
-        how.priors.iter().try_for_each(ScalePrior::check)?;
         let mut whole = None;
         let outcome = stop::phase("the integration over scales", || {
-            let walk = Walk::new(self, model, &start, how)?;
+            let equations = self.equations(model, &start)?;
+            let walk = Walk::new(self, model, equations.as_ref(), &start, how)?;
             if start.len() > LATTICE { walk.draw(&mut whole) } else { walk.lattice(&mut whole) }
         });
         match (outcome, whole) {
@@ -122,22 +160,17 @@ impl FreeScales {
 /// log p(η | x) up to the evidence, with the ELBO in place of log p(x | η): a target in η.
 struct Posterior<'a, M> {
     profile: Profile<'a, M>,
-    priors: &'a [ScalePrior],
+    how: &'a Integration,
 }
 
 impl<M: LinearPredictor> Target for Posterior<'_, M> {
     fn dim(&self) -> usize {
-        self.priors.len()
+        self.profile.dim()
     }
 
     fn log_density(&self, eta: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let mut value = self.profile.log_density(eta, gradient)?;
-        for ((prior, x), slope) in self.priors.iter().zip(eta).zip(gradient) {
-            let [density, pull] = prior.of_logarithm(*x);
-            value += density;
-            *slope += pull;
-        }
-        Ok(value)
+        let value = self.profile.log_density(eta, gradient)?;
+        Ok(value + self.how.log_prior(self.profile.free, eta, gradient))
     }
 }
 
@@ -146,6 +179,9 @@ struct Nodes<'a> {
     free: &'a FreeScales,
     start: &'a [f64],
     how: &'a Integration,
+    equations: Option<&'a NormalEquations>,
+    /// Row j: how η moves with t_j.
+    axes: Matrix,
     /// Where each solution begins: the one at the mode.
     from: Gaussian<Triangular>,
 }
@@ -159,17 +195,19 @@ impl Nodes<'_> {
     /// The node at η, with the prior density in place of its mass and without a weight.
     fn node<M: LinearPredictor>(&self, model: &M, eta: &[f64]) -> Result<Option<ScaleNode>> {
         stop::check()?;
-        let priors = self.how.priors.iter().zip(eta);
-        let log_prior: f64 = priors.map(|(prior, eta)| prior.of_logarithm(*eta)[0]).sum();
-        let profile = Profile::new(self.free, model, self.start);
-        *profile.last.borrow_mut() = Some(self.from.clone());
         let mut slope = vec![0.0; eta.len()];
-        let elbo = match profile.log_density(eta, &mut slope) {
+        let log_prior = self.how.log_prior(self.free, eta, &mut slope);
+        let profile = Profile::new(self.free, model, self.equations, self.start);
+        *profile.last.borrow_mut() = Some(self.from.clone());
+        let mut of_elbo = vec![0.0; eta.len()];
+        let elbo = match profile.log_density(eta, &mut of_elbo) {
             Ok(elbo) if (elbo + log_prior).is_finite() => elbo,
             Err(error @ Error::Stopped { .. }) => return Err(error),
             Err(error) if error.is_of_the_data() => return Err(error),
             _ => return Ok(None),
         };
+        axpy(1.0, &of_elbo, &mut slope);
+        let rise = (0..eta.len()).map(|j| dot(self.axes.row(j), &slope)).collect();
         let Some(gaussian) = profile.last.take() else { return Ok(None) };
         let kl = match self.how.draws {
             0 => 0.0,
@@ -180,7 +218,7 @@ impl Nodes<'_> {
                 if found.kl.is_finite() { found.kl.max(0.0) } else { 0.0 }
             }
         };
-        Ok(Some(ScaleNode::new(eta.to_vec(), 0.0, [log_prior, elbo, kl], gaussian)))
+        Ok(Some(ScaleNode::new(eta.to_vec(), rise, 0.0, [log_prior, elbo, kl], gaussian)))
     }
 }
 
@@ -189,15 +227,19 @@ struct Walk<'a, M> {
     model: &'a M,
     nodes: Nodes<'a>,
     mode: Vec<f64>,
-    /// Row j: how η moves with t_j.
-    axes: Matrix,
     /// log |dη/dt|.
     log_volume: f64,
 }
 
 impl<'a, M: LinearPredictor> Walk<'a, M> {
-    fn new(free: &'a FreeScales, model: &'a M, start: &'a [f64], how: &'a Integration) -> Result<Self> {
-        let posterior = Posterior { profile: Profile::new(free, model, start), priors: &how.priors };
+    fn new(
+        free: &'a FreeScales,
+        model: &'a M,
+        equations: Option<&'a NormalEquations>,
+        start: &'a [f64],
+        how: &'a Integration,
+    ) -> Result<Self> {
+        let posterior = Posterior { profile: Profile::new(free, model, equations, start), how };
         let mode = climb(&posterior, start, NATS, &mut Path::default())?.point;
         let k = mode.len();
         let (mut slope, mut hessian) = (vec![0.0; k], Matrix::zeros(k, k));
@@ -220,17 +262,28 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             axes.row_mut(j).iter_mut().for_each(|x| *x *= width);
             log_volume += width.ln();
         }
-        let (from, _) = posterior.profile.solve(&posterior.profile.at(&mode)?)?;
-        Ok(Self { model, nodes: Nodes { free, start, how, from }, mode, axes, log_volume })
+        let (from, _) = posterior.profile.best_at(&mode)?;
+        let nodes = Nodes { free, start, how, equations, axes, from };
+        Ok(Self { model, nodes, mode, log_volume })
     }
 
     /// η at t.
     fn place(&self, t: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut eta = self.mode.clone();
         for (j, t) in t.enumerate() {
-            eta.iter_mut().zip(self.axes.row(j)).for_each(|(eta, axis)| *eta += t * axis);
+            eta.iter_mut().zip(self.nodes.axes.row(j)).for_each(|(eta, axis)| *eta += t * axis);
         }
         eta
+    }
+
+    /// A mixture of these nodes.
+    fn mixture(&self, nodes: Vec<ScaleNode>, rule: Rule, unsolved: usize) -> Result<ScaleMixture> {
+        ScaleMixture::new(nodes, rule, unsolved, self.nodes.free.effects().collect(), self.nodes.axes.clone())
+    }
+
+    /// The most nodes.
+    fn most(&self) -> usize {
+        MOST.min((NUMBERS / self.nodes.from.parameters().len()).max(FEW))
     }
 
     /// The lattice, refined until the answer stands still. Each one that is whole goes to `whole`.
@@ -260,17 +313,18 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 .filter_map(|(_, node)| node.clone())
                 .map(|node| ScaleNode { log_mass: node.log_mass + log_cell, ..node });
             let unsolved = known.values().filter(|node| node.is_none()).count();
-            let mut found = ScaleMixture::new(nodes.collect(), Rule::Lattice { step, complete }, unsolved)?;
-            if let Some(last) = whole {
-                found.compare(last);
-            }
-            let still = found.evidence_change.max(found.mean_change) < STILL;
+            let mut found = self.mixture(nodes.collect(), Rule::Lattice { step, complete }, unsolved)?;
+            let ends = match whole {
+                Some(last) => found.compare(last)?,
+                None => f64::INFINITY,
+            };
+            let still = found.evidence_change.max(found.mean_change) < STILL[usize::from(k > 2)] && ends < STILL_ENDS;
             *whole = Some(found);
             let next = match (centred, k) {
                 (_, 1) | (false, _) => 2 * known.len(),
                 (true, _) => known.len() << (k - 1),
             };
-            if still || !complete || next > MOST {
+            if still || !complete || next > self.most() {
                 break;
             }
         }
@@ -292,7 +346,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         let mut best = f64::NEG_INFINITY;
         while !rim.is_empty() {
             let fresh: Vec<&Vec<i32>> = rim.iter().filter(|place| !known.contains_key(*place)).collect();
-            if known.len() + fresh.len() > MOST {
+            if known.len() + fresh.len() > self.most() {
                 return Ok(false);
             }
             let eta = |place: &&Vec<i32>| self.place(place.iter().map(|&t| f64::from(t) * FINEST));
@@ -348,7 +402,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             Some(ScaleNode { log_mass, ..node })
         };
         let nodes = found.into_iter().zip(densities).filter_map(weighted).collect();
-        *whole = Some(ScaleMixture::new(nodes, Rule::Draws { count: WEIGHTED }, unsolved)?);
+        *whole = Some(self.mixture(nodes, Rule::Draws { count: WEIGHTED }, unsolved)?);
         Ok(())
     }
 }

@@ -6,7 +6,8 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::Matrix;
 use crate::base::normal_mixture::quantile;
-use crate::base::special::normal_cdf;
+use super::correlation::{correlations, pairs};
+use crate::base::special::{log_sum_exp, normal_cdf};
 use crate::base::stop;
 use provi_kernels::{axpy, dot, triangle};
 use std::ops::Range;
@@ -15,8 +16,11 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScaleNode {
-    /// Logarithms of the scales: first those of the sets of coefficients, then that of the noise.
+    /// Logarithms of the scales: first those of the sets of coefficients, then that of the noise; then, for correlated effects, the inverse
+    /// hyperbolic tangents of their partial correlations.
     pub log_scales: Vec<f64>,
+    /// The slopes of their log density along the axes of the mixture's kernel.
+    pub rise: Vec<f64>,
     /// Its share of the posterior. All shares together are one.
     pub weight: f64,
     /// The logarithm of the prior mass that it stands for: the prior density times the volume of its cell.
@@ -33,11 +37,12 @@ impl ScaleNode {
     /// From its parts, such as those of a file.
     pub fn new(
         log_scales: Vec<f64>,
+        rise: Vec<f64>,
         weight: f64,
         [log_mass, elbo, kl]: [f64; 3],
         gaussian: Gaussian<Triangular>,
     ) -> Self {
-        Self { log_scales, weight, log_mass, elbo, kl, gaussian }
+        Self { log_scales, rise, weight, log_mass, elbo, kl, gaussian }
     }
 
     /// The logarithm of its part of the evidence, as far as it is known.
@@ -67,12 +72,17 @@ pub enum Rule {
 /// The posterior of coefficients and scales as a mixture of Gaussians ([`FreeScales::integrate`](super::FreeScales::integrate)).
 ///
 /// Given the scales, the coefficients have the best Gaussian there. A scale is a continuous quantity: its law is smoothed in its logarithm by a
-/// normal kernel, after the nodes have been drawn together so that mean and variance stay what they are.
+/// normal kernel of covariance b²AAᵀ, where A has unit curvature. Smoothing spreads the law out, so each node first moves by κAAᵀ∇log p, κ = 1 − √(1 − b²),
+/// to where the density rises. For a normal law both together change nothing; for others the error is of the order b⁴, and skewness stays.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScaleMixture {
     /// The nodes, with weights that add up to one.
     pub nodes: Vec<ScaleNode>,
+    /// The number of effects in each list of correlated sets.
+    pub correlated: Vec<usize>,
+    /// The axes of the kernel: row j says how the logarithms move along axis j.
+    pub axes: Matrix,
     /// log p(x), integrated over the scales: an estimate. Light nodes that are not among `nodes` are part of it.
     pub log_evidence: f64,
     /// By how much it moved when the step was halved the last time; for weighted draws, its standard error.
@@ -88,13 +98,28 @@ pub struct ScaleMixture {
 
 /// Nodes with a smaller share are left out.
 const LEAST: f64 = 1e-6;
-/// The kernel's deviation, in deviations of the logarithm of a scale, and in steps of the lattice where that is more.
+/// The kernel's deviation along an axis, and in steps of the lattice where that is more.
 const KERNEL: f64 = 0.2;
 const KERNEL_STEPS: f64 = 0.5;
+const WIDEST: f64 = 0.6;
+/// The ends of intervals that are compared between lattices.
+const ENDS: [f64; 2] = [0.025, 0.975];
+/// No node moves farther than this along an axis.
+const FARTHEST: f64 = 1.0;
+/// The step of the differences of correlations along an axis.
+const DIFFERENCE: f64 = 1e-3;
+/// Correlations nearer to one than this are as good as one.
+const MOST_CORRELATED: f64 = 1.0 - 1e-15;
 
 impl ScaleMixture {
     /// From nodes whose weights are not known yet.
-    pub(super) fn new(mut nodes: Vec<ScaleNode>, rule: Rule, unsolved: usize) -> Result<Self> {
+    pub(super) fn new(
+        mut nodes: Vec<ScaleNode>,
+        rule: Rule,
+        unsolved: usize,
+        correlated: Vec<usize>,
+        axes: Matrix,
+    ) -> Result<Self> {
         let top = nodes.iter().map(ScaleNode::log_part).fold(f64::NEG_INFINITY, f64::max);
         if !top.is_finite() {
             let (what, needed) = ("number of scales at which the model could be solved", "at least one");
@@ -113,12 +138,14 @@ impl ScaleMixture {
             Rule::Draws { .. } => (squares - 1.0 / count).max(0.0).sqrt(),
         };
         let log_evidence = top + total.ln();
-        Ok(Self { nodes, log_evidence, evidence_change: change, mean_change: change, rule, unsolved })
+        let (evidence_change, mean_change) = (change, change);
+        Ok(Self { nodes, correlated, axes, log_evidence, evidence_change, mean_change, rule, unsolved })
     }
 
     /// A mixture that was made before, such as that of a file. Refused if its nodes do not fit together.
     pub fn restored(
         nodes: Vec<ScaleNode>,
+        (correlated, axes): (Vec<usize>, Matrix),
         rule: Rule,
         log_evidence: f64,
         [evidence_change, mean_change]: [f64; 2],
@@ -131,9 +158,17 @@ impl ScaleMixture {
                 let what = "coefficients of a node of the scales";
                 return Err(Error::Shape { what, found: node.gaussian.dim(), expected: dim });
             }
-            if node.log_scales.len() != scales {
-                let what = "scales of a node";
-                return Err(Error::Shape { what, found: node.log_scales.len(), expected: scales });
+            for found in [node.log_scales.len(), node.rise.len()] {
+                if found != scales {
+                    return Err(Error::Shape { what: "scales of a node", found, expected: scales });
+                }
+            }
+        }
+        let expected = scales;
+        let correlations: usize = correlated.iter().map(|k| pairs(*k)).sum();
+        for found in [axes.rows(), axes.columns(), correlations.max(scales)] {
+            if found != expected {
+                return Err(Error::Shape { what: "axes of the scales", found, expected });
             }
         }
         let total: f64 = nodes.iter().map(|node| node.weight).sum();
@@ -143,11 +178,12 @@ impl ScaleMixture {
             let needed = "1, from weights that are not negative and scales that are finite";
             return Err(Error::OutOfRange { what: "sum of the weights of the scales", value: total, needed });
         }
-        Ok(Self { nodes, log_evidence, evidence_change, mean_change, rule, unsolved })
+        Ok(Self { nodes, correlated, axes, log_evidence, evidence_change, mean_change, rule, unsolved })
     }
 
-    /// Notes how far this one is from one with a wider step.
-    pub(super) fn compare(&mut self, last: &Self) {
+    /// Notes how far this one is from one with a wider step; returns how far the ends of the scales' intervals moved, in deviations of
+    /// their logarithms.
+    pub(super) fn compare(&mut self, last: &Self) -> Result<f64> {
         self.evidence_change = (self.log_evidence - last.log_evidence).abs();
         let moved = |here: [Vec<f64>; 2], there: &[f64]| {
             let [means, deviations] = here;
@@ -157,6 +193,17 @@ impl ScaleMixture {
         };
         let of_scales = moved(self.log_scale_moments(), &last.log_scale_moments()[0]);
         self.mean_change = of_scales.max(moved([self.mean(), self.standard_deviations()], &last.mean()));
+        let mut ends = 0f64;
+        for which in 0..self.parameters() {
+            let (here, there) = (self.scale_parts(which)?, last.scale_parts(which)?);
+            let mean: f64 = here.iter().map(|(weight, mean, _)| weight * mean).sum();
+            let square: f64 = here.iter().map(|(weight, m, sd)| weight * (sd * sd + (m - mean).powi(2))).sum();
+            for level in ENDS {
+                let moved = quantile(&here, level)? - quantile(&there, level)?;
+                ends = ends.max(moved.abs() / square.sqrt());
+            }
+        }
+        Ok(ends)
     }
 
     /// The mean of the coefficients.
@@ -206,8 +253,12 @@ impl ScaleMixture {
             .iter()
             .map(|node| Ok(node.weight.ln() + node.gaussian.log_density(z)?))
             .collect::<Result<Vec<f64>>>()?;
-        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Ok(top + logs.iter().map(|x| (x - top).exp()).sum::<f64>().ln())
+        Ok(log_sum_exp(&logs))
+    }
+
+    /// What the ELBOs of the nodes add up to: the logarithm of a sum that stands for the evidence, with a lower bound in place of each part.
+    pub fn elbo(&self) -> f64 {
+        log_sum_exp(&self.nodes.iter().map(|node| node.log_mass + node.elbo).collect::<Vec<_>>())
     }
 
     /// The value that vᵀz exceeds with probability 1 − `level`.
@@ -237,28 +288,106 @@ impl ScaleMixture {
         Ok(parts.sum::<f64>().min(1.0))
     }
 
-    /// The mean of a scale: first those of the sets of coefficients, then that of the noise.
+    /// The mean of a scale or of a correlation: first the scales of the sets of coefficients, then that of the noise, then the correlations of
+    /// each list of sets, in the order (1, 0), (2, 0), (2, 1).
     pub fn scale_mean(&self, which: usize) -> Result<f64> {
         Ok(self.scale_powers(which)?[0])
     }
 
-    /// The standard deviation of a scale.
+    /// Its standard deviation.
     pub fn scale_sd(&self, which: usize) -> Result<f64> {
         let [first, second] = self.scale_powers(which)?;
         Ok((second - first * first).max(0.0).sqrt())
     }
 
-    /// The value that a scale exceeds with probability 1 − `level`.
+    /// The value that it exceeds with probability 1 − `level`.
     pub fn scale_quantile(&self, which: usize, level: f64) -> Result<f64> {
+        Ok(self.back(which, quantile(&self.scale_parts(which)?, level)?))
+    }
+
+    /// The density of a scale or a correlation at that value.
+    pub fn scale_density(&self, which: usize, value: f64) -> Result<f64> {
+        let parts = self.scale_parts(which)?;
+        let (u, stretch) = match which < self.scales() {
+            true => (value.ln(), 1.0 / value),
+            false => (value.atanh(), 1.0 / (1.0 - value * value)),
+        };
+        if !u.is_finite() {
+            return Ok(0.0);
+        }
+        let one = |(weight, mean, sd): &(f64, f64, f64)| {
+            weight * (-0.5 * ((u - mean) / sd).powi(2)).exp() / (sd * (2.0 * std::f64::consts::PI).sqrt())
+        };
+        Ok(stretch * parts.iter().map(one).sum::<f64>())
+    }
+
+    /// How many of the numbers of a node are logarithms of scales.
+    fn scales(&self) -> usize {
+        self.parameters() - self.correlated.iter().map(|k| pairs(*k)).sum::<usize>()
+    }
+
+    /// How many scales and correlations there are.
+    fn parameters(&self) -> usize {
+        self.nodes.first().map_or(0, |node| node.log_scales.len())
+    }
+
+    /// The scales and correlations that belong to the numbers of a node.
+    pub fn scales_at(&self, eta: &[f64]) -> Vec<f64> {
+        let (scales, mut rest) = eta.split_at(self.scales());
+        let mut out: Vec<f64> = scales.iter().map(|x| x.exp()).collect();
+        for &effects in &self.correlated {
+            let (own, beyond) = rest.split_at(pairs(effects));
+            out.extend(correlations(effects, own));
+            rest = beyond;
+        }
+        out
+    }
+
+    /// The logarithm of a scale or the inverse hyperbolic tangent of a correlation at η.
+    fn forth(&self, which: usize, eta: &[f64]) -> f64 {
+        match which < self.scales() {
+            true => eta[which],
+            false => self.scales_at(eta)[which].clamp(-MOST_CORRELATED, MOST_CORRELATED).atanh(),
+        }
+    }
+
+    /// The scale or the correlation itself.
+    fn back(&self, which: usize, u: f64) -> f64 {
+        if which < self.scales() { u.exp() } else { u.tanh() }
+    }
+
+    /// The law of the logarithm of a scale or the inverse hyperbolic tangent of a correlation: normal parts, each with its share.
+    fn scale_parts(&self, which: usize) -> Result<Vec<(f64, f64, f64)>> {
         self.check_scale(which)?;
-        let [means, deviations] = self.log_scale_moments();
-        let (mean, sd) = (means[which], deviations[which]);
-        let [together, kernel] = self.smoothing();
-        let parts = self
-            .nodes
-            .iter()
-            .map(|node| (node.weight, mean + together * (node.log_scales[which] - mean), kernel * sd));
-        Ok(quantile(&parts.collect::<Vec<_>>(), level)?.exp())
+        let kernel = self.kernel();
+        let part = |node: &ScaleNode| {
+            let center = self.center(node);
+            let along = |j: usize| {
+                if which < self.scales() {
+                    return self.axes[(j, which)];
+                }
+                let at = |side: f64| {
+                    let mut eta = center.clone();
+                    axpy(side * DIFFERENCE, self.axes.row(j), &mut eta);
+                    self.forth(which, &eta)
+                };
+                (at(1.0) - at(-1.0)) / (2.0 * DIFFERENCE)
+            };
+            let sd = (0..center.len()).map(|j| along(j).powi(2)).sum::<f64>().sqrt();
+            (node.weight, self.forth(which, &center), kernel * sd)
+        };
+        Ok(self.nodes.iter().map(part).collect())
+    }
+
+    /// Where the kernel of a node is centred.
+    fn center(&self, node: &ScaleNode) -> Vec<f64> {
+        let kernel = self.kernel();
+        let inward = 1.0 - (1.0 - kernel * kernel).sqrt();
+        let mut out = node.log_scales.clone();
+        for (j, rise) in node.rise.iter().enumerate() {
+            axpy((inward * rise).clamp(-FARTHEST, FARTHEST), self.axes.row(j), &mut out);
+        }
+        out
     }
 
     /// Draws: coefficients and scales, one pair of rows for each; a pure function of the seed.
@@ -269,10 +398,9 @@ impl ScaleMixture {
     /// The draws with these numbers from the same list, which can be made part by part.
     pub fn sample_part(&self, which: Range<u64>, seed: Seed) -> [Matrix; 2] {
         let count = which.end.saturating_sub(which.start) as usize;
-        let (d, k) = (self.dim(), self.nodes.first().map_or(0, |node| node.log_scales.len()));
+        let (d, k) = (self.dim(), self.parameters());
         let draws = Draws::new(seed, Purpose::Scales);
-        let [means, deviations] = self.log_scale_moments();
-        let [together, kernel] = self.smoothing();
+        let kernel = self.kernel();
         let mut ends = Vec::with_capacity(self.nodes.len());
         let mut sum = 0.0;
         for node in &self.nodes {
@@ -287,16 +415,17 @@ impl ScaleMixture {
             draws.fill(number, 1, &mut e[..d]);
             node.gaussian.transport(&e[..d], coefficients.row_mut(i));
             draws.fill(number, 2, &mut e[..k]);
-            for (j, scale) in scales.row_mut(i).iter_mut().enumerate() {
-                let near = means[j] + together * (node.log_scales[j] - means[j]);
-                *scale = (near + kernel * deviations[j] * e[j]).exp();
+            let mut eta = self.center(node);
+            for (j, e) in e[..k].iter().enumerate() {
+                axpy(kernel * e, self.axes.row(j), &mut eta);
             }
+            scales.row_mut(i).copy_from_slice(&self.scales_at(&eta));
         }
         [coefficients, scales]
     }
 
     fn check_scale(&self, which: usize) -> Result<()> {
-        let length = self.nodes.first().map_or(0, |node| node.log_scales.len());
+        let length = self.parameters();
         match which < length {
             true => Ok(()),
             false => Err(Error::Index { what: "scales", index: which, length }),
@@ -306,15 +435,18 @@ impl ScaleMixture {
     /// E s and E s².
     fn scale_powers(&self, which: usize) -> Result<[f64; 2]> {
         self.check_scale(which)?;
-        let mean = |power: f64| -> f64 {
-            self.nodes.iter().map(|node| node.weight * (power * node.log_scales[which]).exp()).sum()
-        };
-        Ok([mean(1.0), mean(2.0)])
+        let mut sums = [0.0; 2];
+        for node in &self.nodes {
+            let value = self.scales_at(&node.log_scales)[which];
+            sums[0] += node.weight * value;
+            sums[1] += node.weight * value * value;
+        }
+        Ok(sums)
     }
 
     /// Means and deviations of the logarithms of the scales.
     pub(super) fn log_scale_moments(&self) -> [Vec<f64>; 2] {
-        let k = self.nodes.first().map_or(0, |node| node.log_scales.len());
+        let k = self.parameters();
         let mut means = vec![0.0; k];
         self.nodes.iter().for_each(|node| axpy(node.weight, &node.log_scales, &mut means));
         let deviation = |j: usize| -> f64 {
@@ -325,12 +457,11 @@ impl ScaleMixture {
         [means, deviations]
     }
 
-    /// How far nodes are drawn together, and the kernel's deviation: the squares of both add up to one.
-    fn smoothing(&self) -> [f64; 2] {
-        let kernel = match self.rule {
-            Rule::Lattice { step, .. } => KERNEL.max(KERNEL_STEPS * step).min(0.5),
+    /// b: the kernel's deviation along an axis.
+    fn kernel(&self) -> f64 {
+        match self.rule {
+            Rule::Lattice { step, .. } => KERNEL.max(KERNEL_STEPS * step).min(WIDEST),
             Rule::Draws { .. } => KERNEL,
-        };
-        [(1.0 - kernel * kernel).sqrt(), kernel]
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::Matrix;
+use crate::glm::normal_equations::{NormalEquations, residual_sums};
 use crate::glm::rows::{Row, Rows};
 use crate::glm::stream::{Reduce, Source, Streamed};
 use crate::glm::{Family, Glm, Prior};
@@ -23,6 +25,11 @@ pub trait LinearPredictor: Target + Clone {
 
     /// Returns (Σ w_n, Σ w_n E_q(y_n − s_n)²).
     fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)>;
+
+    /// For a gaussian model, the sums from which it is solved for any prior and noise; `None` for others.
+    fn normal_equations(&self) -> Result<Option<NormalEquations>> {
+        Ok(None)
+    }
 
     /// Whether the responses are normal, so that the posterior given the scales is a Gaussian.
     fn is_gaussian(&self) -> bool;
@@ -78,6 +85,22 @@ impl LinearPredictor for Glm {
         matches!(self.family(), Family::Gaussian { .. })
     }
 
+    fn normal_equations(&self) -> Result<Option<NormalEquations>> {
+        let Family::Gaussian { noise_sd } = self.family() else { return Ok(None) };
+        let d = self.dim();
+        let mut gram = Matrix::zeros(d, d);
+        self.rows.add_gram(1.0, &mut gram);
+        let chains = self.rows.chains();
+        let (inside, chunks) = self.rows.energy_chain();
+        let chain = chains.grams.max(chains.sums).max(inside + chunks).max(self.rows.len());
+        let residuals = |at: &[f64]| {
+            let mut sums = vec![0.0; residual_sums(d)];
+            self.rows.add_residual_sums(at, &mut sums);
+            Ok(sums)
+        };
+        NormalEquations::new(gram, noise_sd, chain, residuals).map(Some)
+    }
+
     #[cfg(feature = "parallel")]
     fn for_each<P: Sync, T: Send>(&self, items: &[P], work: &(dyn Fn(&Self, &P) -> T + Sync)) -> Vec<T> {
         use rayon::prelude::*;
@@ -111,5 +134,9 @@ impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
 
     fn is_gaussian(&self) -> bool {
         matches!(self.family(), Family::Gaussian { .. })
+    }
+
+    fn normal_equations(&self) -> Result<Option<NormalEquations>> {
+        self.gaussian_sums()
     }
 }

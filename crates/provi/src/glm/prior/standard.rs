@@ -1,7 +1,7 @@
 //! Priors in coordinates that do not depend on units.
 
 use super::centered::Centered;
-use super::{Precision, Prior};
+use super::{Precision, Prior, Ties};
 use crate::base::linalg::congruence;
 use crate::target::standard::Standard;
 
@@ -44,6 +44,8 @@ impl Prior {
                 Precision::Centered(Box::new(Centered::of(diagonal, weight, &map.pull(&unit), i)))
             }
         };
+        // Tied coefficients are not the constant column's, so they are scaled and nothing else.
+        let mut ties = self.ties.as_ref().map(|ties| ties.scaled(&factors));
         let precision = match &self.precision {
             Precision::Scalar(value) => independent(scaled(&mut std::iter::repeat_n(*value, dim))),
             Precision::Diagonal(values) => independent(scaled(&mut values.iter().copied())),
@@ -62,12 +64,14 @@ impl Prior {
                 lost = (3.0 * dim as f64 + 8.0) * f64::EPSILON * size
                     + self.rounding() * t.frobenius_norm().powi(2);
                 let matrix = congruence(&own, &t);
+                // They are part of the matrix now.
+                ties = None;
                 let log_det = -2.0 * self.constant(dim).0 + dim as f64 * super::LOG_2PI + 2.0 * map.log_det();
                 Precision::Dense { matrix, log_det }
             }
         };
         let mean = self.mean.as_ref().map(|mean| map.to_standard(mean));
-        Moved { prior: Self { mean, precision }, lost }
+        Moved { prior: Self { mean, precision, ties }, lost }
     }
 
     /// A lower bound of λ_min(Λ) in closed form, if there is one. An eigensolver's error would hide it if the
@@ -79,7 +83,8 @@ impl Prior {
             Precision::Centered(centered) => centered.convexity(),
             Precision::Dense { .. } | Precision::Sparse { .. } => return None,
         };
-        Some(least * (1.0 - 1e-12))
+        let share = self.ties.as_ref().map_or(1.0, Ties::convexity);
+        Some(share * least * (1.0 - 1e-12))
     }
 }
 
@@ -91,6 +96,12 @@ mod tests {
 
     fn map() -> Standard {
         Standard::new(Some((1, 2.0)), vec![3.0, 0.0, -40.0, 0.0], &[0.6, 1.0, 9.0, 2e-3])
+    }
+
+    /// Coefficients 0, 2 and 3 are correlated.
+    fn tied(prior: Prior) -> Prior {
+        let covariance = Matrix::new(3, 3, vec![1.0, 0.3, -0.5, 0.3, 4.0, 0.4, -0.5, 0.4, 2.0]).unwrap();
+        prior.with_covariance(4, &[&[0], &[2], &[3]], &covariance).unwrap()
     }
 
     fn priors() -> Vec<Prior> {
@@ -108,6 +119,7 @@ mod tests {
         .into_iter()
         .chain([Prior::centered(&laws, 1, &[2.5, 2.0, -39.0, 0.0]).unwrap()])
         .chain([Prior::centered(&laws, 0, &[2.5, 2.0, -39.0, 0.0]).unwrap()])
+        .chain([tied(Prior::precision(0.7).unwrap()), tied(Prior::centered(&laws, 1, &[0.0, 2.0, 0.0, 0.0]).unwrap())])
         .collect()
     }
 

@@ -10,6 +10,7 @@ use crate::base::scratch::Scratch;
 use crate::base::stop::Agreement;
 use crate::glm::linear::Linear;
 use crate::glm::linear::local::LocalBounds;
+use crate::glm::normal_equations::{NormalEquations, residual_sums};
 use crate::glm::rows::{DataSummary, Likelihood, Rows, Spread, width};
 use crate::glm::{Family, Prior};
 use crate::target::curvature::Curvature;
@@ -207,6 +208,21 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
             add(rows, &mut sums.numbers[OWN..]);
         })?;
         Ok(std::array::from_fn(|i| numbers[OWN + i]))
+    }
+
+    /// The sums of a gaussian model. Cost: two passes.
+    pub(crate) fn gaussian_sums(&self) -> Result<Option<NormalEquations>> {
+        let Family::Gaussian { noise_sd } = self.family() else { return Ok(None) };
+        let chains = self.survey.chains;
+        let chain = chains.grams.max(chains.sums).max(self.survey.energies as usize).max(self.survey.rows);
+        let residuals = |at: &[f64]| {
+            let mut numbers = vec![0.0; OWN + residual_sums(at.len())];
+            self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
+                rows.add_residual_sums(at, &mut sums.numbers[OWN..]);
+            })?;
+            Ok(numbers.split_off(OWN))
+        };
+        NormalEquations::new(self.survey.gram.clone(), noise_sd, chain, residuals).map(Some)
     }
 
     /// Mean and spread of the responses over all processes.

@@ -133,7 +133,7 @@ fn a_wide_search_that_is_cut_off_keeps_a_point() {
 fn a_wide_search_for_scales_is_cut_off_inside_its_first_solution() {
     let y: Vec<f64> = (0..ROWS).map(|n| (n % 7) as f64 - 3.0).collect();
     let model = Glm::linear(table(), &y, 1.0, Prior::scale(1.0).unwrap()).unwrap();
-    let free = FreeScales { shared: Vec::new(), noise_sd: Some(1.0) };
+    let free = FreeScales { noise_sd: Some(1.0), ..FreeScales::default() };
     for cut in [1, 3] {
         let polls = Polls::new("the search", cut);
         let out = polls.signal().cover(|| free.maximise(&model)).unwrap();

@@ -59,7 +59,7 @@ fn what_is_stated_holds_for_the_posterior_over_coefficient_and_scale() {
     let x = [0.5, -1.0, 1.5, 2.0, -0.3, 0.8, -2.0, 1.1];
     let y = [1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0];
     let model = Glm::logistic(Design::dense(8, 1, &x).unwrap(), &y, Prior::scale(1.0).unwrap()).unwrap();
-    let free = FreeScales { shared: vec![(vec![0], 1.0)], noise_sd: None };
+    let free = FreeScales { shared: vec![(vec![0], 1.0)], ..FreeScales::default() };
     let prior = ScalePrior::LogNormal { center: 0.0, sd: 0.7 };
     let found = free.integrate(&model, &Integration::new(vec![prior])).unwrap();
     let audit = Audit { draws: 50_000, ..Audit::default() };
@@ -85,7 +85,7 @@ fn what_is_stated_holds_for_the_posterior_over_coefficient_and_scale() {
             points.push(z);
         }
     }
-    let whole = log_sum(&logs);
+    let whole = log_sum_exp(&logs);
     let of = |f: &dyn Fn(f64) -> f64| -> f64 {
         points.iter().zip(&logs).map(|(z, log)| (log - whole).exp() * f(*z)).sum()
     };
