@@ -38,7 +38,7 @@ pub struct ModelOptions {
     /// of successes]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub family: Option<FamilyName>,
-    /// Standard deviation of the noise, for the gaussian family [default: the one that maximises the ELBO]
+    /// Standard deviation of the noise, for the gaussian family [default: unknown, see --scales]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "SD", allow_negative_numbers = true, help_heading = "Model")
@@ -67,12 +67,12 @@ pub struct ModelOptions {
     /// Which default prior applies; set only in files.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub default_prior: Option<DefaultPrior>,
-    /// Standard deviation between groups, '0.5', 'clinic=0.5' or 'clinic:age=0.1'; repeatable [default: those that
-    /// maximise the ELBO]
+    /// Standard deviation between groups, '0.5', 'clinic=0.5' or 'clinic:age=0.1'; repeatable; the effects of a group are then independent
+    /// [default: unknown, see --scales]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SPEC", help_heading = "Model"))]
     pub group_scale: Vec<ScaleSpec>,
-    /// Scales that are not given: maximise the ELBO over them, or integrate over them with the priors of --prior 'sd(clinic)=exponential(1)',
-    /// 'sigma=half_t(3, 10)' [default: maximise]
+    /// Scales that are not given: integrate over them with their priors, as in --prior 'sd(clinic)=exponential(1)', 'sigma=half_t(3, 10)',
+    /// 'cor(clinic)=lkj(2)', or take those that maximise the ELBO as if they were known [default: integrate]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub scales: Option<ScalesName>,
     /// Apply the given priors to standardized predictors (mean 0, sd 1); coefficients stay on the scale of the data

@@ -129,13 +129,14 @@ fn formula() -> [FitFile; 5] {
 
 /// With groups, and scales that the data choose.
 fn hierarchical() -> [FitFile; 4] {
-    let gaussian = ModelOptions { family: Some(FamilyName::Gaussian), ..ModelOptions::default() };
+    let gaussian: ModelOptions = toml::from_str("family = 'gaussian'\nscales = 'maximise'").unwrap();
     let given: ModelOptions = toml::from_str("group-scale = ['town=0.5']").unwrap();
-    let open: ModelOptions =
-        toml::from_str("family = 'gaussian'\nscales = 'integrate'\nprior = ['sd(town)=exponential(1)']")
-            .unwrap();
+    let open: ModelOptions = toml::from_str(
+        "family = 'gaussian'\nnoise-sd = 0.5\nscales = 'integrate'\nprior = ['sd(town)=exponential(1)', 'cor(town)=lkj(2)']",
+    )
+    .unwrap();
     let asked = RunOptions { contrasts: vec!["x".to_owned()], ..RunOptions::default() };
-    let integrated = fitted("z ~ x + (1 | town)", &open, &asked);
+    let integrated = fitted("z ~ x + (x | town)", &open, &asked);
     // What a mixture with a file of its own has besides.
     let mut large = integrated.clone();
     if let Some(mixture) = &mut large.mixture {

@@ -15,6 +15,8 @@ pub struct FitPage {
     pub coefficients: Vec<Coefficient>,
     /// The posterior on the model's own scale, if that differs from the coefficients' scale.
     pub quantities: Quantities,
+    /// The effects of groups, one list for each term and column.
+    pub groups: Vec<GroupEffects>,
     /// Correlations: the lower triangle row by row, with its diagonal, d(d+1)/2 numbers; empty if unknown.
     pub correlation: Vec<f64>,
     /// The progress of the run.
@@ -33,6 +35,15 @@ pub struct FitPage {
     pub provenance: Vec<(String, String)>,
     /// The command that makes this fit again.
     pub command: String,
+}
+
+/// What one column of a group term contributes, level by level.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupEffects {
+    /// The term, such as `(1 | clinic)`.
+    pub name: String,
+    /// The levels.
+    pub levels: Vec<Coefficient>,
 }
 
 /// The model and its data.

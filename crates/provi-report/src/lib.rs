@@ -41,7 +41,7 @@ pub mod ticks;
 pub use chart::{Axis, Bar, Chart, Point, Span, WIDTH, grid};
 pub use escape::escaped;
 pub use fit::{
-    CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, Light, ModelFacts,
+    CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, GroupEffects, Light, ModelFacts,
     PredictiveBin, StatementFacts, Statistic, TracePoint,
 };
 pub use ink::Ink;

@@ -4,12 +4,14 @@ mod checks;
 mod correlation;
 mod evidence;
 mod forest;
+mod groups;
 mod marginals;
 mod pairs;
 mod trace;
 
 pub(crate) use checks::check_chart;
 pub(crate) use forest::ROWS as FOREST_ROWS;
+pub(crate) use groups::{LEVELS as GROUP_LEVELS, charts as group_charts};
 pub(crate) use marginals::charts as marginal_charts;
 pub(crate) use pairs::charts as pair_charts;
 
@@ -28,6 +30,10 @@ pub enum Plot {
     Trace,
     /// Posterior densities against the prior's.
     Marginals,
+    /// Densities of the scales against their priors'.
+    Scales,
+    /// The effects of groups, in the order of their size.
+    Groups,
     /// Correlations as a heat map.
     Correlation,
     /// Ellipses of the most correlated pairs.
@@ -40,10 +46,12 @@ pub enum Plot {
 
 impl Plot {
     /// All plots.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Forest,
         Self::Trace,
         Self::Marginals,
+        Self::Scales,
+        Self::Groups,
         Self::Correlation,
         Self::Pairs,
         Self::Checks,
@@ -56,6 +64,8 @@ impl Plot {
             Self::Forest => "forest",
             Self::Trace => "trace",
             Self::Marginals => "marginals",
+            Self::Scales => "scales",
+            Self::Groups => "groups",
             Self::Correlation => "correlation",
             Self::Pairs => "pairs",
             Self::Checks => "checks",
@@ -77,6 +87,14 @@ impl Plot {
                 let charts = marginals::charts(page);
                 let label = "posterior densities against the prior's";
                 several(label, &charts, 3, "no coefficient has a finite mean and sd")
+            }
+            Self::Scales => {
+                let label = "densities of the scales against their priors'";
+                several(label, &page.quantities.charts(), 3, "no scale of this fit has a density")
+            }
+            Self::Groups => {
+                let label = "effects of groups, in the order of their size";
+                several(label, &groups::charts(page), 1, "this fit has no groups")
             }
             Self::Correlation => correlation::scene(page),
             Self::Pairs => {

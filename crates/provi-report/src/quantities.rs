@@ -1,10 +1,13 @@
 //! Quantities computed from draws: the parameters of a Stan model on their own scale.
 
+use crate::chart::{Axis, Chart};
 use crate::number::{beside, grouped};
 use crate::page::{Block, Column, Section, Table};
 
 /// Most rows of the table.
 const ROWS: usize = 200;
+/// Most densities drawn.
+const CHARTS: usize = 12;
 
 /// Quantities of a model on their own scale. Estimates from draws: none has a proved error.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +35,10 @@ pub struct Quantity {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// Its density as a curve; empty if it is not drawn.
+    pub density: Vec<(f64, f64)>,
+    /// The density of its prior on the same stretch; empty if it is not drawn.
+    pub prior: Vec<(f64, f64)>,
 }
 
 impl Quantities {
@@ -58,6 +65,36 @@ impl Quantities {
             note.push_str(&format!(" The first {ROWS} of {all} quantities; the fit's files hold all."));
         }
         let heading = if self.scales { "Scales" } else { "On the scale of the model" }.to_owned();
-        Section { heading, blocks: vec![Block::Table(Table { columns, rows, note })] }
+        let mut blocks = Vec::new();
+        let charts = self.charts();
+        if let Some(first) = charts.first() {
+            let caption = "The posterior density of each, against the prior's.".to_owned();
+            let scenes = charts.iter().map(Chart::scene).collect();
+            blocks.push(Block::Figure { scenes, key: Some(first.key()), caption });
+        }
+        blocks.push(Block::Table(Table { columns, rows, note }));
+        Section { heading, blocks }
+    }
+
+    /// The densities that are known, one small chart each.
+    pub(crate) fn charts(&self) -> Vec<Chart> {
+        let drawn = self.rows.iter().filter(|q| q.density.len() > 1);
+        drawn.take(CHARTS).map(Quantity::chart).collect()
+    }
+}
+
+impl Quantity {
+    fn chart(&self) -> Chart {
+        let top = self.density.iter().map(|(_, y)| *y).fold(0.0, f64::max);
+        let ends = (self.density[0].0, self.density[self.density.len() - 1].0);
+        let (x, y) = (Axis::linear("").range(ends.0, ends.1), Axis::bare("").including(0.0).including(top));
+        let area: Vec<(f64, f64, f64)> = self.density.iter().map(|&(x, p)| (x, 0.0, p)).collect();
+        let label = format!("posterior and prior density of {}", self.name);
+        let chart = Chart::new(label, x, y).titled(&self.name).sized(250.0, 170.0).without_key();
+        let chart = chart.series(0).band("", &area).series(0).line("posterior", &self.density);
+        match self.prior.is_empty() {
+            true => chart,
+            false => chart.series(2).line("prior", &self.prior),
+        }
     }
 }

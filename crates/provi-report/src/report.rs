@@ -3,7 +3,9 @@
 use crate::fit::{Check, Coefficient, FitPage, Statistic};
 use crate::number::{MISSING, above, beside, enclosing, grouped, significant};
 use crate::page::{Block, Column, Page, Section, Table};
-use crate::plot::{FOREST_ROWS, Plot, check_chart, marginal_charts, pair_charts};
+use crate::plot::{
+    FOREST_ROWS, GROUP_LEVELS, Plot, check_chart, group_charts, marginal_charts, pair_charts,
+};
 
 /// Most rows of the table of coefficients.
 const ROWS: usize = 200;
@@ -21,6 +23,7 @@ impl FitPage {
             self.model_section(),
             self.quantities.section(),
             self.coefficient_section(),
+            self.group_section(),
             self.marginal_section(),
             self.correlation_section(),
             self.check_section(),
@@ -139,6 +142,17 @@ impl FitPage {
         sds.sort_by(f64::total_cmp);
         let (least, most) = (sds.first()?, sds.last()?);
         (most / least <= 10.0).then(|| sds[sds.len() / 2])
+    }
+
+    fn group_section(&self) -> Section {
+        let charts = group_charts(self);
+        let Some(first) = charts.first() else { return Section::default() };
+        let mut caption = "Effects of groups with 95 % intervals, in the order of their size.".to_owned();
+        if self.groups.iter().any(|group| group.levels.len() > GROUP_LEVELS) {
+            caption.push_str(&format!(" Where there are more, the {GROUP_LEVELS} levels at either end."));
+        }
+        let scenes = charts.iter().map(|chart| chart.scene()).collect();
+        section("Effects of groups", vec![Block::Figure { scenes, key: Some(first.key()), caption }])
     }
 
     fn marginal_section(&self) -> Section {

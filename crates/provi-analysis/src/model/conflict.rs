@@ -31,7 +31,7 @@ pub fn of_scales(scales: &[Scale], family: Family, data: &DataSummary) -> Vec<St
     let sd = data.response_sd();
     let sentence = |scale: &Scale| {
         if scale.is_noise() {
-            let large = gaussian && scale.origin == Origin::Maximised && scale.sd > WORSE * sd;
+            let large = gaussian && scale.origin != Origin::Given && scale.sd > WORSE * sd;
             return large.then(|| {
                 format!(
                     "{HEAD} the noise sd {} is larger than the sd of the response, {}: a constant would fit better. \

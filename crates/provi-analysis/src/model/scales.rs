@@ -24,8 +24,8 @@ pub(super) fn asked(
         _ => 1.0,
     };
     let free = match options.scales {
-        Some(ScalesName::Integrate) => Origin::Integrated,
-        Some(ScalesName::Maximise) | None => Origin::Maximised,
+        Some(ScalesName::Integrate) | None => Origin::Integrated,
+        Some(ScalesName::Maximise) => Origin::Maximised,
     };
     let scale = |name: String, given: Option<f64>, guess: f64, coefficients| Scale {
         name,

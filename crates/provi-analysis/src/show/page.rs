@@ -2,30 +2,33 @@
 
 use provi::{Certificate, Gaussian, Provenance};
 use provi_report::{
-    CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, Light, ModelFacts,
+    CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, GroupEffects, Light, ModelFacts,
     PredictiveBin, Quantities, Quantity, StatementFacts, Statistic, TracePoint,
 };
 
 use crate::error::Result;
 use crate::model::compiled::ConstrainedRecord;
 use crate::number::{grouped, plain};
+use crate::options::PriorSpec;
 use crate::record::fit_file::FitFile;
 use crate::record::mixture::ScaleSummary;
 use crate::record::scale::{Origin, Scale};
 use crate::run::fitted::Fitted;
 use crate::show::rows;
 use crate::show::words::certificate::{self, Tightness};
-use crate::show::words::{self, beside_the_formula, condition, counted, describe_scale, method};
+use crate::show::words::{self, beside_the_formula, condition, counted, describe_correlations, describe_scale, method};
 
 /// Everything the page shows; `command` makes the fit again.
 pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
     let (file, q) = (&fit.file, &fit.gaussian);
     let model = &file.model;
+    let coefficients = coefficients(fit, level)?;
     Ok(FitPage {
+        groups: groups(&coefficients, model.population),
         title: model.title().to_owned(),
         model: facts(file),
         certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
-        coefficients: coefficients(fit, level)?,
+        coefficients,
         quantities: match &file.constrained {
             Some(found) => quantities(found),
             None => scales(fit, level)?,
@@ -52,6 +55,7 @@ fn facts(file: &FitFile) -> ModelFacts {
     let is_open = |scale: &Scale| scale.origin == Origin::Integrated;
     let open = model.scales.iter().filter(|scale| is_open(scale));
     further.extend(open.map(|scale| ("scale".to_owned(), describe_scale(scale))));
+    further.extend(model.correlations.iter().map(|block| ("correlation".to_owned(), describe_correlations(block))));
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
     ModelFacts {
         formula: model.formula.clone(),
@@ -150,15 +154,70 @@ fn scales(fit: &Fitted, level: f64) -> Result<Quantities> {
     if found.is_empty() {
         return Ok(Quantities::default());
     }
-    let row = |scale: ScaleSummary| Quantity {
-        name: scale.name,
-        mean: scale.mean,
-        sd: scale.sd,
-        low: scale.lower,
-        high: scale.upper,
+    let row = |(k, scale): (usize, ScaleSummary)| {
+        let density = density(fit, k);
+        Quantity {
+            prior: prior_density(&scale, fit, &density),
+            name: scale.name,
+            mean: scale.mean,
+            sd: scale.sd,
+            low: scale.lower,
+            high: scale.upper,
+            density,
+        }
     };
-    let rows = found.into_iter().map(row).collect();
+    let rows = found.into_iter().enumerate().map(row).collect();
     Ok(Quantities { rows, level, origin: sentence(words::INTEGRATED), scales: true })
+}
+
+/// Points of a curve.
+const POINTS: u32 = 160;
+/// The curve ends at these quantiles.
+const ENDS: [f64; 2] = [5e-4, 1.0 - 5e-4];
+
+/// The density of a scale or a correlation as a curve; empty if it has none.
+fn density(fit: &Fitted, which: usize) -> Vec<(f64, f64)> {
+    let Some(mixture) = &fit.mixture else { return Vec::new() };
+    let [Ok(low), Ok(high)] = ENDS.map(|level| mixture.scale_quantile(which, level)) else {
+        return Vec::new();
+    };
+    let place = |i: u32| low + (high - low) * f64::from(i) / f64::from(POINTS);
+    (0..=POINTS)
+        .filter_map(|i| Some((place(i), mixture.scale_density(which, place(i)).ok()?)))
+        .filter(|(_, y)| y.is_finite())
+        .collect()
+}
+
+/// The density of its prior at the same places.
+fn prior_density(scale: &ScaleSummary, fit: &Fitted, places: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let Ok(spec) = format!("{}={}", scale.name, scale.prior).parse::<PriorSpec>() else { return Vec::new() };
+    if let Some(law) = spec.scale() {
+        return places.iter().map(|&(x, _)| (x, law.log_density(x).exp())).collect();
+    }
+    let Some(shape) = spec.correlation() else { return Vec::new() };
+    // Under LKJ each of the K(K − 1)/2 correlations has a density proportional to (1 − ρ²)^{shape − 2 + K/2}.
+    let blocks = &fit.file.model.correlations;
+    let effects = blocks.iter().find(|block| block.labels().contains(&scale.name));
+    let power = shape - 2.0 + 0.5 * effects.map_or(2.0, |block| block.scales.len() as f64);
+    let height = |x: f64| (1.0 - x * x).max(0.0).powf(power);
+    let cells = 2000;
+    let middle = |i: u32| -1.0 + 2.0 * (f64::from(i) + 0.5) / f64::from(cells);
+    let whole: f64 = (0..cells).map(|i| height(middle(i))).sum::<f64>() * 2.0 / f64::from(cells);
+    places.iter().map(|&(x, _)| (x, height(x) / whole)).collect()
+}
+
+/// The effects of groups, by term and column: their names are `(x | clinic)[3]`.
+fn groups(coefficients: &[Coefficient], population: usize) -> Vec<GroupEffects> {
+    let mut out: Vec<GroupEffects> = Vec::new();
+    for c in coefficients.iter().skip(population) {
+        let Some(end) = c.name.find(")[") else { continue };
+        let name = &c.name[..=end];
+        match out.iter_mut().find(|group| group.name == name) {
+            Some(group) => group.levels.push(c.clone()),
+            None => out.push(GroupEffects { name: name.to_owned(), levels: vec![c.clone()] }),
+        }
+    }
+    out
 }
 
 /// The words with a capital at their beginning.
@@ -199,6 +258,7 @@ fn quantities(found: &ConstrainedRecord) -> Quantities {
         sd,
         low,
         high,
+        ..Quantity::default()
     });
     Quantities { rows: rows.collect(), level: found.level, origin: found.origin(), scales: false }
 }

@@ -4,7 +4,7 @@ pub mod certificate;
 
 use crate::number::{grouped, plain};
 use crate::record::fit_file::ModelRecord;
-use crate::record::scale::{Origin, Scale};
+use crate::record::scale::{Correlations, Origin, Scale};
 use provi::subsample::Subsample;
 
 /// A scale, and whether it was given or estimated.
@@ -26,6 +26,11 @@ pub fn describe_scale(scale: &Scale) -> String {
             format!("{what}, on its way to 0 as the ELBO grows: these groups do not differ visibly")
         }
     }
+}
+
+/// The prior of correlations that are integrated over.
+pub fn describe_correlations(block: &Correlations) -> String {
+    format!("cor({}) ~ {}, integrated over", block.group, block.prior)
 }
 
 /// What a reader of integrated scales must know.

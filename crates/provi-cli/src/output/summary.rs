@@ -7,7 +7,9 @@ use provi_analysis::model::{Model, Origin};
 use provi_analysis::number::{above, grouped};
 use provi_analysis::record::fit_file::{BoundRecord, FitFile, Kind, ModelRecord};
 use provi_analysis::run::recording;
-use provi_analysis::show::words::{beside_the_formula, counted, describe_scale, method};
+use provi_analysis::show::words::{
+    beside_the_formula, counted, describe_correlations, describe_scale, method,
+};
 
 use super::wrap::wrapped;
 
@@ -58,6 +60,9 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
     }
     for (i, scale) in model.scales.iter().enumerate() {
         text.push_str(&wrapped(if i == 0 { "scale  " } else { "       " }, 9, &describe_scale(scale)));
+    }
+    for block in &model.correlations {
+        text.push_str(&wrapped("       ", 9, &describe_correlations(block)));
     }
     if model.scales.iter().any(|scale| scale.origin == Origin::Maximised) {
         let note =

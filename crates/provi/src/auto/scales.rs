@@ -265,6 +265,8 @@ struct Profile<'a, M> {
     model: &'a M,
     equations: Option<&'a NormalEquations>,
     start: &'a [f64],
+    /// The gap of each solution, in nats.
+    goal: f64,
     last: RefCell<Option<Gaussian<Triangular>>>,
     /// The best so far, in case the search is stopped.
     best: RefCell<Option<Found>>,
@@ -281,7 +283,7 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         start: &'a [f64],
     ) -> Self {
         let (last, best, begun, solved) = Default::default();
-        Self { free, model, equations, start, last, best, begun, solved }
+        Self { free, model, equations, start, goal: INNER_GOAL, last, best, begun, solved }
     }
 
     /// The first guesses of the scales, with an approximate mode.
@@ -362,7 +364,7 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
     }
 
     fn solve(&self, model: &M) -> Result<(Gaussian<Triangular>, f64)> {
-        let solver = Solver { goal: INNER_GOAL, ..Solver::default() };
+        let solver = Solver { goal: self.goal, ..Solver::default() };
         let last = self.last.borrow().clone();
         let solution = match last {
             Some(start) => {

@@ -13,7 +13,7 @@
 //! Means and standard deviations follow from those of the nodes ([`combined`]). All this is about the nodes: that the sum over them stands for the
 //! integral over the scales is an estimate, so every statement here is called one [scale-mixture].
 
-use super::mixture::{Rule, ScaleMixture, ScaleNode};
+use super::mixture::{ScaleMixture, ScaleNode};
 use super::{FreeScales, LinearPredictor};
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -92,8 +92,10 @@ struct Sums {
 
 /// Fewest draws that the audit of a node may spend. Where the ELBO is the evidence, a proof needs next to none.
 const FEWEST: [u64; 2] = [200, 16];
+/// Moments of the posterior are stated if all of them are known this well, in standard deviations.
+const RESOLVED: f64 = 0.25;
 /// All nodes together may spend this many times the draws of an audit.
-const AUDITS: f64 = 4.0;
+const AUDITS: f64 = 2.0;
 
 impl ScaleMixture {
     /// Audits every node, several at once if the rows are in memory; fewer proofs than nodes if a stop was wanted ([`crate::stop`]). All
@@ -210,7 +212,7 @@ impl ScaleMixture {
         if !self.evidence_change.is_finite() || !self.mean_change.is_finite() {
             return open("the integration over the scales was stopped before its first refinement");
         }
-        if let Rule::Lattice { complete: false, .. } = self.rule {
+        if !self.is_complete() {
             return open("the scales spread too far: the sum over them was cut off");
         }
         let each = || proofs.iter().map(|proof| &proof.certificate);
@@ -284,7 +286,9 @@ impl ScaleMixture {
                 mean_error: statement(0),
                 sd_error: statement(1),
             });
-            intervals.extend(best.map(|both| both.map(|(value, error)| [value - error, value + error])));
+            // An interval that is wide says less about the posterior than the mixture's own value.
+            let resolved = best.filter(|[(_, mean_error), (sd, sd_error)]| mean_error.max(*sd_error) < RESOLVED * sd);
+            intervals.extend(resolved.map(|both| both.map(|(value, error)| [value - error, value + error])));
         }
         let posterior = (intervals.len() == names.len())
             .then(|| PosteriorMoments::new(&intervals, confidence, KEY, Provenance::Estimated))

@@ -1,6 +1,6 @@
 //! Correlations between the effects of a group, by coordinates that run over all real numbers.
 //!
-//! Partial correlations z_ij = tanh x_ij, j < i, give every correlation matrix once \[lkj\]:
+//! Partial correlations z_ij = tanh x_ij, j < i, give every correlation matrix once:
 //! ```text
 //! R = LLᵀ,   L_ij = z_ij Π_{k<j} √(1 − z_ik²),   L_ii = Π_{k<i} √(1 − z_ik²)
 //! ∂L_ij/∂x_ik = −z_ik L_ij for k < j,   ∂L_ij/∂x_ij = (1 − z_ij²) Π_{k<j} √(1 − z_ik²)

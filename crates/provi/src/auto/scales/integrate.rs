@@ -8,7 +8,7 @@
 //! model and estimated by importance weights for others. The integral over η is a sum over a lattice: in coordinates t in which the
 //! density has unit curvature at its mode, the trapezoidal rule of step h errs by about e^{−2π²/h²} on a normal density, and nodes are added
 //! as long as they are not negligible. The lattice is refined until nothing moves: first by the centres of its cells, which doubles the
-//! nodes, then by half the step, and so on. For more than six scales and correlations weighted draws of a Student t take the place of the
+//! nodes, then by half the step, and so on; what stands still is kept with the fewer nodes. For more than six scales and correlations weighted draws of a Student t take the place of the
 //! lattice. What the integration over η leaves open is an estimate, never a proof.
 
 use super::mixture::{Rule, ScaleMixture, ScaleNode};
@@ -85,6 +85,8 @@ impl Integration {
     }
 }
 
+/// The gap of the solution at each node, in nats: far below what the sum over nodes leaves open.
+const NODE_GOAL: f64 = 1e-7;
 /// How near to the mode the search goes, in nats.
 const NATS: f64 = 1e-6;
 /// The step of the differences of slopes at the mode.
@@ -102,7 +104,7 @@ const STILL: [f64; 2] = [1e-3, 5e-3];
 /// For the ends of the scales' intervals, in standard deviations.
 const STILL_ENDS: f64 = 0.03;
 /// Nodes this many nats below the best one have no neighbours of their own: for one scale, and for more, whose lattices are larger.
-const NEGLIGIBLE: [f64; 2] = [14.0, 10.0];
+const NEGLIGIBLE: [f64; 2] = [12.0, 10.0];
 /// The most nodes, and the most numbers that all their Gaussians may hold, if that leaves `FEW` nodes.
 const MOST: usize = 8000;
 const NUMBERS: usize = 100_000_000;
@@ -182,23 +184,37 @@ struct Nodes<'a> {
     equations: Option<&'a NormalEquations>,
     /// Row j: how η moves with t_j.
     axes: Matrix,
-    /// Where each solution begins: the one at the mode.
+    /// The solution at the mode.
     from: Gaussian<Triangular>,
 }
 
 impl Nodes<'_> {
-    /// The node at each η; `None` where no model can be solved, as at a scale that is zero in double precision.
-    fn at<M: LinearPredictor>(&self, model: &M, places: &[Vec<f64>]) -> Result<Vec<Option<ScaleNode>>> {
-        model.for_each(places, &|model, eta| self.node(model, eta)).into_iter().collect()
+    /// The node at each η; `None` where no model can be solved, as at a scale that is zero in double precision. Each solution begins at the
+    /// Gaussian beside its η, or at that of the mode.
+    fn at<M: LinearPredictor>(
+        &self,
+        model: &M,
+        places: &[(Vec<f64>, Option<Gaussian<Triangular>>)],
+    ) -> Result<Vec<Option<ScaleNode>>> {
+        let node = |model: &M, (eta, from): &(Vec<f64>, Option<Gaussian<Triangular>>)| {
+            self.node(model, eta, from.as_ref().unwrap_or(&self.from))
+        };
+        model.for_each(places, &node).into_iter().collect()
     }
 
     /// The node at η, with the prior density in place of its mass and without a weight.
-    fn node<M: LinearPredictor>(&self, model: &M, eta: &[f64]) -> Result<Option<ScaleNode>> {
+    fn node<M: LinearPredictor>(
+        &self,
+        model: &M,
+        eta: &[f64],
+        from: &Gaussian<Triangular>,
+    ) -> Result<Option<ScaleNode>> {
         stop::check()?;
         let mut slope = vec![0.0; eta.len()];
         let log_prior = self.how.log_prior(self.free, eta, &mut slope);
-        let profile = Profile::new(self.free, model, self.equations, self.start);
-        *profile.last.borrow_mut() = Some(self.from.clone());
+        let profile =
+            Profile { goal: NODE_GOAL, ..Profile::new(self.free, model, self.equations, self.start) };
+        *profile.last.borrow_mut() = Some(from.clone());
         let mut of_elbo = vec![0.0; eta.len()];
         let elbo = match profile.log_density(eta, &mut of_elbo) {
             Ok(elbo) if (elbo + log_prior).is_finite() => elbo,
@@ -318,8 +334,15 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 Some(last) => found.compare(last)?,
                 None => f64::INFINITY,
             };
-            let still = found.evidence_change.max(found.mean_change) < STILL[usize::from(k > 2)] && ends < STILL_ENDS;
-            *whole = Some(found);
+            let still =
+                found.evidence_change.max(found.mean_change) < STILL[usize::from(k > 2)] && ends < STILL_ENDS;
+            match whole {
+                // The finer one has shown that the coarser one, with fewer nodes, is as good.
+                Some(last) if still && last.is_complete() => {
+                    (last.evidence_change, last.mean_change) = (found.evidence_change, found.mean_change);
+                }
+                _ => *whole = Some(found),
+            }
             let next = match (centred, k) {
                 (_, 1) | (false, _) => 2 * known.len(),
                 (true, _) => known.len() << (k - 1),
@@ -341,24 +364,30 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
     ) -> Result<bool> {
         let k = self.mode.len();
         let negligible = NEGLIGIBLE[usize::from(k > 1)];
-        let mut rim = vec![vec![offset; k]];
+        // Each with the neighbour from which it was reached.
+        let mut rim: Vec<(Vec<i32>, Option<Vec<i32>>)> = vec![(vec![offset; k], None)];
         let mut seen = BTreeSet::from([vec![offset; k]]);
         let mut best = f64::NEG_INFINITY;
         while !rim.is_empty() {
-            let fresh: Vec<&Vec<i32>> = rim.iter().filter(|place| !known.contains_key(*place)).collect();
+            let fresh: Vec<&(Vec<i32>, _)> =
+                rim.iter().filter(|(place, _)| !known.contains_key(place)).collect();
             if known.len() + fresh.len() > self.most() {
                 return Ok(false);
             }
-            let eta = |place: &&Vec<i32>| self.place(place.iter().map(|&t| f64::from(t) * FINEST));
-            let found = self.nodes.at(self.model, &fresh.iter().map(eta).collect::<Vec<_>>())?;
-            let fresh: Vec<Vec<i32>> = fresh.into_iter().cloned().collect();
+            let with_start = |(place, from): &&(Vec<i32>, Option<Vec<i32>>)| {
+                let near = from.as_ref().and_then(|from| known.get(from)?.as_ref());
+                let eta = self.place(place.iter().map(|&t| f64::from(t) * FINEST));
+                (eta, near.filter(|_| self.nodes.equations.is_none()).map(|node| node.gaussian.clone()))
+            };
+            let found = self.nodes.at(self.model, &fresh.iter().map(with_start).collect::<Vec<_>>())?;
+            let fresh: Vec<Vec<i32>> = fresh.into_iter().map(|(place, _)| place.clone()).collect();
             known.extend(fresh.into_iter().zip(found));
             let value =
                 |place: &Vec<i32>| known[place].as_ref().map_or(f64::NEG_INFINITY, ScaleNode::log_part);
-            let values: Vec<f64> = rim.iter().map(value).collect();
+            let values: Vec<f64> = rim.iter().map(|(place, _)| value(place)).collect();
             best = values.iter().copied().fold(best, f64::max);
             let mut next = Vec::new();
-            for (place, value) in rim.iter().zip(values) {
+            for ((place, _), value) in rim.iter().zip(values) {
                 if value < best - negligible {
                     continue;
                 }
@@ -367,7 +396,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                         let mut there = place.clone();
                         there[j] += sign * stride;
                         if seen.insert(there.clone()) {
-                            next.push(there);
+                            next.push((there, Some(place.clone())));
                         }
                     }
                 }
@@ -392,7 +421,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             let shrink = norm(chi) / DEGREES.sqrt();
             let square = (norm(t) / shrink).powi(2);
             densities.push(constant - 0.5 * (DEGREES + k as f64) * (square / DEGREES).ln_1p());
-            places.push(self.place(t.iter().map(|t| t / shrink)));
+            places.push((self.place(t.iter().map(|t| t / shrink)), None));
         }
         let found = self.nodes.at(self.model, &places)?;
         let unsolved = found.iter().filter(|node| node.is_none()).count();

@@ -96,8 +96,8 @@ pub struct ScaleMixture {
     pub unsolved: usize,
 }
 
-/// Nodes with a smaller share are left out.
-const LEAST: f64 = 1e-6;
+/// The lightest nodes are left out, which have this share together.
+const LEAST: f64 = 1e-5;
 /// The kernel's deviation along an axis, and in steps of the lattice where that is more.
 const KERNEL: f64 = 0.2;
 const KERNEL_STEPS: f64 = 0.5;
@@ -130,7 +130,14 @@ impl ScaleMixture {
         let total: f64 = nodes.iter().map(|node| node.weight).sum();
         nodes.iter_mut().for_each(|node| node.weight /= total);
         let squares: f64 = nodes.iter().map(|node| node.weight * node.weight).sum();
-        nodes.retain(|node| node.weight > LEAST);
+        let mut weights: Vec<f64> = nodes.iter().map(|node| node.weight).collect();
+        weights.sort_by(f64::total_cmp);
+        let mut light = 0.0;
+        let least = weights.into_iter().find(|weight| {
+            light += weight;
+            light > LEAST
+        });
+        nodes.retain(|node| least.is_none_or(|least| node.weight >= least));
         let kept: f64 = nodes.iter().map(|node| node.weight).sum();
         nodes.iter_mut().for_each(|node| node.weight /= kept);
         let change = match rule {
@@ -455,6 +462,11 @@ impl ScaleMixture {
         };
         let deviations = (0..k).map(deviation).collect();
         [means, deviations]
+    }
+
+    /// Whether nothing but negligible nodes was left out.
+    pub(super) fn is_complete(&self) -> bool {
+        !matches!(self.rule, Rule::Lattice { complete: false, .. })
     }
 
     /// b: the kernel's deviation along an axis.

@@ -46,7 +46,7 @@ fn one_scale_is_integrated_as_finely_as_a_table_of_thousands() {
         let (model, free) = one_row_each(&y, sigma, 5);
         let found = free.integrate(&model, &gaussian(prior)).unwrap();
         let (places, shares, log_evidence) = line(&y, sigma, prior);
-        assert!((found.log_evidence - log_evidence).abs() < 1e-5, "{} {log_evidence}", found.log_evidence);
+        assert!((found.log_evidence - log_evidence).abs() < 1e-4, "{} {log_evidence}", found.log_evidence);
         let tau = mean_of(&places, &shares, f64::exp);
         let spread = mean_of(&places, &shares, |x| (x.exp() - tau).powi(2)).sqrt();
         assert!((found.scale_mean(0).unwrap() - tau).abs() < 1e-3 * spread, "{tau}");
