@@ -126,14 +126,14 @@ impl Model {
             scales: &scales,
         };
         let target = target.with_prior(prior.assemble(family, &summary)?)?;
-        let Chosen { target, scales, seconds: scale_seconds, stopped_at, note, integrating } =
+        let Chosen { target, scales, seconds: scale_seconds, stopped_at, notes, integrating } =
             scales::choose(target, scales, correlations, options, &summary)?;
         let modelled = integrating.iter().flat_map(|how| &how.correlations).filter_map(|block| {
             let scale = scales.iter().find(|scale| scale.name == block.scales[0])?;
             scale.coefficients.first().copied()
         });
         warnings.extend(warnings::independent_effects(&groups, &modelled.collect::<Vec<_>>()));
-        warnings.extend(note.map(str::to_owned));
+        warnings.extend(notes);
         warnings.extend(conflict::of_scales(&scales, family, &summary));
         Ok(Self {
             family: target.family(),

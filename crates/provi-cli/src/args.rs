@@ -158,8 +158,9 @@ different things. Estimates without proof are printed separately. With
 --accuracy the exit status is 1 unless that gap is proved.
 
 Scales that are not given (the noise of the gaussian family, the deviations
-between groups) are those that maximise the ELBO. Every statement is then
-conditional on them, and the output says so.
+between groups and their correlations) have priors and are integrated over, by a
+sum that is refined until it stands still: an estimate. With --scales maximise
+they are those of the largest ELBO, and every statement is conditional on them.
 
 The other methods follow a plan. With --distance the plan provably comes that
 near the best Gaussian (exit status 1 if there is no such plan); otherwise it

@@ -13,6 +13,7 @@ mod help;
 mod killed;
 mod large;
 mod library;
+mod mixed;
 mod models;
 mod outputs;
 mod priors;

@@ -84,7 +84,7 @@ def test_every_make_of_data_frame_gives_the_same_fit(columns):
     # In the order of the category: `small` is the reference, and a level that no row has is left out.
     assert first.names[:4] == ["(Intercept)", "a", "size[large]", "size[huge]"]
     assert first.names[4:] == [f"(1 | town)[{town}]" for town in ["Basel", "Bern", "Chur", "Genf"]]
-    assert first.family == "bernoulli" and first.certificate.proves_gap(1e-6)
+    assert first.family == "bernoulli" and first.scales().index == ["sd(town:(Intercept))"]
     for make, fit in fits.items():
         assert fit.names == first.names, make
         np.testing.assert_array_equal(fit.mean, first.mean, err_msg=make)
@@ -154,7 +154,7 @@ def test_contrasts_and_notes_are_kept(columns):
     assert table.index == ["size[large] - size[huge]"]
     assert table["mean"][0] == pytest.approx(fit.mean[2] - fit.mean[3], rel=1e-12)
     assert np.isfinite(table["mean_error"][0])
-    assert any("empirical Bayes" in note for note in fit.notes)
+    assert any("integrated over" in note for note in fit.notes)
     assert fit.notes[0] in repr(fit.summary())
 
 

@@ -29,7 +29,11 @@ def close(a, b, tolerance=1e-12):
             [],
             lambda d, **k: provi.binomial(d["X"], d["successes"], d["trials"], **k),
         ),
-        ("value ~ a + b", ["--family", "gaussian"], lambda d, **k: provi.linear(d["X"], d["value"], **k)),
+        (
+            "value ~ a + b",
+            ["--family", "gaussian", "--scales", "maximise"],
+            lambda d, **k: provi.linear(d["X"], d["value"], **k),
+        ),
         (
             "label ~ a + b",
             ["--weights", "weight", "--offset", "offset", "--prior-scale", "1.5"],

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use provi_report::{
-    Axis, Block, CalibrationBin, CertificateFacts, Chart, Check, Coefficient, Evidence, FitPage, Form, Light,
-    ModelFacts, Page, Plot, Point, PredictiveBin, Section, StatementFacts, Statistic, TracePoint,
+    Axis, Block, CalibrationBin, CertificateFacts, Chart, Check, Coefficient, Evidence, FitPage, Form,
+    GroupEffects, Light, ModelFacts, Page, Plot, Point, PredictiveBin, Section, StatementFacts, Statistic,
+    TracePoint,
 };
 
 fn main() -> io::Result<()> {
@@ -77,7 +78,19 @@ fn clinics() -> FitPage {
     ];
     let coefficients: Vec<Coefficient> =
         rows.iter().map(|&(name, mean, sd, e)| coefficient(name, mean, sd, Some((e, 1.1 * e)))).collect();
+    let clinic = |i: i32| {
+        let mean = 0.6 * (f64::from(i) * 1.7).sin();
+        Coefficient {
+            name: format!("(1 | clinic)[{i}]"),
+            mean,
+            sd: 0.21,
+            low: mean - 0.41,
+            high: mean + 0.41,
+            ..Coefficient::default()
+        }
+    };
     FitPage {
+        groups: vec![GroupEffects { name: "(1 | clinic)".to_owned(), levels: (1..=24).map(clinic).collect() }],
         title: "Who recovers? A logistic regression of 569 patients".to_owned(),
         model: ModelFacts {
             formula: "recovered ~ treatment + age * dose + smoker + (1 | clinic)".to_owned(),

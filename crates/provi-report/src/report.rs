@@ -3,9 +3,7 @@
 use crate::fit::{Check, Coefficient, FitPage, Statistic};
 use crate::number::{MISSING, above, beside, enclosing, grouped, significant};
 use crate::page::{Block, Column, Page, Section, Table};
-use crate::plot::{
-    FOREST_ROWS, GROUP_LEVELS, Plot, check_chart, group_charts, marginal_charts, pair_charts,
-};
+use crate::plot::{FOREST_ROWS, GROUP_LEVELS, Plot, check_chart, group_charts, marginal_charts, pair_charts};
 
 /// Most rows of the table of coefficients.
 const ROWS: usize = 200;

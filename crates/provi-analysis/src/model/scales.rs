@@ -3,8 +3,10 @@
 use std::time::Instant;
 
 use provi::Gaussian;
+use provi::memory::Bytes;
 use provi::scales::{FreeScales, Integration, ScalePrior};
 use provi::target::{DataSummary, Family};
+use provi_table::available_memory;
 
 use super::opened::Head;
 use super::target::ModelTarget;
@@ -143,8 +145,9 @@ impl Integrating {
     /// Names and priors of the scales and correlations, in the order of the library.
     pub fn labels(&self, scales: &[Scale]) -> Vec<(String, String)> {
         let of_scale = |&i: &usize| (scales[i].label(), scales[i].prior.clone().unwrap_or_default());
-        let of_block =
-            |block: &Correlations| block.labels().into_iter().map(|label| (label, block.prior.clone())).collect::<Vec<_>>();
+        let of_block = |block: &Correlations| {
+            block.labels().into_iter().map(|label| (label, block.prior.clone())).collect::<Vec<_>>()
+        };
         self.order.iter().map(of_scale).chain(self.correlations.iter().flat_map(of_block)).collect()
     }
 }
@@ -157,8 +160,8 @@ pub(super) struct Chosen {
     pub(super) seconds: Option<f64>,
     /// The best Gaussian at these scales, if the search for them was stopped.
     pub(super) stopped_at: Option<Gaussian>,
-    /// A note about a search that was stopped.
-    pub(super) note: Option<&'static str>,
+    /// Notes about a search that was stopped, or about scales that are not integrated over.
+    pub(super) notes: Vec<String>,
     /// How the scales are integrated over, if they are.
     pub(super) integrating: Option<Integrating>,
 }
@@ -180,11 +183,21 @@ pub(super) fn choose(
     data: &DataSummary,
 ) -> Result<Chosen> {
     let begin = Instant::now();
+    let mut notes = Vec::new();
+    let (mut correlations, available) = (correlations, available_memory());
+    if let Some(needed) = beyond_memory(&scales, &correlations, target.target().dim(), available) {
+        notes.push(format!(
+            "the scales are not integrated over: Gaussians at some of their values would take about {needed}. They are those of the largest ELBO, and their uncertainty is ignored"
+        ));
+        let open = scales.iter_mut().filter(|scale| scale.origin == Origin::Integrated);
+        open.for_each(|scale| scale.origin = Origin::Maximised);
+        correlations.clear();
+    }
     // First the sets of coefficients, then the noise.
     let mut order: Vec<usize> = (0..scales.len()).filter(|&i| scales[i].origin != Origin::Given).collect();
     order.sort_by_key(|&i| scales[i].is_noise());
     if order.is_empty() {
-        return Ok(Chosen { target, scales, seconds: None, stopped_at: None, note: None, integrating: None });
+        return Ok(Chosen { target, scales, seconds: None, stopped_at: None, notes, integrating: None });
     }
     let mut search = FreeScales::default();
     for &i in &order {
@@ -227,15 +240,33 @@ pub(super) fn choose(
             }
         }
     }
-    let note = found.stopped_early.then_some(if found.evaluations == 0 { FIRST } else { SO_FAR });
+    let stopped = found.stopped_early.then_some(if found.evaluations == 0 { FIRST } else { SO_FAR });
+    notes.extend(stopped.map(str::to_owned));
     Ok(Chosen {
-        note,
+        notes,
         target: found.model,
         scales,
         seconds: Some(begin.elapsed().as_secs_f64()),
         stopped_at: found.stopped_early.then_some(found.gaussian),
         integrating,
     })
+}
+
+/// About how many values of one, two, … scales and correlations are held at once.
+const VALUES: [u64; 6] = [50, 250, 1_000, 2_500, 4_000, 8_000];
+
+/// The memory for a Gaussian at each of that many values of the scales, if it is more than half of what is available.
+fn beyond_memory(
+    scales: &[Scale],
+    correlations: &[Correlations],
+    dim: usize,
+    available: Option<u64>,
+) -> Option<Bytes> {
+    let open = scales.iter().filter(|scale| scale.origin == Origin::Integrated).count();
+    let pairs: usize = correlations.iter().map(|block| block.labels().len()).sum();
+    let values = VALUES[(open + pairs).clamp(1, VALUES.len()) - 1];
+    let needed = 4 * (dim as u64) * (dim as u64 + 3) * values;
+    (open > 0 && needed > available? / 2).then_some(Bytes(needed))
 }
 
 /// The shape in `lkj(SHAPE)`.
@@ -272,4 +303,30 @@ pub(super) fn fixed(
     };
     // If a prior is given as a mean and a covariance, no coefficient has the default.
     if given { options } else { options.with_default_named() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_are_integrated_over_where_memory_allows_it() {
+        let open = [Scale::noise(1.0, Origin::Integrated)];
+        let given = [Scale::noise(1.0, Origin::Given)];
+        let memory = Some(8 << 30);
+        assert!(beyond_memory(&open, &[], 1_000, memory).is_none());
+        let needed = beyond_memory(&open, &[], 10_000, memory).unwrap();
+        // Fifty packed factors of ten thousand columns.
+        assert!((needed.0 as f64 / (50.0 * 8.0 * 1e8 / 2.0) - 1.0).abs() < 0.01, "{needed}");
+        assert!(beyond_memory(&given, &[], 10_000, memory).is_none());
+        assert!(beyond_memory(&open, &[], 10_000, None).is_none());
+        // With a second scale and a correlation there are more values.
+        let two = [open[0].clone(), Scale { name: "g:x".to_owned(), ..open[0].clone() }];
+        let block = Correlations {
+            group: "g".to_owned(),
+            scales: vec!["a".to_owned(), "b".to_owned()],
+            prior: String::new(),
+        };
+        assert!(beyond_memory(&two, &[block], 1_500, memory).is_some());
+    }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use provi::Seed;
 use provi::Target;
 use provi::scales::{FreeScales, Integration, ScaleMixture, ScaledModel};
 use provi::stream::{Reduce, Streamed};
@@ -82,6 +83,20 @@ impl ModelTarget {
         Ok(match self {
             Self::Memory(glm) => free.integrate(&**glm, how)?,
             Self::Files(streamed) => free.integrate(&**streamed, how)?,
+        })
+    }
+
+    /// Weighs draws of a mixture over the free scales.
+    pub(crate) fn weigh(
+        &self,
+        mixture: &mut ScaleMixture,
+        free: &FreeScales,
+        draws: usize,
+        seed: Seed,
+    ) -> Result<()> {
+        Ok(match self {
+            Self::Memory(glm) => mixture.weigh(free, &**glm, draws, seed)?,
+            Self::Files(streamed) => mixture.weigh(free, &**streamed, draws, seed)?,
         })
     }
 

@@ -25,9 +25,8 @@ pub(super) fn notable(warnings: &[Warning]) -> Vec<String> {
 
 /// A note about correlations that group terms with several columns leave out; `modelled` are the first coefficients of those whose are not left out.
 pub(super) fn independent_effects(groups: &[GroupTerm], modelled: &[usize]) -> Vec<String> {
-    let left_out = |group: &&GroupTerm| {
-        group.correlated && group.columns.len() > 1 && !modelled.contains(&group.first)
-    };
+    let left_out =
+        |group: &&GroupTerm| group.correlated && group.columns.len() > 1 && !modelled.contains(&group.first);
     let note = |group: &GroupTerm| {
         let factor = group.factors.join(":");
         format!(

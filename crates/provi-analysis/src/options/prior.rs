@@ -282,7 +282,10 @@ mod tests {
         assert_eq!(spec("sd(g)=normal(0, 2)"), spec("sd(g)=half_normal(2)"));
         assert_eq!(spec("sd(g)=student_t(3, 0, 2)"), spec("sd(g)=half_t(3, 2)"));
         assert_eq!(spec("cor(clinic)=lkj(2)").to_string(), "cor(clinic)=lkj(2)");
-        assert!(spec("cor=lkj(2)").fits_correlation("cor(clinic)") && !spec("cor(a)=lkj(2)").fits_correlation("cor(b)"));
+        assert!(
+            spec("cor=lkj(2)").fits_correlation("cor(clinic)")
+                && !spec("cor(a)=lkj(2)").fits_correlation("cor(b)")
+        );
         // A coefficient may be called sigma.
         assert!(spec("sigma=normal(0, 1)").normal().is_some());
         assert_eq!(spec(" `my col` = normal( 1,2 ) "), spec("my col=normal(1, 2)"));

@@ -2,7 +2,7 @@
 
 use provi::Gaussian;
 use provi::matrix::Matrix;
-use provi::scales::{NodeProof, Rule, ScaleMixture, ScaleNode};
+use provi::scales::{NodeProof, Rule, ScaleMixture, ScaleNode, WeightedMarginals};
 use serde::{Deserialize, Serialize};
 
 use super::digest::sha256;
@@ -48,8 +48,57 @@ pub struct MixtureRecord {
     /// Axes of unit curvature of the density of the scales: row j says how `log_scales` move along axis j. Draws of scales are smoothed along
     /// them.
     pub axes: Vec<Vec<f64>>,
+    /// Marginals of the coefficients from weighted draws of the mixture; null if the weights could not be believed, or if the model is
+    /// gaussian.
+    #[serde(default)]
+    pub marginals: Option<MarginalsRecord>,
     /// The nodes.
     pub nodes: Vec<NodeRecord>,
+}
+
+/// Marginals of the coefficients from weighted draws: estimates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarginalsRecord {
+    /// Means of the coefficients.
+    pub mean: Vec<f64>,
+    /// Their standard deviations.
+    pub sd: Vec<f64>,
+    /// The probabilities of the quantiles.
+    pub levels: Vec<f64>,
+    /// Quantiles, coefficient by coefficient.
+    pub quantiles: Vec<Vec<f64>>,
+    /// The shape of the tail of the weights.
+    pub pareto_k: f64,
+    /// The number of draws.
+    pub draws: usize,
+    /// How many draws of equal weight they are worth.
+    pub effective_draws: f64,
+}
+
+impl MarginalsRecord {
+    fn new(found: &WeightedMarginals) -> Self {
+        Self {
+            mean: found.mean.clone(),
+            sd: found.sd.clone(),
+            levels: WeightedMarginals::LEVELS.to_vec(),
+            quantiles: found.quantiles.clone(),
+            pareto_k: found.pareto_k,
+            draws: found.draws,
+            effective_draws: found.effective_draws,
+        }
+    }
+
+    /// As the library has them; `None` if the levels are other ones.
+    fn marginals(&self) -> Option<WeightedMarginals> {
+        (self.levels == WeightedMarginals::LEVELS).then(|| WeightedMarginals {
+            mean: self.mean.clone(),
+            sd: self.sd.clone(),
+            quantiles: self.quantiles.clone(),
+            pareto_k: self.pareto_k,
+            draws: self.draws,
+            effective_draws: self.effective_draws,
+        })
+    }
 }
 
 /// What is known of one scale or one correlation.
@@ -150,11 +199,7 @@ pub fn summaries(
 
 impl MixtureRecord {
     /// The record; `scales` and `proofs` are in the order of the mixture, and there may be fewer proofs than nodes.
-    pub fn new(
-        mixture: &ScaleMixture,
-        scales: &[(String, String)],
-        proofs: &[NodeProof],
-    ) -> Result<Self> {
+    pub fn new(mixture: &ScaleMixture, scales: &[(String, String)], proofs: &[NodeProof]) -> Result<Self> {
         let (rule, step, complete, draws) = match mixture.rule {
             Rule::Lattice { step, complete } => ("lattice", Some(step), complete, None),
             Rule::Draws { count } => ("draws", None, true, Some(count)),
@@ -191,6 +236,7 @@ impl MixtureRecord {
             factor_sha256: None,
             correlated: mixture.correlated.clone(),
             axes: (0..mixture.axes.rows()).map(|j| mixture.axes.row(j).to_vec()).collect(),
+            marginals: mixture.marginals.as_ref().map(MarginalsRecord::new),
             nodes,
         };
         if record.nodes.iter().map(|node| node.factor.len()).sum::<usize>() > MOST_NUMBERS {
@@ -238,7 +284,8 @@ impl MixtureRecord {
         let (rows, columns) = (self.axes.len(), self.axes.first().map_or(0, Vec::len));
         let axes = Matrix::new(rows, columns, self.axes.concat())?;
         let shape = (self.correlated.clone(), axes);
-        Ok(ScaleMixture::restored(nodes, shape, rule, self.log_evidence, changes, self.unsolved)?)
+        let mixture = ScaleMixture::restored(nodes, shape, rule, self.log_evidence, changes, self.unsolved)?;
+        Ok(mixture.with_marginals(self.marginals.as_ref().and_then(MarginalsRecord::marginals)))
     }
 
     /// The same without the factors that are in their own file.

@@ -13,6 +13,9 @@ use crate::model::{Integrating, ModelTarget, Scale};
 use crate::record::fit_file::EstimatesRecord;
 use crate::record::mixture::MixtureRecord;
 
+/// The most draws that are weighed.
+const WEIGHED: usize = 20_000;
+
 /// An answer, and the mixture behind it.
 #[derive(Debug)]
 pub(super) struct Integrated {
@@ -33,10 +36,14 @@ pub(super) fn integrate(
     watch: &mut Watch<'_>,
 ) -> Result<Option<Integrated>> {
     let begin = Instant::now();
-    let mixture = match covered(watch, begin, || target.integrated(&how.free, &how.how)) {
+    let mut mixture = match covered(watch, begin, || target.integrated(&how.free, &how.how)) {
         Err(Error::Library(provi::Error::Stopped { .. })) => return Ok(None),
         found => found?,
     };
+    if how.how.draws > 0 {
+        let draws = WEIGHED.min(audit.draws as usize);
+        covered(watch, begin, || target.weigh(&mut mixture, &how.free, draws, seed))?;
+    }
     let seconds = begin.elapsed().as_secs_f64();
     let auditing = Instant::now();
     let proofs = covered(watch, begin, || prove(target, how, &mixture, audit, seed))?;

@@ -177,7 +177,8 @@ impl NewData<'_> {
                 x * groups.sds.get(scale).copied().unwrap_or(0.0)
             };
             out[*row] += (0..values.len()).map(|j| effect(before + j).powi(2)).sum::<f64>();
-            out[*row] += groups.correlations.iter().map(|&(a, b, r)| 2.0 * r * effect(a) * effect(b)).sum::<f64>();
+            out[*row] +=
+                groups.correlations.iter().map(|&(a, b, r)| 2.0 * r * effect(a) * effect(b)).sum::<f64>();
         }
         Some(out)
     }

@@ -16,7 +16,9 @@ use crate::record::scale::{Origin, Scale};
 use crate::run::fitted::Fitted;
 use crate::show::rows;
 use crate::show::words::certificate::{self, Tightness};
-use crate::show::words::{self, beside_the_formula, condition, counted, describe_correlations, describe_scale, method};
+use crate::show::words::{
+    self, beside_the_formula, condition, counted, describe_correlations, describe_scale, method,
+};
 
 /// Everything the page shows; `command` makes the fit again.
 pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
@@ -55,7 +57,9 @@ fn facts(file: &FitFile) -> ModelFacts {
     let is_open = |scale: &Scale| scale.origin == Origin::Integrated;
     let open = model.scales.iter().filter(|scale| is_open(scale));
     further.extend(open.map(|scale| ("scale".to_owned(), describe_scale(scale))));
-    further.extend(model.correlations.iter().map(|block| ("correlation".to_owned(), describe_correlations(block))));
+    further.extend(
+        model.correlations.iter().map(|block| ("correlation".to_owned(), describe_correlations(block))),
+    );
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
     ModelFacts {
         formula: model.formula.clone(),

@@ -15,6 +15,8 @@ use crate::failure::Result;
 
 /// Most rows shown; fit.json has all.
 const MOST_ROWS: usize = 100;
+/// A bound of an error that is larger than this many deviations is not shown.
+const USELESS: f64 = 100.0;
 
 /// Name; mean and sd, each with its proved error bound; the central interval and the probability of being positive.
 /// Mean and sd are the posterior's own if they were measured, q's otherwise; a line below the table says which.
@@ -29,6 +31,8 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
         let number = |x: f64| shared.map_or_else(|| to_spread(x, f.sd), |places| format!("{x:.places$}"));
         let [mean, sd] = moments(f, measured, i);
         let pair = |(value, error): (f64, Option<f64>)| match error {
+            // A bound that says nothing.
+            Some(error) if error > USELESS * f.sd => [number(value), "–".to_owned()],
             Some(error) if shared.is_some() || decimals(f.sd) <= 6 => {
                 within(value, error, shared.unwrap_or_else(|| decimals(f.sd)))
             }
@@ -42,7 +46,19 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
         columns.push(vec![name.clone(), mean, mean_off, sd, sd_off, number(low), number(high), positive]);
     }
     let mixed = rows.iter().any(|(_, f)| f.is_mixed());
+    let weighed = rows.iter().any(|(_, f)| f.is_weighed());
     let about = match (measured.is_some(), any) {
+        (true, _) if weighed => {
+            "mean, sd: the posterior's, within ± as far as the sum over the scales goes; interval: of weighted draws of the mixture, an estimate; \
+             P(>0): the mixture's"
+        }
+        (false, true) if weighed => {
+            "mean, sd, interval: of weighted draws of the mixture, an estimate; the posterior's mean and sd are within ±, as far as the sum \
+             over the scales goes; P(>0): the mixture's"
+        }
+        (false, false) if weighed => {
+            "mean, sd, interval: of weighted draws of the mixture, an estimate; how far the posterior's are is not known; P(>0): the mixture's"
+        }
         (true, _) if mixed => {
             "mean, sd: the posterior's, within ± as far as the sum over the scales goes; interval, P(>0): the mixture's"
         }

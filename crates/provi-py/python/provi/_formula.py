@@ -118,16 +118,17 @@ def fit_formula(
     data: pandas, polars, pyarrow, anything that supports Arrow or has ``__dataframe__``; a mapping of names to arrays; or the path
         of a CSV or Parquet file. Categories with an order keep it.
     family: how the response depends on the predictors; for a binary response, bernoulli if it is not given.
-    noise_sd: the noise of the gaussian family; without it, the noise that maximises the ELBO.
+    noise_sd: the noise of the gaussian family; without it, it is unknown: see ``scales``.
     prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several. Coefficients without one
         have a prior scaled by the data: 2.5 sd(y)/sd(x) for a slope (2.5/sd(x) unless gaussian), around the mean response
         for the intercept at the column means. ``fit.prior`` has all of it.
     prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient, on the scale of the data.
     prior_covariance: a CSV file with the prior mean and covariance of the population's coefficients; it is the whole prior.
-    group_scale: the standard deviation between groups, ``0.5``, ``"clinic=0.5"`` or ``"clinic:age=0.1"``; one or several.
-    scales: what happens to a noise and to deviations between groups that are not given: ``"maximise"`` takes those with the largest ELBO,
-        which then count as known; ``"integrate"`` integrates over them, with the priors of ``prior``, such as ``"sd(clinic)=exponential(1)"``
-        or ``"sigma=half_t(3, 10)"``. :meth:`Fit.scales` has the result.
+    group_scale: the standard deviation between groups, ``0.5``, ``"clinic=0.5"`` or ``"clinic:age=0.1"``; one or several. The effects of a
+        group are then independent.
+    scales: what happens to a noise and to deviations between groups that are not given: ``"integrate"``, the default, integrates over them,
+        with the priors of ``prior``, such as ``"sd(clinic)=exponential(1)"``, ``"sigma=half_t(3, 10)"`` or ``"cor(clinic)=lkj(2)"``;
+        :meth:`Fit.scales` has the result. ``"maximise"`` takes those with the largest ELBO, which then count as known.
     standardize: priors are about standardized predictors.
     weights, offset, exposure: the names of such columns.
     reference: the reference level of a category, ``"town=Bern"``; one or several.

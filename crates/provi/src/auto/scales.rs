@@ -12,6 +12,7 @@
 mod certify;
 mod correlation;
 mod integrate;
+mod marginals;
 mod mixture;
 mod one;
 mod predictor;
@@ -31,6 +32,7 @@ use crate::target::Target;
 use crate::target::mode::{Path, climb};
 pub use certify::NodeProof;
 pub use integrate::Integration;
+pub use marginals::WeightedMarginals;
 pub use mixture::{Rule, ScaleMixture, ScaleNode};
 pub use predictor::LinearPredictor;
 pub use prior::ScalePrior;

@@ -53,6 +53,9 @@ pub struct Functional {
     /// If the answer is a mixture of Gaussians: share, mean and deviation that each gives it. Empty for one Gaussian.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) parts: Vec<(f64, f64, f64)>,
+    /// Quantiles from weighted draws, by ascending level. Empty if there are none.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) quantiles: Vec<(f64, f64)>,
 }
 
 /// Three lines: mean, sd and sign, each with what is proved about it.
@@ -79,7 +82,7 @@ impl Functional {
         }
         let mean = provi_kernels::dot(v, q.mean());
         let positive = SignProbability::new(mean / sd, certificate);
-        Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new() })
+        Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new(), quantiles: Vec::new() })
     }
 
     /// From a mixture: the shares, means and deviations of its parts.
@@ -98,7 +101,7 @@ impl Functional {
             parts.iter().map(|(share, m, sd)| share * normal_cdf(side * m / sd)).sum::<f64>().min(1.0)
         });
         let positive = SignProbability::from_sides(sides, certificate);
-        Ok(Self { mean, sd, mean_error, sd_error, positive, parts })
+        Ok(Self { mean, sd, mean_error, sd_error, positive, parts, quantiles: Vec::new() })
     }
 
     /// The functional of coordinate `index`, with its errors from the certificate. Cost: one row of C.
@@ -114,17 +117,26 @@ impl Functional {
         let (mean, sd) = (q.mean()[index], q.deviation(index));
         let (mean_error, sd_error) = (moment.mean_error.clone(), moment.sd_error.clone());
         let positive = SignProbability::new(mean / sd, certificate);
-        Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new() })
+        Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new(), quantiles: Vec::new() })
     }
 
     /// The central interval of q with probability `level`, between its quantiles.
     pub fn interval(&self, level: f64) -> Result<[f64; 2]> {
+        let tail = 0.5 * (1.0 - Probability::new("level", level)?.get());
+        if let [Some(low), Some(high)] = [tail, 1.0 - tail].map(|level| between(&self.quantiles, level)) {
+            return Ok([low, high]);
+        }
         if !self.parts.is_empty() {
             return normal_mixture::interval(&self.parts, level);
         }
         let level = Probability::new("level", level)?.get();
         let half = upper_quantile(0.5 * (1.0 - level)) * self.sd;
         Ok([self.mean - half, self.mean + half])
+    }
+
+    /// Whether mean, deviation and interval come from weighted draws.
+    pub fn is_weighed(&self) -> bool {
+        !self.quantiles.is_empty()
     }
 
     /// Whether the answer is a mixture of Gaussians, so that the interval is not that of a single one.
@@ -162,6 +174,19 @@ pub fn proved_digits(value: f64, error: f64) -> u32 {
     }
     let unit = value.abs().log10().floor() + 1.0;
     (unit - (2.0 * error.max(f64::MIN_POSITIVE)).log10()).floor().clamp(0.0, 15.0) as u32
+}
+
+/// The quantile at that level from some that are known, by ascending level: linear in the score of a normal law between two of them. `None`
+/// beyond them.
+pub(crate) fn between(known: &[(f64, f64)], level: f64) -> Option<f64> {
+    let above = known.iter().position(|(at, _)| *at >= level - 1e-12)?;
+    let (high_level, high) = known[above];
+    if (high_level - level).abs() <= 1e-12 {
+        return Some(high);
+    }
+    let (low_level, low) = *known.get(above.checked_sub(1)?)?;
+    let [a, b, x] = [low_level, high_level, level].map(|level| -upper_quantile(level));
+    Some(low + (high - low) * (x - a) / (b - a))
 }
 
 /// ‖Cᵀv‖.

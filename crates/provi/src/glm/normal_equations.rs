@@ -112,9 +112,11 @@ impl NormalEquations {
         let (d, precision) = (self.at.len(), self.precision(prior, noise_sd));
         let mut factor = PackedCholesky::with_dim(d);
         let what = "precision of the coefficients";
-        factor
-            .factor_square(&precision)
-            .map_err(|pivot| Error::NotPositiveDefinite { what, dim: d, pivot })?;
+        factor.factor_square(&precision).map_err(|pivot| Error::NotPositiveDefinite {
+            what,
+            dim: d,
+            pivot,
+        })?;
         factor.hand_over();
         let mut parameters = [self.at.clone(), vec![0.0; packed_len(d)]].concat();
         // A second step removes what rounding left of the first.
@@ -353,7 +355,11 @@ mod tests {
             let q = Gaussian::checked(4, parameters).unwrap();
             let found = equations.exactness(&q, model.prior(), None).unwrap().unwrap();
             // log p(x) is known, so KL = log p(x) − ELBO.
-            let kl = -neg_elbo + Solver::default().run_from(&model, &q, &mut |_, _| std::ops::ControlFlow::Break(())).unwrap().neg_elbo;
+            let kl = -neg_elbo
+                + Solver::default()
+                    .run_from(&model, &q, &mut |_, _| std::ops::ControlFlow::Break(()))
+                    .unwrap()
+                    .neg_elbo;
             assert!(kl <= found.kl && found.kl < 4.0 * kl, "{size}: {kl} {}", found.kl);
             assert!(found.log_evidence[0] <= -neg_elbo && -neg_elbo <= found.log_evidence[1]);
             let mut largest = [0f64; 2];

@@ -4,7 +4,7 @@ use super::blocks::{COLUMNS, Data, FAMILIES, near, prior};
 use provi::auto::Choice;
 use provi::expectation::{Expectations, Moments};
 use provi::memory::{Forecast, Size};
-use provi::scales::FreeScales;
+use provi::scales::{FreeScales, Integration, ScalePrior};
 use provi::stream::{Rows, Source, Streamed};
 use provi::target::{Evaluator, Family, Scratch};
 use provi::{Audit, Auto, Error, Matrix, Method, Planner, Result, Seed, Target};
@@ -146,6 +146,25 @@ fn scales_are_chosen_alike() {
     let poisson = Data::new(Family::Poisson, 30);
     let poisson = Streamed::new(Family::Poisson, poisson.source(&[]), prior()).unwrap();
     assert_eq!(free.maximise(&poisson).unwrap_err(), Error::NoNoise { family: "poisson" });
+}
+
+#[test]
+fn scales_are_integrated_over_alike() {
+    let half_t = ScalePrior::HalfStudentT { degrees: 3.0, scale: 2.5 };
+    for (family, draws) in [(Family::Gaussian { noise_sd: 0.8 }, 0), (Family::Bernoulli, 64)] {
+        let data = Data::new(family, 150);
+        let whole = data.in_memory();
+        let blocks = Streamed::new(family, data.source(&[20, 90]), prior()).unwrap();
+        let shared = vec![(vec![1], 1.0), (vec![2], 1.0)];
+        let free = FreeScales { shared, correlated: vec![vec![0, 1]], ..FreeScales::default() };
+        let how = Integration { correlations: vec![2.0], draws, ..Integration::new(vec![half_t; 2]) };
+        let (a, b) = (free.integrate(&whole, &how).unwrap(), free.integrate(&blocks, &how).unwrap());
+        assert_eq!(a.nodes.len(), b.nodes.len(), "{family:?}");
+        assert!((a.log_evidence - b.log_evidence).abs() < 1e-6, "{} {}", a.log_evidence, b.log_evidence);
+        for (x, y) in a.mean().iter().zip(&b.mean()) {
+            assert!((x - y).abs() < 1e-6, "{family:?}: {x} {y}");
+        }
+    }
 }
 
 /// Counts the passes made over it.

@@ -88,9 +88,8 @@ fn sums(mixture: &ScaleMixture, how: &crate::model::Integrating, q: &Gaussian) -
     )];
     if let provi::scales::Rule::Lattice { .. } = mixture.rule {
         // Prior density times the volume of a cell, which is the same for all.
-        let volumes = mixture.nodes.iter().map(|node| {
-            node.log_mass - how.how.log_density(&how.free, &node.log_scales)
-        });
+        let volumes =
+            mixture.nodes.iter().map(|node| node.log_mass - how.how.log_density(&how.free, &node.log_scales));
         let (low, high) =
             volumes.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
         out.push(claim(

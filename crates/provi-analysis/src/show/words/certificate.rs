@@ -267,8 +267,12 @@ fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
 pub fn probability(c: &Certificate) -> Option<String> {
     let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence().is_some_and(|p| p < 1.0));
     sampled.then(|| {
+        let what = match c.kl.key() {
+            Some("scale-mixture") => "what is said of the nodes holds",
+            _ => "holds",
+        };
         format!(
-            "holds as a whole with probability 1 − {:e}, over the {} draws of the audit",
+            "{what} as a whole with probability 1 − {:e}, over the {} draws of the audit",
             c.grounds.failure_probability,
             grouped(c.grounds.all_draws())
         )

@@ -287,7 +287,8 @@ impl ScaleMixture {
                 sd_error: statement(1),
             });
             // An interval that is wide says less about the posterior than the mixture's own value.
-            let resolved = best.filter(|[(_, mean_error), (sd, sd_error)]| mean_error.max(*sd_error) < RESOLVED * sd);
+            let resolved =
+                best.filter(|[(_, mean_error), (sd, sd_error)]| mean_error.max(*sd_error) < RESOLVED * sd);
             intervals.extend(resolved.map(|both| both.map(|(value, error)| [value - error, value + error])));
         }
         let posterior = (intervals.len() == names.len())
@@ -317,7 +318,8 @@ impl ScaleMixture {
                 (low.is_finite() && high.is_finite()).then_some([node.log_mass + low, node.log_mass + high])
             })
             .collect::<Option<_>>()?;
-        let [least, most] = [0, 1].map(|side| log_sum_exp(&bounds.iter().map(|b| b[side]).collect::<Vec<_>>()));
+        let [least, most] =
+            [0, 1].map(|side| log_sum_exp(&bounds.iter().map(|b| b[side]).collect::<Vec<_>>()));
         let nodes = || self.nodes.iter().zip(&bounds).filter(|(node, _)| node.weight > 0.0);
         let kl = most + nodes().map(|(node, b)| node.weight * (node.weight.ln() - b[0])).sum::<f64>();
         let ratio = |(node, b): (&ScaleNode, &[f64; 2])| {
@@ -340,7 +342,8 @@ impl ScaleMixture {
         Functional::of_parts(self.parts(v), errors, certificate)
     }
 
-    /// The functional of coordinate `index`, with its errors from the certificate.
+    /// The functional of coordinate `index`, with its errors from the certificate. Mean, deviation and interval are those of the weighted draws, if
+    /// there are any.
     pub fn coordinate(&self, index: usize, certificate: &Certificate) -> Result<Functional> {
         let Some(moment) = certificate.moments.get(index).filter(|_| index < self.dim()) else {
             let length = self.dim().min(certificate.moments.len());
@@ -349,7 +352,19 @@ impl ScaleMixture {
         let part =
             |node: &ScaleNode| (node.weight, node.gaussian.mean()[index], node.gaussian.deviation(index));
         let errors = [moment.mean_error.clone(), moment.sd_error.clone()];
-        Functional::of_parts(self.nodes.iter().map(part).collect(), errors, certificate)
+        let mut own = Functional::of_parts(self.nodes.iter().map(part).collect(), errors, certificate)?;
+        if let Some(weighed) = &self.marginals {
+            // The bounds are about the mixture's own values: another one is farther from the posterior's by at most their distance.
+            let moved = [weighed.mean[index] - own.mean, weighed.sd[index] - own.sd].map(f64::abs);
+            (own.mean, own.sd) = (weighed.mean[index], weighed.sd[index]);
+            for (error, moved) in [&mut own.mean_error, &mut own.sd_error].into_iter().zip(moved) {
+                if let Some(bound) = error.bound() {
+                    *error = error.clone().with_bound((bound + moved) * OUTWARDS);
+                }
+            }
+            own.quantiles = weighed.pairs(index);
+        }
+        Ok(own)
     }
 
     /// Bounds of the errors of vᵀz from those of the coordinates: |v_i| times each. `None` where one of them has none.

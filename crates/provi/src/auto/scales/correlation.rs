@@ -171,7 +171,10 @@ mod tests {
             sum += step * lkj(2, shape, &[f64::from(k) * step], &mut [0.0]).exp();
         }
         assert!((sum - 1.0).abs() < 1e-9, "{sum}");
-        let (up, down) = (lkj(3, shape, &[0.4, -0.9, 0.70001], &mut [0.0; 3]), lkj(3, shape, &[0.4, -0.9, 0.69999], &mut [0.0; 3]));
+        let (up, down) = (
+            lkj(3, shape, &[0.4, -0.9, 0.70001], &mut [0.0; 3]),
+            lkj(3, shape, &[0.4, -0.9, 0.69999], &mut [0.0; 3]),
+        );
         let mut slope = [0.0; 3];
         lkj(3, shape, &X, &mut slope);
         assert!(((up - down) / 2e-5 - slope[2]).abs() < 1e-6);

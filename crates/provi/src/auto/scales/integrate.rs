@@ -20,10 +20,10 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{eigen, norm};
 use crate::base::matrix::Matrix;
-use crate::base::special::ln_gamma;
+use crate::base::special::{ln_gamma, log_sum_exp};
 use crate::base::stop;
-use crate::glm::normal_equations::NormalEquations;
 use crate::certify::estimate::estimate;
+use crate::glm::normal_equations::NormalEquations;
 use crate::target::Target;
 use crate::target::mode::{Path, climb};
 use provi_kernels::{axpy, dot};
@@ -292,6 +292,15 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         eta
     }
 
+    /// About how much lies beyond a lattice, as a share of all: what its negligible nodes have.
+    fn beyond<'n>(&self, nodes: impl Iterator<Item = &'n ScaleNode>) -> f64 {
+        let parts: Vec<f64> = nodes.map(ScaleNode::log_part).collect();
+        let top = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let rim = top - NEGLIGIBLE[usize::from(self.mode.len() > 1)];
+        let rest: Vec<f64> = parts.iter().copied().filter(|part| *part < rim).collect();
+        (log_sum_exp(&rest) - log_sum_exp(&parts)).exp()
+    }
+
     /// A mixture of these nodes.
     fn mixture(&self, nodes: Vec<ScaleNode>, rule: Rule, unsolved: usize) -> Result<ScaleMixture> {
         ScaleMixture::new(nodes, rule, unsolved, self.nodes.free.effects().collect(), self.nodes.axes.clone())
@@ -330,8 +339,9 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 .map(|node| ScaleNode { log_mass: node.log_mass + log_cell, ..node });
             let unsolved = known.values().filter(|node| node.is_none()).count();
             let mut found = self.mixture(nodes.collect(), Rule::Lattice { step, complete }, unsolved)?;
+            let beyond = self.beyond(known.values().flatten());
             let ends = match whole {
-                Some(last) => found.compare(last)?,
+                Some(last) => found.compare(last, beyond)?,
                 None => f64::INFINITY,
             };
             let still =

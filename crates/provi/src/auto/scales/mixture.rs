@@ -1,12 +1,13 @@
 //! The answer when scales are integrated out: a mixture of Gaussians, and what follows from it.
 
+use super::correlation::{correlations, pairs};
+use super::marginals::WeightedMarginals;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::Matrix;
 use crate::base::normal_mixture::quantile;
-use super::correlation::{correlations, pairs};
 use crate::base::special::{log_sum_exp, normal_cdf};
 use crate::base::stop;
 use provi_kernels::{axpy, dot, triangle};
@@ -94,6 +95,8 @@ pub struct ScaleMixture {
     pub rule: Rule,
     /// Values of the scales at which no model could be solved. They count as if they had no mass.
     pub unsolved: usize,
+    /// Marginals from weighted draws, if there are any ([`ScaleMixture::weigh`]).
+    pub marginals: Option<WeightedMarginals>,
 }
 
 /// The lightest nodes are left out, which have this share together.
@@ -102,6 +105,8 @@ const LEAST: f64 = 1e-5;
 const KERNEL: f64 = 0.2;
 const KERNEL_STEPS: f64 = 0.5;
 const WIDEST: f64 = 0.6;
+/// What is beyond a lattice is about this many deviations away.
+const FAR: f64 = 5.0;
 /// The ends of intervals that are compared between lattices.
 const ENDS: [f64; 2] = [0.025, 0.975];
 /// No node moves farther than this along an axis.
@@ -146,7 +151,18 @@ impl ScaleMixture {
         };
         let log_evidence = top + total.ln();
         let (evidence_change, mean_change) = (change, change);
-        Ok(Self { nodes, correlated, axes, log_evidence, evidence_change, mean_change, rule, unsolved })
+        let marginals = None;
+        Ok(Self {
+            nodes,
+            correlated,
+            axes,
+            log_evidence,
+            evidence_change,
+            mean_change,
+            rule,
+            unsolved,
+            marginals,
+        })
     }
 
     /// A mixture that was made before, such as that of a file. Refused if its nodes do not fit together.
@@ -185,13 +201,31 @@ impl ScaleMixture {
             let needed = "1, from weights that are not negative and scales that are finite";
             return Err(Error::OutOfRange { what: "sum of the weights of the scales", value: total, needed });
         }
-        Ok(Self { nodes, correlated, axes, log_evidence, evidence_change, mean_change, rule, unsolved })
+        let marginals = None;
+        Ok(Self {
+            nodes,
+            correlated,
+            axes,
+            log_evidence,
+            evidence_change,
+            mean_change,
+            rule,
+            unsolved,
+            marginals,
+        })
     }
 
-    /// Notes how far this one is from one with a wider step; returns how far the ends of the scales' intervals moved, in deviations of
-    /// their logarithms.
-    pub(super) fn compare(&mut self, last: &Self) -> Result<f64> {
-        self.evidence_change = (self.log_evidence - last.log_evidence).abs();
+    /// The same with marginals that were made before; those that do not fit are left out.
+    pub fn with_marginals(mut self, marginals: Option<WeightedMarginals>) -> Self {
+        let dim = self.dim();
+        self.marginals = marginals.filter(|marginals| marginals.fits(dim));
+        self
+    }
+
+    /// Notes how far this one is from one with a wider step, and that a share of the posterior lies beyond both; returns how far the ends of the
+    /// scales' intervals moved, in deviations of their logarithms.
+    pub(super) fn compare(&mut self, last: &Self, beyond: f64) -> Result<f64> {
+        self.evidence_change = (self.log_evidence - last.log_evidence).abs() + beyond;
         let moved = |here: [Vec<f64>; 2], there: &[f64]| {
             let [means, deviations] = here;
             let each = means.iter().zip(there).zip(deviations);
@@ -199,12 +233,14 @@ impl ScaleMixture {
                 .fold(0.0, f64::max)
         };
         let of_scales = moved(self.log_scale_moments(), &last.log_scale_moments()[0]);
-        self.mean_change = of_scales.max(moved([self.mean(), self.standard_deviations()], &last.mean()));
+        self.mean_change =
+            of_scales.max(moved([self.mean(), self.standard_deviations()], &last.mean())) + FAR * beyond;
         let mut ends = 0f64;
         for which in 0..self.parameters() {
             let (here, there) = (self.scale_parts(which)?, last.scale_parts(which)?);
             let mean: f64 = here.iter().map(|(weight, mean, _)| weight * mean).sum();
-            let square: f64 = here.iter().map(|(weight, m, sd)| weight * (sd * sd + (m - mean).powi(2))).sum();
+            let square: f64 =
+                here.iter().map(|(weight, m, sd)| weight * (sd * sd + (m - mean).powi(2))).sum();
             for level in ENDS {
                 let moved = quantile(&here, level)? - quantile(&there, level)?;
                 ends = ends.max(moved.abs() / square.sqrt());

@@ -119,7 +119,10 @@ mod tests {
         .into_iter()
         .chain([Prior::centered(&laws, 1, &[2.5, 2.0, -39.0, 0.0]).unwrap()])
         .chain([Prior::centered(&laws, 0, &[2.5, 2.0, -39.0, 0.0]).unwrap()])
-        .chain([tied(Prior::precision(0.7).unwrap()), tied(Prior::centered(&laws, 1, &[0.0, 2.0, 0.0, 0.0]).unwrap())])
+        .chain([
+            tied(Prior::precision(0.7).unwrap()),
+            tied(Prior::centered(&laws, 1, &[0.0, 2.0, 0.0, 0.0]).unwrap()),
+        ])
         .collect()
     }
 

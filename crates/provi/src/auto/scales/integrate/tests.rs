@@ -39,6 +39,7 @@ fn mean_of(places: &[f64], shares: &[f64], f: impl Fn(f64) -> f64) -> f64 {
     places.iter().zip(shares).map(|(x, share)| share * f(*x)).sum()
 }
 
+/// To 1e-3 of a deviation: where the sum stands still to that, it is not refined further.
 #[test]
 fn one_scale_is_integrated_as_finely_as_a_table_of_thousands() {
     let y = [-1.3, 0.4, 2.1, -0.2, 0.9];
@@ -58,7 +59,7 @@ fn one_scale_is_integrated_as_finely_as_a_table_of_thousands() {
             let first = mean_of(&places, &shares, |x| y * share(x));
             let second = mean_of(&places, &shares, |x| (y * share(x)).powi(2) + sigma * sigma * share(x));
             let sd = (second - first * first).sqrt();
-            assert!((mean[i] - first).abs() < 1e-4 * sd && (sds[i] / sd - 1.0).abs() < 1e-4, "{i}");
+            assert!((mean[i] - first).abs() < 1e-3 * sd && (sds[i] / sd - 1.0).abs() < 1e-3, "{i}");
             assert!((found.covariance()[(i, i)].sqrt() / sds[i] - 1.0).abs() < 1e-9);
         }
         // The ends of intervals, in deviations of log τ.
@@ -110,7 +111,11 @@ fn two_scales_are_integrated_as_finely_as_a_table() {
     let triplets: Vec<_> = (0..y.len()).map(|n| (n, n / rows, 1.0)).collect();
     let design = Design::triplets(y.len(), groups, &triplets).unwrap();
     let model = Glm::linear(design, &y, 1.0, Prior::scale(1.0).unwrap()).unwrap();
-    let free = FreeScales { shared: vec![((0..groups).collect(), 1.0)], noise_sd: Some(1.0), ..FreeScales::default() };
+    let free = FreeScales {
+        shared: vec![((0..groups).collect(), 1.0)],
+        noise_sd: Some(1.0),
+        ..FreeScales::default()
+    };
     let priors = vec![HALF_T, ScalePrior::HalfNormal { scale: 1.0 }];
     let found =
         free.integrate(&model, &Integration { draws: 0, ..Integration::new(priors.clone()) }).unwrap();
@@ -197,7 +202,8 @@ fn what_the_elbo_misses_is_added_back() {
 #[test]
 fn five_scales_are_integrated_by_a_lattice_and_seven_by_weighted_draws() {
     let all = [
-        -1.3, 0.4, 2.1, 0.7, -0.8, 1.9, 1.1, -2.2, 0.3, -0.9, 1.6, 2.5, 0.2, 0.9, -1.4, 0.6, -0.5, 1.2, 1.0, 0.1, -1.8,
+        -1.3, 0.4, 2.1, 0.7, -0.8, 1.9, 1.1, -2.2, 0.3, -0.9, 1.6, 2.5, 0.2, 0.9, -1.4, 0.6, -0.5, 1.2, 1.0,
+        0.1, -1.8,
     ];
     let prior = ScalePrior::LogNormal { center: 0.0, sd: 0.7 };
     let found = |count: usize| {
@@ -213,7 +219,11 @@ fn five_scales_are_integrated_by_a_lattice_and_seven_by_weighted_draws() {
     assert!((lattice.log_evidence - exact).abs() < 0.02, "{} {exact}", lattice.log_evidence);
     let (model, free, how, exact) = found(7);
     let found = free.integrate(&model, &how).unwrap();
-    assert!(matches!(found.rule, Rule::Draws { .. }) && found.evidence_change < 0.2, "{}", found.evidence_change);
+    assert!(
+        matches!(found.rule, Rule::Draws { .. }) && found.evidence_change < 0.2,
+        "{}",
+        found.evidence_change
+    );
     // Four standard errors: a false alarm has probability 1e-4, once, for this seed.
     assert!(
         (found.log_evidence - exact).abs() < 4.0 * found.evidence_change,
@@ -377,13 +387,17 @@ fn correlated_effects_are_integrated_as_finely_as_a_table() {
         }
         let [low, high] = [0.025, 0.975].map(|level| found.scale_quantile(which, level).unwrap());
         let step = (high - low) / 400.0;
-        let sum: f64 =
-            (0..400).map(|k| step * found.scale_density(which, low + step * (f64::from(k) + 0.5)).unwrap()).sum();
+        let sum: f64 = (0..400)
+            .map(|k| step * found.scale_density(which, low + step * (f64::from(k) + 0.5)).unwrap())
+            .sum();
         assert!((sum - 0.95).abs() < 1e-4, "{which}: {sum}");
     }
     // Draws have the same law.
     let [_, draws] = found.sample(20_000, Seed(4));
     let mean = (0..20_000).map(|i| draws[(i, 2)]).sum::<f64>() / 20_000.0;
     println!("{} nodes, {:?}", found.nodes.len(), found.rule);
-    assert!((mean - found.scale_mean(2).unwrap()).abs() < 5.0 * found.scale_sd(2).unwrap() / 20_000f64.sqrt() + 5e-3);
+    assert!(
+        (mean - found.scale_mean(2).unwrap()).abs()
+            < 5.0 * found.scale_sd(2).unwrap() / 20_000f64.sqrt() + 5e-3
+    );
 }
