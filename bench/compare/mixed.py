@@ -287,8 +287,9 @@ def run_numpyro(model, start, warmup, draws, seed, again=True):
     found = summary(kept)
     seconds = time.time() - start
     ess = min(float(effective_sample_size(v)) for v in kept.values())
-    compiled = first - once() if again else 0.0
-    apart = f"compilation {compiled:.1f} s, sampling {first - compiled:.1f} s, least ESS {ess:.0f}, {divergences} divergences"
+    sampling = once() if again else first
+    apart = f"compilation {first - sampling:.1f} s, " * again
+    apart += f"sampling {sampling:.1f} s, least ESS {ess:.0f}, {divergences} divergences"
     return {"seconds": seconds, "found": found, "apart": apart, "ess": ess}
 
 
@@ -381,6 +382,10 @@ def clock(seconds):
     return f"{seconds:.2f}" if seconds < 10 else f"{seconds:.0f}"
 
 
+def ratio(times):
+    return f"{times:.2g}" if times < 10 else f"{times:.0f}"
+
+
 def measure(models, references, tools, command):
     """The lines of the table."""
     lines = [
@@ -393,15 +398,15 @@ def measure(models, references, tools, command):
             say(f"{model.name}: {tool}")
             try:
                 said = TOOLS[tool](model, command)
-            except (RuntimeError, NotImplementedError) as problem:
+            except RuntimeError as problem:
                 say(f"{model.name}: {tool}: {problem}")
-                reason = str(problem).strip().splitlines()[-1] if isinstance(problem, NotImplementedError) else "failed, see the log"
+                reason = problem if isinstance(problem, NotImplementedError) else "failed, see the log"
                 lines.append(f"| {model.name} | {tool} | – | – | – | – | – | {reason} |")
                 continue
             worst = errors(references[model.name]["quantities"], said["found"])
             say(f"{model.name}: {tool}: {said['seconds']:.2f} s; " + "; ".join(f"{e:.4f} {name}" for e, name in worst))
             ours = said["seconds"] if tool == "provi" else ours
-            times = f"{said['seconds'] / ours:.2g}" if ours else "–"
+            times = ratio(said["seconds"] / ours) if ours else "–"
             mean, sd, end = (e for e, _ in worst)
             shown = f"{clock(said['seconds'])} | {times} | {mean:.3f} | {sd:.1f} | {end:.3f}"
             lines.append(f"| {model.name} | {tool} | {shown} | {said['apart']} |")
@@ -413,13 +418,14 @@ Seconds are wall-clock seconds of a whole process, from its start to its summari
 and lme4, one run for the samplers. NumPyro: NUTS, non-centred, 4 chains of 1000 draws after 1000, one after the other;
 bambi: 2 chains of 1000 after 1000; both load and compile anew. Errors are the largest over the quantities of the reference:
 coefficients, some effects of groups, scales and correlations. lme4 has no priors; its ends are estimates ± 1.96 standard errors;
-its scales are estimates without an sd and without ends, so they count in the column of means only."""
+the sds of its effects are those given its coefficients and scales; its scales are estimates without an sd and without ends, so
+they count in the column of means only."""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--provi", default="provi", help="the command [default: provi, as found in the path]")
-    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "target" / "compare" / "mixed.json", help="the long NUTS run")
+    parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "target/compare/mixed.json", help="the long NUTS run")
     parser.add_argument("--only", default="", help="problems, such as cbpp,epil")
     parser.add_argument("--tools", default="", help="tools beside provi, such as lme4,bambi")
     parser.add_argument("--child", type=json.loads, help=argparse.SUPPRESS)
@@ -435,7 +441,8 @@ def main():
     for tool in (t for t in wanted if versions[t] is None):
         print(f"{tool} is not installed: skipped\n")
     tools = [tool for tool in wanted if versions[tool]]
-    stored = {r["name"]: r for r in json.loads((TESTS / "mixed" / "references.json").read_text())} | {"simulated": dict(SIMULATED)}
+    stored = {r["name"]: r for r in json.loads((TESTS / "mixed" / "references.json").read_text())}
+    stored["simulated"] = dict(SIMULATED)
     names = options.only.split(",") if options.only else list(PROBLEMS)
     with tempfile.TemporaryDirectory() as folder:
         models, notes = [], NOTES

@@ -157,6 +157,47 @@ fn a_mixture_is_summarised_drawn_predicted_certified_and_compared() {
 }
 
 #[test]
+fn correlated_effects_have_rows_draws_predictions_and_a_certificate() {
+    let bench = Bench::new();
+    bench.write("clinics.csv", CLINICS);
+    let fit = |out: &str, formula: &str, more: &[&str]| {
+        let words = ["fit", "clinics.csv", formula, "--family", "gaussian", "--quiet", "--out", out];
+        bench.provi(&[&words[..], more].concat())
+    };
+    let label = "cor(clinic:(Intercept),clinic:x)";
+    let table = fit("f", "y ~ x + (x | clinic)", &["--prior", "cor(clinic)=lkj(2)"]).exits(0).stdout;
+    assert!(table.contains(label) && table.contains("cor(clinic) ~ lkj(2), integrated over"), "{table}");
+    assert!(!table.contains("independent a priori"), "{table}");
+    let stored = json(&std::fs::read_to_string(bench.path("f/fit.json")).unwrap());
+    assert_eq!(stored["model"]["correlations"][0]["scales"][1], "clinic:x");
+    assert_eq!(stored["mixture"]["scales"][3]["name"], label);
+    let drawn = bench.provi(&["sample", "f", "-n", "50", "--seed", "3"]).exits(0).stdout;
+    assert!(drawn.lines().next().unwrap().ends_with(label), "{drawn}");
+    for line in drawn.lines().skip(1) {
+        let correlation: f64 = line.rsplit(',').next().unwrap().parse().unwrap();
+        assert!(correlation.abs() < 1.0, "{line}");
+    }
+    bench.provi(&["sample", "f", "-n", "8", "--out", "d.zarr"]).exits(0);
+    assert!(bench.path("d.zarr/posterior/cor/zarr.json").exists());
+    let judged = bench.provi(&["certify", "f", "clinics.csv", "--seed", "5"]).exits(0).stdout;
+    assert!(judged.contains("prior masses of the scales") && !judged.contains("NOT"), "{judged}");
+    // A new clinic has the covariance of the effects: var = τ₀² + 2ρτ₀τ₁x + τ₁²x² on top of the population's.
+    bench.write("new.csv", "x,clinic\n-2,zz\n2,zz\n");
+    let words = ["predict", "f", "new.csv", "--new-levels", "population", "--json"];
+    let predicted = json(&bench.provi(&words).exits(0).stdout);
+    assert_eq!(predicted["predictions"].as_array().unwrap().len(), 2);
+    // Independent by `||`, by given deviations, and where there are more than three; the last says so.
+    let apart = fit("g", "y ~ x + (x || clinic)", &[]).exits(0).stdout;
+    let given = fit("h", "y ~ x + (x | clinic)", &["--group-scale", "clinic=1"]).exits(0).stdout;
+    assert!(!apart.contains("cor(") && !given.contains("cor("), "{apart} {given}");
+    assert!(given.contains("independent a priori"), "{given}");
+    let many = fit("i", "y ~ x + (x + I(x^2) + I(x^3) | clinic)", &["--time-limit", "30"]).stdout;
+    assert!(many.contains("independent a priori"), "{many}");
+    let stray = fit("k", "y ~ x + (1 | clinic)", &["--prior", "cor(clinic)=lkj(2)"]).exits(2).stderr;
+    assert!(stray.contains("fits no correlations of this model"), "{stray}");
+}
+
+#[test]
 fn what_cannot_be_integrated_is_refused_with_a_way_out() {
     let bench = Bench::new();
     bench.write("clinics.csv", CLINICS);

@@ -47,6 +47,28 @@ def test_scales_have_rows_draws_and_arviz_variables(fit):
     assert np.array_equal(np.asarray(posterior["sigma"]).ravel(), fit.sample_scales(100, seed=1)["sigma"])
 
 
+def test_effects_of_a_group_are_correlated(clinics):
+    names = ["sd(clinic:(Intercept))", "sd(clinic:x)", "sigma", "cor(clinic:(Intercept),clinic:x)"]
+    data = {"family": "gaussian", "progress": False}
+    fit = provi.fit_formula("y ~ x + (x | clinic)", clinics, prior="cor(clinic)=lkj(2)", **data)
+    assert fit.scales().index == names
+    row = fit.scales().row(names[3])
+    assert -1 < row["lower"] < row["mean"] < row["upper"] < 1
+    draws = fit.sample_scales(500, seed=1)[names[3]]
+    assert np.all(np.abs(draws) < 1)
+    apart = provi.fit_formula("y ~ x + (x || clinic)", clinics, **data)
+    assert apart.scales().index == names[:3]
+    # A group nobody has seen has their covariance: at the far end of x the two models differ.
+    new = {"x": [3.0], "clinic": ["new"]}
+    wide = [f.predict(new, new_groups=True) for f in (fit, apart)]
+    assert float(wide[0]["high"][0]) != float(wide[1]["high"][0])
+    with pytest.raises(ValueError, match="fits no correlations of this model"):
+        provi.fit_formula("y ~ x + (x || clinic)", clinics, prior="cor(clinic)=lkj(2)", **data)
+    pytest.importorskip("arviz")
+    posterior = fit.to_arviz(draws=20, chains=2, seed=1)["posterior"]
+    assert posterior["cor"].shape == (2, 20, 1) and posterior["sd"].shape == (2, 20, 2)
+
+
 def test_a_mixture_is_kept_pickled_and_predicted(fit, clinics, tmp_path):
     again = pickle.loads(pickle.dumps(fit))
     fit.save(tmp_path / "f")

@@ -94,10 +94,11 @@ impl ModelTarget {
         draws: usize,
         seed: Seed,
     ) -> Result<()> {
-        Ok(match self {
+        match self {
             Self::Memory(glm) => mixture.weigh(free, &**glm, draws, seed)?,
             Self::Files(streamed) => mixture.weigh(free, &**streamed, draws, seed)?,
-        })
+        }
+        Ok(())
     }
 
     /// The model at the free scales that maximise its ELBO.

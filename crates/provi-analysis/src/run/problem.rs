@@ -253,6 +253,7 @@ impl<'a> Prepared<'a> {
             let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
             let groups = model.scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect();
             model.options = model.options.clone().with_scales(noise_sd, groups);
+            model.correlations.clear();
             model.warnings.push(NOT_INTEGRATED.to_owned());
             fitted.file.stopped_early = true;
         }

@@ -49,12 +49,13 @@ def to_arviz(
         data[name] = (("chain", "draw", *dims), shaped)
     if law == "mixture":
         found = {name: x.reshape(chains, draws) for name, x in fit.sample_scales(chains * draws, seed).items()}
-        groups = [name for name in found if name != "sigma"]
         if "sigma" in found:
             data["sigma"] = (("chain", "draw"), found["sigma"])
-        if groups:
-            data["sd"] = (("chain", "draw", "scale"), np.stack([found[name] for name in groups], axis=-1))
-            coords["scale"] = [name[3:-1] for name in groups]
+        for kind, dim in (("sd", "scale"), ("cor", "correlation")):
+            names = [name for name in found if name.startswith(f"{kind}(")]
+            if names:
+                data[kind] = (("chain", "draw", dim), np.stack([found[name] for name in names], axis=-1))
+                coords[dim] = [name[len(kind) + 1 : -1] for name in names]
     posterior = xarray.Dataset(data, coords=coords, attrs=attrs)
 
     log_q = fit.log_density(points).reshape(chains, draws)

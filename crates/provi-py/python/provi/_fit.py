@@ -321,7 +321,7 @@ class Fit(Plots):
         return table.extended(self.scales(level))
 
     def scales(self, level: Optional[float] = None) -> Table:
-        """A row for each scale that is integrated over, ``sigma`` or ``sd(group:effect)``: mean, sd, interval and median. Empty if there
+        """A row for each scale or correlation that is integrated over, ``sigma``, ``sd(group:effect)`` or ``cor(…)``: mean, sd, interval and median. Empty if there
         is none."""
         rows = json.loads(self._core.scales(level))
         columns = {name: np.array([row[name] for row in rows]) for name in ("mean", "sd", "lower", "upper", "median")}

@@ -104,7 +104,13 @@ const STILL: [f64; 2] = [1e-3, 5e-3];
 /// For the ends of the scales' intervals, in standard deviations.
 const STILL_ENDS: f64 = 0.03;
 /// Nodes this many nats below the best one have no neighbours of their own: for one scale, and for more, whose lattices are larger.
-const NEGLIGIBLE: [f64; 2] = [12.0, 10.0];
+const fn negligible(scales: usize) -> f64 {
+    match scales {
+        1 => 12.0,
+        2 | 3 => 10.0,
+        _ => 9.0,
+    }
+}
 /// The most nodes, and the most numbers that all their Gaussians may hold, if that leaves `FEW` nodes.
 const MOST: usize = 8000;
 const NUMBERS: usize = 100_000_000;
@@ -296,7 +302,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
     fn beyond<'n>(&self, nodes: impl Iterator<Item = &'n ScaleNode>) -> f64 {
         let parts: Vec<f64> = nodes.map(ScaleNode::log_part).collect();
         let top = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let rim = top - NEGLIGIBLE[usize::from(self.mode.len() > 1)];
+        let rim = top - negligible(self.mode.len());
         let rest: Vec<f64> = parts.iter().copied().filter(|part| *part < rim).collect();
         (log_sum_exp(&rest) - log_sum_exp(&parts)).exp()
     }
@@ -373,7 +379,6 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         offset: i32,
     ) -> Result<bool> {
         let k = self.mode.len();
-        let negligible = NEGLIGIBLE[usize::from(k > 1)];
         // Each with the neighbour from which it was reached.
         let mut rim: Vec<(Vec<i32>, Option<Vec<i32>>)> = vec![(vec![offset; k], None)];
         let mut seen = BTreeSet::from([vec![offset; k]]);
@@ -398,7 +403,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             best = values.iter().copied().fold(best, f64::max);
             let mut next = Vec::new();
             for ((place, _), value) in rim.iter().zip(values) {
-                if value < best - negligible {
+                if value < best - negligible(k) {
                     continue;
                 }
                 for j in 0..k {

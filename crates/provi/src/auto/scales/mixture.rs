@@ -99,8 +99,8 @@ pub struct ScaleMixture {
     pub marginals: Option<WeightedMarginals>,
 }
 
-/// The lightest nodes are left out, which have this share together.
-const LEAST: f64 = 1e-5;
+/// The lightest nodes are left out, which have this share together: for one or two scales, and for more.
+const LEAST: [f64; 2] = [1e-5, 1e-4];
 /// The kernel's deviation along an axis, and in steps of the lattice where that is more.
 const KERNEL: f64 = 0.2;
 const KERNEL_STEPS: f64 = 0.5;
@@ -140,7 +140,7 @@ impl ScaleMixture {
         let mut light = 0.0;
         let least = weights.into_iter().find(|weight| {
             light += weight;
-            light > LEAST
+            light > LEAST[usize::from(axes.rows() > 2)]
         });
         nodes.retain(|node| least.is_none_or(|least| node.weight >= least));
         let kept: f64 = nodes.iter().map(|node| node.weight).sum();
