@@ -172,7 +172,7 @@ fn correlated_effects_have_rows_draws_predictions_and_a_certificate() {
     assert_eq!(stored["model"]["correlations"][0]["scales"][1], "clinic:x");
     assert_eq!(stored["mixture"]["scales"][3]["name"], label);
     let drawn = bench.provi(&["sample", "f", "-n", "50", "--seed", "3"]).exits(0).stdout;
-    assert!(drawn.lines().next().unwrap().ends_with(label), "{drawn}");
+    assert!(drawn.lines().next().unwrap().ends_with(&format!("\"{label}\"")), "{drawn}");
     for line in drawn.lines().skip(1) {
         let correlation: f64 = line.rsplit(',').next().unwrap().parse().unwrap();
         assert!(correlation.abs() < 1.0, "{line}");

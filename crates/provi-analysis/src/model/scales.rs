@@ -253,7 +253,7 @@ pub(super) fn choose(
 }
 
 /// About how many values of one, two, … scales and correlations are held at once.
-const VALUES: [u64; 6] = [50, 250, 1_000, 2_500, 4_000, 8_000];
+const VALUES: [u64; 6] = [50, 250, 1_000, 2_500, 8_000, 16_000];
 
 /// The memory for a Gaussian at each of that many values of the scales, if it is more than half of what is available.
 fn beyond_memory(

@@ -112,7 +112,7 @@ const fn negligible(scales: usize) -> f64 {
     }
 }
 /// The most nodes, and the most numbers that all their Gaussians may hold, if that leaves `FEW` nodes.
-const MOST: usize = 8000;
+const MOST: usize = 16_000;
 const NUMBERS: usize = 100_000_000;
 const FEW: usize = 300;
 /// The most scales and correlations for which a lattice is walked.
@@ -353,8 +353,8 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             let still =
                 found.evidence_change.max(found.mean_change) < STILL[usize::from(k > 2)] && ends < STILL_ENDS;
             match whole {
-                // The finer one has shown that the coarser one, with fewer nodes, is as good.
-                Some(last) if still && last.is_complete() => {
+                // The finer one has shown that the coarser one, with fewer nodes, is as good; or it has too many nodes to be whole.
+                Some(last) if (still || !complete) && last.is_complete() => {
                     (last.evidence_change, last.mean_change) = (found.evidence_change, found.mean_change);
                 }
                 _ => *whole = Some(found),
