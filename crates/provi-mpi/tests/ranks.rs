@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parquet::data_type::DoubleType;
@@ -17,9 +18,18 @@ use serde_json::Value;
 
 const PROVI: &str = env!("CARGO_BIN_EXE_provi-mpi");
 
-/// `mpirun` on any machine: as root, with more processes than cores, and patient where they wait.
+/// `mpirun` on any machine: as root, with more processes than cores, and patient where they wait. Each job has a folder of its own for its
+/// session: two that begin at once would both make the common one, and one of them fail.
 fn mpirun(ranks: usize) -> Command {
+    static JOBS: AtomicUsize = AtomicUsize::new(0);
+    let session = std::env::temp_dir().join(format!(
+        "mpi-{}-{}",
+        std::process::id(),
+        JOBS.fetch_add(1, Ordering::Relaxed)
+    ));
+    fs::create_dir_all(&session).unwrap();
     let mut command = Command::new("mpirun");
+    command.env("OMPI_MCA_orte_tmpdir_base", &session).env("PRTE_MCA_prte_tmpdir_base", &session);
     command.args(["-n", &ranks.to_string(), PROVI]);
     for (name, value) in [
         ("OMPI_ALLOW_RUN_AS_ROOT", "1"),

@@ -103,10 +103,17 @@ impl FitPage {
             [Column::words("coefficient")].into_iter().chain(columns.map(Column::numbers)).collect();
         let common = self.common_spread();
         let rows = self.coefficients.iter().take(ROWS).map(|c| row(c, common)).collect();
-        let mut note =
-            "± certified: the exact posterior mean, and sd, is proved to be no further from the number shown. \
-                        The interval is that of the Gaussian."
-                .to_owned();
+        let mut note = match self.quantities.scales {
+            true => {
+                "± certified: the posterior mean, and sd, is no further from the number shown, as far as the sum over the scales goes. \
+                 The interval is that of the mixture over the scales, or of its weighted draws."
+            }
+            false => {
+                "± certified: the exact posterior mean, and sd, is proved to be no further from the number shown. \
+                 The interval is that of the Gaussian."
+            }
+        }
+        .to_owned();
         if all > ROWS {
             note.push_str(&format!(
                 " The first {ROWS} of {} coefficients; the fit's files hold all.",

@@ -1,9 +1,8 @@
 //! A fit on the screen, the same after `provi fit` and from its file.
 
 use provi_analysis::Fitted;
-use provi_analysis::number::grouped;
 use provi_analysis::show::rows;
-use provi_analysis::show::words::condition;
+use provi_analysis::show::words::{condition, counted};
 
 use super::wrap::wrapped;
 use super::{certificate, estimates, summary, table};
@@ -40,10 +39,8 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         };
         parts.push(format!("{heading}{rows}"));
         if hidden > 0 {
-            parts.push(format!(
-                "{} effects of groups; `provi summary DIR --groups` shows them\n",
-                grouped(hidden as u64)
-            ));
+            let effects = counted(hidden as u64, "effect");
+            parts.push(format!("{effects} of groups; `provi summary DIR --groups` shows them\n"));
         }
         parts.push(table::scales(&rows::scales(fit, level)?, level));
         parts.push(table::contrasts(&rows::contrasts(fit), level)?);

@@ -9,6 +9,9 @@ const MOST: usize = 6;
 /// Most levels in a chart: beyond these, as many from either end.
 pub(crate) const LEVELS: usize = 60;
 
+/// Empty space at either end, as a part of the axis.
+const MARGIN: f64 = 0.03;
+
 pub(crate) fn charts(page: &FitPage) -> Vec<Chart> {
     page.groups.iter().filter_map(chart).take(MOST).collect()
 }
@@ -32,7 +35,8 @@ fn chart(effects: &GroupEffects) -> Option<Chart> {
         let [mean, low, high] = [c.mean, c.low, c.high].map(|x| beside(x, c.sd));
         format!("{}: {mean}, from {low} to {high}", c.name)
     };
-    let axis = Axis::linear("effect").range(low, high).including(0.0);
+    let margin = MARGIN * (high - low);
+    let axis = Axis::linear("effect").range(low - margin, high + margin).including(0.0);
     let names = Axis::names("", levels.iter().map(own).collect());
     let spans = levels.iter().enumerate();
     let spans = spans.map(|(i, c)| Span { y: i as f64, low: c.low, high: c.high, title: hover(c) });
@@ -41,6 +45,7 @@ fn chart(effects: &GroupEffects) -> Option<Chart> {
     let chart = Chart::new(format!("effects {}, in the order of their size", effects.name), axis, names)
         .titled(&effects.name)
         .sized(WIDTH, 16.0 * levels.len() as f64 + 110.0)
+        .without_key()
         .upright("", 0.0)
         .series(0)
         .spans("95 % interval", 2.5, 1.0, spans.collect());

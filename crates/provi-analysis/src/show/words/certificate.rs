@@ -249,10 +249,10 @@ pub fn reason(reason: Option<&str>) -> String {
     reason.unwrap_or("no bound").to_owned()
 }
 
-/// "[cert-gap], certain".
+/// "[cert-gap], certain". What rests on estimated constants is not called certain, even if no draw is behind it.
 fn grounds(s: &Statement) -> String {
-    let certain = if s.confidence().is_some_and(|c| c >= 1.0) { ", certain" } else { "" };
-    format!("{}{certain}", key(s.key(), s.provenance()))
+    let certain = s.confidence().is_some_and(|c| c >= 1.0) && s.provenance() != Some(Provenance::Estimated);
+    format!("{}{}", key(s.key(), s.provenance()), if certain { ", certain" } else { "" })
 }
 
 fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {

@@ -149,20 +149,7 @@ impl ScaleMixture {
             Rule::Lattice { .. } => f64::INFINITY,
             Rule::Draws { .. } => (squares - 1.0 / count).max(0.0).sqrt(),
         };
-        let log_evidence = top + total.ln();
-        let (evidence_change, mean_change) = (change, change);
-        let marginals = None;
-        Ok(Self {
-            nodes,
-            correlated,
-            axes,
-            log_evidence,
-            evidence_change,
-            mean_change,
-            rule,
-            unsolved,
-            marginals,
-        })
+        Self::restored(nodes, (correlated, axes), rule, top + total.ln(), [change, change], unsolved)
     }
 
     /// A mixture that was made before, such as that of a file. Refused if its nodes do not fit together.
