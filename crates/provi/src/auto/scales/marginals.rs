@@ -21,7 +21,6 @@ const REACH: f64 = 12.0;
 
 /// Marginals of the coefficients from weighted draws.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WeightedMarginals {
     /// The mean of each coefficient.
     pub mean: Vec<f64>,
