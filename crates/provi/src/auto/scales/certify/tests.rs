@@ -113,6 +113,26 @@ fn what_is_stated_holds_for_the_posterior_over_coefficient_and_scale() {
     let inside = of(&|z| f64::from(u8::from(z > left && z < right)));
     assert!((inside - 0.95).abs() < 0.01, "{inside}");
 
+    // Numbers of weighted draws take the place of the mixture's own, and their bounds include how far they are from those.
+    let mut weighed = found.clone();
+    weighed.weigh(&free, &model, 20_000, Seed(5)).unwrap();
+    let other = weighed.coordinate(0, &certificate).unwrap();
+    assert!(other.is_weighed() && !own.is_weighed());
+    let pairs = [
+        (other.mean, own.mean, mean, &other.mean_error, &own.mean_error),
+        (other.sd, own.sd, sd, &other.sd_error, &own.sd_error),
+    ];
+    for (shown, of_mixture, exact, error, least) in pairs {
+        let (error, expected) = (error.bound().unwrap(), least.bound().unwrap() + (shown - of_mixture).abs());
+        assert!(
+            (error / expected - 1.0).abs() < 1e-9 && (shown - exact).abs() <= error,
+            "{error} {expected}"
+        );
+    }
+    let [left, right] = other.interval(0.95).unwrap();
+    let inside = of(&|z| f64::from(u8::from(z > left && z < right)));
+    assert!((inside - 0.95).abs() < 0.01, "{inside}");
+
     // Nothing is claimed if a proof is missing, or if the nodes' evidence has no bound.
     let (nothing, none) = found.certificate(&["x".into()], &proofs[1..]);
     assert!(nothing.kl.bound().is_none() && none.is_none());
