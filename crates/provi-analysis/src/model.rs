@@ -18,7 +18,8 @@ pub use crate::record::scale::{Origin, Scale};
 pub use blocks::Blocks;
 pub use data::{Data, USUAL_MEMORY};
 pub use design::design;
-pub use scales::Integrating;
+pub use scales::{Integrating, UnknownNoise};
+pub(crate) use target::ModelRows;
 pub use target::ModelTarget;
 pub use warnings::warnings;
 

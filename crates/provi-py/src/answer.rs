@@ -7,11 +7,13 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use provi::functional::{Functional, PosteriorMoments, unbounded};
+use provi::matrix::packed_len;
 use provi::memory::Bytes;
 use provi::scales::ScaleMixture;
 use provi::{Certificate, Gaussian, Matrix, Seed};
 use provi_analysis::Fitted;
 use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
+use provi_analysis::record::mixture::MixtureRecord;
 use provi_analysis::record::trust::TrustRecord;
 use provi_analysis::run::contrast::Contrast;
 use provi_analysis::run::sampled::usual_draws;
@@ -303,23 +305,32 @@ impl Answer {
         Fitted::load(&path).map(Into::into).map_err(refuse)
     }
 
-    /// For `pickle`: the record as JSON, the Gaussian bit for bit.
+    /// For `pickle`: the record as JSON, the Gaussian bit for bit, and behind it the factors of a mixture that its record leaves out.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyBytes>)> {
         let numbers = self.fitted.gaussian.parameters();
-        let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let mut bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        bytes.extend(self.fitted.file.mixture.iter().flat_map(MixtureRecord::factor_bytes));
         Ok((json(&self.fitted.file)?, PyBytes::new(py, &bytes)))
     }
 
     /// The inverse of `state`.
     #[staticmethod]
     fn restore(record: &str, parameters: &[u8]) -> PyResult<Self> {
-        let file: FitFile =
+        let wrong = || PyValueError::new_err("this is not the state of a fit");
+        let mut file: FitFile =
             serde_json::from_str(record).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let d = file.names.len();
+        let (parameters, rest) = parameters.split_at_checked(8 * (d + packed_len(d))).ok_or_else(wrong)?;
+        let fits = match file.mixture.as_mut().filter(|mixture| mixture.factor_file.is_some()) {
+            Some(mixture) => mixture.read_factors(rest),
+            None => rest.is_empty(),
+        };
+        if !fits {
+            return Err(wrong());
+        }
         let (chunks, _) = parameters.as_chunks::<8>();
         let parameters: Vec<f64> = chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect();
-        let (mean, factor) = parameters
-            .split_at_checked(file.names.len())
-            .ok_or_else(|| PyValueError::new_err("this is not the state of a fit"))?;
+        let (mean, factor) = parameters.split_at(d);
         let gaussian = Gaussian::new(mean, factor).map_err(raise)?;
         Ok(Fitted::of(file, gaussian).map_err(refuse)?.into())
     }

@@ -30,19 +30,19 @@ pub(crate) fn exact_of_model<'py>(
     tv: Option<f64>,
 ) -> PyResult<Drawn<'py>> {
     let (kind, q) = (Arc::clone(&model.kind), answer.fitted.gaussian.clone());
-    if !matches!(&*kind, Kind::Glm(_)) {
+    if let Kind::UnknownNoise(open) = &*kind {
+        open.needs_known_noise("exact draws").map_err(refuse)?;
+    }
+    let Some(glm) = kind.glm() else {
         return Err(PyValueError::new_err(
             "exact draws need a model with a linear predictor, such as `provi.logistic`; of others there are draws of the \
              fitted Gaussian",
         ));
-    }
-    let seed = Seed(seed.unwrap_or(answer.fitted.file.seed));
-    drawn(py, (count, q.dim()), move |stop| match &*kind {
-        Kind::Glm(glm) => {
-            let mut draws = stop.cover(|| PosteriorDraws::of_glm(glm, &q, tv, seed))?;
-            Ok((stop.cover(|| draws.draw(count))?, draws.law()))
-        }
-        _ => Err(provi_analysis::Error::ExactNeedsRows),
+    };
+    let (glm, seed) = (glm.clone(), Seed(seed.unwrap_or(answer.fitted.file.seed)));
+    drawn(py, (count, q.dim()), move |stop| {
+        let mut draws = stop.cover(|| PosteriorDraws::of_glm(&glm, &q, tv, seed))?;
+        Ok((stop.cover(|| draws.draw(count))?, draws.law()))
     })
 }
 

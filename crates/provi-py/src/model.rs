@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use numpy::PyReadonlyArray1;
-use provi::scales::FreeScales;
+use provi::scales::ScalePrior;
 use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
+use provi_analysis::model::UnknownNoise;
 use provi_analysis::model::compiled::Compiled;
-use provi_analysis::model::conflict;
-use provi_analysis::model::{Origin, Scale};
+use provi_analysis::options::{PriorSpec, ScalesName};
 use provi_analysis::record::about::About;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use crate::callback::{Callback, Session};
 use crate::compiled::Library;
 use crate::design::{PriorArguments, Rows, Side, check_dim, curvature, numbers};
-use crate::error::raise;
+use crate::error::{raise, refuse};
 use crate::finite_sum::SumCallback;
 use crate::native::Native;
 use crate::wait::interruptible;
@@ -26,6 +26,8 @@ use crate::wait::interruptible;
 pub(crate) enum Kind {
     /// A likelihood of a linear predictor.
     Glm(Box<Glm>),
+    /// A linear model whose noise is not known.
+    UnknownNoise(Box<UnknownNoise>),
     /// A Python function.
     Callback(Callback),
     /// A Python function of some terms.
@@ -34,6 +36,17 @@ pub(crate) enum Kind {
     Native(Native),
     /// A library.
     Compiled(Library),
+}
+
+impl Kind {
+    /// The linear-predictor model, if it is one; at the noise of the largest ELBO if that is not known.
+    pub(crate) fn glm(&self) -> Option<&Glm> {
+        match self {
+            Self::Glm(model) => Some(model),
+            Self::UnknownNoise(model) => Some(&model.glm),
+            Self::Callback(_) | Self::FiniteSum(_) | Self::Native(_) | Self::Compiled(_) => None,
+        }
+    }
 }
 
 /// A model, which can be fitted any number of times; nothing in it changes.
@@ -95,6 +108,14 @@ impl Data<'_> {
     }
 }
 
+/// The prior of the noise, in the words of the options.
+fn noise_law(text: &str) -> PyResult<ScalePrior> {
+    let spec: PriorSpec = format!("sigma={text}").parse().map_err(PyValueError::new_err)?;
+    let message =
+        || format!("noise_prior = {text}; a scale is positive: use half_normal, half_t, exponential, …");
+    spec.scale().ok_or_else(|| PyValueError::new_err(message()))
+}
+
 impl From<Glm> for Model {
     fn from(model: Glm) -> Self {
         Self {
@@ -108,21 +129,34 @@ impl From<Glm> for Model {
 
 #[pymethods]
 impl Model {
-    /// Linear regression; without a noise deviation, the one that maximises the ELBO is used.
+    /// Linear regression. Without a noise deviation the noise is integrated over or maximised over.
     #[staticmethod]
-    fn linear(py: Python<'_>, data: Data<'_>, noise_sd: Option<f64>) -> PyResult<Self> {
+    fn linear(
+        py: Python<'_>,
+        data: Data<'_>,
+        noise_sd: Option<f64>,
+        noise_prior: Option<&str>,
+        scales: Option<&str>,
+    ) -> PyResult<Self> {
+        let treatment = scales.unwrap_or("integrate").parse().map_err(PyValueError::new_err)?;
+        let law = noise_prior.map(noise_law).transpose()?;
+        let unused = match (law, noise_sd, treatment) {
+            (Some(_), Some(_), _) => Some("the noise is given by noise_sd"),
+            (Some(_), None, ScalesName::Maximise) => Some("scales=\"maximise\" uses no prior"),
+            _ => None,
+        };
+        if let Some(why) = unused {
+            return Err(PyValueError::new_err(format!("noise_prior has no effect: {why}")));
+        }
         let prior = data.prior.prior()?;
         let sd = noise_sd.unwrap_or(1.0);
         let given = data.make(|design, y| Glm::linear(design, y, sd, prior))?;
         match (&*given.kind, noise_sd) {
             (Kind::Glm(model), None) => {
                 let its = Glm::clone(model);
-                let found =
-                    interruptible(py, move || FreeScales::noise(&its).maximise(&its))?.map_err(raise)?;
-                let scales: Vec<Scale> =
-                    found.noise_sd.map(|sd| Scale::noise(sd, Origin::Maximised)).into_iter().collect();
-                let warnings = conflict::of_scales(&scales, model.family(), &model.summary());
-                Ok(Self { about: About { scales, warnings, ..About::default() }, ..found.model.into() })
+                let open =
+                    interruptible(py, move || UnknownNoise::new(&its, treatment, law))?.map_err(refuse)?;
+                Ok(Self { kind: Arc::new(Kind::UnknownNoise(Box::new(open))), ..given })
             }
             _ => Ok(given),
         }
@@ -248,6 +282,7 @@ impl Model {
     pub(crate) fn dim(&self) -> usize {
         match &*self.kind {
             Kind::Glm(model) => model.dim(),
+            Kind::UnknownNoise(model) => model.glm.dim(),
             Kind::Callback(callback) => callback.dim,
             Kind::FiniteSum(sum) => sum.dim,
             Kind::Native(native) => native.dim(),
@@ -261,6 +296,7 @@ impl Model {
         match (&*self.kind, &self.names) {
             (_, Some(names)) => names.clone(),
             (Kind::Glm(model), None) => model.names(),
+            (Kind::UnknownNoise(model), None) => model.glm.names(),
             (Kind::Callback(callback), None) => Session::new(callback, &AtomicBool::new(false)).names(),
             (Kind::FiniteSum(sum), None) => (0..sum.dim).map(|i| format!("z{i}")).collect(),
             (Kind::Native(native), None) => native.names(),
@@ -268,7 +304,7 @@ impl Model {
         }
     }
 
-    /// The noise σ of a linear model.
+    /// The noise σ of a linear model, unless it is integrated over.
     #[getter]
     fn noise_sd(&self) -> Option<f64> {
         match &*self.kind {
@@ -276,6 +312,7 @@ impl Model {
                 Family::Gaussian { noise_sd } => Some(noise_sd),
                 _ => None,
             },
+            Kind::UnknownNoise(model) => model.integrating.is_none().then_some(model.scale.sd),
             _ => None,
         }
     }
@@ -285,6 +322,7 @@ impl Model {
     fn family(&self) -> &'static str {
         match &*self.kind {
             Kind::Glm(model) => model.family().name(),
+            Kind::UnknownNoise(model) => model.glm.family().name(),
             Kind::Callback(_) | Kind::FiniteSum(_) => "python function",
             Kind::Native(_) => "C function",
             Kind::Compiled(compiled) if compiled.stan().is_some() => "stan model",
@@ -296,15 +334,14 @@ impl Model {
     #[getter]
     fn rows(&self) -> Option<usize> {
         match &*self.kind {
-            Kind::Glm(model) => Some(model.design().rows()),
             Kind::FiniteSum(sum) => Some(sum.terms),
-            _ => None,
+            kind => kind.glm().map(|model| model.design().rows()),
         }
     }
 
     #[getter]
     fn is_sparse(&self) -> bool {
-        matches!(&*self.kind, Kind::Glm(model) if model.design().is_sparse())
+        self.kind.glm().is_some_and(|model| model.design().is_sparse())
     }
 }
 
@@ -323,7 +360,7 @@ impl Model {
         let gate = match &*self.kind {
             Kind::Native(native) => native.gate(),
             Kind::Compiled(compiled) => compiled.gate(),
-            Kind::Glm(_) | Kind::Callback(_) | Kind::FiniteSum(_) => return Ok(()),
+            Kind::Glm(_) | Kind::UnknownNoise(_) | Kind::Callback(_) | Kind::FiniteSum(_) => return Ok(()),
         };
         gate.check().map_err(raise)
     }

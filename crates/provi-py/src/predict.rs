@@ -1,18 +1,16 @@
 //! Predictions of an answer at new rows, averaged by the library.
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::IntoPyArray;
 use provi::Gaussian;
-use provi::predict::{Observation, Prediction, Rows as NewRows, observations, predict as predictions};
+use provi::predict::{Observation, Prediction, Rows as NewRows, predict as predictions};
 use provi::target::Family;
-use provi_analysis::options::FamilyName;
 use provi_analysis::show::rows::LEVEL;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answer::Answer;
-use crate::design::{Rows, numbers};
-use crate::error::raise;
+use crate::design::Rows;
+use crate::error::refuse;
 use crate::model::{Data, Model};
 use crate::wait::interruptible;
 
@@ -20,34 +18,29 @@ use crate::wait::interruptible;
 /// also the standard deviation and the interval of a new response, and for a binary response the probability of a
 /// 0.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn predict<'py>(
     py: Python<'py>,
     answer: &Answer,
-    family: &str,
-    noise_sd: Option<f64>,
     rows: Rows<'_>,
     intercept: bool,
-    offset: Option<PyReadonlyArray1<'_, f64>>,
     level: Option<f64>,
     observed: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let family: FamilyName = family.parse().map_err(PyValueError::new_err)?;
-    // Only the gaussian family has a noise.
-    let family = family.family(noise_sd.unwrap_or(1.0));
-    let (design, offsets) = (rows.design(intercept)?, offset.as_ref().map(numbers));
-    let (q, level) = (answer.fitted.gaussian.clone(), level.unwrap_or(LEVEL));
-    let found = interruptible(py, move || {
-        let rows = NewRows { offsets: offsets.as_deref(), ..NewRows::new(&design) };
-        let means = predictions(family, &q, &rows, level)?;
-        if !observed {
-            return Ok((means, None));
-        }
-        Ok((means, Some((observations(family, &q, &rows, level)?, complements(family, &q, &rows, level)?))))
+    let design = rows.design(intercept)?;
+    let (fitted, level) = (answer.fitted.clone(), level.unwrap_or(LEVEL));
+    let found = interruptible(py, move || -> provi_analysis::Result<_> {
+        let (family, q) = (fitted.family()?, &fitted.gaussian);
+        let complements = match observed {
+            true => complements(family, q, &NewRows::new(&design), level)?,
+            false => None,
+        };
+        let new = fitted.new_design(design, None)?;
+        let observations = if observed { Some(new.observations(level)?) } else { None };
+        Ok((new.predict(level)?, observations, complements))
     })?;
-    let (means, new) = found.map_err(raise)?;
+    let (means, new, complements) = found.map_err(refuse)?;
     let out = columns(py, &means)?;
-    if let Some((new, complements)) = new {
+    if let Some(new) = new {
         let put = |name: &str, pick: fn(&Observation) -> f64| {
             out.set_item(name, new.iter().map(pick).collect::<Vec<_>>().into_pyarray(py))
         };
@@ -75,9 +68,7 @@ fn complements(
     let parameters = q.parameters();
     let (mean, factor) = parameters.split_at(q.dim());
     let mirrored = Gaussian::new(&mean.iter().map(|x| -x).collect::<Vec<_>>(), factor)?;
-    let offsets = rows.offsets.map(|offsets| offsets.iter().map(|x| -x).collect::<Vec<_>>());
-    let rows = NewRows { offsets: offsets.as_deref(), ..*rows };
-    Ok(Some(predictions(family, &mirrored, &rows, level)?.iter().map(|at| at.mean).collect()))
+    Ok(Some(predictions(family, &mirrored, rows, level)?.iter().map(|at| at.mean).collect()))
 }
 
 /// Predictions, as one array for each column.

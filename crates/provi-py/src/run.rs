@@ -113,6 +113,10 @@ fn evaluate(
             outcome
         }
         Kind::Glm(model) => in_place(py, || model.log_densities(z, values, gradients, scratch))?,
+        Kind::UnknownNoise(open) => {
+            open.needs_known_noise("log_density").map_err(refuse)?;
+            in_place(py, || open.glm.log_densities(z, values, gradients, scratch))?
+        }
         Kind::Native(native) => in_place(py, || native.log_densities(z, values, gradients, scratch))?,
         Kind::Compiled(library) => in_place(py, || library.log_densities(z, values, gradients, scratch))?,
     };
@@ -179,6 +183,7 @@ fn under_watch(
                 Watch { observer: Some(&mut observer), stop: Some(&its.stop), ..Watch::default() };
             match &*kind {
                 Kind::Glm(model) => work(Problem::matrices(model, about), &mut watch),
+                Kind::UnknownNoise(model) => work(Problem::unknown_noise(model, about), &mut watch),
                 Kind::Native(native) => {
                     let target = declared(native, names, curvature)?;
                     let target = match native.is_thread_safe() {

@@ -32,7 +32,7 @@ def close(a, b, tolerance=1e-12):
         (
             "value ~ a + b",
             ["--family", "gaussian", "--scales", "maximise"],
-            lambda d, **k: provi.linear(d["X"], d["value"], **k),
+            lambda d, **k: provi.linear(d["X"], d["value"], scales="maximise", **k),
         ),
         (
             "label ~ a + b",
@@ -74,7 +74,7 @@ def test_a_linear_model_has_its_textbook_posterior(data):
     close(fit.cov, cov, 1e-8)
     close(fit.mean, cov @ (X.T @ y / 0.16 + prior @ [0.5, -0.5]), 1e-8)
     assert fit.certificate.kl.bound < 1e-6 and fit.elbo_exact
-    assert provi.linear(X, y).noise_sd == pytest.approx(0.4, abs=0.3)
+    assert provi.linear(X, y, scales="maximise").noise_sd == pytest.approx(0.4, abs=0.3)
 
 
 def test_a_sparse_design_stays_sparse_and_gives_the_same(data):

@@ -99,7 +99,7 @@ def test_the_deviation_of_a_new_response_counts_mean_and_noise(data):
     from scipy.stats import norm
 
     X, A = data["X"], rows_with_intercept(data["X"])
-    found = BayesianLinearRegression(prior_scale=2.0).fit(X, data["value"])
+    found = BayesianLinearRegression(prior_scale=2.0, noise_sd=0.5).fit(X, data["value"])
     mean, std = found.predict(X, return_std=True)
     variance = np.einsum("ni,ij,nj->n", A, found.fit_.cov, A)
     np.testing.assert_array_equal(mean, found.predict(X))

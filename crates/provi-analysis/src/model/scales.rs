@@ -5,9 +5,10 @@ use std::time::Instant;
 use provi::Gaussian;
 use provi::memory::Bytes;
 use provi::scales::{FreeScales, Integration, ScalePrior};
-use provi::target::{DataSummary, Family};
+use provi::target::{DataSummary, Family, Glm, Target};
 use provi_table::available_memory;
 
+use super::conflict;
 use super::opened::Head;
 use super::target::ModelTarget;
 use crate::error::{Error, Result};
@@ -106,21 +107,24 @@ const DEGREES: f64 = 3.0;
 /// Its scale on the link scale of the families that have no noise.
 const LINK_SCALE: f64 = 2.5;
 
-/// The prior of a scale: the last option that fits it, or half_t(3, S). S is the sd of the response for a gaussian model and 2.5 for the other
-/// families, divided by the root mean square of the column that varies; three digits of it.
+/// The prior of a scale: the last option that fits it, or the default.
 fn prior_of(scale: &Scale, options: &ModelOptions, family: Family, data: &DataSummary) -> ScalePrior {
     let given =
         options.prior.iter().rev().find(|spec| spec.scale().is_some() && spec.fits_scale(&scale.label()));
-    given.and_then(PriorSpec::scale).unwrap_or_else(|| {
-        let spread = match family {
-            Family::Gaussian { .. } => data.response_sd(),
-            _ => LINK_SCALE,
-        };
-        let size = if scale.is_noise() { 1.0 } else { data.size(&scale.coefficients) };
-        let value = spread / size;
-        let value = if value > 0.0 && value.is_finite() { value } else { LINK_SCALE };
-        ScalePrior::HalfStudentT { degrees: DEGREES, scale: three_digits(value) }
-    })
+    given.and_then(PriorSpec::scale).unwrap_or_else(|| default_prior(scale, family, data))
+}
+
+/// half_t(3, S). S is the sd of the response for a gaussian model and 2.5 for the other families, divided by the root mean square of the column
+/// that varies; three digits of it.
+fn default_prior(scale: &Scale, family: Family, data: &DataSummary) -> ScalePrior {
+    let spread = match family {
+        Family::Gaussian { .. } => data.response_sd(),
+        _ => LINK_SCALE,
+    };
+    let size = if scale.is_noise() { 1.0 } else { data.size(&scale.coefficients) };
+    let value = spread / size;
+    let value = if value > 0.0 && value.is_finite() { value } else { LINK_SCALE };
+    ScalePrior::HalfStudentT { degrees: DEGREES, scale: three_digits(value) }
 }
 
 /// The value rounded to three significant digits.
@@ -149,6 +153,53 @@ impl Integrating {
             block.labels().into_iter().map(|label| (label, block.prior.clone())).collect::<Vec<_>>()
         };
         self.order.iter().map(of_scale).chain(self.correlations.iter().flat_map(of_block)).collect()
+    }
+}
+
+/// A linear model of a design and a response whose noise is not known.
+#[derive(Clone, Debug)]
+pub struct UnknownNoise {
+    /// The model at the noise of the largest ELBO.
+    pub glm: Glm,
+    /// The noise, with its prior.
+    pub scale: Scale,
+    /// How to integrate over it, if it is not maximised over.
+    pub integrating: Option<Integrating>,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+impl UnknownNoise {
+    /// Maximises the ELBO over the noise; the integration begins there. Without a prior the noise has the default one,
+    /// half_t(3, S), where S is the standard deviation of the response.
+    pub fn new(glm: &Glm, treatment: ScalesName, prior: Option<ScalePrior>) -> Result<Self> {
+        let (search, summary) = (FreeScales::noise(glm), glm.summary());
+        let found = search.maximise(glm)?;
+        let mut scale = Scale::noise(found.noise_sd.unwrap_or(1.0), Origin::Maximised);
+        let mut notes = conflict::of_scales(std::slice::from_ref(&scale), glm.family(), &summary);
+        let mut integrating = None;
+        if treatment == ScalesName::Integrate {
+            match beyond_memory(1, glm.dim(), available_memory()) {
+                Some(needed) => notes.push(too_large(needed)),
+                None => {
+                    let prior = prior.unwrap_or_else(|| default_prior(&scale, glm.family(), &summary));
+                    (scale.origin, scale.prior) = (Origin::Integrated, Some(scale_law_text(&prior)));
+                    let free = FreeScales { noise_sd: Some(scale.sd), ..search };
+                    // The ELBO is the evidence.
+                    let how = Integration { draws: 0, ..Integration::new(vec![prior]) };
+                    integrating = Some(Integrating { free, how, order: vec![0], correlations: Vec::new() });
+                }
+            }
+        }
+        Ok(Self { glm: found.model, scale, integrating, notes })
+    }
+
+    /// Refuses what needs one posterior at a known noise, if the noise is integrated over.
+    pub fn needs_known_noise(&self, what: &str) -> Result<()> {
+        match self.integrating {
+            None => Ok(()),
+            Some(_) => Err(Error::ScalesIntegrated { what: what.to_owned() }),
+        }
     }
 }
 
@@ -185,10 +236,10 @@ pub(super) fn choose(
     let begin = Instant::now();
     let mut notes = Vec::new();
     let (mut correlations, available) = (correlations, available_memory());
-    if let Some(needed) = beyond_memory(&scales, &correlations, target.target().dim(), available) {
-        notes.push(format!(
-            "the scales are not integrated over: Gaussians at some of their values would take about {needed}. They are those of the largest ELBO, and their uncertainty is ignored"
-        ));
+    let open = scales.iter().filter(|scale| scale.origin == Origin::Integrated).count();
+    let pairs: usize = correlations.iter().map(|block| block.labels().len()).sum();
+    if let Some(needed) = beyond_memory(open + pairs, target.target().dim(), available) {
+        notes.push(too_large(needed));
         let open = scales.iter_mut().filter(|scale| scale.origin == Origin::Integrated);
         open.for_each(|scale| scale.origin = Origin::Maximised);
         correlations.clear();
@@ -252,19 +303,19 @@ pub(super) fn choose(
     })
 }
 
+/// Note if scales are not integrated over for want of memory.
+fn too_large(needed: Bytes) -> String {
+    format!(
+        "the scales are not integrated over: Gaussians at some of their values would take about {needed}. They are those of the largest ELBO, and their uncertainty is ignored"
+    )
+}
+
 /// About how many values of one, two, … scales and correlations are held at once.
 const VALUES: [u64; 6] = [50, 250, 1_000, 2_500, 8_000, 16_000];
 
-/// The memory for a Gaussian at each of that many values of the scales, if it is more than half of what is available.
-fn beyond_memory(
-    scales: &[Scale],
-    correlations: &[Correlations],
-    dim: usize,
-    available: Option<u64>,
-) -> Option<Bytes> {
-    let open = scales.iter().filter(|scale| scale.origin == Origin::Integrated).count();
-    let pairs: usize = correlations.iter().map(|block| block.labels().len()).sum();
-    let values = VALUES[(open + pairs).clamp(1, VALUES.len()) - 1];
+/// The memory for Gaussians at the values of that many scales and correlations, if it is more than half of what is available.
+fn beyond_memory(open: usize, dim: usize, available: Option<u64>) -> Option<Bytes> {
+    let values = VALUES[open.clamp(1, VALUES.len()) - 1];
     let needed = 4 * (dim as u64) * (dim as u64 + 3) * values;
     (open > 0 && needed > available? / 2).then_some(Bytes(needed))
 }
@@ -311,22 +362,14 @@ mod tests {
 
     #[test]
     fn scales_are_integrated_over_where_memory_allows_it() {
-        let open = [Scale::noise(1.0, Origin::Integrated)];
-        let given = [Scale::noise(1.0, Origin::Given)];
         let memory = Some(8 << 30);
-        assert!(beyond_memory(&open, &[], 1_000, memory).is_none());
-        let needed = beyond_memory(&open, &[], 10_000, memory).unwrap();
+        assert!(beyond_memory(1, 1_000, memory).is_none());
+        let needed = beyond_memory(1, 10_000, memory).unwrap();
         // Fifty packed factors of ten thousand columns.
         assert!((needed.0 as f64 / (50.0 * 8.0 * 1e8 / 2.0) - 1.0).abs() < 0.01, "{needed}");
-        assert!(beyond_memory(&given, &[], 10_000, memory).is_none());
-        assert!(beyond_memory(&open, &[], 10_000, None).is_none());
-        // With a second scale and a correlation there are more values.
-        let two = [open[0].clone(), Scale { name: "g:x".to_owned(), ..open[0].clone() }];
-        let block = Correlations {
-            group: "g".to_owned(),
-            scales: vec!["a".to_owned(), "b".to_owned()],
-            prior: String::new(),
-        };
-        assert!(beyond_memory(&two, &[block], 1_500, memory).is_some());
+        assert!(beyond_memory(0, 10_000, memory).is_none());
+        assert!(beyond_memory(1, 10_000, None).is_none());
+        // Of two scales and a correlation there are more values.
+        assert!(beyond_memory(1, 1_500, memory).is_none() && beyond_memory(3, 1_500, memory).is_some());
     }
 }

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use provi::Seed;
-use provi::Target;
-use provi::scales::{FreeScales, Integration, ScaleMixture, ScaledModel};
+use provi::scales::{FreeScales, Integration, NodeProof, ScaleMixture, ScaledModel};
 use provi::stream::{Reduce, Streamed};
 use provi::target::{DataSummary, Evaluator, Family, Glm, Prior};
+use provi::{Audit, Seed, Target};
 
 use super::blocks::Blocks;
 use crate::error::Result;
@@ -78,27 +77,12 @@ impl ModelTarget {
         })
     }
 
-    /// The mixture over the free scales.
-    pub(crate) fn integrated(&self, free: &FreeScales, how: &Integration) -> Result<ScaleMixture> {
-        Ok(match self {
-            Self::Memory(glm) => free.integrate(&**glm, how)?,
-            Self::Files(streamed) => free.integrate(&**streamed, how)?,
-        })
-    }
-
-    /// Weighs draws of a mixture over the free scales.
-    pub(crate) fn weigh(
-        &self,
-        mixture: &mut ScaleMixture,
-        free: &FreeScales,
-        draws: usize,
-        seed: Seed,
-    ) -> Result<()> {
+    /// The same rows, to integrate over the scales.
+    pub(crate) fn rows(&self) -> ModelRows<'_> {
         match self {
-            Self::Memory(glm) => mixture.weigh(free, &**glm, draws, seed)?,
-            Self::Files(streamed) => mixture.weigh(free, &**streamed, draws, seed)?,
+            Self::Memory(glm) => ModelRows::Memory(glm),
+            Self::Files(streamed) => ModelRows::Files(streamed),
         }
-        Ok(())
     }
 
     /// The model at the free scales that maximise its ELBO.
@@ -123,6 +107,54 @@ impl ModelTarget {
         Ok(match self {
             Self::Memory(glm) => held(free.maximise(&**glm)?, Self::Memory),
             Self::Files(streamed) => held(free.maximise(&**streamed)?, Self::Files),
+        })
+    }
+}
+
+/// The rows of a model of any origin, to integrate over its scales.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ModelRows<'a> {
+    /// All rows in memory.
+    Memory(&'a Glm),
+    /// One block at a time, by one process or several.
+    Files(&'a Streamed<Blocks, Arc<dyn Reduce>>),
+}
+
+impl ModelRows<'_> {
+    /// The mixture over the free scales.
+    pub(crate) fn integrated(self, free: &FreeScales, how: &Integration) -> Result<ScaleMixture> {
+        Ok(match self {
+            Self::Memory(glm) => free.integrate(glm, how)?,
+            Self::Files(streamed) => free.integrate(streamed, how)?,
+        })
+    }
+
+    /// Weighs draws of a mixture over the free scales.
+    pub(crate) fn weigh(
+        self,
+        mixture: &mut ScaleMixture,
+        free: &FreeScales,
+        draws: usize,
+        seed: Seed,
+    ) -> Result<()> {
+        match self {
+            Self::Memory(glm) => mixture.weigh(free, glm, draws, seed)?,
+            Self::Files(streamed) => mixture.weigh(free, streamed, draws, seed)?,
+        }
+        Ok(())
+    }
+
+    /// Audits the nodes of a mixture; fewer proofs than nodes if a stop was wanted.
+    pub(crate) fn prove(
+        self,
+        mixture: &ScaleMixture,
+        free: &FreeScales,
+        audit: &Audit,
+        seed: Seed,
+    ) -> Result<Vec<NodeProof>> {
+        Ok(match self {
+            Self::Memory(glm) => mixture.prove(free, glm, audit, seed)?,
+            Self::Files(streamed) => mixture.prove(free, streamed, audit, seed)?,
         })
     }
 }

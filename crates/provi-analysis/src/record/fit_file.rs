@@ -405,11 +405,6 @@ impl ModelRecord {
 impl FitFile {
     /// The file's text: one key per line, each list on one line.
     pub fn to_json(&self) -> String {
-        match &self.mixture {
-            Some(mixture) if mixture.factor_file.is_some() => {
-                to_json(&Self { mixture: Some(mixture.to_write()), ..self.clone() })
-            }
-            _ => to_json(self),
-        }
+        to_json(self)
     }
 }

@@ -1,7 +1,7 @@
 //! A mixture of Gaussians over the scales that are integrated over, as fit.json holds it.
 
 use provi::Gaussian;
-use provi::matrix::Matrix;
+use provi::matrix::{Matrix, packed_len};
 use provi::scales::{NodeProof, Rule, ScaleMixture, ScaleNode, WeightedMarginals};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,9 @@ pub struct MixtureRecord {
     pub marginals: Option<MarginalsRecord>,
     /// The nodes.
     pub nodes: Vec<NodeRecord>,
+    /// The factors in that file, node after node; empty if each node has its own.
+    #[serde(skip)]
+    pub(crate) factors: Vec<f64>,
 }
 
 /// Marginals of the coefficients from weighted draws: estimates.
@@ -183,15 +186,16 @@ pub fn summaries(
 ) -> Result<Vec<ScaleSummary>> {
     let tail = 0.5 * (1.0 - level);
     let one = |(k, (name, prior)): (usize, &(String, String))| {
+        let [lower, median, upper] = mixture.scale_quantiles(k, [tail, 0.5, 1.0 - tail])?;
         Ok(ScaleSummary {
             name: name.clone(),
             prior: prior.clone(),
             mean: mixture.scale_mean(k)?,
             sd: mixture.scale_sd(k)?,
-            median: mixture.scale_quantile(k, 0.5)?,
+            median,
             level,
-            lower: mixture.scale_quantile(k, tail)?,
-            upper: mixture.scale_quantile(k, 1.0 - tail)?,
+            lower,
+            upper,
         })
     };
     scales.iter().enumerate().map(one).collect()
@@ -206,6 +210,8 @@ impl MixtureRecord {
             _ => ("other", None, false, None),
         };
         let finite = |x: f64| x.is_finite().then_some(x);
+        let numbers: usize = mixture.nodes.iter().map(|node| node.gaussian.factor().len()).sum();
+        let apart = numbers > MOST_NUMBERS;
         let nodes: Vec<NodeRecord> = mixture
             .nodes
             .iter()
@@ -218,7 +224,7 @@ impl MixtureRecord {
                 elbo: node.elbo,
                 kl: node.kl,
                 mean: node.gaussian.mean().to_vec(),
-                factor: node.gaussian.factor().to_vec(),
+                factor: if apart { Vec::new() } else { node.gaussian.factor().to_vec() },
                 certificate: proofs.get(k).map(NodeClaims::new),
             })
             .collect();
@@ -238,40 +244,43 @@ impl MixtureRecord {
             axes: (0..mixture.axes.rows()).map(|j| mixture.axes.row(j).to_vec()).collect(),
             marginals: mixture.marginals.as_ref().map(MarginalsRecord::new),
             nodes,
+            factors: Vec::new(),
         };
-        if record.nodes.iter().map(|node| node.factor.len()).sum::<usize>() > MOST_NUMBERS {
+        if apart {
+            record.factors = mixture.nodes.iter().flat_map(|node| node.gaussian.factor()).copied().collect();
             record.factor_sha256 = Some(sha256(&record.factor_bytes()));
             record.factor_file = Some(FACTORS.to_owned());
         }
         Ok(record)
     }
 
-    /// The factors of all nodes, as the bytes of their own file.
-    pub(crate) fn factor_bytes(&self) -> Vec<u8> {
-        self.nodes.iter().flat_map(|node| &node.factor).flat_map(|x| x.to_le_bytes()).collect()
+    /// The bytes of the file of factors.
+    pub fn factor_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(8 * self.factors.len());
+        self.factors.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()));
+        out
     }
 
-    /// The factors of all nodes from these bytes; false if their number is wrong.
-    pub(crate) fn read_factors(&mut self, bytes: &[u8]) -> bool {
+    /// Takes the factors of all nodes from these bytes; false if their number is wrong.
+    pub fn read_factors(&mut self, bytes: &[u8]) -> bool {
         let (numbers, rest) = bytes.as_chunks::<8>();
-        let mut numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes));
-        for node in &mut self.nodes {
-            let length = provi::matrix::packed_len(node.mean.len());
-            node.factor = numbers.by_ref().take(length).collect();
-            if node.factor.len() != length {
-                return false;
-            }
-        }
-        rest.is_empty() && numbers.next().is_none()
+        self.factors = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        let expected: usize = self.nodes.iter().map(|node| packed_len(node.mean.len())).sum();
+        rest.is_empty() && self.factors.len() == expected
     }
 
     /// The mixture itself.
     pub fn mixture(&self) -> Result<ScaleMixture> {
+        let mut apart = &self.factors[..];
         let nodes = self
             .nodes
             .iter()
             .map(|node| {
-                let gaussian = Gaussian::new(&node.mean, &node.factor)?;
+                let length = packed_len(node.mean.len()).min(apart.len());
+                let (own, rest) = apart.split_at(length);
+                apart = rest;
+                let factor = if self.factors.is_empty() { &node.factor[..] } else { own };
+                let gaussian = Gaussian::new(&node.mean, factor)?;
                 let numbers = [node.log_mass, node.elbo, node.kl];
                 Ok(ScaleNode::new(node.log_scales.clone(), node.rise.clone(), node.weight, numbers, gaussian))
             })
@@ -286,14 +295,5 @@ impl MixtureRecord {
         let shape = (self.correlated.clone(), axes);
         let mixture = ScaleMixture::restored(nodes, shape, rule, self.log_evidence, changes, self.unsolved)?;
         Ok(mixture.with_marginals(self.marginals.as_ref().and_then(MarginalsRecord::marginals)))
-    }
-
-    /// The same without the factors that are in their own file.
-    pub(crate) fn to_write(&self) -> Self {
-        let mut out = self.clone();
-        if self.factor_file.is_some() {
-            out.nodes.iter_mut().for_each(|node| node.factor = Vec::new());
-        }
-        out
     }
 }

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use provi::fit::Watch;
-use provi::scales::{NodeProof, ScaleMixture};
-use provi::{Audit, Fit, Gaussian, Seed};
+use provi::scales::ScaleMixture;
+use provi::{Audit, Fit, Gaussian, Seed, Target};
 
 use super::assessment::Assessment;
 use super::strategy::{Answer, covered};
 use crate::error::{Error, Result};
-use crate::model::{Integrating, ModelTarget, Scale};
+use crate::model::{Integrating, ModelRows, Scale};
 use crate::record::fit_file::EstimatesRecord;
 use crate::record::mixture::MixtureRecord;
 
@@ -25,33 +25,41 @@ pub(super) struct Integrated {
     pub(super) estimates: EstimatesRecord,
 }
 
+/// A model whose scales are integrated over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenScales<'a> {
+    pub(crate) rows: ModelRows<'a>,
+    pub(crate) how: &'a Integrating,
+}
+
 /// Integrates over the scales, then audits every node. A stop during the integration leaves the last lattice that was whole, or nothing
 /// (`None`); a stop during the audits leaves the mixture without a proof.
 pub(super) fn integrate(
-    target: &ModelTarget,
-    how: &Integrating,
+    model: OpenScales<'_>,
+    target: &dyn Target,
     scales: &[Scale],
     audit: &Audit,
     seed: Seed,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Integrated>> {
+    let OpenScales { rows, how } = model;
     let begin = Instant::now();
-    let mut mixture = match covered(watch, begin, || target.integrated(&how.free, &how.how)) {
+    let mut mixture = match covered(watch, begin, || rows.integrated(&how.free, &how.how)) {
         Err(Error::Library(provi::Error::Stopped { .. })) => return Ok(None),
         found => found?,
     };
     if how.how.draws > 0 {
         let draws = WEIGHED.min(audit.draws as usize);
-        covered(watch, begin, || target.weigh(&mut mixture, &how.free, draws, seed))?;
+        covered(watch, begin, || rows.weigh(&mut mixture, &how.free, draws, seed))?;
     }
     let seconds = begin.elapsed().as_secs_f64();
     let auditing = Instant::now();
-    let proofs = covered(watch, begin, || prove(target, how, &mixture, audit, seed))?;
+    let proofs = covered(watch, begin, || rows.prove(&mixture, &how.free, audit, seed))?;
     let stopped = proofs.len() < mixture.nodes.len();
-    let names = target.target().names();
+    let names = target.names();
     let (certificate, posterior) = mixture.certificate(&names, &proofs);
     let q = Gaussian::from_covariance(&mixture.mean(), mixture.covariance())?;
-    let mut fit = Fit::given(target.target(), &q, seed)?;
+    let mut fit = Fit::given(target, &q, seed)?;
     fit.method = "auto".to_owned();
     fit.steps = mixture.nodes.len() as u64;
     fit.seconds = seconds;
@@ -77,20 +85,6 @@ pub(super) fn integrate(
     let notes = notes(&mixture, stopped, proofs.len());
     let answer = Answer { fit, assessment, notes, search: None, audit_seconds };
     Ok(Some(Integrated { answer, mixture, record, estimates }))
-}
-
-/// Audits the nodes; fewer proofs than nodes if a stop was wanted.
-pub(super) fn prove(
-    target: &ModelTarget,
-    how: &Integrating,
-    mixture: &ScaleMixture,
-    audit: &Audit,
-    seed: Seed,
-) -> Result<Vec<NodeProof>> {
-    Ok(match target {
-        ModelTarget::Memory(glm) => mixture.prove(&how.free, &**glm, audit, seed)?,
-        ModelTarget::Files(streamed) => mixture.prove(&how.free, &**streamed, audit, seed)?,
-    })
 }
 
 fn notes(mixture: &ScaleMixture, stopped: bool, proofs: usize) -> Vec<String> {

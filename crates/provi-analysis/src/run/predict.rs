@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use provi::predict::{Prediction, Rows, predict, predict_mixture, responses_at};
+use provi::predict::{Observation, Prediction, Rows, observations, predict, predict_mixture, responses_at};
 use provi::target::Family;
 use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
@@ -77,6 +77,11 @@ impl Fitted {
         })
     }
 
+    /// The likelihood of the fit.
+    pub fn family(&self) -> Result<Family> {
+        family(&self.file)
+    }
+
     /// Rows of a design whose columns are in the order of the coefficients.
     pub fn new_design(&self, design: Design, offsets: Option<Vec<f64>>) -> Result<NewData<'_>> {
         let lines = (1..=design.rows()).collect();
@@ -107,6 +112,29 @@ impl NewData<'_> {
             parts.push((node.weight, predict(family, &node.gaussian, &self.rows(extra.as_deref()), level)?));
         }
         Ok(predict_mixture(self.family, &parts, level)?)
+    }
+
+    /// The standard deviation and the interval of a new response at each row. A normal response is one more normal term of the linear
+    /// predictor: given the scales, its variance is that of the predictor plus the noise's.
+    pub fn observations(&self, level: f64) -> Result<Vec<Observation>> {
+        let Some(mixture) = &self.fit.mixture else {
+            let extra = self.extra_variance(&self.group_sds());
+            return Ok(observations(self.family, &self.fit.gaussian, &self.rows(extra.as_deref()), level)?);
+        };
+        let Family::Gaussian { .. } = self.family else {
+            return Err(Error::ScalesIntegrated { what: "the interval of a new response".to_owned() });
+        };
+        let mut parts = Vec::with_capacity(mixture.nodes.len());
+        for node in &mixture.nodes {
+            let (groups, family) = self.at(&mixture.scales_at(&node.log_scales));
+            let mut extra = self.extra_variance(&groups).unwrap_or_else(|| vec![0.0; self.design.rows()]);
+            if let Family::Gaussian { noise_sd } = family {
+                extra.iter_mut().for_each(|variance| *variance += noise_sd * noise_sd);
+            }
+            parts.push((node.weight, predict(family, &node.gaussian, &self.rows(Some(&extra)), level)?));
+        }
+        let of = |at: &Prediction| Observation { sd: at.predictor_sd, low: at.low, high: at.high };
+        Ok(predict_mixture(self.family, &parts, level)?.iter().map(of).collect())
     }
 
     /// Draws of new responses, one per row, with a column for each new row; a pure function of the seed. Those of a

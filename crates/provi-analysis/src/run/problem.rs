@@ -9,14 +9,14 @@ use provi::fit::Watch;
 use provi::target::{Evaluator, Glm};
 use provi::{Fit, Gaussian, Plan, Seed, Target};
 
-use super::integrated::{Integrated, integrate};
+use super::integrated::{Integrated, OpenScales, integrate};
 use super::recording::{self, fit_file};
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::model::conflict;
 use crate::model::memory;
 use crate::model::prior_words;
-use crate::model::{Integrating, Model, Origin, Scale};
+use crate::model::{Integrating, Model, ModelRows, Origin, Scale, UnknownNoise};
 use crate::options::{RunOptions, ScaleSpec};
 use crate::record::about::About;
 use crate::record::fit_file::{self, Kind, ModelRecord};
@@ -43,8 +43,8 @@ pub struct Problem<'a> {
     stopped_at: Option<&'a Gaussian>,
     /// Wall-clock seconds of that search.
     scale_seconds: Option<f64>,
-    /// The model whose scales are integrated over.
-    integrated: Option<&'a Model>,
+    /// The rows and the open scales, if scales are integrated over.
+    integrated: Option<OpenScales<'a>>,
 }
 
 impl<'a> Problem<'a> {
@@ -56,7 +56,7 @@ impl<'a> Problem<'a> {
             record: recording::model(model),
             stopped_at: model.stopped_at.as_ref(),
             scale_seconds: model.scale_seconds,
-            integrated: model.integrating.as_ref().map(|_| model),
+            integrated: model.integrating.as_ref().map(|how| OpenScales { rows: model.target.rows(), how }),
         }
     }
 
@@ -94,6 +94,15 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// A linear model of a design and a response whose noise is not known.
+    pub fn unknown_noise(model: &'a UnknownNoise, about: About) -> Self {
+        let warnings = about.warnings.into_iter().chain(model.notes.clone()).collect();
+        let about = About { scales: vec![model.scale.clone()], warnings, ..about };
+        let rows = ModelRows::Memory(&model.glm);
+        let integrated = model.integrating.as_ref().map(|how| OpenScales { rows, how });
+        Self { integrated, ..Self::matrices(&model.glm, about) }
+    }
+
     /// Any log density.
     pub fn black_box(target: Evaluator<'a>, about: About) -> Self {
         let (rows, _) = target.target().data_size();
@@ -112,8 +121,8 @@ impl<'a> Problem<'a> {
         self.integrated.is_some()
     }
 
-    /// The model, if its scales are integrated over.
-    pub(crate) fn integrated(&self) -> Option<&'a Model> {
+    /// The rows and the open scales, if scales are integrated over.
+    pub(crate) fn integrated(&self) -> Option<OpenScales<'a>> {
         self.integrated
     }
 
@@ -227,13 +236,11 @@ impl<'a> Prepared<'a> {
             None => self.options.limit()?,
             limit => limit,
         };
-        if let (Some(model), None) = (self.problem.integrated, self.problem.stopped_at)
-            && let Some(how) = &model.integrating
-        {
+        if let (Some(model), None) = (self.problem.integrated, self.problem.stopped_at) {
+            let (target, scales) = (self.problem.target.target(), &self.problem.record.scales);
             let audit = self.options.audit.audit()?;
-            let found = integrate(&model.target, how, &model.scales, &audit, self.seed(), watch)?;
-            if let Some(found) = found {
-                return self.put_down_mixture(how, found);
+            if let Some(found) = integrate(model, target, scales, &audit, self.seed(), watch)? {
+                return self.put_down_mixture(model.how, found);
             }
         }
         if let (Strategy::Auto(_), Some(q), None) = (strategy, self.problem.stopped_at, &watch.from) {

@@ -44,7 +44,7 @@ class Model:
 
     @property
     def noise_sd(self) -> Optional[float]:
-        """The noise of a linear model: the one given, or the one that maximises the ELBO."""
+        """The noise of a linear model: the one given, or the one that maximises the ELBO; ``None`` if it is integrated over."""
         return self._core.noise_sd
 
     def fit(
@@ -107,7 +107,8 @@ class Model:
     def log_density(
         self, z: Any, out: Optional[tuple[np.ndarray, np.ndarray]] = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """log p(z, x), with every constant, and its gradient at points (n, d); into ``out`` if that is given."""
+        """log p(z, x), with every constant, and its gradient at points (n, d); into ``out`` if that is given. A noise that is integrated
+        over has no such density of the coefficients alone, and is refused."""
         z = np.ascontiguousarray(z, dtype=np.float64)
         if z.ndim != 2:
             raise ValueError(f"z has shape {z.shape}, expected (points, {self.dim})")
@@ -330,6 +331,8 @@ def linear(
     y: Any,
     *,
     noise_sd: Optional[float] = None,
+    noise_prior: Optional[str] = None,
+    scales: Optional[str] = None,
     intercept: bool = False,
     prior_scale: Any = None,
     prior_mean: Any = None,
@@ -338,8 +341,13 @@ def linear(
     offset: Any = None,
     names: Optional[Sequence[str]] = None,
 ) -> Model:
-    """Linear regression with known noise; without ``noise_sd``, the noise is the one that maximises the ELBO.
+    """Linear regression.
 
+    noise_sd: the noise's standard deviation; without it, it is unknown: see ``scales``.
+    noise_prior: the prior of an unknown noise, such as ``"exponential(1)"``; by default ``half_t(3, s)`` with s = sd(y).
+    scales: what happens to an unknown noise: ``"integrate"``, the default, integrates over it, and :meth:`Fit.scales` has the result;
+        ``"maximise"`` takes the one with the largest ELBO, which then counts as known. Proofs of ``accuracy``, ``kl`` and
+        ``table_accuracy`` and the methods of planned steps need a known noise.
     {shared}
     >>> import numpy as np, provi
     >>> model = provi.linear(np.eye(2), [1.0, -1.0], noise_sd=1.0, prior_scale=1.0)
@@ -347,7 +355,7 @@ def linear(
     array([ 0.5, -0.5])
     """
     data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
-    return Model(_provi.Model.linear(data, noise_sd))
+    return Model(_provi.Model.linear(data, noise_sd, noise_prior, scales))
 
 
 @_documented

@@ -15,7 +15,9 @@ class Model:
     """A model, ready to be fitted."""
 
     @staticmethod
-    def linear(data: dict[str, Any], noise_sd: Optional[float]) -> Model: ...
+    def linear(
+        data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
+    ) -> Model: ...
     @staticmethod
     def logistic(data: dict[str, Any]) -> Model: ...
     @staticmethod
@@ -146,14 +148,7 @@ def predict_table(
     answer: Answer, source: Any, level: Optional[float], new_groups: bool, drop_missing: bool
 ) -> tuple[dict[str, _Floats], list[int], Optional[float]]: ...
 def predict(
-    answer: Answer,
-    family: str,
-    noise_sd: Optional[float],
-    rows: Any,
-    intercept: bool,
-    offset: Optional[_Floats],
-    level: Optional[float],
-    observed: bool,
+    answer: Answer, rows: Any, intercept: bool, level: Optional[float], observed: bool
 ) -> dict[str, _Floats]: ...
 def poisson_rates(data: dict[str, Any]) -> Model: ...
 def level(level: Optional[float] = None) -> float: ...

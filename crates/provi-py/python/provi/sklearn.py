@@ -68,7 +68,6 @@ class _Regression(BaseEstimator):
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         self.fit_ = model.fit(accuracy=self.accuracy, seed=seed, progress=False)
         self.certificate_ = self.fit_.certificate
-        self._family, self._noise_sd = model._core.family, model.noise_sd
         self.intercept_, self.coef_ = self._split(self.fit_.mean)
 
     def _split(self, coefficients: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -80,9 +79,7 @@ class _Regression(BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         rows, _ = _data.design(X)
-        return _provi.predict(
-            self.fit_._core, self._family, self._noise_sd, rows, bool(self.fit_intercept), None, level, observed
-        )
+        return _provi.predict(self.fit_._core, rows, bool(self.fit_intercept), level, observed)
 
     def _interval(self, X: Any, level: Optional[float], of: str) -> tuple[np.ndarray, np.ndarray]:
         if of == "observation":
@@ -114,13 +111,13 @@ _PARAMETERS = """
     ----------
     coef_, intercept_ : the posterior mean.
     fit_ : the whole answer, a :class:`provi.Fit`.
-    certificate_ : what is proved about it.
+    certificate_ : what is proved about it.{attributes}
 """
 
 
-def _documented(more: str = "") -> Callable[[type], type]:
+def _documented(more: str = "", attributes: str = "") -> Callable[[type], type]:
     def document(kind: type) -> type:
-        kind.__doc__ = (kind.__doc__ or "").rstrip() + "\n" + _PARAMETERS.format(more=more)
+        kind.__doc__ = (kind.__doc__ or "").rstrip() + "\n" + _PARAMETERS.format(more=more, attributes=attributes)
         return kind
 
     return document
@@ -145,13 +142,15 @@ class _Regressor(RegressorMixin, _Regression):
 
         of: ``"observation"``, the interval that a new response falls into; or ``"mean"``, that of the mean response, which is
             narrower, as it leaves the noise out. The interval of a count has whole ends, and at least that probability.
-
-        The scale of the noise is taken as known; with few rows a new response falls outside a little more often.
         """
         return self._interval(X, level, of)
 
 
-@_documented("\n    noise_sd : the noise's standard deviation; without one, that which maximises the ELBO.")
+@_documented(
+    "\n    noise_sd : the noise's standard deviation; without one it is unknown and integrated over, with the prior"
+    "\n        half_t(3, sd(y)). ``accuracy`` needs one.",
+    "\n    noise_sd_ : the noise's standard deviation: the one given, or its posterior mean.",
+)
 class BayesianLinearRegression(_Regressor):
     """Linear regression with a normal prior."""
 
@@ -181,7 +180,7 @@ class BayesianLinearRegression(_Regressor):
             self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=least
         )
         self._run(_model.linear, X, y, sample_weight, noise_sd=self.noise_sd)
-        self.noise_sd_ = self._noise_sd
+        self.noise_sd_ = float(self.fit_.scales().row("sigma")["mean"]) if self.noise_sd is None else self.noise_sd
         return self
 
 

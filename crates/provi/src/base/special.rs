@@ -78,8 +78,14 @@ pub(crate) fn normal_density(s: f64) -> f64 {
 
 /// Φ(s), with a small relative error in the left tail too.
 pub(crate) fn normal_cdf(s: f64) -> f64 {
-    let tail = mills(s.abs()) * normal_density(s);
-    if s < 0.0 { tail } else { 1.0 - tail }
+    normal_cdf_and_density(s).0
+}
+
+/// Φ(s) and φ(s).
+pub(crate) fn normal_cdf_and_density(s: f64) -> (f64, f64) {
+    let density = normal_density(s);
+    let tail = mills(s.abs()) * density;
+    (if s < 0.0 { tail } else { 1.0 - tail }, density)
 }
 
 /// s with Φ(−s) = tail, for 0 < tail ≤ ½.

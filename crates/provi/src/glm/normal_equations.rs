@@ -10,7 +10,7 @@
 use super::Prior;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular, entropy_constant};
-use crate::base::linalg::{PackedCholesky, multiply_transposed, norm};
+use crate::base::linalg::{PackedCholesky, congruence, norm};
 use crate::base::matrix::{Matrix, packed_len};
 use crate::base::scratch::Scratch;
 use crate::glm::Family;
@@ -163,7 +163,7 @@ impl NormalEquations {
         let variance = self.variance(noise_sd);
         let precision = self.precision(prior, noise_sd);
         let factor = q.factor_matrix();
-        let x = multiply_transposed(&factor, &crate::base::linalg::multiply(&precision, &factor));
+        let x = congruence(&precision, &factor);
         let roots: Vec<f64> = (0..d).map(|i| precision[(i, i)].sqrt()).collect();
         let mut reach = vec![0.0; d];
         for (i, root) in roots.iter().enumerate() {

@@ -5,12 +5,11 @@ use provi::{Audit, Gaussian, Seed};
 
 use super::{Claim, Comparison, Rechecked, Rounding, Verdict, is_weaker};
 use crate::error::{Error, Result};
-use crate::model::Model;
 use crate::options::AuditOptions;
 use crate::record::fit_file::FitFile;
 use crate::run::assessment::Assessment;
 use crate::run::contrast::Contrast;
-use crate::run::integrated::prove;
+use crate::run::integrated::OpenScales;
 use crate::run::problem::Problem;
 
 /// Relative tolerance of numbers that do not depend on draws: a file stores a covariance.
@@ -20,20 +19,18 @@ const RELATIVE: f64 = 1e-6;
 pub(super) fn check(
     record: Option<&FitFile>,
     problem: &Problem<'_>,
-    model: &Model,
+    model: OpenScales<'_>,
     q: &Gaussian,
     audit: &AuditOptions,
     run: &Audit,
     seed: Seed,
 ) -> Result<Rechecked> {
-    let what = || "the certificate of one Gaussian".to_owned();
-    let (Some(record), Some(how)) = (record, &model.integrating) else {
-        return Err(Error::ScalesIntegrated { what: what() });
+    let Some((record, stored)) = record.and_then(|record| Some((record, record.mixture.as_ref()?))) else {
+        return Err(Error::ScalesIntegrated { what: "the certificate of one Gaussian".to_owned() });
     };
-    let Some(stored) = &record.mixture else { return Err(Error::ScalesIntegrated { what: what() }) };
     let mixture = stored.mixture()?;
     // The file states the failure probability of all nodes together.
-    let proofs = prove(&model.target, how, &mixture, run, seed)?;
+    let proofs = model.rows.prove(&mixture, &model.how.free, run, seed)?;
     let (certificate, posterior) = mixture.certificate(&record.names, &proofs);
     let now = Assessment::of_mixture(certificate, posterior);
     let claimed = record.certificate.as_ref();
@@ -47,7 +44,7 @@ pub(super) fn check(
         weaker: claimed.is_some_and(|claimed| is_weaker(audit, claimed)),
     };
     let mut claims = comparison.model();
-    claims.extend(sums(&mixture, how, q));
+    claims.extend(sums(&mixture, model.how, q));
     if let Some(claimed) = claimed {
         claims.extend(comparison.distances(claimed));
         claims.extend(comparison.moments(claimed));

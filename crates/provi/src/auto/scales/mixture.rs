@@ -5,8 +5,8 @@ use super::marginals::WeightedMarginals;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::norm;
-use crate::base::matrix::Matrix;
+use crate::base::linalg::{mirror_lower, norm};
+use crate::base::matrix::{Matrix, packed_len};
 use crate::base::normal_mixture::quantile;
 use crate::base::special::{log_sum_exp, normal_cdf};
 use crate::base::stop;
@@ -248,18 +248,23 @@ impl ScaleMixture {
         self.nodes.first().map_or(0, |node| node.gaussian.dim())
     }
 
-    /// Their covariance: within the Gaussians and between them. Cost: d³ for each node.
+    /// Their covariance: within the Gaussians and between them. Cost: d³/6 for each node.
     pub fn covariance(&self) -> Matrix {
         let (d, mean) = (self.dim(), self.mean());
         let mut out = Matrix::zeros(d, d);
         let mut away = vec![0.0; d];
         for node in &self.nodes {
-            out.add_scaled(node.weight, &node.gaussian.covariance());
             away.iter_mut().zip(node.gaussian.mean()).zip(&mean).for_each(|((x, m), mean)| *x = m - mean);
+            let factor = node.gaussian.factor();
+            let row = |i: usize| &factor[packed_len(i)..packed_len(i + 1)];
             for i in 0..d {
-                axpy(node.weight * away[i], &away, out.row_mut(i));
+                for j in 0..=i {
+                    // Row j of a lower triangular factor ends at its diagonal.
+                    out[(i, j)] += node.weight * (dot(&row(i)[..=j], row(j)) + away[i] * away[j]);
+                }
             }
         }
+        mirror_lower(&mut out);
         out
     }
 
@@ -268,9 +273,9 @@ impl ScaleMixture {
         let mean = self.mean();
         let mut squares = vec![0.0; mean.len()];
         for node in &self.nodes {
-            let each = node.gaussian.standard_deviations();
             for (i, square) in squares.iter_mut().enumerate() {
-                *square += node.weight * (each[i] * each[i] + (node.gaussian.mean()[i] - mean[i]).powi(2));
+                let own = node.gaussian.deviation(i);
+                *square += node.weight * (own * own + (node.gaussian.mean()[i] - mean[i]).powi(2));
             }
         }
         squares.into_iter().map(f64::sqrt).collect()
@@ -332,7 +337,17 @@ impl ScaleMixture {
 
     /// The value that it exceeds with probability 1 − `level`.
     pub fn scale_quantile(&self, which: usize, level: f64) -> Result<f64> {
-        Ok(self.back(which, quantile(&self.scale_parts(which)?, level)?))
+        Ok(self.scale_quantiles(which, [level])?[0])
+    }
+
+    /// Several such values.
+    pub fn scale_quantiles<const N: usize>(&self, which: usize, levels: [f64; N]) -> Result<[f64; N]> {
+        let parts = self.scale_parts(which)?;
+        let mut out = levels;
+        for x in &mut out {
+            *x = self.back(which, quantile(&parts, *x)?);
+        }
+        Ok(out)
     }
 
     /// The density of a scale or a correlation at that value.
