@@ -185,6 +185,10 @@ impl Model {
             let names = self.target.target().names();
             let mut lines =
                 prior_words::describe(self.target.prior(), &names[..self.population], names.len());
+            let own = |name: &String| self.options.prior.iter().any(|s| s.normal().is_some() && s.fits(name));
+            if names[..self.population].iter().all(own) {
+                return lines;
+            }
             let scale = match self.family {
                 Family::Gaussian { .. } => {
                     "2.5 sd(response)/sd(column) for a slope, 2.5 sd(response) for the intercept"

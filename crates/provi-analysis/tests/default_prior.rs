@@ -128,6 +128,10 @@ fn a_prior_for_some_leaves_the_others_at_the_default() {
         lines[1] == "normal(400, 7) on x" && lines[0].ends_with("at the means of the columns"),
         "{lines:?}"
     );
+    // The default is explained where a coefficient has it.
+    assert!(lines[2].starts_with("where none was given"));
+    let all = model(&["x=normal(400, 7)", "Intercept=normal(900, 50)"]).prior_lines();
+    assert_eq!(all, ["normal(900, 50) on (Intercept); normal(400, 7) on x"]);
 }
 
 #[test]

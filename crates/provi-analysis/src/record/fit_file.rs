@@ -243,7 +243,8 @@ pub struct ModelRecord {
     /// The mean of each coefficient's prior.
     #[serde(default)]
     pub prior_mean: Vec<f64>,
-    /// The standard deviation of each coefficient's prior.
+    /// The standard deviation of each coefficient's prior; that of an effect whose scale is integrated over is at the scale of the largest
+    /// ELBO.
     #[serde(default)]
     pub prior_sd: Vec<f64>,
     /// The prior of the intercept, if it is stated at the means of the columns. `prior_mean` and `prior_sd` hold

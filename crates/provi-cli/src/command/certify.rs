@@ -122,7 +122,11 @@ fn judge(
                 Some(&estimated),
                 condition(model).as_deref()
             ),
-            estimates::describe(Some(&assessment.certificate), &estimated)
+            estimates::describe(
+                Some(&assessment.certificate),
+                &estimated,
+                assessment.certificate.is_of_mixture()
+            )
         );
         match (claims.is_empty(), given.record.is_some()) {
             (false, _) => text.push_str(&format!("\n{}", comparison(&claims, seed))),

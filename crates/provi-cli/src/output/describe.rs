@@ -51,7 +51,8 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
     parts.extend(
         file.certificate.as_ref().map(|c| certificate::describe(c, file.least_kl(), estimates, condition)),
     );
-    parts.extend(file.estimates.as_ref().map(|e| estimates::describe(file.certificate.as_ref(), e)));
+    let of_mixture = file.mixture.is_some();
+    parts.extend(estimates.map(|e| estimates::describe(file.certificate.as_ref(), e, of_mixture)));
     parts.retain(|part| !part.is_empty());
     Ok(parts.join("\n"))
 }

@@ -7,7 +7,8 @@ use provi_analysis::show::words::certificate::tail;
 
 use super::wrap::wrapped;
 
-pub(crate) fn describe(c: Option<&Certificate>, e: &EstimatesRecord) -> String {
+/// `of_mixture`: whether scales are integrated over.
+pub(crate) fn describe(c: Option<&Certificate>, e: &EstimatesRecord, of_mixture: bool) -> String {
     if let Some(reason) = &e.reason {
         return wrapped("estimate, not proved: ", 2, &format!("none, as {reason}"));
     }
@@ -21,7 +22,7 @@ pub(crate) fn describe(c: Option<&Certificate>, e: &EstimatesRecord) -> String {
         (Some(value), None) => format!("{}, standard error infinite", plain(value)),
         (None, _) => "infinite".to_owned(),
     };
-    if c.is_some_and(Certificate::is_of_mixture) {
+    if of_mixture {
         let moved = e.standard_error.map_or("not known".to_owned(), |x| format!("{x:.1e}"));
         let evidence = e
             .log_evidence
@@ -42,4 +43,19 @@ pub(crate) fn describe(c: Option<&Certificate>, e: &EstimatesRecord) -> String {
         wrapped("  log evidence          ", 24, &pair(e.log_evidence, e.standard_error)),
         wrapped("  Pareto k̂              ", 24, &format!("{k}{reliability}")),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mixture whose proofs were stopped has no draws of its own, and no word about them.
+    #[test]
+    fn an_estimate_of_a_mixture_is_a_sum_whatever_is_proved() {
+        let found = EstimatesRecord { log_evidence: Some(-3.5), ..EstimatesRecord::default() };
+        let said = describe(Some(&Certificate::nothing(&[], "stopped")), &found, true);
+        assert!(said.contains("a sum over the scales") && said.contains("-3.5"), "{said}");
+        assert!(!said.contains("draws"), "{said}");
+        assert!(describe(None, &found, false).contains("from 0 draws"));
+    }
 }

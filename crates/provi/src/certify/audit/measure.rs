@@ -19,6 +19,8 @@ use crate::theory::certificate as theory;
 /// The fewest draws of an audit that needs any; also the number of draws that choose the ball.
 pub(super) const LEAST_DRAWS: u64 = 1_000;
 pub(super) const PILOT_DRAWS: u64 = 400;
+/// Fewest draws of a pilot.
+const LEAST_PILOT: u64 = 40;
 /// A KL bound of this many nats says almost nothing. If even the plain mean of the pilot gives more, no number of
 /// draws helps, and only the following share of the allowed draws is spent.
 const HOPELESS: f64 = 1.0;
@@ -76,6 +78,12 @@ impl LocalCurvature for Everywhere {
 }
 
 impl Session<'_> {
+    /// The size of a pilot: the usual one, or a quarter of what the audit may draw if that is less. A pilot chooses the route and its
+    /// constants; what is proved then does not depend on how well it chose.
+    pub(super) fn pilot_draws(&self, usual: u64) -> u64 {
+        usual.min((self.options.draws / 4).max(LEAST_PILOT))
+    }
+
     /// Pilot draws choose the routes, the ball and the number of draws; fresh draws measure.
     pub(super) fn measure(&mut self) -> Result<Measurement> {
         // The statements that must hold together: the global F, the local F, and without an exact f also Γ and the
@@ -89,8 +97,9 @@ impl Session<'_> {
         if let Some(exact) = &mut self.exact {
             exact.error += self.moved;
         }
-        let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), PILOT_DRAWS)?;
-        self.grounds.evaluations += PILOT_DRAWS + 1;
+        let of_pilot = self.pilot_draws(PILOT_DRAWS);
+        let pilot = residuals.pilot(Draws::new(self.seed, Purpose::Pilot), of_pilot)?;
+        self.grounds.evaluations += of_pilot + 1;
         let usual = residuals.allowances().usual(self.q.dim());
         let global = self.global_metric()?;
         let global_mean = global.as_ref().map(|m| pilot.mean_within(m, f64::INFINITY));

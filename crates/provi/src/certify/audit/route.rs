@@ -87,7 +87,8 @@ impl Session<'_> {
             return Ok(None);
         }
         let draws = Draws::new(self.seed, Purpose::Pilot);
-        let (mean, evaluations) = residuals.pilot_ascent(draws, PILOT_DRAWS, metric, ENOUGH)?;
+        let (mean, evaluations) =
+            residuals.pilot_ascent(draws, self.pilot_draws(PILOT_DRAWS), metric, ENOUGH)?;
         self.grounds.evaluations += evaluations;
         if !mean.is_finite() {
             return Ok(None);

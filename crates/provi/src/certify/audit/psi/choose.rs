@@ -66,7 +66,7 @@ impl Session<'_> {
         let draws = Draws::new(self.seed, Purpose::Pilot);
         let fill: &Fill<'_> = &|k, x| drawing.fill(&draws, k, 3, x);
         let (mut values, mut sums, mut above) = (Vec::new(), Sums::new(&directions, d), None);
-        let visited = residuals.visit(fill, PILOT, [None; 2], &mut go_on, &mut |at| {
+        let visited = residuals.visit(fill, self.pilot_draws(PILOT), [None; 2], &mut go_on, &mut |at| {
             let place = drawing.place(&draws, values.len() as u64, 3);
             let (found, shift) = value(residuals, &drawing, &place, &at, (exact.value, bend));
             let [low, high] = found.unwrap_or_else(|| {

@@ -191,8 +191,8 @@ impl Pilot<'_> {
                 x.iter_mut().for_each(|x| *x = -*x);
             }
         };
-        let mut ask = go_on;
-        let visited = self.residuals.visit(&fill, 2 * PILOT_PAIRS, [None; 2], &mut ask, &mut |at| {
+        let (mut ask, count) = (go_on, session.pilot_draws(PILOT_PAIRS));
+        let visited = self.residuals.visit(&fill, 2 * count, [None; 2], &mut ask, &mut |at| {
             values.push(-at.value);
             points.extend_from_slice(at.u);
         });
@@ -212,7 +212,7 @@ impl Pilot<'_> {
         }
         let (mean, deviation) = spread(&pairs.upper);
         let guesses = pairs.sums.guesses();
-        let near = 0.03 + 4.0 * deviation / (PILOT_PAIRS as f64).sqrt();
+        let near = 0.03 + 4.0 * deviation / (count as f64).sqrt();
         let believed = [(mean - near).max(0.0), (mean + near).min(1.0)];
         let (mean, deviation) = (cap.exp() * mean, cap.exp() * deviation);
         let seen = mean.ln().max(0.0);
@@ -225,7 +225,8 @@ impl Pilot<'_> {
         let draws = self.draws;
         let fill = |k: u64, y: &mut [f64]| draws.fill(k, 2, y);
         let (mut ask, f) = (go_on, self.f.unwrap_or_default());
-        let found = conjugates(self.residuals, self.metric, hat, f, &fill, PILOT_ASCENTS, None, &mut ask);
+        let count = session.pilot_draws(PILOT_ASCENTS);
+        let found = conjugates(self.residuals, self.metric, hat, f, &fill, count, None, &mut ask);
         let (heights, evaluations) = match found {
             Err(Error::TargetNotFinite { .. } | Error::Target { .. }) => return Ok(None),
             other => other?,
