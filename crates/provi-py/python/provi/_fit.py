@@ -166,8 +166,10 @@ class Fit(Plots):
 
     @property
     def prior(self) -> list[str]:
-        """The prior as text, on the scale of the data; empty for a model that has its own."""
-        return list(self._record["model"].get("prior", []))
+        """The prior as text, on the scale of the data, that of scales which are integrated over last; empty for a model that has its
+        own."""
+        scales = json.loads(self._core.scales(None))
+        return [*self._record["model"].get("prior", []), *(f"{row['prior']} on {row['name']}" for row in scales)]
 
     @property
     def conflicts(self) -> list[str]:
