@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use provi::fit::Watch;
 use provi::scales::ScaleMixture;
-use provi::{Audit, Fit, Gaussian, Seed, Target};
+use provi::{Audit, Fit, Seed, Target};
 
 use super::assessment::Assessment;
 use super::strategy::{Answer, covered};
@@ -58,7 +58,7 @@ pub(super) fn integrate(
     let stopped = proofs.len() < mixture.nodes.len();
     let names = target.names();
     let (certificate, posterior) = mixture.certificate(&names, &proofs);
-    let q = Gaussian::from_covariance(&mixture.mean(), mixture.covariance())?;
+    let q = mixture.gaussian()?;
     let mut fit = Fit::given(target, &q, seed)?;
     fit.method = "auto".to_owned();
     fit.steps = mixture.nodes.len() as u64;

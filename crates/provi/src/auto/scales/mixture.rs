@@ -5,7 +5,7 @@ use super::marginals::WeightedMarginals;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::{mirror_lower, norm};
+use crate::base::linalg::{mirror_lower, multiply, norm};
 use crate::base::matrix::{Matrix, packed_len};
 use crate::base::normal_mixture::quantile;
 use crate::base::special::{log_sum_exp, normal_cdf};
@@ -266,6 +266,49 @@ impl ScaleMixture {
         }
         mirror_lower(&mut out);
         out
+    }
+
+    /// The Gaussian with their mean and covariance.
+    pub fn gaussian(&self) -> Result<Gaussian<Triangular>> {
+        match Gaussian::from_covariance(&self.mean(), self.covariance()) {
+            Err(Error::NotPositiveDefinite { .. }) => self.gaussian_by_the_heaviest(),
+            found => found,
+        }
+    }
+
+    /// The same where rounding spoils the covariance, as with fewer rows than columns and little noise. In the coordinates in which the heaviest
+    /// node has the covariance I, the others differ from it by moderate factors: with C₀ the factor of that node,
+    /// ```text
+    /// Σ = C₀MC₀ᵀ,   M = Σ_k w_k (X_kX_kᵀ + v_kv_kᵀ),   X_k = C₀⁻¹C_k,   v_k = C₀⁻¹(m_k − m),   C = C₀·chol(M)
+    /// ```
+    pub(super) fn gaussian_by_the_heaviest(&self) -> Result<Gaussian<Triangular>> {
+        let (d, mean) = (self.dim(), self.mean());
+        let heavier = |a: &&ScaleNode, b: &&ScaleNode| a.weight.total_cmp(&b.weight);
+        let Some(first) = self.nodes.iter().max_by(heavier) else {
+            return Err(Error::Empty { what: "nodes of the scales" });
+        };
+        let mut moved = Matrix::zeros(d, d);
+        let mut b = vec![0.0; d];
+        let mut add = |weight: f64, b: &mut [f64]| {
+            triangle::solve(first.gaussian.factor(), b);
+            for i in 0..d {
+                axpy(weight * b[i], &b[..=i], &mut moved.row_mut(i)[..=i]);
+            }
+        };
+        for node in &self.nodes {
+            let factor = node.gaussian.factor();
+            for j in 0..d {
+                (0..d).for_each(|i| b[i] = if i < j { 0.0 } else { factor[packed_len(i) + j] });
+                add(node.weight, &mut b);
+            }
+            (0..d).for_each(|i| b[i] = node.gaussian.mean()[i] - mean[i]);
+            add(node.weight, &mut b);
+        }
+        mirror_lower(&mut moved);
+        let moved = Gaussian::from_covariance(&vec![0.0; d], moved)?;
+        let factor = multiply(&first.gaussian.factor_matrix(), &moved.factor_matrix());
+        let packed: Vec<f64> = (0..d).flat_map(|i| factor.row(i)[..=i].to_vec()).collect();
+        Gaussian::new(&mean, &packed)
     }
 
     /// Their standard deviations.

@@ -401,3 +401,24 @@ fn correlated_effects_are_integrated_as_finely_as_a_table() {
             < 5.0 * found.scale_sd(2).unwrap() / 20_000f64.sqrt() + 5e-3
     );
 }
+
+/// With fewer rows than columns and rows that are fitted exactly, deviations differ by many powers of ten; both ways to the factor agree where
+/// both can be gone.
+#[test]
+fn a_mixture_has_a_gaussian_whatever_its_condition() {
+    let mut x = [0.0; 40];
+    provi_kernels::normals(8, 0, 0, &mut x);
+    let how = Integration { draws: 0, ..Integration::new(vec![ScalePrior::Exponential { rate: 1.0 }]) };
+    for (y, noise) in [([0.3, -1.0, 0.8, 2.0, -0.4], 0.5), ([0.0; 5], 1e-9)] {
+        let model =
+            Glm::linear(Design::dense(5, 8, &x).unwrap(), &y, noise, Prior::scale(1e3).unwrap()).unwrap();
+        let free = FreeScales { noise_sd: Some(noise), ..FreeScales::default() };
+        let found = free.integrate(&model, &how).unwrap();
+        for q in [found.gaussian().unwrap(), found.gaussian_by_the_heaviest().unwrap()] {
+            for (i, sd) in found.standard_deviations().iter().enumerate() {
+                assert!((q.deviation(i) / sd - 1.0).abs() < 1e-6, "{i}");
+                assert!((q.mean()[i] - found.mean()[i]).abs() <= 0.0);
+            }
+        }
+    }
+}
