@@ -180,7 +180,7 @@ class BayesianLinearRegression(_Regressor):
             self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=least
         )
         self._run(_model.linear, X, y, sample_weight, noise_sd=self.noise_sd)
-        self.noise_sd_ = float(self.fit_.scales().row("sigma")["mean"]) if self.noise_sd is None else self.noise_sd
+        self.noise_sd_ = self.fit_.model["noise_sd"]
         return self
 
 
