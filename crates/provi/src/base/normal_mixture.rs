@@ -44,7 +44,8 @@ pub(crate) fn quantile(parts: &[(f64, f64, f64)], level: f64) -> Result<f64> {
             break;
         }
     }
-    Ok(x.clamp(low, high))
+    // Not `clamp`, which panics if the numbers given were none.
+    Ok(x.max(low).min(high))
 }
 
 /// The central interval of this probability.
@@ -68,6 +69,7 @@ mod tests {
         assert!((quantile(&both, 0.1).unwrap() + 1e3).abs() < 1e-6);
         assert!((quantile(&both, 0.6).unwrap() - 1e3).abs() < 1e-6);
         assert!(quantile(&both, 1.0).is_err());
+        assert!(!quantile(&[(1.0, 0.0, f64::NAN)], 0.5).unwrap().is_finite());
     }
 
     /// Shares below a quantile add up to its level, wherever Newton's steps began.
