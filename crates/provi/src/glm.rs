@@ -14,6 +14,7 @@ pub mod predict;
 pub(crate) mod prior;
 pub(crate) mod rows;
 pub mod separation;
+pub mod sparse;
 pub mod stream;
 pub(crate) mod terms;
 

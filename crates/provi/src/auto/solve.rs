@@ -9,6 +9,7 @@
 //! always a descent direction, always in the domain, and the answer itself for a Gaussian target. Secant pairs
 //! correct the natural metric (L-BFGS), and a line search on exact f makes it converge from any start.
 
+mod sparse;
 mod state;
 
 use crate::base::error::{Error, Result};
@@ -23,6 +24,7 @@ use crate::target::expectations::{Expectations, Moments};
 use crate::target::mode::about_laplace;
 use crate::target::{Standardized, Target};
 use provi_kernels::{axpy, dot};
+pub use sparse::{SparseSolution, SparseSolver};
 pub use state::State;
 use state::{Remembered, remembered};
 use std::ops::ControlFlow;

@@ -4,6 +4,7 @@
 //! of cores. A large product may be cut off before it is done ([`crate::stop`]); its result is then meaningless.
 
 mod packed;
+pub(crate) mod sparse;
 
 pub(crate) use packed::PackedCholesky;
 

@@ -9,7 +9,7 @@
 //! the prior. So f and ∇f cost a few passes over the data and have no noise.
 
 mod pass;
-mod quadrature;
+pub(in crate::glm) mod quadrature;
 mod tail;
 
 use crate::glm::Family;

@@ -2,6 +2,7 @@
 
 mod centered;
 mod data;
+mod entries;
 mod standard;
 mod ties;
 

@@ -9,18 +9,18 @@ use std::f64::consts::{LN_2, PI};
 use std::sync::OnceLock;
 
 /// One entry per row, without the weights.
-pub(super) struct Terms {
-    pub(super) value: Vec<f64>,
-    pub(super) first: Vec<f64>,
-    pub(super) second: Vec<f64>,
+pub(in crate::glm) struct Terms {
+    pub(in crate::glm) value: Vec<f64>,
+    pub(in crate::glm) first: Vec<f64>,
+    pub(in crate::glm) second: Vec<f64>,
     /// Upper bound of the error of `value`.
-    pub(super) value_error: Vec<f64>,
+    pub(in crate::glm) value_error: Vec<f64>,
     /// Upper bound of the errors of `first` and `second`.
-    pub(super) slope_error: Vec<f64>,
+    pub(in crate::glm) slope_error: Vec<f64>,
 }
 
 /// Whether the error bounds of a family are proved or only checked.
-pub(super) fn provenance(family: Family) -> Provenance {
+pub(in crate::glm) fn provenance(family: Family) -> Provenance {
     match family {
         Family::Probit => Provenance::Estimated,
         Family::Gaussian { .. } | Family::Bernoulli | Family::Binomial | Family::Poisson => {
@@ -51,7 +51,7 @@ const ROWS: usize = 512;
 const NODE_WORK: usize = 600;
 
 /// The expectations of every row.
-pub(super) fn expect(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
+pub(in crate::glm) fn expect(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
     let chunks = Chunks { len: means.len(), size: ROWS, work: means.len().saturating_mul(NODE_WORK) };
     let parts = crate::base::chunked::map(chunks, |range| {
         expect_rows(family, &means[range.clone()], &deviations[range.clone()], &response[range])
@@ -60,7 +60,7 @@ pub(super) fn expect(family: Family, means: &[f64], deviations: &[f64], response
 }
 
 /// The expectations of some rows, on one thread.
-pub(super) fn expect_rows(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
+pub(in crate::glm) fn expect_rows(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
     let rows = means.len();
     let mut out = Terms::new(rows);
     match family {

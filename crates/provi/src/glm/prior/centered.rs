@@ -91,6 +91,16 @@ impl Centered {
         out
     }
 
+    /// (i, j, value) for i ≥ j, whose sums are the entries of Λ that are not 0.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        let own = self.diagonal.iter().enumerate().map(|(i, &x)| (i, i, x));
+        let pairs = self.direction.iter().flat_map(move |&(i, a)| {
+            let below = self.direction.iter().filter(move |(j, _)| *j <= i);
+            below.map(move |&(j, b)| (i, j, self.weight * (a * b)))
+        });
+        own.chain(pairs)
+    }
+
     /// Bound of the error of [`Centered::matrix`], in spectral norm: three roundings of an entry of κ c cᵀ, one of
     /// the sum.
     pub(super) fn rounding(&self) -> f64 {

@@ -19,6 +19,13 @@ impl Prior {
             Precision::Scalar(value) => vec![*value; dim],
             Precision::Diagonal(values) => values.clone(),
             Precision::Centered(centered) => centered.known(),
+            Precision::Sparse { rows, .. } if !map.is_centred() => {
+                let factors = map.columns().1;
+                let own = |(i, row): (usize, &Vec<(usize, f64)>)| {
+                    row.iter().filter(|(j, _)| *j == i).map(|(_, x)| x * factors[i] * factors[i]).sum()
+                };
+                rows.iter().enumerate().map(own).collect()
+            }
             Precision::Sparse { .. } | Precision::Dense { .. } => {
                 let moved = congruence(&self.quadratic(dim).to_matrix(dim), &map.matrix());
                 (0..dim).map(|j| moved[(j, j)].abs()).collect()

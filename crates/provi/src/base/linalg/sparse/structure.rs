@@ -1,0 +1,279 @@
+//! Which entries a sparse matrix and its factor have, and where they are stored.
+
+use crate::base::error::{Error, Result};
+use faer::Side;
+use faer::sparse::SymbolicSparseColMatRef;
+use faer::sparse::linalg::SupernodalThreshold;
+use faer::sparse::linalg::cholesky::{
+    CholeskySymbolicParams, SymbolicCholeskyRaw, SymmetricOrdering, factorize_symbolic_cholesky,
+};
+
+/// Sets of coordinates; any two members of a set have an entry in the matrix.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cliques {
+    starts: Vec<usize>,
+    members: Vec<u32>,
+}
+
+impl Cliques {
+    pub(crate) fn push(&mut self, members: &[u32]) {
+        self.members.extend_from_slice(members);
+        self.starts.push(self.members.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    pub(crate) fn get(&self, k: usize) -> &[u32] {
+        let first = if k == 0 { 0 } else { self.starts[k - 1] };
+        &self.members[first..self.starts[k]]
+    }
+
+    /// Every member replaced by `place[member]`, each set in ascending order.
+    pub(crate) fn placed(mut self, place: &[u32]) -> Self {
+        self.members.iter_mut().for_each(|member| *member = place[*member as usize]);
+        let mut first = 0;
+        for &end in &self.starts {
+            self.members[first..end].sort_unstable();
+            first = end;
+        }
+        self
+    }
+}
+
+/// The columns `first..first + columns`, which have the same rows below them. A block of (columns + rows below) rows
+/// of `columns` numbers begins at `values`.
+#[derive(Clone, Debug)]
+pub(crate) struct Front {
+    pub(crate) first: usize,
+    pub(crate) columns: usize,
+    below: (usize, usize),
+    pub(crate) values: usize,
+}
+
+impl Front {
+    /// Rows of the block.
+    pub(crate) fn height(&self) -> usize {
+        self.columns + self.below.1 - self.below.0
+    }
+
+    fn end(&self) -> usize {
+        self.first + self.columns
+    }
+}
+
+/// The places of all entries. Coordinates are eliminated in an order that keeps the factor sparse; a place is the
+/// position of a coordinate in that order.
+#[derive(Clone, Debug)]
+pub(crate) struct Structure {
+    /// The coordinate at each place.
+    order: Vec<u32>,
+    /// The place of each coordinate.
+    place: Vec<u32>,
+    fronts: Vec<Front>,
+    /// The front of each place.
+    owner: Vec<u32>,
+    below: Vec<u32>,
+    len: usize,
+}
+
+impl Structure {
+    /// The structure of a matrix of that dimension with these entries. The order is that of approximate minimum degree.
+    pub(crate) fn new(dim: usize, cliques: &Cliques) -> Result<Self> {
+        let too_large = |_| Error::OutOfRange {
+            what: "entries of the sparse precision",
+            value: dim as f64,
+            needed: "few enough to fit in memory",
+        };
+        let (starts, rows) = upper_pattern(dim, cliques);
+        let pattern = SymbolicSparseColMatRef::new_checked(dim, dim, &starts, None, &rows);
+        let params = CholeskySymbolicParams {
+            supernodal_flop_ratio_threshold: SupernodalThreshold::FORCE_SUPERNODAL,
+            ..CholeskySymbolicParams::default()
+        };
+        let symbolic = factorize_symbolic_cholesky(pattern, Side::Upper, SymmetricOrdering::Amd, params)
+            .map_err(too_large)?;
+        let order: Vec<u32> = match symbolic.perm() {
+            Some(perm) => perm.arrays().0.iter().map(|&i| i as u32).collect(),
+            None => (0..dim as u32).collect(),
+        };
+        let fronts: Vec<(usize, usize, Vec<u32>)> = match symbolic.raw() {
+            SymbolicCholeskyRaw::Supernodal(raw) => (0..raw.n_supernodes())
+                .map(|s| {
+                    let node = raw.supernode(s);
+                    let columns = raw.supernode_end()[s] - raw.supernode_begin()[s];
+                    (node.start(), columns, node.pattern().iter().map(|&i| i as u32).collect())
+                })
+                .collect(),
+            SymbolicCholeskyRaw::Simplicial(raw) => (0..dim)
+                .map(|j| {
+                    let rows = &raw.row_idx()[raw.col_ptr()[j]..raw.col_ptr()[j + 1]];
+                    (j, 1, rows.iter().filter(|&&i| i > j).map(|&i| i as u32).collect())
+                })
+                .collect(),
+        };
+        Ok(Self::of_fronts(order, fronts))
+    }
+
+    /// From the coordinate at each place, and for each front its first place, its columns and the rows below.
+    fn of_fronts(order: Vec<u32>, parts: Vec<(usize, usize, Vec<u32>)>) -> Self {
+        let dim = order.len();
+        let mut place = vec![0; dim];
+        order.iter().enumerate().for_each(|(p, &i)| place[i as usize] = p as u32);
+        let (mut fronts, mut owner, mut below, mut len) = (Vec::new(), vec![0; dim], Vec::new(), 0);
+        for (s, (first, columns, mut rows)) in parts.into_iter().enumerate() {
+            rows.sort_unstable();
+            owner[first..first + columns].fill(s as u32);
+            let begin = below.len();
+            below.append(&mut rows);
+            let front = Front { first, columns, below: (begin, below.len()), values: len };
+            len += front.height() * columns;
+            fronts.push(front);
+        }
+        Self { order, place, fronts, owner, below, len }
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.order.len()
+    }
+
+    /// How many numbers a matrix of this structure has, zeros included.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The place of each coordinate.
+    pub(crate) fn places(&self) -> &[u32] {
+        &self.place
+    }
+
+    /// The coordinate at each place.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    pub(crate) fn fronts(&self) -> &[Front] {
+        &self.fronts
+    }
+
+    /// The front that holds a place's column.
+    pub(crate) fn owner(&self, place: usize) -> usize {
+        self.owner[place] as usize
+    }
+
+    /// The rows below a front's own, in ascending order.
+    pub(crate) fn below(&self, front: &Front) -> &[u32] {
+        &self.below[front.below.0..front.below.1]
+    }
+
+    /// The front that holds the first row below; none for a root.
+    pub(crate) fn parent(&self, front: &Front) -> Option<usize> {
+        self.below(front).first().map(|&row| self.owner(row as usize))
+    }
+
+    /// The place of a row of a front's block.
+    pub(crate) fn row(&self, front: &Front, local: usize) -> usize {
+        match local.checked_sub(front.columns) {
+            None => front.first + local,
+            Some(k) => self.below(front)[k] as usize,
+        }
+    }
+
+    /// Where the rows at these ascending places are in a front's block. Every one of them must be a row of it.
+    fn local_rows(&self, front: &Front, places: &[u32], out: &mut Vec<usize>) {
+        out.clear();
+        let below = self.below(front);
+        let mut next = 0;
+        for &place in places {
+            let place = place as usize;
+            if place < front.end() {
+                out.push(place - front.first);
+            } else {
+                next += below[next..].partition_point(|&row| (row as usize) < place);
+                out.push(front.columns + next);
+            }
+        }
+    }
+
+    /// Calls `visit(b, first, step, rows)` for every member b of a clique of ascending places: the entries of its column
+    /// with the members b, b+1, … are at first + step·rows[0], first + step·rows[1], …
+    pub(crate) fn each_column(
+        &self,
+        places: &[u32],
+        room: &mut Vec<usize>,
+        mut visit: impl FnMut(usize, usize, usize, &[usize]),
+    ) {
+        let mut b = 0;
+        while b < places.len() {
+            let front = &self.fronts[self.owner(places[b] as usize)];
+            self.local_rows(front, &places[b..], room);
+            let begin = b;
+            while b < places.len() && (places[b] as usize) < front.end() {
+                let column = places[b] as usize - front.first;
+                visit(b, front.values + column, front.columns, &room[b - begin..]);
+                b += 1;
+            }
+        }
+    }
+
+    /// Where the diagonal entry of a place is stored.
+    pub(crate) fn diagonal(&self, place: usize) -> usize {
+        let front = &self.fronts[self.owner(place)];
+        let local = place - front.first;
+        front.values + local * front.columns + local
+    }
+
+    /// Calls `visit(row, column, index)` for every stored entry on and below the diagonal.
+    pub(crate) fn each_entry(&self, mut visit: impl FnMut(usize, usize, usize)) {
+        for front in &self.fronts {
+            for local in 0..front.height() {
+                let row = self.row(front, local);
+                for column in 0..front.columns.min(local + 1) {
+                    visit(row, front.first + column, front.values + local * front.columns + column);
+                }
+            }
+        }
+    }
+
+    /// For each place, how many entries its row of the factor has.
+    pub(crate) fn row_counts(&self) -> Vec<usize> {
+        let mut out = vec![0; self.dim()];
+        self.each_entry(|row, _, _| out[row] += 1);
+        out
+    }
+}
+
+/// The entries on and above the diagonal, column by column: starts and rows.
+fn upper_pattern(dim: usize, cliques: &Cliques) -> (Vec<usize>, Vec<usize>) {
+    let mut starts = vec![0usize; dim + 1];
+    for k in 0..cliques.len() {
+        cliques.get(k).iter().for_each(|&i| starts[i as usize + 1] += 1);
+    }
+    (0..dim).for_each(|i| starts[i + 1] += starts[i]);
+    let mut containing = vec![0u32; starts[dim]];
+    let mut next = starts.clone();
+    for k in 0..cliques.len() {
+        for &i in cliques.get(k) {
+            containing[next[i as usize]] = k as u32;
+            next[i as usize] += 1;
+        }
+    }
+    let (mut columns, mut rows, mut seen) = (vec![0], Vec::new(), vec![u32::MAX; dim]);
+    for j in 0..dim {
+        let begin = rows.len();
+        seen[j] = j as u32;
+        rows.push(j);
+        for &k in &containing[starts[j]..starts[j + 1]] {
+            for &i in cliques.get(k as usize) {
+                if (i as usize) < j && seen[i as usize] != j as u32 {
+                    seen[i as usize] = j as u32;
+                    rows.push(i as usize);
+                }
+            }
+        }
+        rows[begin..].sort_unstable();
+        columns.push(rows.len());
+    }
+    (columns, rows)
+}

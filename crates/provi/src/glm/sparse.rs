@@ -1,0 +1,121 @@
+//! Linear-predictor models with many coefficients, few of which meet in a row: group effects by the ten thousand.
+//!
+//! The best Gaussian of such a model has a sparse precision \[sparse-optimum\]: where its gradient vanishes,
+//! ```text
+//! Σ⁻¹ = E∇²V = Λ + Aᵀ diag(w·Eφ''(s)) A
+//! ```
+//! has entries only where Λ has them or where two columns meet in a row. Nothing is approximated by searching among
+//! these Gaussians alone. [`SparseModel`] holds the rows, sorted by the columns that they have; [`SparseGaussian`] is
+//! q = N(m, P⁻¹) by the Cholesky factor of P.
+
+mod gaussian;
+mod lower;
+mod moments;
+mod rows;
+
+pub use gaussian::SparseGaussian;
+pub(crate) use moments::SparseMoments;
+
+use super::Glm;
+use super::linear::Linear;
+use crate::base::error::Result;
+use crate::base::linalg::sparse::{Cliques, Structure};
+use crate::target::standard::Standard;
+use lower::LowerBound;
+use rows::SortedRows;
+use std::sync::Arc;
+
+/// A linear-predictor model whose precision is held sparsely, in standard coordinates.
+#[derive(Debug)]
+pub struct SparseModel {
+    pub(crate) linear: Linear,
+    map: Arc<Standard>,
+    structure: Arc<Structure>,
+    rows: SortedRows,
+    /// (index, Λ_ij) for the entries on and below the diagonal, with the places of row and column.
+    prior: Vec<PriorEntry>,
+    lower: LowerBound,
+    /// How many numbers an entry of the precision sums at most, by places.
+    terms: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PriorEntry {
+    index: usize,
+    row: usize,
+    column: usize,
+    value: f64,
+}
+
+impl SparseModel {
+    /// Sorts the rows of a model and finds an order of elimination. Cost: about that of a pass over the rows.
+    pub fn new(model: &Glm) -> Result<Self> {
+        let map = model.linear.standard(model.rows.known_summary(), model.design().is_sparse());
+        let linear = model.linear.in_standard(&map);
+        let dim = linear.dim();
+        let (sorted, mut cliques) = rows::sort(&model.rows, &map)?;
+        let count = cliques.len();
+        let entries = linear.prior.entries(dim);
+        for &(i, j, _) in entries.iter().filter(|(i, j, _)| i != j) {
+            cliques.push(&[i.min(j) as u32, i.max(j) as u32]);
+        }
+        let structure = Structure::new(dim, &cliques)?;
+        let rows = sorted.placed(&model.rows, &map, cliques, count, structure.places());
+        let prior = placed_entries(&structure, &entries);
+        let lower = LowerBound::new(&structure, &prior, linear.lost + linear.prior.rounding())?;
+        let mut terms = structure.row_counts();
+        rows.count_terms(&mut terms);
+        Ok(Self { map: Arc::new(map), structure: Arc::new(structure), rows, prior, lower, terms, linear })
+    }
+
+    /// d, the number of coefficients.
+    pub fn dim(&self) -> usize {
+        self.linear.dim()
+    }
+
+    /// How many numbers the factor of the precision has, zeros inside its blocks included.
+    pub fn fill(&self) -> usize {
+        self.structure.len()
+    }
+
+    pub(crate) fn structure(&self) -> &Arc<Structure> {
+        &self.structure
+    }
+
+    /// q = N(m, (LLᵀ)⁻¹) from its mean by places and L.
+    pub(crate) fn gaussian(&self, mean: &[f64], factor: Vec<f64>) -> SparseGaussian {
+        SparseGaussian::of_places(Arc::clone(&self.structure), Arc::clone(&self.map), mean, factor)
+    }
+
+    /// The prior mean, by places.
+    pub(crate) fn prior_mean(&self) -> Vec<f64> {
+        self.structure.order().iter().map(|&i| self.linear.prior.center(i as usize)).collect()
+    }
+
+    /// Adds Λ to a matrix of this structure.
+    fn add_prior(&self, values: &mut [f64]) {
+        self.prior.iter().for_each(|entry| values[entry.index] += entry.value);
+    }
+}
+
+/// The entries of Λ at the places of their coordinates.
+fn placed_entries(structure: &Structure, entries: &[(usize, usize, f64)]) -> Vec<PriorEntry> {
+    let mut room = Vec::new();
+    let place = |(i, j, value): &(usize, usize, f64)| {
+        let (a, b) = (structure.places()[*i], structure.places()[*j]);
+        let (row, column) = (a.max(b) as usize, a.min(b) as usize);
+        let mut index = structure.diagonal(row);
+        if row != column {
+            structure.each_column(&[column as u32, row as u32], &mut room, |b, first, step, rows| {
+                if b == 0 {
+                    index = first + step * rows[1];
+                }
+            });
+        }
+        PriorEntry { index, row, column, value: *value }
+    };
+    entries.iter().map(place).collect()
+}
+
+/// The columns that meet in the rows, as [`Structure::new`] takes them.
+type Supports = Cliques;

@@ -1,0 +1,374 @@
+//! Expectations under a sparse Gaussian, and the gap that they prove.
+
+use super::SparseModel;
+use crate::base::chunked::{self, Chunks};
+use crate::base::error::{Error, Result};
+use crate::base::linalg::sparse::Selected;
+use crate::base::matrix::packed_len;
+use crate::base::stop;
+use crate::glm::Family;
+use crate::glm::expectation::quadrature;
+use crate::target::curvature::Provenance;
+use provi_kernels::{axpy, dot};
+use std::ops::Range;
+
+/// Chunks of rows whose results are held at once.
+const WAVE: usize = 64;
+/// Cost of a row's expectations in multiply-adds.
+const NODE_WORK: usize = 600;
+
+/// E_q of V and its derivatives under q = N(m, P⁻¹), with bounds of their errors; vectors and matrices by places.
+#[derive(Clone, Debug)]
+pub(crate) struct SparseMoments {
+    /// E V.
+    pub(crate) value: f64,
+    /// Upper bound of |error of `value`|.
+    pub(crate) value_error: f64,
+    /// E ∇V.
+    pub(crate) gradient: Vec<f64>,
+    /// Upper bound of the error of `gradient` in the norm √(xᵀD⁻¹x).
+    gradient_error: f64,
+    /// E ∇²V, in the places of the precision.
+    pub(crate) hessian: Vec<f64>,
+    /// η: the curvatures of the rows are relatively off by at most η,
+    relative: f64,
+    /// and beyond that by δ_n with Σ w_nδ_n a_nᵀD⁻¹a_n at most this.
+    absolute: f64,
+    /// Whether these bounds are proved.
+    pub(crate) provenance: Provenance,
+}
+
+/// The share of a chunk.
+#[derive(Default)]
+struct Part {
+    /// E V, its error, the error of the gradient, the absolute error of the curvatures.
+    sums: [f64; 4],
+    relative: f64,
+    /// For each set: the gradient of its columns, then the lower triangle of its curvature, row by row.
+    blocks: Vec<f64>,
+}
+
+/// What is needed of q in a pass over the rows.
+struct At<'a> {
+    mean: &'a [f64],
+    selected: &'a Selected,
+    /// √Σ_ii.
+    deviations: Vec<f64>,
+    /// 1/D_ii; ones if there is no D.
+    inverse: Vec<f64>,
+}
+
+impl SparseModel {
+    /// The moments under N(mean, P⁻¹), of whose factor `selected` is the selected inverse.
+    pub(crate) fn expect(&self, mean: &[f64], selected: &Selected) -> Result<SparseMoments> {
+        let dim = self.dim();
+        let deviation = |place: usize| selected.values()[self.structure.diagonal(place)].max(0.0).sqrt();
+        let inverse = match &self.lower.diagonal {
+            Some(diagonal) => diagonal.iter().map(|x| 1.0 / x).collect(),
+            None => vec![1.0; dim],
+        };
+        let at = At { mean, selected, deviations: (0..dim).map(deviation).collect(), inverse };
+        let mut hessian = vec![0.0; self.structure.len()];
+        self.add_prior(&mut hessian);
+        let (mut gradient, mut lost) = (vec![0.0; dim], vec![0.0; dim]);
+        let (mut sums, mut relative, mut room) = ([0.0; 4], 0.0f64, Vec::new());
+        let chunks = self.rows.chunks();
+        for first in (0..chunks.len()).step_by(WAVE) {
+            stop::check()?;
+            let wave = &chunks[first..(first + WAVE).min(chunks.len())];
+            let rows: usize = wave.iter().map(|sets| self.rows_of(sets)).sum();
+            let work = rows.saturating_mul(NODE_WORK);
+            let parts = chunked::map(Chunks { len: wave.len(), size: 1, work }, |k| {
+                self.part(wave[k.start].clone(), &at)
+            });
+            for (sets, part) in wave.iter().zip(parts) {
+                sums.iter_mut().zip(part.sums).for_each(|(sum, x)| *sum += x);
+                relative = relative.max(part.relative);
+                let mut rest = &part.blocks[..];
+                for set in sets.clone() {
+                    let columns = self.rows.columns(set);
+                    let k = columns.len();
+                    let (slopes, after) = rest.split_at(k);
+                    let (gram, after) = after.split_at(packed_len(k));
+                    rest = after;
+                    for (&place, &x) in columns.iter().zip(slopes) {
+                        add(&mut gradient[place as usize], &mut lost[place as usize], x);
+                    }
+                    self.structure.each_column(columns, &mut room, |b, to, step, rows| {
+                        for (a, &row) in (b..k).zip(rows) {
+                            hessian[to + step * row] += gram[packed_len(a) + b];
+                        }
+                    });
+                }
+            }
+        }
+        stop::check()?;
+        gradient.iter_mut().zip(&lost).for_each(|(x, y)| *x += y);
+        self.conclude(at, sums, relative, gradient, hessian)
+    }
+
+    /// E∇²V under a Gaussian of no spread at this mean, in the places of the precision: the curvature of V there.
+    pub(crate) fn curvature_at(&self, mean: &[f64]) -> Result<Vec<f64>> {
+        let nothing = Selected::nothing(&self.structure);
+        Ok(self.expect(mean, &nothing)?.hessian)
+    }
+
+    fn rows_of(&self, sets: &Range<usize>) -> usize {
+        self.rows.range(sets.end - 1).end - self.rows.range(sets.start).start
+    }
+
+    /// The share of some sets.
+    fn part(&self, sets: Range<usize>, at: &At<'_>) -> Part {
+        let first = self.rows.range(sets.start).start;
+        let count = self.rows_of(&sets);
+        let mut part = Part::default();
+        let (mut means, mut deviations) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        // The errors of μ_n and of σ_n², and ‖a_n‖² in D⁻¹.
+        let mut sizes: Vec<[f64; 3]> = Vec::with_capacity(count);
+        let (mut covariance, mut room) = (Vec::new(), Vec::new());
+        for set in sets.clone() {
+            let columns = self.rows.columns(set);
+            let k = columns.len();
+            covariance.resize(packed_len(k), 0.0);
+            self.structure.each_column(columns, &mut room, |b, from, step, rows| {
+                for (a, &row) in (b..k).zip(rows) {
+                    covariance[packed_len(a) + b] = at.selected.values()[from + step * row];
+                }
+            });
+            let error = columns.first().map_or(0.0, |&p| at.selected.error(self.structure.owner(p as usize)));
+            let unit = (2 * k + 8) as f64 * f64::EPSILON;
+            let entries = self.rows.entries(set);
+            for (local, n) in self.rows.range(set).enumerate() {
+                let a = &entries[local * k..(local + 1) * k];
+                let offset = self.rows.offsets.get(n).copied().unwrap_or(0.0);
+                let (mut mean, mut size, mut variance, mut reach, mut square) =
+                    (offset, offset.abs(), 0.0, 0.0, 0.0);
+                for (i, (&x, &place)) in a.iter().zip(columns).enumerate() {
+                    let place = place as usize;
+                    let row = &covariance[packed_len(i)..packed_len(i) + i + 1];
+                    mean += x * at.mean[place];
+                    size += (x * at.mean[place]).abs();
+                    variance += x * (2.0 * dot(&row[..i], &a[..i]) + row[i] * x);
+                    reach += x.abs() * at.deviations[place];
+                    square += x * x * at.inverse[place];
+                }
+                let variance: f64 = variance.max(0.0);
+                means.push(mean);
+                deviations.push(variance.sqrt());
+                sizes.push([unit * size, error * variance + unit * reach * reach, square]);
+            }
+        }
+        let response = &self.rows.response[first..first + count];
+        let terms = quadrature::expect_rows(self.linear.family, &means, &deviations, response);
+        let steepest = self.linear.family.curvature_range().1;
+        let mut n = 0;
+        for set in sets {
+            let k = self.rows.columns(set).len();
+            let begin = part.blocks.len();
+            part.blocks.resize(begin + k + packed_len(k), 0.0);
+            let (slopes, gram) = part.blocks[begin..].split_at_mut(k);
+            let rows = self.rows.range(set);
+            let unit = (rows.len() + k + 16) as f64 * f64::EPSILON;
+            let entries = self.rows.entries(set);
+            for (local, row) in rows.enumerate() {
+                let (w, a) = (self.rows.weights[row], &entries[local * k..(local + 1) * k]);
+                let [off_mean, off_variance, square] = sizes[n];
+                let deviation = deviations[n];
+                let off = off_mean
+                    + if deviation > 0.0 { (off_variance / deviation).min(off_variance.sqrt()) } else { 0.0 };
+                let (slope, curvature) = (terms.first[n].abs(), terms.second[n].abs());
+                let growth = match steepest {
+                    Some(_) => off,
+                    None => (off * (1.0 + deviation + off)).exp_m1(),
+                };
+                let moved = match steepest {
+                    Some(theta) => off * (slope + deviation * curvature) + theta * off * off,
+                    None => curvature * growth + response[n] * off,
+                };
+                part.sums[0] += w * terms.value[n];
+                part.sums[1] += w
+                    * (terms.value_error[n]
+                        + moved
+                        + (self.rows.chunks().len() as f64 + 1024.0) * f64::EPSILON * terms.value[n].abs());
+                let length = square.sqrt() * (1.0 + 1e-9);
+                let error = terms.slope_error[n] + unit * slope + growth * steepest.unwrap_or(curvature);
+                part.sums[2] += w * length * error;
+                let (relative, absolute) =
+                    curvature_error(self.linear.family, off_mean, off_variance, steepest.unwrap_or(0.0) * off);
+                part.relative = part.relative.max(relative);
+                part.sums[3] += w * square * (terms.slope_error[n] + absolute);
+                axpy(w * terms.first[n], a, slopes);
+                for (i, x) in a.iter().enumerate() {
+                    let at = packed_len(i);
+                    axpy(w * terms.second[n] * x, &a[..=i], &mut gram[at..=at + i]);
+                }
+                n += 1;
+            }
+        }
+        part
+    }
+
+    /// Adds the prior's share, and collects the errors.
+    fn conclude(
+        &self,
+        at: At<'_>,
+        sums: [f64; 4],
+        relative: f64,
+        mut gradient: Vec<f64>,
+        hessian: Vec<f64>,
+    ) -> Result<SparseMoments> {
+        let dim = self.dim();
+        let order = self.structure.order();
+        let mut point = vec![0.0; dim];
+        order.iter().zip(at.mean).for_each(|(&i, &x)| point[i as usize] = x);
+        let mut pull = vec![0.0; dim];
+        let energy = self.linear.prior.energy(&point, &mut pull);
+        // |Λ||m − ν|: the sizes of the products that the pull sums.
+        let (mut sizes, mut trace, mut spread) = (vec![0.0; dim], 0.0, 0.0);
+        let away = |place: usize| (at.mean[place] - self.linear.prior.center(order[place] as usize)).abs();
+        for entry in &self.prior {
+            let value = entry.value * at.selected.values()[entry.index];
+            sizes[entry.row] += entry.value.abs() * away(entry.column);
+            let twice = if entry.row == entry.column {
+                1.0
+            } else {
+                sizes[entry.column] += entry.value.abs() * away(entry.row);
+                2.0
+            };
+            trace += twice * value;
+            spread += twice * entry.value.abs() * at.deviations[entry.row] * at.deviations[entry.column];
+        }
+        let unit = (dim as f64 + 16.0) * f64::EPSILON;
+        let (mut forms, mut prior_error, mut rounding) = (0.0, 0.0, 0.0);
+        for place in 0..dim {
+            gradient[place] += pull[order[place] as usize];
+            forms += sizes[place] * away(place);
+            let entries = self.terms[place] as f64 * f64::EPSILON;
+            prior_error += (entries * sizes[place]).powi(2) * at.inverse[place];
+            rounding += (2.0 * f64::EPSILON * gradient[place]).powi(2) * at.inverse[place];
+        }
+        let lost = self.linear.lost + self.linear.prior.rounding();
+        let largest = at.inverse.iter().copied().fold(0.0, f64::max);
+        let distance2: f64 = (0..dim).map(|place| away(place).powi(2)).sum();
+        let variances: f64 = at.deviations.iter().map(|x| x * x).sum();
+        let value = sums[0] + energy + 0.5 * trace + self.linear.constant;
+        let whole = sums[0].abs() + energy.abs() + self.linear.constant.abs();
+        let out = SparseMoments {
+            value,
+            value_error: sums[1]
+                + at.selected.largest_error() * spread
+                + unit * (forms + spread)
+                + 8.0 * f64::EPSILON * whole
+                + lost * (distance2 + variances)
+                + self.linear.constant_error,
+            gradient,
+            gradient_error: sums[2]
+                + prior_error.sqrt()
+                + rounding.sqrt()
+                + lost * (distance2 * largest).sqrt(),
+            hessian,
+            relative,
+            absolute: sums[3] * (1.0 + 1e-9)
+                + lost * (largest * at.inverse.iter().sum::<f64>()).sqrt(),
+            provenance: quadrature::provenance(self.linear.family),
+        };
+        match out.value.is_finite() && out.gradient.iter().chain(&out.hessian).all(|x| x.is_finite()) {
+            true => Ok(out),
+            false => Err(Error::NotFinite { what: "expectation of the potential", index: 0, value }),
+        }
+    }
+
+    /// A bound of f(q) − f* \[sparse-optimum\], and the part of its root that is due to errors. `precision` is P as it was
+    /// assembled, and q's precision is LLᵀ for its computed factor.
+    ///
+    /// With D ⪯ Λ ⪯ ∇²V, C = L⁻ᵀ upper triangular in the order of elimination, and E = E∇²V − LLᵀ,
+    /// ```text
+    /// ∇_m f = E∇V,   ∇_C f = triu(EC),   f(q) − f* ≤ ½(‖E∇V‖²_{D⁻¹} + tr(D⁻¹EΣE))
+    /// ```
+    /// because f is convex in (m, C) and bends at least as much as ½(δᵀDδ + tr(ΔᵀDΔ)). The trace is a sum over the rows
+    /// of E; e = B_i bounds row i entry by entry, and
+    /// ```text
+    /// eᵀΣe ≤ (√(Σ_{j∈S} e_j²/D_j) + Σ_{j∉S} |e_j|√Σ_jj)²     for any S, as Σ ⪯ D⁻¹ and Σ_ij² ≤ Σ_iiΣ_jj
+    /// ```
+    /// Errors: an entry of E is off by n_ij·3·2u·√(P_iiP_jj) from three sums of at most n_ij numbers each. A relative error η
+    /// of the rows' curvatures moves E by at most η√(c·tr(D⁻¹H)), c = λ_max(P^{−½}HP^{−½}); an absolute one by its trace.
+    pub(crate) fn gap(
+        &self,
+        moments: &SparseMoments,
+        precision: &[f64],
+        selected: &Selected,
+    ) -> Option<(f64, f64)> {
+        let diagonal = self.lower.diagonal.as_ref()?;
+        let structure = &self.structure;
+        let dim = self.dim();
+        let (mut roots, mut deviations, mut trace) = (vec![0.0; dim], vec![0.0; dim], 0.0);
+        for place in 0..dim {
+            let at = structure.diagonal(place);
+            roots[place] = precision[at].max(moments.hessian[at]).max(0.0).sqrt();
+            deviations[place] = selected.values()[at].max(0.0).sqrt() * (1.0 + selected.largest_error());
+            trace += moments.hessian[at] / diagonal[place];
+        }
+        let near = |j: usize| deviations[j] * deviations[j] * diagonal[j] >= 0.01;
+        // For each row: Σ e_j²/D_j over S, Σ |e_j|√Σ_jj over the others; of E as it is, and of its error.
+        let mut sums = vec![[0.0f64; 4]; dim];
+        // ‖D^{−½}(error)D^{−½}‖_F², which says how far LLᵀ may be below D.
+        let mut shrunk = 0.0;
+        structure.each_entry(|i, j, index| {
+            let entry = (moments.hessian[index] - precision[index]).abs();
+            let count = self.terms[i].min(self.terms[j]) as f64;
+            let error = 3.0 * count * f64::EPSILON * roots[i] * roots[j];
+            shrunk += 2.0 * error * error / (diagonal[i] * diagonal[j]);
+            let mut put = |row: usize, j: usize| {
+                for (k, e) in [entry, error].into_iter().enumerate() {
+                    match near(j) {
+                        true => sums[row][2 * k] += e * e / diagonal[j],
+                        false => sums[row][2 * k + 1] += e * deviations[j],
+                    }
+                }
+            };
+            put(i, j);
+            if i != j {
+                put(j, i);
+            }
+        });
+        let shrunk = shrunk.sqrt();
+        if !(shrunk < 0.1) {
+            return None;
+        }
+        let total = |k: usize| {
+            let row = |(sums, d): (&[f64; 4], &f64)| (sums[2 * k].sqrt() + sums[2 * k + 1]).powi(2) / d;
+            sums.iter().zip(diagonal).map(row).sum::<f64>().sqrt()
+        };
+        let (own, rounding) = (total(0), total(1));
+        // c ≤ 1 + ‖P^{−½}EP^{−½}‖, and the relative error is part of E.
+        let spread = 1.0 + (own + rounding + moments.absolute) * (1.0 + 2.0 * shrunk);
+        let relative = moments.relative * (spread / (1.0 - moments.relative.min(0.5)) * trace).sqrt();
+        let slope: f64 = moments.gradient.iter().zip(diagonal).map(|(g, d)| g * g / d).sum::<f64>().sqrt();
+        // Σ ⪯ D⁻¹ holds for D that is smaller by this share.
+        let inflate = 1.0 / (1.0 - shrunk) * (1.0 + 1e-9);
+        let error = (moments.gradient_error + rounding + relative + moments.absolute) * inflate;
+        let curvature = own * inflate;
+        let root = slope.hypot(curvature) * (1.0 + 1e-10) + error;
+        let gap = 0.5 * root * root;
+        gap.is_finite().then_some((gap, error))
+    }
+}
+
+/// Relative and absolute error of Eφ'' if μ is off by δ and σ² by ε. For logit and log links |φ'''| ≤ φ'' and |φ''''| ≤ φ'', so
+/// that ∂log Eφ''/∂μ and 2∂log Eφ''/∂σ² lie in [−1, 1].
+fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f64) -> (f64, f64) {
+    match family {
+        Family::Gaussian { .. } => (4.0 * f64::EPSILON, 0.0),
+        Family::Bernoulli | Family::Binomial | Family::Poisson => {
+            ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, 0.0)
+        }
+        Family::Probit => (4.0 * f64::EPSILON, absolute),
+    }
+}
+
+/// sum += x, with what rounding loses added to `lost`.
+fn add(sum: &mut f64, lost: &mut f64, x: f64) {
+    let next = *sum + x;
+    *lost += if sum.abs() >= x.abs() { (*sum - next) + x } else { (x - next) + *sum };
+    *sum = next;
+}
