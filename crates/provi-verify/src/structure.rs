@@ -3,7 +3,9 @@
 mod coordinates;
 mod minimiser;
 mod models;
+mod sparse;
 
 pub(crate) use coordinates::whiten;
 pub(crate) use minimiser::structure;
 pub(crate) use models::{curvature, hierarchical, linear_predictor};
+pub(crate) use sparse::sparse_optimum;

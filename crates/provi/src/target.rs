@@ -20,6 +20,7 @@ pub mod mode;
 mod protocol;
 mod rejections;
 pub(crate) mod rounding;
+pub(crate) mod solution;
 #[doc(hidden)]
 pub mod standard;
 mod standardized;

@@ -49,3 +49,22 @@ fn the_check_would_notice_a_missing_constant_and_a_shifted_mean() {
     let g = gradient(&gold.target, &shifted, true);
     assert!(crate::common::dot(&g, &g).sqrt() > 1e-8);
 }
+
+/// The sparse solver finds the same optimum, and says so: the gap that it proves is above the true one.
+#[test]
+fn the_sparse_answer_of_w4_is_the_optimum() {
+    use provi::sparse::{SparseModel, SparseSolver};
+    let gold = gold("W4");
+    let model = SparseModel::new(&gold.target).unwrap();
+    // θ, and fifty groups of five coefficients that meet nothing but θ.
+    assert!(8 * model.fill() < model.dim() * model.dim(), "{}", model.fill());
+    let found = SparseSolver { goal: 1e-12, ..SparseSolver::default() }.run(&model).unwrap();
+    let gap = found.gap.unwrap();
+    assert!(gap.value <= 1e-11, "{gap:?}");
+    assert!((found.neg_elbo - gold.f_star).abs() <= 1e-8, "{}", found.neg_elbo);
+    let deviations = found.gaussian.standard_deviations().unwrap();
+    for (i, sd) in gold.optimum.standard_deviations().iter().enumerate() {
+        assert!((found.gaussian.mean()[i] - gold.optimum.mean()[i]).abs() < 1e-6 * sd, "mean {i}");
+        assert!((deviations[i] / sd - 1.0).abs() < 1e-6, "sd {i}");
+    }
+}

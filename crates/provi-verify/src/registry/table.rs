@@ -47,6 +47,13 @@ pub const ENTRIES: &[Entry] = &[
         structure::hierarchical,
     ),
     entry(
+        "sparse-optimum",
+        Chapter::Structure,
+        "Σ*⁻¹ has the pattern of the model, and f − f* ≤ ½(‖E∇V‖²_{D⁻¹} + tr(D⁻¹EΣE)) for any Gaussian of that pattern",
+        0.5,
+        structure::sparse_optimum,
+    ),
+    entry(
         "whiten",
         Chapter::Structure,
         "no coordinates have κ̃ below λ_max(H_lo⁻¹H_hi); functionals differ by at most ‖Pᵀv‖·‖w̃−w̃*‖; f does not change",

@@ -9,7 +9,6 @@
 //! always a descent direction, always in the domain, and the answer itself for a Gaussian target. Secant pairs
 //! correct the natural metric (L-BFGS), and a line search on exact f makes it converge from any start.
 
-mod sparse;
 mod state;
 
 use crate::base::error::{Error, Result};
@@ -22,9 +21,9 @@ use crate::target::curvature::Provenance;
 use crate::target::dual::DualNorm;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::mode::about_laplace;
+pub use crate::target::solution::{GapBound, Look, Stop};
 use crate::target::{Standardized, Target};
 use provi_kernels::{axpy, dot};
-pub use sparse::{SparseSolution, SparseSolver};
 pub use state::State;
 use state::{Remembered, remembered};
 use std::ops::ControlFlow;
@@ -55,49 +54,6 @@ impl Default for Solver {
     fn default() -> Self {
         Self { goal: 1e-10, iterations: 1000 }
     }
-}
-
-/// Why a solver stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-#[non_exhaustive]
-pub enum Stop {
-    /// The gap is below the goal.
-    Reached,
-    /// Rounding ends the progress: the answer is as good as the arithmetic allows.
-    Stalled,
-    /// The watcher broke off.
-    Interrupted,
-    /// The iterations ran out.
-    Exhausted,
-}
-
-/// A bound of f(w) − f* [cert-gap]: ½(‖G‖ + ε)² in the dual norm of H_lo.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct GapBound {
-    /// The bound, in nats.
-    pub value: f64,
-    /// ε: quadrature and rounding errors of the gradient, in the dual norm.
-    pub error: f64,
-    /// The weaker origin of H_lo and of ε.
-    pub provenance: Provenance,
-}
-
-/// The state of a solver.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct Look {
-    /// Iterations made.
-    pub iteration: usize,
-    /// f, with every constant.
-    pub neg_elbo: f64,
-    /// f − f*: a bound if `proved`, otherwise half the squared natural decrement, an estimate.
-    pub gap: f64,
-    /// Whether the gap is a bound.
-    pub proved: bool,
 }
 
 /// Called before each iteration with the state of the solver; may break.
@@ -162,7 +118,10 @@ impl Solver {
     ) -> Result<Solution> {
         let standard = target.standardized()?;
         let target = standard.as_ref().map_or(target, Standardized::target);
-        let (start, evaluations) = about_laplace(target, &vec![0.0; target.dim()])?;
+        let (start, evaluations) = match near_optimum(target, self.goal)? {
+            Some(start) => (start, 0),
+            None => about_laplace(target, &vec![0.0; target.dim()])?,
+        };
         let own = |standard: &Standardized<'_>| standard.map().own_gaussian(&start);
         *begun = Some(standard.as_ref().map_or_else(|| start.clone(), own));
         let solution = self.go(target, start, &[], watch)?.of(standard.as_ref());
@@ -177,8 +136,9 @@ impl Solver {
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
         let standard = target.standardized()?;
-        let start = standard.as_ref().map_or_else(|| start.clone(), |s| s.map().standard_gaussian(start));
+        let given = || standard.as_ref().map_or_else(|| start.clone(), |s| s.map().standard_gaussian(start));
         let target = standard.as_ref().map_or(target, Standardized::target);
+        let start = near_optimum(target, self.goal)?.unwrap_or_else(given);
         Ok(self.go(target, start, &[], watch)?.of(standard.as_ref()))
     }
 
@@ -298,6 +258,16 @@ impl Solver {
             gradient_evaluations: 0,
             history,
         })
+    }
+}
+
+/// What a target finds itself, if it has a quicker way.
+fn near_optimum(target: &dyn Target, goal: f64) -> Result<Option<Gaussian<Triangular>>> {
+    match target.expectations() {
+        Some(expectations) => {
+            stop::careful_phase("the search", Duration::ZERO, || expectations.near_optimum(goal))
+        }
+        None => Ok(None),
     }
 }
 

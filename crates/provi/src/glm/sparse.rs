@@ -12,9 +12,11 @@ mod gaussian;
 mod lower;
 mod moments;
 mod rows;
+mod solve;
 
 pub use gaussian::SparseGaussian;
-pub(crate) use moments::SparseMoments;
+use moments::SparseMoments;
+pub use solve::{SparseSolution, SparseSolver};
 
 use super::Glm;
 use super::linear::Linear;

@@ -16,6 +16,12 @@ pub trait Expectations {
         false
     }
 
+    /// A Gaussian near the best one, with a gap of about `goal`, if the target has a quicker way to it than a solver that
+    /// holds all of C.
+    fn near_optimum(&self, _goal: f64) -> Result<Option<Gaussian<Triangular>>> {
+        Ok(None)
+    }
+
     /// J ≥ ∫_{Bᶜ} D dq for the ball B = {‖C⁻¹(z−m)‖ ≤ R}, in closed form, with D = log(q/p) [local-kl]. `None` if
     /// no closed form is known.
     fn tail_integral(&self, _q: &Gaussian<Triangular>, _radius: f64) -> Result<Option<f64>> {

@@ -60,7 +60,12 @@ pub(in crate::glm) fn expect(family: Family, means: &[f64], deviations: &[f64], 
 }
 
 /// The expectations of some rows, on one thread.
-pub(in crate::glm) fn expect_rows(family: Family, means: &[f64], deviations: &[f64], response: &[f64]) -> Terms {
+pub(in crate::glm) fn expect_rows(
+    family: Family,
+    means: &[f64],
+    deviations: &[f64],
+    response: &[f64],
+) -> Terms {
     let rows = means.len();
     let mut out = Terms::new(rows);
     match family {

@@ -1,11 +1,18 @@
 //! The exact expectations of a model in memory.
 
 use super::Glm;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::glm::Family;
 use crate::glm::expectation::{TAIL_SUMS, sums};
+use crate::glm::sparse::{SparseModel, SparseSolver};
+use crate::target::Target;
 use crate::target::expectations::{Expectations, Moments};
+
+/// The least number of coefficients for which a sparse factor is tried; for fewer, the full one takes milliseconds.
+const SPARSE_FROM: usize = 100;
+/// How many times smaller than d² the sparse factor has to be.
+const MUCH_SMALLER: usize = 8;
 
 impl Expectations for Glm {
     fn expect(&self, q: &Gaussian<Triangular>, out: &mut Moments) -> Result<()> {
@@ -18,6 +25,24 @@ impl Expectations for Glm {
 
     fn has_constant_hessian(&self) -> bool {
         matches!(self.linear.family, Family::Gaussian { .. })
+    }
+
+    /// By the sparse factor of the precision, if it is much smaller than the full one.
+    fn near_optimum(&self, goal: f64) -> Result<Option<Gaussian<Triangular>>> {
+        let dim = self.dim();
+        if dim < SPARSE_FROM || !self.design().is_sparse() {
+            return Ok(None);
+        }
+        let model = SparseModel::new(self)?;
+        if MUCH_SMALLER * model.fill() > dim * dim {
+            return Ok(None);
+        }
+        let solver = SparseSolver { goal, ..SparseSolver::default() };
+        match solver.run(&model) {
+            Ok(solution) => solution.gaussian.to_dense().map(Some),
+            Err(Error::NotPositiveDefinite { .. } | Error::NotFinite { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {

@@ -27,6 +27,10 @@ use std::sync::{Arc, OnceLock};
 pub struct SparseGaussian {
     structure: Arc<Structure>,
     map: Arc<Standard>,
+    /// 1/s_j, over k at the constant column.
+    factors: Vec<f64>,
+    /// The columns that are centred.
+    centred: Vec<usize>,
     /// m in standard coordinates, and T⁻¹ undone.
     standard_mean: Vec<f64>,
     mean: Vec<f64>,
@@ -53,7 +57,9 @@ impl SparseGaussian {
         let mut standard_mean = vec![0.0; by_places.len()];
         structure.order().iter().zip(by_places).for_each(|(&i, &x)| standard_mean[i as usize] = x);
         let mean = map.to_own(&standard_mean);
-        Self { structure, map, standard_mean, mean, factor, selected: OnceLock::new() }
+        let (shifts, factors) = map.columns();
+        let centred = (0..shifts.len()).filter(|&j| shifts[j].abs() > 0.0).collect();
+        Self { structure, map, factors, centred, standard_mean, mean, factor, selected: OnceLock::new() }
     }
 
     /// The dimension d.
@@ -95,9 +101,8 @@ impl SparseGaussian {
             return Err(Error::Empty { what: "selected inverse" });
         };
         let places = self.structure.places();
-        let factors = self.map.columns().1;
         let own = |i: usize| selected.values()[self.structure.diagonal(places[i] as usize)].max(0.0).sqrt();
-        let mut out: Vec<f64> = (0..self.dim()).map(|i| own(i) * factors[i].abs()).collect();
+        let mut out: Vec<f64> = (0..self.dim()).map(|i| own(i) * self.factors[i].abs()).collect();
         if let Some(i) = self.map.mixed() {
             out[i] = self.deviation_of(&[(i, 1.0)])?;
         }
@@ -117,7 +122,7 @@ impl SparseGaussian {
     fn pulled(&self, functional: &[(usize, f64)]) -> Vec<(usize, f64)> {
         let places = self.structure.places();
         let place = |j: usize| places[j] as usize;
-        let (shifts, factors) = (|j: usize| self.map.center(j), self.map.columns().1);
+        let (shifts, factors) = (|j: usize| self.map.center(j), &self.factors);
         let lead = match self.map.constant() {
             Some((i, k)) => functional.iter().filter(|(j, _)| *j == i).map(|(_, a)| a / k).sum(),
             None => 0.0,
@@ -130,8 +135,8 @@ impl SparseGaussian {
         let mut out: Vec<(usize, f64)> = functional.iter().map(own).collect();
         if f64::abs(lead) > 0.0 {
             let given: BTreeSet<usize> = functional.iter().map(|(j, _)| *j).collect();
-            let centred = (0..self.dim()).filter(|&j| shifts(j).abs() > 0.0 && !given.contains(&j));
-            out.extend(centred.map(|j| (place(j), -shifts(j) * lead * factors[j])));
+            let others = self.centred.iter().filter(|j| !given.contains(j));
+            out.extend(others.map(|&j| (place(j), -shifts(j) * lead * factors[j])));
         }
         out
     }
@@ -162,7 +167,11 @@ impl SparseGaussian {
     /// For every row a of a design, the mean and the standard deviation of aᵀβ.
     pub fn predictors(&self, design: &Design) -> Result<Vec<(f64, f64)>> {
         if design.columns() != self.dim() {
-            return Err(Error::Shape { what: "design columns", found: design.columns(), expected: self.dim() });
+            return Err(Error::Shape {
+                what: "design columns",
+                found: design.columns(),
+                expected: self.dim(),
+            });
         }
         let (mut work, mut row, mut out) = (Work::default(), Vec::new(), Vec::with_capacity(design.rows()));
         for n in 0..design.rows() {

@@ -193,8 +193,12 @@ impl SparseModel {
                 let length = square.sqrt() * (1.0 + 1e-9);
                 let error = terms.slope_error[n] + unit * slope + growth * steepest.unwrap_or(curvature);
                 part.sums[2] += w * length * error;
-                let (relative, absolute) =
-                    curvature_error(self.linear.family, off_mean, off_variance, steepest.unwrap_or(0.0) * off);
+                let (relative, absolute) = curvature_error(
+                    self.linear.family,
+                    off_mean,
+                    off_variance,
+                    steepest.unwrap_or(0.0) * off,
+                );
                 part.relative = part.relative.max(relative);
                 part.sums[3] += w * square * (terms.slope_error[n] + absolute);
                 axpy(w * terms.first[n], a, slopes);
@@ -268,8 +272,7 @@ impl SparseModel {
                 + lost * (distance2 * largest).sqrt(),
             hessian,
             relative,
-            absolute: sums[3] * (1.0 + 1e-9)
-                + lost * (largest * at.inverse.iter().sum::<f64>()).sqrt(),
+            absolute: sums[3] * (1.0 + 1e-9) + lost * (largest * at.inverse.iter().sum::<f64>()).sqrt(),
             provenance: quadrature::provenance(self.linear.family),
         };
         match out.value.is_finite() && out.gradient.iter().chain(&out.hessian).all(|x| x.is_finite()) {
@@ -302,10 +305,11 @@ impl SparseModel {
         let structure = &self.structure;
         let dim = self.dim();
         let (mut roots, mut deviations, mut trace) = (vec![0.0; dim], vec![0.0; dim], 0.0);
+        let above = 1.0 + selected.largest_error();
         for place in 0..dim {
             let at = structure.diagonal(place);
             roots[place] = precision[at].max(moments.hessian[at]).max(0.0).sqrt();
-            deviations[place] = selected.values()[at].max(0.0).sqrt() * (1.0 + selected.largest_error());
+            deviations[place] = selected.values()[at].max(0.0).sqrt() * above;
             trace += moments.hessian[at] / diagonal[place];
         }
         let near = |j: usize| deviations[j] * deviations[j] * diagonal[j] >= 0.01;

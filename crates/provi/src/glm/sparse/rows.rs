@@ -177,15 +177,6 @@ impl SortedRows {
         &self.entries[self.entries_at[set]..self.entries_at[set + 1]]
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.response.len()
-    }
-
-    /// How many entries the rows have in all.
-    pub(super) fn stored(&self) -> usize {
-        self.entries.len()
-    }
-
     /// The most rows of a set.
     pub(super) fn largest_set(&self) -> usize {
         self.starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)

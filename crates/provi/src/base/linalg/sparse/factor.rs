@@ -96,11 +96,7 @@ impl Structure {
             for i in (0..k).rev() {
                 let value = x[front.first + i] / block[i * k + i];
                 x[front.first + i] = value;
-                provi_kernels::axpy(
-                    -value,
-                    &block[i * k..i * k + i],
-                    &mut x[front.first..front.first + i],
-                );
+                provi_kernels::axpy(-value, &block[i * k..i * k + i], &mut x[front.first..front.first + i]);
             }
         }
     }

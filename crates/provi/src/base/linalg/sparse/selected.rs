@@ -9,7 +9,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 /// Fronts between two checks of the stop signal.
 const LOOK: usize = 1024;
 
-/// Entries of Σ = P⁻¹, P = LLᵀ, in the places of L's, on and below the diagonal \[selected-inverse\].
+/// Entries of Σ = P⁻¹, P = LLᵀ, in the places of L's, on and below the diagonal.
 ///
 /// A front F has the columns 1 and the rows 2 below. From the root to the leaves
 /// ```text

@@ -17,8 +17,7 @@ fn problem(dim: usize, sets: &[Vec<u32>], seed: u64) -> (Structure, Vec<f64>, Ma
     sets.iter().for_each(|set| cliques.push(set));
     let structure = Structure::new(dim, &cliques).unwrap();
     let cliques = cliques.placed(structure.places());
-    let (mut values, mut dense, mut room) =
-        (vec![0.0; structure.len()], Matrix::zeros(dim, dim), Vec::new());
+    let (mut values, mut dense, mut room) = (vec![0.0; structure.len()], Matrix::zeros(dim, dim), Vec::new());
     for place in 0..dim {
         values[structure.diagonal(place)] += 0.1;
         dense[(place, place)] += 0.1;

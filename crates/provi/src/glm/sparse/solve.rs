@@ -3,23 +3,26 @@
 //! The natural-gradient step of the dense solver, m' = m − P'⁻¹E∇V with P' = E∇²V, keeps the sparsity. It is damped along
 //! P + t(E∇²V − P): f decreases along it at first, as the derivative at t = 0 is −E∇VᵀP⁻¹E∇V − ½‖L⁻¹(E∇²V − P)L⁻ᵀ‖².
 
-use super::{GapBound, Look, Stop};
+use super::{SparseGaussian, SparseModel, SparseMoments};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::entropy_constant;
 use crate::base::linalg::sparse::Selected;
 use crate::base::stop;
-use crate::glm::sparse::{SparseGaussian, SparseModel, SparseMoments};
 use crate::target::curvature::Provenance;
+use crate::target::solution::{GapBound, Look, Stop};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Halvings of a step before the solver gives up.
 const HALVINGS: i32 = 40;
 
+/// Iterations without progress that end a run.
+const IDLE: usize = 4;
+
 /// The deterministic solver on sparse precisions, and its options.
 ///
 /// ```
-/// use provi::{Design, solve::SparseSolver, sparse::SparseModel, target::{Glm, Prior}};
+/// use provi::{Design, sparse::{SparseModel, SparseSolver}, target::{Glm, Prior}};
 ///
 /// // An intercept and three groups of two rows.
 /// let entries: Vec<_> = (0..6).flat_map(|n| [(n, 0, 1.0), (n, 1 + n / 2, 1.0)]).collect();
@@ -74,7 +77,6 @@ struct Point {
     precision: Vec<f64>,
     /// Its factor L; q's precision is LLᵀ.
     factor: Vec<f64>,
-    selected: Selected,
     moments: SparseMoments,
     neg_elbo: f64,
     neg_elbo_error: f64,
@@ -113,7 +115,7 @@ impl SparseSolver {
             if gap <= self.goal {
                 break Stop::Reached;
             }
-            if idle >= 2 {
+            if idle >= IDLE {
                 break Stop::Stalled;
             }
             if watch(&look).is_break() {
@@ -128,14 +130,10 @@ impl SparseSolver {
             }
             let Some(next) = next? else { break Stop::Stalled };
             // Below the rounding of f only the gap shows progress.
+            let next_gap = next.bound.map_or(f64::INFINITY, |(gap, _)| gap);
             let settled = (now.neg_elbo - next.neg_elbo).abs() <= 4.0 * next.neg_elbo_error;
-            let improved = next.bound.map_or(f64::INFINITY, |(gap, _)| gap) <= 0.5 * gap;
-            idle = if settled && !improved { idle + 1 } else { 0 };
-            if improved || !settled || next.bound.is_none() {
-                now = next;
-            } else if next.bound.is_some_and(|(next, _)| next < gap) {
-                now = next;
-            }
+            idle = if settled && next_gap > 0.9 * gap { idle + 1 } else { 0 };
+            now = next;
             iteration += 1;
         };
         let provenance = now.moments.provenance;
@@ -160,9 +158,7 @@ fn start(model: &SparseModel) -> Result<Point> {
     let start = at(model, mean, precision)?;
     match start {
         Some(point) => Ok(point),
-        None => {
-            Err(Error::NotFinite { what: "negative ELBO at the start", index: 0, value: f64::INFINITY })
-        }
+        None => Err(Error::NotFinite { what: "negative ELBO at the start", index: 0, value: f64::INFINITY }),
     }
 }
 
@@ -194,7 +190,7 @@ fn evaluate(
     let size = moments.value.abs() + logs + entropy_constant(dim);
     let neg_elbo_error = moments.value_error + (dim as f64 + 8.0) * f64::EPSILON * size;
     let bound = model.gap(&moments, &precision, &selected);
-    let point = Point { mean, precision, factor, selected, moments, neg_elbo, neg_elbo_error, bound };
+    let point = Point { mean, precision, factor, moments, neg_elbo, neg_elbo_error, bound };
     Ok(point.neg_elbo.is_finite().then_some(point))
 }
 

@@ -2,9 +2,9 @@ use super::*;
 use crate::Seed;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
+use crate::glm::design::Design;
 use crate::glm::expectation::{Moments, neg_elbo};
 use crate::glm::{Family, Glm, Prior, hierarchical_logistic};
-use crate::glm::design::Design;
 use crate::solve::Solver;
 use crate::target::Target;
 
@@ -61,7 +61,8 @@ fn model(groups: Groups, family: Family, rows: usize, seed: u64) -> Glm {
 /// The largest difference of means and deviations, in deviations.
 fn distance(sparse: &SparseGaussian, dense: &Gaussian<Triangular>) -> f64 {
     let deviations = sparse.standard_deviations().unwrap();
-    let means = sparse.mean().iter().zip(dense.mean()).zip(&deviations).map(|((a, b), sd)| (a - b).abs() / sd);
+    let means =
+        sparse.mean().iter().zip(dense.mean()).zip(&deviations).map(|((a, b), sd)| (a - b).abs() / sd);
     let spreads = deviations.iter().zip(dense.standard_deviations()).map(|(a, b)| (a / b - 1.0).abs());
     means.chain(spreads).fold(0.0, f64::max)
 }
@@ -79,7 +80,7 @@ fn the_sparse_answer_is_the_dense_one() {
             assert_eq!(gap.provenance == Provenance::Proved, family != Family::Probit);
             let room = sparse.neg_elbo_error + dense.neg_elbo_error + gap.value + dense.gap.unwrap().value;
             assert!((sparse.neg_elbo - dense.neg_elbo).abs() <= room, "{groups:?} {family:?}");
-            assert!(sparse.neg_elbo_error < 1e-9);
+            assert!(sparse.neg_elbo_error < 1e-8, "{groups:?} {family:?}: {:e}", sparse.neg_elbo_error);
             // The dense answer may be √(2·gap) away.
             assert!(distance(&sparse.gaussian, &dense.gaussian) < 1e-6, "{groups:?} {family:?}");
             let own = neg_elbo(&model, &sparse.gaussian.to_dense().unwrap()).unwrap();
@@ -118,8 +119,7 @@ fn the_gap_bound_holds_at_wrong_gaussians_and_fails_with_a_wrong_constant() {
         for (k, size) in [1e-4, 1e-2, 0.1, 0.5].into_iter().enumerate() {
             let mut shift = vec![0.0; model.dim()];
             provi_kernels::normals(11, 0, k as u32, &mut shift);
-            let mean: Vec<f64> =
-                sparse.prior_mean().iter().zip(&shift).map(|(m, x)| m + size * x).collect();
+            let mean: Vec<f64> = sparse.prior_mean().iter().zip(&shift).map(|(m, x)| m + size * x).collect();
             let mut precision = sparse.curvature_at(&mean).unwrap();
             precision.iter_mut().for_each(|x| *x *= 1.0 + size);
             let point = at(&sparse, mean, precision).unwrap().unwrap();
