@@ -336,7 +336,7 @@ impl SparseModel {
             }
         });
         let shrunk = shrunk.sqrt();
-        if !(shrunk < 0.1) {
+        if shrunk.is_nan() || shrunk >= 0.1 {
             return None;
         }
         let total = |k: usize| {

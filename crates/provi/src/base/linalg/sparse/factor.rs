@@ -120,7 +120,10 @@ fn factor_dense(block: &mut [f64], k: usize, memory: &mut Vec<MemBuffer>) -> std
     let made = llt::factor::cholesky_in_place(view, Default::default(), Par::Seq, stack, params);
     match made {
         // A NaN pivot passes the comparison inside the factorisation.
-        Ok(_) => (0..k).find(|&i| !(block[i * k + i] > 0.0)).map_or(Ok(()), Err),
+        Ok(_) => {
+            let bad = |x: f64| x.is_nan() || x <= 0.0;
+            (0..k).find(|&i| bad(block[i * k + i])).map_or(Ok(()), Err)
+        }
         Err(llt::factor::LltError::NonPositivePivot { index }) => Err(index),
     }
 }
