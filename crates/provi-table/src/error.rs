@@ -4,6 +4,8 @@ mod memory;
 mod place;
 mod reason;
 mod shards;
+#[cfg(test)]
+mod tests;
 mod wording;
 
 pub use memory::BadColumns;
