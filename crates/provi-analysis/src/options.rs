@@ -12,6 +12,7 @@ mod names;
 mod pair;
 mod prior;
 mod run;
+mod spelling;
 
 pub use amount::{BadAmount, RowMemory, Seconds, Size};
 pub use compiled::{CompiledOptions, LibraryOptions};
@@ -23,6 +24,7 @@ pub use pair::{LevelSpec, ScaleSpec};
 pub(crate) use prior::SIGMA;
 pub use prior::{DefaultPrior, NormalPrior, PriorLaw, PriorSpec, scale_law_text};
 pub use run::{AuditOptions, RunOptions, SearchOptions, StepOptions};
+pub use spelling::in_keywords;
 
 use layer::options;
 

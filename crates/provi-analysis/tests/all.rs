@@ -3,3 +3,4 @@
 mod default_prior;
 mod schema;
 mod shared;
+mod spoiled;

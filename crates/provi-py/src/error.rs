@@ -1,7 +1,8 @@
-//! The library's errors as Python exceptions: a fitting type, the library's own message.
+//! The library's errors as Python exceptions: a fitting type, and the library's own message with options spelled as keywords.
 
 use provi::Error;
 use provi_analysis::Error as Refusal;
+use provi_analysis::options::in_keywords;
 use provi_ffi::Error as LibraryError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
@@ -11,7 +12,11 @@ use pyo3::exceptions::{
 
 /// `ValueError` if an argument is wrong; `RuntimeError` if the work failed.
 pub(crate) fn raise(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = match error {
+        // What the user's own function said.
+        Error::Target { .. } => error.to_string(),
+        _ => in_keywords(&error.to_string()),
+    };
     match error {
         Error::Index { .. } => PyIndexError::new_err(text),
         Error::Memory { .. } => PyMemoryError::new_err(text),
@@ -26,18 +31,17 @@ pub(crate) fn raise(error: Error) -> PyErr {
 
 /// The same for errors of an analysis.
 pub(crate) fn refuse(error: Refusal) -> PyErr {
+    let text = in_keywords(&error.to_string());
     match error {
         Refusal::Library(error) | Refusal::Option(error) => raise(error),
         Refusal::Compiled(error) => refuse_library(error),
-        Refusal::Room { .. } | Refusal::TooManyCoefficients { .. } => {
-            PyMemoryError::new_err(error.to_string())
-        }
+        Refusal::Room { .. } | Refusal::TooManyCoefficients { .. } => PyMemoryError::new_err(text),
         Refusal::FitExists { .. } | Refusal::RunExists { .. } | Refusal::Exists { .. } => {
-            PyFileExistsError::new_err(error.to_string())
+            PyFileExistsError::new_err(text)
         }
-        Refusal::Write { .. } | Refusal::Busy { .. } => PyOSError::new_err(error.to_string()),
-        Refusal::NoFit { ref path, .. } if !path.exists() => PyFileNotFoundError::new_err(error.to_string()),
-        other => PyValueError::new_err(other.to_string()),
+        Refusal::Write { .. } | Refusal::Busy { .. } => PyOSError::new_err(text),
+        Refusal::NoFit { path, .. } if !path.exists() => PyFileNotFoundError::new_err(text),
+        _ => PyValueError::new_err(text),
     }
 }
 

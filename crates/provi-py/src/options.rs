@@ -6,7 +6,7 @@
 use std::fmt;
 
 use provi_analysis::options::{
-    AuditOptions, Layer, ModelOptions, RunOptions, SearchOptions, StepOptions, keys_of,
+    AuditOptions, Layer, ModelOptions, RunOptions, SearchOptions, StepOptions, in_keywords, keys_of,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -166,7 +166,7 @@ impl std::error::Error for Refused {}
 
 impl serde::de::Error for Refused {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(PyValueError::new_err(message.to_string()))
+        Self(PyValueError::new_err(in_keywords(&message.to_string())))
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {

@@ -167,3 +167,51 @@ def test_options_of_a_model_are_refused_in_the_library_s_words(data):
     ]:
         with pytest.raises(error, match=words):
             provi.fit_formula("y ~ x", table, progress=False, **options)
+
+
+def words_of(call):
+    """What a refused call says."""
+    with pytest.raises((ValueError, TypeError, MemoryError)) as refused:
+        call()
+    return str(refused.value)
+
+
+def refused_options(data, folder):
+    """For each option of two words, a call whose refusal names it."""
+    table = {"y": data["value"], "count": data["count"], "x": data["X"][:, 0]}
+    (folder / "prior.csv").write_text("name,(Intercept),x\n(Intercept),1,0\nx,0,1\n")
+    fit = lambda formula, **options: lambda: provi.fit_formula(formula, table, progress=False, **options)  # noqa: E731
+    linear = lambda **options: fit("y ~ x", family="gaussian", **options)  # noqa: E731
+    return {
+        "noise_sd": fit("count ~ x", family="poisson", noise_sd=1.0),
+        "prior_scale": linear(prior_scale=-1.0),
+        "prior_covariance": linear(prior_covariance=folder / "prior.csv", prior_scale=1.0),
+        "group_scale": linear(group_scale="town=1"),
+        "time_limit": linear(noise_sd=1.0, time_limit=-1.0),
+        "memory_budget": linear(memory_budget=2.5),
+        "table_accuracy": linear(table_accuracy=0.1),
+        "failure_probability": linear(failure_probability="small"),
+        "audit_draws": linear(audit_draws=-1),
+    }
+
+
+def test_refusals_spell_options_as_keywords(data, tmp_path):
+    known = {name for name in provi._provi.run_keywords() + provi._provi.model_keywords() if "_" in name}
+    calls = refused_options(data, tmp_path)
+    assert set(calls) == known, "name the new option here, with a call whose refusal names it"
+    for name, call in calls.items():
+        said = words_of(call)
+        assert name in said, said
+        assert "--" not in said and not [other for other in known if other.replace("_", "-") in said], said
+
+
+def test_refusals_of_a_table_spell_options_as_keywords(tmp_path):
+    (tmp_path / "t.csv").write_text("y,x,noise-sd\n1,2,3\n2,3O,5\n4,3,4\n3,5,6\n")
+    fit = lambda formula, **options: provi.fit_formula(  # noqa: E731
+        formula, tmp_path / "t.csv", family="gaussian", noise_sd=1.0, progress=False, **options
+    )
+    assert "mark it as missing (NA, or na='3O')" in words_of(lambda: fit("y ~ x"))
+    assert "mark it as missing: na='5'" in words_of(lambda: fit('y ~ factor(x, levels = c("2", "3", "3O"))'))
+    assert fit("y ~ x", na="3O").model["rows"] == 3
+    # The user's own names stay as they are.
+    assert "column `noise-sd`" in words_of(lambda: fit("y ~ factor(`noise-sd`, levels = c(\"3\", \"4\"))"))

@@ -149,7 +149,7 @@ def test_what_needs_a_known_noise_says_so(data):
         lambda: model.fit(method="prox-energy", distance=0.1),
         lambda: provi.certify(np.zeros(2), np.eye(2), model),
     ):
-        with pytest.raises(ValueError, match="needs scales that are known.*noise-sd"):
+        with pytest.raises(ValueError, match=r"needs scales that are known.*\(noise_sd, group_scale\)"):
             wrong()
     with pytest.raises(ValueError, match="noise_prior has no effect: the noise is given"):
         provi.linear(data["X"], data["value"], noise_sd=1.0, noise_prior="exponential(1)")

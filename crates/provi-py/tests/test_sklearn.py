@@ -1,6 +1,10 @@
 """The estimators are scikit-learn's to judge."""
 
+import os
 import pickle
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -176,3 +180,60 @@ def test_intervals_of_nothing_are_refused(data):
     for level in (0.0, 1.0, np.nan):
         with pytest.raises(ValueError, match="probability of an interval"):
             found.predict_interval(data["X"], level)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process")
+def test_where_memory_forbids_integrating_over_the_noise_the_record_has_it():
+    code = """
+    import resource
+    from pathlib import Path
+
+    import numpy as np
+
+    import provi
+    from provi.sklearn import BayesianLinearRegression
+
+    def limited(squares):
+        "Leaves the process so many bytes, in squares of the number of coefficients."
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + squares * d * d, resource.RLIM_INFINITY))
+
+    d = 800
+    random = np.random.default_rng(3)
+    X = random.normal(size=(60, d))
+    y = 0.01 * X.sum(axis=1) + 0.5 * random.normal(size=60)
+    estimator = BayesianLinearRegression(prior_scale=0.01, fit_intercept=False)
+    # With enough memory the noise is integrated over, and its posterior mean is the noise.
+    free = estimator.fit(X[:, :3], y)
+    assert len(free.fit_.scales()) == 1 and free.noise_sd_ == free.fit_.model["noise_sd"]
+    known = provi.linear(X, y, prior_scale=0.01, scales="maximise").noise_sd
+
+    # Gaussians at fifty values of the noise take 200 d^2 bytes, and half of what is left must hold them; the audit of one Gaussian takes
+    # 215 d^2 and about 50 MB.
+    limited(390)
+    found = estimator.fit(X, y)
+    limited(100)
+    try:
+        estimator.fit(X, y)
+        said = "it was fitted"
+    except MemoryError as error:
+        said = str(error)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    assert "needs about" in said and "make the model smaller" in said, said
+    assert len(found.fit_.scales()) == 0
+    assert any("the scales are not integrated over" in note for note in found.fit_.notes), found.fit_.notes
+    assert "the scales are not integrated over" in str(found.fit_.summary())
+    assert found.noise_sd_ == found.fit_.model["noise_sd"]
+    np.testing.assert_allclose(found.noise_sd_, known, rtol=1e-9)
+    assert 0.3 < known < 0.7, known
+    mean, sd = found.predict(X[:5], return_std=True)
+    variance = np.einsum("ni,ij,nj->n", X[:5], found.fit_.cov, X[:5])
+    np.testing.assert_allclose(sd, np.sqrt(variance + found.noise_sd_**2), rtol=1e-9)
+    """
+    # The C library would set addresses aside for each thread, which count against the limit.
+    env = {**os.environ, "MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
+    assert process.returncode == 0, process.stderr

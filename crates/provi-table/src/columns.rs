@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::{
     cells::{EXACT, whole_name},
     column::{Column, Data, LongNames, TypedBy, coded, number_level},
-    error::{BadColumns, Error, Result},
+    error::{BadColumns, BadFile, Error, Result},
     table::Table,
 };
 
@@ -55,7 +55,7 @@ impl Table {
     /// ```
     pub fn from_columns(name: impl Into<String>, columns: Vec<(String, Values)>) -> Result<Self> {
         let name = name.into();
-        let refused = |reason| Error::Columns { table: name.clone(), reason };
+        let refused = |reason| Error::File(BadFile::Columns { table: name.clone(), reason });
         let Some(rows) = columns.first().map(|(_, values)| values.len()) else {
             return Err(refused(BadColumns::None));
         };
@@ -70,7 +70,10 @@ impl Table {
         }
         let table = Self::new(name, names, typed, (1..=rows).collect())?;
         match rows {
-            0 => Err(Error::NoRows { table: table.name().to_owned(), columns: table.names().len() }),
+            0 => Err(Error::File(BadFile::NoRows {
+                table: table.name().to_owned(),
+                columns: table.names().len(),
+            })),
             _ => Ok(table),
         }
     }
@@ -237,6 +240,7 @@ fn categories(
 mod tests {
     use super::*;
     use crate::column::ColumnKind;
+    use crate::error::BadValue;
 
     fn bytes(table: &Table) -> Vec<u8> {
         let mut out = Vec::new();
@@ -328,7 +332,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(table.column(0).inexact, 1);
-        assert!(matches!(table.numeric("x"), Err(Error::InfiniteValue { line: 1, .. })));
+        assert!(matches!(table.numeric("x"), Err(Error::Value(BadValue::InfiniteValue { line: 1, .. }))));
         assert_eq!(table.kind("d"), Some(ColumnKind::Date));
         assert_eq!(table.kind("o"), Some(ColumnKind::Missing));
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     cells::{Cells, MissingWords},
-    error::{Error, Result},
+    error::{BadFile, Error, Result},
     records::Records,
     sniff::Dialect,
     table::{Table, places},
@@ -33,7 +33,7 @@ impl Table {
         let dialect = Dialect::of(text);
         let mut records = Records::new(text, name.clone(), dialect, 1, usize::MAX);
         if records.advance()?.is_none() {
-            return Err(Error::EmptyFile { table: name });
+            return Err(Error::File(BadFile::EmptyFile { table: name }));
         }
         let names: Vec<String> = records.record.iter().map(|field| field.trim().to_owned()).collect();
         // Refuse a wrong header before its rows are read.
@@ -53,7 +53,10 @@ impl Table {
             columns.into_iter().map(|cells| cells.finish(comma, &MissingWords::default())).collect();
         let table = Self::new(name, names, columns, lines)?;
         match rows {
-            0 => Err(Error::NoRows { table: table.name().to_owned(), columns: table.names().len() }),
+            0 => Err(Error::File(BadFile::NoRows {
+                table: table.name().to_owned(),
+                columns: table.names().len(),
+            })),
             _ => Ok(table),
         }
     }
@@ -65,6 +68,7 @@ pub(crate) const MARK: &[u8] = b"\xEF\xBB\xBF";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::BadValue;
 
     fn read(text: &str) -> Result<Table> {
         Table::from_csv_bytes(text.as_bytes(), "t.csv")
@@ -99,10 +103,10 @@ mod tests {
 
     #[test]
     fn a_file_without_fields_or_rows_is_refused() {
-        assert!(matches!(read(""), Err(Error::EmptyFile { .. })));
-        assert!(matches!(read("\u{feff}\n \r\n"), Err(Error::EmptyFile { .. })));
-        assert!(matches!(read("x,y"), Err(Error::NoRows { columns: 2, .. })));
-        assert!(matches!(read("x,y\n\n"), Err(Error::NoRows { columns: 2, .. })));
+        assert!(matches!(read(""), Err(Error::File(BadFile::EmptyFile { .. }))));
+        assert!(matches!(read("\u{feff}\n \r\n"), Err(Error::File(BadFile::EmptyFile { .. }))));
+        assert!(matches!(read("x,y"), Err(Error::File(BadFile::NoRows { columns: 2, .. }))));
+        assert!(matches!(read("x,y\n\n"), Err(Error::File(BadFile::NoRows { columns: 2, .. }))));
     }
 
     #[test]
@@ -110,19 +114,31 @@ mod tests {
         let long = read("x,y\n\"1\n\",2\n3,4,5\n6,7\n").unwrap_err();
         assert_eq!(
             long,
-            Error::RaggedRow { table: "t.csv".into(), line: 4, found: 3, expected: 2, separator: ',' }
+            Error::File(BadFile::RaggedRow {
+                table: "t.csv".into(),
+                line: 4,
+                found: 3,
+                expected: 2,
+                separator: ','
+            })
         );
         let short = read("x,y\n1\n6,7\n").unwrap_err();
         assert_eq!(
             short,
-            Error::RaggedRow { table: "t.csv".into(), line: 2, found: 1, expected: 2, separator: ',' }
+            Error::File(BadFile::RaggedRow {
+                table: "t.csv".into(),
+                line: 2,
+                found: 1,
+                expected: 2,
+                separator: ','
+            })
         );
     }
 
     #[test]
     fn a_short_last_row_reads_as_a_cut() {
         for text in ["x,y,z\n1,2,3\n4,5", "x,y,z\n1,2,3\n4,5\n", "x,y,z\r\n1,2,3\r\n4,5\r\n\r\n"] {
-            let cut = Error::CutOff { table: "t.csv".into(), line: 3, found: 2, expected: 3 };
+            let cut = Error::File(BadFile::CutOff { table: "t.csv".into(), line: 3, found: 2, expected: 3 });
             assert_eq!(read(text).unwrap_err(), cut, "{text:?}");
         }
     }
@@ -130,7 +146,7 @@ mod tests {
     #[test]
     fn an_open_quote_is_found_where_it_opens() {
         let line = |text: &str| match read(text) {
-            Err(Error::UnclosedQuote { line, .. }) => line,
+            Err(Error::File(BadFile::UnclosedQuote { line, .. })) => line,
             other => panic!("{text:?}: {other:?}"),
         };
         assert_eq!(line("x,y\n1,\"2"), 2);
@@ -149,7 +165,10 @@ mod tests {
 
     #[test]
     fn names_are_needed_and_distinct() {
-        assert!(matches!(read("x, ,y\n1,2,3\n"), Err(Error::UnnamedColumn { position: 2, .. })));
+        assert!(matches!(
+            read("x, ,y\n1,2,3\n"),
+            Err(Error::File(BadFile::UnnamedColumn { position: 2, .. }))
+        ));
         let twice = read("x,y, x\n1,2,3\n").unwrap_err();
         assert_eq!(twice.to_string(), "`t.csv` has two columns named `x`, number 1 and number 3; rename one");
     }
@@ -157,7 +176,10 @@ mod tests {
     #[test]
     fn invalid_utf8_is_found_by_line_and_character() {
         let error = Table::from_csv_bytes(b"x,y\r\n\xC3\xA9,\xFF\n", "t.csv").unwrap_err();
-        assert_eq!(error, Error::InvalidUtf8 { table: "t.csv".into(), line: 2, character: 3, byte: 0xFF });
+        assert_eq!(
+            error,
+            Error::File(BadFile::InvalidUtf8 { table: "t.csv".into(), line: 2, character: 3, byte: 0xFF })
+        );
     }
 
     #[test]
@@ -170,14 +192,17 @@ mod tests {
     #[test]
     fn a_space_before_a_quote_is_pointed_out_where_it_splits_a_field() {
         assert!(read("x,y\n1,\" \"\"quoted\"\" text\"\n").is_ok());
-        assert!(matches!(read("x,y\n1, \"a, b\"\n"), Err(Error::SpaceBeforeQuote { line: 2, field: 2, .. })));
+        assert!(matches!(
+            read("x,y\n1, \"a, b\"\n"),
+            Err(Error::File(BadFile::SpaceBeforeQuote { line: 2, field: 2, .. }))
+        ));
     }
 
     #[test]
     fn a_quoted_blank_is_a_missing_value_and_not_a_blank_line() {
         assert!(matches!(
             read("x\n1\n\"\"\n").unwrap().numeric("x"),
-            Err(Error::MissingValue { line: 3, .. })
+            Err(Error::Value(BadValue::MissingValue { line: 3, .. }))
         ));
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     column::{Column, Data},
     date::{DateForms, DateOrder, days},
-    error::{Error, Result},
+    error::{BadDates, Error, Result},
     table::Table,
 };
 
@@ -49,13 +49,13 @@ impl Table {
                     let levels: Vec<Option<f64>> = levels.iter().map(|level| days(level, *order)).collect();
                     let bad = |code: &Option<u32>| code.is_some_and(|code| levels[code as usize].is_none());
                     if let Some(row) = codes.iter().position(bad) {
-                        return Err(Error::BadDate {
+                        return Err(Error::Dates(BadDates::BadDate {
                             table: self.name().to_owned(),
                             column: name.clone(),
                             line: self.lines()[row],
                             found: column.level(row).unwrap_or_default(),
                             span: None,
-                        });
+                        }));
                     }
                     let day = |code: &Option<u32>| code.and_then(|code| levels[code as usize]);
                     codes.iter().map(|code| day(code).unwrap_or(f64::NAN)).collect()
@@ -73,7 +73,7 @@ impl Table {
         let (line, found) =
             self.place(name).map_or((1, String::new()), |place| self.first_cell(self.column(place)));
         let (table, column) = (self.name().to_owned(), name.to_owned());
-        Error::NoDates { table, column, line, found, span: None }
+        Error::Dates(BadDates::NoDates { table, column, line, found, span: None })
     }
 
     fn first_cell(&self, column: &Column) -> (usize, String) {
@@ -85,5 +85,5 @@ impl Table {
 /// The refusal of dates that may be read in two ways.
 pub(crate) fn ambiguous(table: &str, column: &str, line: usize, found: &str) -> Error {
     let (table, column, found) = (table.to_owned(), column.to_owned(), found.to_owned());
-    Error::AmbiguousDates { table, column, line, found, span: None }
+    Error::Dates(BadDates::AmbiguousDates { table, column, line, found, span: None })
 }

@@ -64,7 +64,10 @@ pub use columns::Values;
 pub use date::DateOrder;
 pub use days::DateColumn;
 pub use describe::{ColumnSummary, Contents, TableSummary};
-pub use error::{BadColumns, BadShards, Error, Format, Misplaced, Purpose, Result, ShardTrait};
+pub use error::{
+    BadColumns, BadDates, BadFile, BadFormula, BadModel, BadShards, BadValue, Error, Format, Misplaced,
+    Purpose, Result, ShardTrait, UnfitColumn,
+};
 pub use formula::{
     Comparison, Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term,
     TextTest, Trials,

@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use crate::{
     column::Column,
-    error::{Error, Result},
+    error::{BadFile, Error, Result},
     room::room_for_bytes,
     table::Table,
 };
@@ -30,11 +30,14 @@ pub(crate) fn read(bytes: &[u8], name: String) -> Result<Table> {
         Ok(read) => {
             let (names, columns, rows) = read?;
             if names.is_empty() {
-                return Err(Error::EmptyFile { table: name });
+                return Err(Error::File(BadFile::EmptyFile { table: name }));
             }
             let table = Table::new(name, names, columns, (1..=rows).collect())?;
             match rows {
-                0 => Err(Error::NoRows { table: table.name().to_owned(), columns: table.names().len() }),
+                0 => Err(Error::File(BadFile::NoRows {
+                    table: table.name().to_owned(),
+                    columns: table.names().len(),
+                })),
                 _ => Ok(table),
             }
         }
@@ -53,10 +56,8 @@ fn columns(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<Column>, usize)
     refuse_large(&reader, name)?;
     let mut read: Vec<Values> = Vec::new();
     for column in schema.columns() {
-        let kind = kind(column).map_err(|kind| Error::ParquetType {
-            table: name.to_owned(),
-            column: column.path().string(),
-            kind,
+        let kind = kind(column).map_err(|kind| {
+            Error::File(BadFile::ParquetType { table: name.to_owned(), column: column.path().string(), kind })
         })?;
         read.push(Values::new(kind, column.max_def_level(), 0));
     }
@@ -102,11 +103,15 @@ fn refuse_large(reader: &impl FileReader, name: &str) -> Result<()> {
     let rows = rows.fold(0, u64::saturating_add);
     let columns = metadata.file_metadata().schema_descr().num_columns() as u64;
     let (bytes, most) = (rows.saturating_mul(columns).saturating_mul(8), room_for_bytes());
-    if bytes > most { Err(Error::NoRoom { table: name.to_owned(), bytes, most }) } else { Ok(()) }
+    if bytes > most {
+        Err(Error::File(BadFile::NoRoom { table: name.to_owned(), bytes, most }))
+    } else {
+        Ok(())
+    }
 }
 
 fn damaged(table: &str, cut: bool, reason: String) -> Error {
-    Error::Damaged { table: table.to_owned(), format: "Parquet", cut, reason }
+    Error::File(BadFile::Damaged { table: table.to_owned(), format: "Parquet", cut, reason })
 }
 
 /// The type of a column; if provi does not read it, the type's name.

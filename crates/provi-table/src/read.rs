@@ -8,7 +8,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 
 use crate::{
-    error::{Error, Format, Result},
+    error::{BadFile, Error, Format, Result},
     parquet,
     room::{read_file, read_stream, room_for_bytes},
     table::Table,
@@ -31,7 +31,7 @@ impl Table {
 
     fn read_plain(bytes: &[u8], name: String) -> Result<Self> {
         match foreign(bytes) {
-            Some(format) => Err(Error::ForeignFormat { table: name, format }),
+            Some(format) => Err(Error::File(BadFile::ForeignFormat { table: name, format })),
             None if bytes.starts_with(b"PAR1") => parquet::read(bytes, name),
             None => Self::from_csv_bytes(bytes, name),
         }
@@ -71,14 +71,14 @@ fn unzipped(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
     let mut plain = Vec::new();
     let most = room_for_bytes();
     match MultiGzDecoder::new(bytes).take(most.saturating_add(1)).read_to_end(&mut plain) {
-        Ok(read) if read as u64 > most => Err(Error::Endless { table: name.to_owned(), most }),
+        Ok(read) if read as u64 > most => Err(Error::File(BadFile::Endless { table: name.to_owned(), most })),
         Ok(_) => Ok(plain),
-        Err(error) => Err(Error::Damaged {
+        Err(error) => Err(Error::File(BadFile::Damaged {
             table: name.to_owned(),
             format: "gzip",
             cut: error.kind() == ErrorKind::UnexpectedEof,
             reason: error.to_string(),
-        }),
+        })),
     }
 }
 
@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn a_missing_file_is_named() {
         let error = Table::open("no/such/file.csv").unwrap_err();
-        assert_eq!(error, Error::NotFound { path: "no/such/file.csv".into() });
-        assert!(matches!(Table::open("."), Err(Error::Unreadable { .. })));
+        assert_eq!(error, Error::File(BadFile::NotFound { path: "no/such/file.csv".into() }));
+        assert!(matches!(Table::open("."), Err(Error::File(BadFile::Unreadable { .. }))));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read};
 use ::csv::{Reader, ReaderBuilder, StringRecord};
 
 use crate::{
-    error::{BadShards, Error, Result},
+    error::{BadFile, BadShards, Error, Result},
     sniff::Dialect,
 };
 use window::{END, Window};
@@ -95,7 +95,7 @@ impl<R: Read> Records<R> {
         let below = self.record.iter().next_back().map_or(0, |field| breaks(field.as_bytes()));
         let last = self.line + breaks(self.reader.get_ref().text_from(self.counted));
         // One of the field's line breaks belongs to END.
-        Error::UnclosedQuote { table: self.name.clone(), line: last + 1 - below.min(last) }
+        Error::File(BadFile::UnclosedQuote { table: self.name.clone(), line: last + 1 - below.min(last) })
     }
 
     /// The error for a record that starts at `past` or after the line breaks there.
@@ -108,12 +108,12 @@ impl<R: Read> Records<R> {
                 let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
                 let before = String::from_utf8_lossy(&bytes[..valid]);
                 let last = before.rsplit(['\n', '\r']).next().unwrap_or_default();
-                Error::InvalidUtf8 {
+                Error::File(BadFile::InvalidUtf8 {
                     table,
                     line: self.line + breaks(before.as_bytes()),
                     character: 1 + last.chars().count(),
                     byte: bytes.get(valid).copied().unwrap_or_default(),
-                }
+                })
             }
             ::csv::ErrorKind::Io(_) if window.is_full() => {
                 let mut start = past;
@@ -123,14 +123,16 @@ impl<R: Read> Records<R> {
                 let line = self.line + breaks(window.between(self.counted, start));
                 Error::Shards(BadShards::Record { table, line, longest: window.longest() })
             }
-            ::csv::ErrorKind::Io(error) if self.zipped => Error::Damaged {
+            ::csv::ErrorKind::Io(error) if self.zipped => Error::File(BadFile::Damaged {
                 table,
                 format: "gzip",
                 cut: error.kind() == ErrorKind::UnexpectedEof,
                 reason: error.to_string(),
-            },
-            ::csv::ErrorKind::Io(error) => Error::Unreadable { table, reason: error.to_string() },
-            other => Error::Unreadable { table, reason: format!("{other:?}") },
+            }),
+            ::csv::ErrorKind::Io(error) => {
+                Error::File(BadFile::Unreadable { table, reason: error.to_string() })
+            }
+            other => Error::File(BadFile::Unreadable { table, reason: format!("{other:?}") }),
         }
     }
 
@@ -145,14 +147,14 @@ impl<R: Read> Records<R> {
         let quote = char::from(self.dialect.quote);
         let spaced = |field: &str| field.starts_with([' ', '\t']) && field.trim_start().starts_with(quote);
         if let Some(place) = self.record.iter().position(spaced) {
-            return Err(Error::SpaceBeforeQuote { table, line, field: place + 1 });
+            return Err(Error::File(BadFile::SpaceBeforeQuote { table, line, field: place + 1 }));
         }
         let position = self.position();
         if found < expected && self.reader.get_mut().is_blank_from(position) {
-            return Err(Error::CutOff { table, line, found, expected });
+            return Err(Error::File(BadFile::CutOff { table, line, found, expected }));
         }
         let separator = char::from(self.dialect.separator);
-        Err(Error::RaggedRow { table, line, found, expected, separator })
+        Err(Error::File(BadFile::RaggedRow { table, line, found, expected, separator }))
     }
 }
 

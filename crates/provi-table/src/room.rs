@@ -2,7 +2,7 @@
 
 use std::{fs, io::Read};
 
-use crate::error::{Error, Result};
+use crate::error::{BadFile, Error, Result};
 
 /// The most bytes that are read of a stream, even if there is more memory: 4 GiB.
 const MOST_OF_A_STREAM: u64 = 4 << 30;
@@ -54,8 +54,8 @@ pub(crate) fn room_for_bytes() -> u64 {
 /// Reads a file to its end, if it fits; `name` is for messages.
 pub fn read_file(path: &std::path::Path, name: &str) -> Result<Vec<u8>> {
     let refuse = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::NotFound { path: name.to_owned() },
-        _ => Error::Unreadable { table: name.to_owned(), reason: error.to_string() },
+        std::io::ErrorKind::NotFound => Error::File(BadFile::NotFound { path: name.to_owned() }),
+        _ => Error::File(BadFile::Unreadable { table: name.to_owned(), reason: error.to_string() }),
     };
     let file = fs::File::open(path).map_err(refuse)?;
     let metadata = file.metadata().map_err(refuse)?;
@@ -64,7 +64,7 @@ pub fn read_file(path: &std::path::Path, name: &str) -> Result<Vec<u8>> {
     }
     let most = room_for_bytes();
     match metadata.len() > most {
-        true => Err(Error::NoRoom { table: name.to_owned(), bytes: metadata.len(), most }),
+        true => Err(Error::File(BadFile::NoRoom { table: name.to_owned(), bytes: metadata.len(), most })),
         false => read_at_most(file, name, most, usize::MAX),
     }
 }
@@ -83,13 +83,14 @@ pub(crate) fn read_at_most(mut reader: impl Read, name: &str, most: u64, longest
         // In parts, so that an endless stream is noticed early.
         let stretch = (bytes.len() as u64).max(1 << 20).min(most.saturating_add(1) - bytes.len() as u64);
         let read = (&mut reader).take(stretch).read_to_end(&mut bytes);
-        let read =
-            read.map_err(|error| Error::Unreadable { table: name.to_owned(), reason: error.to_string() })?;
+        let read = read.map_err(|error| {
+            Error::File(BadFile::Unreadable { table: name.to_owned(), reason: error.to_string() })
+        })?;
         if read == 0 {
             return Ok(bytes);
         }
         if bytes.len() as u64 > most {
-            return Err(Error::Endless { table: name.to_owned(), most });
+            return Err(Error::File(BadFile::Endless { table: name.to_owned(), most }));
         }
         line_ends |= bytes[before..].iter().any(|byte| matches!(byte, b'\n' | b'\r'));
         let is_text = !bytes.starts_with(b"PAR1") && !bytes.starts_with(crate::read::GZIP);
@@ -133,7 +134,7 @@ mod tests {
              are no rows"
         );
         let endless = read_at_most(Lines, "yes", 8 << 20, 4 << 20).unwrap_err();
-        assert_eq!(endless, Error::Endless { table: "yes".into(), most: 8 << 20 });
+        assert_eq!(endless, Error::File(BadFile::Endless { table: "yes".into(), most: 8 << 20 }));
         let whole = read_at_most(Cursor::new(vec![b'\n'; 8 << 20]), "blank", 8 << 20, 1).unwrap();
         assert_eq!(whole.len(), 8 << 20);
     }

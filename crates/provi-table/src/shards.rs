@@ -14,7 +14,7 @@ pub(crate) use text::Mark;
 
 use crate::{
     column::ColumnKind,
-    error::{BadShards, Error, Result, ShardTrait},
+    error::{BadFile, BadShards, Error, Result, ShardTrait, UnfitColumn},
     nearest::nearest,
     scan::digest,
     table::places,
@@ -106,13 +106,13 @@ impl Shards {
         if self.names.iter().any(|name| name == column) {
             return Ok(());
         }
-        Err(Error::UnknownColumn {
+        Err(Error::Column(UnfitColumn::UnknownColumn {
             table: self.name.clone(),
             column: column.to_owned(),
-            nearest: nearest(column, self.names.iter().map(String::as_str)).map(str::to_owned),
+            nearest: nearest(column, self.names.iter().map(String::as_str)).map(Into::into),
             available: self.names.clone().into(),
             span: None,
-        })
+        }))
     }
 
     /// Refuses files that declare different types for a column.
@@ -149,12 +149,11 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>> {
         (None, true) => (path, &|name| is_table(name) && !is_hidden(name)),
         (None, false) => return Ok(vec![path.to_owned()]),
     };
-    let unreadable = |error: std::io::Error| Error::Unreadable {
-        table: folder.display().to_string(),
-        reason: error.to_string(),
+    let unreadable = |error: std::io::Error| {
+        Error::File(BadFile::Unreadable { table: folder.display().to_string(), reason: error.to_string() })
     };
     if !folder.is_dir() {
-        return Err(Error::NotFound { path: folder.display().to_string() });
+        return Err(Error::File(BadFile::NotFound { path: folder.display().to_string() }));
     }
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {

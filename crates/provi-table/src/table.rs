@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use crate::{
     cells::MissingWords,
     column::{Cell, Column, ColumnKind, Data},
-    error::{Error, Result},
+    error::{BadDates, BadFile, BadValue, Error, Result, UnfitColumn},
     missing::Retype,
     nearest::nearest,
 };
@@ -127,12 +127,14 @@ impl Table {
 
     /// Index of the column of that name.
     pub(crate) fn place(&self, column: &str) -> Result<usize> {
-        self.places.get(column).copied().ok_or_else(|| Error::UnknownColumn {
-            table: self.name.clone(),
-            column: column.to_owned(),
-            nearest: nearest(column, self.names.iter().map(String::as_str)).map(str::to_owned),
-            available: self.names.clone().into(),
-            span: None,
+        self.places.get(column).copied().ok_or_else(|| {
+            Error::Column(UnfitColumn::UnknownColumn {
+                table: self.name.clone(),
+                column: column.to_owned(),
+                nearest: nearest(column, self.names.iter().map(String::as_str)).map(Into::into),
+                available: self.names.clone().into(),
+                span: None,
+            })
         })
     }
 
@@ -142,7 +144,13 @@ impl Table {
         let (table, name) = (|| self.name.clone(), || self.names[place].clone());
         if let Some(cell) = &column.infinite {
             let (line, found) = self.found(cell);
-            return Err(Error::InfiniteValue { table: table(), column: name(), line, found, span: None });
+            return Err(Error::Value(BadValue::InfiniteValue {
+                table: table(),
+                column: name(),
+                line,
+                found,
+                span: None,
+            }));
         }
         match &column.data {
             Data::Numbers(values) | Data::Booleans(values) => Ok(values),
@@ -155,11 +163,25 @@ impl Table {
                     column.first_text.clone().or(first).unwrap_or(Cell { row: 0, text: String::new() });
                 let (line, found) = self.found(&cell);
                 Err(match dates {
-                    true => Error::DateColumn { table: table(), column: name(), line, found, span: None },
-                    false => Error::TextColumn { table: table(), column: name(), line, found, span: None },
+                    true => Error::Dates(BadDates::DateColumn {
+                        table: table(),
+                        column: name(),
+                        line,
+                        found,
+                        span: None,
+                    }),
+                    false => Error::Column(UnfitColumn::TextColumn {
+                        table: table(),
+                        column: name(),
+                        line,
+                        found,
+                        span: None,
+                    }),
                 })
             }
-            Data::Nothing => Err(Error::EmptyColumn { table: table(), column: name(), span: None }),
+            Data::Nothing => {
+                Err(Error::Column(UnfitColumn::EmptyColumn { table: table(), column: name(), span: None }))
+            }
         }
     }
 
@@ -170,14 +192,14 @@ impl Table {
 
     pub(crate) fn missing_error(&self, place: usize, first: &Cell, count: usize) -> Error {
         let (line, found) = self.found(first);
-        Error::MissingValue {
+        Error::Value(BadValue::MissingValue {
             table: self.name.clone(),
             column: self.names[place].clone(),
             line,
-            found,
+            found: found.into(),
             count,
             span: None,
-        }
+        })
     }
 }
 
@@ -186,15 +208,15 @@ pub(crate) fn places(names: &[String], table: &str) -> Result<HashMap<String, us
     let mut places = HashMap::new();
     for (place, name) in names.iter().enumerate() {
         if name.is_empty() {
-            return Err(Error::UnnamedColumn { table: table.to_owned(), position: place + 1 });
+            return Err(Error::File(BadFile::UnnamedColumn { table: table.to_owned(), position: place + 1 }));
         }
         if let Some(first) = places.insert(name.clone(), place) {
-            return Err(Error::DuplicateColumn {
+            return Err(Error::File(BadFile::DuplicateColumn {
                 table: table.to_owned(),
                 column: name.clone(),
                 first: first + 1,
                 second: place + 1,
-            });
+            }));
         }
     }
     Ok(places)

@@ -1,7 +1,8 @@
 //! Exact designs, by hand and by R's rules.
 
 use provi_table::{
-    Error, Formula, FrameOptions, INTERCEPT, Missing, ModelFrame, Result, Role, Table, Warning,
+    BadFormula, BadModel, Error, Formula, FrameOptions, INTERCEPT, Missing, ModelFrame, Result, Role, Table,
+    UnfitColumn, Warning,
 };
 
 fn frame_with(csv: &str, formula: &str, options: &FrameOptions) -> Result<ModelFrame> {
@@ -46,7 +47,7 @@ fn a_dot_is_all_other_columns_in_file_order() {
     assert_eq!(frame(FOUR, "y ~ . + offset(b)").unwrap().formula, "y ~ a + c + offset(b)");
     let options = FrameOptions { weights: Some("b".to_owned()), ..FrameOptions::default() };
     assert_eq!(frame_with(FOUR, "y ~ .", &options).unwrap().formula, "y ~ a + c");
-    assert!(matches!(frame("y\n1\n", "y ~ ."), Err(Error::NothingUnderDot { .. })));
+    assert!(matches!(frame("y\n1\n", "y ~ ."), Err(Error::Formula(BadFormula::NothingUnderDot { .. }))));
 }
 
 #[test]
@@ -171,7 +172,7 @@ fn a_category_varies_by_group_under_the_same_rules() {
     let f = frame(CROSSED, "y ~ 1 + (0 + f | g)").unwrap();
     assert_eq!(f.groups[0].columns, ["f[p]", "f[q]", "f[r]"]);
     let twice = frame(CROSSED, "y ~ 1 + (1 | g) + (1 + x | g)").unwrap_err();
-    assert!(matches!(twice, Error::RepeatedName { name } if name == "(1 | g)[u]"));
+    assert!(matches!(twice, Error::Model(BadModel::RepeatedName { name }) if name == "(1 | g)[u]"));
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn a_response_of_two_words_is_zero_and_one() {
     let options = FrameOptions { references: vec![("case".into(), "yes".into())], ..FrameOptions::default() };
     assert_eq!(frame_with(csv, "case ~ x", &options).unwrap().response, [0.0, 1.0, 1.0]);
     assert!(
-        matches!(frame(CROSSED, "f ~ x"), Err(Error::ResponseLevels { levels, .. }) if levels.len() == 3)
+        matches!(frame(CROSSED, "f ~ x"), Err(Error::Column(UnfitColumn::ResponseLevels { levels, .. })) if levels.len() == 3)
     );
     assert_eq!(frame(CROSSED, "log(x) ~ f").unwrap().response[..2], [0.0, 2f64.ln()]);
 }
@@ -237,7 +238,10 @@ fn rows_with_missing_values_in_use_are_dropped_and_counted() {
          fill them in, or ask for rows with missing values to be dropped"
     );
     assert_eq!(error.span(), Some(4..5));
-    assert!(matches!(frame_with("y,x\n1,\n,2\n", "y ~ x", &options), Err(Error::NoRowsLeft { rows: 2, .. })));
+    assert!(matches!(
+        frame_with("y,x\n1,\n,2\n", "y ~ x", &options),
+        Err(Error::Model(BadModel::NoRowsLeft { rows: 2, .. }))
+    ));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use provi_table::{ColumnKind, Error, Formula, FrameOptions, ModelFrame, Table};
+use provi_table::{BadFile, ColumnKind, Error, Formula, FrameOptions, ModelFrame, Table};
 
 fn read(name: &str) -> Result<Table, Error> {
     let path = format!("{}/tests/data/{name}.parquet", env!("CARGO_MANIFEST_DIR"));
@@ -47,6 +47,8 @@ fn a_parquet_table_makes_the_frame_of_its_text() {
 
 #[test]
 fn what_is_no_flat_table_with_rows_is_refused() {
-    assert!(matches!(read("nested"), Err(Error::ParquetType { column, .. }) if column.starts_with("list")));
-    assert!(matches!(read("no-rows"), Err(Error::NoRows { columns: 1, .. })));
+    assert!(
+        matches!(read("nested"), Err(Error::File(BadFile::ParquetType { column, .. })) if column.starts_with("list"))
+    );
+    assert!(matches!(read("no-rows"), Err(Error::File(BadFile::NoRows { columns: 1, .. }))));
 }

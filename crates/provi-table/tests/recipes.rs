@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use provi_table::{CodedFactor, Error, Formula, FrameOptions, Missing, ModelFrame, NewLevels, Recipe, Table};
+use provi_table::{
+    BadModel, BadValue, CodedFactor, Error, Formula, FrameOptions, Missing, ModelFrame, NewLevels, Recipe,
+    Table,
+};
 use serde_json::Value;
 
 const CSV: &str = "y,x,z,town,clinic,e\n\
@@ -97,14 +100,19 @@ fn a_new_combination_of_known_values_is_a_new_group() {
 fn an_unknown_category_is_refused_whatever_becomes_of_groups() {
     let frame = frame("y ~ town", false);
     let error = frame.recipe().rows(&table("town,e\nBern,1\nThun,1\n"), NewLevels::Population).unwrap_err();
-    assert!(matches!(&error, Error::UnknownLevel { line: 3, level, group: false, .. } if level == "Thun"));
+    assert!(
+        matches!(&error, Error::Model(BadModel::UnknownLevel { line: 3, level, group: false, .. }) if level == "Thun")
+    );
 }
 
 #[test]
 fn missing_values_in_new_data_are_refused_or_dropped() {
     let frame = frame("y ~ x", false);
     let new = table("x,e\n,1\n2,1\n");
-    assert!(matches!(frame.recipe().rows(&new, NewLevels::Refuse), Err(Error::MissingValue { line: 2, .. })));
+    assert!(matches!(
+        frame.recipe().rows(&new, NewLevels::Refuse),
+        Err(Error::Value(BadValue::MissingValue { line: 2, .. }))
+    ));
     let rows = frame.recipe().rows_with(&new, NewLevels::Refuse, Missing::Drop).unwrap();
     assert_eq!((rows.design.rows, rows.dropped.rows, rows.lines), (1, 1, vec![3]));
 }
@@ -119,7 +127,7 @@ fn a_recipe_that_does_not_hold_together_is_refused() {
         *recipe.pointer_mut(path).unwrap() = value;
         let recipe: Recipe = serde_json::from_value(recipe).unwrap();
         let result = recipe.rows(&table(CSV), NewLevels::Refuse);
-        assert!(matches!(result, Err(Error::BadRecipe { .. })), "{path}: {result:?}");
+        assert!(matches!(result, Err(Error::Model(BadModel::BadRecipe { .. }))), "{path}: {result:?}");
     };
     broken("/version", 2.into());
     broken("/names", Value::Array(vec![]));

@@ -9,8 +9,8 @@ use std::{
 use crate::parquet_writer::{Values, write};
 use proptest::prelude::*;
 use provi_table::{
-    BadShards, Budget, DesignRows, Error, Formula, FrameOptions, FrameRows, Learned, Learning, Missing,
-    ModelFrame, Part, Result, Scan, Shards, Survey, Table, Warning,
+    BadShards, BadValue, Budget, DesignRows, Error, Formula, FrameOptions, FrameRows, Learned, Learning,
+    Missing, ModelFrame, Part, Result, Scan, Shards, Survey, Table, Warning,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -391,8 +391,8 @@ proptest! {
             (Ok(frame), Ok(scan)) => assert_same(&scan, &frame, 2),
             // Of two faults, a frame finds that of the whole column first, and a scan that of the first block; gaps
             // are counted to the end.
-            (Err(Error::MissingValue { .. }), Err(_)) => {}
-            (Err(Error::InfiniteValue { .. }), Err(Error::NotFinite { .. })) => {}
+            (Err(Error::Value(BadValue::MissingValue { .. })), Err(_)) => {}
+            (Err(Error::Value(BadValue::InfiniteValue { .. })), Err(Error::Value(BadValue::NotFinite { .. }))) => {}
             (Err(one), Err(other)) => {
                 prop_assert_eq!(std::mem::discriminant(&one), std::mem::discriminant(&other), "{} / {}", one, other);
                 prop_assert_eq!(one.span(), other.span());

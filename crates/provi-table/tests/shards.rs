@@ -9,8 +9,8 @@ use std::{
 use crate::parquet_writer::{Values, write};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use provi_table::{
-    BadShards, Budget, Error, Formula, FrameOptions, Learned, Learning, Missing, ModelFrame, Part, Result,
-    Scan, Shards, Table,
+    BadFile, BadFormula, BadModel, BadShards, BadValue, Budget, Error, Formula, FrameOptions, Learned,
+    Learning, Missing, ModelFrame, Part, Result, Scan, Shards, Table, UnfitColumn,
 };
 use tempfile::TempDir;
 
@@ -90,8 +90,8 @@ fn what_is_not_there_is_said() {
         find(empty.path().join("*.csv")),
         Error::Shards(BadShards::None { directory: false, .. })
     ));
-    assert!(matches!(find(empty.path().join("a.csv")), Error::NotFound { .. }));
-    assert!(matches!(find(empty.path().join("nowhere/*.csv")), Error::NotFound { .. }));
+    assert!(matches!(find(empty.path().join("a.csv")), Error::File(BadFile::NotFound { .. })));
+    assert!(matches!(find(empty.path().join("nowhere/*.csv")), Error::File(BadFile::NotFound { .. })));
     let three = folder(&[("a.csv", "y,x\n1,2\n")]);
     assert_eq!(
         said(&three, "y ~ xx"),
@@ -198,12 +198,16 @@ fn facts_of_all_files_together_are_refused_as_of_one_table() {
     );
     let gaps = folder(&[("a.csv", "y,x\n1,\n"), ("b.csv", "y,x\n,2\n")]);
     let error = learn(gaps.path(), "y ~ x", Missing::Drop).unwrap_err();
-    assert!(matches!(error, Error::NoRowsLeft { rows: 2, columns, .. } if columns.len() == 2));
+    assert!(
+        matches!(error, Error::Model(BadModel::NoRowsLeft { rows: 2, columns, .. }) if columns.len() == 2)
+    );
     let weights = FrameOptions { weights: Some("x".into()), ..FrameOptions::default() };
     let zeros = folder(&[("a.csv", "y,x\n"), ("b.csv", "y,x\n1,0\n0,0\n")]);
     let formula = Formula::parse("y ~ 1").unwrap();
     let error = Scan::learn(Shards::find(zeros.path()).unwrap(), &formula, &weights, BUDGET).unwrap_err();
-    assert!(matches!(error, Error::OutOfRange { line: 2, table, .. } if table.ends_with("b.csv")));
+    assert!(
+        matches!(error, Error::Value(BadValue::OutOfRange { line: 2, table, .. }) if table.ends_with("b.csv"))
+    );
 }
 
 #[test]
@@ -236,7 +240,7 @@ fn a_column_of_nulls_in_one_parquet_file_is_missing_there() {
     let alone = Shards::find(folder.path().join("b.parquet")).unwrap();
     let formula = Formula::parse("y ~ .").unwrap();
     let error = Scan::learn(alone, &formula, &FrameOptions::default(), BUDGET).unwrap_err();
-    assert!(matches!(error, Error::UselessUnderDot { dates: false, .. }));
+    assert!(matches!(error, Error::Formula(BadFormula::UselessUnderDot { dates: false, .. })));
 }
 
 #[test]
@@ -246,7 +250,7 @@ fn bases_that_need_whole_columns_are_refused_where_they_stand() {
         [("y ~ x + poly(x, 2)", 8), ("y ~ bs(log(x), 4)", 4), ("y ~ (0 + poly(x, 2) | g)", 4)]
     {
         let error = learn(folder.path(), formula, Missing::Error).unwrap_err();
-        assert!(matches!(error, Error::WholeColumn { .. }), "{error}");
+        assert!(matches!(error, Error::Column(UnfitColumn::WholeColumn { .. })), "{error}");
         assert_eq!(error.span().unwrap().start, at, "{formula}");
         assert!(error.to_string().contains("compute its columns beforehand"));
     }

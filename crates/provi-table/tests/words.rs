@@ -4,8 +4,8 @@
 use std::fs;
 
 use provi_table::{
-    Budget, Error, Formula, FrameOptions, INTERCEPT, Missing, ModelFrame, NewLevels, Recipe, Result, Scan,
-    Shards, Table, Values, Warning,
+    BadDates, BadModel, BadValue, Budget, Error, Formula, FrameOptions, INTERCEPT, Missing, ModelFrame,
+    NewLevels, Recipe, Result, Scan, Shards, Table, UnfitColumn, Values, Warning,
 };
 use tempfile::TempDir;
 
@@ -198,7 +198,9 @@ fn a_list_of_words_means_missing_in_every_kind_of_column() {
     assert_eq!((f.rows, f.dropped.columns.clone()), (2, vec![("x".into(), 2), ("town".into(), 1)]));
     let refused =
         frame(csv, "y ~ x", &FrameOptions { missing: Missing::Error, ..options(&["-9"]) }).unwrap_err();
-    assert!(matches!(refused, Error::MissingValue { line: 3, found, .. } if found == "-9"));
+    assert!(
+        matches!(refused, Error::Value(BadValue::MissingValue { line: 3, found, .. }) if &*found == "-9")
+    );
     let mixed = frame("y,x\n1,2\n0,3\n1,--\n", "y ~ x", &FrameOptions::default()).unwrap_err().to_string();
     assert!(mixed.contains("--na '--'"), "{mixed}");
 }
@@ -250,7 +252,7 @@ fn the_order_of_day_and_month_is_the_fits_in_new_rows_too() {
     let rows = f.recipe().rows(&new, NewLevels::Refuse).unwrap();
     assert_eq!(rows.design.population, [1.0, 19_724.0]); // 2 January
     let numbers = f.recipe().rows(&table("d\n19753\n"), NewLevels::Refuse).unwrap_err();
-    assert!(matches!(numbers, Error::NoDates { line: 2, .. }), "{numbers}");
+    assert!(matches!(numbers, Error::Dates(BadDates::NoDates { line: 2, .. })), "{numbers}");
 }
 
 #[test]
@@ -259,15 +261,15 @@ fn dates_that_may_be_read_in_two_ways_are_refused() {
     let whole = frame(csv, "y ~ d", &FrameOptions::default()).unwrap_err();
     let parts = scan(&cut(csv), "y ~ d", &FrameOptions::default()).unwrap_err();
     for error in [whole, parts] {
-        let Error::AmbiguousDates { column, line: 2, span: Some(span), .. } = &error else {
+        let Error::Dates(BadDates::AmbiguousDates { column, line: 2, span: Some(span), .. }) = &error else {
             panic!("{error}")
         };
         assert_eq!((column.as_str(), span.clone()), ("d", 4..5));
     }
     let error = frame("y,d\n1,2024-02-28\n0,2024-02-31\n", "y ~ d", &FrameOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::BadDate { line: 3, .. }), "{error}");
+    assert!(matches!(error, Error::Dates(BadDates::BadDate { line: 3, .. })), "{error}");
     let error = frame("y,d\n1,2024-02-28\n0,2024-02-29\n", "y ~ I(d > 'May')", &FrameOptions::default());
-    assert!(matches!(error, Err(Error::NoDateText { .. })));
+    assert!(matches!(error, Err(Error::Dates(BadDates::NoDateText { .. }))));
 }
 
 const TOWNS: &str = "y,x,town,ok\n1,1,Bern,true\n0,2,Basel,false\n1,3,Chur,true\n0,4,Bern,true\n";
@@ -299,11 +301,11 @@ fn comparisons_are_ones_and_zeros_under_their_own_names() {
 #[test]
 fn text_has_no_order_and_numbers_are_not_compared_with_what_is_none() {
     let error = frame(TOWNS, "y ~ I(town > 'Bern')", &FrameOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::TextOrder { span: Some(_), .. }), "{error}");
+    assert!(matches!(error, Error::Dates(BadDates::TextOrder { span: Some(_), .. })), "{error}");
     let error = frame(TOWNS, "y ~ I(town == 3)", &FrameOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::TextColumn { .. }), "{error}");
+    assert!(matches!(error, Error::Column(UnfitColumn::TextColumn { .. })), "{error}");
     let error = frame(TOWNS, "y ~ I(log(x - 3) > 0)", &FrameOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::NotFinite { .. }), "{error}");
+    assert!(matches!(error, Error::Value(BadValue::NotFinite { .. })), "{error}");
 }
 
 #[test]
@@ -333,8 +335,10 @@ fn a_list_of_levels_gives_their_order_and_the_reference() {
     );
     assert_eq!(f.names, [INTERCEPT, "size[low]", "size[high]"]);
     let error = frame(csv, "y ~ factor(size, levels = c('low', 'hihg', 'mid'))", &FrameOptions::default());
-    let Err(Error::UnlistedLevel { level, nearest, .. }) = error else { panic!("{error:?}") };
-    assert_eq!((level.as_str(), nearest.as_deref()), ("high", Some("hihg")));
+    let Err(Error::Column(UnfitColumn::UnlistedLevel { level, nearest, .. })) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!((&*level, nearest.as_deref()), ("high", Some("hihg")));
 }
 
 #[test]
@@ -342,12 +346,14 @@ fn a_formula_of_millions_of_columns_is_refused_before_they_are_made() {
     let rows: Vec<String> = (0..4000).map(|i| format!("{},a{i},b{i},c{i}\n", i % 2)).collect();
     let csv = format!("y,a,b,c\n{}", rows.concat());
     let error = frame(&csv, "y ~ a * b * c", &FrameOptions::default()).unwrap_err();
-    let Error::DesignTooLarge { rows: 4000, columns, term, .. } = &error else { panic!("{error}") };
+    let Error::Model(BadModel::DesignTooLarge { rows: 4000, columns, term, .. }) = &error else {
+        panic!("{error}")
+    };
     assert!(*columns > 15_000_000 && term == "a:b", "{error}");
     let said = error.to_string();
     assert!(said.contains("`a:b`") && said.contains("of memory for the design"), "{said}");
     let error = scan(&cut(&csv), "y ~ a * b * c", &FrameOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::DesignTooLarge { .. }), "{error}");
+    assert!(matches!(error, Error::Model(BadModel::DesignTooLarge { .. })), "{error}");
 }
 
 #[test]
@@ -355,7 +361,7 @@ fn more_group_levels_than_any_fit_holds_are_refused_with_the_reason() {
     let rows: Vec<String> = (0..2000).map(|i| format!("{},a{i},b{i}\n", i % 2)).collect();
     let csv = format!("y,a,b\n{}", rows.concat());
     let error = frame(&csv, "y ~ 1 + (b | a)", &FrameOptions::default()).unwrap_err();
-    let Error::TooManyGroups { levels: 2000, coefficients: 4_000_001, .. } = &error else {
+    let Error::Model(BadModel::TooManyGroups { levels: 2000, coefficients: 4_000_001, .. }) = &error else {
         panic!("{error}")
     };
     assert!(error.to_string().contains("dense matrices of coefficients by coefficients"), "{error}");

@@ -52,7 +52,8 @@ pub struct FitFile {
     pub mean: Vec<f64>,
     /// The covariance CCᵀ, row by row; null above [`LARGEST_COVARIANCE`] coefficients.
     pub covariance: Option<Vec<Vec<f64>>>,
-    /// The file beside this one that then holds C: lower triangular, packed row by row, little-endian doubles.
+    /// The file beside this one that then holds C: lower triangular, packed row by row, little-endian doubles. It is there as well where
+    /// rounding spoils the covariance, which is then not positive definite.
     pub factor_file: Option<String>,
     /// The SHA-256 of that file.
     pub factor_sha256: Option<String>,

@@ -2,8 +2,10 @@
 
 mod csv;
 mod json;
+mod spoiled;
 
 use crate::error::BadFit;
+pub(crate) use spoiled::is_spoiled;
 
 use std::path::{Path, PathBuf};
 

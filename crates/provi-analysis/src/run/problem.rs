@@ -155,9 +155,9 @@ impl<'a> Problem<'a> {
             // What is stated of a mixture rests on a sum over the scales, which is no proof.
             let asked = [
                 (planned, "a method of planned steps"),
-                (options.audit.accuracy.is_some(), "a proof of `accuracy`"),
-                (options.audit.kl.is_some(), "a proof of `kl`"),
-                (options.audit.table_accuracy.is_some(), "a proof of `table-accuracy`"),
+                (options.audit.accuracy.is_some(), "the option accuracy"),
+                (options.audit.kl.is_some(), "the option kl"),
+                (options.audit.table_accuracy.is_some(), "the option table-accuracy"),
             ];
             if let Some((_, what)) = asked.into_iter().find(|(asked, _)| *asked) {
                 return Err(Error::ScalesIntegrated { what: what.to_owned() });

@@ -12,6 +12,7 @@ use crate::record::fit_file::{
     BoundRecord, ConstantsRecord, EstimatesRecord, FitFile, Kind, LARGEST_COVARIANCE, LARGEST_METRIC,
     ModelRecord, Phases, SCHEMA, TracePoint, factor_bytes, sha256,
 };
+use crate::record::gaussian_file::is_spoiled;
 use crate::record::store::FACTOR;
 use crate::record::trust::TrustRecord;
 
@@ -19,19 +20,17 @@ use crate::record::trust::TrustRecord;
 pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> FitFile {
     let fit = &answer.fit;
     let dim = fit.names.len();
-    let small = dim <= LARGEST_COVARIANCE;
+    let covariance = (dim <= LARGEST_COVARIANCE).then(|| fit.gaussian.covariance());
+    let apart = covariance.as_ref().is_none_or(|found| is_spoiled(fit.gaussian.mean(), found.entries()));
     FitFile {
         schema: SCHEMA.to_owned(),
         provi: env!("CARGO_PKG_VERSION").to_owned(),
         model,
         names: fit.names.clone(),
         mean: fit.gaussian.mean().to_vec(),
-        covariance: small.then(|| {
-            let covariance = fit.gaussian.covariance();
-            (0..dim).map(|i| covariance.row(i).to_vec()).collect()
-        }),
-        factor_file: (!small).then(|| FACTOR.to_owned()),
-        factor_sha256: (!small).then(|| sha256(&factor_bytes(&fit.gaussian))),
+        covariance: covariance.map(|found| (0..dim).map(|i| found.row(i).to_vec()).collect()),
+        factor_file: apart.then(|| FACTOR.to_owned()),
+        factor_sha256: apart.then(|| sha256(&factor_bytes(&fit.gaussian))),
         neg_elbo: fit.neg_elbo.value,
         neg_elbo_error: fit.neg_elbo.error,
         neg_elbo_exact: fit.neg_elbo.exact,

@@ -177,6 +177,11 @@ class Fit(Plots):
         return list(_provi.conflicts(self._core))
 
     @property
+    def notes(self) -> list[str]:
+        """What the answer is conditional on, and warnings about the data, one sentence each."""
+        return list(_provi.notes(self._core))
+
+    @property
     def promise(self) -> Promise:
         """The bound promised before the first draw, if any."""
         return Promise(**self._record["promise"])
@@ -400,7 +405,9 @@ class Fit(Plots):
 
     def _footer(self) -> str:
         early = ", stopped early" if self.stopped_early else ""
-        return f"{self.certificate}\n{self.method}, {self.steps:,} steps{early}, seed {self.seed}"
+        said = f"{self.certificate}\n{self.method}, {self.steps:,} steps{early}, seed {self.seed}"
+        above = self.conflicts
+        return "\n".join([said, *(note for note in self.notes if note not in said and note not in above)])
 
     def __repr__(self) -> str:
         gap, kl = self.certificate.gap.bound, self.certificate.kl.bound

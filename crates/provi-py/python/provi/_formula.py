@@ -31,11 +31,6 @@ class FormulaFit(Fit):
     def family(self) -> str:
         return self.model["family"]
 
-    @property
-    def notes(self) -> list[str]:
-        """What the answer is conditional on, and warnings about the data, one sentence each."""
-        return _provi.notes(self._core)
-
     def contrasts(self, level: Optional[float] = None) -> Table:
         """A row for each contrast that was asked for, as in :meth:`summary`."""
         asked = _provi.contrasts(self._core)
@@ -68,11 +63,6 @@ class FormulaFit(Fit):
     def report(self, level: Optional[float] = None) -> str:
         """The report page, HTML."""
         return _provi.report(self._core, level)
-
-    def _footer(self) -> str:
-        said = super()._footer()
-        above = self.conflicts
-        return "\n".join([said, *(note for note in self.notes if note not in said and note not in above)])
 
 
 def fit_formula(

@@ -1,31 +1,33 @@
 //! Where an error points: a place in the formula, a column of the table.
 
-use super::Error;
+use super::{BadDates, BadFormula, BadValue, Error, UnfitColumn};
 use crate::formula::Span;
 
-/// Errors in the data, which get a place in the formula once it is known which part of it uses them.
-macro_rules! of_data {
-    ($span:ident) => {
-        Self::UnknownColumn { $span, .. }
-            | Self::TextColumn { $span, .. }
-            | Self::DateColumn { $span, .. }
-            | Self::AmbiguousDates { $span, .. }
-            | Self::BadDate { $span, .. }
-            | Self::NoDates { $span, .. }
-            | Self::NoDateText { $span, .. }
-            | Self::TextOrder { $span, .. }
-            | Self::UnlistedLevel { $span, .. }
-            | Self::MixedColumn { $span, .. }
-            | Self::EmptyColumn { $span, .. }
-            | Self::MissingValue { $span, .. }
-            | Self::InfiniteValue { $span, .. }
-            | Self::ConstantColumn { $span, .. }
-            | Self::OneLevel { $span, .. }
-            | Self::NotFinite { $span, .. }
-            | Self::TooFewValues { $span, .. }
-            | Self::OutOfRange { $span, .. }
-            | Self::WholeColumn { $span, .. }
-            | Self::ResponseLevels { $span, .. }
+/// A field that all of these variants have.
+macro_rules! field {
+    ($error:expr, $field:ident, $of:ident: $($variant:ident),+) => {
+        match $error {
+            $($of::$variant { $field, .. })|+ => $field,
+        }
+    };
+}
+
+/// The place of an error in the data, which is given once it is known which part of the formula uses them.
+macro_rules! place_of_data {
+    ($error:expr) => {
+        match $error {
+            Error::Column(error) => Some(field!(
+                error, span, UnfitColumn: UnknownColumn, TextColumn, UnlistedLevel, MixedColumn, EmptyColumn, ConstantColumn, OneLevel,
+                ResponseLevels, WholeColumn
+            )),
+            Error::Dates(error) => Some(field!(
+                error, span, BadDates: DateColumn, AmbiguousDates, BadDate, NoDates, NoDateText, TextOrder
+            )),
+            Error::Value(error) => Some(field!(
+                error, span, BadValue: MissingValue, InfiniteValue, NotFinite, TooFewValues, OutOfRange
+            )),
+            _ => None,
+        }
     };
 }
 
@@ -37,52 +39,42 @@ impl Error {
     /// assert_eq!(error.span(), Some(6..7));
     /// ```
     pub fn span(&self) -> Option<Span> {
-        match self {
-            of_data!(span) => span.clone(),
-            Self::NothingUnderDot { span, .. }
-            | Self::UselessUnderDot { span, .. }
-            | Self::ResponseAsPredictor { span, .. }
-            | Self::NoTerms { span, .. }
-            | Self::Syntax { span, .. }
-            | Self::UnclosedName { span, .. }
-            | Self::UnclosedText { span, .. }
-            | Self::RepeatedLevel { span, .. }
-            | Self::Number { span, .. }
-            | Self::Misplaced { span, .. }
-            | Self::UnknownFunction { span, .. }
-            | Self::Argument { span, .. }
-            | Self::NoColumn { span, .. }
-            | Self::NothingToRemove { span, .. }
-            | Self::TooLarge { span, .. } => Some(span.clone()),
-            _ => None,
+        if let Self::Formula(error) = self {
+            let span = field!(
+                error, span, BadFormula: NothingUnderDot, UselessUnderDot, ResponseAsPredictor, NoTerms, Syntax, UnclosedName, UnclosedText,
+                RepeatedLevel, Number, Misplaced, UnknownFunction, Argument, NoColumn, NothingToRemove, TooLarge
+            );
+            return Some(span.clone());
         }
+        place_of_data!(self).cloned().flatten()
     }
 
     /// The column that is wrong, if the error is in one.
     pub(crate) fn column(&self) -> Option<&str> {
         match self {
-            Self::UnknownColumn { column, .. }
-            | Self::TextColumn { column, .. }
-            | Self::DateColumn { column, .. }
-            | Self::AmbiguousDates { column, .. }
-            | Self::BadDate { column, .. }
-            | Self::NoDates { column, .. }
-            | Self::NoDateText { column, .. }
-            | Self::TextOrder { column, .. }
-            | Self::UnlistedLevel { column, .. }
-            | Self::MixedColumn { column, .. }
-            | Self::EmptyColumn { column, .. }
-            | Self::MissingValue { column, .. }
-            | Self::InfiniteValue { column, .. }
-            | Self::OneLevel { column, .. }
-            | Self::OutOfRange { column, .. } => Some(column),
+            Self::Column(
+                UnfitColumn::UnknownColumn { column, .. }
+                | UnfitColumn::TextColumn { column, .. }
+                | UnfitColumn::UnlistedLevel { column, .. }
+                | UnfitColumn::MixedColumn { column, .. }
+                | UnfitColumn::EmptyColumn { column, .. }
+                | UnfitColumn::OneLevel { column, .. },
+            )
+            | Self::Value(
+                BadValue::MissingValue { column, .. }
+                | BadValue::InfiniteValue { column, .. }
+                | BadValue::OutOfRange { column, .. },
+            ) => Some(column),
+            Self::Dates(error) => Some(field!(
+                error, column, BadDates: DateColumn, AmbiguousDates, BadDate, NoDates, NoDateText, TextOrder
+            )),
             _ => None,
         }
     }
 
     /// The same error with its place in the formula, if it has one.
     pub(crate) fn at(mut self, place: Option<Span>) -> Self {
-        if let of_data!(span) = &mut self {
+        if let Some(span) = place_of_data!(&mut self) {
             *span = place;
         }
         self

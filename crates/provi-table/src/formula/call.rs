@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     column::number_level,
-    error::{Error, Misplaced, Result},
+    error::{BadFormula, Error, Misplaced, Result},
     nearest::nearest,
 };
 
@@ -107,7 +107,7 @@ impl Parser {
         let x = self.arithmetic()?;
         let mut named = false;
         x.columns(&mut |_| named = true);
-        if named { Ok(x) } else { Err(Error::NoColumn { span: start..self.before() }) }
+        if named { Ok(x) } else { Err(Error::Formula(BadFormula::NoColumn { span: start..self.before() })) }
     }
 
     /// `, levels = c(..)` after the column of a category, if it is there.
@@ -132,7 +132,7 @@ impl Parser {
                 Entry::Text(text) => text.trim().to_owned(),
             };
             if levels.contains(&level) {
-                return Err(Error::RepeatedLevel { level, span: start..self.before() });
+                return Err(Error::Formula(BadFormula::RepeatedLevel { level, span: start..self.before() }));
             }
             levels.push(level);
         }
@@ -174,7 +174,7 @@ impl Parser {
                 let last = self.signed_number()?;
                 let whole = first.fract().abs() <= 0.0 && (first - last).abs() < MOST_ENTRIES as f64;
                 if !whole {
-                    return Err(Error::TooLarge { span: start..self.before() });
+                    return Err(Error::Formula(BadFormula::TooLarge { span: start..self.before() }));
                 }
                 let step = if last < first { -1.0 } else { 1.0 };
                 let count = (last - first).abs().floor() as usize;
@@ -184,7 +184,7 @@ impl Parser {
             }
         }
         match entries.len() > MOST_ENTRIES {
-            true => Err(Error::TooLarge { span: start..self.before() }),
+            true => Err(Error::Formula(BadFormula::TooLarge { span: start..self.before() })),
             false => Ok(()),
         }
     }
@@ -203,7 +203,9 @@ impl Parser {
 
     /// `, k` or `, name = k` with a whole k of at least `least`.
     fn count(&mut self, function: &'static str, name: &'static str, least: usize) -> Result<usize> {
-        let wrong = |span: Span| Error::Argument { function, name, least, most: MOST_COLUMNS, span };
+        let wrong = |span: Span| {
+            Error::Formula(BadFormula::Argument { function, name, least, most: MOST_COLUMNS, span })
+        };
         if self.word(0).node != Token::Comma {
             return Err(wrong(self.word(0).span.clone()));
         }
@@ -261,7 +263,9 @@ impl Parser {
         let Token::Comparison(comparison) = self.word(0).node else {
             return match left {
                 Side::Number(x) => Ok(x),
-                Side::Text(_, span) => Err(Error::Misplaced { what: Misplaced::Text, span }),
+                Side::Text(_, span) => {
+                    Err(Error::Formula(BadFormula::Misplaced { what: Misplaced::Text, span }))
+                }
             };
         };
         self.operator()?;
@@ -280,7 +284,7 @@ impl Parser {
                 test(column, comparison.turned(), text.trim().to_owned())
             }
             (_, Side::Text(_, span)) | (Side::Text(_, span), _) => {
-                Err(Error::Misplaced { what: Misplaced::Text, span })
+                Err(Error::Formula(BadFormula::Misplaced { what: Misplaced::Text, span }))
             }
         }
     }
@@ -308,7 +312,7 @@ impl Parser {
                 }
                 _ => {
                     let span = start..self.before();
-                    return Err(Error::Misplaced { what: Misplaced::Text, span });
+                    return Err(Error::Formula(BadFormula::Misplaced { what: Misplaced::Text, span }));
                 }
             };
         }
@@ -353,7 +357,11 @@ impl Parser {
     fn operator(&mut self) -> Result<()> {
         let span = self.next().span;
         self.operations += 1;
-        if self.operations > MOST_OPERATIONS { Err(Error::TooLarge { span }) } else { Ok(()) }
+        if self.operations > MOST_OPERATIONS {
+            Err(Error::Formula(BadFormula::TooLarge { span }))
+        } else {
+            Ok(())
+        }
     }
 
     fn signed(&mut self) -> Result<Expression> {
@@ -401,9 +409,10 @@ impl Parser {
                 self.next();
                 Ok(Expression::Number(f64::from(u8::from(name == "TRUE"))))
             }
-            Token::Text(_) => {
-                Err(Error::Misplaced { what: Misplaced::Text, span: self.word(0).span.clone() })
-            }
+            Token::Text(_) => Err(Error::Formula(BadFormula::Misplaced {
+                what: Misplaced::Text,
+                span: self.word(0).span.clone(),
+            })),
             Token::Name(name) if self.word(1).node == Token::Open => {
                 let Some(function) = Function::named(&name) else {
                     return Err(match OTHERS.contains(&name.as_str()) {
@@ -453,5 +462,9 @@ impl Entry {
 
 fn unknown(name: &str, span: Span) -> Error {
     let known = || Function::ALL.into_iter().map(Function::name).chain(OTHERS);
-    Error::UnknownFunction { name: name.to_owned(), nearest: nearest(name, known()).map(str::to_owned), span }
+    Error::Formula(BadFormula::UnknownFunction {
+        name: name.to_owned(),
+        nearest: nearest(name, known()).map(str::to_owned),
+        span,
+    })
 }

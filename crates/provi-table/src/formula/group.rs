@@ -5,7 +5,7 @@ use super::{
     lexer::Token,
     parser::{Context, Parser},
 };
-use crate::error::{Error, Misplaced, Result};
+use crate::error::{BadFormula, Error, Misplaced, Result};
 
 impl Parser {
     /// Whether the parenthesis that opens here contains a bar of its own.
@@ -43,7 +43,7 @@ impl Parser {
                 Token::Close => break,
                 Token::Plus | Token::Star | Token::Name(_) | Token::Open => {
                     let span = self.word(0).span.clone();
-                    return Err(Error::Misplaced { what: Misplaced::Grouping, span });
+                    return Err(Error::Formula(BadFormula::Misplaced { what: Misplaced::Grouping, span }));
                 }
                 _ => return Err(self.refuse("`)` after the grouping column")),
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Spanned, expression::Comparison};
-use crate::error::{Error, Result, shown};
+use crate::error::{BadFormula, Error, Result, shown};
 
 /// One word.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,17 +77,22 @@ pub(super) fn words(text: &str) -> Result<Vec<Spanned<Token>>> {
                 classify(&text[start..at])
             }
             '`' => {
-                let (name, end) = quoted(text, at).ok_or(Error::UnclosedName { span: start..text.len() })?;
+                let (name, end) = quoted(text, at)
+                    .ok_or(Error::Formula(BadFormula::UnclosedName { span: start..text.len() }))?;
                 at = end;
                 if name.is_empty() {
                     let found = "an empty pair of back-quotes".to_owned();
-                    return Err(Error::Syntax { expected: "a column name", found, span: start..at });
+                    return Err(Error::Formula(BadFormula::Syntax {
+                        expected: "a column name",
+                        found,
+                        span: start..at,
+                    }));
                 }
                 Token::Name(name)
             }
             '"' | '\'' => {
-                let (word, end) =
-                    literal(text, at, first).ok_or(Error::UnclosedText { span: start..text.len() })?;
+                let (word, end) = literal(text, at, first)
+                    .ok_or(Error::Formula(BadFormula::UnclosedText { span: start..text.len() }))?;
                 at = end;
                 Token::Text(word)
             }
@@ -117,7 +122,7 @@ pub(super) fn words(text: &str) -> Result<Vec<Spanned<Token>>> {
                 None => {
                     let found = format!("`{}`", shown(other.encode_utf8(&mut [0; 4])));
                     let expected = "a column name or one of `~ + - * / : ^ | ( ) , . 0 1`";
-                    return Err(Error::Syntax { expected, found, span: start..at });
+                    return Err(Error::Formula(BadFormula::Syntax { expected, found, span: start..at }));
                 }
             },
         };
@@ -282,7 +287,10 @@ mod tests {
         assert_eq!(nodes("'a b' \"it's\""), [text("a b"), text("it's"), Token::End]);
         assert_eq!(nodes(r#""a \"b\" \\""#), [text(r#"a "b" \"#), Token::End]);
         assert_eq!(Literal(r#"a "b" \"#).to_string(), r#""a \"b\" \\""#);
-        assert_eq!(words("y ~ I(x == 'a)").unwrap_err(), Error::UnclosedText { span: 11..14 });
+        assert_eq!(
+            words("y ~ I(x == 'a)").unwrap_err(),
+            Error::Formula(BadFormula::UnclosedText { span: 11..14 })
+        );
     }
 
     #[test]
@@ -299,8 +307,11 @@ mod tests {
 
     #[test]
     fn an_open_back_quote_spans_to_the_end() {
-        assert_eq!(words("y ~ `my col").unwrap_err(), Error::UnclosedName { span: 4..11 });
-        assert_eq!(words("`~``").unwrap_err(), Error::UnclosedName { span: 0..4 });
+        assert_eq!(
+            words("y ~ `my col").unwrap_err(),
+            Error::Formula(BadFormula::UnclosedName { span: 4..11 })
+        );
+        assert_eq!(words("`~``").unwrap_err(), Error::Formula(BadFormula::UnclosedName { span: 0..4 }));
     }
 
     #[test]

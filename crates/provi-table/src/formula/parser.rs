@@ -5,7 +5,7 @@ use super::{
     lexer::{Token, words},
     sum::{MOST_TERMS, Sum, Terms},
 };
-use crate::error::{Error, Misplaced, Result};
+use crate::error::{BadFormula, Error, Misplaced, Result};
 
 /// Deepest nesting of parentheses and signs.
 const DEEPEST: usize = 64;
@@ -16,14 +16,14 @@ pub(super) fn parse(text: &str) -> Result<Formula> {
     let response = parser.response()?;
     let right = parser.word(0).span.start;
     if parser.word(0).node == Token::End {
-        return Err(Error::NoTerms { span: right..right });
+        return Err(Error::Formula(BadFormula::NoTerms { span: right..right }));
     }
     let sum = parser.sum(Context::Formula)?;
     if parser.word(0).node != Token::End {
         return Err(parser.refuse("`+` or the end"));
     }
     if sum.terms.is_empty() && sum.groups.is_empty() && !sum.intercept {
-        return Err(Error::NoTerms { span: right..parser.word(0).span.end });
+        return Err(Error::Formula(BadFormula::NoTerms { span: right..parser.word(0).span.end }));
     }
     let Sum { intercept, terms, groups, offsets, .. } = sum;
     let formula =
@@ -48,9 +48,10 @@ fn refuse_response_on_the_right(formula: &Formula, right: usize) -> Result<()> {
     let again =
         |mention: &&Spanned<String>| mention.span.start >= right && outcomes.contains(&mention.node.as_str());
     match formula.mentions.0.iter().find(again) {
-        Some(mention) => {
-            Err(Error::ResponseAsPredictor { column: mention.node.clone(), span: mention.span.clone() })
-        }
+        Some(mention) => Err(Error::Formula(BadFormula::ResponseAsPredictor {
+            column: mention.node.clone(),
+            span: mention.span.clone(),
+        })),
         _ => Ok(()),
     }
 }
@@ -107,7 +108,7 @@ impl Parser {
     /// Reads something nested, unless it is nested too deeply.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEEPEST {
-            return Err(Error::TooLarge { span: self.word(0).span.clone() });
+            return Err(Error::Formula(BadFormula::TooLarge { span: self.word(0).span.clone() }));
         }
         self.depth += 1;
         let result = read(self);
@@ -135,7 +136,7 @@ impl Parser {
                 Factor::Number(x) => Response::Value(x),
                 _ => {
                     let span = start..self.before();
-                    return Err(Error::Misplaced { what: Misplaced::Response, span });
+                    return Err(Error::Formula(BadFormula::Misplaced { what: Misplaced::Response, span }));
                 }
             }
         };
@@ -146,7 +147,10 @@ impl Parser {
                 Ok(Spanned { node, span })
             }
             Token::Star | Token::Slash | Token::Caret | Token::Colon => {
-                Err(Error::Misplaced { what: Misplaced::Response, span: self.word(0).span.clone() })
+                Err(Error::Formula(BadFormula::Misplaced {
+                    what: Misplaced::Response,
+                    span: self.word(0).span.clone(),
+                }))
             }
             _ => Err(self.refuse("`~` after the response")),
         }
@@ -263,7 +267,11 @@ impl Parser {
                 } else {
                     sum.add(terms, &span);
                 }
-                if sum.terms.len() > MOST_TERMS { Err(Error::TooLarge { span }) } else { Ok(()) }
+                if sum.terms.len() > MOST_TERMS {
+                    Err(Error::Formula(BadFormula::TooLarge { span }))
+                } else {
+                    Ok(())
+                }
             }
         }
     }
@@ -284,7 +292,7 @@ impl Parser {
                 }
                 _ => return Ok(left),
             };
-            left = joined.ok_or(Error::TooLarge { span })?;
+            left = joined.ok_or(Error::Formula(BadFormula::TooLarge { span }))?;
         }
     }
 
@@ -293,7 +301,7 @@ impl Parser {
         let mut left = self.interaction()?;
         while self.word(0).node == Token::In {
             let span = self.next().span;
-            left = left.within(&self.interaction()?).ok_or(Error::TooLarge { span })?;
+            left = left.within(&self.interaction()?).ok_or(Error::Formula(BadFormula::TooLarge { span }))?;
         }
         Ok(left)
     }
@@ -303,7 +311,7 @@ impl Parser {
         let mut left = self.power()?;
         while self.word(0).node == Token::Colon {
             let span = self.next().span;
-            left = left.interact(&self.power()?).ok_or(Error::TooLarge { span })?;
+            left = left.interact(&self.power()?).ok_or(Error::Formula(BadFormula::TooLarge { span }))?;
         }
         Ok(left)
     }
@@ -326,7 +334,7 @@ impl Parser {
         };
         let exponent = exponent.ok_or_else(|| self.refuse("a whole number after `^`"))?;
         self.next();
-        base.power(exponent).ok_or(Error::TooLarge { span: caret })
+        base.power(exponent).ok_or(Error::Formula(BadFormula::TooLarge { span: caret }))
     }
 
     /// A column, a call or a parenthesis.
@@ -353,7 +361,7 @@ impl Parser {
     }
 
     fn misplaced(&self, what: Misplaced) -> Error {
-        Error::Misplaced { what, span: self.word(0).span.clone() }
+        Error::Formula(BadFormula::Misplaced { what, span: self.word(0).span.clone() })
     }
 
     /// Refuses an operator of products after something that is not a factor.
@@ -368,8 +376,10 @@ impl Parser {
     pub(super) fn refuse(&self, expected: &'static str) -> Error {
         let Spanned { node, span } = self.word(0).clone();
         match node {
-            Token::Number(found) if !matches!(found.as_str(), "0" | "1") => Error::Number { found, span },
-            other => Error::Syntax { expected, found: other.to_string(), span },
+            Token::Number(found) if !matches!(found.as_str(), "0" | "1") => {
+                Error::Formula(BadFormula::Number { found, span })
+            }
+            other => Error::Formula(BadFormula::Syntax { expected, found: other.to_string(), span }),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Expression, Factor, Group, Span, Spanned, Term};
-use crate::error::{Error, Result};
+use crate::error::{BadFormula, Error, Result};
 
 /// One term: the product of distinct factors.
 pub(super) type Product = Vec<Factor>;
@@ -175,7 +175,7 @@ impl Sum {
                 }
             }
         }
-        if found { Ok(()) } else { Err(Error::NothingToRemove { span: span.clone() }) }
+        if found { Ok(()) } else { Err(Error::Formula(BadFormula::NothingToRemove { span: span.clone() })) }
     }
 
     fn exceptions(&mut self) -> Option<&mut Vec<String>> {

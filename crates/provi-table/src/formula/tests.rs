@@ -1,7 +1,7 @@
 //! What formulas mean, by their canonical text; what is refused, by its place.
 
 use super::Formula;
-use crate::error::{Error, Misplaced};
+use crate::error::{BadFormula, Error, Misplaced};
 
 fn canonical(text: &str) -> String {
     Formula::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).to_string()
@@ -118,7 +118,7 @@ fn a_column_can_be_taken_out_of_the_dot() {
     assert_eq!(canonical("y ~ . - a + a"), "y ~ . - a + a");
     assert_eq!(canonical("y ~ . - a + ."), "y ~ .");
     assert_eq!(canonical("y ~ a:b + . + c*d"), "y ~ . + c + d + a:b + c:d");
-    assert!(matches!(refused("y ~ b - a"), (Error::NothingToRemove { .. }, "a")));
+    assert!(matches!(refused("y ~ b - a"), (Error::Formula(BadFormula::NothingToRemove { .. }), "a")));
 }
 
 #[test]
@@ -136,16 +136,19 @@ fn names_in_need_of_back_quotes_get_them() {
 
 #[test]
 fn a_formula_without_terms_is_refused() {
-    assert!(matches!(refused("y ~"), (Error::NoTerms { .. }, "")));
-    assert!(matches!(refused("y ~ 0 "), (Error::NoTerms { .. }, "0 ")));
-    assert!(matches!(refused("y ~ 1 - 1"), (Error::NoTerms { .. }, "1 - 1")));
+    assert!(matches!(refused("y ~"), (Error::Formula(BadFormula::NoTerms { .. }), "")));
+    assert!(matches!(refused("y ~ 0 "), (Error::Formula(BadFormula::NoTerms { .. }), "0 ")));
+    assert!(matches!(refused("y ~ 1 - 1"), (Error::Formula(BadFormula::NoTerms { .. }), "1 - 1")));
 }
 
 #[test]
 fn the_response_is_no_predictor() {
     assert_eq!(Formula::parse("y ~ a + y").unwrap_err().span(), Some(8..9));
     for text in ["y ~ log(y)", "y ~ a:y", "y ~ (1 | y)", "y ~ (y | g)", "cbind(a, y) ~ y"] {
-        assert!(matches!(refused(text), (Error::ResponseAsPredictor { .. }, "y")), "{text}");
+        assert!(
+            matches!(refused(text), (Error::Formula(BadFormula::ResponseAsPredictor { .. }), "y")),
+            "{text}"
+        );
     }
     assert_eq!(canonical("k | trials(n) ~ n"), "k | trials(n) ~ n");
 }
@@ -182,7 +185,10 @@ fn what_means_nothing_where_it_stands_is_pointed_at() {
         ("y ~ I(a + 'b')", Text, "'b'"),
     ] {
         let (error, found) = refused(text);
-        assert!(matches!(error, Error::Misplaced { what: is, .. } if is == what), "{text}: {error}");
+        assert!(
+            matches!(error, Error::Formula(BadFormula::Misplaced { what: is, .. }) if is == what),
+            "{text}: {error}"
+        );
         assert_eq!(found, at, "{text}");
     }
 }
@@ -190,22 +196,30 @@ fn what_means_nothing_where_it_stands_is_pointed_at() {
 #[test]
 fn a_wrong_call_is_pointed_at() {
     let (error, at) = refused("y ~ lgo(x)");
-    assert!(matches!(&error, Error::UnknownFunction { nearest: Some(name), .. } if name == "log"));
+    assert!(
+        matches!(&error, Error::Formula(BadFormula::UnknownFunction { nearest: Some(name), .. }) if name == "log")
+    );
     assert_eq!(at, "lgo");
     assert_eq!(refused("y ~ I(poly(x, 2))").1, "poly");
-    assert!(matches!(refused("y ~ s(x)"), (Error::UnknownFunction { .. }, "s")));
+    assert!(matches!(refused("y ~ s(x)"), (Error::Formula(BadFormula::UnknownFunction { .. }), "s")));
     for (text, at) in
         [("y ~ poly(x)", ")"), ("y ~ poly(x, 0)", "0"), ("y ~ bs(x, 2)", "2"), ("y ~ bs(x, k)", "k")]
     {
         let (error, found) = refused(text);
-        assert!(matches!(error, Error::Argument { .. }), "{text}: {error}");
+        assert!(matches!(error, Error::Formula(BadFormula::Argument { .. })), "{text}: {error}");
         assert_eq!(found, at, "{text}");
     }
-    assert!(matches!(refused("y ~ factor(x, levels = c('a', 'a'))"), (Error::RepeatedLevel { .. }, _)));
-    assert!(matches!(refused("y ~ factor(x, labels = c('a'))"), (Error::Syntax { .. }, "labels")));
-    assert!(matches!(refused("y ~ I(x %in% 1:1e9)"), (Error::TooLarge { .. }, "1:1e9")));
-    assert!(matches!(refused("y ~ I(2^3)"), (Error::NoColumn { .. }, "2^3")));
-    assert!(matches!(refused("y ~ log(1e999 + x)"), (Error::Number { .. }, "1e999")));
+    assert!(matches!(
+        refused("y ~ factor(x, levels = c('a', 'a'))"),
+        (Error::Formula(BadFormula::RepeatedLevel { .. }), _)
+    ));
+    assert!(matches!(
+        refused("y ~ factor(x, labels = c('a'))"),
+        (Error::Formula(BadFormula::Syntax { .. }), "labels")
+    ));
+    assert!(matches!(refused("y ~ I(x %in% 1:1e9)"), (Error::Formula(BadFormula::TooLarge { .. }), "1:1e9")));
+    assert!(matches!(refused("y ~ I(2^3)"), (Error::Formula(BadFormula::NoColumn { .. }), "2^3")));
+    assert!(matches!(refused("y ~ log(1e999 + x)"), (Error::Formula(BadFormula::Number { .. }), "1e999")));
 }
 
 #[test]
@@ -216,7 +230,7 @@ fn a_formula_beyond_the_limits_is_refused() {
     let wide = format!("y ~ ({})^5", (0..40).map(|i| format!("x{i}")).collect::<Vec<_>>().join("+"));
     let many = format!("y ~ {}", (0..20).map(|i| format!("x{i}")).collect::<Vec<_>>().join(":"));
     for text in [deep, signs, long, wide, many] {
-        assert!(matches!(refused(&text), (Error::TooLarge { .. }, _)), "{text}");
+        assert!(matches!(refused(&text), (Error::Formula(BadFormula::TooLarge { .. }), _)), "{text}");
     }
 }
 
@@ -246,9 +260,9 @@ fn a_word_out_of_place_is_pointed_at() {
         ("cbind(a) ~ b", ")"),
     ] {
         let (error, found) = refused(text);
-        assert!(matches!(error, Error::Syntax { .. }), "{text}: {error}");
+        assert!(matches!(error, Error::Formula(BadFormula::Syntax { .. })), "{text}: {error}");
         assert_eq!(found, at, "{text}");
     }
-    assert!(matches!(refused("y ~ 2 + a"), (Error::Number { .. }, "2")));
-    assert!(matches!(refused("y ~ 2x"), (Error::Number { .. }, "2x")));
+    assert!(matches!(refused("y ~ 2 + a"), (Error::Formula(BadFormula::Number { .. }), "2")));
+    assert!(matches!(refused("y ~ 2x"), (Error::Formula(BadFormula::Number { .. }), "2x")));
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     cells::MissingWords,
-    error::{Error, Purpose, Result},
+    error::{BadModel, BadValue, Error, Purpose, Result},
     formula::{Expression, Formula},
     missing::Retype,
     table::Table,
@@ -112,11 +112,11 @@ impl Recipe {
         let counted = with_trials.map_or(Vec::new(), |formula| formula.trial_columns());
         for name in counted {
             if table.place(name).is_err() {
-                return Err(Error::NoTrialsColumn {
+                return Err(Error::Model(BadModel::NoTrialsColumn {
                     table: table.name().to_owned(),
                     column: name.to_owned(),
                     response: with_trials.map_or(String::new(), Formula::response_name),
-                });
+                }));
             }
             if !columns.contains(&name) {
                 columns.push(name);
@@ -190,14 +190,14 @@ fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
     let mut values = view.numbers(column)?;
     for (i, value) in values.iter_mut().enumerate() {
         if *value <= 0.0 {
-            return Err(Error::OutOfRange {
+            return Err(Error::Value(BadValue::OutOfRange {
                 table: view.table.name().to_owned(),
                 purpose: Purpose::Exposure,
                 column: column.to_owned(),
                 line: view.line(i),
-                value: value.to_string(),
+                value: value.to_string().into(),
                 span: None,
-            });
+            }));
         }
         *value = value.ln();
     }
@@ -211,14 +211,14 @@ impl GroupRecipe {
         if let Some(i) = levels.iter().position(Option::is_none)
             && new == NewLevels::Refuse
         {
-            return Err(Error::UnknownLevel {
+            return Err(Error::Model(BadModel::UnknownLevel {
                 table: view.table.name().to_owned(),
                 column: self.factors.join(":"),
                 line: view.line(i),
                 level: self.level_of(view, i)?.join(":"),
                 levels: self.levels.iter().map(|level| level.join(":")).collect(),
                 group: true,
-            });
+            }));
         }
         Ok(GroupRows { first, columns: self.block.columns.len(), levels, values })
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::options::FrameOptions;
 use crate::{
     column::ColumnKind,
-    error::{Error, Result},
+    error::{BadFormula, Error, Result},
     formula::{Factor, Formula, Response, Spanned, Term, columns_of},
 };
 
@@ -57,7 +57,10 @@ pub(crate) fn written_out(header: &Header<'_>, formula: &Formula, options: &Fram
             terms.push(Spanned { node, span: term.span.clone() });
         }
         if terms.len() == before && formula.terms.len() == 1 {
-            return Err(Error::NothingUnderDot { table: header.table.to_owned(), span: term.span.clone() });
+            return Err(Error::Formula(BadFormula::NothingUnderDot {
+                table: header.table.to_owned(),
+                span: term.span.clone(),
+            }));
         }
     }
     Ok(Formula { terms, ..formula.clone() })
@@ -67,12 +70,12 @@ pub(crate) fn written_out(header: &Header<'_>, formula: &Formula, options: &Fram
 fn refuse_useless(header: &Header<'_>, name: &str, dot: &Spanned<Term>) -> Result<()> {
     let kind = (header.kind)(name);
     match kind {
-        Some(ColumnKind::Date | ColumnKind::Missing) => Err(Error::UselessUnderDot {
+        Some(ColumnKind::Date | ColumnKind::Missing) => Err(Error::Formula(BadFormula::UselessUnderDot {
             table: header.table.to_owned(),
             column: name.to_owned(),
             dates: kind == Some(ColumnKind::Date),
             span: dot.span.clone(),
-        }),
+        })),
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     column::ColumnKind,
-    error::{Error, Result},
+    error::{Error, Result, UnfitColumn},
     formula::Expression,
 };
 
@@ -89,14 +89,14 @@ impl Facts for View<'_> {
         let present = self.table.rows() - column.missing;
         Ok(column.first_text.as_ref().filter(|_| 2 * column.numbers >= present).map(|cell| {
             let (line, found) = self.table.found(cell);
-            Error::MixedColumn {
+            Error::Column(UnfitColumn::MixedColumn {
                 table: self.table.name().to_owned(),
                 column: name.to_owned(),
                 line,
-                found,
+                found: found.into(),
                 numbers: column.numbers,
                 span: None,
-            }
+            })
         }))
     }
 

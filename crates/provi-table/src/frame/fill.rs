@@ -5,7 +5,7 @@ use super::{
     view::View,
 };
 use crate::{
-    error::{Error, Result},
+    error::{BadModel, Error, Result},
     formula::Expression,
 };
 
@@ -25,7 +25,7 @@ impl Block {
             let (levels, column) =
                 widest.as_ref().map_or((0, None), |((n, name), _)| (*n, Some(name.clone())));
             let term = widest.map_or_else(String::new, |(_, term)| term.text.clone());
-            return Err(Error::DesignTooLarge { rows, columns, term, column, levels });
+            return Err(Error::Model(BadModel::DesignTooLarge { rows, columns, term, column, levels }));
         }
         let terms: Vec<Vec<Prepared<'_>>> =
             self.terms.iter().map(|term| term.prepare(view)).collect::<Result<_>>()?;
@@ -175,13 +175,15 @@ impl CodedFactor {
 /// The index of each row's level among `levels`.
 fn codes(view: View<'_>, column: &str, levels: &[String]) -> Result<Vec<usize>> {
     let places = view.places(column, levels)?;
-    let unknown = |i: usize| Error::UnknownLevel {
-        table: view.table.name().to_owned(),
-        column: column.to_owned(),
-        line: view.line(i),
-        level: view.table.level(column, view.rows[i]).unwrap_or_default(),
-        levels: levels.to_vec(),
-        group: false,
+    let unknown = |i: usize| {
+        Error::Model(BadModel::UnknownLevel {
+            table: view.table.name().to_owned(),
+            column: column.to_owned(),
+            line: view.line(i),
+            level: view.table.level(column, view.rows[i]).unwrap_or_default(),
+            levels: levels.to_vec(),
+            group: false,
+        })
     };
     places.into_iter().enumerate().map(|(i, place)| place.ok_or_else(|| unknown(i))).collect()
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     column::ColumnKind,
-    error::{Error, Result},
+    error::{BadModel, Error, Result, UnfitColumn},
     formula::{Expression, Factor, Response, Short, Term},
 };
 
@@ -51,7 +51,9 @@ impl Learner<'_> {
         let response = self.formula.response_name();
         let stray = |(column, _): &&(String, String)| !categories.contains(column) && *column != response;
         match self.options.references.iter().find(stray) {
-            Some((column, _)) => Err(Error::StrayReference { column: column.clone(), categories }),
+            Some((column, _)) => {
+                Err(Error::Model(BadModel::StrayReference { column: column.clone(), categories }))
+            }
             None => Ok(()),
         }
     }
@@ -65,12 +67,12 @@ impl Learner<'_> {
             let Some(term) = column.term.map(|term| &recipe.population.terms[term]) else { continue };
             let [CodedFactor::Number { x }] = term.factors.as_slice() else { continue };
             if let Some(value) = self.facts.constant(x)? {
-                let error = Error::ConstantColumn {
+                let error = Error::Column(UnfitColumn::ConstantColumn {
                     table: self.facts.table().to_owned(),
                     column: column.name.clone(),
                     value: Short(value).to_string(),
                     span: None,
-                };
+                });
                 return Err(self.point(error, x));
             }
         }
@@ -225,7 +227,7 @@ fn words_among_numbers(column: &str, levels: &[String]) -> Option<Warning> {
 fn refuse_repeated_names(names: &[String]) -> Result<()> {
     let mut seen = HashSet::new();
     match names.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(name) => Err(Error::RepeatedName { name: name.clone() }),
+        Some(name) => Err(Error::Model(BadModel::RepeatedName { name: name.clone() })),
         None => Ok(()),
     }
 }

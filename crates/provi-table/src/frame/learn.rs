@@ -11,7 +11,7 @@ use super::{
 use crate::{
     column::ColumnKind,
     days::DateColumn,
-    error::{Error, Result},
+    error::{BadModel, BadValue, Error, Result, UnfitColumn},
     formula::{Expression, Factor, Formula, Group, Term},
     nearest::nearest,
     room::available_memory,
@@ -71,7 +71,7 @@ impl Learner<'_> {
         for (i, (text, second)) in all.iter().enumerate() {
             if let Some((_, first)) = all[..i].iter().find(|(other, _)| other == text) {
                 let (text, first, second) = (text.clone(), first.clone(), second.clone());
-                return Err(Error::RepeatedOffset { text, first, second });
+                return Err(Error::Model(BadModel::RepeatedOffset { text, first, second }));
             }
         }
         Ok(())
@@ -127,7 +127,12 @@ impl Learner<'_> {
         let points =
             |x: &Expression| self.facts.points(x, &factor.to_string()).map_err(|error| self.point(error, x));
         let few = |needed: usize, x: &Expression, distinct: usize| {
-            let error = Error::TooFewValues { term: factor.to_string(), needed, distinct, span: None };
+            let error = Error::Value(BadValue::TooFewValues {
+                term: factor.to_string(),
+                needed,
+                distinct,
+                span: None,
+            });
             self.point(error, x)
         };
         match factor {
@@ -179,13 +184,13 @@ impl Learner<'_> {
     fn listed(&self, column: &str, listed: &[String]) -> Result<CodedFactor> {
         let found = self.facts.levels(column).map_err(|error| self.point_at(error, column))?;
         if let Some(level) = found.iter().find(|level| !listed.contains(level)) {
-            let error = Error::UnlistedLevel {
+            let error = Error::Column(UnfitColumn::UnlistedLevel {
                 table: self.facts.table().to_owned(),
                 column: column.to_owned(),
-                level: level.clone(),
-                nearest: nearest(level, listed.iter().map(String::as_str)).map(str::to_owned),
+                level: level.as_str().into(),
+                nearest: nearest(level, listed.iter().map(String::as_str)).map(Into::into),
                 span: None,
-            };
+            });
             return Err(self.point_at(error, column));
         }
         let levels: Vec<String> = listed.iter().filter(|level| found.contains(level)).cloned().collect();
@@ -204,7 +209,7 @@ impl Learner<'_> {
             return Ok(());
         }
         let (column, levels) = term.widest().map_or((None, 0), |(levels, column)| (Some(column), levels));
-        Err(Error::DesignTooLarge { rows, columns, term: term.text.clone(), column, levels })
+        Err(Error::Model(BadModel::DesignTooLarge { rows, columns, term: term.text.clone(), column, levels }))
     }
 
     /// Index of the level asked for, otherwise 0.
@@ -212,11 +217,13 @@ impl Learner<'_> {
         let Some((_, level)) = self.options.references.iter().find(|(name, _)| name == column) else {
             return Ok(0);
         };
-        levels.iter().position(|other| other == level).ok_or_else(|| Error::UnknownReference {
-            column: column.to_owned(),
-            level: level.clone(),
-            nearest: nearest(level, levels.iter().map(String::as_str)).map(str::to_owned),
-            levels: levels.to_vec(),
+        levels.iter().position(|other| other == level).ok_or_else(|| {
+            Error::Model(BadModel::UnknownReference {
+                column: column.to_owned(),
+                level: level.clone(),
+                nearest: nearest(level, levels.iter().map(String::as_str)).map(str::to_owned),
+                levels: levels.to_vec(),
+            })
         })
     }
 
@@ -229,12 +236,12 @@ impl Learner<'_> {
         let own = levels.len().saturating_mul(block.columns.len());
         *coefficients = coefficients.saturating_add(own);
         if *coefficients > MOST_COEFFICIENTS {
-            return Err(Error::TooManyGroups {
+            return Err(Error::Model(BadModel::TooManyGroups {
                 group: group.to_string(),
                 levels: levels.len(),
                 coefficients: *coefficients,
                 most: MOST_COEFFICIENTS,
-            });
+            }));
         }
         let (levels, counts) = levels.into_iter().unzip();
         let (text, factors, correlated) = (group.to_string(), group.factors.clone(), group.correlated);
@@ -269,12 +276,12 @@ impl Learner<'_> {
     }
 
     fn one_level(&self, column: &str, level: &str) -> Error {
-        let error = Error::OneLevel {
+        let error = Error::Column(UnfitColumn::OneLevel {
             table: self.facts.table().to_owned(),
             column: column.to_owned(),
             level: level.to_owned(),
             span: None,
-        };
+        });
         self.point_at(error, column)
     }
 

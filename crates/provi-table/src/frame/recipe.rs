@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::basis::{Polynomial, Spline};
 use crate::{
     days::DateColumn,
-    error::{Error, Result},
+    error::{BadModel, Error, Result},
     formula::{Expression, Quoted},
 };
 
@@ -159,7 +159,7 @@ impl Recipe {
 
     /// Checks that it is consistent. A stored recipe may come from anywhere.
     pub(crate) fn check(&self) -> Result<()> {
-        let bad = |reason: String| Err(Error::BadRecipe { reason });
+        let bad = |reason: String| Err(Error::Model(BadModel::BadRecipe { reason }));
         if self.version != Self::VERSION {
             return bad(format!("it has version {}, and {} is read", self.version, Self::VERSION));
         }
@@ -306,6 +306,6 @@ impl CodedFactor {
             Self::Category { column, .. } => format!("the levels of {} do not hold together", Quoted(column)),
             _ => "the constants of a basis do not hold together".to_owned(),
         };
-        Err(Error::BadRecipe { reason })
+        Err(Error::Model(BadModel::BadRecipe { reason }))
     }
 }

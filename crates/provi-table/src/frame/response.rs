@@ -3,7 +3,7 @@
 use super::{learn::Learner, options::FrameOptions, view::View};
 use crate::{
     column::ColumnKind,
-    error::{Error, Purpose, Result},
+    error::{BadValue, Error, Purpose, Result, UnfitColumn},
     formula::{Expression, Formula, Response, Trials},
 };
 
@@ -43,7 +43,12 @@ impl Learner<'_> {
         let levels = self.facts.levels(name).map_err(|error| self.point_at(error, name))?;
         let [first, second] = levels.as_slice() else {
             let table = self.facts.table().to_owned();
-            let error = Error::ResponseLevels { table, column: name.to_owned(), levels, span: None };
+            let error = Error::Column(UnfitColumn::ResponseLevels {
+                table,
+                column: name.to_owned(),
+                levels,
+                span: None,
+            });
             return Err(self.point_at(error, name));
         };
         Ok(Some(match self.reference(name, &levels)? {
@@ -153,13 +158,13 @@ impl Reading<'_> {
         i: usize,
         value: f64,
     ) -> Error {
-        Error::OutOfRange {
+        Error::Value(BadValue::OutOfRange {
             table: view.table.name().to_owned(),
             purpose,
             column: column.to_owned(),
             line: view.line(i),
-            value: value.to_string(),
+            value: value.to_string().into(),
             span: self.formula.place_of(column),
-        }
+        })
     }
 }

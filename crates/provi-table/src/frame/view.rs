@@ -6,7 +6,7 @@ use super::options::{Dropped, Missing};
 use crate::{
     column::{Cell, Column, ColumnKind, Data, former_level, number_level, number_order},
     date::{DateForms, DateOrder, days},
-    error::{Error, Result},
+    error::{BadDates, BadModel, BadValue, Error, Result},
     formula::{Comparison, Expression, TextTest, truth},
     table::Table,
 };
@@ -46,11 +46,11 @@ pub(crate) fn complete_rows(
         }
     }
     if rows.is_empty() {
-        return Err(Error::NoRowsLeft {
+        return Err(Error::Model(BadModel::NoRowsLeft {
             table: table.name().to_owned(),
             rows: table.rows(),
             columns: counts,
-        });
+        }));
     }
     let dropped = Dropped { rows: table.rows() - rows.len(), columns: counts };
     Ok((rows, dropped))
@@ -132,12 +132,12 @@ impl View<'_> {
             return self.answers_about_dates(test);
         }
         if let (true, Some(text)) = (comparison.is_order(), texts.first()) {
-            return Err(Error::TextOrder {
+            return Err(Error::Dates(BadDates::TextOrder {
                 table: self.table.name().to_owned(),
                 column: column.clone(),
                 found: text.clone(),
                 span: None,
-            });
+            }));
         }
         let is_one = |level: &str| texts.iter().any(|text| text == level);
         let answer = |level: &str| is_one(level) == (*comparison == Comparison::Equal);
@@ -154,7 +154,9 @@ impl View<'_> {
         let TextTest { column, comparison, texts } = test;
         let day = |text: &String| {
             let first = DateForms::of(text).and_then(DateForms::order) == Some(DateOrder::YearFirst);
-            let none = || Error::NoDateText { column: column.clone(), found: text.clone(), span: None };
+            let none = || {
+                Error::Dates(BadDates::NoDateText { column: column.clone(), found: text.clone(), span: None })
+            };
             days(text, DateOrder::YearFirst).filter(|_| first).ok_or_else(none)
         };
         let dates: Vec<f64> = texts.iter().map(day).collect::<Result<_>>()?;
@@ -167,14 +169,14 @@ impl View<'_> {
 
     /// The error for a value in row `i` that is not finite.
     pub(crate) fn not_finite(&self, term: &str, i: usize, value: f64, inputs: String) -> Error {
-        Error::NotFinite {
+        Error::Value(BadValue::NotFinite {
             table: self.table.name().to_owned(),
-            term: term.to_owned(),
+            term: term.into(),
             line: self.line(i),
             value: value.to_string().into(),
             inputs: inputs.into(),
             span: None,
-        }
+        })
     }
 
     /// The levels of a column in these rows: numbers by value, text in the order of its column.

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     column::{Column, ColumnKind, Data},
-    error::{BadShards, Error, Result},
+    error::{BadFile, BadShards, Error, Result},
     table::Table,
 };
 
@@ -73,8 +73,9 @@ impl Footer {
 }
 
 fn open(mut file: File, name: &str) -> Result<SerializedFileReader<File>> {
-    let unreadable =
-        |error: std::io::Error| Error::Unreadable { table: name.to_owned(), reason: error.to_string() };
+    let unreadable = |error: std::io::Error| {
+        Error::File(BadFile::Unreadable { table: name.to_owned(), reason: error.to_string() })
+    };
     // Magic, length of the footer, magic.
     let mut tail = [0; 4];
     let whole = file.metadata().map_err(unreadable)?.len() >= 12;

@@ -5,7 +5,7 @@ use std::io::Read;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    error::{Error, Result},
+    error::{BadFile, Error, Result},
     shards::Shard,
 };
 
@@ -19,7 +19,10 @@ pub(crate) fn of_file(shard: &Shard) -> Result<String> {
             Ok(read) => digest.update(&buffer[..read]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => {
-                return Err(Error::Unreadable { table: shard.name().to_owned(), reason: error.to_string() });
+                return Err(Error::File(BadFile::Unreadable {
+                    table: shard.name().to_owned(),
+                    reason: error.to_string(),
+                }));
             }
         }
     }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     cells::{Spot, Tally},
-    error::{BadShards, Error, Purpose, Result},
+    error::{BadFormula, BadModel, BadShards, BadValue, Error, Purpose, Result, UnfitColumn},
     formula::{Expression, Formula},
     frame::{Dropped, FrameOptions, Learner, Missing, Recipe, columns_in_use},
     shards::Shards,
@@ -184,20 +184,20 @@ impl Task {
                 return Err(self.empty_column(asked, name));
             }
             if self.options.missing == Missing::Error {
-                return refuse(Error::MissingValue {
+                return refuse(Error::Value(BadValue::MissingValue {
                     table: source.file(first),
                     column: name.clone(),
                     line: first.line,
-                    found: first.text.clone(),
+                    found: first.text.as_str().into(),
                     count: found.missing,
                     span: None,
-                });
+                }));
             }
             columns.push((name.clone(), found.missing));
         }
         if notes.kept == 0 {
             let table = source.shards.name().to_owned();
-            return Err(Error::NoRowsLeft { table, rows: notes.read, columns });
+            return Err(Error::Model(BadModel::NoRowsLeft { table, rows: notes.read, columns }));
         }
         Ok(Dropped { rows: notes.read - notes.kept, columns })
     }
@@ -205,8 +205,12 @@ impl Task {
     fn empty_column(&self, asked: &Asked, name: &str) -> Error {
         let (table, column) = (self.shards.name().to_owned(), name.to_owned());
         match self.formula.dot_over(name) {
-            Some(span) => Error::UselessUnderDot { table, column, dates: false, span },
-            None => asked.formula.point_column(Error::EmptyColumn { table, column, span: None }),
+            Some(span) => Error::Formula(BadFormula::UselessUnderDot { table, column, dates: false, span }),
+            None => asked.formula.point_column(Error::Column(UnfitColumn::EmptyColumn {
+                table,
+                column,
+                span: None,
+            })),
         }
     }
 
@@ -216,14 +220,16 @@ impl Task {
         let place = asked.questions.numbers.iter().position(|other| *other == x);
         let weights: Option<Moments> = place.and_then(|place| notes.numbers[place]);
         match (weights, &notes.first) {
-            (Some(weights), Some(Spot { shard, line, .. })) if weights.max <= 0.0 => Err(Error::OutOfRange {
-                table: asked.source.shards.files[*shard].name().to_owned(),
-                purpose: Purpose::SomeWeight,
-                column: column.clone(),
-                line: *line,
-                value: weights.max.to_string(),
-                span: asked.formula.place_of(column),
-            }),
+            (Some(weights), Some(Spot { shard, line, .. })) if weights.max <= 0.0 => {
+                Err(Error::Value(BadValue::OutOfRange {
+                    table: asked.source.shards.files[*shard].name().to_owned(),
+                    purpose: Purpose::SomeWeight,
+                    column: column.clone(),
+                    line: *line,
+                    value: weights.max.to_string().into(),
+                    span: asked.formula.place_of(column),
+                }))
+            }
             _ => Ok(()),
         }
     }

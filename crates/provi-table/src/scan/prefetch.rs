@@ -51,6 +51,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::error::BadFile;
 
     fn numbers(count: usize, made: &AtomicUsize) -> impl FnOnce(&mut Give<'_, usize>) -> Result<()> + Send {
         move |give| {
@@ -60,7 +61,7 @@ mod tests {
                     return Ok(());
                 }
             }
-            Err(Error::EmptyFile { table: "end".into() })
+            Err(Error::File(BadFile::EmptyFile { table: "end".into() }))
         }
     }
 
@@ -71,7 +72,7 @@ mod tests {
             seen.push(i);
             Ok(())
         });
-        assert_eq!(visited, Err(Error::EmptyFile { table: "end".into() }));
+        assert_eq!(visited, Err(Error::File(BadFile::EmptyFile { table: "end".into() })));
         assert_eq!(seen, (0..100).collect::<Vec<_>>());
     }
 
@@ -91,10 +92,10 @@ mod tests {
     fn a_visitor_that_fails_stops_the_maker() {
         let made = AtomicUsize::new(0);
         let outcome: Result<()> = prefetched(numbers(1000, &made), &mut |i| match i {
-            3 => Err(Error::NotFound { path: "stop".into() }),
+            3 => Err(Error::File(BadFile::NotFound { path: "stop".into() })),
             _ => Ok(()),
         });
-        assert_eq!(outcome, Err(Error::NotFound { path: "stop".into() }));
+        assert_eq!(outcome, Err(Error::File(BadFile::NotFound { path: "stop".into() })));
         assert!(made.load(Ordering::SeqCst) <= 6);
     }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     column::ColumnKind,
-    error::{Error, Result},
+    error::{Error, Result, UnfitColumn},
     formula::{Expression, Factor, Formula, Response, Term},
     frame::{FrameOptions, Offset, offsets},
 };
@@ -110,7 +110,10 @@ pub(super) fn refuse_whole_columns(formula: &Formula) -> Result<()> {
         if let Some(factor) =
             factors.iter().find(|f| matches!(f, Factor::Polynomial(..) | Factor::Spline(..)))
         {
-            return Err(Error::WholeColumn { term: factor.to_string(), span: Some(span.clone()) });
+            return Err(Error::Column(UnfitColumn::WholeColumn {
+                term: factor.to_string(),
+                span: Some(span.clone()),
+            }));
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     cells::{Spot, Tally},
     column::{ColumnKind, number_order},
-    error::{BadShards, Error, Result},
+    error::{BadShards, Error, Result, UnfitColumn},
     formula::Expression,
     frame::{Counted, Facts, Inexact, Spread},
 };
@@ -115,7 +115,7 @@ impl Facts for Surveyed<'_> {
     }
 
     fn points(&self, _: &Expression, term: &str) -> Result<Vec<f64>> {
-        Err(Error::WholeColumn { term: term.to_owned(), span: None })
+        Err(Error::Column(UnfitColumn::WholeColumn { term: term.to_owned(), span: None }))
     }
 
     fn inexact(&self, column: &str) -> Option<Inexact> {
@@ -133,12 +133,12 @@ impl Facts for Surveyed<'_> {
 pub(super) fn mixed(source: &Source, tallies: &[(String, Tally)], column: &str) -> Option<Error> {
     let (_, tally) = tallies.iter().find(|(name, _)| name == column)?;
     let spot = tally.first_text().filter(|_| 2 * tally.numbers >= tally.present())?;
-    Some(Error::MixedColumn {
+    Some(Error::Column(UnfitColumn::MixedColumn {
         table: source.file(spot),
         column: column.to_owned(),
         line: spot.line,
-        found: spot.text.clone(),
+        found: spot.text.as_str().into(),
         numbers: tally.numbers,
         span: None,
-    })
+    }))
 }

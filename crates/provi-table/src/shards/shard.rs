@@ -10,7 +10,7 @@ use std::{
 use super::text::TextHeader;
 use crate::{
     column::ColumnKind,
-    error::{BadShards, Error, Format, Result},
+    error::{BadFile, BadShards, Error, Format, Result},
     parquet::Footer,
     read::{GZIP, foreign},
     table::places,
@@ -50,8 +50,8 @@ impl Shard {
     pub(super) fn open(path: PathBuf) -> Result<Self> {
         let name = path.display().to_string();
         let unreadable = |error: std::io::Error| match error.kind() {
-            ErrorKind::NotFound => Error::NotFound { path: name.clone() },
-            _ => Error::Unreadable { table: name.clone(), reason: error.to_string() },
+            ErrorKind::NotFound => Error::File(BadFile::NotFound { path: name.clone() }),
+            _ => Error::File(BadFile::Unreadable { table: name.clone(), reason: error.to_string() }),
         };
         let mut file = File::open(&path).map_err(unreadable)?;
         let stamp = Stamp::of(&file.metadata().map_err(unreadable)?);
@@ -65,7 +65,7 @@ impl Shard {
         }
         let first = &first[..read];
         if let Some(format) = foreign(first).filter(|format| *format != Format::GzipInGzip) {
-            return Err(Error::ForeignFormat { table: name, format });
+            return Err(Error::File(BadFile::ForeignFormat { table: name, format }));
         }
         let contents = if first.starts_with(b"PAR1") {
             Contents::Parquet(Footer::read(file, &name)?)
@@ -74,7 +74,7 @@ impl Shard {
         };
         let shard = Self { path, name, stamp, contents };
         if shard.names().is_empty() {
-            return Err(Error::EmptyFile { table: shard.name });
+            return Err(Error::File(BadFile::EmptyFile { table: shard.name }));
         }
         places(shard.names(), &shard.name)?;
         Ok(shard)
@@ -115,17 +115,16 @@ impl Shard {
         let (Contents::Parquet(footer), Some(place)) = (&self.contents, self.place(column)) else {
             return Ok(None);
         };
-        footer.kinds[place].clone().map_err(|kind| Error::ParquetType {
-            table: self.name.clone(),
-            column: column.to_owned(),
-            kind,
+        footer.kinds[place].clone().map_err(|kind| {
+            Error::File(BadFile::ParquetType { table: self.name.clone(), column: column.to_owned(), kind })
         })
     }
 
     /// Opens the file again, if it has not changed.
     pub(crate) fn reopen(&self) -> Result<File> {
-        let unreadable =
-            |error: std::io::Error| Error::Unreadable { table: self.name.clone(), reason: error.to_string() };
+        let unreadable = |error: std::io::Error| {
+            Error::File(BadFile::Unreadable { table: self.name.clone(), reason: error.to_string() })
+        };
         let file = File::open(&self.path).map_err(unreadable)?;
         match Stamp::of(&file.metadata().map_err(unreadable)?) == self.stamp {
             true => Ok(file),

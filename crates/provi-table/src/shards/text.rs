@@ -14,7 +14,7 @@ use super::Shard;
 use crate::{
     cells::{CellKind, MissingWords, Tally, TypedCells},
     csv::MARK as BYTE_ORDER_MARK,
-    error::{Error, Format, Result},
+    error::{BadFile, Error, Format, Result},
     read::foreign,
     records::Records,
     sniff::Dialect,
@@ -77,7 +77,7 @@ impl TextHeader {
                 format => format,
             };
             if let Some(format) = format {
-                return Err(Error::ForeignFormat { table: name.to_owned(), format });
+                return Err(Error::File(BadFile::ForeignFormat { table: name.to_owned(), format }));
             }
         }
         let before = if first.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -85,7 +85,7 @@ impl TextHeader {
         let text = Cursor::new(first.split_off(before)).chain(stream);
         let mut records = Records::new(text, name.to_owned(), dialect, 1, LONGEST).zipped(zipped);
         if records.advance()?.is_none() {
-            return Err(Error::EmptyFile { table: name.to_owned() });
+            return Err(Error::File(BadFile::EmptyFile { table: name.to_owned() }));
         }
         let names = records.record.iter().map(|field| field.trim().to_owned()).collect();
         Ok(Self { names, dialect, zipped, before: before as u64 })
@@ -204,8 +204,8 @@ fn unreadable(error: std::io::Error, name: &str, zipped: bool) -> Error {
     match zipped {
         true => {
             let cut = error.kind() == std::io::ErrorKind::UnexpectedEof;
-            Error::Damaged { table, format: "gzip", cut, reason }
+            Error::File(BadFile::Damaged { table, format: "gzip", cut, reason })
         }
-        false => Error::Unreadable { table, reason },
+        false => Error::File(BadFile::Unreadable { table, reason }),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{GaussianFile, Spread, checked};
+use super::{GaussianFile, Spread, checked, is_spoiled, spoiled};
 use crate::error::BadFit;
 use crate::record::fit_file::{FitFile, sha256};
 
@@ -49,22 +49,37 @@ fn own(mut record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
     }
     let mean = record.mean.clone();
     let spread = match (&record.covariance, &record.factor_file) {
-        (Some(rows), _) => {
+        (Some(rows), file) => {
             for (i, row) in rows.iter().enumerate() {
                 row_length(row.len(), mean.len(), || format!("row {i} of the covariance"))?;
             }
-            Spread::Covariance(rows.concat())
+            let covariance = rows.concat();
+            let found = match is_spoiled(&mean, &covariance) {
+                true => {
+                    let kept = file.as_ref().map(|file| kept_factor(&record, path, file)).transpose();
+                    // What a command printed has no file beside it.
+                    let kept =
+                        kept.or_else(
+                            |error| if let BadFit::Factor { .. } = error { Ok(None) } else { Err(error) },
+                        )?;
+                    spoiled::factor(&record, kept, &covariance)
+                }
+                false => None,
+            };
+            found.map_or(Spread::Covariance(covariance), Spread::Factor)
         }
-        (None, Some(file)) => {
-            let bytes = beside(path, file, record.factor_sha256.as_deref())?;
-            let number = |bytes: &[u8; 8]| f64::from_le_bytes(*bytes);
-            Spread::Factor(bytes.as_chunks::<8>().0.iter().map(number).collect())
-        }
+        (None, Some(file)) => Spread::Factor(kept_factor(&record, path, file)?),
         (None, None) => return Err(BadFit::Missing("covariance")),
     };
     let spread = checked(&mean, spread)?;
     let names = Some(record.names.clone());
     Ok(GaussianFile { path: path.to_owned(), names, mean, spread, record: Some(Box::new(record)) })
+}
+
+/// The factor in the file beside this one.
+fn kept_factor(record: &FitFile, path: &Path, file: &str) -> Result<Vec<f64>, BadFit> {
+    let bytes = beside(path, file, record.factor_sha256.as_deref())?;
+    Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
 }
 
 /// The bytes of a file beside this one, which must have that digest.

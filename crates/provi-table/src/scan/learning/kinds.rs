@@ -6,7 +6,7 @@ use crate::{
     column::ColumnKind,
     date::DateOrder,
     days::{DateColumn, ambiguous},
-    error::{BadShards, Error, Result},
+    error::{BadDates, BadFile, BadShards, Error, Result, UnfitColumn},
     formula::{Expression, Factor, Formula, Response, Term},
     frame::{FrameOptions, Header, columns_in_use, dates_as_numbers, written_out},
     scan::{part::Part, questions::Questions, source::Source, survey::Findings, surveyed::mixed},
@@ -96,7 +96,10 @@ impl Task {
     ) -> Result<(Formula, Source)> {
         let shards = &self.shards;
         if rows.iter().all(|rows| *rows == 0) {
-            return Err(Error::NoRows { table: shards.name().to_owned(), columns: shards.names().len() });
+            return Err(Error::File(BadFile::NoRows {
+                table: shards.name().to_owned(),
+                columns: shards.names().len(),
+            }));
         }
         let known = |name: &str| kind(name).ok().map(|kind| kind.kind);
         let header = Header { table: shards.name(), names: shards.names(), kind: &known };
@@ -177,9 +180,11 @@ impl Asked {
         let (table, column) = (self.source.file(spot), name.to_owned());
         let (line, found) = (spot.line, spot.text.clone());
         let error = match self.source.kind(name) {
-            Some(ColumnKind::Category) => Error::TextColumn { table, column, line, found, span: None },
+            Some(ColumnKind::Category) => {
+                Error::Column(UnfitColumn::TextColumn { table, column, line, found, span: None })
+            }
             Some(ColumnKind::Date) if !self.source.dates.iter().any(|date| date.column == name) => {
-                Error::DateColumn { table, column, line, found, span: None }
+                Error::Dates(BadDates::DateColumn { table, column, line, found, span: None })
             }
             _ => return Ok(()),
         };
