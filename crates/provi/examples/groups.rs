@@ -4,7 +4,7 @@
 //! thousand groups; a fourth number adds crossed groups. Prints one line: rows, coefficients, numbers in the factor,
 //! passes, seconds, gap.
 
-use provi::sparse::{SparseModel, SparseSolver};
+use provi::sparse::SparseSolver;
 use provi::target::{Glm, Prior};
 use provi::{Design, Result};
 use std::time::Instant;
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
     let scales: Vec<f64> = (0..width).map(|j| if j <= columns { 2.5 } else { 0.8 }).collect();
     let model = Glm::logistic(design, &labels, Prior::scales(&scales)?)?;
     let begin = Instant::now();
-    let sparse = SparseModel::new(&model)?;
+    let sparse = model.sparse()?;
     let sorted = begin.elapsed().as_secs_f64();
     let solution = SparseSolver::default().run(&sparse)?;
     let deviations = solution.gaussian.standard_deviations()?;

@@ -53,9 +53,9 @@ fn the_check_would_notice_a_missing_constant_and_a_shifted_mean() {
 /// The sparse solver finds the same optimum, and says so: the gap that it proves is above the true one.
 #[test]
 fn the_sparse_answer_of_w4_is_the_optimum() {
-    use provi::sparse::{SparseModel, SparseSolver};
+    use provi::sparse::SparseSolver;
     let gold = gold("W4");
-    let model = SparseModel::new(&gold.target).unwrap();
+    let model = gold.target.sparse().unwrap();
     // θ, and fifty groups of five coefficients that meet nothing but θ.
     assert!(8 * model.fill() < model.dim() * model.dim(), "{}", model.fill());
     let found = SparseSolver { goal: 1e-12, ..SparseSolver::default() }.run(&model).unwrap();

@@ -6,7 +6,7 @@ use crate::outcome::{Check, Outcome};
 use crate::problems::normals;
 use crate::trial::Trial;
 use provi::solve::Solver;
-use provi::sparse::{SparseModel, SparseSolver};
+use provi::sparse::SparseSolver;
 use provi::target::{Family, Glm, Prior};
 use provi::{Design, Result};
 
@@ -65,7 +65,7 @@ pub(crate) fn sparse_optimum(trial: &Trial) -> Result<Outcome> {
             .fold(0.0, f64::max);
         // The solver's answer may be √gap away from the optimum.
         outcome.check(Check::at_most(format!("{name}: entries of Σ*⁻¹ outside the pattern"), outside, 1e-5));
-        let sparse = SparseModel::new(&model)?;
+        let sparse = model.sparse()?;
         for iterations in 0..4 {
             let found = SparseSolver { iterations, ..SparseSolver::default() }.run(&sparse)?;
             let Some(bound) = found.gap else { continue };

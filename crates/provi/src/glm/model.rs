@@ -12,6 +12,7 @@ use crate::base::scratch::Scratch;
 use crate::base::stop;
 use crate::glm::design::Design;
 use crate::glm::rows::{Rows, Within, width};
+use crate::glm::sparse::SparseModel;
 use crate::target::curvature::Curvature;
 use crate::target::expectations::Expectations;
 use crate::target::standard::Standard;
@@ -52,6 +53,12 @@ impl Glm {
         let family = rows.family();
         let linear = Linear::new(family, rows.design().columns(), prior, rows.likelihood(family))?;
         Ok(Self { linear, rows })
+    }
+
+    /// The same model with its precision held sparsely, for many coefficients of which few meet in a row. Cost: about
+    /// that of a pass over the rows.
+    pub fn sparse(&self) -> Result<SparseModel> {
+        SparseModel::new(&self.linear, &self.rows)
     }
 
     /// Linear regression with known noise standard deviation: a Gaussian posterior.

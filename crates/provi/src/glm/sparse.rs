@@ -18,8 +18,8 @@ pub use gaussian::SparseGaussian;
 use moments::SparseMoments;
 pub use solve::{SparseSolution, SparseSolver};
 
-use super::Glm;
 use super::linear::Linear;
+use super::rows::Rows;
 use crate::base::error::Result;
 use crate::base::linalg::sparse::{Cliques, Structure};
 use crate::target::standard::Standard;
@@ -27,7 +27,8 @@ use lower::LowerBound;
 use rows::SortedRows;
 use std::sync::Arc;
 
-/// A linear-predictor model whose precision is held sparsely, in standard coordinates.
+/// A linear-predictor model whose precision is held sparsely, in standard coordinates; made by
+/// [`Glm::sparse`](crate::target::Glm::sparse).
 #[derive(Debug)]
 pub struct SparseModel {
     pub(crate) linear: Linear,
@@ -50,19 +51,19 @@ struct PriorEntry {
 }
 
 impl SparseModel {
-    /// Sorts the rows of a model and finds an order of elimination. Cost: about that of a pass over the rows.
-    pub fn new(model: &Glm) -> Result<Self> {
-        let map = model.linear.standard(model.rows.known_summary(), model.design().is_sparse());
-        let linear = model.linear.in_standard(&map);
+    /// Sorts the rows of a model and finds an order of elimination.
+    pub(crate) fn new(model: &Linear, rows: &Rows) -> Result<Self> {
+        let map = model.standard(rows.known_summary(), rows.design().is_sparse());
+        let linear = model.in_standard(&map);
         let dim = linear.dim();
-        let (sorted, mut cliques) = rows::sort(&model.rows, &map)?;
+        let (sorted, mut cliques) = rows::sort(rows, &map)?;
         let count = cliques.len();
         let entries = linear.prior.entries(dim);
         for &(i, j, _) in entries.iter().filter(|(i, j, _)| i != j) {
             cliques.push(&[i.min(j) as u32, i.max(j) as u32]);
         }
         let structure = Structure::new(dim, &cliques)?;
-        let rows = sorted.placed(&model.rows, &map, cliques, count, structure.places());
+        let rows = sorted.placed(rows, &map, cliques, count, structure.places());
         let prior = placed_entries(&structure, &entries);
         let lower = LowerBound::new(&structure, &prior, linear.lost + linear.prior.rounding())?;
         let mut terms = structure.row_counts();

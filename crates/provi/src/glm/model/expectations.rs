@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::glm::Family;
 use crate::glm::expectation::{TAIL_SUMS, sums};
-use crate::glm::sparse::{SparseModel, SparseSolver};
+use crate::glm::sparse::SparseSolver;
 use crate::target::Target;
 use crate::target::expectations::{Expectations, Moments};
 
@@ -33,7 +33,7 @@ impl Expectations for Glm {
         if dim < SPARSE_FROM || !self.design().is_sparse() {
             return Ok(None);
         }
-        let model = SparseModel::new(self)?;
+        let model = self.sparse()?;
         if MUCH_SMALLER * model.fill() > dim * dim {
             return Ok(None);
         }

@@ -22,13 +22,13 @@ const IDLE: usize = 4;
 /// The deterministic solver on sparse precisions, and its options.
 ///
 /// ```
-/// use provi::{Design, sparse::{SparseModel, SparseSolver}, target::{Glm, Prior}};
+/// use provi::{Design, sparse::SparseSolver, target::{Glm, Prior}};
 ///
 /// // An intercept and three groups of two rows.
 /// let entries: Vec<_> = (0..6).flat_map(|n| [(n, 0, 1.0), (n, 1 + n / 2, 1.0)]).collect();
 /// let design = Design::triplets(6, 4, &entries)?;
 /// let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], Prior::scale(1.0)?)?;
-/// let solution = SparseSolver::default().run(&SparseModel::new(&model)?)?;
+/// let solution = SparseSolver::default().run(&model.sparse()?)?;
 /// assert!(solution.gap.unwrap().value <= 1e-10);           // f − f*, proved, in nats
 /// # Ok::<(), provi::Error>(())
 /// ```

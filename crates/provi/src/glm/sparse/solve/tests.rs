@@ -74,7 +74,7 @@ fn the_sparse_answer_is_the_dense_one() {
             let model = model(groups, family, 60, 4);
             let dense = Solver { goal: 1e-13, ..Solver::default() }.run(&model).unwrap();
             let solver = SparseSolver { goal: 1e-15, ..SparseSolver::default() };
-            let sparse = solver.run(&SparseModel::new(&model).unwrap()).unwrap();
+            let sparse = solver.run(&model.sparse().unwrap()).unwrap();
             let gap = sparse.gap.unwrap();
             assert!(gap.value < 1e-14, "{groups:?} {family:?}: {gap:?} {:?}", sparse.stop);
             assert_eq!(gap.provenance == Provenance::Proved, family != Family::Probit);
@@ -102,7 +102,7 @@ fn the_papers_hierarchy_has_a_lower_bound_without_a_closed_form() {
     let features = Design::dense(rows, 2, &x).unwrap();
     let model = hierarchical_logistic(&features, &y, &groups, &top, &within).unwrap();
     let dense = Solver { goal: 1e-13, ..Solver::default() }.run(&model).unwrap();
-    let sparse = SparseSolver::default().run(&SparseModel::new(&model).unwrap()).unwrap();
+    let sparse = SparseSolver::default().run(&model.sparse().unwrap()).unwrap();
     assert!(sparse.gap.unwrap().value <= 1e-10);
     assert!(sparse.neg_elbo - dense.neg_elbo <= 1e-10 + sparse.neg_elbo_error + dense.neg_elbo_error);
     assert!(distance(&sparse.gaussian, &dense.gaussian) < 1e-4);
@@ -113,7 +113,7 @@ fn the_papers_hierarchy_has_a_lower_bound_without_a_closed_form() {
 fn the_gap_bound_holds_at_wrong_gaussians_and_fails_with_a_wrong_constant() {
     for family in FAMILIES {
         let model = model(Groups::Crossed, family, 60, 7);
-        let sparse = SparseModel::new(&model).unwrap();
+        let sparse = model.sparse().unwrap();
         let best = SparseSolver { goal: 1e-16, ..SparseSolver::default() }.run(&sparse).unwrap();
         let mut tightest = f64::INFINITY;
         for (k, size) in [1e-4, 1e-2, 0.1, 0.5].into_iter().enumerate() {
@@ -133,7 +133,7 @@ fn the_gap_bound_holds_at_wrong_gaussians_and_fails_with_a_wrong_constant() {
     // With a prior alone the bound of the means is exact: ½δᵀΛδ, and half of it would be too small.
     let design = Design::triplets(2, 2, &[(0, 0, 1e-9), (1, 1, 1e-9)]).unwrap();
     let model = Glm::logistic(design, &[1.0, 0.0], Prior::scale(2.0).unwrap()).unwrap();
-    let sparse = SparseModel::new(&model).unwrap();
+    let sparse = model.sparse().unwrap();
     let best = SparseSolver::default().run(&sparse).unwrap();
     let mean = vec![1.0, -2.0];
     let precision = sparse.curvature_at(&mean).unwrap();
@@ -145,7 +145,7 @@ fn the_gap_bound_holds_at_wrong_gaussians_and_fails_with_a_wrong_constant() {
 #[test]
 fn draws_densities_and_predictors_are_those_of_the_dense_gaussian() {
     let model = model(Groups::Slopes, Family::Bernoulli, 60, 2);
-    let solution = SparseSolver::default().run(&SparseModel::new(&model).unwrap()).unwrap();
+    let solution = SparseSolver::default().run(&model.sparse().unwrap()).unwrap();
     let (sparse, dense) = (&solution.gaussian, solution.gaussian.to_dense().unwrap());
     assert!((sparse.entropy() - dense.entropy().unwrap()).abs() < 1e-8);
     let draws = sparse.sample(4000, Seed(5));
@@ -182,7 +182,7 @@ fn rows_without_entries_and_coefficients_without_rows_are_allowed() {
     let design = Design::triplets(5, 4, &[(0, 0, 1.0), (1, 1, -2.0), (3, 0, 1.0), (4, 1, 1.0)]).unwrap();
     let model = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0, 1.0], Prior::scale(1.5).unwrap()).unwrap();
     let dense = Solver::default().run(&model).unwrap();
-    let sparse = SparseSolver::default().run(&SparseModel::new(&model).unwrap()).unwrap();
+    let sparse = SparseSolver::default().run(&model.sparse().unwrap()).unwrap();
     assert!((sparse.neg_elbo - dense.neg_elbo).abs() < 1e-9);
     assert!((sparse.gaussian.standard_deviations().unwrap()[3] - 1.5).abs() < 1e-12);
 }
@@ -192,7 +192,7 @@ fn rows_without_entries_and_coefficients_without_rows_are_allowed() {
 fn moments_are_those_of_the_dense_pass() {
     for family in FAMILIES {
         let model = model(Groups::Nested, family, 60, 3);
-        let sparse = SparseModel::new(&model).unwrap();
+        let sparse = model.sparse().unwrap();
         let solution = SparseSolver { iterations: 1, ..SparseSolver::default() }.run(&sparse).unwrap();
         let dense = solution.gaussian.to_dense().unwrap();
         let mut moments = Moments::new(model.dim());
@@ -208,7 +208,7 @@ fn the_bits_do_not_depend_on_the_threads() {
     let model = model(Groups::Crossed, Family::Bernoulli, 3000, 6);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| SparseSolver::default().run(&SparseModel::new(&model).unwrap()).unwrap())
+        pool.install(|| SparseSolver::default().run(&model.sparse().unwrap()).unwrap())
     };
     let (one, three) = (run(1), run(3));
     assert_eq!(one.neg_elbo.to_bits(), three.neg_elbo.to_bits());
