@@ -80,6 +80,7 @@ impl Strategy {
                     audit,
                     start: options.search.start.clone(),
                     starts: options.search.starts.map_or(default.starts, |starts| starts as usize),
+                    pattern: provi::Pattern::Full,
                     memory_budget: options.memory_budget.map(|size| size.0),
                 })
             }
