@@ -102,7 +102,6 @@ fn plans_and_run_files_know_the_family() {
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["family_of_q"], "banded:1");
     let file = fit(&bench, "banded", &[&planned[..], &["--steps", "500", "--audit-draws", "200"]].concat());
     assert_eq!((&file["method"], &file["family_of_q"]), (&"prox-energy".into(), &"banded:1".into()));
-    assert_eq!(file["covariance"][0][0].as_f64().is_some(), true);
     let run = bench.path("banded").join("run.toml");
     assert!(std::fs::read_to_string(&run).unwrap().contains("family-of-q = \"banded:1\""));
     bench.provi(&["fit", "--config", "banded/run.toml", "--out", "again", "--quiet"]).exits(0);
