@@ -153,19 +153,21 @@ fn hierarchical() -> [FitFile; 4] {
     ]
 }
 
-/// Planned steps: with a promise, on some of the rows, and stopped at the first look.
-fn planned() -> [FitFile; 3] {
+/// Planned steps: with a promise, on some of the rows, in a family, and stopped at the first look.
+fn planned() -> [FitFile; 4] {
     let model = ModelOptions::default();
     let some = StepOptions { subsample: Some(4), ..StepOptions::default() };
     let promised = fitted("y ~ z", &model, &RunOptions { distance: Some(0.5), ..RunOptions::default() });
     let subsampled = RunOptions { steps: Some(30), step: some, ..RunOptions::default() };
+    let field = StepOptions { family_of_q: Some(provi::Pattern::MeanField), ..StepOptions::default() };
+    let family = RunOptions { distance: Some(0.5), step: field, ..RunOptions::default() };
     let mut observer = |_: &Snapshot| ControlFlow::Break(());
     let mut watch = Watch { observer: Some(&mut observer), ..Watch::default() };
     let stopped = analysis("y ~ z", &model);
     let stopped =
         stopped.fit(&RunOptions { steps: Some(5000), ..RunOptions::default() }, &mut watch).unwrap().file;
     assert!(stopped.stopped_early);
-    [promised, fitted("y ~ z", &model, &subsampled), stopped]
+    [promised, fitted("y ~ z", &model, &subsampled), fitted("y ~ z", &model, &family), stopped]
 }
 
 /// Densities of a program: undeclared, declared, and with what is said of a library, of a Stan model, of a large covariance and of a

@@ -181,6 +181,7 @@ Examples:
   provi fit --stan schools_model.so --data schools.json --starts 4
   provi fit --library density.so --mu 1 --smoothness 4
   provi fit big.parquet 'y ~ .' --method prox-energy --subsample 256 --sampling importance
+  provi fit wells.csv 'switch ~ arsenic + dist' --family-of-q meanfield
   provi fit --config cases.fit/run.toml --seed 1 --out again.fit
   provi fit --resume cases.fit";
 
@@ -210,7 +211,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,
     /// Resume a fit that was stopped, with the options in its folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "draws", "coordinates", "subsample", "sampling", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "draws", "coordinates", "subsample", "sampling", "family_of_q", "seed"])]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) files: FileOptions,

@@ -4,6 +4,7 @@ mod certify;
 mod common;
 mod compiled;
 mod errors;
+mod families;
 mod files;
 mod fit;
 mod folders;

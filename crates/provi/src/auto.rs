@@ -18,10 +18,11 @@ pub mod solve;
 
 use crate::auto::ascent::{Ascent, Options};
 use crate::auto::initial::initial_point;
-use crate::auto::solve::{Solver, Stop};
+use crate::auto::solve::{Solver, Stop, Watcher};
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::pattern::{Entries, Pattern, precision_of};
 use crate::base::scalar::{Positive, Probability};
 use crate::base::stop;
 use crate::certify::audit::{Audit, Audited, Goal, nothing};
@@ -36,7 +37,7 @@ use crate::target::evaluate::Evaluator;
 use crate::target::mode::about_laplace;
 use crate::target::watchdog::{Watching, check_gradient};
 use crate::target::{Rejections, Target};
-use crate::watch::checkpoint::{Checkpoint, Keeping, is_about};
+use crate::watch::checkpoint::{Checkpoint, Keeping, Mark, is_about};
 use crate::watch::{AverageState, Snapshot, Watch};
 pub use bare::{USUAL_CAP, USUAL_CAP_PER_DIMENSION};
 pub use search::{Beginnings, Ending, Place, Search, Start, StartFit};
@@ -72,6 +73,9 @@ pub struct Auto {
     /// best ELBO is kept, and the others are compared with it ([`Search`]). If certificates are computed during the
     /// searches, they share δ. A target with exact expectations needs one start.
     pub starts: usize,
+    /// The family in which q is sought. A family other than [`Pattern::Full`] needs exact expectations here, and the
+    /// certificate then has a gap to the best Gaussian of the family as well \[pattern\].
+    pub pattern: Pattern,
     /// Bytes that the run may use on top of the target's data. A run that would need more is refused before it
     /// starts.
     pub memory_budget: Option<u64>,
@@ -85,6 +89,7 @@ impl Default for Auto {
             audit: Audit::default(),
             start: None,
             starts: 1,
+            pattern: Pattern::Full,
             memory_budget: None,
         }
     }
@@ -166,6 +171,12 @@ impl Auto {
             Positive::new("accuracy", accuracy)?;
         }
         Probability::new("failure probability δ", self.audit.failure_probability)?;
+        self.pattern.check(target.dim())?;
+        if !self.pattern.is_full() && target.target().expectations().is_none() {
+            let why = "the automatic method finds the best Gaussian of a family only where expectations are exact, as for \
+                       linear predictors; use a method that plans its steps, such as prox-energy";
+            return Err(Error::Pattern { family: self.pattern.to_string(), why: why.into() });
+        }
         Forecast::new(Choice::Auto, &Size::of(target.target())).check(self.memory_budget)?;
         let begin = Instant::now();
         let signal = watch.signal(begin);
@@ -227,6 +238,24 @@ pub fn audit_watched<'t>(
     Ok(nothing(&target.target().names(), q, &reason))
 }
 
+/// The Gaussian of a family nearest to an approximate Laplace approximation, found in standard coordinates if the target
+/// has them, and the evaluations that it took.
+fn nearest_laplace(
+    target: &dyn Target,
+    start: &[f64],
+    family: &Entries,
+) -> Result<(Gaussian<Triangular>, u64)> {
+    let (whole, evaluations) = match target.standardized()? {
+        Some(standard) => {
+            let (q, evaluations) = about_laplace(standard.target(), &standard.map().to_standard(start))?;
+            (standard.map().own_gaussian(&q), evaluations)
+        }
+        None => about_laplace(target, start)?,
+    };
+    let factor = family.best_factor(&precision_of(whole.dim(), whole.factor())?)?;
+    Ok((Gaussian::new(whole.mean(), &factor)?, evaluations))
+}
+
 struct Run<'r, 'w> {
     auto: &'r Auto,
     target: Evaluator<'r>,
@@ -242,12 +271,22 @@ impl Run<'_, '_> {
     fn exact(mut self) -> Result<Certified> {
         let target = self.target.target();
         let other = Error::Checkpoint { what: OTHER };
-        let standard = target.standardized()?;
+        // Standard coordinates do not keep a family.
+        let family = match &self.auto.pattern {
+            Pattern::Full => None,
+            pattern => Some(pattern.entries(target.dim())?),
+        };
+        let mark = family.is_some().then(|| Mark::new(&format!("auto {}", self.auto.pattern), Vec::new()));
+        let standard = if family.is_some() { None } else { target.standardized()? };
         // Whether the ELBO of a checkpoint was computed in these coordinates.
         let mut same_units = false;
         let (start, memory, evaluations, before) = match self.watch.from.take() {
             Some(from) => {
                 from.check()?;
+                if from.mark.is_some() != mark.is_some() {
+                    return Err(Error::Checkpoint { what: "is that of another run" });
+                }
+                mark.as_ref().map_or(Ok(()), |own| from.check_mark(own))?;
                 if from.step != from.trace.last().map_or(0, |last| last.step) {
                     return Err(other);
                 }
@@ -275,9 +314,12 @@ impl Run<'_, '_> {
             }
             None => {
                 let start = self.auto.start(target.dim())?;
-                let (start, evaluations) = match &standard {
-                    Some(standard) => about_laplace(standard.target(), &standard.map().to_standard(&start))?,
-                    None => about_laplace(target, &start)?,
+                let (start, evaluations) = match (&standard, &family) {
+                    (_, Some(family)) => nearest_laplace(target, &start, family)?,
+                    (Some(standard), None) => {
+                        about_laplace(standard.target(), &standard.map().to_standard(&start))?
+                    }
+                    (None, None) => about_laplace(target, &start)?,
                 };
                 (start, Vec::new(), evaluations, 0.0)
             }
@@ -297,10 +339,10 @@ impl Run<'_, '_> {
                 average: AverageState::default(),
                 trace: trace.to_vec(),
                 seconds,
-                mark: None,
+                mark: mark.clone(),
             };
         let mut lost = None;
-        let solved = solver.take_up(target, &start, &memory, &mut |look, state| {
+        let watcher: &mut Watcher<'_> = &mut |look, state| {
             let step = first + look.iteration as u64;
             let gap = look.proved.then_some(look.gap);
             let snapshot = Snapshot { step, steps, gamma: 1.0, neg_elbo: look.neg_elbo, gap };
@@ -324,7 +366,11 @@ impl Run<'_, '_> {
                 place(step, state.gaussian, &state.memory(), trace, seconds)
             });
             told
-        });
+        };
+        let solved = match &family {
+            Some(family) => solver.take_up_within(target, &start, &memory, family, watcher),
+            None => solver.take_up(target, &start, &memory, watcher),
+        };
         if let Some(error) = lost {
             return Err(error);
         }
@@ -352,8 +398,9 @@ impl Run<'_, '_> {
     fn audit(&mut self, audit: Audit, q: &Gaussian<Triangular>) -> Result<Audited> {
         let since = Instant::now();
         let audited = audit_watched(&audit, self.target, q, self.seed, self.watch, self.begin);
+        let within = audited.and_then(|audited| audited.within(self.target.target(), q, &self.auto.pattern));
         self.audit_seconds += since.elapsed().as_secs_f64();
-        audited
+        within
     }
 
     /// Sampled steps from one start or several.
@@ -517,6 +564,7 @@ impl Run<'_, '_> {
             names: target.names(),
             gaussian,
             neg_elbo,
+            pattern: self.auto.pattern.clone(),
             method: Choice::Auto.to_string(),
             steps,
             stopped_early,

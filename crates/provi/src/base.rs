@@ -9,6 +9,7 @@ pub mod gaussian;
 pub(crate) mod linalg;
 pub mod matrix;
 pub(crate) mod normal_mixture;
+pub mod pattern;
 pub mod printed;
 pub mod scalar;
 pub(crate) mod scratch;

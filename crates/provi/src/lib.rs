@@ -62,6 +62,7 @@
 //! | [`autodiff`] | gradients of plain Rust functions |
 //! | [`curvature`] | H_lo, H_hi, and where each came from |
 //! | [`gaussian`] | q = N(m, CCᵀ), with a triangular or symmetric factor |
+//! | [`pattern`] | families of q: mean field, blocks, arrows, bands |
 //! | [`design`], [`matrix`] | data matrices, dense or sparse; small dense matrices |
 //! | [`draws`] | u_{t,k} as a pure function of seed, purpose, step and draw |
 //! | [`theory`] | noise bounds, the recursion, closed-form rates: numbers in, numbers out |
@@ -121,7 +122,7 @@ mod watch;
 // The public modules, by the room they live in.
 #[doc(inline)]
 pub use auto::{ascent, scales, solve};
-pub use base::{draws, error, gaussian, matrix, printed, scalar, stop};
+pub use base::{draws, error, gaussian, matrix, pattern, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
 pub use glm::{checks, design, expectation, predict, separation, sparse, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
@@ -139,6 +140,7 @@ pub use base::draws::Seed;
 pub use base::error::{Error, Result};
 pub use base::gaussian::{Gaussian, Symmetric, Triangular};
 pub use base::matrix::Matrix;
+pub use base::pattern::Pattern;
 pub use certify::audit::Audit;
 pub use certify::certificate::Certificate;
 pub use glm::design::Design;

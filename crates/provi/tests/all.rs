@@ -8,6 +8,7 @@ mod checkpoints;
 mod common;
 mod convergence;
 mod exact_draws;
+mod families;
 mod functional;
 mod goal;
 mod gold;

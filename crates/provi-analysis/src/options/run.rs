@@ -7,7 +7,7 @@ use provi::auto::Choice;
 use provi::plan::Coordinates;
 use provi::scalar::{Positive, Probability};
 use provi::subsample::{Sampling, Subsample};
-use provi::{Audit, Method, Planner};
+use provi::{Audit, Method, Pattern, Planner};
 
 use super::{Size, as_text, options};
 use crate::error::{Error, Result};
@@ -114,10 +114,10 @@ impl RunOptions {
     pub fn check(&self) -> Result<()> {
         self.limit()?;
         self.audit.audit()?;
-        match (self.step.subsample()?, self.choice()?) {
-            (Some(_), Choice::Planned(method)) => Ok(method.check_subsampled()?),
-            _ => Ok(()),
-        }
+        let subsample = self.step.subsample()?;
+        let Choice::Planned(method) = self.choice()? else { return Ok(()) };
+        method.check_pattern(&self.step.pattern())?;
+        subsample.map_or(Ok(()), |_| Ok(method.check_subsampled()?))
     }
 
     /// The time limit as a duration; `None` for no limit.
@@ -140,7 +140,7 @@ pub struct AuditOptions {
             long,
             value_name = "EPS",
             allow_negative_numbers = true,
-            help = "Prove that no Gaussian is better by more than EPS nats; exit status 1 if that fails"
+            help = "Prove that no Gaussian (of its family) is better by more than EPS nats; exit status 1 if that fails"
         )
     )]
     pub accuracy: Option<f64>,
@@ -214,6 +214,10 @@ pub struct StepOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(with = "as_text")]
     pub sampling: Option<Sampling>,
+    /// Family in which q is sought: full, meanfield, blocks:3,4, arrow:K or banded:K [default: full]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[serde(with = "as_text")]
+    pub family_of_q: Option<Pattern>,
 }
 }
 
@@ -241,15 +245,22 @@ impl StepOptions {
         if let Some(Subsample { terms, sampling }) = self.subsample()? {
             planner = planner.subsample(terms, sampling);
         }
-        Ok(planner)
+        Ok(planner.pattern(self.pattern()))
+    }
+
+    /// The family in which q is sought.
+    pub fn pattern(&self) -> Pattern {
+        self.family_of_q.clone().unwrap_or_default()
     }
 
     /// The method if none is named: exact expectations make by far the shortest proved plans; in practice, draws
-    /// are cheaper. With a subsample neither of these two methods has a bound, so prox-energy is used.
+    /// are cheaper. With a subsample neither of these two methods has a bound, and sticking the landing leaves a family
+    /// of q; prox-energy is used then.
     pub fn default_plan(&self, proved: bool) -> Method {
         match (self.subsample, proved) {
             (Some(_), _) => Method::ProxEnergy,
             (None, true) => Method::Exact,
+            (None, false) if !self.pattern().is_full() => Method::ProxEnergy,
             (None, false) => Method::ProjStl,
         }
     }
@@ -286,6 +297,24 @@ mod tests {
         let law = StepOptions { sampling: Some(Sampling::Reshuffle), ..StepOptions::default() };
         let both = law.over(some).subsample().unwrap();
         assert_eq!(both, Some(Subsample { terms: 32, sampling: Sampling::Reshuffle }));
+    }
+
+    #[test]
+    fn a_family_of_q_goes_with_the_methods_that_keep_it() {
+        let some = StepOptions { family_of_q: Some(Pattern::MeanField), ..StepOptions::default() };
+        for method in ["proj-stl", "proj-entropy"] {
+            assert!(refused(method, some.clone()).contains("prox-energy"), "{method}");
+        }
+        let options = RunOptions { step: some.clone(), ..RunOptions::default() };
+        assert_eq!(options.choice().unwrap(), Choice::Auto);
+        let steps = RunOptions { steps: Some(9), ..options };
+        assert_eq!(steps.choice().unwrap(), Choice::Planned(Method::ProxEnergy));
+        assert!(steps.check().is_ok());
+        let read: StepOptions = toml::from_str("family-of-q = 'blocks:3,4'").unwrap();
+        assert_eq!(read.pattern(), Pattern::Blocks(vec![3, 4]));
+        assert_eq!(toml::from_str::<StepOptions>(&toml::to_string(&read).unwrap()).unwrap(), read);
+        let error = toml::from_str::<StepOptions>("family-of-q = 'diagonal'").unwrap_err().to_string();
+        assert!(error.contains("meanfield"), "{error}");
     }
 
     #[test]

@@ -65,6 +65,9 @@ pub struct FitFile {
     pub neg_elbo_exact: bool,
     /// The name of the method.
     pub method: String,
+    /// The family in which q was sought, such as `meanfield` or `blocks:3,4`. Absent for every Gaussian.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family_of_q: Option<String>,
     /// Coordinates of the steps.
     pub coordinates: String,
     /// Steps made.

@@ -5,7 +5,7 @@ use provi::estimate::{Estimates, USUAL_DRAWS, estimate};
 use provi::functional::{MomentBounds, PosteriorMoments};
 use provi::target::Evaluator;
 use provi::trust::{Agreement, Trust, trust, trust_beside};
-use provi::{Audit, Certificate, Gaussian, Provenance, Seed, Target};
+use provi::{Audit, Certificate, Gaussian, Pattern, Provenance, Seed, Target};
 
 /// The fewest draws of an audit that the estimates use too. An audit makes so few only if the weights are nearly
 /// equal, and fresh draws would cost as much again; or if it was stopped, and fresh draws would defeat the stop.
@@ -40,9 +40,18 @@ fn is_declared(target: &dyn Target) -> bool {
 }
 
 impl Assessment {
-    /// Audits q. If the audit fails, the certificate proves nothing and says why; the answer is still valid.
-    pub fn measure(target: Evaluator<'_>, q: &Gaussian, seed: Seed, audit: &Audit) -> Self {
-        Self::after(audit.run(target, q, seed), target, q, seed)
+    /// Audits q, a member of a family. If the audit fails, the certificate proves nothing and says why; the answer is
+    /// still valid.
+    pub fn measure(
+        target: Evaluator<'_>,
+        q: &Gaussian,
+        pattern: &Pattern,
+        seed: Seed,
+        audit: &Audit,
+    ) -> Self {
+        let audited =
+            audit.run(target, q, seed).and_then(|audited| audited.within(target.target(), q, pattern));
+        Self::after(audited, target, q, seed)
     }
 
     /// The assessment after an audit, made or failed.

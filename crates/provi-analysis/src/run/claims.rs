@@ -16,7 +16,7 @@ mod promise;
 
 use provi::certificate::{Certificate, Statement};
 use provi::target::Evaluator;
-use provi::{Audit, Gaussian, Provenance, Seed};
+use provi::{Audit, Gaussian, Pattern, Provenance, Seed};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -143,10 +143,16 @@ pub fn check(
     if let Some(model) = problem.integrated() {
         return mixture::check(record, problem, model, q, audit, &run, first);
     }
+    // The file stores a covariance, whose factor is that of a family up to rounding. A file that names a family of which its
+    // Gaussian is not, or no family at all, has no such gap.
+    let named = record.and_then(|record| record.family_of_q.as_ref()?.parse::<Pattern>().ok());
+    let member = named.as_ref().and_then(|pattern| pattern.member(q).ok());
+    let pattern = named.filter(|_| member.is_some()).unwrap_or_default();
+    let q = member.as_ref().unwrap_or(q);
     let mut best: Option<(usize, Rechecked)> = None;
     for attempt in 0..ATTEMPTS {
         let seed = Seed(first.0.wrapping_add(attempt));
-        let assessment = Assessment::measure(problem.target(), q, seed, &run);
+        let assessment = Assessment::measure(problem.target(), q, &pattern, seed, &run);
         let claims =
             record.map_or(Vec::new(), |record| compare(record, problem, q, &assessment, audit, seed));
         let failed = claims.iter().filter(|claim| !claim.verdict.stands()).count();
@@ -209,7 +215,19 @@ impl Rounding {
         let again =
             Gaussian::from_covariance(q.mean(), q.covariance()).and_then(|q| audit.run(target, &q, Seed(0)));
         let gaps = again.ok().and_then(|again| now.gap.bound().zip(again.certificate().gap.bound()));
-        Self { root: gaps.map_or(0.0, |(a, b)| 10.0 * (a.sqrt() - b.sqrt()).abs()) }
+        let root = |(a, b): (f64, f64)| 10.0 * (a.sqrt() - b.sqrt()).abs();
+        Self { root: gaps.map_or(0.0, root).max(Self::of_family(target, q, now).map_or(0.0, root)) }
+    }
+
+    /// The gap within the family, before and after.
+    fn of_family(target: Evaluator<'_>, q: &Gaussian, now: &Certificate) -> Option<(f64, f64)> {
+        let family = now.family.as_ref()?;
+        let pattern: Pattern = family.name.parse().ok()?;
+        let again = Gaussian::from_covariance(q.mean(), q.covariance()).ok()?;
+        let again = pattern.member(&again).ok()?;
+        let audited = Audit { draws: 1, ..Audit::default() }.run(target, &again, Seed(0)).ok()?;
+        let audited = audited.within(target.target(), &again, &pattern).ok()?;
+        family.gap.bound().zip(audited.certificate().family.as_ref()?.gap.bound())
     }
 
     fn explains(self, old: f64, new: f64) -> bool {
@@ -265,8 +283,8 @@ fn compare(
 }
 
 impl Comparison<'_> {
-    /// Gap, KL and total variation.
-    fn distances(&self, stored: &Certificate) -> [Claim; 3] {
+    /// Gap, KL and total variation; before them the gap within a family.
+    fn distances(&self, stored: &Certificate) -> Vec<Claim> {
         let now = &self.now.certificate;
         let row = |what: &str, old: &Statement, new: &Statement, slack: f64| Claim {
             what: what.to_owned(),
@@ -281,11 +299,18 @@ impl Comparison<'_> {
             kl.verdict = kl.verdict.max(Verdict::Contradicted);
             kl.now = format!("{}, estimated {}", kl.now, bound(estimate, 3));
         }
-        [
+        let mut out = vec![
             row("gap, nats", &stored.gap, &now.gap, ABSOLUTE),
             kl,
             row("total variation", &stored.tv, &now.tv, DEVIATIONS),
-        ]
+        ];
+        if let Some(family) = &stored.family {
+            let none = Statement::NotProved { reason: String::new() };
+            let found = now.family.as_ref().filter(|now| now.name == family.name);
+            let now = found.map_or(&none, |now| &now.gap);
+            out.insert(0, row(&format!("gap within {}, nats", family.name), &family.gap, now, ABSOLUTE));
+        }
+        out
     }
 
     /// Compares a claim with what is proved now; `slack` is the effect of rounding on a bound near 0.

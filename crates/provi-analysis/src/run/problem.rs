@@ -155,6 +155,7 @@ impl<'a> Problem<'a> {
             // What is stated of a mixture rests on a sum over the scales, which is no proof.
             let asked = [
                 (planned, "a method of planned steps"),
+                (!options.step.pattern().is_full(), "a family of q"),
                 (options.audit.accuracy.is_some(), "the option accuracy"),
                 (options.audit.kl.is_some(), "the option kl"),
                 (options.audit.table_accuracy.is_some(), "the option table-accuracy"),
@@ -165,6 +166,7 @@ impl<'a> Problem<'a> {
         }
         let target = self.target.target();
         let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
+        options.step.pattern().check(target.dim())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
         let (choice, subsample) = (options.choice()?, options.step.subsample()?);
         let budget = options.memory_budget.map(|size| size.0);
@@ -187,7 +189,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Audits a Gaussian that was found elsewhere and records it like an answer of provi. Of the options, only
-    /// seed, audit and contrasts count; without a seed the draws use a fresh one, which the answer records. If
+    /// seed, audit, family of q and contrasts count; without a seed the draws use a fresh one, which the answer records. If
     /// something cannot be proved, the certificate says so; it is not an error.
     pub fn certify(self, q: &Gaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
         if self.integrated.is_some() {
@@ -202,11 +204,15 @@ impl<'a> Problem<'a> {
             return Err(provi::Error::Shape { what: "the given Gaussian", found, expected }.into());
         }
         let begin = Instant::now();
+        let pattern = options.step.pattern();
+        let q = &pattern.member(q)?;
         let audited = audit_watched(&options.audit.audit()?, target, q, seed, watch, begin);
+        let audited = audited.and_then(|audited| audited.within(target.target(), q, &pattern));
         let assessment = covered(watch, begin, || Assessment::after(audited, target, q, seed));
         let audit_seconds = begin.elapsed().as_secs_f64();
         let mut fit = Fit::given(target.target(), q, seed)?;
         (fit.method, fit.seconds) = (GIVEN.to_owned(), begin.elapsed().as_secs_f64());
+        fit.pattern = pattern;
         let mut fitted = prepared
             .put_down(None, Answer { fit, assessment, notes: Vec::new(), search: None, audit_seconds })?;
         prepared.check(&mut fitted);

@@ -35,6 +35,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         neg_elbo_error: fit.neg_elbo.error,
         neg_elbo_exact: fit.neg_elbo.exact,
         method: fit.method.to_string(),
+        family_of_q: (!fit.pattern.is_full()).then(|| fit.pattern.to_string()),
         coordinates: word(plan.map_or(Coordinates::Original, Plan::coordinates)).unwrap_or_default(),
         steps: fit.steps,
         stopped_early: fit.stopped_early,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use provi::audit::Audited;
 use provi::auto::{Choice, audit_watched};
 use provi::fit::Watch;
 use provi::plan::PRACTICAL_DRAWS;
@@ -80,6 +81,7 @@ impl Strategy {
                     audit,
                     start: options.search.start.clone(),
                     starts: options.search.starts.map_or(default.starts, |starts| starts as usize),
+                    pattern: options.step.pattern(),
                     memory_budget: options.memory_budget.map(|size| size.0),
                 })
             }
@@ -137,6 +139,8 @@ impl Strategy {
                 let fit = plan.run_with(target, seed, watch)?;
                 let auditing = Instant::now();
                 let audited = audit_watched(audit, target, &fit.gaussian, seed, watch, begin);
+                let within = |audited: Audited| audited.within(target.target(), &fit.gaussian, &plan.pattern);
+                let audited = audited.and_then(within);
                 let assessment =
                     covered(watch, begin, || Assessment::after(audited, target, &fit.gaussian, seed));
                 Ok(Answer {

@@ -17,7 +17,7 @@ use crate::run::fitted::Fitted;
 use crate::show::rows;
 use crate::show::words::certificate::{self, Tightness};
 use crate::show::words::{
-    self, beside_the_formula, condition, counted, describe_correlations, describe_scale, method,
+    self, beside_the_formula, condition, counted, describe_correlations, describe_scale, method_within,
 };
 
 /// Everything the page shows; `command` makes the fit again.
@@ -134,8 +134,11 @@ fn statements(file: &FitFile, c: &Certificate) -> CertificateFacts {
         _ => meaning,
     };
     let verdict = file.trust.as_ref().map_or(String::new(), |trust| format!("Trust: {}. ", trust.line()));
+    let of_family =
+        c.family.as_ref().map(|_| "No Gaussian of this family is closer to the posterior by more than this.");
+    let meanings = of_family.into_iter().chain(MEANINGS);
     let statements =
-        certificate::rows(c, file.least_kl()).into_iter().zip(MEANINGS).map(|((what, row), meaning)| {
+        certificate::rows(c, file.least_kl()).into_iter().zip(meanings).map(|((what, row), meaning)| {
             let (value, grounds, proved) = match row {
                 Ok((value, grounds)) => (value, grounds, true),
                 Err(reason) => (reason, String::new(), false),
@@ -386,9 +389,10 @@ fn assumptions(file: &FitFile) -> Vec<String> {
 }
 
 fn provenance(file: &FitFile) -> Vec<(String, String)> {
+    let family = file.family_of_q.as_deref();
     let mut out = vec![
         ("provi".to_owned(), file.provi.clone()),
-        ("method".to_owned(), method(&file.method, file.draws_per_step, file.subsample)),
+        ("method".to_owned(), method_within(&file.method, file.draws_per_step, file.subsample, family)),
         ("steps".to_owned(), grouped(file.steps)),
         ("seconds".to_owned(), format!("{:.2}", file.seconds)),
         ("seed".to_owned(), file.seed.to_string()),

@@ -80,6 +80,17 @@ pub fn beside_the_formula(model: &ModelRecord) -> Option<String> {
 
 /// The method with its draws, and the number of terms that they use if not all.
 pub fn method(method: &str, draws: usize, subsample: Option<Subsample>) -> String {
+    method_within(method, draws, subsample, None)
+}
+
+/// The same with the family of q, if that is not every Gaussian.
+pub fn method_within(
+    method: &str,
+    draws: usize,
+    subsample: Option<Subsample>,
+    family: Option<&str>,
+) -> String {
+    let method = &family.map_or(method.to_owned(), |family| format!("{method} within {family}"));
     match (draws, subsample) {
         (0, _) => format!("{method}, no draws"),
         (draws, None) => format!("{method}, {} a step", counted(draws as u64, "draw")),

@@ -6,7 +6,7 @@ use clap::Args;
 use provi::certificate::Interval;
 use provi::evidence::{LogBayesFactor, Strength, Verdict};
 use provi_analysis::Fitted;
-use provi_analysis::number::{decimals, outward_pair};
+use provi_analysis::number::{above, decimals, outward_pair};
 use provi_analysis::record::fit_file::{FitFile, ModelRecord, to_json};
 use provi_analysis::show::words::condition;
 use serde::Serialize;
@@ -27,6 +27,10 @@ looks.
 
 Fits of different data, responses, rows or weights are refused, because their
 evidence cannot be compared.
+
+Fits of one model that differ in the family of q (--family-of-q) have the same
+evidence. For them the ELBOs are compared as well: what a smaller family costs
+in nats, exactly where expectations are exact.
 
 Examples:
   provi compare small.fit large.fit
@@ -74,7 +78,7 @@ pub(crate) fn execute(args: &CompareArgs) -> Result<Outcome> {
     let text = if args.json {
         to_json(&Report::new(&entries, &factors, &notes))
     } else {
-        describe(&entries, &factors, &notes)
+        describe(&entries, &factors, &notes) + &families(&entries)
     };
     Ok(Outcome::said(text))
 }
@@ -173,6 +177,67 @@ fn word(verdict: Verdict) -> String {
     }
 }
 
+/// The family of q, by name.
+fn family(file: &FitFile) -> &str {
+    file.family_of_q.as_deref().unwrap_or("full")
+}
+
+/// By how many nats the ELBO of a fit is below the largest one, if all are fits of one model. The difference of the KLs to
+/// the posterior is the same number, since the evidence is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Below {
+    nats: f64,
+    /// A bound of its error if exact, otherwise a standard error.
+    error: f64,
+    exact: bool,
+}
+
+fn below(entries: &[Entry]) -> Option<Vec<Below>> {
+    let model = |entry: &Entry| {
+        let model = &entry.file.model;
+        (model.title().to_owned(), model.family.clone(), model.prior.clone(), condition(model))
+    };
+    let same = entries.windows(2).all(|pair| model(&pair[0]) == model(&pair[1]));
+    let single = entries.iter().all(|entry| entry.file.mixture.is_none());
+    let best = entries.iter().map(|entry| &entry.file).min_by(|a, b| a.neg_elbo.total_cmp(&b.neg_elbo))?;
+    let one = |entry: &Entry| {
+        let file = &entry.file;
+        let exact = file.neg_elbo_exact && best.neg_elbo_exact;
+        let error = match (std::ptr::eq(file, best), exact) {
+            (true, _) => 0.0,
+            (false, true) => file.neg_elbo_error + best.neg_elbo_error,
+            (false, false) => file.neg_elbo_error.hypot(best.neg_elbo_error),
+        };
+        Below { nats: file.neg_elbo - best.neg_elbo, error, exact }
+    };
+    (same && single).then(|| entries.iter().map(one).collect())
+}
+
+/// The ELBOs of fits of one model that differ in the family of q; empty for others.
+fn families(entries: &[Entry]) -> String {
+    let differ = entries.windows(2).any(|pair| family(&pair[0].file) != family(&pair[1].file));
+    let Some(below) = below(entries).filter(|_| differ) else { return String::new() };
+    let heading = [
+        ("", Side::Left),
+        ("family of q", Side::Left),
+        ("ELBO", Side::Right),
+        ("below the largest", Side::Right),
+    ];
+    let mut columns = Columns::new(&heading);
+    columns.bold_heading(style::bold());
+    for (entry, below) in entries.iter().zip(&below) {
+        let elbo = format!("{:.4}", -entry.file.neg_elbo);
+        let nats = match (below.error > 0.0, below.exact) {
+            (false, _) => String::new(),
+            (true, true) => format!("{:.4} ± {}, certain", below.nats, above(below.error)),
+            (true, false) => format!("{:.4}, standard error {}", below.nats, above(below.error)),
+        };
+        columns.push(vec![entry.path.display().to_string(), family(&entry.file).to_owned(), elbo, nats]);
+    }
+    let note = "one model, so one evidence: what an ELBO is below another, its KL to the posterior is above";
+    format!("\n{}{}", columns.render(), wrapped("", 0, note))
+}
+
 fn describe(entries: &[Entry], factors: &[LogBayesFactor], notes: &[String]) -> String {
     let heading = [
         ("", Side::Left),
@@ -234,16 +299,21 @@ struct ModelReport<'a> {
     fit: String,
     family: &'a str,
     formula: &'a str,
+    /// The family in which q was sought.
+    family_of_q: &'a str,
     evidence: &'a Interval,
     /// log p(x|first) − log p(x|this); null for the first.
     log_bayes_factor: Option<&'a LogBayesFactor>,
     decided: Option<bool>,
     /// How much better the first is at least, if that is decided.
     strength: Option<Strength>,
+    /// By how much the ELBO is below the largest; null unless all are fits of one model.
+    elbo_below: Option<Below>,
 }
 
 impl<'a> Report<'a> {
     fn new(entries: &'a [Entry], factors: &'a [LogBayesFactor], notes: &'a [String]) -> Self {
+        let below = below(entries);
         let model = |(i, entry): (usize, &'a Entry)| {
             let factor = i.checked_sub(1).map(|i| &factors[i]);
             let verdict = factor.map(LogBayesFactor::verdict);
@@ -251,6 +321,7 @@ impl<'a> Report<'a> {
                 fit: entry.path.display().to_string(),
                 family: &entry.file.model.family,
                 formula: &entry.file.model.formula,
+                family_of_q: family(&entry.file),
                 evidence: &entry.evidence,
                 log_bayes_factor: factor,
                 decided: verdict.map(|v| v != Verdict::Open),
@@ -258,6 +329,7 @@ impl<'a> Report<'a> {
                     Verdict::First(strength) | Verdict::Second(strength) => Some(strength),
                     _ => None,
                 }),
+                elbo_below: below.as_ref().map(|below| below[i]),
             }
         };
         Self {

@@ -78,7 +78,10 @@ fn details(plan: &Plan) -> String {
     let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
     let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
     row("method", method(&plan.method.to_string(), plan.draws, plan.subsample));
-    row("coordinates", summary::coordinates(plan.coordinates()));
+    if !plan.pattern.is_full() {
+        row("family of q", format!("{}; w* is the best Gaussian of it", plan.pattern));
+    }
+    row("coordinates", summary::coordinates(plan.coordinates(), &plan.pattern));
     row("steps", grouped(plan.steps));
     row("schedule", plan.schedule.to_string());
     row("average", plan.average.to_string());
@@ -114,6 +117,9 @@ struct Report<'a> {
     provi: &'static str,
     model: ModelRecord,
     method: String,
+    /// The family of q; absent for every Gaussian.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family_of_q: Option<String>,
     coordinates: provi::plan::Coordinates,
     steps: u64,
     draws_per_step: usize,
@@ -155,6 +161,7 @@ impl<'a> Report<'a> {
             provi: env!("CARGO_PKG_VERSION"),
             model,
             method: plan.method.to_string(),
+            family_of_q: (!plan.pattern.is_full()).then(|| plan.pattern.to_string()),
             coordinates: plan.coordinates(),
             steps: plan.steps,
             draws_per_step: plan.draws,

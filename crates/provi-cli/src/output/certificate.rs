@@ -84,7 +84,7 @@ pub(crate) fn is_proved(asked: &AuditOptions, found: &Proved<'_>) -> bool {
 fn accuracy_is_proved(c: &Certificate, accuracy: f64) -> bool {
     let proved = c.proves_gap(accuracy);
     if !proved {
-        let best = c.smallest_gap();
+        let best = c.own_gap();
         let instead = match (best.bound(), best.reason()) {
             (Some(gap), _) => format!("proved is {} nats", bound(gap, 3)),
             (None, why) => format!("nothing is: {}", reason(why)),

@@ -1,14 +1,14 @@
 //! The model, the run and its promise, as text.
 
-use provi::Plan;
 use provi::auto::Choice;
 use provi::plan::{Coordinates, Promise};
+use provi::{Pattern, Plan};
 use provi_analysis::model::{Model, Origin};
 use provi_analysis::number::{above, grouped};
 use provi_analysis::record::fit_file::{BoundRecord, FitFile, Kind, ModelRecord};
 use provi_analysis::run::recording;
 use provi_analysis::show::words::{
-    beside_the_formula, counted, describe_correlations, describe_scale, method,
+    beside_the_formula, counted, describe_correlations, describe_scale, method_within,
 };
 
 use super::wrap::wrapped;
@@ -99,16 +99,24 @@ pub(crate) fn announcement(dim: usize, plan: Option<&Plan>) -> String {
     match plan {
         None => format!("fitting {what} by auto"),
         Some(plan) => {
-            let method = method(&plan.method.to_string(), plan.draws, plan.subsample);
+            let family = plan.pattern.to_string();
+            let family = (!plan.pattern.is_full()).then_some(family.as_str());
+            let method = method_within(&plan.method.to_string(), plan.draws, plan.subsample, family);
             format!("fitting {what} by {method}: {}", counted(plan.steps, "step"))
         }
     }
 }
 
 /// The coordinates of the steps.
-pub(crate) fn coordinates(coordinates: Coordinates) -> String {
+pub(crate) fn coordinates(coordinates: Coordinates, pattern: &Pattern) -> String {
     match coordinates {
         Coordinates::Original => "original".to_owned(),
+        Coordinates::Curvature if !pattern.is_full() => {
+            "curvature: scaled by H_lo within the family".to_owned()
+        }
+        Coordinates::Laplace if !pattern.is_full() => {
+            "laplace: scaled by the curvature at the mode within the family".to_owned()
+        }
         Coordinates::Curvature => "curvature: whitened by H_lo".to_owned(),
         Coordinates::Laplace => "laplace: whitened by the curvature at the mode".to_owned(),
         other => format!("{other:?}").to_lowercase(),
@@ -141,7 +149,7 @@ pub(crate) fn run(fit: &FitFile) -> String {
     };
     format!(
         "ELBO   {elbo:.4} ({grounds})\nrun    {}, {steps}{early}, {seconds}, seed {}\n{search}{}",
-        method(&fit.method, fit.draws_per_step, fit.subsample),
+        method_within(&fit.method, fit.draws_per_step, fit.subsample, fit.family_of_q.as_deref()),
         fit.seed,
         if planned { bound(&fit.plan_bound) } else { String::new() }
     )

@@ -207,6 +207,21 @@ fn model(words: &mut Words, chance: &mut Chance) {
     flag(words, chance, 8, "--standardize");
 }
 
+const PATTERNS: &[&str] = &[
+    "full",
+    "meanfield",
+    "blocks:1,1",
+    "arrow:1",
+    "banded:1",
+    REST,
+    "blocks:2,1",
+    "banded:0",
+    "arrow:99",
+    "blocks:",
+    "diagonal",
+    "",
+];
+
 /// The time limit.
 fn fit(words: &mut Words, chance: &mut Chance) -> f64 {
     say(words, &["fit"]);
@@ -225,6 +240,7 @@ fn fit(words: &mut Words, chance: &mut Chance) -> f64 {
     option(words, chance, 12, "--coordinates", &["original", "curvature", "laplace", REST, "polar"]);
     option(words, chance, 10, "--subsample", COUNTS);
     option(words, chance, 14, "--sampling", &["uniform", "importance", REST, "reshuffle", "none"]);
+    option(words, chance, 8, "--family-of-q", PATTERNS);
     option(words, chance, 5, "--accuracy", NUMBERS);
     option(words, chance, 8, "--kl", NUMBERS);
     option(words, chance, 8, "--table-accuracy", NUMBERS);
@@ -371,6 +387,7 @@ fn plan(words: &mut Words, chance: &mut Chance) {
         option(words, chance, 2, "--method", METHODS);
         option(words, chance, 4, "--draws", COUNTS);
         option(words, chance, 4, "--subsample", COUNTS);
+        option(words, chance, 4, "--family-of-q", PATTERNS);
     }
     flag(words, chance, 4, "--json");
 }

@@ -18,6 +18,7 @@ from __future__ import annotations
 from ._certificate import (
     Certificate,
     Estimates,
+    FamilyGap,
     Functional,
     Grounds,
     Interval,
@@ -58,6 +59,7 @@ __all__ = [
     "CFunction",
     "Certificate",
     "Estimates",
+    "FamilyGap",
     "FiniteSum",
     "Fit",
     "FormulaFit",

@@ -79,11 +79,21 @@ class Grounds:
 
 
 @dataclass(frozen=True)
+class FamilyGap:
+    """The gap within the family of Gaussians in which the answer was sought."""
+
+    name: str
+    """The family, such as ``"meanfield"``."""
+    gap: Statement
+    """The distance to the best Gaussian of the family, in nats."""
+
+
+@dataclass(frozen=True)
 class Certificate:
     """What is proved about an answer, and on what grounds.
 
     ``gap`` is the distance to the best Gaussian, ``kl`` the distance to the posterior, both in nats: a small gap says
-    nothing about the second.
+    nothing about the second. ``family`` is the distance to the best Gaussian of the family that ``family_of_q`` named.
     """
 
     gap: Statement
@@ -92,6 +102,7 @@ class Certificate:
     evidence: Interval
     moments: tuple[MomentStatement, ...]
     grounds: Grounds
+    family: Optional[FamilyGap] = None
     _text: str = field(repr=False, compare=False, default="")
 
     @classmethod
@@ -101,6 +112,7 @@ class Certificate:
             for m in data["moments"]
         )
         grounds = {f.name: data["grounds"].get(f.name) for f in fields(Grounds)}
+        family = data.get("family")
         return cls(
             gap=Statement(**data["gap"]),
             kl=Statement(**data["kl"]),
@@ -108,11 +120,16 @@ class Certificate:
             evidence=Interval(**data["evidence"]),
             moments=tuple(moments),
             grounds=Grounds(**grounds),
+            family=None if family is None else FamilyGap(family["name"], Statement(**family["gap"])),
             _text=text,
         )
 
     def proves_gap(self, accuracy: float) -> bool:
-        """Whether f − f* ≤ ``accuracy`` nats is proved: by ``gap``, or by ``kl``, which bounds the gap too."""
+        """Whether f − f* ≤ ``accuracy`` nats is proved: by ``gap``, or by ``kl``, which bounds the gap too. For an answer that was
+        sought in a family, f* is the best of the family."""
+        if self.family is not None:
+            bound = self.family.gap.bound
+            return bound is not None and bound <= accuracy
         bounds = [s.bound for s in (self.gap, self.kl) if s.bound is not None]
         return bool(bounds) and min(bounds) <= accuracy
 
@@ -121,6 +138,8 @@ class Certificate:
         out = asdict(self)
         del out["_text"]
         out["moments"] = list(out["moments"])
+        if self.family is None:
+            del out["family"]
         return out
 
     def __str__(self) -> str:

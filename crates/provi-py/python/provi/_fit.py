@@ -197,6 +197,11 @@ class Fit(Plots):
         return self._record["method"]
 
     @property
+    def family_of_q(self) -> str:
+        """The family in which the Gaussian was sought; ``"full"`` for all of them."""
+        return self._record["family_of_q"] or "full"
+
+    @property
     def steps(self) -> int:
         return self._record["steps"]
 
@@ -405,14 +410,21 @@ class Fit(Plots):
 
     def _footer(self) -> str:
         early = ", stopped early" if self.stopped_early else ""
-        said = f"{self.certificate}\n{self.method}, {self.steps:,} steps{early}, seed {self.seed}"
+        family = "" if self.family_of_q == "full" else f" within {self.family_of_q}"
+        steps = f"{self.method}{family}, {self.steps:,} steps{early}, seed {self.seed}"
+        said = f"{self.certificate}
+{steps}"
         above = self.conflicts
-        return "\n".join([said, *(note for note in self.notes if note not in said and note not in above)])
+        return "
+".join([said, *(note for note in self.notes if note not in said and note not in above)])
 
     def __repr__(self) -> str:
         gap, kl = self.certificate.gap.bound, self.certificate.kl.bound
         words = [] if self.trust is None else [f"trust={self.verdict or 'unknown'}"]
         words += [f"dim={self.dim}", f"elbo={self.elbo:.4f}", f"method={self.method!r}"]
+        if self.certificate.family is not None:
+            gap = self.certificate.family.gap.bound
+            words.append(f"family_of_q={self.family_of_q!r}")
         words += [f"gap≤{bound_text(gap)}"] if gap is not None else []
         words += [f"kl≤{bound_text(kl)}"] if kl is not None else []
         return f"Fit({', '.join(words)}{', stopped early' if self.stopped_early else ''})"

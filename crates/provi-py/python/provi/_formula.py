@@ -98,6 +98,7 @@ def fit_formula(
     coordinates: Optional[str] = None,
     subsample: Optional[int] = None,
     sampling: Optional[str] = None,
+    family_of_q: Optional[str] = None,
     failure_probability: Optional[float] = None,
     audit_draws: Optional[int] = None,
     memory_budget: Union[None, int, str] = None,

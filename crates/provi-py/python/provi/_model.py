@@ -67,6 +67,7 @@ class Model:
         coordinates: Optional[str] = None,
         subsample: Optional[int] = None,
         sampling: Optional[str] = None,
+        family_of_q: Optional[str] = None,
         failure_probability: Optional[float] = None,
         audit_draws: Optional[int] = None,
         memory_budget: Union[None, int, str] = None,
@@ -91,6 +92,9 @@ class Model:
         subsample: use this many rows, or terms of a :class:`FiniteSum`, for each draw of such a step instead of all; for
             prox-energy and proj-entropy, whose promise then accounts for the added noise. The certificate is about all rows.
         sampling: how they are drawn, ``"uniform"``, ``"importance"``, or ``"reshuffle"``, which has no promise.
+        family_of_q: the Gaussians among which the answer is sought: ``"full"``, the default; ``"meanfield"``, independent coordinates;
+            ``"blocks:3,4"``, independent blocks of 3 and 4; ``"arrow:k"``, all tied to the first k and to nothing else; or ``"banded:k"``.
+            ``certificate.family`` bounds the gap to the best of them. Without a method, the model needs exact expectations.
         failure_probability, audit_draws: options of the certificate.
         memory_budget: bytes that the run may use on top of the data, or a text such as ``"2GiB"``; a run that needs more is refused.
             ``memory`` is its old name.

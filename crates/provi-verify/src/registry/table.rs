@@ -61,6 +61,13 @@ pub const ENTRIES: &[Entry] = &[
         structure::whiten,
     ),
     entry(
+        "pattern",
+        Chapter::Structure,
+        "on a family of factors w* has C*_ii ≥ 1/√M and ‖w*−w̄‖²_{H_lo} ≤ d, f(w) − f* ≤ ½‖proj_𝒱 ∇f‖², E‖proj_𝒱 g‖² ≤ (d_𝒱+3)M²‖w−w̄‖², and promises are kept",
+        0.5,
+        structure::pattern,
+    ),
+    entry(
         "noise-energy",
         Chapter::Noise,
         "E‖g‖² ≤ 2(d+3)M²(‖w−w*‖² + ‖w*−w̄‖²) for one energy draw, everywhere; before the relaxation it is attained by a quadratic",

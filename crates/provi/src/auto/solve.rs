@@ -10,14 +10,16 @@
 //! correct the natural metric (L-BFGS), and a line search on exact f makes it converge from any start.
 
 mod state;
+mod within;
 
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{inverse_factor, multiply, multiply_transposed};
 use crate::base::matrix::{packed_index, packed_len, unpack_lower};
+use crate::base::pattern::Entries;
 use crate::base::secant::Secants;
 use crate::base::stop;
-use crate::target::curvature::Provenance;
+use crate::target::curvature::{Curvature, Provenance};
 use crate::target::dual::DualNorm;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::mode::about_laplace;
@@ -28,6 +30,7 @@ pub use state::State;
 use state::{Remembered, remembered};
 use std::ops::ControlFlow;
 use std::time::Duration;
+use within::Family;
 
 const MEMORY: usize = 20;
 
@@ -124,7 +127,7 @@ impl Solver {
         };
         let own = |standard: &Standardized<'_>| standard.map().own_gaussian(&start);
         *begun = Some(standard.as_ref().map_or_else(|| start.clone(), own));
-        let solution = self.go(target, start, &[], watch)?.of(standard.as_ref());
+        let solution = self.go(target, start, &[], None, watch)?.of(standard.as_ref());
         Ok(Solution { gradient_evaluations: evaluations, ..solution })
     }
 
@@ -139,7 +142,7 @@ impl Solver {
         let given = || standard.as_ref().map_or_else(|| start.clone(), |s| s.map().standard_gaussian(start));
         let target = standard.as_ref().map_or(target, Standardized::target);
         let start = near_optimum(target, self.goal)?.unwrap_or_else(given);
-        Ok(self.go(target, start, &[], watch)?.of(standard.as_ref()))
+        Ok(self.go(target, start, &[], None, watch)?.of(standard.as_ref()))
     }
 
     /// Continues another run from its [`State::gaussian`] and [`State::memory`]: makes the iterations that it would
@@ -153,7 +156,21 @@ impl Solver {
     ) -> Result<Solution> {
         let standard = target.standardized()?;
         let target = standard.as_ref().map_or(target, Standardized::target);
-        Ok(self.go(target, start.clone(), memory, watch)?.of(standard.as_ref()))
+        Ok(self.go(target, start.clone(), memory, None, watch)?.of(standard.as_ref()))
+    }
+
+    /// [`Solver::take_up`] within a family: f is minimised over the Gaussians whose factor has these entries, as `start`
+    /// must, and the gap is to the best of them \[pattern\]. In the target's own coordinates, since others do not
+    /// keep the family.
+    pub(crate) fn take_up_within(
+        &self,
+        target: &dyn Target,
+        start: &Gaussian<Triangular>,
+        memory: &[f64],
+        entries: &Entries,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Solution> {
+        self.go(target, start.clone(), memory, Some(entries), watch)
     }
 
     fn go(
@@ -161,9 +178,11 @@ impl Solver {
         target: &dyn Target,
         start: Gaussian<Triangular>,
         memory: &[f64],
+        family: Option<&Entries>,
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
-        stop::careful_phase("the search", Duration::ZERO, || self.iterate(target, start, memory, watch))
+        let go = || self.iterate(target, start, memory, family, watch);
+        stop::careful_phase("the search", Duration::ZERO, go)
     }
 
     fn iterate(
@@ -171,9 +190,10 @@ impl Solver {
         target: &dyn Target,
         start: Gaussian<Triangular>,
         memory: &[f64],
+        family: Option<&Entries>,
         watch: &mut Watcher<'_>,
     ) -> Result<Solution> {
-        let mut objective = Objective::new(target, self.goal)?;
+        let mut objective = Objective::new(target, self.goal, family)?;
         let start = objective.at(start)?;
         stop::check()?;
         if !start.neg_elbo.is_finite() {
@@ -304,10 +324,11 @@ struct Objective<'a> {
     metric: Option<Option<Metric>>,
     goal: f64,
     evaluations: u64,
+    family: Option<Family<'a>>,
 }
 
 impl<'a> Objective<'a> {
-    fn new(target: &'a dyn Target, goal: f64) -> Result<Self> {
+    fn new(target: &'a dyn Target, goal: f64, family: Option<&'a Entries>) -> Result<Self> {
         let Some(expectations) = target.expectations() else {
             return Err(Error::MissingConstant {
                 wanted: "the deterministic solver",
@@ -315,13 +336,14 @@ impl<'a> Objective<'a> {
                 way_out: "use the stochastic ascent",
             });
         };
-        Ok(Self { target, expectations, metric: None, goal, evaluations: 0 })
+        let family = family.map(Family::new);
+        Ok(Self { target, expectations, metric: None, goal, evaluations: 0, family })
     }
 
     fn metric(&mut self) -> Result<Option<&Metric>> {
         if self.metric.is_none() {
             self.metric = Some(match self.target.lower_curvature()? {
-                Some(c) if c.convexity() > 0.0 => c.dual_norm().ok().map(|norm| Metric {
+                Some(c) if c.convexity() > 0.0 => self.dual_norm(&c).ok().map(|norm| Metric {
                     norm,
                     convexity: c.convexity(),
                     provenance: c.lower_provenance(),
@@ -330,6 +352,25 @@ impl<'a> Objective<'a> {
             });
         }
         Ok(self.metric.as_ref().and_then(Option::as_ref))
+    }
+
+    fn dual_norm(&self, curvature: &Curvature) -> Result<DualNorm> {
+        match &self.family {
+            Some(family) => curvature.dual_norm_within(family.entries),
+            None => curvature.dual_norm(),
+        }
+    }
+
+    /// g ← N·g, the natural metric at a point, or that of the family.
+    fn natural(&self, at: &Point, g: &mut [f64]) {
+        let Some(family) = &self.family else { return natural(&at.q, g) };
+        let before = g.to_vec();
+        if family.natural(at, g).is_err() {
+            // Without an inverse of E∇²V: the metric of all factors, projected on the family.
+            g.copy_from_slice(&before);
+            natural(&at.q, g);
+            family.entries.clear_others(&mut g[at.q.dim()..]);
+        }
     }
 
     /// Everything the solver needs at q; f = +∞ if an expectation overflows.
@@ -353,6 +394,9 @@ impl<'a> Objective<'a> {
         stop::check()?;
         let neg_elbo = out.moments.neg_elbo(&out.q)?;
         out.moments.neg_elbo_gradient(&out.q, &mut out.gradient);
+        if let Some(family) = &self.family {
+            family.entries.clear_others(&mut out.gradient[d..]);
+        }
         let size = dot(&out.gradient, &out.gradient);
         if !(neg_elbo.is_finite() && size.is_finite()) {
             return Ok(out);
@@ -360,6 +404,7 @@ impl<'a> Objective<'a> {
         out.neg_elbo = neg_elbo;
         let error = out.moments.neg_elbo_gradient_error(&out.q);
         if self.expectations.has_constant_hessian()
+            && self.family.is_none()
             && let Some(convexity) = convexity_at(&out.q, size.sqrt() + error)
         {
             let gap = 0.5 * (size.sqrt() + error).powi(2) / convexity * (1.0 + 1e-10);
@@ -381,7 +426,7 @@ impl<'a> Objective<'a> {
             }
         }
         let mut natural_gradient = out.gradient.clone();
-        natural(&out.q, &mut natural_gradient);
+        self.natural(&out, &mut natural_gradient);
         out.decrement2 = dot(&natural_gradient, &out.gradient).max(0.0);
         if out.bound.is_none() {
             out.gap = 0.5 * out.decrement2;
@@ -393,19 +438,23 @@ impl<'a> Objective<'a> {
     /// neither decreases f at working precision.
     fn step(&mut self, now: &Point, secants: &mut Secants) -> Result<Option<Point>> {
         if !secants.is_empty() {
-            let mut direction = secants.apply(&now.gradient, |v| natural(&now.q, v));
+            let mut direction = secants.apply(&now.gradient, |v| self.natural(now, v));
             direction.iter_mut().for_each(|x| *x = -*x);
             if let Some(next) = self.search(now, &direction)? {
                 return Ok(Some(next));
             }
             secants.forget();
         }
-        let direction = match model_minimiser(now) {
+        let minimiser = match &self.family {
+            Some(family) => family.model_minimiser(now),
+            None => model_minimiser(now),
+        };
+        let direction = match minimiser {
             Ok(direction) => direction,
             // E∇²V is not positive definite at working precision: use the natural gradient, which needs no inverse.
             Err(Error::NotPositiveDefinite { .. }) => {
                 let mut direction = now.gradient.clone();
-                natural(&now.q, &mut direction);
+                self.natural(now, &mut direction);
                 direction.iter_mut().for_each(|x| *x = -*x);
                 direction
             }

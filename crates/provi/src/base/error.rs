@@ -368,6 +368,14 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// A family of q that the model or the method does not admit.
+    #[error("the family of q `{family}` does not go with this: {why}")]
+    Pattern {
+        /// The family.
+        family: String,
+        /// Why, and the way out.
+        why: String,
+    },
     /// An unknown name.
     #[error("unknown {what} `{found}`; known: {known}")]
     UnknownName {

@@ -119,6 +119,11 @@ impl<F: Factor> Gaussian<F> {
         &mut self.parameters
     }
 
+    /// The flat vector w = (m, packed C) itself.
+    pub(crate) fn into_parameters(self) -> Vec<f64> {
+        self.parameters
+    }
+
     /// Writes z_k = Cu_k + m into `points` for the draws u_k. Draws and points are held one per row. Cost: one pass
     /// over C.
     pub fn transport(&self, draws: &[f64], points: &mut [f64]) {

@@ -22,6 +22,7 @@ mod rounding;
 mod route;
 mod sharp;
 mod transport;
+mod within;
 
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -396,8 +397,15 @@ impl<'a> Session<'a> {
                 MomentStatement { name: name.clone(), mean_error, sd_error }
             })
             .collect();
-        let certificate =
-            Certificate(CertificateFields { gap, kl, tv, evidence, moments, grounds: self.grounds });
+        let certificate = Certificate(CertificateFields {
+            gap,
+            family: None,
+            kl,
+            tv,
+            evidence,
+            moments,
+            grounds: self.grounds,
+        });
         Ok(Audited { certificate, bounds, log_ratios })
     }
 

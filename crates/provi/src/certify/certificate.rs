@@ -363,8 +363,11 @@ read_only!(Certificate, CertificateFields);
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct CertificateFields {
-    /// Bound of f(w) − f*, in nats.
+    /// Bound of f(w) − f*, in nats: f* is the least of all Gaussians.
     pub gap: Statement,
+    /// What is proved within the family in which q was sought, if that is not every Gaussian.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub family: Option<FamilyGap>,
     /// Bound of KL(q‖p), in nats.
     pub kl: Statement,
     /// Bound of the total variation distance TV(q, p), between 0 and 1.
@@ -377,12 +380,30 @@ pub struct CertificateFields {
     pub grounds: Grounds,
 }
 
+/// The gap within a family of Gaussians \[pattern\].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct FamilyGap {
+    /// The family, as users write it.
+    pub name: String,
+    /// Bound of f(w) − f*, in nats, with f* the least of the family.
+    pub gap: Statement,
+}
+
+impl FamilyGap {
+    pub(crate) fn new(name: String, gap: Statement) -> Self {
+        Self { name, gap }
+    }
+}
+
 impl Certificate {
     /// A certificate that proves nothing, with the reason.
     pub fn nothing(names: &[String], reason: &str) -> Self {
         let none = || Statement::missing(reason);
         Self(CertificateFields {
             gap: none(),
+            family: None,
             kl: none(),
             tv: none(),
             evidence: Interval::missing(reason),
@@ -401,6 +422,9 @@ impl Certificate {
         let moments = c.moments.iter_mut().flat_map(|m| [&mut m.mean_error, &mut m.sd_error]);
         moments.for_each(Statement::only_finite);
         c.evidence.only_finite();
+        if let Some(family) = &mut c.family {
+            family.gap.only_finite();
+        }
         self
     }
 
@@ -408,8 +432,10 @@ impl Certificate {
     pub fn revoke(&mut self, reason: &str) {
         let names: Vec<String> = self.moments.iter().map(|m| m.name.clone()).collect();
         let grounds = std::mem::take(&mut self.0.grounds);
+        let family = self.0.family.take().map(|family| family.name);
         *self = Self::nothing(&names, reason);
         self.0.grounds = grounds;
+        self.0.family = family.map(|name| FamilyGap::new(name, Statement::missing(reason)));
     }
 
     /// The smaller bound of f(w) − f*, with its own confidence: that of `gap`, or that of `kl`, since
@@ -435,15 +461,24 @@ impl Certificate {
         self.kl.key() == Some("scale-mixture") || self.evidence.key() == Some("scale-mixture")
     }
 
-    /// Whether f − f* ≤ `accuracy` is proved.
+    /// The bound of f(w) − f* for the family in which q was sought.
+    pub fn own_gap(&self) -> &Statement {
+        self.family.as_ref().map_or_else(|| self.smallest_gap(), |family| &family.gap)
+    }
+
+    /// Whether f − f* ≤ `accuracy` is proved, f* being the least of the family in which q was sought.
     pub fn proves_gap(&self, accuracy: f64) -> bool {
-        self.smallest_gap().bound().is_some_and(|bound| bound <= accuracy)
+        self.own_gap().bound().is_some_and(|bound| bound <= accuracy)
     }
 }
 
-/// Five lines: gap, KL, TV, moments, evidence.
+/// Five lines: gap, KL, TV, moments, evidence; two more for a family.
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(family) = &self.family {
+            writeln!(f, "{:<26}{}", "family of q", family.name)?;
+            line(f, "gap to the best of it", " nats", &family.gap)?;
+        }
         line(f, "gap to the best Gaussian", " nats", self.smallest_gap())?;
         line(f, "KL to the posterior", " nats", &self.kl)?;
         line(f, "total variation", "", &self.tv)?;

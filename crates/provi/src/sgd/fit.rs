@@ -1,17 +1,18 @@
 //! The run: estimator → step → average, and its answer.
 
+mod space;
+
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Factor, Gaussian, Symmetric, Triangular, entropy_constant};
+use crate::base::gaussian::{Gaussian, Symmetric, Triangular, entropy_constant};
 use crate::base::linalg::norm;
+use crate::base::pattern::Pattern;
 use crate::base::scratch::Scratch;
 use crate::base::stop::{check, phase};
 use crate::sgd::average::{Average, Averager};
-use crate::sgd::estimator::{Exact, Kind, Sampled, Source, Terms};
 use crate::sgd::method::{Guard, MISSING_SMOOTHNESS, Space};
-use crate::sgd::optimize::{Composite, FnOperator, Moved, Operator, Problem, Progress, resume};
+use crate::sgd::optimize::{Moved, Progress, resume};
 use crate::sgd::plan::{Plan, Promise};
-use crate::sgd::step::{FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox};
 use crate::sgd::subsample::Subsample;
 use crate::target::Target;
 use crate::target::evaluate::Evaluator;
@@ -19,6 +20,7 @@ use crate::target::expectations::Moments;
 use crate::target::whiten::Through;
 use crate::watch::checkpoint::{Checkpoint, Keeping, Mark};
 pub use crate::watch::{Snapshot, Watch};
+use space::{Dense, Family, Parameters};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -70,6 +72,8 @@ pub struct Fit {
     pub gaussian: Gaussian<Triangular>,
     /// The negative ELBO f(q).
     pub neg_elbo: NegElbo,
+    /// The family in which q was sought.
+    pub pattern: Pattern,
     /// The method's name.
     pub method: String,
     /// Steps made.
@@ -101,6 +105,7 @@ impl Fit {
             neg_elbo: measure_neg_elbo(target, q, seed)?,
             names: target.names(),
             gaussian: q.clone(),
+            pattern: Pattern::Full,
             method: "given".into(),
             steps: 0,
             stopped_early: false,
@@ -133,7 +138,8 @@ impl Plan {
         match &self.frame.factor {
             None => run(self, target, target.target(), seed, watch),
             Some(factor) => {
-                let through = Through { center: &self.frame.center, factor };
+                let of_family = !self.pattern.is_full();
+                let through = Through { center: &self.frame.center, factor, of_family };
                 target.wrap(through, |view, _| run(self, view, target.target(), seed, watch))
             }
         }
@@ -160,9 +166,20 @@ fn run(
 ) -> Result<Fit> {
     let begin = Instant::now();
     let from = watch.from.as_ref().map(|from| from.step).filter(|step| *step > 0);
+    let start = plan.start.clone();
     let outcome = match plan.method.space() {
-        Space::Triangular => descend::<Triangular>(plan, view, plan.start.clone(), seed, watch, begin)?,
-        Space::Symmetric => descend::<Symmetric>(plan, view, plan.start.to_symmetric()?, seed, watch, begin)?,
+        _ if !plan.pattern.is_full() => {
+            let family = Family::new(plan)?;
+            let w = family.parameters(&start);
+            descend(&family, plan, view, w, seed, watch, begin)?
+        }
+        Space::Triangular => {
+            descend(&Dense::<Triangular>::new(), plan, view, start.into_parameters(), seed, watch, begin)?
+        }
+        Space::Symmetric => {
+            let w = start.to_symmetric()?.into_parameters();
+            descend(&Dense::<Symmetric>::new(), plan, view, w, seed, watch, begin)?
+        }
     };
     let gaussian = plan.frame.restore(&outcome.gaussian);
     let measure = || neg_elbo_at_least(target, &gaussian, seed, None);
@@ -177,6 +194,7 @@ fn run(
         names: target.names(),
         gaussian,
         neg_elbo,
+        pattern: plan.pattern.clone(),
         method: plan.method.to_string(),
         steps: outcome.steps,
         stopped_early,
@@ -201,20 +219,20 @@ struct Outcome {
 /// A run is made in stretches of at least this many steps. Between two stretches its state is plain numbers.
 const STRETCH: u64 = 1024;
 
-/// Runs the estimator and the operator of the plan's method through [`resume`], stretch by stretch.
-fn descend<F: StepSpace>(
+/// Runs the estimator and the operator of the plan's method through [`resume`], stretch by stretch, from w.
+fn descend(
+    space: &dyn Parameters,
     plan: &Plan,
     view: Evaluator<'_>,
-    mut q: Gaussian<F>,
+    mut w: Vec<f64>,
     seed: Seed,
     watch: &mut Watch<'_>,
     begin: Instant,
 ) -> Result<Outcome> {
-    let d = q.dim();
+    let d = plan.start.dim();
     // Start inside the set: the noise bound is used at w_0.
-    F::operator(plan, d)?.apply(q.parameters_mut(), 0.0, &Moved { distance: f64::MAX, value: None })?;
-    // The steps modify q itself: a second iterate would be the largest object in memory.
-    let w = q.parameters_mut();
+    space.operator(plan, d)?.apply(&mut w, 0.0, &Moved { distance: f64::MAX, value: None })?;
+    let w = &mut w[..];
     let mut average = Averager::new(plan.average, w.len())?;
     let from = watch.from.take();
     let keeper = watch.keeper.take();
@@ -233,7 +251,8 @@ fn descend<F: StepSpace>(
         if from.parameters.len() != w.len() || !from.memory.is_empty() || !whole || !traced {
             return Err(Error::Checkpoint { what: "is that of another plan" });
         }
-        F::check_domain(d, &from.parameters[d..])
+        space
+            .check_domain(d, &from.parameters[d..])
             .map_err(|_| Error::Checkpoint { what: "holds no Gaussian" })?;
         average.restore(&from.average, from.step)?;
         w.copy_from_slice(&from.parameters);
@@ -253,8 +272,8 @@ fn descend<F: StepSpace>(
     keeping.stand(|seconds| place(steps, w, &average, &recorder.trace, seconds));
     while steps < plan.steps {
         let (first, end) = (steps, (steps + stretch).min(plan.steps));
-        let mut problem = F::start(plan, view, seed, d)?;
-        let see = &mut |p: &Progress<'_>| recorder.see::<F>(d, p);
+        let mut problem = space.start(plan, view, seed, d)?;
+        let see = &mut |p: &Progress<'_>| recorder.see(space, d, p);
         let mut go = || resume(&mut *problem, w, &mut gammas, &mut average, first..end, see);
         // A step that is cut off between two evaluations is not made.
         steps += match &signal {
@@ -273,8 +292,8 @@ fn descend<F: StepSpace>(
             break;
         }
     }
-    let answer = Gaussian::<F>::from_parameters(d, average.finish(w)?);
-    if answer.parameters().iter().any(|x| !x.is_finite()) {
+    let answer = average.finish(w)?;
+    if answer.iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }
     let points = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
@@ -287,7 +306,7 @@ fn descend<F: StepSpace>(
         None => points,
     };
     let seconds = keeping.seconds();
-    Ok(Outcome { gaussian: answer.to_triangular()?, steps, evaluations, trace: recorder.trace, seconds })
+    Ok(Outcome { gaussian: space.answer(d, answer)?, steps, evaluations, trace: recorder.trace, seconds })
 }
 
 /// Identifies a run of this plan among runs with as many coordinates.
@@ -298,115 +317,18 @@ fn mark(plan: &Plan, seed: Seed) -> Mark {
         }
         other => (format!("{other:?}"), 0.0),
     };
-    let words = format!(
+    let mut words = format!(
         "{} {} {} {:?} {:?} {average} {}",
         plan.method, plan.steps, plan.draws, plan.subsample, plan.frame.coordinates, seed.0
     );
+    if !plan.pattern.is_full() {
+        words = format!("{words} {}", plan.pattern);
+    }
     // Early steps only: some schedules must compute all earlier steps to reach a later one.
     let gammas = [0, plan.steps.saturating_sub(1).min(1000)].map(|t| plan.schedule.at(t).ln());
     let start = [norm(plan.start.mean()), norm(plan.start.factor())];
     let numbers = [plan.smoothness.unwrap_or(0.0), discount];
     Mark::new(&words, [gammas, start, numbers].concat())
-}
-
-/// A factor space with its operators.
-trait StepSpace: Factor {
-    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>>;
-
-    /// The steps of the plan's method, created from plain numbers.
-    fn start<'a>(
-        plan: &'a Plan,
-        view: Evaluator<'a>,
-        seed: Seed,
-        dim: usize,
-    ) -> Result<Box<dyn Problem + 'a>> {
-        let operator = Self::operator(plan, dim)?;
-        match plan.method.estimator() {
-            Some(kind) => {
-                let source = match &plan.law {
-                    Some(law) => Terms::new(view.target(), law, seed)?.into(),
-                    None => view.into(),
-                };
-                Self::problem(plan, kind, source, seed, operator)
-            }
-            None => {
-                let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
-                Ok(Box::new(Composite { estimator: Exact::new(expectations, dim), operator }))
-            }
-        }
-    }
-
-    /// The steps of a method that draws.
-    fn problem<'a>(
-        plan: &Plan,
-        kind: Kind,
-        source: Source<'a>,
-        seed: Seed,
-        operator: Box<dyn Operator>,
-    ) -> Result<Box<dyn Problem + 'a>>;
-}
-
-impl StepSpace for Triangular {
-    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
-        Ok(match plan.method.guard() {
-            Guard::Prox => Box::new(Prox::new(dim)),
-            Guard::Projection => {
-                Box::new(ProjTriangular::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?)
-            }
-            Guard::Nothing => Box::new(nothing()),
-        })
-    }
-
-    /// The energy estimator and the prox share their passes over C.
-    fn problem<'a>(
-        plan: &Plan,
-        kind: Kind,
-        source: Source<'a>,
-        seed: Seed,
-        operator: Box<dyn Operator>,
-    ) -> Result<Box<dyn Problem + 'a>> {
-        let draws = Draws::new(seed, Purpose::Optimise);
-        if kind == Kind::Energy {
-            return Ok(Box::new(FusedProx::new(source, draws, plan.draws)?));
-        }
-        let estimator = Sampled::<Self>::new(kind, source, draws, plan.draws)?;
-        Ok(Box::new(Composite { estimator, operator }))
-    }
-}
-
-impl StepSpace for Symmetric {
-    fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
-        Ok(match plan.method.guard() {
-            Guard::Nothing => Box::new(nothing()),
-            _ => Box::new(ProjSymmetric::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?),
-        })
-    }
-
-    /// With the projection: fused steps that share their factorisations.
-    fn problem<'a>(
-        plan: &Plan,
-        kind: Kind,
-        source: Source<'a>,
-        seed: Seed,
-        operator: Box<dyn Operator>,
-    ) -> Result<Box<dyn Problem + 'a>> {
-        let draws = Draws::new(seed, Purpose::Optimise);
-        let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
-        Ok(match (kind, smoothness) {
-            (Kind::Stl, Some(m)) if ProjStl::pays(source.dim(), plan.draws) => {
-                Box::new(ProjStl::new(source, draws, plan.draws, m)?)
-            }
-            (Kind::Entropy, Some(m)) => Box::new(ProjEntropy::new(source, draws, plan.draws, m)?),
-            _ => Box::new(Composite {
-                estimator: Sampled::<Self>::new(kind, source, draws, plan.draws)?,
-                operator,
-            }),
-        })
-    }
-}
-
-fn nothing() -> impl Operator {
-    FnOperator(|_: &mut [f64], _: f64| {})
 }
 
 /// Collects the trace at evenly spaced steps and passes snapshots to the watch.
@@ -443,7 +365,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         true
     }
 
-    fn see<F: Factor>(&mut self, dim: usize, progress: &Progress<'_>) -> ControlFlow<()> {
+    fn see(&mut self, space: &dyn Parameters, dim: usize, progress: &Progress<'_>) -> ControlFlow<()> {
         if let Some(value) = progress.moved.value {
             self.sum += value;
             self.count += 1;
@@ -456,7 +378,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         if !made.is_multiple_of(self.every) && made != self.steps {
             return ControlFlow::Continue(());
         }
-        let entropy = F::log_det(dim, &progress.w[dim..]).unwrap_or(f64::NAN) + entropy_constant(dim);
+        let entropy = space.log_det(dim, &progress.w[dim..]).unwrap_or(f64::NAN) + entropy_constant(dim);
         let neg_elbo = self.sum / self.count.max(1) as f64 - entropy;
         let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo, gap: None };
         (self.sum, self.count) = (0.0, 0);

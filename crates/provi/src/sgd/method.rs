@@ -1,6 +1,7 @@
 //! The proved methods, in one table: estimator, step, factor space, noise bound.
 
 use crate::base::error::{Error, Result};
+use crate::base::pattern::Pattern;
 use crate::sgd::estimator::Kind;
 use crate::target::curvature::Curvature;
 use crate::theory::noise::{self, NoiseBound, TermNoise};
@@ -162,27 +163,65 @@ impl Method {
         draws: usize,
         terms: &TermNoise,
     ) -> Result<NoiseBound> {
+        self.subsampled_noise_within(&Pattern::Full, curvature, draws, terms)
+    }
+
+    /// [`Method::subsampled_noise`] for factors of a family \[pattern\].
+    pub(crate) fn subsampled_noise_within(
+        self,
+        pattern: &Pattern,
+        curvature: &Curvature,
+        draws: usize,
+        terms: &TermNoise,
+    ) -> Result<NoiseBound> {
         self.check_subsampled()?;
-        let d = curvature.dim();
+        let d = noise_dimension(pattern, curvature.dim());
         let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
-        let distance2 = noise::optimum_distance2(d, curvature.convexity())?;
+        let distance2 = noise::optimum_distance2(curvature.dim(), curvature.convexity())?;
         let v_star = noise::v_star_bound(d, smoothness, distance2)?;
         match self {
             Self::ProxEnergy => terms.energy(d, smoothness, draws, v_star),
             Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(d, smoothness, draws, v_star),
             // A method without its own noise bound has none with terms either.
-            other @ (Self::ProjStl | Self::Exact | Self::Unproven(_)) => other.noise(curvature, draws),
+            other @ (Self::ProjStl | Self::Exact | Self::Unproven(_)) => {
+                other.noise_within(pattern, curvature, draws)
+            }
+        }
+    }
+
+    /// Refuses a method whose steps or theorem leave the family \[pattern\].
+    pub fn check_pattern(self, pattern: &Pattern) -> Result<()> {
+        let refused = |why: &str| Err(Error::Pattern { family: pattern.to_string(), why: why.into() });
+        match self {
+            _ if pattern.is_full() => Ok(()),
+            Self::ProxEnergy | Self::ProjEntropyTriangular | Self::Exact => Ok(()),
+            Self::Unproven(Recipe { estimator: Kind::Energy, guard: Guard::Prox, .. }) => Ok(()),
+            Self::ProjEntropy | Self::ProjStl => refused(
+                "proj-entropy and proj-stl have symmetric factors, whose projection fills every entry; use prox-energy, \
+                 proj-entropy-triangular (the same projection where C is diagonal) or exact",
+            ),
+            Self::Unproven(_) => {
+                refused("of the unproven recipes only the energy estimator with the prox keeps a family")
+            }
         }
     }
 
     /// The constants (a, b) of the recursion for a mean of `draws` draws [noise-centred], [noise-batch].
     /// Needs M, and μ > 0 for the floor.
     pub fn noise(self, curvature: &Curvature, draws: usize) -> Result<NoiseBound> {
-        let d = curvature.dim();
+        self.noise_within(&Pattern::Full, curvature, draws)
+    }
+
+    /// [`Method::noise`] for factors of a family: d_𝒱 + 3 in place of d + 3, and ‖w* − w̄‖² ≤ d/μ with w* the best of
+    /// the family \[pattern\].
+    pub fn noise_within(self, pattern: &Pattern, curvature: &Curvature, draws: usize) -> Result<NoiseBound> {
+        let d = noise_dimension(pattern, curvature.dim());
         let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
         // At the optimum the energy estimator's variance is at most (d+3)M²·d/μ.
-        let v_star =
-            || noise::v_star_bound(d, smoothness, noise::optimum_distance2(d, curvature.convexity())?);
+        let v_star = || {
+            let distance2 = noise::optimum_distance2(curvature.dim(), curvature.convexity())?;
+            noise::v_star_bound(d, smoothness, distance2)
+        };
         match self {
             Self::ProxEnergy => noise::energy_batch(d, smoothness, draws, v_star()?),
             Self::ProjEntropy | Self::ProjEntropyTriangular => {
@@ -204,6 +243,12 @@ impl Method {
             }),
         }
     }
+}
+
+/// d_𝒱: how many dimensions the noise of an estimator projected on a family counts \[pattern\].
+pub fn noise_dimension(pattern: &Pattern, dim: usize) -> usize {
+    let (sets, size, beyond) = pattern.reach(dim);
+    noise::pattern_dimension(dim, sets, size, beyond)
 }
 
 /// The error for a proved method on a target without M.

@@ -14,14 +14,15 @@ pub use promise::{Constants, Norm, Promise, Said};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
+use crate::base::pattern::{Pattern, precision_of};
 use crate::sgd::average::Average;
 use crate::sgd::memory::{Forecast, Size};
-use crate::sgd::method::{Choice, MISSING_SMOOTHNESS, Method};
+use crate::sgd::method::{Choice, MISSING_SMOOTHNESS, Method, noise_dimension};
 use crate::sgd::subsample::{Law, Sampling, Subsample};
 use crate::target::curvature::Curvature;
 use crate::target::mode::{Mode, find_mode, laplace};
 use crate::target::{Target, trusted_curvature};
-use crate::theory::noise::TermNoise;
+use crate::theory::noise::{NoiseBound, TermNoise};
 use crate::theory::rate;
 use crate::theory::recursion::{Contraction, Recursion};
 use crate::theory::schedule::{Schedule, StepKind};
@@ -67,6 +68,7 @@ pub struct Planner {
     radius: Option<f64>,
     memory: Option<u64>,
     subsample: Option<Subsample>,
+    pattern: Pattern,
 }
 
 impl Planner {
@@ -80,7 +82,18 @@ impl Planner {
             radius: None,
             memory: None,
             subsample: None,
+            pattern: Pattern::Full,
         }
+    }
+
+    /// Restricts q to a family, and w* to its best member \[pattern\].
+    ///
+    /// The steps hold and move only the entries of the pattern, their noise counts fewer dimensions, and the promise
+    /// is about the best Gaussian *of the family*. Coordinates are those that keep the pattern: the family's own factor
+    /// for H_lo (or for ∇²V at the mode), and a scale for each coordinate where a product would leave the pattern.
+    pub fn pattern(mut self, pattern: Pattern) -> Self {
+        self.pattern = pattern;
+        self
     }
 
     /// Sets the draws per step (default: 1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
@@ -209,7 +222,7 @@ impl Planner {
     /// says so.
     pub fn practical(&self, target: &dyn Target, steps: Option<u64>) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Laplace)?;
-        let d = target.dim() as f64;
+        let d = noise_dimension(&self.pattern, target.dim()) as f64;
         let steps = steps.unwrap_or(PRACTICAL_STEPS);
         let draws = setting.draws as f64;
         // In Laplace coordinates ∇²V ≈ I near the mode, where a = O(1 + (d+3)/N) and b = O(d(d+3)/N).
@@ -228,20 +241,17 @@ impl Planner {
         let average = Average::Polynomial { power: 3.0 };
         let constants = setting.constants(self).ok();
         let promise = match &constants {
-            Some(constants) => promise::of_steps(
-                self.method,
-                constants,
-                &schedule,
-                average,
-                steps,
-                setting.frame.coordinates,
-            ),
+            Some(constants) => {
+                promise::of_steps(self.method, constants, &schedule, average, steps, setting.frame.norm())
+            }
             None => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
         };
         self.assemble(setting, constants, schedule, average, steps, promise)
     }
 
     fn setting(&self, target: &dyn Target, default: Coordinates) -> Result<Setting> {
+        self.pattern.check(target.dim())?;
+        self.method.check_pattern(&self.pattern)?;
         let draws = match self.method {
             Method::Exact => 0,
             _ => self.draws.unwrap_or(if default == Coordinates::Laplace { PRACTICAL_DRAWS } else { 1 }),
@@ -273,9 +283,18 @@ impl Planner {
         let local = laplace(target, &mode)?;
         evaluations += local.evaluations;
         let coordinates = self.coordinates.unwrap_or(default);
-        let frame = Frame::new(coordinates, &mode, local.gaussian.factor(), curvature.as_ref())?;
+        // The factor of the family that is nearest to the Laplace approximation, where steps begin.
+        let nearest = match self.pattern {
+            Pattern::Full => local.gaussian.factor().to_vec(),
+            _ => {
+                let precision = precision_of(target.dim(), local.gaussian.factor())?;
+                self.pattern.entries(target.dim())?.best_factor(&precision)?
+            }
+        };
+        let frame =
+            Frame::new(coordinates, &mode, local.gaussian.factor(), curvature.as_ref(), &self.pattern)?;
         let (curvature, start, error) =
-            frame.view(target, &mode, local.gaussian.factor(), curvature, self.method.space())?;
+            frame.view(target, &mode, &nearest, curvature, self.method.space())?;
         let terms = match self.subsample {
             Some(subsample) => Some(DrawnTerms::new(target, subsample, &frame)?),
             None => None,
@@ -290,9 +309,8 @@ impl Planner {
         schedule: Schedule,
         steps: u64,
     ) -> Result<Plan> {
-        let coordinates = setting.frame.coordinates;
-        let promise =
-            promise::of_steps(self.method, &constants, &schedule, Average::Last, steps, coordinates);
+        let norm = setting.frame.norm();
+        let promise = promise::of_steps(self.method, &constants, &schedule, Average::Last, steps, norm);
         self.assemble(setting, Some(constants), schedule, Average::Last, steps, promise)
     }
 
@@ -320,6 +338,7 @@ impl Planner {
         };
         Ok(Plan(Outline {
             method: self.method,
+            pattern: self.pattern.clone(),
             steps,
             draws: setting.draws,
             subsample: self.subsample,
@@ -390,8 +409,11 @@ impl Setting {
             });
         }
         let noise = match self.term_noise(curvature)? {
-            Some(terms) => planner.method.subsampled_noise(curvature, self.draws.max(1), &terms)?,
-            None => planner.method.noise(curvature, self.draws.max(1))?,
+            Some(terms) => {
+                let draws = self.draws.max(1);
+                planner.method.subsampled_noise_within(&planner.pattern, curvature, draws, &terms)?
+            }
+            None => planner.method.noise_within(&planner.pattern, curvature, self.draws.max(1))?,
         };
         let exact = self.exact_start.as_ref().filter(|_| planner.method == Method::Exact);
         Ok(Constants {
@@ -429,17 +451,23 @@ impl Setting {
             (Some(terms), Some(radius)) => Some(terms.noise(radius)?),
             _ => self.term_noise(curvature)?,
         };
+        let counted = noise_dimension(&planner.pattern, d);
+        // ‖∇h‖² ≤ dM on the set, whatever the family.
+        let entropy = |bound: NoiseBound| {
+            let others = 2.0 * (d - counted) as f64 * smoothness;
+            NoiseBound::new(bound.growth, bound.floor + others * (1.0 + 1e-14))
+        };
         let bound = match planner.method {
             Method::ProxEnergy => match terms {
-                Some(terms) => terms.energy_single(d, smoothness, distance2)?,
-                None => noise::energy(d, smoothness, distance2)?,
+                Some(terms) => terms.energy_single(counted, smoothness, distance2)?,
+                None => noise::energy(counted, smoothness, distance2)?,
             },
-            Method::ProjEntropy | Method::ProjEntropyTriangular => match terms {
-                Some(terms) => terms.entropy_single(d, smoothness, smoothness, distance2)?,
-                None => noise::entropy(d, smoothness, smoothness, distance2)?,
-            },
+            Method::ProjEntropy | Method::ProjEntropyTriangular => entropy(match terms {
+                Some(terms) => terms.entropy_single(counted, smoothness, smoothness, distance2)?,
+                None => noise::entropy(counted, smoothness, smoothness, distance2)?,
+            })?,
             other @ (Method::ProjStl | Method::Exact | Method::Unproven(_)) => {
-                other.noise(curvature, self.draws.max(1))?
+                other.noise_within(&planner.pattern, curvature, self.draws.max(1))?
             }
         };
         Ok(Constants {
@@ -500,6 +528,8 @@ impl Deref for Plan {
 pub struct Outline {
     /// The method.
     pub method: Method,
+    /// The family of q; w* is its best member.
+    pub pattern: Pattern,
     /// The number of steps T.
     pub steps: u64,
     /// The draws per step N; 0 for a method that does not draw.
@@ -535,8 +565,8 @@ impl Plan {
         let plan = self.0;
         let promise = match &plan.constants {
             Some(constants) => {
-                let coordinates = plan.frame.coordinates;
-                promise::of_steps(plan.method, constants, &plan.schedule, average, plan.steps, coordinates)
+                let norm = plan.frame.norm();
+                promise::of_steps(plan.method, constants, &plan.schedule, average, plan.steps, norm)
             }
             None => Promise::none("no constants are known to price another average with".into()),
         };

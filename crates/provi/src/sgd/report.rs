@@ -27,6 +27,14 @@ impl fmt::Display for Plan {
             0 => writeln!(f, "{}: {} steps without draws", self.method, self.steps)?,
             draws => writeln!(f, "{}: {} steps of {draws} draws", self.method, self.steps)?,
         }
+        if !self.pattern.is_full() {
+            let entries = self.pattern.entries_of(self.mode.point.len()).unwrap_or(0);
+            writeln!(
+                f,
+                "family     {}, {entries} entries of C; the promise is to the best Gaussian of it",
+                self.pattern
+            )?;
+        }
         if let (Some(subsample), Some(law)) = (self.subsample, &self.law) {
             let (terms, count, sampling) = (subsample.terms, law.count(), subsample.sampling);
             writeln!(f, "terms      {terms} of {count} for each draw, {sampling} [noise-subsample]")?;
@@ -59,6 +67,9 @@ impl fmt::Display for Fit {
             "{}, {} steps, {} gradients, seed {}",
             self.method, self.steps, self.gradient_evaluations, self.seed.0
         )?;
+        if !self.pattern.is_full() {
+            write!(f, ", family {}", self.pattern)?;
+        }
         match self.subsample {
             Some(subsample) => write!(f, ", {subsample}"),
             None => Ok(()),

@@ -6,9 +6,11 @@ mod entropy;
 mod fused;
 mod proj;
 mod prox;
+mod within;
 
 pub use carried::ProjStl;
 pub use entropy::ProjEntropy;
 pub use fused::FusedProx;
 pub use proj::{ProjSymmetric, ProjTriangular};
 pub use prox::Prox;
+pub(crate) use within::{Diagonal, ExactWithin, Floor, Within};

@@ -2,7 +2,8 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::linalg::Cholesky;
-use crate::base::matrix::{packed_index, packed_len};
+use crate::base::matrix::{Matrix, packed_index, packed_len};
+use crate::base::pattern::Entries;
 use crate::base::stop;
 use crate::target::curvature::{Curvature, Quadratic};
 
@@ -21,6 +22,8 @@ use crate::target::curvature::{Curvature, Quadratic};
 pub(crate) struct DualNorm {
     dim: usize,
     metric: Metric,
+    /// The rows of every column, if the factors are those of a family.
+    columns: Option<Vec<Vec<usize>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ enum Metric {
     Scalar(f64),
     /// The Cholesky factor of H with rows and columns reversed, packed.
     Reversed(Vec<f64>),
+    /// The same for the mean, and for each column of a family the factor of H[S_j, S_j].
+    Columns(Vec<f64>, Vec<Vec<f64>>),
 }
 
 impl Curvature {
@@ -35,6 +40,38 @@ impl Curvature {
     pub(crate) fn dual_norm(&self) -> Result<DualNorm> {
         DualNorm::new(self.lower(), self.dim(), self.slack())
     }
+
+    /// The same on the factors with these entries:
+    /// ```text
+    /// ‖(g_m, g_C)‖² = g_mᵀH⁻¹g_m + Σ_j x_jᵀ(H[S_j,S_j])⁻¹x_j,   x_j = g_C[S_j,j],   S_j the rows of column j
+    /// ```
+    /// Entries of g_C outside of the family are not looked at. Cost: a factorisation of size |S_j| for each column
+    /// once, and a solve with it for each gradient \[pattern\].
+    pub(crate) fn dual_norm_within(&self, entries: &Entries) -> Result<DualNorm> {
+        let whole = self.dual_norm()?;
+        let (dim, columns) = (self.dim(), entries.rows_of_columns());
+        let metric = match (whole.metric, self.lower()) {
+            (Metric::Reversed(mean), Quadratic::Matrix(h)) => {
+                let shift = lowered_by(h, self.slack());
+                let factor = |rows: &Vec<usize>| {
+                    let mut out = Cholesky::with_dim(rows.len());
+                    let refused = |pivot| Error::NotPositiveDefinite { what: "H_lo", dim, pivot };
+                    out.factor_from(&Entries::block(h, rows), shift).map_err(refused)?;
+                    Ok(out.packed_lower())
+                };
+                Metric::Columns(mean, columns.iter().map(factor).collect::<Result<_>>()?)
+            }
+            (metric, _) => metric,
+        };
+        Ok(DualNorm { dim, metric, columns: Some(columns) })
+    }
+}
+
+/// A multiple of the identity by which H is lowered: more than the rounding of forming H, of its factors and of solves.
+fn lowered_by(h: &Matrix, slack: f64) -> f64 {
+    let dim = h.rows();
+    let trace: f64 = (0..dim).map(|i| h[(i, i)].abs()).sum();
+    slack + 4.0 * (dim as f64 + 8.0) * f64::EPSILON * trace
 }
 
 impl DualNorm {
@@ -53,8 +90,7 @@ impl DualNorm {
                 if h.rows() != dim {
                     return Err(Error::Shape { what: "H_lo", found: h.rows(), expected: dim });
                 }
-                let trace: f64 = (0..dim).map(|i| h[(i, i)].abs()).sum();
-                let shift = slack + 4.0 * (dim as f64 + 8.0) * f64::EPSILON * trace;
+                let shift = lowered_by(h, slack);
                 let mut factor = Cholesky::with_dim(dim);
                 factor.factor_reversed(h, shift).map_err(|pivot| Error::NotPositiveDefinite {
                     what: "H_lo",
@@ -64,7 +100,7 @@ impl DualNorm {
                 Metric::Reversed(factor.packed_lower())
             }
         };
-        Ok(Self { dim, metric })
+        Ok(Self { dim, metric, columns: None })
     }
 
     /// ‖G‖² for a flat gradient (m, packed C), rounded up.
@@ -77,8 +113,30 @@ impl DualNorm {
                 expected: d + packed_len(d),
             });
         }
+        let column = |(j, rows): (usize, &Vec<usize>)| -> Vec<f64> {
+            rows.iter().map(|&i| gradient[d + packed_index(i, j)]).collect()
+        };
         let sum = match &self.metric {
-            Metric::Scalar(value) => provi_kernels::dot(gradient, gradient) / value,
+            Metric::Scalar(value) => match &self.columns {
+                Some(columns) => {
+                    let mean = provi_kernels::dot(&gradient[..d], &gradient[..d]);
+                    let squares = columns.iter().enumerate().map(column).map(|x| provi_kernels::dot(&x, &x));
+                    (mean + squares.sum::<f64>()) / value
+                }
+                None => provi_kernels::dot(gradient, gradient) / value,
+            },
+            Metric::Columns(mean, factors) => {
+                let mut x: Vec<f64> = gradient[..d].iter().rev().copied().collect();
+                provi_kernels::triangle::solve(mean, &mut x);
+                let mut sum = provi_kernels::dot(&x, &x);
+                let columns = self.columns.iter().flatten().enumerate().map(column);
+                for (mut x, factor) in columns.zip(factors) {
+                    stop::check()?;
+                    provi_kernels::triangle::solve(factor, &mut x);
+                    sum += provi_kernels::dot(&x, &x);
+                }
+                sum
+            }
             Metric::Reversed(factor) => {
                 let (mean, triangle) = gradient.split_at(d);
                 let mut x: Vec<f64> = mean.iter().rev().copied().collect();
@@ -108,7 +166,6 @@ mod tests {
         DualNorm::new(lower, dim, 0.0)?.square(gradient)
     }
     use crate::base::linalg::add_gram;
-    use crate::base::matrix::Matrix;
 
     fn spd(d: usize, ridge: f64) -> Matrix {
         let mut a = Matrix::zeros(d, d);
@@ -173,6 +230,40 @@ mod tests {
         let ridge = h[(0, 0)] - h[(0, 1)];
         let found = dual_norm2(&Quadratic::Matrix(h), d, &g).unwrap();
         assert!(found >= 2.0 / ridge && found < 2.1 / ridge, "{found}");
+    }
+
+    /// On a family the norm is its definition too: entries outside of it do not count.
+    #[test]
+    fn the_norm_on_a_family_is_its_definition_from_above() {
+        use crate::base::pattern::Pattern;
+        use crate::target::curvature::Curvature;
+        let d = 6;
+        let (h, mut g) = (spd(d, 0.1), gradient(d));
+        let lower = Quadratic::Matrix(h.clone());
+        let c = Curvature::declared(d, lower, None).unwrap();
+        for pattern in
+            [Pattern::MeanField, Pattern::Blocks(vec![2, 4]), Pattern::Arrow(2), Pattern::Banded(2)]
+        {
+            let entries = pattern.entries(d).unwrap();
+            let found = c.dual_norm_within(&entries).unwrap().square(&g).unwrap();
+            let mut exact = {
+                let mut x = g[..d].to_vec();
+                Cholesky::new("h", &h).unwrap().solve(&mut x);
+                provi_kernels::dot(&x, &g[..d])
+            };
+            for (j, rows) in entries.rows_of_columns().iter().enumerate() {
+                let own: Vec<f64> = rows.iter().map(|&i| g[d + packed_index(i, j)]).collect();
+                let mut x = own.clone();
+                Cholesky::new("h", &Entries::block(&h, rows)).unwrap().solve(&mut x);
+                exact += provi_kernels::dot(&x, &own);
+            }
+            assert!(found >= exact && found / exact - 1.0 < 1e-9, "{pattern}: {found} {exact}");
+            let scalar = Curvature::declared(d, Quadratic::Scalar(0.5), None).unwrap();
+            let scalar = scalar.dual_norm_within(&entries).unwrap().square(&g).unwrap();
+            entries.clear_others(&mut g[d..]);
+            assert!((scalar / (2.0 * provi_kernels::dot(&g, &g)) - 1.0).abs() < 1e-12);
+            g = gradient(d);
+        }
     }
 
     #[test]

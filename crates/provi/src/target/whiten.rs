@@ -15,12 +15,14 @@ use crate::target::{FiniteSum, Target, TermSmoothness};
 /// Ṽ(y) = V(c + Py) − log det P,   H̃ = PᵀHP,   m = c + Pm̃,   C = PC̃,   the same f
 /// ```
 /// P is triangular, so PC̃ is in 𝒯ᵈ, as the user's factor must be. Cost: one product with P and one with Pᵀ per
-/// point.
+/// point; d operations each if zeros are skipped and P is diagonal.
 #[derive(Clone, Debug)]
 pub(crate) struct Whitened<'a, T: ?Sized> {
     inner: &'a T,
     center: Vec<f64>,
     factor: Vec<f64>,
+    /// The diagonal of P, if it has no other entries and products skip them.
+    scales: Option<Vec<f64>>,
     log_det: f64,
 }
 
@@ -28,7 +30,37 @@ impl<'a, T: Target + ?Sized> Whitened<'a, T> {
     /// Coordinates with origin `center` and scales `factor` (P, packed row by row).
     pub(crate) fn new(inner: &'a T, center: Vec<f64>, factor: Vec<f64>) -> Self {
         let log_det = (0..center.len()).map(|i| factor[packed_index(i, i)].ln()).sum();
-        Self { inner, center, factor, log_det }
+        Self { inner, center, factor, scales: None, log_det }
+    }
+
+    /// The same, with products that skip the zeros of P if only its diagonal is not zero.
+    fn skipping_zeros(mut self) -> Self {
+        self.scales = diagonal_of(self.center.len(), &self.factor);
+        self
+    }
+
+    /// z = c + Py for one point or several.
+    fn transport(&self, points: &[f64], z: &mut [f64]) {
+        let Some(scales) = &self.scales else {
+            return provi_kernels::triangle::transport(&self.factor, &self.center, points, z);
+        };
+        let d = self.center.len();
+        for (y, z) in points.chunks_exact(d).zip(z.chunks_exact_mut(d)) {
+            for i in 0..d {
+                z[i] = self.center[i] + scales[i] * y[i];
+            }
+        }
+    }
+
+    /// Pᵀg for one gradient or several.
+    fn pull_back(&self, pulled: &[f64], gradients: &mut [f64]) {
+        let Some(scales) = &self.scales else {
+            return provi_kernels::triangle::pull_back(&self.factor, pulled, gradients);
+        };
+        let d = self.center.len();
+        for (from, to) in pulled.chunks_exact(d).zip(gradients.chunks_exact_mut(d)) {
+            (0..d).for_each(|i| to[i] = scales[i] * from[i]);
+        }
     }
 
     /// The distribution of c + Py for y ~ q̃.
@@ -41,10 +73,18 @@ impl<'a, T: Target + ?Sized> Whitened<'a, T> {
     }
 }
 
+/// The diagonal of a packed triangle that is zero elsewhere.
+fn diagonal_of(dim: usize, packed: &[f64]) -> Option<Vec<f64>> {
+    let zero = |i: usize| packed[packed_index(i, 0)..packed_index(i, i)].iter().all(|x| x.abs() <= 0.0);
+    (0..dim).all(zero).then(|| (0..dim).map(|i| packed[packed_index(i, i)]).collect())
+}
+
 /// Wraps a target in these coordinates ([`Evaluator::wrap`](crate::target::Evaluator)).
 pub(crate) struct Through<'c> {
     pub(crate) center: &'c [f64],
     pub(crate) factor: &'c [f64],
+    /// Whether P is one of a family, whose products skip its zeros.
+    pub(crate) of_family: bool,
 }
 
 impl Wrap for Through<'_> {
@@ -52,7 +92,8 @@ impl Wrap for Through<'_> {
     type Seen = ();
 
     fn around<'t, T: Target + ?Sized>(self, inner: &'t T) -> Whitened<'t, T> {
-        Whitened::new(inner, self.center.to_vec(), self.factor.to_vec())
+        let white = Whitened::new(inner, self.center.to_vec(), self.factor.to_vec());
+        if self.of_family { white.skipping_zeros() } else { white }
     }
 
     fn seen<T: Target + ?Sized>(_: &Whitened<'_, T>) {}
@@ -80,16 +121,16 @@ impl<T: Target + ?Sized> Target for Whitened<'_, T> {
     ) -> Result<()> {
         let (own, inner) = scratch.split(2 * points.len());
         let (z, pulled) = own.split_at_mut(points.len());
-        provi_kernels::triangle::transport(&self.factor, &self.center, points, z);
+        self.transport(points, z);
         self.inner.log_densities(z, values, pulled, inner)?;
-        provi_kernels::triangle::pull_back(&self.factor, pulled, gradients);
+        self.pull_back(pulled, gradients);
         values.iter_mut().for_each(|v| *v += self.log_det);
         Ok(())
     }
 
     fn hessian(&self, y: &[f64], out: &mut Matrix) -> Result<bool> {
         let mut z = vec![0.0; y.len()];
-        provi_kernels::triangle::transport(&self.factor, &self.center, y, &mut z);
+        self.transport(y, &mut z);
         let has = self.inner.hessian(&z, out)?;
         if has {
             *out = congruence(out, &self.matrix());
@@ -151,9 +192,9 @@ impl<T: Target + ?Sized> Whitened<'_, T> {
     ) -> Result<()> {
         let (own, inner) = scratch.split(2 * points.len());
         let (z, pulled) = own.split_at_mut(points.len());
-        provi_kernels::triangle::transport(&self.factor, &self.center, points, z);
+        self.transport(points, z);
         evaluate(z, pulled, inner)?;
-        provi_kernels::triangle::pull_back(&self.factor, pulled, gradients);
+        self.pull_back(pulled, gradients);
         Ok(())
     }
 }

@@ -6,8 +6,10 @@
 //!
 //! w* is the optimum, w̄ = (z̄, 0) the mode, M the smoothness of the potential and d its dimension.
 
+mod pattern;
 mod terms;
 
+pub use pattern::pattern_dimension;
 pub use terms::TermNoise;
 
 use crate::base::error::{Error, Result};

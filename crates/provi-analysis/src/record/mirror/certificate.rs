@@ -10,11 +10,21 @@ use super::{Mirror, ProvenanceKey};
 #[derive(Serialize, Deserialize)]
 pub(in crate::record) struct CertificateKeys {
     gap: StatementKeys,
+    /// Absent for a q that was sought among all Gaussians, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    family: Option<FamilyKeys>,
     kl: StatementKeys,
     tv: StatementKeys,
     evidence: IntervalKeys,
     moments: Vec<MomentKeys>,
     grounds: GroundsKeys,
+}
+
+/// The gap to the best Gaussian of a family.
+#[derive(Serialize, Deserialize)]
+struct FamilyKeys {
+    name: String,
+    gap: StatementKeys,
 }
 
 /// One bound with its grounds, or a reason.
@@ -129,6 +139,10 @@ impl Mirror for CertificateKeys {
         });
         Ok(Self {
             gap: (&value.gap).into(),
+            family: value
+                .family
+                .as_ref()
+                .map(|family| FamilyKeys { name: family.name.clone(), gap: (&family.gap).into() }),
             kl: (&value.kl).into(),
             tv: (&value.tv).into(),
             evidence: (&value.evidence).into(),

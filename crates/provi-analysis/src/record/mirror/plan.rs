@@ -41,6 +41,7 @@ pub(in crate::record) enum NormKey {
     Original,
     LowerCurvature,
     Laplace,
+    Scaled,
     Gap,
 }
 
@@ -52,6 +53,7 @@ impl Mirror for NormKey {
             Norm::Original => Ok(Self::Original),
             Norm::LowerCurvature => Ok(Self::LowerCurvature),
             Norm::Laplace => Ok(Self::Laplace),
+            Norm::Scaled => Ok(Self::Scaled),
             Norm::Gap => Ok(Self::Gap),
             other => Err(format!("fit.json has no word for the norm {other:?}")),
         }

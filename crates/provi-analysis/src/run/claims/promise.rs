@@ -29,6 +29,9 @@ impl Comparison<'_> {
         if let Some(subsample) = record.subsample {
             planner = planner.subsample(subsample.terms, subsample.sampling);
         }
+        if let Some(family) = &record.family_of_q {
+            planner = planner.pattern(family.parse().ok()?);
+        }
         let plan = planner.to_steps(self.problem.target().target(), record.steps).ok()?;
         plan.promise.value
     }

@@ -1,4 +1,4 @@
-//! The certificate in words: a headline, five statements, and the probability they share.
+//! The certificate in words: a headline, its statements, and the probability they share.
 
 use provi::certificate::{Certificate, MomentStatement, Statement};
 use provi::estimate::Reliability;
@@ -32,7 +32,7 @@ pub struct CertificateWords {
     pub scope: &'static str,
     /// What all statements are conditional on.
     pub condition: Option<String>,
-    /// The five statements.
+    /// The five statements, after that about the family of q if it has one.
     pub statements: Vec<StatementWords>,
     /// The probability that the sampled statements share; `None` if all are certain.
     pub probability: Option<String>,
@@ -75,7 +75,7 @@ impl CertificateWords {
 impl FitFile {
     /// Whether anything is proved about the distance to the posterior or to the best Gaussian.
     pub fn is_certified(&self) -> bool {
-        let any = |c: &Certificate| c.smallest_gap().bound().is_some() || c.kl.bound().is_some();
+        let any = |c: &Certificate| c.own_gap().bound().is_some() || c.kl.bound().is_some();
         self.certificate.as_ref().is_some_and(any)
     }
 
@@ -88,15 +88,18 @@ impl FitFile {
     }
 }
 
-/// The five statements, in their order. The KL has two sides where `least` says something.
-pub fn rows(c: &Certificate, least: Option<f64>) -> [(&'static str, Row); 5] {
-    [
+/// The five statements, in their order, after that about the family of q if it has one. The KL has two sides where `least`
+/// says something.
+pub fn rows(c: &Certificate, least: Option<f64>) -> Vec<(&'static str, Row)> {
+    let family = c.family.as_ref().map(|family| ("gap to best of family", value(&family.gap, " nats")));
+    let all = [
         ("gap to best Gaussian", value(c.smallest_gap(), " nats")),
         ("KL to posterior", kl(&c.kl, least)),
         ("total variation", value(&c.tv, "")),
         ("moments", moments(&c.moments)),
         ("log evidence", evidence(&c.evidence)),
-    ]
+    ];
+    family.into_iter().chain(all).collect()
 }
 
 /// How much a KL bound says.
@@ -133,10 +136,15 @@ pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String 
                 .to_owned(),
         };
     }
-    let gap = match c.smallest_gap().bound() {
-        Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
-        Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),
-        None => "Not proved to be the best Gaussian.".to_owned(),
+    let gap = match (&c.family, c.own_gap().bound()) {
+        (Some(family), Some(gap)) if gap <= OPTIMUM => {
+            format!("Optimum of the family {} found.", family.name)
+        }
+        (Some(family), Some(gap)) => {
+            format!("Within {} nats of the best Gaussian of the family {}.", bound(gap, 3), family.name)
+        }
+        (Some(family), None) => format!("Not proved to be the best Gaussian of the family {}.", family.name),
+        (None, gap) => of_all(gap),
     };
     let estimate = estimates.and_then(estimated).map_or(String::new(), |kl| format!("; estimated {kl}"));
     let kl = match c.kl.bound() {
@@ -148,6 +156,14 @@ pub fn headline(c: &Certificate, estimates: Option<&EstimatesRecord>) -> String 
         None => format!("Accuracy not proved (no bound of the KL){estimate}."),
     };
     format!("{gap} {kl}")
+}
+
+fn of_all(gap: Option<f64>) -> String {
+    match gap {
+        Some(gap) if gap <= OPTIMUM => "Optimum found.".to_owned(),
+        Some(gap) => format!("Within {} nats of the best Gaussian.", bound(gap, 3)),
+        None => "Not proved to be the best Gaussian.".to_owned(),
+    }
 }
 
 /// The estimated KL with two digits, and a warning if its weights say that it can be far off.
@@ -265,7 +281,8 @@ fn key(key: Option<&str>, provenance: Option<Provenance>) -> String {
 
 /// The probability that the sampled statements share; `None` if all are certain.
 pub fn probability(c: &Certificate) -> Option<String> {
-    let sampled = [c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence().is_some_and(|p| p < 1.0));
+    let sampled =
+        [c.own_gap(), c.smallest_gap(), &c.kl, &c.tv].iter().any(|s| s.confidence().is_some_and(|p| p < 1.0));
     sampled.then(|| {
         let what = match c.kl.key() {
             Some("scale-mixture") => "what is said of the nodes holds",

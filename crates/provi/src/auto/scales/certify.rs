@@ -146,6 +146,7 @@ impl ScaleMixture {
             sd_error: stated(found.sd * q.deviation(i) * OUTWARDS),
         };
         let certificate = Certificate(CertificateFields {
+            family: None,
             // The posterior is a Gaussian, so the best one.
             gap: stated(found.kl),
             kl: stated(found.kl),
@@ -303,7 +304,7 @@ impl ScaleMixture {
             mass_draws: each().map(|c| c.grounds.mass_draws).sum(),
             ..Grounds::default()
         };
-        let fields = CertificateFields { gap, kl, tv, evidence, moments, grounds };
+        let fields = CertificateFields { gap, family: None, kl, tv, evidence, moments, grounds };
         (Certificate(fields).only_finite(), posterior)
     }
 

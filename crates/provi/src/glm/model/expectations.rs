@@ -8,6 +8,7 @@ use crate::glm::expectation::{TAIL_SUMS, sums};
 use crate::glm::sparse::SparseSolver;
 use crate::target::Target;
 use crate::target::expectations::{Expectations, Moments};
+use crate::target::solution::Stop;
 
 /// The least number of coefficients for which a sparse factor is tried; for fewer, the full one takes milliseconds.
 const SPARSE_FROM: usize = 100;
@@ -39,8 +40,14 @@ impl Expectations for Glm {
         }
         let solver = SparseSolver { goal, ..SparseSolver::default() };
         match solver.run(&model) {
-            Ok(solution) => solution.gaussian.to_dense().map(Some),
-            Err(Error::NotPositiveDefinite { .. } | Error::NotFinite { .. }) => Ok(None),
+            Ok(solution) if matches!(solution.stop, Stop::Reached | Stop::Stalled) => {
+                solution.gaussian.to_dense().map(Some)
+            }
+            // Whoever asked starts where it would have started, or stops.
+            Ok(_)
+            | Err(Error::NotPositiveDefinite { .. } | Error::NotFinite { .. } | Error::Stopped { .. }) => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }

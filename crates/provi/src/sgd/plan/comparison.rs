@@ -24,7 +24,7 @@ pub struct Needed {
 
 impl Planner {
     /// The steps that each proved method needs for E‖w_T − w*‖² ≤ `accuracy`, with this planner's draws,
-    /// coordinates and start.
+    /// coordinates, start and family. Methods that leave the family are left out.
     pub fn compare(&self, target: &dyn Target, accuracy: f64) -> Result<Vec<Needed>> {
         let needed = |method: Method| {
             let planner = Self { method, ..self.clone() };
@@ -67,7 +67,9 @@ impl Planner {
             Ok(Needed { method, steps, closed_form })
         };
         let exact = target.expectations().is_some();
-        let methods = Method::named().map(|(_, m)| m).filter(|m| exact || *m != Method::Exact);
+        let methods = Method::named()
+            .map(|(_, m)| m)
+            .filter(|m| (exact || *m != Method::Exact) && m.check_pattern(&self.pattern).is_ok());
         methods.map(needed).collect()
     }
 }

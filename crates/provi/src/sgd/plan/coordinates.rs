@@ -1,9 +1,11 @@
 //! The coordinates of a run: z = c + Py.
 
+use super::promise::Norm;
 use super::start::{ExactStart, exact_distance2};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::{Matrix, pack_lower, unpack_lower};
+use crate::base::pattern::{Pattern, precision_of};
 use crate::sgd::method::Space;
 use crate::target::Target;
 use crate::target::curvature::Curvature;
@@ -40,12 +42,14 @@ impl std::str::FromStr for Coordinates {
     }
 }
 
-/// z = c + Py, P lower triangular. Without a P: the identity, and c is the origin.
+/// z = c + Py, P lower triangular, and PC̃ in the family of q whenever C̃ is \[pattern\]. Without a P: the identity, and c
+/// is the origin.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub(crate) coordinates: Coordinates,
     pub(crate) center: Vec<f64>,
     pub(crate) factor: Option<Vec<f64>>,
+    pattern: Pattern,
 }
 
 impl Frame {
@@ -54,12 +58,16 @@ impl Frame {
         mode: &Mode,
         laplace: &[f64],
         curvature: Option<&Curvature>,
+        pattern: &Pattern,
     ) -> Result<Self> {
+        let d = mode.point.len();
         let factor = match coordinates {
             Coordinates::Original => None,
-            Coordinates::Laplace => Some(laplace.to_vec()),
+            Coordinates::Laplace if pattern.is_full() => Some(laplace.to_vec()),
+            Coordinates::Laplace => Some(pattern.scale(&precision_of(d, laplace)?)?),
             Coordinates::Curvature => match curvature {
-                Some(c) if c.convexity() > 0.0 => Some(c.whitening()?),
+                Some(c) if c.convexity() > 0.0 && pattern.is_full() => Some(c.whitening()?),
+                Some(c) if c.convexity() > 0.0 => Some(pattern.scale(&c.lower().to_matrix(d))?),
                 _ => {
                     return Err(Error::MissingConstant {
                         wanted: "curvature coordinates",
@@ -69,26 +77,36 @@ impl Frame {
                 }
             },
         };
-        Ok(Self { coordinates, center: mode.point.clone(), factor })
+        Ok(Self { coordinates, center: mode.point.clone(), factor, pattern: pattern.clone() })
     }
 
-    /// The curvature in these coordinates, w_0 = (z̄, Laplace factor) in them, and a bound of ‖w_0 − w*‖² if exact
-    /// expectations prove one. The distance is between factors of `space`, because the two spaces measure it
+    /// The norm of a promise in these coordinates.
+    pub(super) fn norm(&self) -> Norm {
+        match self.coordinates {
+            Coordinates::Original => Norm::Original,
+            _ if !self.pattern.is_full() => Norm::Scaled,
+            Coordinates::Curvature => Norm::LowerCurvature,
+            Coordinates::Laplace => Norm::Laplace,
+        }
+    }
+
+    /// The curvature in these coordinates, w_0 = (z̄, the family's factor nearest to the Laplace approximation) in them,
+    /// and a bound of ‖w_0 − w*‖² if exact expectations prove one. The distance is between factors of `space`, because the two spaces measure it
     /// differently.
     pub(super) fn view(
         &self,
         target: &dyn Target,
         mode: &Mode,
-        laplace: &[f64],
+        nearest: &[f64],
         curvature: Option<Curvature>,
         space: Space,
     ) -> Result<(Option<Curvature>, Gaussian<Triangular>, Option<ExactStart>)> {
         let d = mode.point.len();
         match &self.factor {
             None => {
-                let start = Gaussian::from_parameters(d, [&mode.point[..], laplace].concat());
+                let start = Gaussian::from_parameters(d, [&mode.point[..], nearest].concat());
                 let convexity = curvature.as_ref().map_or(0.0, Curvature::convexity);
-                let distance2 = exact_distance2(target, &start, convexity, space)?;
+                let distance2 = exact_distance2(target, &start, convexity, space, &self.pattern)?;
                 Ok((curvature, start, distance2))
             }
             Some(factor) => {
@@ -98,11 +116,15 @@ impl Frame {
                     None => None,
                 };
                 let start = match self.coordinates {
-                    Coordinates::Laplace => Gaussian::standard(d),
-                    _ => Gaussian::from_parameters(d, [vec![0.0; d], quotient(d, factor, laplace)?].concat()),
+                    Coordinates::Laplace if self.pattern.is_full() => Gaussian::standard(d),
+                    _ => {
+                        let mut quotient = quotient(d, factor, nearest)?;
+                        self.pattern.entries(d)?.clear_others(&mut quotient);
+                        Gaussian::from_parameters(d, [vec![0.0; d], quotient].concat())
+                    }
                 };
                 let convexity = curvature.as_ref().map_or(0.0, Curvature::convexity);
-                let distance2 = exact_distance2(&white, &start, convexity, space)?;
+                let distance2 = exact_distance2(&white, &start, convexity, space, &self.pattern)?;
                 Ok((curvature, start, distance2))
             }
         }

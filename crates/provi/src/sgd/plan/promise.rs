@@ -1,6 +1,5 @@
 //! What a plan promises, and the constants behind it.
 
-use super::Coordinates;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Positive;
 use crate::sgd::average::{Average, Averager};
@@ -77,6 +76,8 @@ pub enum Norm {
     LowerCurvature,
     /// E‖P⁻¹(m−m*)‖² + E‖P⁻¹(C−C*)‖_F² with PPᵀ the Laplace covariance.
     Laplace,
+    /// E‖P⁻¹(m−m*)‖² + E‖P⁻¹(C−C*)‖_F² with P a factor that keeps the family of q, or a scale for each coordinate.
+    Scaled,
     /// E f(w̄_T) − f*, in nats.
     Gap,
 }
@@ -88,6 +89,7 @@ impl Norm {
             Self::Original => "E[‖m−m*‖² + ‖C−C*‖²]",
             Self::LowerCurvature => "E[(m−m*)ᵀH_lo(m−m*) + tr (C−C*)ᵀH_lo(C−C*)]",
             Self::Laplace => "E[‖P⁻¹(m−m*)‖² + ‖P⁻¹(C−C*)‖²], PPᵀ the Laplace covariance",
+            Self::Scaled => "E[‖P⁻¹(m−m*)‖² + ‖P⁻¹(C−C*)‖²], P the scale of the family",
             Self::Gap => "E[f(w̄_T) − f*], nats",
         }
     }
@@ -97,7 +99,7 @@ impl Norm {
 /// ```text
 /// E‖w_T − w*‖² ≤ value   in the norm of `norm`,   or   E f(w̄_T) − f* ≤ value
 /// ```
-/// The mean is over runs with independent seeds, and w* is the best Gaussian, not the posterior. For a single run,
+/// The mean is over runs with independent seeds, and w* is the best Gaussian (of the plan's family), not the posterior. For a single run,
 /// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps and length must not depend
 /// on the draws: a run that stops early keeps its answer and loses the value.
 ///
@@ -182,7 +184,7 @@ pub(super) fn of_steps(
     schedule: &Schedule,
     average: Average,
     steps: u64,
-    coordinates: Coordinates,
+    norm: Norm,
 ) -> Promise {
     if let Method::Unproven(_) = method {
         return Promise::none("no theorem covers this pairing of estimator and step".into());
@@ -203,11 +205,7 @@ pub(super) fn of_steps(
         Ok(value) if value.is_finite() => Promise(Said {
             value: Some(value),
             key: Some("recursion"),
-            norm: Some(match coordinates {
-                Coordinates::Original => Norm::Original,
-                Coordinates::Curvature => Norm::LowerCurvature,
-                Coordinates::Laplace => Norm::Laplace,
-            }),
+            norm: Some(norm),
             provenance: Some(constants.provenance),
             reason: None,
             taken_up: None,

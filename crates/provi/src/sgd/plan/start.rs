@@ -3,6 +3,7 @@
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
+use crate::base::pattern::Pattern;
 use crate::sgd::method::Space;
 use crate::target::Target;
 use crate::target::expectations::Moments;
@@ -15,12 +16,13 @@ pub(super) struct ExactStart {
     pub(super) provenance: crate::Provenance,
 }
 
-/// ‖G‖²/μ² ≥ ‖w − w*‖², with G = ∇f on the factor's space [cert-gap].
+/// ‖G‖²/μ² ≥ ‖w − w*‖², with G = ∇f on the factor's space, or on the part of it that a family has [cert-gap], \[pattern\].
 pub(super) fn exact_distance2(
     target: &dyn Target,
     q: &Gaussian<Triangular>,
     convexity: f64,
     space: Space,
+    pattern: &Pattern,
 ) -> Result<Option<ExactStart>> {
     let Some(expectations) = target.expectations() else { return Ok(None) };
     if convexity <= 0.0 {
@@ -36,6 +38,7 @@ pub(super) fn exact_distance2(
         Space::Triangular => {
             let mut gradient = vec![0.0; q.parameters().len()];
             moments.neg_elbo_gradient(q, &mut gradient);
+            pattern.entries(q.dim())?.clear_others(&mut gradient[q.dim()..]);
             norm(&gradient)
         }
         Space::Symmetric => symmetric_gradient_norm(&moments, q)?,
