@@ -10,6 +10,7 @@ mod draws;
 mod every;
 mod global;
 mod grid;
+mod groups;
 mod line;
 mod local;
 mod posterior;
@@ -24,6 +25,7 @@ pub(crate) use draws::exact_draws;
 pub(crate) use every::every;
 pub(crate) use global::{evidence, gap, kl, moments, transport};
 pub(crate) use grid::coverage;
+pub(crate) use groups::{evidence as group_evidence, kl as group_kl, moments as group_moments};
 pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};
 pub(crate) use practice::{auto, estimate};
 pub(crate) use psi::{

@@ -6,6 +6,7 @@ pub mod checks;
 pub mod design;
 pub mod expectation;
 pub(crate) mod family;
+pub(crate) mod groups;
 mod hierarchical;
 pub(crate) mod linear;
 pub(crate) mod model;

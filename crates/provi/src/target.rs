@@ -122,6 +122,12 @@ pub trait Target {
         false
     }
 
+    /// The model itself, for proofs that need more of a model of this crate than this trait gives.
+    #[doc(hidden)]
+    fn model_of_its_own(&self, _: own::Word) -> Option<&dyn std::any::Any> {
+        None
+    }
+
     /// The lower bound alone, with the provenance of both bounds together. A gap needs no more, and this is often
     /// far cheaper.
     fn lower_curvature(&self) -> Result<Option<Curvature>> {

@@ -12,6 +12,7 @@ pub mod cells;
 pub mod certificate;
 pub mod envelope;
 pub mod event;
+pub mod lipschitz;
 pub mod noise;
 pub mod rate;
 pub mod recursion;

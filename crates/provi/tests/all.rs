@@ -13,6 +13,7 @@ mod functional;
 mod goal;
 mod gold;
 mod golden;
+mod groups;
 #[cfg(feature = "autodiff")]
 mod laws;
 mod paper;

@@ -350,6 +350,27 @@ pub const ENTRIES: &[Entry] = &[
         certificates::psi_moments,
     ),
     entry(
+        "group-kl",
+        Chapter::Certificates,
+        "E_r W ≤ E_r min(W,K) + e^{½(a²−c²)}α^{−½}e^{½x²}Φ(−x) − ηK, from η = P_r(‖y‖ > a) alone",
+        0.5,
+        certificates::group_kl,
+    ),
+    entry(
+        "group-evidence",
+        Chapter::Certificates,
+        "log p(x) = Σ log p(x_i | θ₀) + ½ log det T − ½ log det A − ½(θ₀−ν)ᵀT(θ₀−ν) + log E_r W, and E_r min(W,K) ≤ E_r W",
+        0.5,
+        certificates::group_evidence,
+    ),
+    entry(
+        "group-moments",
+        Chapter::Certificates,
+        "E_r[Wℓʲ] without E_r[min(W,K)·(ℓ cut)ʲ] is at most cʲE(W−K)₊ + E_r W·E_p(|ℓ|ʲ−cʲ)₊",
+        0.1,
+        certificates::group_moments,
+    ),
+    entry(
         "every-direction",
         Chapter::Certificates,
         "E Y ⪯ Ȳ + κλΣY²/n + log(s/δ)/(nλ) for symmetric matrices fails with probability at most δ, and every combination's mean and sd are within what audits certify",

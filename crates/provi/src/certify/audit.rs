@@ -13,6 +13,7 @@ mod ball;
 mod bounds;
 mod every;
 mod goal;
+mod groups;
 mod image;
 mod measure;
 mod metric;
@@ -33,11 +34,12 @@ use crate::base::stop;
 use crate::certify::certificate::{
     Certificate, CertificateFields, Grounds, Interval, MomentStatement, Statement,
 };
+use crate::glm::Glm;
 use crate::target::curvature::{Curvature, Provenance};
 use crate::target::evaluate::Evaluator;
 use crate::target::expectations::Moments;
-use crate::target::trusted_curvature;
 use crate::target::watchdog::Watching;
+use crate::target::{own, trusted_curvature};
 use crate::theory::certificate::{self as theory, Ball};
 use crate::watch::Watch;
 pub use audited::Audited;
@@ -161,21 +163,22 @@ impl Audit {
         if q.dim() != d {
             return Err(Error::Shape { what: "gaussian", found: q.dim(), expected: d });
         }
+        let model = target.target().model_of_its_own(own::Word);
+        let own = model.and_then(|model| model.downcast_ref::<Glm>()).map(|model| (model, q));
         match target.target().standardized()? {
             Some(standard) => {
                 let (seen, map) = (standard.evaluator(target), standard.map());
                 let image = Image::new(d, map);
-                Ok(self.go(seen, &map.standard_gaussian(q), image, seed, between)?.through(map, q))
+                Ok(self.go(seen, (&map.standard_gaussian(q), image, own), seed, between)?.through(map, q))
             }
-            None => self.go(target, q, Image::EXACT, seed, between),
+            None => self.go(target, (q, Image::EXACT, own), seed, between),
         }
     }
 
     fn go(
         &self,
         target: Evaluator<'_>,
-        q: &Gaussian<Triangular>,
-        image: Image<'_>,
+        (q, image, own): (&Gaussian<Triangular>, Image<'_>, Option<Own<'_>>),
         seed: Seed,
         between: &mut Between<'_>,
     ) -> Result<Audited> {
@@ -187,7 +190,8 @@ impl Audit {
             return Ok(nothing(&names, q, reason));
         };
         if curvature.provenance() == Provenance::Proved {
-            return Session::new(self, target, (q, image), seed, curvature, between)?.certify(&names);
+            let session = Session::new(self, target, (q, image), seed, curvature, between)?;
+            return Session { own, ..session }.certify(&names);
         }
         // A declared curvature is compared with the evaluations of the draws.
         target.wrap(Watching(curvature.clone()), |view, seen| {
@@ -221,6 +225,9 @@ struct ExactValue {
     provenance: Provenance,
 }
 
+/// A model in the user's coordinates, and the Gaussian there.
+type Own<'a> = (&'a Glm, &'a Gaussian<Triangular>);
+
 /// An audit in progress.
 struct Session<'a> {
     options: &'a Audit,
@@ -237,6 +244,8 @@ struct Session<'a> {
     moved: f64,
     grounds: Grounds,
     between: &'a mut Between<'a>,
+    /// What is audited, if it is a model of this crate.
+    own: Option<Own<'a>>,
 }
 
 impl<'a> Session<'a> {
@@ -280,6 +289,7 @@ impl<'a> Session<'a> {
             moved: 0.0,
             grounds,
             between,
+            own: None,
         })
     }
 

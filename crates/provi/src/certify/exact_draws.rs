@@ -27,12 +27,11 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::safe_congruence;
 use crate::base::matrix::Matrix;
 use crate::base::stop;
-use crate::certify::audit::Audit;
 use crate::glm::Glm;
+use crate::target::Target;
 use crate::target::curvature::Provenance;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::standard::Standard;
-use crate::target::{Evaluator, Target};
 use envelope::{Capped, Envelope, Slabs, uniforms};
 use layer::Frame;
 use std::borrow::Cow;
@@ -84,6 +83,18 @@ impl std::fmt::Debug for ExactDraws<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ExactDraws").field("proposals", &self.proposals).finish_non_exhaustive()
     }
+}
+
+/// p̃ = p·e^{f̂} against Kq.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cap {
+    pub(crate) log_k: f64,
+    /// f̂.
+    pub(crate) f: f64,
+    /// A bound of ∫(p̃ − Kq)₊/∫p̃, which bounds the total variation between p and the law of min(p̃, Kq), with probability 1 − δ.
+    pub(crate) total_variation: f64,
+    /// The expected number of proposals of q for a draw: K/E_q min(ϖ, K), at most.
+    pub(crate) proposals: f64,
 }
 
 /// In coordinates that do not depend on units, as audits are.
@@ -149,18 +160,14 @@ impl<'m> ExactDraws<'m> {
         Ok(Self::through(model, map, Box::new(slabs), seed, [proposals, distance]))
     }
 
-    /// Draws with a proved total variation from the posterior, where exact ones cost too much: of min(p, Kq), q as proposed.
-    /// ```text
-    /// TV(p, min(p̃, Kq)/∫min(p̃, Kq)) ≤ ∫(p̃ − Kq)₊/∫p̃
-    /// ```
-    /// which the audit measures from above [sharp-kl]: the bound holds with its confidence. K is chosen on the audit's pilot draws.
-    /// Refuses where `most` is not proved.
-    pub fn near(
+    /// Draws of min(p̃, Kq) with the K and its total variation that `measure` finds in standard coordinates. Refuses where `most` is not
+    /// proved.
+    pub(crate) fn capped(
         model: &'m Glm,
         q: &Gaussian<Triangular>,
-        audit: &Audit,
-        most: f64,
+        (most, confidence): (f64, f64),
         seed: Seed,
+        measure: impl FnOnce(&Glm, &Gaussian<Triangular>) -> Result<Option<Cap>>,
     ) -> Result<Self> {
         if !(0.0..=1.0).contains(&most) {
             return Err(Error::OutOfRange {
@@ -171,7 +178,7 @@ impl<'m> ExactDraws<'m> {
         }
         let (map, model, q) = in_standard(model, q)?;
         let refused = |found: f64| Error::NearDraws { found, most };
-        let cap = audit.cap(Evaluator::Parallel(&*model), &q, seed)?.ok_or_else(|| refused(1.0))?;
+        let cap = measure(&model, &q)?.ok_or_else(|| refused(1.0))?;
         stop::check()?;
         let frame = Frame::new(&model, q.clone());
         let lost = rounding::of_gaussian(&frame);
@@ -187,7 +194,7 @@ impl<'m> ExactDraws<'m> {
         let log_scale = cap.log_k + model.linear.constant - cap.f;
         let envelope = Box::new(Capped::new(q, log_scale, model.rows.len())?);
         let mut out = Self::through(model, map, envelope, seed, [cap.proposals, lost]);
-        out.near = Some((total_variation, 1.0 - audit.failure_probability));
+        out.near = Some((total_variation, confidence));
         Ok(out)
     }
 

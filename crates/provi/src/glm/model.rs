@@ -264,6 +264,10 @@ impl Target for Glm {
         true
     }
 
+    fn model_of_its_own(&self, _: own::Word) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
         self.linear.lower_curvature(|theta| self.bound(theta)).map(Some)
     }

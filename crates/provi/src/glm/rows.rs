@@ -184,6 +184,21 @@ impl Rows {
         Self { design: self.design.seen(&shifts, &factors), known: OnceLock::new(), ..self.clone() }
     }
 
+    /// Some of the rows, with another design.
+    pub(crate) fn part(&self, which: &[usize], design: Design) -> Self {
+        let of = |values: &[f64]| which.iter().map(|&n| values[n]).collect::<Vec<f64>>();
+        Self {
+            family: self.family,
+            design,
+            response: of(&self.response),
+            weights: of(&self.weights),
+            trials: self.trials.as_deref().map(of),
+            unweighted: self.unweighted,
+            offsets: self.offsets.as_deref().map(of),
+            known: OnceLock::new(),
+        }
+    }
+
     /// Trials of each row, for the binomial family.
     pub(crate) fn trials(&self) -> Option<&[f64]> {
         self.trials.as_deref()

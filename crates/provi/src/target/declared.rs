@@ -71,6 +71,10 @@ impl<T: Target> Target for Declared<T> {
         self.curvature.is_none() && self.inner.proves_its_curvature(word)
     }
 
+    fn model_of_its_own(&self, word: own::Word) -> Option<&dyn std::any::Any> {
+        self.inner.model_of_its_own(word).filter(|_| self.curvature.is_none())
+    }
+
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
         match &self.curvature {
             Some(curvature) => Ok(Some(curvature.clone())),

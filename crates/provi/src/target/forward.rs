@@ -83,6 +83,12 @@ macro_rules! forward_target {
             ($inner).proves_its_curvature(word)
         }
     };
+    // Nor may another name what this takes.
+    (@model_of_its_own $self:ident $inner:expr) => {
+        fn model_of_its_own(&$self, word: $crate::target::own::Word) -> Option<&dyn std::any::Any> {
+            ($inner).model_of_its_own(word)
+        }
+    };
     (@lower_curvature $self:ident $inner:expr) => {
         fn lower_curvature(&$self) -> $crate::Result<Option<$crate::Curvature>> {
             ($inner).lower_curvature()
@@ -142,7 +148,7 @@ macro_rules! pointers {
     ($($pointer:ty),+) => {
         $(
             impl<T: super::Target + ?Sized> super::Target for $pointer {
-                forward_target!(self => **self; all proves_its_curvature);
+                forward_target!(self => **self; all proves_its_curvature model_of_its_own);
             }
         )+
     };

@@ -50,6 +50,9 @@ impl Target for Probe {
     fn proves_its_curvature(&self, _: own::Word) -> bool {
         true
     }
+    fn model_of_its_own(&self, _: own::Word) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
         Ok(Some(scalar(0.25, None)))
     }
@@ -149,6 +152,7 @@ fn answers(target: &dyn Target) -> Answers {
         ("hessian", format!("{has} {hessian:?}")),
         ("curvature", format!("{:?}", target.curvature().unwrap())),
         ("proves_its_curvature", target.proves_its_curvature(own::Word).to_string()),
+        ("model_of_its_own", target.model_of_its_own(own::Word).is_some().to_string()),
         ("lower_curvature", format!("{:?}", target.lower_curvature().unwrap())),
         ("names", format!("{:?}", target.names())),
         ("expectations", format!("{expected:?}")),
@@ -223,21 +227,36 @@ fn wrappers_that_add_something_say_nothing_else() {
     assert_eq!(named.standardized().unwrap().unwrap().target().names(), ["a", "b"]);
     let bounded = || Declared::new(Probe).with_curvature(scalar(0.75, Some(8.0))).unwrap();
     // The bounds are somebody's word, and about these coordinates alone.
-    let of_curvature = ["curvature", "proves_its_curvature", "lower_curvature", "standardized"];
+    let of_curvature =
+        ["curvature", "proves_its_curvature", "model_of_its_own", "lower_curvature", "standardized"];
     assert_eq!(differences(&bounded(), &expected), of_curvature);
     assert!(bounded().standardized().unwrap().is_none());
     // Terms and other coordinates would be evaluated unwatched.
     let watched = Watchdog::new(&Probe, scalar(0.75, Some(8.0)));
     let around = answers(&watched);
-    let of_watch = ["curvature", "proves_its_curvature", "lower_curvature", "finite_sum", "standardized"];
+    let of_watch = [
+        "curvature",
+        "proves_its_curvature",
+        "model_of_its_own",
+        "lower_curvature",
+        "finite_sum",
+        "standardized",
+    ];
     assert_eq!(differences(&watched, &expected), of_watch);
     assert!(watched.finite_sum().is_none() && watched.standardized().unwrap().is_none());
     assert_eq!(around[5].1, answers(&bounded())[5].1);
     // Through z = y: one point is a batch of one, and audits see the target itself.
     let white = Whitened::new(&Probe, vec![0.0; 2], vec![1.0, 0.0, 1.0]);
     let seen = answers(&white);
-    let of_white =
-        ["log_density", "curvature", "lower_curvature", "standardized", "local_curvature", "rounding"];
+    let of_white = [
+        "log_density",
+        "curvature",
+        "model_of_its_own",
+        "lower_curvature",
+        "standardized",
+        "local_curvature",
+        "rounding",
+    ];
     assert_eq!(differences(&white, &expected), of_white);
     assert!(seen[1].1.starts_with("-18.5"), "{}", seen[1].1);
     for (transformed, own) in
@@ -253,7 +272,7 @@ fn wrappers_that_add_something_say_nothing_else() {
 struct Forgetful(Probe);
 
 impl Target for Forgetful {
-    crate::forward_target!(self => self.0; dim log_density log_densities hessian curvature proves_its_curvature lower_curvature names
+    crate::forward_target!(self => self.0; dim log_density log_densities hessian curvature proves_its_curvature model_of_its_own lower_curvature names
         expectations finite_sum data_size rejections standardized local_curvature rounding);
 }
 

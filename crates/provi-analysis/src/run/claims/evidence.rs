@@ -24,7 +24,8 @@ impl Comparison<'_> {
         let width =
             new.lower().zip(new.upper()).map_or(0.0, |(low, high)| (high - low) * (1.0 - 1.0 / SAMPLED));
         // A lower side above the ELBO was measured from draws, as the upper side is.
-        let measured = matches!(new.sides()[0].key(), Some("sharp-evidence" | "psi-evidence"));
+        let measured =
+            matches!(new.sides()[0].key(), Some("sharp-evidence" | "psi-evidence" | "group-evidence"));
         let exact = self.record.neg_elbo_exact && !measured;
         let room = [if exact { rounding } else { width + rounding }, width + rounding];
         let crossed = old

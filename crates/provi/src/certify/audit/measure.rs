@@ -143,7 +143,15 @@ impl Session<'_> {
             sharp = self.consider_sharp(&residuals, metric, known, 0.5 * self.delta)?;
         }
         psi = psi.filter(|_| sharp.is_none());
-        let is_measured = sharp.is_some() || psi.is_some();
+        let mut groups = None;
+        if !settled {
+            let known = sharp.as_ref().map(|sharp| sharp.foreseen).or(psi.as_ref().map(|psi| psi.foreseen));
+            groups = self.consider_groups(known.unwrap_or(plain), 0.5 * self.delta)?;
+        }
+        if groups.is_some() {
+            (psi, sharp) = (None, None);
+        }
+        let is_measured = sharp.is_some() || psi.is_some() || groups.is_some();
         if is_measured {
             // The other statements are less important now: they keep half of δ, and draws for estimates; all of them where f is measured.
             delta *= 0.5;
@@ -195,6 +203,9 @@ impl Session<'_> {
         }
         if let Some(psi) = &psi {
             mass = self.measure_psi(&residuals, psi, draws)?;
+        }
+        if let Some(groups) = &groups {
+            mass = self.measure_groups(groups, 0.5 * self.delta, draws)?;
         }
         let allowances = residuals.allowances().clone();
         let inside = choice.as_ref().map_or(0.0, |choice| choice.radius);

@@ -62,6 +62,8 @@ pub(super) struct Sharp {
     /// Directions of the coefficients, and the standard deviations of the variables that measure their moments.
     directions: Vec<f64>,
     guesses: Guesses,
+    /// The bound of KL that the pilot foresees.
+    pub(super) foreseen: f64,
 }
 
 /// The result: bounds of ∫p̃ from both sides for the given f̂, and the moments of each coefficient under p; the

@@ -6,28 +6,34 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::certify::audit::image::Image;
 use crate::certify::audit::residual::{Residuals, go_on};
 use crate::certify::audit::{Audit, Session};
+use crate::certify::exact_draws::{Cap, ExactDraws};
+use crate::glm::Glm;
 use crate::target::{Evaluator, trusted_curvature};
 
-/// p̃ = p·e^{f̂} against Kq.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cap {
-    pub(crate) log_k: f64,
-    /// f̂.
-    pub(crate) f: f64,
-    /// A bound of ∫(p̃ − Kq)₊/∫p̃, which bounds the total variation between p and the law of min(p̃, Kq), with probability 1 − δ.
-    pub(crate) total_variation: f64,
-    /// The expected number of proposals of q for a draw: K/E_q min(ϖ, K), at most.
-    pub(crate) proposals: f64,
+impl<'m> ExactDraws<'m> {
+    /// Draws with a proved total variation from the posterior, where exact ones cost too much: of min(p, Kq), q as proposed.
+    /// ```text
+    /// TV(p, min(p̃, Kq)/∫min(p̃, Kq)) ≤ ∫(p̃ − Kq)₊/∫p̃
+    /// ```
+    /// which the audit measures from above [sharp-kl]: the bound holds with its confidence. K is chosen on the audit's pilot draws.
+    /// Refuses where `most` is not proved.
+    pub fn near(
+        model: &'m Glm,
+        q: &Gaussian<Triangular>,
+        audit: &Audit,
+        most: f64,
+        seed: Seed,
+    ) -> Result<Self> {
+        let confidence = 1.0 - audit.failure_probability;
+        Self::capped(model, q, (most, confidence), seed, |model, q| {
+            audit.cap(Evaluator::Parallel(model), q, seed)
+        })
+    }
 }
 
 impl Audit {
     /// Measures them for a target in the coordinates of its audits; `None` where the route proves nothing.
-    pub(crate) fn cap(
-        &self,
-        target: Evaluator<'_>,
-        q: &Gaussian<Triangular>,
-        seed: Seed,
-    ) -> Result<Option<Cap>> {
+    fn cap(&self, target: Evaluator<'_>, q: &Gaussian<Triangular>, seed: Seed) -> Result<Option<Cap>> {
         let Some(curvature) = trusted_curvature(target.target())? else { return Ok(None) };
         let mut between = go_on;
         let mut session = Session::new(self, target, (q, Image::EXACT), seed, curvature, &mut between)?;

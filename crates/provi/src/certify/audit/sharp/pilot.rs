@@ -107,6 +107,7 @@ impl Session<'_> {
             moments_delta,
             directions,
             guesses,
+            foreseen: predicted,
         }))
     }
 
