@@ -177,13 +177,16 @@ impl SparseModel {
                 let off = off_mean
                     + if deviation > 0.0 { (off_variance / deviation).min(off_variance.sqrt()) } else { 0.0 };
                 let (slope, curvature) = (terms.first[n].abs(), terms.second[n].abs());
-                let growth = match steepest {
-                    Some(_) => off,
-                    None => (off * (1.0 + deviation + off)).exp_m1(),
-                };
-                let moved = match steepest {
-                    Some(theta) => off * (slope + deviation * curvature) + theta * off * off,
-                    None => curvature * growth + response[n] * off,
+                // ∂Eφ/∂σ² = ½Eφ″ and ∂Eφ′/∂σ² = ½Eφ‴; Poisson rates are multiplied by at most e^x.
+                let (moved, turned) = match steepest {
+                    Some(theta) => (
+                        off_mean * (slope + theta * off_mean) + 0.5 * theta * off_variance,
+                        theta * off_mean + 0.5 * steepest_third(self.linear.family) * off_variance,
+                    ),
+                    None => {
+                        let growth = (off * (1.0 + deviation + off)).exp_m1();
+                        (curvature * growth + response[n] * off, curvature * growth)
+                    }
                 };
                 part.sums[0] += w * terms.value[n];
                 part.sums[1] += w
@@ -191,7 +194,7 @@ impl SparseModel {
                         + moved
                         + (self.rows.chunks().len() as f64 + 1024.0) * f64::EPSILON * terms.value[n].abs());
                 let length = square.sqrt() * (1.0 + 1e-9);
-                let error = terms.slope_error[n] + unit * slope + growth * steepest.unwrap_or(curvature);
+                let error = terms.slope_error[n] + unit * slope + turned;
                 part.sums[2] += w * length * error;
                 let (relative, absolute) = curvature_error(
                     self.linear.family,
@@ -367,6 +370,16 @@ fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f
             ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, 0.0)
         }
         Family::Probit => (4.0 * f64::EPSILON, absolute),
+    }
+}
+
+/// A bound of |φ‴|: 1/(6√3) for a logit link, 1 for probit, 0 for Gaussian rows. Poisson rows have none.
+fn steepest_third(family: Family) -> f64 {
+    match family {
+        Family::Gaussian { .. } => 0.0,
+        Family::Bernoulli | Family::Binomial => 0.097,
+        Family::Probit => 1.0,
+        Family::Poisson => f64::INFINITY,
     }
 }
 
