@@ -192,6 +192,7 @@ def refused_options(data, folder):
         "table_accuracy": linear(table_accuracy=0.1),
         "failure_probability": linear(failure_probability="small"),
         "audit_draws": linear(audit_draws=-1),
+        "family_of_q": linear(family_of_q=3),
     }
 
 

@@ -412,11 +412,9 @@ class Fit(Plots):
         early = ", stopped early" if self.stopped_early else ""
         family = "" if self.family_of_q == "full" else f" within {self.family_of_q}"
         steps = f"{self.method}{family}, {self.steps:,} steps{early}, seed {self.seed}"
-        said = f"{self.certificate}
-{steps}"
+        said = f"{self.certificate}\n{steps}"
         above = self.conflicts
-        return "
-".join([said, *(note for note in self.notes if note not in said and note not in above)])
+        return "\n".join([said, *(note for note in self.notes if note not in said and note not in above)])
 
     def __repr__(self) -> str:
         gap, kl = self.certificate.gap.bound, self.certificate.kl.bound
