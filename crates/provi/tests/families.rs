@@ -140,6 +140,24 @@ fn larger_families_are_better_and_each_gap_is_about_its_own() {
     assert!(matches!(refused, Err(Error::Pattern { .. })));
 }
 
+/// What rests on constants that proved wrong stays withdrawn.
+#[test]
+fn a_revoked_audit_says_nothing_of_a_family() {
+    let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3]).unwrap();
+    let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(2.5).unwrap()).unwrap();
+    let auto = Auto { pattern: Pattern::MeanField, ..Auto::default() };
+    let q = auto.run(&target, Seed(1)).unwrap().fit.gaussian;
+    let audit = || Audit::default().run(&target, &q, Seed(1)).unwrap();
+    let gap = |audited: provi::audit::Audited| {
+        let audited = audited.within(&target, &q, &Pattern::MeanField).unwrap();
+        audited.certificate().family.as_ref().unwrap().gap.proof().is_some()
+    };
+    assert!(gap(audit()));
+    let mut revoked = audit();
+    revoked.revoke("a declared constant is wrong");
+    assert!(!gap(revoked));
+}
+
 /// E‖w_T − w*‖² ≤ the promise, w* the best of the family, in the mean over seeds. The twin: w* the best of all Gaussians
 /// is farther away than the promise says.
 #[test]

@@ -214,7 +214,7 @@ impl Audit {
 /// A result that proves nothing, with the reason.
 pub(crate) fn nothing(names: &[String], q: &Gaussian<Triangular>, reason: &str) -> Audited {
     let (certificate, bounds) = (Certificate::nothing(names, reason), Bounds::nothing(q, reason));
-    Audited { certificate, bounds, log_ratios: Vec::new() }
+    Audited { certificate, bounds, log_ratios: Vec::new(), revoked: None }
 }
 
 /// f(w), exact up to a proved error.
@@ -416,7 +416,7 @@ impl<'a> Session<'a> {
             moments,
             grounds: self.grounds,
         });
-        Ok(Audited { certificate, bounds, log_ratios })
+        Ok(Audited { certificate, bounds, log_ratios, revoked: None })
     }
 
     fn why_no_global_bound(&self) -> &'static str {

@@ -61,7 +61,12 @@ impl Group {
         }
         let design = Design::from_rows(self.rows.len(), self.coefficients.len(), entries)?;
         let mean: Vec<f64> = (0..self.tied.len()).map(|a| self.mean_of(a, top)).collect();
-        let prior = Prior::precision_matrix(self.precision.clone())?.with_mean(&mean)?;
+        let k = self.coefficients.len();
+        let prior = match is_diagonal(&self.precision) {
+            true => Prior::precisions(&(0..k).map(|a| self.precision[(a, a)]).collect::<Vec<f64>>())?,
+            false => Prior::precision_matrix(self.precision.clone())?,
+        };
+        let prior = prior.with_mean(&mean)?;
         Glm::of_rows(whole.rows.part(&self.rows, design), prior)
     }
 }
@@ -81,8 +86,9 @@ impl Groups {
         let rows = design.rows();
         let prior = model.prior().quadratic(d).to_matrix(d);
         let unseen = with(&|count| count == 0);
-        if !unseen.is_empty() {
-            return Self::around(model, &prior, unseen, false);
+        let hidden = (!unseen.is_empty()).then(|| Self::around(model, &prior, unseen, false)).flatten();
+        if hidden.is_some() {
+            return hidden;
         }
         // A column that all groups share has most rows, or all of them where one group has most.
         let shared = [with(&|count| count == rows), with(&|count| 2 * count > rows)];
@@ -125,8 +131,16 @@ impl Groups {
         let (precision, whole) = if moved { (own, other) } else { (other, own) };
         let center = top.iter().map(|&j| model.prior().center(j)).collect();
         let rounding = model.prior().rounding();
+        // The prior's rounding is charged to θ; here it would be in a group as well.
+        if rounding > 0.0 && !each.iter().all(|group| is_diagonal(&group.precision)) {
+            return None;
+        }
         Some(Self { top, precision, center, whole, each, rounding, moved })
     }
+}
+
+fn is_diagonal(matrix: &Matrix) -> bool {
+    (0..matrix.rows()).all(|i| (0..i).all(|j| matrix[(i, j)].abs() <= 0.0))
 }
 
 /// A group whose coefficients are z_i: Λ_θi = −R_i, and the means are those of θ.

@@ -51,8 +51,8 @@ struct PriorEntry {
 }
 
 impl SparseModel {
-    /// Sorts the rows of a model and finds an order of elimination.
-    pub(crate) fn new(model: &Linear, rows: &Rows) -> Result<Self> {
+    /// Sorts the rows of a model and finds an order of elimination; `None` if the factor has more numbers than `largest`.
+    pub(crate) fn within(model: &Linear, rows: &Rows, largest: usize) -> Result<Option<Self>> {
         let map = model.standard(rows.known_summary(), rows.design().is_sparse());
         let linear = model.in_standard(&map);
         let dim = linear.dim();
@@ -63,12 +63,16 @@ impl SparseModel {
             cliques.push(&[i.min(j) as u32, i.max(j) as u32]);
         }
         let structure = Structure::new(dim, &cliques)?;
+        if structure.len() > largest {
+            return Ok(None);
+        }
         let rows = sorted.placed(rows, &map, cliques, count, structure.places());
         let prior = placed_entries(&structure, &entries);
         let lower = LowerBound::new(&structure, &prior, linear.lost + linear.prior.rounding())?;
         let mut terms = structure.row_counts();
         rows.count_terms(&mut terms);
-        Ok(Self { map: Arc::new(map), structure: Arc::new(structure), rows, prior, lower, terms, linear })
+        let (map, structure) = (Arc::new(map), Arc::new(structure));
+        Ok(Some(Self { map, structure, rows, prior, lower, terms, linear }))
     }
 
     /// d, the number of coefficients.

@@ -24,6 +24,8 @@ pub struct Audited {
     pub(super) certificate: Certificate,
     pub(super) bounds: Bounds,
     pub(super) log_ratios: Vec<f64>,
+    /// Why every statement was withdrawn, if it was.
+    pub(super) revoked: Option<String>,
 }
 
 /// Prints the certificate.
@@ -63,6 +65,7 @@ impl Audited {
 
     /// Withdraws every statement, for example because a declared constant proved wrong.
     pub fn revoke(&mut self, reason: &str) {
+        self.revoked = Some(reason.to_owned());
         self.certificate.revoke(reason);
         self.bounds = Bounds::nothing(&self.bounds.q, reason);
     }

@@ -142,6 +142,8 @@ impl Session<'_> {
                 Error::TargetNotFinite { .. }
                 | Error::Target { .. }
                 | Error::Stopped { .. }
+                | Error::NotFinite { .. }
+                | Error::NotPositiveDefinite { .. }
                 | Error::ExactDrawsCost { .. }
                 | Error::ExactDrawsRounding { .. },
             ) => Ok(None),

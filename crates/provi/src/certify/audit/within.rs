@@ -29,6 +29,10 @@ impl Audited {
         }
         let all = self.certificate.smallest_gap().clone();
         let gap = match gap_within(target, q, pattern) {
+            // What rests on constants that proved wrong is not computed again from them.
+            Ok(_) if self.revoked.is_some() => {
+                Statement::missing(self.revoked.as_deref().unwrap_or_default())
+            }
             Ok(Some(own)) => own.or_better(all),
             Err(error @ (Error::Pattern { .. } | Error::Reduce { .. })) => return Err(error),
             // Cut off, or not to be computed at this q: the answer keeps what the audit proved.

@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::glm::Family;
 use crate::glm::expectation::{TAIL_SUMS, sums};
-use crate::glm::sparse::SparseSolver;
+use crate::glm::sparse::{SparseModel, SparseSolver};
 use crate::target::Target;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::solution::Stop;
@@ -30,25 +30,15 @@ impl Expectations for Glm {
 
     /// By the sparse factor of the precision, if it is much smaller than the full one.
     fn near_optimum(&self, goal: f64) -> Result<Option<Gaussian<Triangular>>> {
-        let dim = self.dim();
-        if dim < SPARSE_FROM || !self.design().is_sparse() {
+        if self.dim() < SPARSE_FROM || !self.design().is_sparse() {
             return Ok(None);
         }
-        let model = self.sparse()?;
-        if MUCH_SMALLER * model.fill() > dim * dim {
-            return Ok(None);
-        }
-        let solver = SparseSolver { goal, ..SparseSolver::default() };
-        match solver.run(&model) {
-            Ok(solution) if matches!(solution.stop, Stop::Reached | Stop::Stalled) => {
-                solution.gaussian.to_dense().map(Some)
-            }
+        match self.solved_sparsely(goal) {
             // Whoever asked starts where it would have started, or stops.
-            Ok(_)
-            | Err(Error::NotPositiveDefinite { .. } | Error::NotFinite { .. } | Error::Stopped { .. }) => {
+            Err(Error::NotPositiveDefinite { .. } | Error::NotFinite { .. } | Error::Stopped { .. }) => {
                 Ok(None)
             }
-            Err(error) => Err(error),
+            found => found,
         }
     }
 
@@ -59,5 +49,18 @@ impl Expectations for Glm {
         let mut sums = [0.0; TAIL_SUMS];
         self.rows.add_poisson_tail(q, radius, &mut sums);
         self.linear.poisson_tail(q, radius, self.rows.len(), sums).map(Some)
+    }
+}
+
+impl Glm {
+    /// The best Gaussian by its sparse factor; `None` if the factor is not small or the search does not end.
+    fn solved_sparsely(&self, goal: f64) -> Result<Option<Gaussian<Triangular>>> {
+        let largest = self.dim().saturating_mul(self.dim()) / MUCH_SMALLER;
+        let Some(model) = SparseModel::within(&self.linear, &self.rows, largest)? else { return Ok(None) };
+        let solution = SparseSolver { goal, ..SparseSolver::default() }.run(&model)?;
+        match solution.stop {
+            Stop::Reached | Stop::Stalled => solution.gaussian.to_dense().map(Some),
+            Stop::Interrupted | Stop::Exhausted => Ok(None),
+        }
     }
 }

@@ -36,7 +36,7 @@ pub struct SparseGaussian {
     mean: Vec<f64>,
     /// L.
     factor: Vec<f64>,
-    selected: OnceLock<Option<Selected>>,
+    selected: OnceLock<Selected>,
 }
 
 /// Working memory for solving with L.
@@ -82,24 +82,22 @@ impl SparseGaussian {
         self.map.log_det() - self.structure.half_log_det(&self.factor) + entropy_constant(self.dim())
     }
 
-    /// The selected inverse of P; `None` if the work was cut off.
-    fn selected(&self) -> Option<&Selected> {
-        let make = || {
-            let structure = &self.structure;
-            let mut squares = vec![0.0; self.dim()];
-            structure.each_entry(|row, _, index| squares[row] += self.factor[index] * self.factor[index]);
-            let roots: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
-            Selected::new(structure, &self.factor, &roots).ok()
-        };
-        self.selected.get_or_init(make).as_ref()
+    /// The selected inverse of P, computed once.
+    fn selected(&self) -> Result<&Selected> {
+        if let Some(known) = self.selected.get() {
+            return Ok(known);
+        }
+        let structure = &self.structure;
+        let mut squares = vec![0.0; self.dim()];
+        structure.each_entry(|row, _, index| squares[row] += self.factor[index] * self.factor[index]);
+        let roots: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
+        let selected = Selected::new(structure, &self.factor, &roots)?;
+        Ok(self.selected.get_or_init(|| selected))
     }
 
     /// The standard deviation of every coefficient.
     pub fn standard_deviations(&self) -> Result<Vec<f64>> {
-        let Some(selected) = self.selected() else {
-            stop::check()?;
-            return Err(Error::Empty { what: "selected inverse" });
-        };
+        let selected = self.selected()?;
         let places = self.structure.places();
         let own = |i: usize| selected.values()[self.structure.diagonal(places[i] as usize)].max(0.0).sqrt();
         let mut out: Vec<f64> = (0..self.dim()).map(|i| own(i) * self.factors[i].abs()).collect();

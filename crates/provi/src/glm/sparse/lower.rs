@@ -6,7 +6,8 @@ use crate::base::linalg::sparse::Structure;
 
 /// D ⪯ Λ, by places: λ·diag(Λ) with λ = 1 for a diagonal Λ, else with a λ for which Λ − λ·diag(Λ) has a Cholesky factor.
 ///
-/// A computed factor is that of Λ − λ·diag(Λ) + E, |E_ij| ≤ γ√(Λ_iiΛ_jj), so that Λ ⪰ (λ − γ√(2·entries))·diag(Λ).
+/// A computed factor is that of Λ − λ·diag(Λ) + E, |E_ij| ≤ γ√(Λ_iiΛ_jj), so that Λ ⪰ (λ − γ√(2n))·diag(Λ), n the entries of the
+/// factor.
 #[derive(Clone, Debug)]
 pub(super) struct LowerBound {
     /// D_ii; none if nothing was found.
@@ -28,7 +29,7 @@ impl LowerBound {
             0 => Some(1.0),
             _ => {
                 let rows = structure.row_counts().into_iter().max().unwrap_or(0) as f64;
-                let unit = (rows + 4.0) * f64::EPSILON * (2.0 * (off + structure.dim()) as f64).sqrt();
+                let unit = (rows + 4.0) * f64::EPSILON * (2.0 * structure.len() as f64).sqrt();
                 largest_share(structure, prior)?.map(|share| share - unit).filter(|share| *share > 0.0)
             }
         };

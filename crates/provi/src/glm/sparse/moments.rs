@@ -71,7 +71,7 @@ impl SparseModel {
         let mut hessian = vec![0.0; self.structure.len()];
         self.add_prior(&mut hessian);
         let (mut gradient, mut lost) = (vec![0.0; dim], vec![0.0; dim]);
-        let (mut sums, mut relative, mut room) = ([0.0; 4], 0.0f64, Vec::new());
+        let (mut sums, mut of_value, mut relative, mut room) = ([0.0; 4], 0.0, 0.0f64, Vec::new());
         let chunks = self.rows.chunks();
         for first in (0..chunks.len()).step_by(WAVE) {
             stop::check()?;
@@ -82,7 +82,8 @@ impl SparseModel {
                 self.part(wave[k.start].clone(), &at)
             });
             for (sets, part) in wave.iter().zip(parts) {
-                sums.iter_mut().zip(part.sums).for_each(|(sum, x)| *sum += x);
+                add(&mut sums[0], &mut of_value, part.sums[0]);
+                sums.iter_mut().zip(part.sums).skip(1).for_each(|(sum, x)| *sum += x);
                 relative = relative.max(part.relative);
                 let mut rest = &part.blocks[..];
                 for set in sets.clone() {
@@ -103,6 +104,7 @@ impl SparseModel {
             }
         }
         stop::check()?;
+        sums[0] += of_value;
         gradient.iter_mut().zip(&lost).for_each(|(x, y)| *x += y);
         self.conclude(at, sums, relative, gradient, hessian)
     }
@@ -155,13 +157,17 @@ impl SparseModel {
                 let variance: f64 = variance.max(0.0);
                 means.push(mean);
                 deviations.push(variance.sqrt());
-                sizes.push([unit * size, error * variance + unit * reach * reach, square]);
+                let off_variance = match error.is_finite() {
+                    true => error * variance + unit * reach * reach,
+                    false => f64::INFINITY,
+                };
+                sizes.push([unit * size, off_variance, square]);
             }
         }
         let response = &self.rows.response[first..first + count];
         let terms = quadrature::expect_rows(self.linear.family, &means, &deviations, response);
-        let steepest = self.linear.family.curvature_range().1;
-        let mut n = 0;
+        let (steepest, third) = (self.linear.family.curvature_range().1, steepest_third(self.linear.family));
+        let (mut n, mut of_value) = (0, 0.0);
         for set in sets {
             let k = self.rows.columns(set).len();
             let begin = part.blocks.len();
@@ -174,25 +180,27 @@ impl SparseModel {
                 let (w, a) = (self.rows.weights[row], &entries[local * k..(local + 1) * k]);
                 let [off_mean, off_variance, square] = sizes[n];
                 let deviation = deviations[n];
-                let off = off_mean
-                    + if deviation > 0.0 { (off_variance / deviation).min(off_variance.sqrt()) } else { 0.0 };
+                let off_deviation = match deviation > 0.0 {
+                    true => (off_variance / deviation).min(off_variance.sqrt()),
+                    false => off_variance.sqrt(),
+                };
+                let off = off_mean + off_deviation;
                 let (slope, curvature) = (terms.first[n].abs(), terms.second[n].abs());
-                // ∂Eφ/∂σ² = ½Eφ″ and ∂Eφ′/∂σ² = ½Eφ‴; Poisson rates are multiplied by at most e^x.
+                // ∂Eφ/∂σ² = ½Eφ″ and ∂Eφ′/∂σ² = ½Eφ‴; a Poisson rate is e^{μ+σ²/2}.
                 let (moved, turned) = match steepest {
                     Some(theta) => (
                         off_mean * (slope + theta * off_mean) + 0.5 * theta * off_variance,
-                        theta * off_mean + 0.5 * steepest_third(self.linear.family) * off_variance,
+                        theta * off_mean + third.map_or(0.0, |third| 0.5 * third * off_variance),
                     ),
                     None => {
-                        let growth = (off * (1.0 + deviation + off)).exp_m1();
+                        let growth = (off_mean + 0.5 * off_variance).exp_m1();
                         (curvature * growth + response[n] * off, curvature * growth)
                     }
                 };
-                part.sums[0] += w * terms.value[n];
-                part.sums[1] += w
-                    * (terms.value_error[n]
-                        + moved
-                        + (self.rows.chunks().len() as f64 + 1024.0) * f64::EPSILON * terms.value[n].abs());
+                // The sum itself is compensated.
+                add(&mut part.sums[0], &mut of_value, w * terms.value[n]);
+                part.sums[1] +=
+                    w * (terms.value_error[n] + moved + 8.0 * f64::EPSILON * terms.value[n].abs());
                 let length = square.sqrt() * (1.0 + 1e-9);
                 let error = terms.slope_error[n] + unit * slope + turned;
                 part.sums[2] += w * length * error;
@@ -212,6 +220,7 @@ impl SparseModel {
                 n += 1;
             }
         }
+        part.sums[0] += of_value;
         part
     }
 
@@ -231,11 +240,13 @@ impl SparseModel {
         let mut pull = vec![0.0; dim];
         let energy = self.linear.prior.energy(&point, &mut pull);
         // |Λ||m − ν|: the sizes of the products that the pull sums.
-        let (mut sizes, mut trace, mut spread) = (vec![0.0; dim], 0.0, 0.0);
+        let (mut sizes, mut counts, mut trace, mut spread) = (vec![0.0; dim], vec![8usize; dim], 0.0, 0.0);
         let away = |place: usize| (at.mean[place] - self.linear.prior.center(order[place] as usize)).abs();
         for entry in &self.prior {
             let value = entry.value * at.selected.values()[entry.index];
             sizes[entry.row] += entry.value.abs() * away(entry.column);
+            counts[entry.row] += 1;
+            counts[entry.column] += 1;
             let twice = if entry.row == entry.column {
                 1.0
             } else {
@@ -245,12 +256,12 @@ impl SparseModel {
             trace += twice * value;
             spread += twice * entry.value.abs() * at.deviations[entry.row] * at.deviations[entry.column];
         }
-        let unit = (dim as f64 + 16.0) * f64::EPSILON;
+        let unit = ((dim + self.prior.len()) as f64 + 16.0) * f64::EPSILON;
         let (mut forms, mut prior_error, mut rounding) = (0.0, 0.0, 0.0);
         for place in 0..dim {
             gradient[place] += pull[order[place] as usize];
             forms += sizes[place] * away(place);
-            let entries = self.terms[place] as f64 * f64::EPSILON;
+            let entries = self.terms[place].max(counts[place]) as f64 * f64::EPSILON;
             prior_error += (entries * sizes[place]).powi(2) * at.inverse[place];
             rounding += (2.0 * f64::EPSILON * gradient[place]).powi(2) * at.inverse[place];
         }
@@ -373,13 +384,14 @@ fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f
     }
 }
 
-/// A bound of |φ‴|: 1/(6√3) for a logit link, 1 for probit, 0 for Gaussian rows. Poisson rows have none.
-fn steepest_third(family: Family) -> f64 {
+/// A bound of |φ‴|: 1/(6√3) for a logit link, 1 for probit. Gaussian rows have no third derivative, and that of Poisson
+/// rows has no bound.
+fn steepest_third(family: Family) -> Option<f64> {
     match family {
-        Family::Gaussian { .. } => 0.0,
-        Family::Bernoulli | Family::Binomial => 0.097,
-        Family::Probit => 1.0,
-        Family::Poisson => f64::INFINITY,
+        Family::Gaussian { .. } => None,
+        Family::Bernoulli | Family::Binomial => Some(0.097),
+        Family::Probit => Some(1.0),
+        Family::Poisson => Some(f64::INFINITY),
     }
 }
 

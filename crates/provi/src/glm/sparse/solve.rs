@@ -84,6 +84,18 @@ struct Point {
     bound: Option<(f64, f64)>,
 }
 
+impl Point {
+    /// The bound of the gap; infinite if there is none.
+    fn bounded(&self) -> f64 {
+        self.bound.map_or(f64::INFINITY, |(gap, _)| gap)
+    }
+
+    /// By how much rounding may move f; a guess if it has no bound.
+    fn noise(&self) -> f64 {
+        self.neg_elbo_error.min(1e-10 * (1.0 + self.neg_elbo.abs()))
+    }
+}
+
 impl SparseSolver {
     /// Starts at the prior mean, with the curvature there.
     pub fn run(&self, model: &SparseModel) -> Result<SparseSolution> {
@@ -104,11 +116,12 @@ impl SparseSolver {
         model: &SparseModel,
         watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
     ) -> Result<SparseSolution> {
-        let mut evaluations = 1;
-        let mut now = start(model)?;
+        let mut evaluations = 0;
+        let mut now = start(model, &mut evaluations)?;
+        let mut best = None::<Point>;
         let (mut history, mut iteration, mut idle) = (Vec::new(), 0, 0);
         let stop = loop {
-            let gap = now.bound.map_or(f64::INFINITY, |(gap, _)| gap);
+            let gap = now.bounded();
             let proved = now.bound.is_some() && now.moments.provenance == Provenance::Proved;
             let look = Look { iteration, neg_elbo: now.neg_elbo, gap, proved };
             history.push(look);
@@ -130,11 +143,18 @@ impl SparseSolver {
             }
             let Some(next) = next? else { break Stop::Stalled };
             // Below the rounding of f only the gap shows progress.
-            let next_gap = next.bound.map_or(f64::INFINITY, |(gap, _)| gap);
-            let settled = (now.neg_elbo - next.neg_elbo).abs() <= 4.0 * next.neg_elbo_error;
-            idle = if settled && next_gap > 0.9 * gap { idle + 1 } else { 0 };
-            now = next;
+            let settled = (now.neg_elbo - next.neg_elbo).abs() <= 4.0 * next.noise();
+            let progress = next.bound.is_some_and(|(next, _)| next <= 0.9 * gap);
+            idle = if settled && !progress { idle + 1 } else { 0 };
+            let before = std::mem::replace(&mut now, next);
+            if best.as_ref().is_none_or(|best| before.bounded() < best.bounded()) {
+                best = Some(before);
+            }
             iteration += 1;
+        };
+        let now = match best {
+            Some(best) if best.bounded() < now.bounded() => best,
+            _ => now,
         };
         let provenance = now.moments.provenance;
         Ok(SparseSolution {
@@ -151,15 +171,23 @@ impl SparseSolver {
     }
 }
 
-/// The prior mean, and the curvature of a Gaussian there whose precision is the largest that the rows can have.
-fn start(model: &SparseModel) -> Result<Point> {
+/// Times that a start is made narrower if an expectation overflows, and by how much its precision grows each time.
+const NARROWER: usize = 20;
+const GROWTH: f64 = 10.0;
+
+/// The prior mean, with the curvature there as precision, or more where a Gaussian so wide has no finite expectations.
+fn start(model: &SparseModel, evaluations: &mut u64) -> Result<Point> {
     let mean = model.prior_mean();
-    let precision = model.curvature_at(&mean)?;
-    let start = at(model, mean, precision)?;
-    match start {
-        Some(point) => Ok(point),
-        None => Err(Error::NotFinite { what: "negative ELBO at the start", index: 0, value: f64::INFINITY }),
+    let mut precision = model.curvature_at(&mean)?;
+    *evaluations += 1;
+    for _ in 0..NARROWER {
+        *evaluations += 1;
+        if let Some(point) = at(model, mean.clone(), precision.clone())? {
+            return Ok(point);
+        }
+        precision.iter_mut().for_each(|x| *x *= GROWTH);
     }
+    Err(Error::NotFinite { what: "negative ELBO at the start", index: 0, value: f64::INFINITY })
 }
 
 /// f at q = N(mean, precision⁻¹); `None` if an expectation overflows.
@@ -205,15 +233,17 @@ fn step(model: &SparseModel, now: &Point, evaluations: &mut u64) -> Result<Optio
             _ => now.precision.iter().zip(target).map(|(p, h)| p + t * (h - p)).collect(),
         };
         let mut factor = precision.clone();
-        structure.factor("expected curvature", &mut factor)?;
+        match structure.factor("expected curvature", &mut factor) {
+            Err(Error::NotPositiveDefinite { .. }) => continue,
+            made => made?,
+        }
         let mut direction = now.moments.gradient.clone();
         structure.solve_lower(&factor, &mut direction);
         structure.solve_upper(&factor, &mut direction);
         let mean = now.mean.iter().zip(&direction).map(|(m, x)| m - t * x).collect();
         *evaluations += 1;
         let Some(next) = evaluate(model, mean, precision, factor)? else { continue };
-        let rounding = 2.0 * next.neg_elbo_error.min(now.neg_elbo_error);
-        if next.neg_elbo <= now.neg_elbo + rounding {
+        if next.neg_elbo <= now.neg_elbo + 2.0 * next.noise().min(now.noise()) {
             return Ok(Some(next));
         }
     }

@@ -12,7 +12,7 @@ use crate::theory::upward;
 /// ```text
 /// L(0, e) = 0,   L(k, 1) = 2 + 2 log k,   L(k, e) = e + 2√(e(1 + log k)) + 2(1 + log k)
 /// ```
-/// A full factor has n = 1 and s = d, so that d_𝒱 = d. For the mean field d_𝒱 ≤ 3 + 2 log(d−1).
+/// A full factor has n = 1 and s = d, so that d_𝒱 = d. For the mean field d_𝒱 ≤ 4 + 2 log(d−1).
 pub fn pattern_dimension(d: usize, sets: usize, size: usize, beyond: usize) -> usize {
     let counted = size as f64 + largest_of(sets.saturating_sub(1), beyond);
     // Far beyond any d, the cast saturates.

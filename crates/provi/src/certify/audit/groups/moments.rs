@@ -48,6 +48,8 @@ pub(super) struct Sums {
     rare: Vec<[f64; 2]>,
     /// The largest error of an ℓ.
     off: f64,
+    /// The largest relative error of a min(W,K).
+    width: f64,
     draws: u64,
 }
 
@@ -85,6 +87,7 @@ impl Sums {
             second: sums(),
             rare: sums(),
             off: 1e-12,
+            width: 0.0,
             draws: 0,
         })
     }
@@ -94,6 +97,9 @@ impl Sums {
         let step = plan.top.step(place);
         self.draws += 1;
         let cap = (0.5 * plan.reach * plan.reach).exp();
+        // min(W, K) is off by a factor e^x, x twice the error of ½‖y‖² at its largest.
+        self.width = self.width.max((2.0 * plan.reach * place.off(plan.reach)).exp_m1());
+        let length = crate::base::linalg::norm(&place.y);
         for (i, c) in self.coefficients.iter().enumerate() {
             let own = c.member.map_or(0.0, |(group, a)| parts[group].row(k)[a]);
             let (moved, sizes) = c.tied.map_or((0.0, 0.0), |(t, sign)| {
@@ -101,7 +107,8 @@ impl Sums {
                 (sign * (point - step[t]), point.abs() + step[t].abs())
             });
             let l = (own + moved - c.mean) / c.deviation;
-            let off = OFF * (own.abs() + sizes + c.mean.abs()) / c.deviation;
+            let of_step = c.tied.map_or(0.0, |(t, _)| plan.top.inverse[(t, t)].sqrt() * place.off(length));
+            let off = (OFF * (own.abs() + sizes + c.mean.abs()) + of_step) / c.deviation;
             self.off = self.off.max(off);
             let cut = l.clamp(-CUT, CUT);
             let beyond = if l.abs() + off < CUT { 0.0 } else { (weight / cap).min(1.0) };
@@ -150,7 +157,8 @@ impl Sums {
             // Under p.
             let rare = (rare * cap + tail) / least;
             let [first, second] = lipschitz::moments_beyond(CUT, c.spread, rare);
-            let off = [cap * self.off, cap * 2.0 * CUT * self.off];
+            let off =
+                [cap * (self.off + CUT * self.width), cap * (2.0 * CUT * self.off + square * self.width)];
             let margin = side(self.first[i], 2.0 * CUT * cap, plan.mean, off[0]) + CUT * tail + most * first;
             let middle = self.first[i][0] / n;
             let below = side(self.second[i], square * cap, 1.6 * plan.mean, off[1]);

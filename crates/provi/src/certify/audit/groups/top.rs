@@ -37,10 +37,15 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// A bound of the error of y, for ‖y‖ of at most that length.
+    pub(super) fn off(&self, length: f64) -> f64 {
+        self.lost + (self.relative + (self.y.len() + 8) as f64 * f64::EPSILON) * length
+    }
+
     /// Bounds of ‖y‖.
     pub(super) fn sides(&self) -> [f64; 2] {
         let size = norm(&self.y);
-        let off = self.lost + (self.relative + (self.y.len() + 8) as f64 * f64::EPSILON) * size;
+        let off = self.off(size);
         [(size - off).max(0.0), size + off]
     }
 }

@@ -214,3 +214,36 @@ fn the_bits_do_not_depend_on_the_threads() {
     assert_eq!(one.neg_elbo.to_bits(), three.neg_elbo.to_bits());
     assert_eq!(one.gaussian.mean(), three.gaussian.mean());
 }
+
+/// With an offset of −10 the curvature of Poisson rows at a wide prior's mean is tiny, and a Gaussian so wide has no finite rate.
+#[test]
+fn a_wide_prior_starts_narrower() {
+    let entries: Vec<_> = (0..12).flat_map(|n| [(n, 0, 1.0), (n, 1 + n / 4, 1.0)]).collect();
+    let design = Design::triplets(12, 4, &entries).unwrap();
+    let y: Vec<f64> = (0..12).map(|n| f64::from(n % 4)).collect();
+    let prior = Prior::scales(&[200.0, 1.0, 1.0, 1.0]).unwrap();
+    let model = Glm::new(Family::Poisson, design, &y, prior).unwrap().with_offsets(&[-10.0; 12]).unwrap();
+    let dense = Solver::default().run(&model).unwrap();
+    let sparse = SparseSolver::default().run(&model.sparse().unwrap()).unwrap();
+    assert!((sparse.neg_elbo - dense.neg_elbo).abs() < 1e-7, "{} {}", sparse.neg_elbo, dense.neg_elbo);
+    assert!(sparse.expectation_evaluations > 2 + sparse.iterations as u64);
+}
+
+/// A long set of rows with two values: a plain sum loses more than the error allows.
+#[test]
+fn the_error_of_the_elbo_covers_long_sums() {
+    let rows = 200_000;
+    let design = Design::triplets(rows, 1, &(0..rows).map(|n| (n, 0, 1.0)).collect::<Vec<_>>()).unwrap();
+    let y: Vec<f64> = (0..rows).map(|n| f64::from(u8::from(n % 3 == 0))).collect();
+    let many = Glm::logistic(design, &y, Prior::scale(1.0).unwrap()).unwrap();
+    let solution = SparseSolver::default().run(&many.sparse().unwrap()).unwrap();
+    // The same model as two rows with weights.
+    let ones = y.iter().sum::<f64>();
+    let design = Design::triplets(2, 1, &[(0, 0, 1.0), (1, 0, 1.0)]).unwrap();
+    let two = Glm::logistic(design, &[1.0, 0.0], Prior::scale(1.0).unwrap()).unwrap();
+    let two = two.with_weights(&[ones, rows as f64 - ones]).unwrap();
+    let exact = SparseSolver::default().run(&two.sparse().unwrap()).unwrap();
+    let room = solution.neg_elbo_error + exact.neg_elbo_error + solution.gap.unwrap().value;
+    let difference = (solution.neg_elbo - exact.neg_elbo).abs();
+    assert!(difference <= room + exact.gap.unwrap().value && difference < 1e-8, "{difference:e}");
+}
