@@ -17,12 +17,12 @@ mod search;
 pub mod solve;
 
 use crate::auto::ascent::{Ascent, Options};
-use crate::auto::initial::initial_point;
+use crate::auto::initial::{initial_point, nearest_laplace};
 use crate::auto::solve::{Solver, Stop, Watcher};
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::pattern::{Entries, Pattern, precision_of};
+use crate::base::pattern::Pattern;
 use crate::base::scalar::{Positive, Probability};
 use crate::base::stop;
 use crate::certify::audit::{Audit, Audited, Goal, nothing};
@@ -236,24 +236,6 @@ pub fn audit_watched<'t>(
         Err(error) => format!("the audit failed: {error}"),
     };
     Ok(nothing(&target.target().names(), q, &reason))
-}
-
-/// The Gaussian of a family nearest to an approximate Laplace approximation, found in standard coordinates if the target
-/// has them, and the evaluations that it took.
-fn nearest_laplace(
-    target: &dyn Target,
-    start: &[f64],
-    family: &Entries,
-) -> Result<(Gaussian<Triangular>, u64)> {
-    let (whole, evaluations) = match target.standardized()? {
-        Some(standard) => {
-            let (q, evaluations) = about_laplace(standard.target(), &standard.map().to_standard(start))?;
-            (standard.map().own_gaussian(&q), evaluations)
-        }
-        None => about_laplace(target, start)?,
-    };
-    let factor = family.best_factor(&precision_of(whole.dim(), whole.factor())?)?;
-    Ok((Gaussian::new(whole.mean(), &factor)?, evaluations))
 }
 
 struct Run<'r, 'w> {

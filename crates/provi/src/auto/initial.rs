@@ -1,9 +1,12 @@
-//! A first point at which the target is finite.
+//! Where a search begins: a first point at which the target is finite, and the Gaussian of a family near the mode.
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::pattern::{Entries, precision_of};
 use crate::base::stop;
 use crate::target::Target;
+use crate::target::mode::about_laplace;
 
 /// Most points tried, as in Stan.
 const TRIES: u64 = 100;
@@ -49,6 +52,24 @@ pub(crate) fn point_within(
         }
     }
     Err(Error::NoStart { tries: TRIES, radius })
+}
+
+/// The Gaussian of a family nearest to an approximate Laplace approximation, found in standard coordinates if the target
+/// has them, and the evaluations that it took.
+pub(crate) fn nearest_laplace(
+    target: &dyn Target,
+    start: &[f64],
+    family: &Entries,
+) -> Result<(Gaussian<Triangular>, u64)> {
+    let (whole, evaluations) = match target.standardized()? {
+        Some(standard) => {
+            let (q, evaluations) = about_laplace(standard.target(), &standard.map().to_standard(start))?;
+            (standard.map().own_gaussian(&q), evaluations)
+        }
+        None => about_laplace(target, start)?,
+    };
+    let factor = family.best_factor(&precision_of(whole.dim(), whole.factor())?)?;
+    Ok((Gaussian::new(whole.mean(), &factor)?, evaluations))
 }
 
 #[cfg(test)]

@@ -4,6 +4,10 @@
 //! with the feature `serde` a certificate is read back from a file. Such a claim is the file's and not verified; to
 //! check it, audit again, as `provi certify` does.
 
+mod family;
+
+pub use family::FamilyGap;
+
 use crate::base::printed;
 use crate::target::curvature::Provenance;
 use std::fmt;
@@ -378,23 +382,6 @@ pub struct CertificateFields {
     pub moments: Vec<MomentStatement>,
     /// The numbers on which the statements rest.
     pub grounds: Grounds,
-}
-
-/// The gap within a family of Gaussians \[pattern\].
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct FamilyGap {
-    /// The family, as users write it.
-    pub name: String,
-    /// Bound of f(w) − f*, in nats, with f* the least of the family.
-    pub gap: Statement,
-}
-
-impl FamilyGap {
-    pub(crate) fn new(name: String, gap: Statement) -> Self {
-        Self { name, gap }
-    }
 }
 
 impl Certificate {

@@ -401,3 +401,27 @@ fn add(sum: &mut f64, lost: &mut f64, x: f64) {
     *lost += if sum.abs() >= x.abs() { (*sum - next) + x } else { (x - next) + *sum };
     *sum = next;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The constants of the logit link are bounds, and less than a hundredth above what is attained.
+    #[test]
+    fn the_derivatives_of_the_logit_link_are_bounded_as_claimed() {
+        let (mut third, mut slope, mut fourth) = (0.0f64, 0.0f64, 0.0f64);
+        for k in -4000..=4000 {
+            let p = 1.0 / (1.0 + (-f64::from(k) / 200.0).exp());
+            let second = p * (1.0 - p);
+            third = third.max((second * (1.0 - 2.0 * p)).abs());
+            slope = slope.max((1.0 - 2.0 * p).abs());
+            fourth = fourth.max((1.0 - 6.0 * second).abs());
+        }
+        let claimed = steepest_third(Family::Bernoulli).unwrap();
+        assert!(third <= claimed && claimed <= 1.01 * third, "{third} {claimed}");
+        // |φ‴| ≤ φ″ and |φ⁗| ≤ φ″, on which the relative error of Eφ″ rests; neither by less.
+        assert!(slope <= 1.0 && slope > 0.999 && fourth <= 1.0 && fourth > 0.999);
+        let (relative, absolute) = curvature_error(Family::Bernoulli, 1e-6, 1e-6, 1.0);
+        assert!((relative / 1.5e-6 - 1.0).abs() < 1e-5 && absolute <= 0.0);
+    }
+}
