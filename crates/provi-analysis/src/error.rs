@@ -163,6 +163,24 @@ pub enum Error {
         /// What was asked for.
         what: String,
     },
+    /// A sparse factor was asked for, and the rows are in files.
+    #[error("a sparse factor needs the rows in memory: raise --row-memory, or leave out --factor sparse")]
+    SparseNeedsRows,
+    /// A sparse factor was asked for, and has too many entries.
+    #[error(
+        "the sparse factor of {coefficients} coefficients does not fit into memory: crossed groups fill it. Leave out one of the crossed \
+         terms, or use planned steps with --family-of-q meanfield and --factor dense"
+    )]
+    FactorFilled {
+        /// The number of coefficients.
+        coefficients: usize,
+    },
+    /// Something that a sparse factor cannot give.
+    #[error("{what} needs a dense factor of q, and this model has a sparse one; see --factor")]
+    SparseFactor {
+        /// What was asked for.
+        what: String,
+    },
     /// A group scale that matches no group term.
     #[error("group-scale '{spec}' fits no group term{}", scales(.known))]
     StrayScale {

@@ -5,6 +5,7 @@ pub mod compiled;
 pub mod conflict;
 mod data;
 mod design;
+mod factor;
 mod files;
 pub mod memory;
 mod opened;
@@ -26,11 +27,12 @@ pub use warnings::warnings;
 use std::path::Path;
 
 use provi::Gaussian;
+use provi::sparse::AnyGaussian;
 use provi::target::{Family, Prior};
 use provi_table::{Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
 
 use crate::error::{Error, Result};
-use crate::options::{MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
+use crate::options::{FactorName, MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
 use opened::{Facts, Head, Opened};
 use scales::Chosen;
 
@@ -74,7 +76,7 @@ pub struct Model {
     /// Wall-clock seconds that the search for the scales took, if there was one.
     pub scale_seconds: Option<f64>,
     /// The best Gaussian so far, if the search for the scales was stopped.
-    pub stopped_at: Option<Gaussian>,
+    pub stopped_at: Option<AnyGaussian>,
     /// The digest of the data.
     pub data_sha256: String,
 }
@@ -96,7 +98,10 @@ impl Model {
         let head = opened.head();
         let (family, family_chosen) = family(options, &head, &data.name)?;
         let (scales, correlations) = scales::asked(options, &head, family)?;
-        memory::refuse_large(&head.size(), scales.iter().any(|scale| scale.origin != Origin::Given))?;
+        let (size, search) = (head.size(), scales.iter().any(|scale| scale.origin != Origin::Given));
+        if head.groups.is_empty() || options.factor == Some(FactorName::Dense) {
+            memory::refuse_large(&size, search)?;
+        }
         let population = head.population;
         let prior_gaussian = match prior {
             Some(given) => Some(given.clone()),
@@ -127,6 +132,7 @@ impl Model {
             scales: &scales,
         };
         let target = target.with_prior(prior.assemble(family, &summary)?)?;
+        let target = factor::chosen(target, options.factor, &size, search)?;
         let Chosen { target, scales, seconds: scale_seconds, stopped_at, notes, integrating } =
             scales::choose(target, scales, correlations, options, &summary)?;
         let modelled = integrating.iter().flat_map(|how| &how.correlations).filter_map(|block| {
@@ -139,7 +145,11 @@ impl Model {
         Ok(Self {
             family: target.family(),
             family_chosen,
-            options: scales::fixed(options, family, &scales, integrating.as_ref(), prior_gaussian.is_some()),
+            options: ModelOptions {
+                // The same factor on another machine.
+                factor: target.sparse().map(|_| FactorName::Sparse).or(options.factor),
+                ..scales::fixed(options, family, &scales, integrating.as_ref(), prior_gaussian.is_some())
+            },
             formula,
             success,
             rows,

@@ -19,7 +19,7 @@ pub use compiled::{CompiledOptions, LibraryOptions};
 pub use files::FileOptions;
 pub use keys::keys_of;
 pub use layer::Layer;
-pub use names::{FamilyName, MissingName, ScalesName};
+pub use names::{FactorName, FamilyName, MissingName, ScalesName};
 pub use pair::{LevelSpec, ScaleSpec};
 pub(crate) use prior::SIGMA;
 pub use prior::{DefaultPrior, NormalPrior, PriorLaw, PriorSpec, scale_law_text};
@@ -77,6 +77,10 @@ pub struct ModelOptions {
     /// 'cor(clinic)=lkj(2)', or take those that maximise the ELBO as if they were known [default: integrate]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub scales: Option<ScalesName>,
+    /// How q is held: by the dense factor of its covariance, or by the sparse factor of its precision, for thousands of group effects
+    /// [default: sparse above 2000 coefficients, if it has few entries]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KIND", help_heading = "Model"))]
+    pub factor: Option<FactorName>,
     /// Apply the given priors to standardized predictors (mean 0, sd 1); coefficients stay on the scale of the data
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub standardize: bool,

@@ -13,9 +13,10 @@ pub mod problem;
 pub mod recording;
 pub mod sampled;
 pub mod sensitivity;
+mod sparse;
 mod strategy;
 
 pub use analysis::Analysis;
 pub use fresh::fresh_seed;
 pub(crate) use strategy::covered;
-pub use strategy::{Aim, Answer, Strategy};
+pub use strategy::{Aim, Answer, Found, Strategy};

@@ -3,4 +3,5 @@
 mod default_prior;
 mod schema;
 mod shared;
+mod sparse;
 mod spoiled;

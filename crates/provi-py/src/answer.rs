@@ -10,8 +10,10 @@ use provi::functional::{Functional, PosteriorMoments, unbounded};
 use provi::matrix::packed_len;
 use provi::memory::Bytes;
 use provi::scales::ScaleMixture;
+use provi::sparse::{AnyGaussian, SparseGaussian};
 use provi::{Certificate, Gaussian, Matrix, Seed};
 use provi_analysis::Fitted;
+use provi_analysis::options::FactorName;
 use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
 use provi_analysis::record::mixture::MixtureRecord;
 use provi_analysis::record::trust::TrustRecord;
@@ -114,24 +116,26 @@ impl Answer {
     }
 
     #[getter]
-    fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, self.fitted.gaussian.mean())
+    fn mean<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let [mean, _] = self.fitted.moments().map_err(refuse)?;
+        Ok(mean.into_pyarray(py))
     }
 
     #[getter]
-    fn sd<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.fitted.gaussian.standard_deviations().into_pyarray(py)
+    fn sd<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let [_, sd] = self.fitted.moments().map_err(refuse)?;
+        Ok(sd.into_pyarray(py))
     }
 
     #[getter]
     fn cov<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let covariance = py.detach(|| self.fitted.gaussian.covariance());
-        square(py, &covariance)
+        let covariance = py.detach(|| Ok(self.fitted.dense("cov")?.covariance()));
+        square(py, &covariance.map_err(refuse)?)
     }
 
     #[getter]
     fn factor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        square(py, &self.fitted.gaussian.factor_matrix())
+        square(py, &self.fitted.dense("factor").map_err(refuse)?.factor_matrix())
     }
 
     /// The ELBO, its error, and whether that error is a bound.
@@ -225,9 +229,10 @@ impl Answer {
             let errors = ScaleMixture::summed_errors(&v, &self.certificate);
             return asked(&mixture.functional(&v, errors, &self.certificate).map_err(raise)?, level);
         }
-        let errors = match &self.fitted.file.moment_bounds {
-            Some(bounds) => bounds.functional(q, &v),
-            None => unbounded(q, &v, &self.certificate),
+        let errors = match (q, &self.fitted.file.moment_bounds) {
+            (AnyGaussian::Dense(q), Some(bounds)) => bounds.functional(q, &v),
+            (AnyGaussian::Dense(q), None) => unbounded(q, &v, &self.certificate),
+            (AnyGaussian::Sparse(_), _) => Ok(ScaleMixture::summed_errors(&v, &self.certificate)),
         };
         let found = errors.and_then(|errors| Functional::new(q, &v, errors, &self.certificate));
         asked(&found.map_err(raise)?, level)
@@ -268,6 +273,7 @@ impl Answer {
     /// Every coordinate, in order.
     fn coordinates(&self, level: Option<f64>) -> PyResult<Vec<Asked>> {
         let q = &self.fitted.gaussian;
+        q.standard_deviations().map_err(raise)?;
         let one = |i| {
             let found = match &self.fitted.mixture {
                 Some(mixture) => mixture.coordinate(i, &self.certificate),
@@ -309,8 +315,13 @@ impl Answer {
 
     /// For `pickle`: the record as JSON, the Gaussian bit for bit, and behind it the factors of a mixture that its record leaves out.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let numbers = self.fitted.gaussian.parameters();
-        let mut bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let mut bytes: Vec<u8> = match &self.fitted.gaussian {
+            AnyGaussian::Dense(q) => q.parameters().iter().flat_map(|x| x.to_le_bytes()).collect(),
+            AnyGaussian::Sparse(q) => {
+                let own = SparseGaussian::to_bytes(&[q]);
+                [&(own.len() as u64).to_le_bytes()[..], &own].concat()
+            }
+        };
         bytes.extend(self.fitted.file.mixture.iter().flat_map(MixtureRecord::factor_bytes));
         Ok((json(&self.fitted.file)?, PyBytes::new(py, &bytes)))
     }
@@ -322,7 +333,15 @@ impl Answer {
         let mut file: FitFile =
             serde_json::from_str(record).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let d = file.names.len();
-        let (parameters, rest) = parameters.split_at_checked(8 * (d + packed_len(d))).ok_or_else(wrong)?;
+        let sparse = file.model.options.factor == Some(FactorName::Sparse);
+        let (length, parameters) = match sparse {
+            true => {
+                let (length, rest) = parameters.split_first_chunk::<8>().ok_or_else(wrong)?;
+                (usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX), rest)
+            }
+            false => (8 * (d + packed_len(d)), parameters),
+        };
+        let (parameters, rest) = parameters.split_at_checked(length).ok_or_else(wrong)?;
         let fits = match file.mixture.as_mut().filter(|mixture| mixture.factor_file.is_some()) {
             Some(mixture) => mixture.read_factors(rest),
             None => rest.is_empty(),
@@ -330,10 +349,15 @@ impl Answer {
         if !fits {
             return Err(wrong());
         }
+        if sparse {
+            let found = SparseGaussian::from_bytes(parameters).map_err(raise)?;
+            let q = found.into_iter().next().filter(|q| q.dim() == d).ok_or_else(wrong)?;
+            return Ok(Fitted::of(file, q.into()).map_err(refuse)?.into());
+        }
         let (chunks, _) = parameters.as_chunks::<8>();
         let parameters: Vec<f64> = chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect();
         let (mean, factor) = parameters.split_at(d);
         let gaussian = Gaussian::new(mean, factor).map_err(raise)?;
-        Ok(Fitted::of(file, gaussian).map_err(refuse)?.into())
+        Ok(Fitted::of(file, gaussian.into()).map_err(refuse)?.into())
     }
 }

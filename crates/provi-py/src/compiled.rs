@@ -144,7 +144,8 @@ pub(crate) fn constrained_record(
     let (fitted, include) = (&answer.fitted, Include { transformed, generated });
     let compiled = compiled(model)?;
     let seed = Seed(fitted.file.seed);
-    let found = in_place(py, || compiled.constrained(&fitted.gaussian, include, LEVEL, seed))?;
+    let q = fitted.dense("the constrained scale").map_err(refuse)?;
+    let found = in_place(py, || compiled.constrained(&q, include, LEVEL, seed))?;
     json(&found.map_err(refuse)?)
 }
 

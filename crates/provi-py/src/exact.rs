@@ -29,7 +29,8 @@ pub(crate) fn exact_of_model<'py>(
     seed: Option<u64>,
     tv: Option<f64>,
 ) -> PyResult<Drawn<'py>> {
-    let (kind, q) = (Arc::clone(&model.kind), answer.fitted.gaussian.clone());
+    let kind = Arc::clone(&model.kind);
+    let q = answer.fitted.dense("an exact draw").map_err(refuse)?.into_owned();
     if let Kind::UnknownNoise(open) = &*kind {
         open.needs_known_noise("exact draws").map_err(refuse)?;
     }
@@ -61,7 +62,8 @@ pub(crate) fn exact_of_table<'py>(
     let seed = Seed(seed.unwrap_or(fitted.file.seed));
     drawn(py, (count, fitted.gaussian.dim()), move |stop| {
         let model = stop.cover(|| fitted.model(&data, false))?;
-        let mut draws = stop.cover(|| PosteriorDraws::new(&model, &fitted.gaussian, tv, seed))?;
+        let q = fitted.dense("an exact draw")?;
+        let mut draws = stop.cover(|| PosteriorDraws::new(&model, &q, tv, seed))?;
         Ok((stop.cover(|| draws.draw(count))?, draws.law()))
     })
 }

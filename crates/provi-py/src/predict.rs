@@ -3,6 +3,7 @@
 use numpy::IntoPyArray;
 use provi::Gaussian;
 use provi::predict::{Observation, Prediction, Rows as NewRows, predict as predictions};
+use provi::sparse::AnyGaussian;
 use provi::target::Family;
 use provi_analysis::show::rows::LEVEL;
 use pyo3::prelude::*;
@@ -58,13 +59,16 @@ pub(crate) fn predict<'py>(
 /// are symmetric, so it is the probability of a 1 under q mirrored at 0.
 fn complements(
     family: Family,
-    q: &Gaussian,
+    q: &AnyGaussian,
     rows: &NewRows<'_>,
     level: f64,
 ) -> provi::Result<Option<Vec<f64>>> {
     if !matches!(family, Family::Bernoulli | Family::Probit) {
         return Ok(None);
     }
+    let AnyGaussian::Dense(q) = q else {
+        return Ok(Some(predictions(family, q, rows, level)?.iter().map(|at| 1.0 - at.mean).collect()));
+    };
     let parameters = q.parameters();
     let (mean, factor) = parameters.split_at(q.dim());
     let mirrored = Gaussian::new(&mean.iter().map(|x| -x).collect::<Vec<_>>(), factor)?;

@@ -15,6 +15,7 @@ pub mod scales;
 mod search;
 #[doc(hidden)]
 pub mod solve;
+mod sparse;
 
 use crate::auto::ascent::{Ascent, Options};
 use crate::auto::initial::{initial_point, nearest_laplace};

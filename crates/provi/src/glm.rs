@@ -16,6 +16,7 @@ pub(crate) mod prior;
 pub(crate) mod rows;
 pub mod separation;
 pub mod sparse;
+mod sparse_glm;
 pub mod stream;
 pub(crate) mod terms;
 
@@ -26,3 +27,4 @@ pub use hierarchical::{
 pub use model::Glm;
 pub use prior::{DataPrior, Prior};
 pub use rows::{ColumnSummary, DataSummary};
+pub use sparse_glm::SparseGlm;

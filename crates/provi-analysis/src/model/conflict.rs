@@ -1,6 +1,5 @@
 //! Warnings where prior and data disagree; nothing is refused.
 
-use provi::Gaussian;
 use provi::target::{DataSummary, Family};
 
 use crate::number::plain;
@@ -61,8 +60,7 @@ pub fn of_scales(scales: &[Scale], family: Family, data: &DataSummary) -> Vec<St
 /// Population coefficients whose posterior mean is more than [`FAR`] prior sds from the prior mean, in one sentence.
 ///
 /// The intercept is compared where its prior is stated: at the means of the columns, if that is the case.
-pub(crate) fn of_coefficients(model: &ModelRecord, names: &[String], q: &Gaussian) -> Option<String> {
-    let mean = q.mean();
+pub(crate) fn of_coefficients(model: &ModelRecord, names: &[String], mean: &[f64]) -> Option<String> {
     let distance = |i: usize| -> Option<f64> {
         if let Some(at) = model.prior_at_means.as_ref().filter(|at| at.intercept == i) {
             let value: f64 = at.at.iter().zip(mean).map(|(c, m)| c * m).sum();

@@ -2,6 +2,7 @@
 
 use provi::auto::Choice;
 use provi::memory::{Bytes, Forecast, Size};
+use provi::sparse::SparseModel;
 use provi::subsample::Subsample;
 use provi::{Method, Target};
 
@@ -25,9 +26,23 @@ pub fn forecast(
     Ok(forecast.to_string())
 }
 
+/// The same for a model that is solved by its sparse precision: iterates, factors and selected inverses, each as large as the factor, and
+/// the rows once more, sorted.
+pub fn sparse_forecast(model: &SparseModel, rows: usize, budget: Option<u64>) -> Result<String> {
+    const ARRAYS: u64 = 12;
+    const NUMBERS_OF_A_ROW: u64 = 32;
+    let needed = 8 * (ARRAYS * (model.fill() + model.dim()) as u64 + NUMBERS_OF_A_ROW * rows as u64);
+    let most = budget.into_iter().chain(available_memory()).min();
+    if let Some(available) = most.filter(|most| needed > *most) {
+        let what = format!("a sparse factor of {} numbers", model.fill());
+        return Err(Error::Room { what, needed: Bytes(needed), available: Bytes(available) });
+    }
+    Ok(format!("about {} for a sparse factor of {} numbers", Bytes(needed), model.fill()))
+}
+
 /// The sizes that determine the memory of a fit.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelSize<'a> {
+#[derive(Clone, Debug)]
+pub struct ModelSize {
     /// The number of coefficients d.
     pub coefficients: usize,
     /// The number of observations.
@@ -35,7 +50,7 @@ pub struct ModelSize<'a> {
     /// Numbers that the design holds.
     pub stored: usize,
     /// The group term with the most coefficients, and its levels.
-    pub group: Option<(&'a str, usize)>,
+    pub group: Option<(String, usize)>,
 }
 
 /// Refuses a model with too many coefficients for this machine, before anything that grows with their square is
@@ -43,11 +58,11 @@ pub struct ModelSize<'a> {
 ///
 /// If scales must be found, the automatic method finds them and must fit into memory; otherwise any one method
 /// must.
-pub fn refuse_large(model: &ModelSize<'_>, search: bool) -> Result<()> {
+pub fn refuse_large(model: &ModelSize, search: bool) -> Result<()> {
     refuse_beyond(model, search, available_memory())
 }
 
-fn refuse_beyond(model: &ModelSize<'_>, search: bool, available: Option<u64>) -> Result<()> {
+fn refuse_beyond(model: &ModelSize, search: bool, available: Option<u64>) -> Result<()> {
     let size = Size {
         dim: model.coefficients,
         rows: model.rows,
@@ -66,7 +81,7 @@ fn refuse_beyond(model: &ModelSize<'_>, search: bool, available: Option<u64>) ->
     let d = model.coefficients as u64;
     Err(Error::TooManyCoefficients {
         coefficients: model.coefficients,
-        group: model.group.map(|(text, levels)| (text.to_owned(), levels)),
+        group: model.group.clone(),
         matrix: Bytes(8 * d * d),
         needed: Forecast::new(Choice::Auto, &size).to_come(),
         available: Bytes(available),
@@ -83,7 +98,7 @@ mod tests {
             coefficients: 100_001,
             rows: 200_000,
             stored: 600_000,
-            group: Some(("(1 | g)", 100_000)),
+            group: Some(("(1 | g)".to_owned(), 100_000)),
         };
         let said = refuse_beyond(&model, true, Some(16_000_000_000)).unwrap_err().to_string();
         assert!(said.contains("100,001 coefficients") && said.contains("80.0 GB"), "{said}");

@@ -34,13 +34,13 @@ pub(super) struct Head<'a> {
 
 impl Head<'_> {
     /// The sizes that a fit of it has.
-    pub(super) fn size(&self) -> ModelSize<'_> {
+    pub(super) fn size(&self) -> ModelSize {
         let largest = self.groups.iter().max_by_key(|group| group.levels.len() * group.columns.len());
         ModelSize {
             coefficients: self.names.len(),
             rows: self.rows,
             stored: self.stored,
-            group: largest.map(|group| (group.text.as_str(), group.levels.len())),
+            group: largest.map(|group| (group.text.clone(), group.levels.len())),
         }
     }
 }

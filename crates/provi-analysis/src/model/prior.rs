@@ -6,6 +6,7 @@ use provi::{Gaussian, Matrix};
 use provi_table::CodedColumn;
 
 use super::opened::Head;
+use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::options::{ModelOptions, PRIOR_SCALE};
 use crate::record::gaussian_file::GaussianFile;
@@ -22,7 +23,8 @@ pub(super) fn given(options: &ModelOptions, head: &Head<'_>) -> Result<Option<Ga
     if let Some((_, other)) = others.into_iter().find(|(said, _)| *said) {
         return Err(Error::TwoPriors { other });
     }
-    GaussianFile::read_covariance(path)?.gaussian(&head.names[..head.population]).map(Some)
+    let given = GaussianFile::read_covariance(path)?.gaussian(&head.names[..head.population])?;
+    Ok(Some(given.to_dense()?.into_owned()))
 }
 
 /// The parts of which a prior is made.
@@ -103,6 +105,8 @@ impl Parts<'_> {
     /// A given Gaussian of the population, together with the groups.
     fn around(&self, given: &Gaussian, group_sds: &[f64]) -> Result<Prior> {
         let (dim, population) = (self.names.len(), self.population);
+        let numbers = 4 * 8 * (dim as u128) * (dim as u128);
+        refuse_beyond(|| format!("a given covariance beside {dim} coefficients"), numbers)?;
         let mut mean = given.mean().to_vec();
         mean.resize(dim, 0.0);
         let ones = vec![1.0; population];

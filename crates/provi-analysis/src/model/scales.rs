@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use provi::Gaussian;
+use provi::matrix::packed_len;
 use provi::memory::Bytes;
 use provi::scales::{FreeScales, Integration, ScalePrior};
+use provi::sparse::{AnyGaussian, SparseModel};
 use provi::target::{DataSummary, Family, Glm, Target};
 use provi_table::available_memory;
 
@@ -179,7 +180,7 @@ impl UnknownNoise {
         let mut notes = conflict::of_scales(std::slice::from_ref(&scale), glm.family(), &summary);
         let mut integrating = None;
         if treatment == ScalesName::Integrate {
-            match beyond_memory(1, glm.dim(), available_memory()) {
+            match beyond_memory(1, glm.dim() + packed_len(glm.dim()), available_memory()) {
                 Some(needed) => notes.push(too_large(needed)),
                 None => {
                     let prior = prior.unwrap_or_else(|| default_prior(&scale, glm.family(), &summary));
@@ -210,7 +211,7 @@ pub(super) struct Chosen {
     /// Wall-clock seconds of the search, if there was one.
     pub(super) seconds: Option<f64>,
     /// The best Gaussian at these scales, if the search for them was stopped.
-    pub(super) stopped_at: Option<Gaussian>,
+    pub(super) stopped_at: Option<AnyGaussian>,
     /// Notes about a search that was stopped, or about scales that are not integrated over.
     pub(super) notes: Vec<String>,
     /// How the scales are integrated over, if they are.
@@ -238,7 +239,9 @@ pub(super) fn choose(
     let (mut correlations, available) = (correlations, available_memory());
     let open = scales.iter().filter(|scale| scale.origin == Origin::Integrated).count();
     let pairs: usize = correlations.iter().map(|block| block.labels().len()).sum();
-    if let Some(needed) = beyond_memory(open + pairs, target.target().dim(), available) {
+    let dim = target.target().dim();
+    let numbers = dim + target.sparse().map_or(packed_len(dim), SparseModel::fill);
+    if let Some(needed) = beyond_memory(open + pairs, numbers, available) {
         notes.push(too_large(needed));
         let open = scales.iter_mut().filter(|scale| scale.origin == Origin::Integrated);
         open.for_each(|scale| scale.origin = Origin::Maximised);
@@ -266,8 +269,8 @@ pub(super) fn choose(
             scales[i].prior = Some(scale_law_text(prior));
         }
         let mut how = Integration::new(priors);
-        if let Family::Gaussian { .. } = family {
-            // The ELBO is the evidence.
+        if matches!(family, Family::Gaussian { .. }) || target.sparse().is_some() {
+            // The ELBO is the evidence, or weights of draws in so many dimensions say nothing.
             how.draws = 0;
         }
         let mut free = search.clone();
@@ -313,10 +316,11 @@ fn too_large(needed: Bytes) -> String {
 /// About how many values of one, two, … scales and correlations are held at once.
 const VALUES: [u64; 6] = [50, 250, 1_000, 2_500, 8_000, 16_000];
 
-/// The memory for Gaussians at the values of that many scales and correlations, if it is more than half of what is available.
-fn beyond_memory(open: usize, dim: usize, available: Option<u64>) -> Option<Bytes> {
+/// The memory for Gaussians of so many numbers at the values of that many scales and correlations, if it is more than half of what is
+/// available.
+fn beyond_memory(open: usize, numbers: usize, available: Option<u64>) -> Option<Bytes> {
     let values = VALUES[open.clamp(1, VALUES.len()) - 1];
-    let needed = 4 * (dim as u64) * (dim as u64 + 3) * values;
+    let needed = 8 * numbers as u64 * values;
     (open > 0 && needed > available? / 2).then_some(Bytes(needed))
 }
 
@@ -363,6 +367,7 @@ mod tests {
     #[test]
     fn scales_are_integrated_over_where_memory_allows_it() {
         let memory = Some(8 << 30);
+        let beyond_memory = |open, dim: usize, memory| beyond_memory(open, dim + packed_len(dim), memory);
         assert!(beyond_memory(1, 1_000, memory).is_none());
         let needed = beyond_memory(1, 10_000, memory).unwrap();
         // Fifty packed factors of ten thousand columns.

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use provi::scales::{FreeScales, Integration, NodeProof, ScaleMixture, ScaledModel};
+use provi::sparse::SparseModel;
 use provi::stream::{Reduce, Streamed};
-use provi::target::{DataSummary, Evaluator, Family, Glm, Prior};
+use provi::target::{DataSummary, Evaluator, Family, Glm, Prior, SparseGlm};
 use provi::{Audit, Seed, Target};
 
 use super::blocks::Blocks;
@@ -16,6 +17,8 @@ use crate::error::Result;
 pub enum ModelTarget {
     /// All rows in memory.
     Memory(Box<Glm>),
+    /// All rows in memory, and so many coefficients that the precision is held sparsely.
+    Sparse(Box<SparseGlm>),
     /// One block at a time, by one process or several.
     Files(Box<Streamed<Blocks, Arc<dyn Reduce>>>),
 }
@@ -25,6 +28,7 @@ impl ModelTarget {
     pub fn target(&self) -> &dyn Target {
         match self {
             Self::Memory(glm) => &**glm,
+            Self::Sparse(model) => &**model,
             Self::Files(streamed) => &**streamed,
         }
     }
@@ -33,6 +37,7 @@ impl ModelTarget {
     pub fn evaluator(&self) -> Evaluator<'_> {
         match self {
             Self::Memory(glm) => Evaluator::Parallel(&**glm),
+            Self::Sparse(model) => Evaluator::Parallel(&**model),
             Self::Files(streamed) => Evaluator::Serial(&**streamed),
         }
     }
@@ -41,7 +46,16 @@ impl ModelTarget {
     pub fn glm(&self) -> Option<&Glm> {
         match self {
             Self::Memory(glm) => Some(glm),
+            Self::Sparse(model) => Some(model.glm()),
             Self::Files(_) => None,
+        }
+    }
+
+    /// The sparse form of the model, if it is solved by that.
+    pub fn sparse(&self) -> Option<&SparseModel> {
+        match self {
+            Self::Sparse(model) => Some(model.sparse()),
+            Self::Memory(_) | Self::Files(_) => None,
         }
     }
 
@@ -49,6 +63,7 @@ impl ModelTarget {
     pub fn family(&self) -> Family {
         match self {
             Self::Memory(glm) => glm.family(),
+            Self::Sparse(model) => model.glm().family(),
             Self::Files(streamed) => streamed.family(),
         }
     }
@@ -57,6 +72,7 @@ impl ModelTarget {
     pub fn prior(&self) -> &Prior {
         match self {
             Self::Memory(glm) => glm.prior(),
+            Self::Sparse(model) => model.glm().prior(),
             Self::Files(streamed) => streamed.prior(),
         }
     }
@@ -65,6 +81,7 @@ impl ModelTarget {
     pub fn summary(&self) -> Cow<'_, DataSummary> {
         match self {
             Self::Memory(glm) => Cow::Owned(glm.summary()),
+            Self::Sparse(model) => Cow::Owned(model.glm().summary()),
             Self::Files(streamed) => Cow::Borrowed(streamed.summary()),
         }
     }
@@ -73,6 +90,7 @@ impl ModelTarget {
     pub fn with_prior(self, prior: Prior) -> Result<Self> {
         Ok(match self {
             Self::Memory(glm) => Self::Memory(Box::new(glm.with_prior(prior)?)),
+            Self::Sparse(model) => Self::Sparse(Box::new(model.with_prior(prior)?)),
             Self::Files(streamed) => Self::Files(Box::new(streamed.with_prior(prior)?)),
         })
     }
@@ -81,6 +99,7 @@ impl ModelTarget {
     pub(crate) fn rows(&self) -> ModelRows<'_> {
         match self {
             Self::Memory(glm) => ModelRows::Memory(glm),
+            Self::Sparse(model) => ModelRows::Sparse(model),
             Self::Files(streamed) => ModelRows::Files(streamed),
         }
     }
@@ -106,6 +125,7 @@ impl ModelTarget {
         }
         Ok(match self {
             Self::Memory(glm) => held(free.maximise(&**glm)?, Self::Memory),
+            Self::Sparse(model) => held(free.maximise(&**model)?, Self::Sparse),
             Self::Files(streamed) => held(free.maximise(&**streamed)?, Self::Files),
         })
     }
@@ -116,6 +136,8 @@ impl ModelTarget {
 pub(crate) enum ModelRows<'a> {
     /// All rows in memory.
     Memory(&'a Glm),
+    /// The same, with a sparse precision.
+    Sparse(&'a SparseGlm),
     /// One block at a time, by one process or several.
     Files(&'a Streamed<Blocks, Arc<dyn Reduce>>),
 }
@@ -125,6 +147,7 @@ impl ModelRows<'_> {
     pub(crate) fn integrated(self, free: &FreeScales, how: &Integration) -> Result<ScaleMixture> {
         Ok(match self {
             Self::Memory(glm) => free.integrate(glm, how)?,
+            Self::Sparse(model) => free.integrate(model, how)?,
             Self::Files(streamed) => free.integrate(streamed, how)?,
         })
     }
@@ -139,6 +162,7 @@ impl ModelRows<'_> {
     ) -> Result<()> {
         match self {
             Self::Memory(glm) => mixture.weigh(free, glm, draws, seed)?,
+            Self::Sparse(model) => mixture.weigh(free, model, draws, seed)?,
             Self::Files(streamed) => mixture.weigh(free, streamed, draws, seed)?,
         }
         Ok(())
@@ -154,6 +178,7 @@ impl ModelRows<'_> {
     ) -> Result<Vec<NodeProof>> {
         Ok(match self {
             Self::Memory(glm) => mixture.prove(free, glm, audit, seed)?,
+            Self::Sparse(model) => mixture.prove(free, model, audit, seed)?,
             Self::Files(streamed) => mixture.prove(free, streamed, audit, seed)?,
         })
     }

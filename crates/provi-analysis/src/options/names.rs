@@ -5,6 +5,37 @@ use std::str::FromStr;
 use provi::target::Family;
 use serde::{Deserialize, Serialize};
 
+/// How q is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase", try_from = "String")]
+pub enum FactorName {
+    /// By the factor of its covariance, d(d + 1)/2 numbers: for all that can be proved
+    Dense,
+    /// By the sparse factor of its precision: for thousands of group effects
+    Sparse,
+}
+
+impl FromStr for FactorName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "dense" => Ok(Self::Dense),
+            "sparse" => Ok(Self::Sparse),
+            _ => Err(format!("`{text}` is not a kind of factor; use dense or sparse")),
+        }
+    }
+}
+
+impl TryFrom<String> for FactorName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 /// The families by the names users type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", try_from = "String")]

@@ -7,10 +7,10 @@ pub(crate) use super::digest::hexadecimal;
 pub use super::digest::sha256;
 pub use text::{to_json, write_json};
 
-use provi::Gaussian;
 use provi::checks::Checks;
 use provi::functional::{Functional, MomentBounds, PosteriorMoments};
 use provi::plan::Norm;
+use provi::sparse::{AnyGaussian, SparseGaussian};
 use provi_table::{Dropped, Recipe};
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +32,13 @@ pub const LARGEST_COVARIANCE: usize = 1000;
 /// Above this many coefficients, the bounds of contrasts' errors are not stored: they take d(d+1) numbers.
 pub const LARGEST_METRIC: usize = 200;
 
-/// The factor C, packed row by row, as little-endian doubles.
-pub(crate) fn factor_bytes(q: &Gaussian) -> Vec<u8> {
-    q.factor().iter().flat_map(|x| x.to_le_bytes()).collect()
+/// The factor C, packed row by row, as little-endian doubles; that of a sparse precision as
+/// [`SparseGaussian::to_bytes`](provi::sparse::SparseGaussian::to_bytes) writes it.
+pub(crate) fn factor_bytes(q: &AnyGaussian) -> Vec<u8> {
+    match q {
+        AnyGaussian::Dense(q) => q.factor().iter().flat_map(|x| x.to_le_bytes()).collect(),
+        AnyGaussian::Sparse(q) => SparseGaussian::to_bytes(&[q]),
+    }
 }
 
 /// A fit as it is stored.
@@ -53,7 +57,7 @@ pub struct FitFile {
     /// The covariance CCᵀ, row by row; null above [`LARGEST_COVARIANCE`] coefficients.
     pub covariance: Option<Vec<Vec<f64>>>,
     /// The file beside this one that then holds C: lower triangular, packed row by row, little-endian doubles. It is there as well where
-    /// rounding spoils the covariance, which is then not positive definite.
+    /// rounding spoils the covariance, which is then not positive definite. `factor.sparse` holds the factor of a sparse precision instead.
     pub factor_file: Option<String>,
     /// The SHA-256 of that file.
     pub factor_sha256: Option<String>,

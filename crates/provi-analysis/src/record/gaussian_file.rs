@@ -10,6 +10,7 @@ pub(crate) use spoiled::is_spoiled;
 use std::path::{Path, PathBuf};
 
 use provi::matrix::packed_len;
+use provi::sparse::{AnyGaussian, SparseGaussian};
 use provi::{Gaussian, Matrix};
 
 use crate::error::{Error, Result};
@@ -36,6 +37,8 @@ enum Spread {
     Covariance(Vec<f64>),
     /// The factor C, lower triangular, packed row by row.
     Factor(Vec<f64>),
+    /// The sparse factor of the precision.
+    Sparse(Box<SparseGaussian>),
 }
 
 impl GaussianFile {
@@ -68,11 +71,11 @@ impl GaussianFile {
     }
 
     /// The Gaussian in the order of the model's coefficients.
-    pub fn gaussian(&self, model: &[String]) -> Result<Gaussian> {
+    pub fn gaussian(&self, model: &[String]) -> Result<AnyGaussian> {
         self.arranged(model).map_err(|problem| Error::BadFit { path: self.path.clone(), problem })
     }
 
-    fn arranged(&self, model: &[String]) -> std::result::Result<Gaussian, BadFit> {
+    fn arranged(&self, model: &[String]) -> std::result::Result<AnyGaussian, BadFit> {
         let dim = self.mean.len();
         if dim != model.len() {
             return Err(BadFit::Size { found: dim, expected: model.len() });
@@ -81,19 +84,25 @@ impl GaussianFile {
         let in_order = order.iter().enumerate().all(|(i, &from)| i == from);
         let mean: Vec<f64> = order.iter().map(|&from| self.mean[from]).collect();
         match &self.spread {
-            Spread::Factor(packed) if in_order => Ok(Gaussian::new(&mean, packed)?),
+            Spread::Sparse(q) if in_order => Ok(AnyGaussian::Sparse((**q).clone())),
+            Spread::Sparse(_) => {
+                Err(BadFit::Missing("order of names that is the model's: a sparse factor has no other"))
+            }
+            Spread::Factor(packed) if in_order => Ok(Gaussian::new(&mean, packed)?.into()),
             // A factor is triangular in one order of the coefficients only: another order needs another factor.
             Spread::Factor(packed) => {
                 let covariance = Gaussian::<provi::Triangular>::new(&self.mean, packed)?.covariance();
-                from_covariance(&mean, covariance.entries(), &order)
+                Ok(from_covariance(&mean, covariance.entries(), &order)?.into())
             }
-            Spread::Covariance(entries) => from_covariance(&mean, entries, &order),
+            Spread::Covariance(entries) => Ok(from_covariance(&mean, entries, &order)?.into()),
         }
     }
 
     /// The position of each of the model's coefficients in the file.
     fn order(&self, model: &[String]) -> std::result::Result<Vec<usize>, BadFit> {
-        let Some(names) = &self.names else { return Ok((0..model.len()).collect()) };
+        let Some(names) = self.names.as_ref().filter(|names| *names != model) else {
+            return Ok((0..model.len()).collect());
+        };
         if names.len() != self.mean.len() {
             return Err(BadFit::Names { names: names.len(), mean: self.mean.len() });
         }
@@ -121,6 +130,7 @@ fn checked(mean: &[f64], spread: Spread) -> std::result::Result<Spread, BadFit> 
     let (what, found, expected) = match &spread {
         Spread::Covariance(entries) => ("covariance", entries.len(), dim * dim),
         Spread::Factor(packed) => ("factor", packed.len(), packed_len(dim)),
+        Spread::Sparse(q) => ("sparse factor", q.dim(), dim),
     };
     if found == expected { Ok(spread) } else { Err(BadFit::Spread { what, found, expected, dim }) }
 }

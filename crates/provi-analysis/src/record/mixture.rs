@@ -3,6 +3,7 @@
 use provi::Gaussian;
 use provi::matrix::{Matrix, packed_len};
 use provi::scales::{NodeProof, Rule, ScaleMixture, ScaleNode, WeightedMarginals};
+use provi::sparse::SparseGaussian;
 use serde::{Deserialize, Serialize};
 
 use super::digest::sha256;
@@ -14,6 +15,8 @@ const LEVEL: f64 = 0.95;
 const MOST_NUMBERS: usize = 400_000;
 /// Its name.
 pub(crate) const FACTORS: &str = "mixture.f64";
+/// Its name if the nodes have sparse precisions; it then holds their means as well.
+pub(crate) const SPARSE_FACTORS: &str = "mixture.sparse";
 
 /// The posterior of coefficients and scales: the nodes, and what follows for the scales.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,7 +39,8 @@ pub struct MixtureRecord {
     pub mean_change: Option<f64>,
     /// Values of the scales at which no model could be solved.
     pub unsolved: usize,
-    /// The file beside this one that holds the factors of the nodes, if they are large: packed rows, node after node, little-endian doubles.
+    /// The file beside this one that holds the factors of the nodes, if they are large: packed rows, node after node, little-endian doubles;
+    /// or, in `mixture.sparse`, the nodes' sparse Gaussians.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor_file: Option<String>,
     /// The SHA-256 of that file.
@@ -57,6 +61,9 @@ pub struct MixtureRecord {
     /// The factors in that file, node after node; empty if each node has its own.
     #[serde(skip)]
     pub(crate) factors: Vec<f64>,
+    /// The Gaussians of the nodes, if their precisions are sparse.
+    #[serde(skip)]
+    pub(crate) sparse: Vec<SparseGaussian>,
 }
 
 /// Marginals of the coefficients from weighted draws: estimates.
@@ -140,7 +147,8 @@ pub struct NodeRecord {
     pub elbo: f64,
     /// An estimate of what the ELBO misses.
     pub kl: f64,
-    /// The mean of the coefficients.
+    /// The mean of the coefficients; left out if the precision is sparse.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mean: Vec<f64>,
     /// The factor C of their covariance CCᵀ: lower triangular, packed row by row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -210,8 +218,12 @@ impl MixtureRecord {
             _ => ("other", None, false, None),
         };
         let finite = |x: f64| x.is_finite().then_some(x);
-        let numbers: usize = mixture.nodes.iter().map(|node| node.gaussian.factor().len()).sum();
-        let apart = numbers > MOST_NUMBERS;
+        let sparse: Vec<SparseGaussian> =
+            mixture.nodes.iter().filter_map(|node| node.gaussian.as_sparse().cloned()).collect();
+        let numbers: usize = mixture.nodes.iter().map(|node| node.gaussian.fill()).sum();
+        let apart = numbers > MOST_NUMBERS && sparse.is_empty();
+        let dense =
+            |node: &ScaleNode| node.gaussian.as_dense().map(|q| q.factor().to_vec()).unwrap_or_default();
         let nodes: Vec<NodeRecord> = mixture
             .nodes
             .iter()
@@ -223,8 +235,8 @@ impl MixtureRecord {
                 log_mass: node.log_mass,
                 elbo: node.elbo,
                 kl: node.kl,
-                mean: node.gaussian.mean().to_vec(),
-                factor: if apart { Vec::new() } else { node.gaussian.factor().to_vec() },
+                mean: node.gaussian.as_dense().map(|q| q.mean().to_vec()).unwrap_or_default(),
+                factor: if apart { Vec::new() } else { dense(node) },
                 certificate: proofs.get(k).map(NodeClaims::new),
             })
             .collect();
@@ -245,9 +257,14 @@ impl MixtureRecord {
             marginals: mixture.marginals.as_ref().map(MarginalsRecord::new),
             nodes,
             factors: Vec::new(),
+            sparse,
         };
+        if !record.sparse.is_empty() {
+            record.factor_sha256 = Some(sha256(&record.factor_bytes()));
+            record.factor_file = Some(SPARSE_FACTORS.to_owned());
+        }
         if apart {
-            record.factors = mixture.nodes.iter().flat_map(|node| node.gaussian.factor()).copied().collect();
+            record.factors = mixture.nodes.iter().flat_map(dense).collect();
             record.factor_sha256 = Some(sha256(&record.factor_bytes()));
             record.factor_file = Some(FACTORS.to_owned());
         }
@@ -256,6 +273,9 @@ impl MixtureRecord {
 
     /// The bytes of the file of factors.
     pub fn factor_bytes(&self) -> Vec<u8> {
+        if !self.sparse.is_empty() {
+            return SparseGaussian::to_bytes(&self.sparse.iter().collect::<Vec<_>>());
+        }
         let mut out = Vec::with_capacity(8 * self.factors.len());
         self.factors.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()));
         out
@@ -263,6 +283,10 @@ impl MixtureRecord {
 
     /// Takes the factors of all nodes from these bytes; false if their number is wrong.
     pub fn read_factors(&mut self, bytes: &[u8]) -> bool {
+        if self.factor_file.as_deref() == Some(SPARSE_FACTORS) {
+            self.sparse = SparseGaussian::from_bytes(bytes).unwrap_or_default();
+            return self.sparse.len() == self.nodes.len();
+        }
         let (numbers, rest) = bytes.as_chunks::<8>();
         self.factors = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
         let expected: usize = self.nodes.iter().map(|node| packed_len(node.mean.len())).sum();
@@ -275,12 +299,16 @@ impl MixtureRecord {
         let nodes = self
             .nodes
             .iter()
-            .map(|node| {
+            .enumerate()
+            .map(|(k, node)| {
                 let length = packed_len(node.mean.len()).min(apart.len());
                 let (own, rest) = apart.split_at(length);
                 apart = rest;
                 let factor = if self.factors.is_empty() { &node.factor[..] } else { own };
-                let gaussian = Gaussian::new(&node.mean, factor)?;
+                let gaussian = match self.sparse.get(k) {
+                    Some(q) => q.clone().into(),
+                    None => Gaussian::new(&node.mean, factor)?.into(),
+                };
                 let numbers = [node.log_mass, node.elbo, node.kl];
                 Ok(ScaleNode::new(node.log_scales.clone(), node.rise.clone(), node.weight, numbers, gaussian))
             })

@@ -14,12 +14,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use provi::Gaussian;
 use provi::checkpoint::Checkpoint;
+use provi::sparse::AnyGaussian;
 
 use crate::error::{Error, Result};
 use crate::record::fit_file::{FitFile, factor_bytes};
-use crate::record::mixture::FACTORS;
+use crate::record::mixture::{FACTORS, SPARSE_FACTORS};
 use lock::Lock;
 use whole::{TEMPORARY, remove};
 pub use whole::{check_free, refuse_fit, write_file, write_file_with, write_files, write_folder};
@@ -29,6 +29,9 @@ const FIT: &str = "fit.json";
 
 /// The factor of a large fit.
 pub(crate) const FACTOR: &str = "factor.f64";
+
+/// The factor of a fit with a sparse precision.
+pub(crate) const SPARSE: &str = "factor.sparse";
 
 /// The options, for `provi fit --config`.
 pub const RUN: &str = "run.toml";
@@ -43,7 +46,7 @@ const LOG: &str = "log.txt";
 const DRAWS: &str = "draws.zarr";
 
 /// Files that belong to one answer besides fit.json, and are replaced with it.
-const ANSWER: [&str; 4] = [FACTOR, DRAWS, FACTORS, "report.html"];
+const ANSWER: [&str; 6] = [FACTOR, DRAWS, FACTORS, SPARSE, SPARSE_FACTORS, "report.html"];
 
 /// Files that belong to one run.
 const WORK: [&str; 4] = [FIT, RUN, LOG, CHECKPOINT];
@@ -164,7 +167,7 @@ impl Store {
 
     /// Removes half-written files of a killed process; nothing reads their names.
     fn sweep(&self) {
-        let parts = WORK.iter().chain(&ANSWER[..3]);
+        let parts = WORK.iter().chain(&ANSWER[..5]);
         let begin: Vec<String> = parts.map(|part| format!(".{part}.")).collect();
         let remains =
             |name: &str| name.ends_with(TEMPORARY) && begin.iter().any(|part| name.starts_with(part));
@@ -189,7 +192,7 @@ impl Store {
 
     /// Saves the fit of the run that began here, with its draws as the files of a folder. A run that finished needs
     /// no checkpoint, and keeps none.
-    pub fn save(&self, file: &FitFile, q: &Gaussian, draws: &[(String, Vec<u8>)]) -> Result<PathBuf> {
+    pub fn save(&self, file: &FitFile, q: &AnyGaussian, draws: &[(String, Vec<u8>)]) -> Result<PathBuf> {
         match self.work == self.dir {
             true => self.commit(&self.dir.join(STAGED), WHOLE[1], file, q, draws),
             false => self.commit(&self.work, WHOLE[0], file, q, draws),
@@ -197,7 +200,7 @@ impl Store {
     }
 
     /// Saves a fit without a run, replacing any fit and run in the folder.
-    pub fn save_alone(&self, file: &FitFile, q: &Gaussian) -> Result<PathBuf> {
+    pub fn save_alone(&self, file: &FitFile, q: &AnyGaussian) -> Result<PathBuf> {
         let path = self.commit(&self.dir.join(STAGED), WHOLE[0], file, q, &[])?;
         remove(&self.dir.join(UNFINISHED)).map_err(|error| Error::write(&self.dir, &error))?;
         Ok(path)
@@ -209,7 +212,7 @@ impl Store {
         staged: &Path,
         whole: &str,
         file: &FitFile,
-        q: &Gaussian,
+        q: &AnyGaussian,
         draws: &[(String, Vec<u8>)],
     ) -> Result<PathBuf> {
         let refuse = |error: io::Error| Error::write(&self.dir, &error);
@@ -225,7 +228,8 @@ impl Store {
                 write_file(&staged.join(name), &factor_bytes(q))?;
             }
             if let Some(mixture) = file.mixture.as_ref().filter(|mixture| mixture.factor_file.is_some()) {
-                write_file(&staged.join(FACTORS), &mixture.factor_bytes())?;
+                let name = mixture.factor_file.as_deref().unwrap_or(FACTORS);
+                write_file(&staged.join(name), &mixture.factor_bytes())?;
             }
             write_file(&staged.join(FIT), file.to_json().as_bytes())?;
             fs::rename(staged, self.dir.join(whole)).map_err(refuse)

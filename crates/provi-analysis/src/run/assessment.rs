@@ -110,6 +110,12 @@ impl Assessment {
         Self { estimates, trust, ..plain }
     }
 
+    /// The assessment of a Gaussian with a sparse precision.
+    pub(crate) fn of_sparse(certificate: Certificate) -> Self {
+        let estimates = Err(super::sparse::NO_ESTIMATES.to_owned());
+        Self { estimates, ..Self::with(certificate, None, None) }
+    }
+
     /// The assessment of a mixture over scales.
     pub(crate) fn of_mixture(certificate: Certificate, posterior: Option<PosteriorMoments>) -> Self {
         let estimates = Err("the scales are integrated over: the sum over them is the estimate".to_owned());

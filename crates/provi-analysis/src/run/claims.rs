@@ -13,8 +13,10 @@ mod mixture;
 mod model;
 mod moments;
 mod promise;
+mod sparse;
 
 use provi::certificate::{Certificate, Statement};
+use provi::sparse::AnyGaussian;
 use provi::target::Evaluator;
 use provi::{Audit, Gaussian, Pattern, Provenance, Seed};
 use serde::Serialize;
@@ -135,7 +137,7 @@ const ATTEMPTS: u64 = 3;
 pub fn check(
     record: Option<&FitFile>,
     problem: &Problem<'_>,
-    q: &Gaussian,
+    q: &AnyGaussian,
     audit: &AuditOptions,
     seed: Option<u64>,
 ) -> Result<Rechecked> {
@@ -143,6 +145,10 @@ pub fn check(
     if let Some(model) = problem.integrated() {
         return mixture::check(record, problem, model, q, audit, &run, first);
     }
+    if let Some(model) = problem.sparse() {
+        return sparse::check(record, problem, model, q, first);
+    }
+    let q = &*q.to_dense()?;
     // The file stores a covariance, whose factor is that of a family up to rounding. A file that names a family of which its
     // Gaussian is not, or no family at all, has no such gap.
     let named = record.and_then(|record| record.family_of_q.as_ref()?.parse::<Pattern>().ok());

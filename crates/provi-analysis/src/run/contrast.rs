@@ -5,9 +5,11 @@ mod reference;
 
 use parse::parse;
 
+use provi::Certificate;
+use provi::certificate::Statement;
 use provi::functional::{Functional, MomentBounds};
 use provi::scales::ScaleMixture;
-use provi::{Certificate, Gaussian};
+use provi::sparse::AnyGaussian;
 use provi_table::Recipe;
 
 use crate::error::{Error, Result};
@@ -54,7 +56,7 @@ impl Contrast {
     /// What is known about it, with its error if that is bounded.
     pub fn measure(
         &self,
-        q: &Gaussian,
+        q: &AnyGaussian,
         certificate: &Certificate,
         bounds: Option<&MomentBounds>,
     ) -> Result<ContrastRecord> {
@@ -69,7 +71,13 @@ impl Contrast {
                 &unknown
             }
         };
-        let errors = bounds.functional(q, &self.weights)?;
+        let errors = match q {
+            AnyGaussian::Dense(q) => bounds.functional(q, &self.weights)?,
+            AnyGaussian::Sparse(_) => {
+                let reason = certificate.kl.reason().unwrap_or("the factor is sparse").to_owned();
+                [Statement::NotProved { reason: reason.clone() }, Statement::NotProved { reason }]
+            }
+        };
         let functional = Functional::new(q, &self.weights, errors, certificate)?;
         Ok(ContrastRecord { expression: self.expression.clone(), weights: self.weights.clone(), functional })
     }

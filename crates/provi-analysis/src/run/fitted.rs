@@ -1,10 +1,12 @@
 //! A fit, new or loaded from its folder: its record, its Gaussian and, with the data, its model.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use provi::certificate::Certificate;
 use provi::scales::ScaleMixture;
+use provi::sparse::{AnyGaussian, NormalLaw};
 use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;
@@ -22,8 +24,9 @@ use crate::run::contrast::Contrast;
 pub struct Fitted {
     /// The contents of fit.json.
     pub file: FitFile,
-    /// The answer q; for a mixture over scales, the Gaussian with its mean and covariance.
-    pub gaussian: Gaussian,
+    /// The answer q; for a mixture over scales, the Gaussian with its mean and covariance, or that of its heaviest node if precisions are
+    /// sparse.
+    pub gaussian: AnyGaussian,
     /// The answer itself, if scales are integrated over.
     pub mixture: Option<ScaleMixture>,
 }
@@ -39,9 +42,26 @@ impl Fitted {
     }
 
     /// From the contents of fit.json and the Gaussian in it.
-    pub fn of(file: FitFile, gaussian: Gaussian) -> Result<Self> {
+    pub fn of(file: FitFile, gaussian: AnyGaussian) -> Result<Self> {
         let mixture = file.mixture.as_ref().map(MixtureRecord::mixture).transpose()?;
         Ok(Self { file, gaussian, mixture })
+    }
+
+    /// The answer with a dense factor, for what needs one; refused if d² numbers are too many.
+    pub fn dense(&self, what: &str) -> Result<Cow<'_, Gaussian>> {
+        if self.gaussian.as_dense().is_none() {
+            let d = self.gaussian.dim() as u128;
+            refuse_beyond(|| format!("{what}, with the covariance of {d} coefficients,"), 4 * 8 * d * d)?;
+        }
+        Ok(self.gaussian.to_dense()?)
+    }
+
+    /// Mean and standard deviation of every coefficient.
+    pub fn moments(&self) -> Result<[Vec<f64>; 2]> {
+        match (&self.mixture, &self.gaussian) {
+            (Some(mixture), AnyGaussian::Sparse(_)) => Ok([mixture.mean(), mixture.standard_deviations()]),
+            (_, q) => Ok([q.mean().to_vec(), q.standard_deviations()?]),
+        }
     }
 
     /// A contrast of the answer.

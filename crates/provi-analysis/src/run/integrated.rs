@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
-use provi::fit::Watch;
+use provi::fit::{NegElbo, Watch};
 use provi::scales::ScaleMixture;
+use provi::sparse::AnyGaussian;
 use provi::{Audit, Fit, Seed, Target};
 
 use super::assessment::Assessment;
-use super::strategy::{Answer, covered};
+use super::sparse;
+use super::strategy::{Answer, Found, covered};
 use crate::error::{Error, Result};
 use crate::model::{Integrating, ModelRows, Scale};
 use crate::record::fit_file::EstimatesRecord;
@@ -58,8 +60,10 @@ pub(super) fn integrate(
     let stopped = proofs.len() < mixture.nodes.len();
     let names = target.names();
     let (certificate, posterior) = mixture.certificate(&names, &proofs);
-    let q = mixture.gaussian()?;
-    let mut fit = Fit::given(target, &q, seed)?;
+    let mut fit = match heaviest(&mixture) {
+        Some(q) => sparse::found(names, q, NegElbo::new(-mixture.elbo(), 0.0, false), seed),
+        None => Found::from(Fit::given(target, &mixture.gaussian()?, seed)?),
+    };
     fit.method = "auto".to_owned();
     fit.steps = mixture.nodes.len() as u64;
     fit.seconds = seconds;
@@ -85,6 +89,12 @@ pub(super) fn integrate(
     let notes = notes(&mixture, stopped, proofs.len());
     let answer = Answer { fit, assessment, notes, search: None, audit_seconds };
     Ok(Some(Integrated { answer, mixture, record, estimates }))
+}
+
+/// The Gaussian of the heaviest node, if the nodes have sparse precisions.
+fn heaviest(mixture: &ScaleMixture) -> Option<AnyGaussian> {
+    let node = mixture.nodes.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
+    node.gaussian.as_sparse().map(|_| node.gaussian.clone())
 }
 
 fn notes(mixture: &ScaleMixture, stopped: bool, proofs: usize) -> Vec<String> {

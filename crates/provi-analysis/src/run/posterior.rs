@@ -17,7 +17,8 @@ impl Fitted {
         self.needs_known_scales("a check by draws of the posterior itself")?;
         let ModelTarget::Memory(glm) = &model.target else { return Err(Error::ExactNeedsRows) };
         let seed = Seed(self.file.seed);
-        let points = ExactDraws::new(glm, &self.gaussian, seed)?.draw(Checks::REPLICATES)?;
+        let q = self.dense("an exact draw")?.into_owned();
+        let points = ExactDraws::new(glm, &q, seed)?.draw(Checks::REPLICATES)?;
         self.file.checks = Some(Checks::with_draws(glm, &self.gaussian, &points, seed)?);
         Ok(())
     }
@@ -36,6 +37,9 @@ impl<'m> PosteriorDraws<'m> {
         model.needs_known_scales("a draw of the posterior itself")?;
         match &model.target {
             ModelTarget::Memory(glm) => Self::of_glm(glm, q, tv, seed),
+            ModelTarget::Sparse(_) => {
+                Err(Error::SparseFactor { what: "a draw of the posterior itself".to_owned() })
+            }
             ModelTarget::Files(_) => Err(Error::ExactNeedsRows),
         }
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use provi::predict::{Observation, Prediction, Rows, observations, predict, predict_mixture, responses_at};
+use provi::sparse::{AnyGaussian, NormalLaw};
 use provi::target::Family;
 use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
@@ -259,7 +260,10 @@ impl NewData<'_> {
                 each.iter().zip(&row).map(|(e, a)| e * a.abs()).sum::<f64>() * (1.0 + 1e-12)
             };
             let exact = match &file.moment_bounds {
-                Some(bounds) => bounds.functional(&self.fit.gaussian, &row)?[0].bound(),
+                Some(bounds) => match &self.fit.gaussian {
+                    AnyGaussian::Dense(q) => bounds.functional(q, &row)?[0].bound(),
+                    AnyGaussian::Sparse(_) => None,
+                },
                 None => None,
             };
             let summed = each.as_ref().filter(|each| each.len() == columns).map(sum);

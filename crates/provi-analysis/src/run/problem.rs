@@ -5,12 +5,14 @@ use std::time::Instant;
 use provi::auto::{Choice, audit_watched};
 use provi::checkpoint::Checkpoint;
 use provi::checks::Checks;
-use provi::fit::Watch;
+use provi::fit::{NegElbo, Watch};
+use provi::sparse::{AnyGaussian, SparseModel, SparseSolver};
 use provi::target::{Evaluator, Glm};
-use provi::{Fit, Gaussian, Plan, Seed, Target};
+use provi::{Fit, Plan, Seed, Target};
 
 use super::integrated::{Integrated, OpenScales, integrate};
 use super::recording::{self, fit_file};
+use super::sparse;
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::model::conflict;
@@ -40,11 +42,13 @@ pub struct Problem<'a> {
     glm: Option<&'a Glm>,
     record: ModelRecord,
     /// Where the search for the scales stood when it was stopped.
-    stopped_at: Option<&'a Gaussian>,
+    stopped_at: Option<&'a AnyGaussian>,
     /// Wall-clock seconds of that search.
     scale_seconds: Option<f64>,
     /// The rows and the open scales, if scales are integrated over.
     integrated: Option<OpenScales<'a>>,
+    /// The sparse form of the model, if it is solved by that.
+    sparse: Option<&'a SparseModel>,
 }
 
 impl<'a> Problem<'a> {
@@ -57,6 +61,7 @@ impl<'a> Problem<'a> {
             stopped_at: model.stopped_at.as_ref(),
             scale_seconds: model.scale_seconds,
             integrated: model.integrating.as_ref().map(|how| OpenScales { rows: model.target.rows(), how }),
+            sparse: model.target.sparse(),
         }
     }
 
@@ -91,6 +96,7 @@ impl<'a> Problem<'a> {
             stopped_at: None,
             scale_seconds: None,
             integrated: None,
+            sparse: None,
         }
     }
 
@@ -108,7 +114,15 @@ impl<'a> Problem<'a> {
         let (rows, _) = target.target().data_size();
         let population = target.dim();
         let record = ModelRecord { rows, population, ..about.record(Kind::BlackBox) };
-        Self { target, glm: None, record, stopped_at: None, scale_seconds: None, integrated: None }
+        Self {
+            target,
+            glm: None,
+            record,
+            stopped_at: None,
+            scale_seconds: None,
+            integrated: None,
+            sparse: None,
+        }
     }
 
     /// The target.
@@ -124,6 +138,11 @@ impl<'a> Problem<'a> {
     /// The rows and the open scales, if scales are integrated over.
     pub(crate) fn integrated(&self) -> Option<OpenScales<'a>> {
         self.integrated
+    }
+
+    /// The sparse form of the model, if it is solved by that.
+    pub(crate) fn sparse(&self) -> Option<&'a SparseModel> {
+        self.sparse
     }
 
     /// The linear-predictor model, if it is one and its rows are in memory.
@@ -144,7 +163,15 @@ impl<'a> Problem<'a> {
             library: Some(compiled.record().clone()),
             ..compiled.about().record(compiled.kind())
         };
-        Self { target, glm: None, record, stopped_at: None, scale_seconds: None, integrated: None }
+        Self {
+            target,
+            glm: None,
+            record,
+            stopped_at: None,
+            scale_seconds: None,
+            integrated: None,
+            sparse: None,
+        }
     }
 
     /// Refuses everything that can be refused before the work: wrong options, wrong contrasts, too little memory.
@@ -164,13 +191,27 @@ impl<'a> Problem<'a> {
                 return Err(Error::ScalesIntegrated { what: what.to_owned() });
             }
         }
+        if self.sparse.is_some() {
+            let asked = [
+                (options.choice()? != Choice::Auto, "a method of planned steps"),
+                (!options.step.pattern().is_full(), "a family of q"),
+                (options.search.starts.is_some(), "the option starts"),
+                (options.search.start.is_some(), "a given start"),
+            ];
+            if let Some((_, what)) = asked.into_iter().find(|(asked, _)| *asked) {
+                return Err(Error::SparseFactor { what: what.to_owned() });
+            }
+        }
         let target = self.target.target();
         let contrasts = Contrast::read(&options.contrasts, &target.names(), self.record.recipe.as_ref())?;
         options.step.pattern().check(target.dim())?;
         let draws = options.step.draws_or(Aim::of(options).draws());
         let (choice, subsample) = (options.choice()?, options.step.subsample()?);
         let budget = options.memory_budget.map(|size| size.0);
-        let memory = memory::forecast(target, choice, draws, subsample, true, budget)?;
+        let memory = match self.sparse {
+            Some(model) => memory::sparse_forecast(model, self.record.rows, budget)?,
+            None => memory::forecast(target, choice, draws, subsample, true, budget)?,
+        };
         if let Some(starts) = options.search.starts {
             // The answer of each start is kept until all can be compared.
             let d = target.dim() as u128;
@@ -191,7 +232,7 @@ impl<'a> Problem<'a> {
     /// Audits a Gaussian that was found elsewhere and records it like an answer of provi. Of the options, only
     /// seed, audit, family of q and contrasts count; without a seed the draws use a fresh one, which the answer records. If
     /// something cannot be proved, the certificate says so; it is not an error.
-    pub fn certify(self, q: &Gaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
+    pub fn certify(self, q: &AnyGaussian, options: &RunOptions, watch: &mut Watch<'_>) -> Result<Fitted> {
         if self.integrated.is_some() {
             return Err(Error::ScalesIntegrated { what: "the certificate of one Gaussian".to_owned() });
         }
@@ -203,9 +244,20 @@ impl<'a> Problem<'a> {
             let (found, expected) = (q.dim(), target.dim());
             return Err(provi::Error::Shape { what: "the given Gaussian", found, expected }.into());
         }
+        if let Some(model) = prepared.problem.sparse {
+            let assessment = sparse::assess(model, q, watch)?;
+            let elbo = assessment.certificate.evidence.lower().unwrap_or(f64::NAN);
+            let mut fit =
+                sparse::found(target.target().names(), q.clone(), NegElbo::new(-elbo, 0.0, false), seed);
+            fit.method = GIVEN.to_owned();
+            let answer = Answer { fit, assessment, notes: Vec::new(), search: None, audit_seconds: 0.0 };
+            let mut fitted = prepared.put_down(None, answer)?;
+            prepared.check(&mut fitted);
+            return Ok(fitted);
+        }
         let begin = Instant::now();
         let pattern = options.step.pattern();
-        let q = &pattern.member(q)?;
+        let q = &pattern.member(&*q.to_dense()?)?;
         let audited = audit_watched(&options.audit.audit()?, target, q, seed, watch, begin);
         let audited = audited.and_then(|audited| audited.within(target.target(), q, &pattern));
         let assessment = covered(watch, begin, || Assessment::after(audited, target, q, seed));
@@ -213,8 +265,10 @@ impl<'a> Problem<'a> {
         let mut fit = Fit::given(target.target(), q, seed)?;
         (fit.method, fit.seconds) = (GIVEN.to_owned(), begin.elapsed().as_secs_f64());
         fit.pattern = pattern;
-        let mut fitted = prepared
-            .put_down(None, Answer { fit, assessment, notes: Vec::new(), search: None, audit_seconds })?;
+        let mut fitted = prepared.put_down(
+            None,
+            Answer { fit: fit.into(), assessment, notes: Vec::new(), search: None, audit_seconds },
+        )?;
         prepared.check(&mut fitted);
         Ok(fitted)
     }
@@ -233,6 +287,11 @@ pub struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// The strategy that the options ask for; plans are made here.
     pub fn strategy(&self) -> Result<Strategy> {
+        if self.problem.sparse.is_some() {
+            let default = SparseSolver::default();
+            let goal = self.options.audit.accuracy.unwrap_or(default.goal);
+            return Ok(Strategy::Sparse(SparseSolver { goal, ..default }));
+        }
         Strategy::of(&self.options, self.problem.target.target())
     }
 
@@ -249,11 +308,19 @@ impl<'a> Prepared<'a> {
                 return self.put_down_mixture(model.how, found);
             }
         }
-        if let (Strategy::Auto(_), Some(q), None) = (strategy, self.problem.stopped_at, &watch.from) {
+        if let (Strategy::Auto(_), Some(AnyGaussian::Dense(q)), None) =
+            (strategy, self.problem.stopped_at, &watch.from)
+        {
             // The time is up: start from the last solution of the search for the scales.
             watch.from = Some(Checkpoint::at(q));
         }
-        let answer = strategy.run(self.problem.target, self.seed(), watch)?;
+        let answer = match (strategy, self.problem.sparse) {
+            (Strategy::Sparse(solver), Some(model)) => {
+                let (names, from) = (self.problem.target.target().names(), self.problem.stopped_at);
+                sparse::solve(model, names, solver, from, self.seed(), watch)?
+            }
+            _ => strategy.run(self.problem.target, self.seed(), watch)?,
+        };
         let mut fitted = self.put_down(strategy.plan(), answer)?;
         if self.problem.integrated.is_some() {
             // There was no time to integrate: what is written down is the answer at the scales of the largest ELBO.
@@ -287,6 +354,10 @@ impl<'a> Prepared<'a> {
             }
             file.model.scales[i].vanishing = false;
         }
+        if mixture.nodes.iter().any(|node| node.gaussian.as_sparse().is_some()) {
+            // The factor is that of the heaviest node.
+            file.mean = mixture.mean();
+        }
         file.mixture = Some(record);
         let certificate = file.certificate.clone();
         file.contrasts.clear();
@@ -309,7 +380,7 @@ impl<'a> Prepared<'a> {
             phases.scales = self.problem.scale_seconds;
         }
         let (q, assessment) = (answer.fit.gaussian, answer.assessment);
-        file.model.warnings.extend(conflict::of_coefficients(&file.model, &file.names, &q));
+        file.model.warnings.extend(conflict::of_coefficients(&file.model, &file.names, q.mean()));
         for contrast in &self.contrasts {
             file.contrasts.push(contrast.measure(
                 &q,

@@ -1,9 +1,9 @@
 //! A fit as a record of fit.json.
 
-use provi::Plan;
 use provi::estimate::Estimates;
 use provi::fit::Snapshot;
 use provi::plan::{Constants, Coordinates, Promise};
+use provi::{Gaussian, Plan};
 use serde::Serialize;
 
 use super::strategy::Answer;
@@ -13,14 +13,15 @@ use crate::record::fit_file::{
     ModelRecord, Phases, SCHEMA, TracePoint, factor_bytes, sha256,
 };
 use crate::record::gaussian_file::is_spoiled;
-use crate::record::store::FACTOR;
+use crate::record::store::{FACTOR, SPARSE};
 use crate::record::trust::TrustRecord;
 
 /// The record of an answer; checks and contrasts are added later.
 pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> FitFile {
     let fit = &answer.fit;
     let dim = fit.names.len();
-    let covariance = (dim <= LARGEST_COVARIANCE).then(|| fit.gaussian.covariance());
+    let dense = fit.gaussian.as_dense().filter(|_| dim <= LARGEST_COVARIANCE);
+    let covariance = dense.map(Gaussian::covariance);
     let apart = covariance.as_ref().is_none_or(|found| is_spoiled(fit.gaussian.mean(), found.entries()));
     FitFile {
         schema: SCHEMA.to_owned(),
@@ -29,7 +30,8 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         names: fit.names.clone(),
         mean: fit.gaussian.mean().to_vec(),
         covariance: covariance.map(|found| (0..dim).map(|i| found.row(i).to_vec()).collect()),
-        factor_file: apart.then(|| FACTOR.to_owned()),
+        factor_file: apart
+            .then(|| if fit.gaussian.as_sparse().is_some() { SPARSE } else { FACTOR }.to_owned()),
         factor_sha256: apart.then(|| sha256(&factor_bytes(&fit.gaussian))),
         neg_elbo: fit.neg_elbo.value,
         neg_elbo_error: fit.neg_elbo.error,
@@ -160,10 +162,10 @@ mod tests {
     use crate::options::{ModelOptions, RunOptions};
     use crate::record::store::Store;
     use crate::run::Strategy;
-    use provi::Gaussian;
     use provi::fit::Watch;
+    use provi::sparse::AnyGaussian;
 
-    fn fitted() -> (FitFile, Gaussian) {
+    fn fitted() -> (FitFile, AnyGaussian) {
         let data = Data::new(b"y,x\n0,1.5\n1,-0.3\n1,0.25\n0,0.5\n".to_vec(), "t.csv".to_owned());
         let model = Model::build(&data, "y ~ x", &ModelOptions::default(), None).unwrap();
         let strategy =
@@ -213,6 +215,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         Store::open(dir.path(), false).unwrap().save_alone(&file, &q).unwrap();
         let bytes = std::fs::read(dir.path().join(FACTOR)).unwrap();
+        let q = q.as_dense().unwrap();
         assert_eq!(bytes.len(), 8 * q.factor().len());
         assert_eq!(file.factor_sha256, Some(sha256(&bytes)));
         assert_eq!(bytes[..8], q.factor()[0].to_le_bytes());

@@ -2,6 +2,7 @@
 
 use provi::estimate::{Estimates, log_ratios, psis, resample, weighted_draws};
 use provi::scales::ScaleMixture;
+use provi::sparse::AnyGaussian;
 use provi::target::Evaluator;
 use provi::{Gaussian, Matrix, Seed};
 
@@ -114,15 +115,18 @@ pub struct Sampled {
 impl Sampled {
     /// Draws of q, with their log joint density if the target is available and finite.
     pub fn of_gaussian(
-        q: &Gaussian,
+        q: &AnyGaussian,
         names: &[String],
         target: Option<Evaluator<'_>>,
         count: usize,
         seed: Seed,
     ) -> Result<Self> {
         let points = q.sample(count, seed);
-        let log_q = log_densities(q, &points)?;
-        let log_joint = target.map(|target| log_joint(target, q, &points, &log_q)).transpose()?;
+        let log_q = log_densities(|z| q.log_density(z), &points)?;
+        let log_joint = match (q, target) {
+            (AnyGaussian::Dense(q), Some(target)) => Some(log_joint(target, q, &points, &log_q)?),
+            _ => None,
+        };
         let chains = chains(count);
         Ok(Self {
             names: names.to_vec(),
@@ -164,7 +168,7 @@ impl Sampled {
         law: Law,
         seed: Seed,
     ) -> Result<Self> {
-        let log_q = log_densities(q, &points)?;
+        let log_q = log_densities(|z| q.log_density(z), &points)?;
         let log_joint = Some(log_joint(target, q, &points, &log_q)?);
         let (names, chains) = (target.target().names(), chains(points.rows()));
         Ok(Self {
@@ -189,7 +193,7 @@ impl Sampled {
 
     /// The draws that a fit leaves in its folder. If the target is not finite at some draws, the log joint density
     /// is left out.
-    pub fn of_fit(q: &Gaussian, target: Evaluator<'_>, seed: Seed) -> Result<Self> {
+    pub fn of_fit(q: &AnyGaussian, target: Evaluator<'_>, seed: Seed) -> Result<Self> {
         let [chains, draws] = usual_draws(q.dim());
         let count = chains * draws;
         let names = target.target().names();
@@ -198,7 +202,7 @@ impl Sampled {
     }
 
     /// The same if each few hundred draws would need a pass over files: the draws alone.
-    pub fn of_files(q: &Gaussian, names: &[String], seed: Seed) -> Result<Self> {
+    pub fn of_files(q: &AnyGaussian, names: &[String], seed: Seed) -> Result<Self> {
         let [chains, draws] = usual_draws(q.dim());
         Self::of_gaussian(q, names, None, chains * draws, seed)
     }
@@ -223,7 +227,7 @@ impl Sampled {
         let chosen = resample(&ratios, count, seed)?;
         let entries = chosen.iter().flat_map(|&k| all.row(k).iter().copied()).collect();
         let points = Matrix::new(count, q.dim(), entries)?;
-        let log_q = log_densities(q, &points)?;
+        let log_q = log_densities(|z| q.log_density(z), &points)?;
         let log_joint = chosen.iter().zip(&log_q).map(|(&k, log_q)| raw[k] + log_q).collect();
         Ok(Self {
             names: target.target().names(),
@@ -259,7 +263,7 @@ pub fn refuse_heavy_tail(found: &Estimates) -> Result<()> {
 
 /// Refuses more draws than memory allows, with `copies` of each number and, if they are resampled, the draws from
 /// which they are taken.
-pub fn refuse_many(q: &Gaussian, count: usize, copies: usize, resampled: bool) -> Result<()> {
+pub fn refuse_many(q: &AnyGaussian, count: usize, copies: usize, resampled: bool) -> Result<()> {
     // The draw, log q, log p and a weight.
     let one = 8 * (q.dim() as u128 + 3);
     let pool = if resampled { (POOL as u128 * count as u128).max(LEAST_POOL as u128) } else { 0 };
@@ -272,10 +276,10 @@ pub fn usual_draws(dim: usize) -> [usize; 2] {
     [CHAINS, (MOST_NUMBERS / (CHAINS * dim.max(1))).clamp(1, DRAWS)]
 }
 
-fn log_densities(q: &Gaussian, points: &Matrix) -> Result<Vec<f64>> {
+fn log_densities(log_q: impl Fn(&[f64]) -> provi::Result<f64>, points: &Matrix) -> Result<Vec<f64>> {
     let density = |k| {
         provi::stop::check()?;
-        q.log_density(points.row(k))
+        log_q(points.row(k))
     };
     (0..points.rows()).map(|k| Ok(density(k)?)).collect()
 }

@@ -1,6 +1,7 @@
 //! How much the answer depends on the prior: the same model with every prior half and twice as wide.
 
-use provi::solve::{Solution, Solver};
+use provi::solve::Solver;
+use provi::sparse::{AnyGaussian, SparseSolver};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -40,24 +41,27 @@ impl SensitivityRow {
 /// Fits the model again under narrower and wider priors.
 pub(crate) fn sensitivity(model: &Model, fitted: &Fitted) -> Result<Sensitivity> {
     let Fitted { file, gaussian: q, mixture } = fitted;
-    let solve = |factor: f64| -> Result<Solution> {
+    let solve = |factor: f64| -> Result<(AnyGaussian, f64)> {
         let prior = model.target.prior().widened(model.dim(), model.population, factor)?;
-        Ok(Solver::default().run(model.target.clone().with_prior(prior)?.target())?)
+        let target = model.target.clone().with_prior(prior)?;
+        if let Some(sparse) = target.sparse() {
+            let solution = SparseSolver::default().run(sparse)?;
+            return Ok((solution.gaussian.into(), solution.neg_elbo));
+        }
+        let solution = Solver::default().run(target.target())?;
+        Ok((solution.gaussian.into(), solution.neg_elbo))
     };
     let (narrow, wide) = (solve(0.5)?, solve(2.0)?);
     // Scales that are integrated over are held where the ELBO is largest, for all three priors.
     let (given, neg_elbo) = match mixture {
         None => (q.clone(), file.neg_elbo),
-        Some(_) => solve(1.0).map(|solution| (solution.gaussian, solution.neg_elbo))?,
+        Some(_) => solve(1.0)?,
     };
-    let sd = q.standard_deviations();
+    let sd = q.standard_deviations()?;
     let row = |i: usize| {
-        let means = [narrow.gaussian.mean()[i], given.mean()[i], wide.gaussian.mean()[i]];
+        let means = [narrow.0.mean()[i], given.mean()[i], wide.0.mean()[i]];
         let moves = means.iter().map(|m| (m - means[1]).abs()).fold(0.0, f64::max) / sd[i];
         SensitivityRow { name: file.names[i].clone(), means, moves }
     };
-    Ok(Sensitivity {
-        rows: (0..model.population).map(row).collect(),
-        neg_elbo: [narrow.neg_elbo, neg_elbo, wide.neg_elbo],
-    })
+    Ok(Sensitivity { rows: (0..model.population).map(row).collect(), neg_elbo: [narrow.1, neg_elbo, wide.1] })
 }

@@ -5,10 +5,13 @@ use std::time::Instant;
 use provi::audit::Audited;
 use provi::auto::{Choice, audit_watched};
 use provi::fit::Watch;
-use provi::plan::PRACTICAL_DRAWS;
+use provi::fit::{NegElbo, Snapshot};
+use provi::plan::{PRACTICAL_DRAWS, Promise};
 use provi::scalar::Positive;
+use provi::sparse::{AnyGaussian, SparseSolver};
+use provi::subsample::Subsample;
 use provi::target::Evaluator;
-use provi::{Audit, Auto, Fit, Plan, Planner, Seed, Target};
+use provi::{Audit, Auto, Fit, Pattern, Plan, Planner, Seed, Target};
 
 use crate::error::{Error, Result};
 use crate::options::{RunOptions, Size};
@@ -59,9 +62,65 @@ impl Aim {
     }
 }
 
+/// q, and how it was found: a [`Fit`] with a Gaussian of either kind.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The names of the coefficients.
+    pub names: Vec<String>,
+    /// The answer.
+    pub gaussian: AnyGaussian,
+    /// −ELBO with its error.
+    pub neg_elbo: NegElbo,
+    /// How it was found.
+    pub method: String,
+    /// The family in which it was sought.
+    pub pattern: Pattern,
+    /// Steps made.
+    pub steps: u64,
+    /// Whether the search was stopped.
+    pub stopped_early: bool,
+    /// Draws per step.
+    pub draws_per_step: usize,
+    /// Terms of a finite sum for each draw.
+    pub subsample: Option<Subsample>,
+    /// Evaluations of the gradient, or passes over the rows.
+    pub gradient_evaluations: u64,
+    /// The seed.
+    pub seed: Seed,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// What was promised before the first draw.
+    pub promise: Promise,
+    /// Progress.
+    pub trace: Vec<Snapshot>,
+}
+
+impl From<Fit> for Found {
+    fn from(fit: Fit) -> Self {
+        Self {
+            names: fit.names,
+            gaussian: fit.gaussian.into(),
+            neg_elbo: fit.neg_elbo,
+            method: fit.method,
+            pattern: fit.pattern,
+            steps: fit.steps,
+            stopped_early: fit.stopped_early,
+            draws_per_step: fit.draws_per_step,
+            subsample: fit.subsample,
+            gradient_evaluations: fit.gradient_evaluations,
+            seed: fit.seed,
+            seconds: fit.seconds,
+            promise: fit.promise,
+            trace: fit.trace,
+        }
+    }
+}
+
 /// How the answer is found.
 #[derive(Debug)]
 pub enum Strategy {
+    /// The exact solver on a sparse precision.
+    Sparse(SparseSolver),
     /// The automatic method.
     Auto(Auto),
     /// Planned steps, and the audit of their answer.
@@ -101,7 +160,7 @@ impl Strategy {
     /// The plan, if there is one.
     pub fn plan(&self) -> Option<&Plan> {
         match self {
-            Self::Auto(_) => None,
+            Self::Auto(_) | Self::Sparse(_) => None,
             Self::Planned(plan, _) => Some(plan),
         }
     }
@@ -111,6 +170,7 @@ impl Strategy {
         let begin = Instant::now();
         let since = |begin: Instant| begin.elapsed().as_secs_f64();
         match self {
+            Self::Sparse(_) => Err(Error::SparseFactor { what: "a log density".to_owned() }),
             Self::Auto(auto) => {
                 let certified = auto.run_with(target, seed, watch)?;
                 let estimating = Instant::now();
@@ -128,7 +188,7 @@ impl Strategy {
                 let audit_seconds = certified.audit_seconds + since(estimating);
                 let search = certified.search.beginnings.as_ref().map(SearchRecord::new);
                 Ok(Answer {
-                    fit: certified.fit,
+                    fit: certified.fit.into(),
                     assessment,
                     notes: certified.search.notes(),
                     search,
@@ -144,7 +204,7 @@ impl Strategy {
                 let assessment =
                     covered(watch, begin, || Assessment::after(audited, target, &fit.gaussian, seed));
                 Ok(Answer {
-                    fit,
+                    fit: fit.into(),
                     assessment,
                     notes: Vec::new(),
                     search: None,
@@ -167,7 +227,7 @@ pub(crate) fn covered<T>(watch: &Watch<'_>, begin: Instant, work: impl FnOnce() 
 #[derive(Debug)]
 pub struct Answer {
     /// q, and how it was found.
-    pub fit: Fit,
+    pub fit: Found,
     /// What is proved and what is estimated about it.
     pub assessment: Assessment,
     /// What happened during the search, one sentence each.

@@ -1,6 +1,7 @@
 //! A stored fit as the data of its report page.
 
-use provi::{Certificate, Gaussian, Provenance};
+use provi::sparse::AnyGaussian;
+use provi::{Certificate, Provenance};
 use provi_report::{
     CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, GroupEffects, Light, ModelFacts,
     PredictiveBin, Quantities, Quantity, StatementFacts, Statistic, TracePoint,
@@ -61,6 +62,14 @@ fn facts(file: &FitFile) -> ModelFacts {
         model.correlations.iter().map(|block| ("correlation".to_owned(), describe_correlations(block))),
     );
     further.extend(model.warnings.iter().map(|warning| ("note".to_owned(), warning.clone())));
+    let hidden = file.names.len().saturating_sub(model.population + MOST_EFFECTS);
+    further.extend((hidden > 0 && model.population > 0).then(|| {
+        let said = format!(
+            "{} effects of groups are not on this page; `provi summary --groups` shows them",
+            grouped(hidden as u64)
+        );
+        ("note".to_owned(), said)
+    }));
     ModelFacts {
         formula: model.formula.clone(),
         family: if model.kind.is_density() { model.kind.name().to_owned() } else { model.family.clone() },
@@ -227,6 +236,9 @@ fn groups(coefficients: &[Coefficient], population: usize) -> Vec<GroupEffects> 
     out
 }
 
+/// The most effects of groups on the page.
+const MOST_EFFECTS: usize = 2_000;
+
 /// The words with a capital at their beginning.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
@@ -237,8 +249,11 @@ fn coefficients(fit: &Fitted, level: f64) -> Result<Vec<Coefficient>> {
     let file = &fit.file;
     let Some(certificate) = &file.certificate else { return Ok(Vec::new()) };
     let mut out = Vec::new();
+    let (names, q, mixture) = (&file.names, &fit.gaussian, fit.mixture.as_ref());
+    // Without groups, every coefficient is the population's.
+    let shown = file.model.population + MOST_EFFECTS;
     for (i, (name, f)) in
-        rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate)?.into_iter().enumerate()
+        rows::first_coefficients(names, q, mixture, certificate, shown)?.into_iter().enumerate()
     {
         let [low, high] = f.interval(level)?;
         let [(mean, mean_error), (sd, sd_error)] = rows::moments(&f, file.posterior.as_ref(), i);
@@ -274,10 +289,8 @@ fn quantities(found: &ConstrainedRecord) -> Quantities {
 const MOST_CORRELATED: usize = 400;
 
 /// Correlations, packed row by row.
-fn correlation(q: &Gaussian) -> Vec<f64> {
-    if q.dim() > MOST_CORRELATED {
-        return Vec::new();
-    }
+fn correlation(q: &AnyGaussian) -> Vec<f64> {
+    let Some(q) = q.as_dense().filter(|q| q.dim() <= MOST_CORRELATED) else { return Vec::new() };
     let (covariance, sd) = (q.covariance(), q.standard_deviations());
     (0..q.dim())
         .flat_map(|i| (0..=i).map(move |j| (i, j)))

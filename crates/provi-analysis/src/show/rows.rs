@@ -1,9 +1,9 @@
 //! The rows of a posterior table: names, and what is known about each quantity.
 
-use provi::certificate::MomentStatement;
+use provi::Certificate;
 use provi::functional::{Functional, PosteriorMoments};
 use provi::scales::ScaleMixture;
-use provi::{Certificate, Gaussian};
+use provi::sparse::AnyGaussian;
 
 use crate::error::Result;
 use crate::record::fit_file::ContrastRecord;
@@ -18,19 +18,38 @@ pub type Row = (String, Functional);
 
 /// Every coefficient, with its errors from the certificate.
 pub fn coefficients(
-    q: &Gaussian,
+    names: &[String],
+    q: &AnyGaussian,
     mixture: Option<&ScaleMixture>,
     certificate: &Certificate,
 ) -> Result<Vec<Row>> {
-    let row = |(i, moment): (usize, &MomentStatement)| {
+    first_coefficients(names, q, mixture, certificate, names.len())
+}
+
+/// The first ones, those of the population before those of groups.
+pub fn first_coefficients(
+    names: &[String],
+    q: &AnyGaussian,
+    mixture: Option<&ScaleMixture>,
+    certificate: &Certificate,
+    count: usize,
+) -> Result<Vec<Row>> {
+    // All deviations at once, if there are many.
+    if count > FEW {
+        q.standard_deviations()?;
+    }
+    let row = |(i, name): (usize, &String)| {
         let found = match mixture {
             Some(mixture) => mixture.coordinate(i, certificate)?,
             None => Functional::coordinate(q, i, certificate)?,
         };
-        Ok((moment.name.clone(), found))
+        Ok((name.clone(), found))
     };
-    certificate.moments.iter().enumerate().map(row).collect()
+    names.iter().take(count).enumerate().map(row).collect()
 }
+
+/// So many deviations are found one by one.
+const FEW: usize = 64;
 
 /// Mean and sd of the i-th coefficient, each with its proved error bound: the posterior's own if they were
 /// measured, q's otherwise.

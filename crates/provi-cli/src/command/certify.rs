@@ -17,7 +17,7 @@ use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
 use provi_analysis::run::fitted::{rebuild, refuse_other_data};
 use provi_analysis::run::recording;
 use provi_analysis::show::rows::LEVEL;
-use provi_analysis::show::rows::coefficients;
+use provi_analysis::show::rows::first_coefficients;
 use provi_analysis::show::words::condition;
 use serde::Serialize;
 
@@ -87,6 +87,8 @@ fn judge(
     let accuracy = args.audit.accuracy;
     let estimated = recording::estimates(&assessment.estimates);
     let trust = assessment.trust.as_ref().map(TrustRecord::new);
+    // Of a model with thousands of groups, the population alone.
+    let shown = if names.len() > 2_000 && model.population > 0 { model.population } else { names.len() };
     let text = if args.json {
         to_json(&Report {
             schema: "provi-certificate/1",
@@ -112,7 +114,7 @@ fn judge(
             origin(given),
             summary::recorded_model(model, names.len()),
             table::posterior(
-                &coefficients(&q, mixture.as_ref(), &assessment.certificate)?,
+                &first_coefficients(&names, &q, mixture.as_ref(), &assessment.certificate, shown)?,
                 LEVEL,
                 assessment.posterior.as_ref()
             )?,

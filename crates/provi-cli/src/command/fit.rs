@@ -89,7 +89,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
             (None, ModelTarget::Memory(_)) => {
                 Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())
             }
-            (None, ModelTarget::Files(_)) => {
+            (None, ModelTarget::Files(_) | ModelTarget::Sparse(_)) => {
                 Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed())
             }
         };
@@ -103,7 +103,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     let sensitivity = match args.prior_sensitivity && !args.json {
         true => {
             Some(signal.during("the sensitivity to the prior", || analysis.sensitivity(&fit)).map(|found| {
-                let sd = fit.gaussian.standard_deviations();
+                let sd: Vec<f64> = fit.moments().map_or_else(|_| Vec::new(), |[_, sd]| sd);
                 sensitivity::describe(&found, &sd)
             }))
         }

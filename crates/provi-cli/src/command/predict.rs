@@ -140,7 +140,7 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         None => None,
     };
     let exact = match &model {
-        Some(model) => Some(PosteriorDraws::new(model, &fit.gaussian, None, seed)?),
+        Some(model) => Some(PosteriorDraws::new(model, &*fit.dense("a draw of the posterior")?, None, seed)?),
         None => None,
     };
     let own = if fit.mixture.is_some() { Law::Mixture } else { Law::Gaussian };

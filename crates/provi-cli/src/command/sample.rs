@@ -157,7 +157,9 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
     sampled::refuse_many(q, count, format.copies(), args.psis)?;
     let sampled = match (&fit.mixture, target) {
         (Some(mixture), _) => Sampled::of_mixture(mixture, &fit.file, count, seed),
-        (None, Some(target)) if args.psis => Sampled::resampled(q, target, count, seed, args.force)?,
+        (None, Some(target)) if args.psis => {
+            Sampled::resampled(&*fit.dense("resampling")?, target, count, seed, args.force)?
+        }
         (None, target) => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
     args.write_held(format, &fit, &sampled)
@@ -177,7 +179,8 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
     if format != Format::Csv {
         sampled::refuse_many(q, count, format.copies(), false)?;
     }
-    let mut draws = signal.cover(|| PosteriorDraws::new(&model, q, args.tv, Seed(args.seed)))?;
+    let dense = fit.dense("a draw of the posterior")?;
+    let mut draws = signal.cover(|| PosteriorDraws::new(&model, &dense, args.tv, Seed(args.seed)))?;
     let law = draws.law();
     let mut said = begin;
     let mut part = |which: Range<u64>| -> std::result::Result<Matrix, Stop> {
@@ -204,7 +207,7 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
         if points.rows() == 0 {
             return Err(provi_analysis::Error::from(provi::Error::Stopped { during: "the draws" }).into());
         }
-        let sampled = Sampled::of_posterior(q, model.target.evaluator(), points, law, Seed(args.seed))?;
+        let sampled = Sampled::of_posterior(&dense, model.target.evaluator(), points, law, Seed(args.seed))?;
         args.write_held(format, &fit, &sampled)?
     };
     let made = draws.made();

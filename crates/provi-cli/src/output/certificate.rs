@@ -1,8 +1,9 @@
 //! The certificate on the screen: a headline, five lines, and the probability that they share.
 
+use provi::Certificate;
 use provi::audit::{Goal, worst_of_table};
 use provi::functional::PosteriorMoments;
-use provi::{Certificate, Gaussian};
+use provi::sparse::AnyGaussian;
 use provi_analysis::number::{bound, plain};
 use provi_analysis::options::AuditOptions;
 use provi_analysis::record::fit_file::EstimatesRecord;
@@ -41,7 +42,7 @@ pub(crate) fn describe(
 
 /// What is proved about an answer.
 pub(crate) struct Proved<'a> {
-    pub(crate) q: &'a Gaussian,
+    pub(crate) q: &'a AnyGaussian,
     pub(crate) certificate: &'a Certificate,
     pub(crate) posterior: Option<&'a PosteriorMoments>,
     pub(crate) estimates: Option<&'a EstimatesRecord>,

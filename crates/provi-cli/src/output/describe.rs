@@ -17,6 +17,9 @@ pub(crate) struct Detail {
     pub(crate) wide: bool,
 }
 
+/// The most effects of groups on the screen.
+const MOST_EFFECTS: usize = 1_000;
+
 /// Model, posterior, contrasts, run, certificate and estimates; a file older than certificates has fewer. Effects of
 /// groups only if asked for.
 pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<String> {
@@ -25,12 +28,14 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         file.trust.iter().map(|trust| wrapped("trust  ", 7, &trust.line())).collect();
     parts.push(summary::recorded_model(&file.model, file.names.len()));
     if let Some(certificate) = &file.certificate {
-        let mut shown = rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate)?;
+        let dim = file.names.len();
         let hidden = match (file.model.population, detail.groups) {
-            (0, _) | (_, true) => 0,
-            (population, false) => shown.len().saturating_sub(population),
+            (0, _) => 0,
+            (population, true) => dim.saturating_sub(population + MOST_EFFECTS.min(dim)),
+            (population, false) => dim.saturating_sub(population),
         };
-        shown.truncate(shown.len() - hidden);
+        let (q, mixture) = (&fit.gaussian, fit.mixture.as_ref());
+        let shown = rows::first_coefficients(&file.names, q, mixture, certificate, dim - hidden)?;
         parts.extend(file.constrained.as_ref().map(table::constrained));
         let heading = if file.constrained.is_some() { "on the unconstrained scale\n" } else { "" };
         let rows = match detail.wide {
@@ -40,7 +45,10 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         parts.push(format!("{heading}{rows}"));
         if hidden > 0 {
             let effects = counted(hidden as u64, "effect");
-            parts.push(format!("{effects} of groups; `provi summary DIR --groups` shows them\n"));
+            parts.push(match detail.groups {
+                true => format!("{effects} of groups more; `provi summary DIR --json` has them\n"),
+                false => format!("{effects} of groups; `provi summary DIR --groups` shows them\n"),
+            });
         }
         parts.push(table::scales(&rows::scales(fit, level)?, level));
         parts.push(table::contrasts(&rows::contrasts(fit), level)?);

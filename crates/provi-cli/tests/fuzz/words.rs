@@ -198,6 +198,7 @@ fn model(words: &mut Words, chance: &mut Chance) {
     );
     option(words, chance, 20, "--prior-covariance", &["cov.csv", REST, "good.csv", "nowhere.csv"]);
     option(words, chance, 10, "--group-scale", &["0.5", "g=0.5", REST, "g:x=1e-300", "g=nan", "q=1", "="]);
+    option(words, chance, 10, "--factor", &["dense", "sparse", REST, "full", ""]);
     option(words, chance, 12, "--weights", &["n", REST, "w", "x", "g", "y", "q", ""]);
     option(words, chance, 12, "--offset", &["n", "x", REST, "g", "q"]);
     option(words, chance, 12, "--exposure", &["n", REST, "w", "x", "g", "q"]);

@@ -76,6 +76,7 @@ def fit_formula(
     prior_covariance: Union[None, str, os.PathLike[str]] = None,
     group_scale: Words = None,
     scales: Optional[str] = None,
+    factor: Optional[str] = None,
     standardize: bool = False,
     weights: Optional[str] = None,
     offset: Optional[str] = None,
@@ -120,6 +121,8 @@ def fit_formula(
     scales: what happens to a noise and to deviations between groups that are not given: ``"integrate"``, the default, integrates over them,
         with the priors of ``prior``, such as ``"sd(clinic)=exponential(1)"``, ``"sigma=half_t(3, 10)"`` or ``"cor(clinic)=lkj(2)"``;
         :meth:`Fit.scales` has the result. ``"maximise"`` takes those with the largest ELBO, which then count as known.
+    factor: how q is held: ``"dense"``, by the factor of its covariance, or ``"sparse"``, by the sparse factor of its precision, for
+        thousands of group effects. Sparse above 2000 coefficients if it is not given and has few entries.
     standardize: priors are about standardized predictors.
     weights, offset, exposure: the names of such columns.
     reference: the reference level of a category, ``"town=Bern"``; one or several.

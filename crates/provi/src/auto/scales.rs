@@ -19,14 +19,12 @@ mod predictor;
 mod prior;
 
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
 
-use crate::auto::solve::{Look, Solver, State, Stop};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::matrix::{Matrix, packed_index};
+use crate::base::matrix::Matrix;
 use crate::base::stop;
 use crate::glm::normal_equations::NormalEquations;
+use crate::glm::sparse::{AnyGaussian, NormalLaw};
 use crate::glm::{Glm, Prior};
 use crate::target::Target;
 use crate::target::mode::{Path, climb};
@@ -63,7 +61,7 @@ pub struct ScaledModel<M = Glm> {
     /// The noise deviation σ, if it was free.
     pub noise_sd: Option<f64>,
     /// The best Gaussian at these scales, up to the solver's goal.
-    pub gaussian: Gaussian<Triangular>,
+    pub gaussian: AnyGaussian,
     /// The negative ELBO F in nats; infinite if no model was solved.
     pub neg_elbo: f64,
     /// How many models were solved. 0 if the search was stopped before its first solution: the scales are then the
@@ -233,7 +231,7 @@ impl FreeScales {
         let mut vanishing = Vec::with_capacity(self.shared.len());
         for (b, (coefficients, _)) in self.shared.iter().enumerate() {
             let prior = scales[b] * scales[b];
-            let left: f64 = coefficients.iter().map(|&i| variance(&gaussian, i) / prior).sum();
+            let left: f64 = coefficients.iter().map(|&i| gaussian.deviation(i).powi(2) / prior).sum();
             let suspect = left > 0.98 * coefficients.len() as f64;
             // After a stop nothing more is tested.
             vanishing.push(suspect && !stopped_early && profile.is_no_worse_near_zero(&best, b, neg_elbo)?);
@@ -255,7 +253,7 @@ impl FreeScales {
 #[derive(Clone, Debug)]
 struct Found {
     eta: Vec<f64>,
-    gaussian: Gaussian<Triangular>,
+    gaussian: AnyGaussian,
     neg_elbo: f64,
     evaluations: u64,
     stopped_early: bool,
@@ -269,11 +267,11 @@ struct Profile<'a, M> {
     start: &'a [f64],
     /// The gap of each solution, in nats.
     goal: f64,
-    last: RefCell<Option<Gaussian<Triangular>>>,
+    last: RefCell<Option<AnyGaussian>>,
     /// The best so far, in case the search is stopped.
     best: RefCell<Option<Found>>,
     /// Where the first solution began, in case the search is stopped within it.
-    begun: RefCell<Option<Gaussian<Triangular>>>,
+    begun: RefCell<Option<AnyGaussian>>,
     solved: Cell<u64>,
 }
 
@@ -296,7 +294,7 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
     }
 
     /// Records these scales if they are the best so far.
-    fn remember(&self, eta: &[f64], gaussian: &Gaussian<Triangular>, neg_elbo: f64) {
+    fn remember(&self, eta: &[f64], gaussian: &AnyGaussian, neg_elbo: f64) {
         self.solved.set(self.solved.get() + 1);
         let mut best = self.best.borrow_mut();
         if best.as_ref().is_none_or(|best| neg_elbo < best.neg_elbo) {
@@ -341,23 +339,25 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
     }
 
     /// The best Gaussian at η, and its negative ELBO.
-    fn best_at(&self, eta: &[f64]) -> Result<(Gaussian<Triangular>, f64)> {
+    fn best_at(&self, eta: &[f64]) -> Result<(AnyGaussian, f64)> {
         match self.equations {
             Some(equations) => {
                 stop::check()?;
                 let prior = self.free.prior_at(self.model.prior(), self.model.dim(), eta)?;
-                let found = equations.solve(&prior, self.free.noise_at(eta))?;
-                *self.last.borrow_mut() = Some(found.0.clone());
-                Ok(found)
+                let (q, neg_elbo) = equations.solve(&prior, self.free.noise_at(eta))?;
+                let q = AnyGaussian::from(q);
+                *self.last.borrow_mut() = Some(q.clone());
+                Ok((q, neg_elbo))
             }
             None => self.solve(&self.at(eta)?),
         }
     }
 
     /// Σ w_n and Σ w_n E_q(y_n − s_n)² at the best q.
-    fn expected_squares(&self, eta: &[f64], q: &Gaussian<Triangular>) -> Result<(f64, f64)> {
+    fn expected_squares(&self, eta: &[f64], q: &AnyGaussian) -> Result<(f64, f64)> {
         match self.equations {
             Some(equations) => {
+                let q = &*q.to_dense()?;
                 let prior = self.free.prior_at(self.model.prior(), self.model.dim(), eta)?;
                 Ok(equations.expected_squares(q, &prior, self.free.noise_at(eta)))
             }
@@ -365,28 +365,11 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         }
     }
 
-    fn solve(&self, model: &M) -> Result<(Gaussian<Triangular>, f64)> {
-        let solver = Solver { goal: self.goal, ..Solver::default() };
+    fn solve(&self, model: &M) -> Result<(AnyGaussian, f64)> {
         let last = self.last.borrow().clone();
-        let solution = match last {
-            Some(start) => {
-                stop::check_early()?;
-                let mut told = |_: &Look, _: &State<'_>| match stop::is_wanted() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                };
-                solver.run_from(model, &start, &mut told)?
-            }
-            None => {
-                let mut on = |_: &Look, _: &State<'_>| ControlFlow::Continue(());
-                solver.run_noting(model, &mut self.begun.borrow_mut(), &mut on)?
-            }
-        };
-        if solution.stop == Stop::Interrupted {
-            return Err(Error::Stopped { during: "the search for the scales" });
-        }
-        *self.last.borrow_mut() = Some(solution.gaussian.clone());
-        Ok((solution.gaussian, solution.neg_elbo))
+        let (q, neg_elbo) = model.best(self.goal, last.as_ref(), &mut self.begun.borrow_mut())?;
+        *self.last.borrow_mut() = Some(q.clone());
+        Ok((q, neg_elbo))
     }
 }
 
@@ -404,7 +387,7 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
         self.remember(eta, &q, neg_elbo);
         let center = |i: usize| q.mean()[i] - self.model.prior().center(i);
         for (b, (coefficients, _)) in self.free.shared.iter().enumerate() {
-            let total: f64 = coefficients.iter().map(|&i| center(i).powi(2) + variance(&q, i)).sum();
+            let total: f64 = coefficients.iter().map(|&i| center(i).powi(2) + q.deviation(i).powi(2)).sum();
             gradient[b] = total / (2.0 * eta[b]).exp() - coefficients.len() as f64;
         }
         if self.free.noise_sd.is_some() {
@@ -419,8 +402,9 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
             let mut moments = Matrix::zeros(sets.len(), sets.len());
             for a in 0..sets.len() {
                 for b in 0..sets.len() {
-                    let of_pair = |(&i, &j): (&usize, &usize)| center(i) * center(j) + covariance(&q, i, j);
-                    moments[(a, b)] = members(a).iter().zip(members(b)).map(of_pair).sum();
+                    let pairs = || members(a).iter().copied().zip(members(b).iter().copied());
+                    let between: f64 = q.covariances(pairs())?.iter().sum();
+                    moments[(a, b)] = between + pairs().map(|(i, j)| center(i) * center(j)).sum::<f64>();
                 }
             }
             let deviations: Vec<f64> = sets.iter().map(|&b| eta[b].exp()).collect();
@@ -436,20 +420,10 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
     }
 }
 
-/// Σ_ii.
-fn variance(q: &Gaussian<Triangular>, i: usize) -> f64 {
-    covariance(q, i, i)
-}
-
-/// Σ_ij.
-fn covariance(q: &Gaussian<Triangular>, i: usize, j: usize) -> f64 {
-    let row = |i: usize| &q.factor()[packed_index(i, 0)..][..i.min(j) + 1];
-    provi_kernels::dot(&row(i)[..i.min(j) + 1], &row(j)[..i.min(j) + 1])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auto::solve::Solver;
     use crate::base::stop::Polls;
     use crate::glm::design::Design;
 
@@ -570,5 +544,84 @@ mod tests {
         let tied = model.with_prior(Prior::precision_matrix(full).unwrap()).unwrap();
         let free = FreeScales { shared: vec![(vec![1], 1.0)], ..FreeScales::default() };
         assert!(free.maximise(&tied).unwrap_err().to_string().contains("coefficient 1"));
+    }
+
+    /// Two crossed groups, the second with slopes that are correlated with its intercepts.
+    fn crossed(family: crate::glm::Family) -> (Glm, FreeScales) {
+        let (rows, a, b) = (240, 12, 8);
+        let (mut x, mut noise) = (vec![0.0; rows], vec![0.0; rows]);
+        provi_kernels::normals(5, 0, 0, &mut x);
+        provi_kernels::normals(5, 1, 0, &mut noise);
+        let (mut triplets, mut y) = (Vec::new(), Vec::new());
+        for n in 0..rows {
+            let (g, h) = (n % a, (n * 7 + n / 5) % b);
+            triplets.extend([(n, 0, 1.0), (n, 1, x[n]), (n, 2 + g, 1.0)]);
+            triplets.extend([(n, 2 + a + h, 1.0), (n, 2 + a + b + h, x[n])]);
+            let slope = ((3 * h) % b) as f64 - 3.5;
+            let effect = (g as f64 - 5.5) / 6.0 + (h as f64 - 3.5) / 4.0 + slope / 4.0 * x[n];
+            y.push(match family {
+                crate::glm::Family::Gaussian { .. } => effect + 0.7 * noise[n],
+                _ => f64::from(u8::from(effect + noise[n] > 0.0)),
+            });
+        }
+        let d = 2 + a + 2 * b;
+        let design = Design::triplets(rows, d, &triplets).unwrap();
+        let model = Glm::new(family, design, &y, Prior::scale(1.5).unwrap()).unwrap();
+        let sets = [2..2 + a, 2 + a..2 + a + b, 2 + a + b..d];
+        let shared = sets.into_iter().map(|set| (set.collect(), 1.0)).collect();
+        let noise_sd = matches!(family, crate::glm::Family::Gaussian { .. }).then_some(1.0);
+        (model, FreeScales { shared, noise_sd, correlated: vec![vec![1, 2]] })
+    }
+
+    #[test]
+    fn the_scales_of_a_sparse_model_are_those_of_the_dense_one() {
+        use crate::glm::{Family, SparseGlm};
+        for family in [Family::Gaussian { noise_sd: 1.0 }, Family::Bernoulli] {
+            let (model, mut free) = crossed(family);
+            let sparse = SparseGlm::within(model.clone(), usize::MAX).unwrap().unwrap();
+            for eta in [[0.0, 0.0, 0.0, 0.3], [-0.5, 0.2, -1.0, -0.8]] {
+                let eta: Vec<f64> = match free.noise_sd {
+                    Some(_) => [&eta[..3], &[-0.2], &eta[3..]].concat(),
+                    None => eta.to_vec(),
+                };
+                let [a, b] = [
+                    Profile::new(&free, &model, None, &eta).best_at(&eta).unwrap().1,
+                    Profile::new(&free, &sparse, None, &eta).best_at(&eta).unwrap().1,
+                ];
+                assert!((a - b).abs() < 1e-7, "{family:?}: {a} {b}");
+            }
+            let (a, b) = (free.maximise(&model).unwrap(), free.maximise(&sparse).unwrap());
+            for (a, b) in a.shared.iter().chain(&a.noise_sd).zip(b.shared.iter().chain(&b.noise_sd)) {
+                assert!((a / b - 1.0).abs() < 1e-3, "{family:?}: {a} {b}");
+            }
+            assert!((a.neg_elbo - b.neg_elbo).abs() < 1e-6, "{} {}", a.neg_elbo, b.neg_elbo);
+            assert!(b.gaussian.as_sparse().is_some());
+            // Without the correlation, one scale less: integrated over.
+            free.correlated.clear();
+            free.shared.pop();
+            let prior = ScalePrior::HalfStudentT { degrees: 3.0, scale: 2.5 };
+            let how = Integration { draws: 0, ..Integration::new(vec![prior; free.parameters()]) };
+            let (a, b) = (free.integrate(&model, &how).unwrap(), free.integrate(&sparse, &how).unwrap());
+            assert!((a.log_evidence - b.log_evidence).abs() < 1e-4, "{family:?}");
+            let (sd, other) = (a.standard_deviations(), b.standard_deviations());
+            for i in 0..model.dim() {
+                assert!((a.mean()[i] - b.mean()[i]).abs() < 1e-3 * sd[i], "{family:?} {i}");
+                assert!((sd[i] / other[i] - 1.0).abs() < 1e-3, "{family:?} {i}");
+            }
+            let [points, scales] = b.sample(3, crate::Seed(1));
+            assert_eq!((points.columns(), scales.columns()), (model.dim(), free.parameters()));
+            // At each node the gap and a lower bound of the evidence are proved, and nothing of the posterior.
+            let audit = crate::Audit::default();
+            let proofs = b.prove(&free, &sparse, &audit, crate::Seed(1)).unwrap();
+            for (proof, node) in proofs.iter().zip(&b.nodes) {
+                let found = &proof.certificate;
+                assert_eq!(found.gap.key(), Some("sparse-optimum"));
+                assert!(found.gap.bound().unwrap() < 1e-5 && found.kl.bound().is_none());
+                assert!((found.evidence.lower().unwrap() - node.elbo).abs() < 1e-6);
+            }
+            let (certificate, posterior) = b.certificate(&model.names(), &proofs);
+            assert!(posterior.is_none() && certificate.evidence.upper().is_none());
+            assert!((certificate.evidence.lower().unwrap() - b.elbo()).abs() < 2e-3, "{certificate}");
+        }
     }
 }

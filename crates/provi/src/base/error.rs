@@ -92,6 +92,12 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Bytes that are not a sparse factor.
+    #[error("the sparse factor {what}")]
+    SparseFactor {
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// A scale was requested for a coefficient whose prior depends on other coefficients.
     #[error(
         "coefficient {coefficient} is tied to others by the prior; a scale can be chosen for independent coefficients only"

@@ -5,9 +5,11 @@
 //! check it, audit again, as `provi certify` does.
 
 mod family;
+mod sparse;
 
 pub use family::FamilyGap;
 
+use crate::base::error::{Error, Result};
 use crate::base::printed;
 use crate::target::curvature::Provenance;
 use std::fmt;
@@ -402,6 +404,20 @@ impl Certificate {
         })
     }
 
+    /// The errors of a coordinate's mean and sd, of `dim`. A certificate that lists no coordinates proves nothing of any.
+    pub(crate) fn moment_errors(&self, index: usize, dim: usize) -> Result<[Statement; 2]> {
+        match self.moments.get(index) {
+            Some(moment) if index < dim => Ok([moment.mean_error.clone(), moment.sd_error.clone()]),
+            None if index < dim && self.moments.is_empty() => {
+                let none = || {
+                    Statement::missing(self.kl.reason().unwrap_or("the certificate lists no coefficients"))
+                };
+                Ok([none(), none()])
+            }
+            _ => Err(Error::Index { what: "coordinates", index, length: dim.min(self.moments.len()) }),
+        }
+    }
+
     /// The same without bounds that are not finite: they prove nothing, and a file cannot hold them.
     pub fn only_finite(mut self) -> Self {
         let c = &mut self.0;
@@ -484,7 +500,9 @@ impl fmt::Display for Certificate {
             )?,
             (Some(mean @ Statement::NotProved { .. }), _) => line(f, "moments", "", mean)?,
             (_, Some(sd)) => line(f, "moments", "", sd)?,
-            (_, None) => {}
+            (_, None) => {
+                line(f, "moments", "", &Statement::missing(self.kl.reason().unwrap_or("none are listed")))?
+            }
         }
         write!(f, "{:<26}{}", "log evidence", self.evidence)
     }

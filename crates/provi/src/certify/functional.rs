@@ -11,11 +11,11 @@ pub use sign::SignProbability;
 
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::norm;
 use crate::base::normal_mixture;
 use crate::base::scalar::Probability;
 use crate::base::special::{normal_cdf, upper_quantile};
 use crate::certify::certificate::{Certificate, Statement};
+use crate::glm::sparse::NormalLaw;
 
 /// vᵀz under q, and bounds on how far the posterior can be from it.
 /// ```text
@@ -71,12 +71,12 @@ impl Functional {
     /// From the errors of v's mean and sd ([`crate::audit::Audited::functional`], [`MomentBounds::functional`]).
     /// The zero functional is refused.
     pub fn new(
-        q: &Gaussian<Triangular>,
+        q: &impl NormalLaw,
         v: &[f64],
         [mean_error, sd_error]: [Statement; 2],
         certificate: &Certificate,
     ) -> Result<Self> {
-        let sd = deviation(q, v)?;
+        let sd = q.deviation_of(v)?;
         if sd.is_nan() || sd <= 0.0 {
             return Err(Error::OutOfRange { what: "sd of the functional", value: sd, needed: "positive" });
         }
@@ -105,17 +105,9 @@ impl Functional {
     }
 
     /// The functional of coordinate `index`, with its errors from the certificate. Cost: one row of C.
-    pub fn coordinate(q: &Gaussian<Triangular>, index: usize, certificate: &Certificate) -> Result<Self> {
-        let d = q.dim();
-        let Some(moment) = certificate.moments.get(index).filter(|_| index < d) else {
-            return Err(Error::Index {
-                what: "coordinates",
-                index,
-                length: d.min(certificate.moments.len()),
-            });
-        };
+    pub fn coordinate(q: &impl NormalLaw, index: usize, certificate: &Certificate) -> Result<Self> {
+        let [mean_error, sd_error] = certificate.moment_errors(index, q.mean().len())?;
         let (mean, sd) = (q.mean()[index], q.deviation(index));
-        let (mean_error, sd_error) = (moment.mean_error.clone(), moment.sd_error.clone());
         let positive = SignProbability::new(mean / sd, certificate);
         Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new(), quantiles: Vec::new() })
     }
@@ -153,7 +145,7 @@ impl Functional {
 
 /// The errors of vᵀz if no bounds were kept: not proved, for the reason that the certificate gives.
 pub fn unbounded(q: &Gaussian<Triangular>, v: &[f64], certificate: &Certificate) -> Result<[Statement; 2]> {
-    deviation(q, v)?;
+    q.deviation_of(v)?;
     let reason = certificate.kl.reason().unwrap_or("no bounds were kept");
     Ok([Statement::missing(reason), Statement::missing(reason)])
 }
@@ -187,16 +179,6 @@ pub(crate) fn between(known: &[(f64, f64)], level: f64) -> Option<f64> {
     let (low_level, low) = *known.get(above.checked_sub(1)?)?;
     let [a, b, x] = [low_level, high_level, level].map(|level| -upper_quantile(level));
     Some(low + (high - low) * (x - a) / (b - a))
-}
-
-/// ‖Cᵀv‖.
-fn deviation(q: &Gaussian<Triangular>, v: &[f64]) -> Result<f64> {
-    if v.len() != q.dim() {
-        return Err(Error::Shape { what: "functional", found: v.len(), expected: q.dim() });
-    }
-    let mut pulled = vec![0.0; v.len()];
-    provi_kernels::triangle::multiply_transposed(q.factor(), v, &mut pulled);
-    Ok(norm(&pulled))
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::predict::{Rows, predict, responses_at, responses_with_noise};
+use crate::glm::sparse::NormalLaw;
 use crate::glm::{Family, Glm};
 
 /// The most rows that are used; if there are more, evenly spaced ones.
@@ -79,8 +79,8 @@ pub struct Statistic {
 
 impl Checks {
     /// Checks a model at q; a pure function of the seed. Cost: 200 replicates of at most 2000 rows.
-    pub fn new(model: &Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
-        Self::with_draws(model, q, &q.sample(Self::REPLICATES, seed), seed)
+    pub fn new(model: &Glm, q: &impl NormalLaw, seed: Seed) -> Result<Self> {
+        Self::with_draws(model, q, &q.sample_part(0..Self::REPLICATES as u64, seed), seed)
     }
 
     /// Number of replicated data sets, and of the draws behind them.
@@ -88,7 +88,7 @@ impl Checks {
 
     /// The same with coefficients that were drawn before, one draw for each replicate: of the posterior itself, for instance
     /// ([`crate::exact_draws`]). Predicted means stay q's.
-    pub fn with_draws(model: &Glm, q: &Gaussian<Triangular>, points: &Matrix, seed: Seed) -> Result<Self> {
+    pub fn with_draws(model: &Glm, q: &impl NormalLaw, points: &Matrix, seed: Seed) -> Result<Self> {
         if points.rows() == 0 {
             return Err(Error::Empty { what: "draws of the checks" });
         }
@@ -98,7 +98,7 @@ impl Checks {
     /// The same for a gaussian model whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
     pub fn with_noise(
         model: &Glm,
-        q: &Gaussian<Triangular>,
+        q: &impl NormalLaw,
         points: &Matrix,
         noise: &[f64],
         seed: Seed,
@@ -110,13 +110,7 @@ impl Checks {
         crate::base::stop::phase("the checks", || Self::made(model, q, points, noise, seed))
     }
 
-    fn made(
-        model: &Glm,
-        q: &Gaussian<Triangular>,
-        points: &Matrix,
-        noise: &[f64],
-        seed: Seed,
-    ) -> Result<Self> {
+    fn made(model: &Glm, q: &impl NormalLaw, points: &Matrix, noise: &[f64], seed: Seed) -> Result<Self> {
         let all = model.design().rows();
         let count = all.min(MOST_ROWS);
         let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();

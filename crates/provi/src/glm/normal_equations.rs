@@ -327,7 +327,7 @@ mod tests {
                 assert!((q.deviation(i) / sd - 1.0).abs() < 1e-6, "{i}");
             }
             let (weight, squares) = equations.expected_squares(&q, model.prior(), Some(noise_sd));
-            let (own_weight, own) = model.expected_squares(&q).unwrap();
+            let (own_weight, own) = model.expected_squares(&q.clone().into()).unwrap();
             assert!((weight - own_weight).abs() < 1e-12 * weight && (squares / own - 1.0).abs() < 1e-9);
         }
         // The model's own noise if none is given.

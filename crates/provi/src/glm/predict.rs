@@ -16,7 +16,6 @@ pub use observed::{Observation, observations};
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::normal_mixture;
 use crate::base::scalar::Probability;
@@ -24,6 +23,7 @@ use crate::base::special;
 use crate::glm::Family;
 use crate::glm::design::{BLOCK, Design};
 use crate::glm::expectation::mean_slopes;
+use crate::glm::sparse::NormalLaw;
 use std::ops::Range;
 
 /// New rows to predict at.
@@ -57,7 +57,7 @@ pub struct Prediction {
 }
 
 /// Predictions at the rows, with intervals of the given probability. Cost: one pass over the rows and, for a dense
-/// q, d² per row.
+/// factor, d² per row.
 ///
 /// ```
 /// use provi::{Design, Gaussian, predict::{Rows, predict}, target::Family};
@@ -70,15 +70,15 @@ pub struct Prediction {
 /// ```
 pub fn predict(
     family: Family,
-    q: &Gaussian<Triangular>,
+    q: &impl NormalLaw,
     rows: &Rows<'_>,
     probability: f64,
 ) -> Result<Vec<Prediction>> {
-    rows.check(q.dim())?;
+    rows.check(q.mean().len())?;
     let level = Probability::new("probability of an interval", probability)?.get();
     let half = special::upper_quantile(0.5 * (1.0 - level));
     let means = rows.predictors(q.mean());
-    let mut deviations = rows.design.all_row_variances(q.factor());
+    let mut deviations = q.row_variances(rows.design)?;
     for (n, variance) in deviations.iter_mut().enumerate() {
         *variance = (*variance + rows.extra_variance.map_or(0.0, |extra| extra[n])).sqrt();
     }
@@ -124,7 +124,7 @@ pub fn predict_mixture(
 /// of the seed.
 pub fn responses(
     family: Family,
-    q: &Gaussian<Triangular>,
+    q: &impl NormalLaw,
     rows: &Rows<'_>,
     count: usize,
     seed: Seed,
@@ -136,7 +136,7 @@ pub fn responses(
 /// part.
 pub fn responses_part(
     family: Family,
-    q: &Gaussian<Triangular>,
+    q: &impl NormalLaw,
     rows: &Rows<'_>,
     which: Range<u64>,
     seed: Seed,

@@ -8,12 +8,15 @@
 //! these Gaussians alone. [`SparseModel`] holds the rows, sorted by the columns that they have; [`SparseGaussian`] is
 //! q = N(m, P⁻¹) by the Cholesky factor of P.
 
+mod any;
+mod bytes;
 mod gaussian;
 mod lower;
 mod moments;
 mod rows;
 mod solve;
 
+pub use any::{AnyGaussian, NormalLaw};
 pub use gaussian::SparseGaussian;
 use moments::SparseMoments;
 pub use solve::{SparseSolution, SparseSolver};
@@ -29,17 +32,17 @@ use std::sync::Arc;
 
 /// A linear-predictor model whose precision is held sparsely, in standard coordinates; made by
 /// [`Glm::sparse`](crate::target::Glm::sparse).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SparseModel {
     pub(crate) linear: Linear,
     map: Arc<Standard>,
     structure: Arc<Structure>,
-    rows: SortedRows,
+    rows: Arc<SortedRows>,
     /// (index, Λ_ij) for the entries on and below the diagonal, with the places of row and column.
     prior: Vec<PriorEntry>,
     lower: LowerBound,
     /// How many numbers an entry of the precision sums at most, by places.
-    terms: Vec<usize>,
+    terms: Arc<Vec<usize>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,12 +70,23 @@ impl SparseModel {
             return Ok(None);
         }
         let rows = sorted.placed(rows, &map, cliques, count, structure.places());
-        let prior = placed_entries(&structure, &entries);
+        let prior = placed_entries(&structure, &entries).unwrap_or_default();
         let lower = LowerBound::new(&structure, &prior, linear.lost + linear.prior.rounding())?;
         let mut terms = structure.row_counts();
         rows.count_terms(&mut terms);
         let (map, structure) = (Arc::new(map), Arc::new(structure));
+        let (rows, terms) = (Arc::new(rows), Arc::new(terms));
         Ok(Some(Self { map, structure, rows, prior, lower, terms, linear }))
+    }
+
+    /// The same rows under another prior or another noise; `None` if two coefficients are now tied that have no entry
+    /// in the factor. Cost: none over the rows.
+    pub(crate) fn under(&self, model: &Linear) -> Result<Option<Self>> {
+        let linear = model.in_standard(&self.map);
+        let entries = linear.prior.entries(linear.dim());
+        let Some(prior) = placed_entries(&self.structure, &entries) else { return Ok(None) };
+        let lower = LowerBound::new(&self.structure, &prior, linear.lost + linear.prior.rounding())?;
+        Ok(Some(Self { linear, prior, lower, ..self.clone() }))
     }
 
     /// d, the number of coefficients.
@@ -105,21 +119,12 @@ impl SparseModel {
     }
 }
 
-/// The entries of Λ at the places of their coordinates.
-fn placed_entries(structure: &Structure, entries: &[(usize, usize, f64)]) -> Vec<PriorEntry> {
-    let mut room = Vec::new();
+/// The entries of Λ at the places of their coordinates; `None` if the structure lacks one.
+fn placed_entries(structure: &Structure, entries: &[(usize, usize, f64)]) -> Option<Vec<PriorEntry>> {
     let place = |(i, j, value): &(usize, usize, f64)| {
-        let (a, b) = (structure.places()[*i], structure.places()[*j]);
-        let (row, column) = (a.max(b) as usize, a.min(b) as usize);
-        let mut index = structure.diagonal(row);
-        if row != column {
-            structure.each_column(&[column as u32, row as u32], &mut room, |b, first, step, rows| {
-                if b == 0 {
-                    index = first + step * rows[1];
-                }
-            });
-        }
-        PriorEntry { index, row, column, value: *value }
+        let (a, b) = (structure.places()[*i] as usize, structure.places()[*j] as usize);
+        let index = structure.index(a, b)?;
+        Some(PriorEntry { index, row: a.max(b), column: a.min(b), value: *value })
     };
     entries.iter().map(place).collect()
 }

@@ -52,6 +52,11 @@ impl std::fmt::Display for NegElbo {
 }
 
 impl NegElbo {
+    /// A value with its error, which is a bound if it is `exact`.
+    pub fn new(value: f64, error: f64, exact: bool) -> Self {
+        Self { value, error, exact }
+    }
+
     pub(crate) fn grounds(&self) -> String {
         let word = if self.exact { "exact to" } else { "estimated, standard error" };
         format!("{word} {:.1e}", self.error)

@@ -34,6 +34,25 @@ impl Standard {
         Self { constant, centers, scales: sizes.iter().map(|&size| power_of_two(size)).collect() }
     }
 
+    /// The map with these scales, as a file holds them; `None` if they are no powers of two, or the columns do not fit.
+    pub(crate) fn restored(
+        constant: Option<(usize, f64)>,
+        centers: Vec<f64>,
+        scales: Vec<f64>,
+    ) -> Option<Self> {
+        let fits = constant.is_none_or(|(i, k)| {
+            i < centers.len() && k.is_finite() && k.abs() > 0.0 && centers[i].abs() <= 0.0
+        });
+        let centred = constant.is_some() || centers.iter().all(|c| c.abs() <= 0.0);
+        let powers =
+            scales.iter().all(|&s| s > 0.0 && s.is_finite() && power_of_two(s).to_bits() == s.to_bits());
+        (fits && centred && powers && scales.len() == centers.len()).then_some(Self {
+            constant,
+            centers,
+            scales,
+        })
+    }
+
     /// Whether β and b are the same.
     pub fn is_identity(&self) -> bool {
         let near = |x: &f64, one: f64| x.to_bits() == one.to_bits();

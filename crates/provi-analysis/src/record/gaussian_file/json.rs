@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use provi::sparse::SparseGaussian;
 use serde_json::{Map, Value};
 
 use super::{GaussianFile, Spread, checked, is_spoiled, spoiled};
 use crate::error::BadFit;
 use crate::record::fit_file::{FitFile, sha256};
+use crate::record::store::SPARSE;
 
 const MEAN: &[&str] = &["mean", "m"];
 const COVARIANCE: &[&str] = &["covariance", "cov", "S"];
@@ -67,6 +69,13 @@ fn own(mut record: FitFile, path: &Path) -> Result<GaussianFile, BadFit> {
                 false => None,
             };
             found.map_or(Spread::Covariance(covariance), Spread::Factor)
+        }
+        (None, Some(file)) if file == SPARSE => {
+            let bytes = beside(path, file, record.factor_sha256.as_deref())?;
+            let broken = |reason: String| BadFit::Factor { file: file.clone(), reason };
+            let found = SparseGaussian::from_bytes(&bytes).map_err(|error| broken(error.to_string()))?;
+            let one = found.into_iter().next().ok_or_else(|| broken("it holds no Gaussian".to_owned()))?;
+            Spread::Sparse(Box::new(one))
         }
         (None, Some(file)) => Spread::Factor(kept_factor(&record, path, file)?),
         (None, None) => return Err(BadFit::Missing("covariance")),

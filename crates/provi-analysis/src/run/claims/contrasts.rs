@@ -14,7 +14,7 @@ impl Comparison<'_> {
     fn contrast(&self, stored: &ContrastRecord) -> Claim {
         let bounds = self.now.moment_bounds.as_ref();
         let found = Contrast::read_one(&stored.expression, &self.record.names, None)
-            .and_then(|read| read.measure(self.q, &self.now.certificate, bounds))
+            .and_then(|read| read.measure(&self.q.clone().into(), &self.now.certificate, bounds))
             .ok();
         self.contrast_beside(stored, found)
     }

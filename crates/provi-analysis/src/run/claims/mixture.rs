@@ -1,8 +1,11 @@
 //! The claims of a mixture over scales: proved again at every node, with fresh draws.
 
+use provi::certificate::Certificate;
 use provi::scales::ScaleMixture;
-use provi::{Audit, Gaussian, Seed};
+use provi::sparse::AnyGaussian;
+use provi::{Audit, Seed};
 
+use super::model::differences;
 use super::{Claim, Comparison, Rechecked, Rounding, Verdict, is_weaker};
 use crate::error::{Error, Result};
 use crate::options::AuditOptions;
@@ -20,7 +23,7 @@ pub(super) fn check(
     record: Option<&FitFile>,
     problem: &Problem<'_>,
     model: OpenScales<'_>,
-    q: &Gaussian,
+    q: &AnyGaussian,
     audit: &AuditOptions,
     run: &Audit,
     seed: Seed,
@@ -34,6 +37,10 @@ pub(super) fn check(
     let (certificate, posterior) = mixture.certificate(&record.names, &proofs);
     let now = Assessment::of_mixture(certificate, posterior);
     let claimed = record.certificate.as_ref();
+    if q.as_sparse().is_some() {
+        return sparse(record, problem, model, &mixture, now, seed);
+    }
+    let q = &*q.to_dense()?;
     let comparison = Comparison {
         record,
         problem,
@@ -44,7 +51,7 @@ pub(super) fn check(
         weaker: claimed.is_some_and(|claimed| is_weaker(audit, claimed)),
     };
     let mut claims = comparison.model();
-    claims.extend(sums(&mixture, model.how, q));
+    claims.extend(sums(&mixture, model.how, [q.mean(), &q.standard_deviations()]));
     if let Some(claimed) = claimed {
         claims.extend(comparison.distances(claimed));
         claims.extend(comparison.moments(claimed));
@@ -60,8 +67,37 @@ pub(super) fn check(
     Ok(Rechecked { assessment: now, claims, seed })
 }
 
+/// The same if the nodes have sparse precisions: nothing is claimed but a lower bound of the evidence.
+fn sparse(
+    record: &FitFile,
+    problem: &Problem<'_>,
+    model: OpenScales<'_>,
+    mixture: &ScaleMixture,
+    now: Assessment,
+    seed: Seed,
+) -> Result<Rechecked> {
+    let mut claims = differences(&record.model, problem.record());
+    claims.extend(sums(mixture, model.how, [&record.mean, &mixture.standard_deviations()]));
+    let lower = |c: &Certificate| c.evidence.lower();
+    if let Some(stored) = record.certificate.as_ref().and_then(lower) {
+        let found = lower(&now.certificate);
+        let stands = found.is_some_and(|found| stored <= found + 1e-6 * (1.0 + found.abs()));
+        claims.push(Claim {
+            what: "evidence".to_owned(),
+            stored: format!("≥ {stored:.6}"),
+            now: found.map_or("–".to_owned(), |found| format!("≥ {found:.6}")),
+            verdict: if stands { Verdict::Reproduced } else { Verdict::NotReproduced },
+        });
+    }
+    Ok(Rechecked { assessment: now, claims, seed })
+}
+
 /// Weights, masses and moments that follow from the nodes.
-fn sums(mixture: &ScaleMixture, how: &crate::model::Integrating, q: &Gaussian) -> Vec<Claim> {
+fn sums(
+    mixture: &ScaleMixture,
+    how: &crate::model::Integrating,
+    [stored_mean, stored]: [&[f64]; 2],
+) -> Vec<Claim> {
     let claim = |what: &str, stored: String, now: String, same: bool| Claim {
         what: what.to_owned(),
         stored,
@@ -97,9 +133,8 @@ fn sums(mixture: &ScaleMixture, how: &crate::model::Integrating, q: &Gaussian) -
         ));
     }
     let (mean, sd) = (mixture.mean(), mixture.standard_deviations());
-    let stored = q.standard_deviations();
-    let moved = mean.iter().zip(q.mean()).zip(&sd).map(|((a, b), sd)| (a - b).abs() / sd);
-    let spread = sd.iter().zip(&stored).map(|(a, b)| (a / b - 1.0).abs());
+    let moved = mean.iter().zip(stored_mean).zip(&sd).map(|((a, b), sd)| (a - b).abs() / sd);
+    let spread = sd.iter().zip(stored).map(|(a, b)| (a / b - 1.0).abs());
     let off = moved.chain(spread).fold(0.0, f64::max);
     out.push(claim(
         "mean and covariance of the mixture",

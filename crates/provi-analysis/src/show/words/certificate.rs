@@ -234,7 +234,7 @@ fn moments(moments: &[MomentStatement]) -> Row {
         moments.iter().map(pick).max_by(|a, b| size(a).total_cmp(&size(b)))
     };
     let (Some(mean), Some(sd)) = (worst(|m| &m.mean_error), worst(|m| &m.sd_error)) else {
-        return Err("no coefficients".to_owned());
+        return Err("none are listed, as nothing is known of the KL".to_owned());
     };
     match (mean.bound(), sd.bound()) {
         (Some(mean), Some(sd_bound)) => {

@@ -39,7 +39,7 @@ pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcom
     let own_scale = match record.and_then(|record| record.constrained.as_ref()) {
         Some(stored) => {
             let q = given.gaussian(&compiled.target().target().names())?;
-            vec![on_own_scale(stored, &compiled, &q, seed)]
+            vec![on_own_scale(stored, &compiled, &*q.to_dense()?, seed)]
         }
         None => Vec::new(),
     };

@@ -30,7 +30,7 @@ pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
     let include = Include { transformed: given.transformed, generated: given.generated };
     // The answer exists: it is kept whatever happens on the model's own scale.
     let constrained = signal.during("the draws on the constrained scale", || {
-        compiled.constrained(&fit.gaussian, include, LEVEL, prepared.seed())
+        compiled.constrained(&*fit.dense("the constrained scale")?, include, LEVEL, prepared.seed())
     });
     let lost = constrained.map(|found| fit.file.constrained = found).map_err(Failure::from);
     let kept = store.as_ref().map_or(Ok(()), |store| {

@@ -25,6 +25,7 @@ use crate::certify::certificate::{
 };
 use crate::certify::functional::{Functional, PosteriorMoments};
 use crate::glm::normal_equations::NormalEquations;
+use crate::glm::sparse::NormalLaw;
 use crate::target::curvature::Provenance;
 use crate::target::evaluate::Evaluator;
 use crate::theory::certificate::total_variation;
@@ -133,7 +134,7 @@ impl ScaleMixture {
         if stop::is_wanted() {
             return Ok(None);
         }
-        let q = &node.gaussian;
+        let q = &*node.gaussian.to_dense()?;
         let prior = free.prior_at(model.prior(), model.dim(), &node.log_scales)?;
         let Some(found) = equations.exactness(q, &prior, free.noise_at(&node.log_scales))? else {
             let certificate = Certificate::nothing(names, "rounding hides the posterior given these scales");
@@ -180,7 +181,11 @@ impl ScaleMixture {
             ..*audit
         };
         let model = free.model_at(model, &node.log_scales)?;
-        match audit.run(Evaluator::Serial(&model), &node.gaussian, seed) {
+        if let (Some(sparse), Some(q)) = (model.sparse(), node.gaussian.as_sparse()) {
+            let certificate = Certificate::sparse(sparse, q)?;
+            return Ok(Some(NodeProof { certificate, posterior: None }));
+        }
+        match audit.run(Evaluator::Serial(&model), &*node.gaussian.to_dense()?, seed) {
             Ok(audited) => {
                 let certificate = audited.certificate().clone().only_finite();
                 Ok(Some(NodeProof { certificate, posterior: audited.posterior_moments() }))
@@ -229,7 +234,17 @@ impl ScaleMixture {
             "the answer is a mixture of Gaussians, one for each value of the scales; each has its own gap",
         );
         let Some(sums) = self.sums(proofs) else {
-            return open("at some values of the scales the evidence has no upper bound");
+            const REASON: &str = "at some values of the scales the evidence has no upper bound";
+            let listed = if each().any(|c| c.moments.is_empty()) { &[] } else { names };
+            let Certificate(nothing) = Certificate::nothing(listed, REASON);
+            let parts =
+                self.nodes.iter().zip(each()).map(|(node, c)| Some(node.log_mass + c.evidence.lower()?));
+            let lower = match parts.collect::<Option<Vec<f64>>>() {
+                Some(parts) => stated(log_sum_exp(&parts) - self.evidence_change),
+                None => Statement::missing("at some values of the scales the evidence has no bound"),
+            };
+            let evidence = Interval::new(lower, Statement::missing(REASON));
+            return (Certificate(CertificateFields { gap, evidence, ..nothing }).only_finite(), None);
         };
         let weighted = |f: &dyn Fn(&Certificate) -> Option<f64>| -> Option<f64> {
             self.nodes.iter().zip(each()).map(|(node, c)| Some(node.weight * f(c)?)).sum()
@@ -340,19 +355,15 @@ impl ScaleMixture {
         if v.len() != self.dim() {
             return Err(Error::Shape { what: "functional", found: v.len(), expected: self.dim() });
         }
-        Functional::of_parts(self.parts(v), errors, certificate)
+        Functional::of_parts(self.parts(v)?, errors, certificate)
     }
 
     /// The functional of coordinate `index`, with its errors from the certificate. Mean, deviation and interval are those of the weighted draws, if
     /// there are any.
     pub fn coordinate(&self, index: usize, certificate: &Certificate) -> Result<Functional> {
-        let Some(moment) = certificate.moments.get(index).filter(|_| index < self.dim()) else {
-            let length = self.dim().min(certificate.moments.len());
-            return Err(Error::Index { what: "coordinates", index, length });
-        };
+        let errors = certificate.moment_errors(index, self.dim())?;
         let part =
             |node: &ScaleNode| (node.weight, node.gaussian.mean()[index], node.gaussian.deviation(index));
-        let errors = [moment.mean_error.clone(), moment.sd_error.clone()];
         let mut own = Functional::of_parts(self.nodes.iter().map(part).collect(), errors, certificate)?;
         if let Some(weighed) = &self.marginals {
             // The bounds are about the mixture's own values: another one is farther from the posterior's by at most their distance.
@@ -371,6 +382,10 @@ impl ScaleMixture {
     /// Bounds of the errors of vᵀz from those of the coordinates: |v_i| times each. `None` where one of them has none.
     pub fn summed_errors(v: &[f64], certificate: &Certificate) -> [Statement; 2] {
         let sum = |pick: &dyn Fn(&MomentStatement) -> &Statement| {
+            if certificate.moments.is_empty() {
+                let reason = certificate.kl.reason().unwrap_or("the certificate lists no coefficients");
+                return Statement::missing(reason);
+            }
             let mut weakest: Option<Statement> = None;
             let mut total = 0.0;
             for (v, moment) in v.iter().zip(&certificate.moments).filter(|(v, _)| v.abs() > 0.0) {

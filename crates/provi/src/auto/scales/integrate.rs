@@ -17,13 +17,13 @@ use super::prior::ScalePrior;
 use super::{FreeScales, Profile, correlation};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{eigen, norm};
 use crate::base::matrix::Matrix;
 use crate::base::special::{ln_gamma, log_sum_exp};
 use crate::base::stop;
 use crate::certify::estimate::estimate;
 use crate::glm::normal_equations::NormalEquations;
+use crate::glm::sparse::AnyGaussian;
 use crate::target::Target;
 use crate::target::mode::{Path, climb};
 use provi_kernels::{axpy, dot};
@@ -191,7 +191,7 @@ struct Nodes<'a> {
     /// Row j: how η moves with t_j.
     axes: Matrix,
     /// The solution at the mode.
-    from: Gaussian<Triangular>,
+    from: AnyGaussian,
 }
 
 impl Nodes<'_> {
@@ -200,9 +200,9 @@ impl Nodes<'_> {
     fn at<M: LinearPredictor>(
         &self,
         model: &M,
-        places: &[(Vec<f64>, Option<Gaussian<Triangular>>)],
+        places: &[(Vec<f64>, Option<AnyGaussian>)],
     ) -> Result<Vec<Option<ScaleNode>>> {
-        let node = |model: &M, (eta, from): &(Vec<f64>, Option<Gaussian<Triangular>>)| {
+        let node = |model: &M, (eta, from): &(Vec<f64>, Option<AnyGaussian>)| {
             self.node(model, eta, from.as_ref().unwrap_or(&self.from))
         };
         model.for_each(places, &node).into_iter().collect()
@@ -213,7 +213,7 @@ impl Nodes<'_> {
         &self,
         model: &M,
         eta: &[f64],
-        from: &Gaussian<Triangular>,
+        from: &AnyGaussian,
     ) -> Result<Option<ScaleNode>> {
         stop::check()?;
         let mut slope = vec![0.0; eta.len()];
@@ -235,7 +235,7 @@ impl Nodes<'_> {
             0 => 0.0,
             draws => {
                 let model = profile.at(eta)?;
-                let found = estimate(&model as &dyn Target, &gaussian, self.how.seed, draws)?;
+                let found = estimate(&model as &dyn Target, &*gaussian.to_dense()?, self.how.seed, draws)?;
                 // KL ≥ 0; the noise of an estimate may say otherwise.
                 if found.kl.is_finite() { found.kl.max(0.0) } else { 0.0 }
             }
@@ -314,7 +314,7 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
 
     /// The most nodes.
     fn most(&self) -> usize {
-        MOST.min((NUMBERS / self.nodes.from.parameters().len()).max(FEW))
+        MOST.min((NUMBERS / self.nodes.from.fill()).max(FEW))
     }
 
     /// The lattice, refined until the answer stands still. Each one that is whole goes to `whole`.

@@ -13,6 +13,7 @@ use crate::base::special::{log_sum_exp, normal_cdf};
 use crate::base::stop;
 use crate::certify::estimate::{FEWEST_EFFECTIVE, MOSTLY_KEPT, Reliability, psis, weighted_draws};
 use crate::certify::functional::between;
+use crate::glm::sparse::NormalLaw;
 use crate::target::Target;
 
 /// Bisections of a quantile, from this many deviations around the mean.
@@ -83,7 +84,8 @@ impl ScaleMixture {
             let count = ((draws as f64 * node.weight).ceil() as usize).max(2);
             let model = free.model_at(model, &node.log_scales)?;
             let seed = Seed(seed.0.wrapping_add(1 + *k as u64));
-            let (points, mut logs) = weighted_draws(&model as &dyn Target, &node.gaussian, seed, count)?;
+            let (points, mut logs) =
+                weighted_draws(&model as &dyn Target, &*node.gaussian.to_dense()?, seed, count)?;
             let known = (node.weight / count as f64).ln() - node.elbo - node.kl;
             logs.iter_mut().for_each(|x| *x += known);
             Ok(Some((points.entries().to_vec(), logs)))

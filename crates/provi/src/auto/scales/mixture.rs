@@ -5,11 +5,12 @@ use super::marginals::WeightedMarginals;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::{mirror_lower, multiply, norm};
+use crate::base::linalg::{mirror_lower, multiply};
 use crate::base::matrix::{Matrix, packed_len};
 use crate::base::normal_mixture::quantile;
 use crate::base::special::{log_sum_exp, normal_cdf};
 use crate::base::stop;
+use crate::glm::sparse::{AnyGaussian, NormalLaw};
 use provi_kernels::{axpy, dot, triangle};
 use std::ops::Range;
 
@@ -31,7 +32,7 @@ pub struct ScaleNode {
     /// An estimate of KL(q‖p) given these scales: what the ELBO misses.
     pub kl: f64,
     /// The Gaussian of the coefficients, given these scales.
-    pub gaussian: Gaussian<Triangular>,
+    pub gaussian: AnyGaussian,
 }
 
 impl ScaleNode {
@@ -41,7 +42,7 @@ impl ScaleNode {
         rise: Vec<f64>,
         weight: f64,
         [log_mass, elbo, kl]: [f64; 3],
-        gaussian: Gaussian<Triangular>,
+        gaussian: AnyGaussian,
     ) -> Self {
         Self { log_scales, rise, weight, log_mass, elbo, kl, gaussian }
     }
@@ -248,15 +249,15 @@ impl ScaleMixture {
         self.nodes.first().map_or(0, |node| node.gaussian.dim())
     }
 
-    /// Their covariance: within the Gaussians and between them. Cost: d³/6 for each node.
-    pub fn covariance(&self) -> Matrix {
+    /// Their covariance: within the Gaussians and between them. Cost: d³/6 for each node, and more for sparse ones.
+    pub fn covariance(&self) -> Result<Matrix> {
         let (d, mean) = (self.dim(), self.mean());
         let mut out = Matrix::zeros(d, d);
         let mut away = vec![0.0; d];
         for node in &self.nodes {
             away.iter_mut().zip(node.gaussian.mean()).zip(&mean).for_each(|((x, m), mean)| *x = m - mean);
-            let factor = node.gaussian.factor();
-            let row = |i: usize| &factor[packed_len(i)..packed_len(i + 1)];
+            let q = node.gaussian.to_dense()?;
+            let row = |i: usize| &q.factor()[packed_len(i)..packed_len(i + 1)];
             for i in 0..d {
                 for j in 0..=i {
                     // Row j of a lower triangular factor ends at its diagonal.
@@ -265,12 +266,12 @@ impl ScaleMixture {
             }
         }
         mirror_lower(&mut out);
-        out
+        Ok(out)
     }
 
     /// The Gaussian with their mean and covariance.
     pub fn gaussian(&self) -> Result<Gaussian<Triangular>> {
-        match Gaussian::from_covariance(&self.mean(), self.covariance()) {
+        match Gaussian::from_covariance(&self.mean(), self.covariance()?) {
             Err(Error::NotPositiveDefinite { .. }) => self.gaussian_by_the_heaviest(),
             found => found,
         }
@@ -287,18 +288,19 @@ impl ScaleMixture {
         let Some(first) = self.nodes.iter().max_by(heavier) else {
             return Err(Error::Empty { what: "nodes of the scales" });
         };
+        let heaviest = first.gaussian.to_dense()?;
         let mut moved = Matrix::zeros(d, d);
         let mut b = vec![0.0; d];
         let mut add = |weight: f64, b: &mut [f64]| {
-            triangle::solve(first.gaussian.factor(), b);
+            triangle::solve(heaviest.factor(), b);
             for i in 0..d {
                 axpy(weight * b[i], &b[..=i], &mut moved.row_mut(i)[..=i]);
             }
         };
         for node in &self.nodes {
-            let factor = node.gaussian.factor();
+            let q = node.gaussian.to_dense()?;
             for j in 0..d {
-                (0..d).for_each(|i| b[i] = if i < j { 0.0 } else { factor[packed_len(i) + j] });
+                (0..d).for_each(|i| b[i] = if i < j { 0.0 } else { q.factor()[packed_len(i) + j] });
                 add(node.weight, &mut b);
             }
             (0..d).for_each(|i| b[i] = node.gaussian.mean()[i] - mean[i]);
@@ -306,7 +308,7 @@ impl ScaleMixture {
         }
         mirror_lower(&mut moved);
         let moved = Gaussian::from_covariance(&vec![0.0; d], moved)?;
-        let factor = multiply(&first.gaussian.factor_matrix(), &moved.factor_matrix());
+        let factor = multiply(&heaviest.factor_matrix(), &moved.factor_matrix());
         let packed: Vec<f64> = (0..d).flat_map(|i| factor.row(i)[..=i].to_vec()).collect();
         Gaussian::new(&mean, &packed)
     }
@@ -344,15 +346,13 @@ impl ScaleMixture {
         if v.len() != self.dim() {
             return Err(Error::Shape { what: "functional", found: v.len(), expected: self.dim() });
         }
-        quantile(&self.parts(v), level)
+        quantile(&self.parts(v)?, level)
     }
 
     /// vᵀz: the share, the mean and the deviation that each node gives it.
-    pub(crate) fn parts(&self, v: &[f64]) -> Vec<(f64, f64, f64)> {
-        let mut pulled = vec![0.0; v.len()];
+    pub(crate) fn parts(&self, v: &[f64]) -> Result<Vec<(f64, f64, f64)>> {
         let part = |node: &ScaleNode| {
-            triangle::multiply_transposed(node.gaussian.factor(), v, &mut pulled);
-            (node.weight, dot(v, node.gaussian.mean()), norm(&pulled))
+            Ok((node.weight, dot(v, node.gaussian.mean()), node.gaussian.deviation_of(v)?))
         };
         self.nodes.iter().map(part).collect()
     }
@@ -362,7 +362,7 @@ impl ScaleMixture {
         if v.len() != self.dim() {
             return Err(Error::Shape { what: "functional", found: v.len(), expected: self.dim() });
         }
-        let parts = self.parts(v).into_iter().map(|(share, mean, sd)| share * normal_cdf(mean / sd));
+        let parts = self.parts(v)?.into_iter().map(|(share, mean, sd)| share * normal_cdf(mean / sd));
         Ok(parts.sum::<f64>().min(1.0))
     }
 

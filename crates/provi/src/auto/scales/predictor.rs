@@ -1,13 +1,17 @@
 //! Models whose prior and noise can be replaced, in memory or streamed.
 
+use crate::auto::solve::{Look, Solver, State, Stop};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::normal_equations::{NormalEquations, residual_sums};
 use crate::glm::rows::{Row, Rows};
+use crate::glm::sparse::{AnyGaussian, SparseModel, SparseSolver};
 use crate::glm::stream::{Reduce, Source, Streamed};
-use crate::glm::{Family, Glm, Prior};
+use crate::glm::{Family, Glm, Prior, SparseGlm};
 use crate::target::Target;
+use crate::{base::stop, target::solution};
+use std::ops::ControlFlow;
 
 /// A linear-predictor model whose prior and noise can be replaced.
 pub trait LinearPredictor: Target + Clone {
@@ -24,7 +28,39 @@ pub trait LinearPredictor: Target + Clone {
     fn response_deviation(&self) -> f64;
 
     /// Returns (Σ w_n, Σ w_n E_q(y_n − s_n)²).
-    fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)>;
+    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)>;
+
+    /// The best Gaussian up to that gap, or as near as rounding allows, and its negative ELBO. The search begins at `from`; if
+    /// that is not given, where it begins goes to `begun`.
+    fn best(
+        &self,
+        goal: f64,
+        from: Option<&AnyGaussian>,
+        begun: &mut Option<AnyGaussian>,
+    ) -> Result<(AnyGaussian, f64)> {
+        let solver = Solver { goal, ..Solver::default() };
+        let solution = match from {
+            Some(from) => {
+                stop::check_early()?;
+                let mut told = |_: &Look, _: &State<'_>| go_on();
+                solver.run_from(self, &*from.to_dense()?, &mut told)?
+            }
+            None => {
+                let mut on = |_: &Look, _: &State<'_>| ControlFlow::Continue(());
+                let mut noted = None;
+                let found = solver.run_noting(self, &mut noted, &mut on);
+                *begun = noted.map(AnyGaussian::from);
+                found?
+            }
+        };
+        unless_cut_off(solution.stop)?;
+        Ok((solution.gaussian.into(), solution.neg_elbo))
+    }
+
+    /// The sparse form of the model, if it is solved by that.
+    fn sparse(&self) -> Option<&SparseModel> {
+        None
+    }
 
     /// For a gaussian model, the sums from which it is solved for any prior and noise; `None` for others.
     fn normal_equations(&self) -> Result<Option<NormalEquations>> {
@@ -46,6 +82,77 @@ impl Rows {
     pub(crate) fn add_expected_squares(&self, q: &Gaussian<Triangular>, sums: &mut [f64]) {
         let square = |row: Row| (row.response - row.mean).powi(2) + row.variance;
         self.add_over_predictors(q, |row| [row.weight, row.weight * square(row)], sums);
+    }
+}
+
+/// Breaks off if a stop is wanted.
+fn go_on() -> ControlFlow<()> {
+    match stop::is_wanted() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
+
+fn unless_cut_off(stop: Stop) -> Result<()> {
+    match stop {
+        Stop::Interrupted => Err(Error::Stopped { during: "the search for the scales" }),
+        _ => Ok(()),
+    }
+}
+
+/// The least gap that is sought at each value of the scales of a sparse model: rounding over many rows allows no less.
+const LEAST_GAP: f64 = 1e-8;
+
+/// Each solution uses all threads, and the solutions follow one another.
+impl LinearPredictor for SparseGlm {
+    fn prior(&self) -> &Prior {
+        self.glm().prior()
+    }
+
+    fn with_prior(self, prior: Prior) -> Result<Self> {
+        self.with_prior(prior)
+    }
+
+    fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
+        let family = noisy(self.glm().family(), noise_sd)?;
+        self.with_family(family)
+    }
+
+    fn response_deviation(&self) -> f64 {
+        self.glm().response_deviation()
+    }
+
+    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
+        match q {
+            AnyGaussian::Dense(_) => self.glm().expected_squares(q),
+            AnyGaussian::Sparse(q) => {
+                SparseGlm::sparse(self).squares(q).map(|[weight, squares]| (weight, squares))
+            }
+        }
+    }
+
+    fn best(
+        &self,
+        goal: f64,
+        from: Option<&AnyGaussian>,
+        _: &mut Option<AnyGaussian>,
+    ) -> Result<(AnyGaussian, f64)> {
+        let solver = SparseSolver { goal: goal.max(LEAST_GAP), ..SparseSolver::default() };
+        let mut told = |_: &solution::Look| go_on();
+        let solution = match from.and_then(AnyGaussian::as_sparse) {
+            Some(from) => solver.run_from(SparseGlm::sparse(self), from, &mut told)?,
+            None => solver.run_with(SparseGlm::sparse(self), &mut told)?,
+        };
+        unless_cut_off(solution.stop)?;
+        Ok((solution.gaussian.into(), solution.neg_elbo))
+    }
+
+    fn sparse(&self) -> Option<&SparseModel> {
+        Some(SparseGlm::sparse(self))
+    }
+
+    fn is_gaussian(&self) -> bool {
+        self.glm().is_gaussian()
     }
 }
 
@@ -75,9 +182,9 @@ impl LinearPredictor for Glm {
         self.rows.response_spread().deviation_or_one()
     }
 
-    fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)> {
-        let mut sums = [0.0; 2];
-        self.rows.add_expected_squares(q, &mut sums);
+    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
+        let (q, mut sums) = (q.to_dense()?, [0.0; 2]);
+        self.rows.add_expected_squares(&q, &mut sums);
         Ok((sums[0], sums[1]))
     }
 
@@ -127,8 +234,9 @@ impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
         self.response_spread().deviation_or_one()
     }
 
-    fn expected_squares(&self, q: &Gaussian<Triangular>) -> Result<(f64, f64)> {
-        let [weight, squares] = self.over_blocks(|rows, sums| rows.add_expected_squares(q, sums))?;
+    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
+        let q = q.to_dense()?;
+        let [weight, squares] = self.over_blocks(|rows, sums| rows.add_expected_squares(&q, sums))?;
         Ok((weight, squares))
     }
 

@@ -8,6 +8,7 @@ use crate::base::stop;
 use crate::certify::certificate::{Certificate, DRAWS_OF_MASS, Statement};
 use crate::certify::estimate::Estimates;
 use crate::certify::functional::PosteriorMoments;
+use crate::glm::sparse::NormalLaw;
 
 /// What an audit should prove. If its draws do not suffice, it makes another look with more draws.
 ///
@@ -59,7 +60,7 @@ impl Goal {
     /// Whether every mean and standard deviation is proved to within `table`: [`worst_of_table`] is at most that.
     pub fn table_is_met(
         &self,
-        q: &Gaussian<Triangular>,
+        q: &impl NormalLaw,
         certificate: &Certificate,
         posterior: Option<&PosteriorMoments>,
     ) -> bool {
@@ -95,7 +96,7 @@ impl Goal {
 /// the deviation is proved to be. Infinite where one is not proved. The posterior's own moments count where they were measured, the
 /// errors of q's otherwise.
 pub fn worst_of_table(
-    q: &Gaussian<Triangular>,
+    q: &impl NormalLaw,
     certificate: &Certificate,
     posterior: Option<&PosteriorMoments>,
 ) -> f64 {
@@ -109,11 +110,12 @@ pub fn worst_of_table(
         Some(own) => (0..own.mean.len())
             .map(|i| part(own.mean_error[i], own.sd[i], own.sd_error[i]))
             .fold(0.0, f64::max),
+        None if certificate.moments.is_empty() => f64::INFINITY,
         None => certificate
             .moments
             .iter()
-            .zip(q.standard_deviations())
-            .map(|(moment, sd)| part(error(&moment.mean_error), sd, error(&moment.sd_error)))
+            .enumerate()
+            .map(|(i, moment)| part(error(&moment.mean_error), q.deviation(i), error(&moment.sd_error)))
             .fold(0.0, f64::max),
     }
 }

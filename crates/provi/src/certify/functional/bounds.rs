@@ -5,6 +5,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::{packed_index, packed_len};
 use crate::certify::certificate::Statement;
+use crate::glm::sparse::NormalLaw;
 use crate::target::curvature::Provenance;
 use crate::target::rounding::deviations;
 use crate::theory::certificate::{Ball, Outside, moment_error};
@@ -101,7 +102,7 @@ impl MomentBounds {
 
     /// Bounds of |E_p vᵀz − vᵀm| and |sd_p vᵀz − ‖Cᵀv‖|; q is the Gaussian at which they were measured.
     pub fn functional(&self, q: &Gaussian<Triangular>, v: &[f64]) -> Result<[Statement; 2]> {
-        let deviation = super::deviation(q, v)?;
+        let deviation = q.deviation_of(v)?;
         let mut out = [Statement::missing(&self.reason), Statement::missing(&self.reason)];
         let mut offer = |errors: [f64; 2], key: &str, provenance| {
             out = [0, 1].map(|i| {

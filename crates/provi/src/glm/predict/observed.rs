@@ -11,10 +11,10 @@
 
 use super::{Prediction, Rows, predict};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scalar::Probability;
 use crate::base::special;
 use crate::glm::Family;
+use crate::glm::sparse::NormalLaw;
 
 /// The distribution of a new response of one row under q.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Observation {
 /// ```
 pub fn observations(
     family: Family,
-    q: &Gaussian<Triangular>,
+    q: &impl NormalLaw,
     rows: &Rows<'_>,
     probability: f64,
 ) -> Result<Vec<Observation>> {

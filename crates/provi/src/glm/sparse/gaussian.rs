@@ -25,18 +25,19 @@ use std::sync::{Arc, OnceLock};
 /// the factor did.
 #[derive(Clone, Debug)]
 pub struct SparseGaussian {
-    structure: Arc<Structure>,
-    map: Arc<Standard>,
+    pub(super) structure: Arc<Structure>,
+    pub(super) map: Arc<Standard>,
     /// 1/s_j, over k at the constant column.
     factors: Vec<f64>,
     /// The columns that are centred.
     centred: Vec<usize>,
     /// m in standard coordinates, and T⁻¹ undone.
-    standard_mean: Vec<f64>,
+    pub(super) standard_mean: Vec<f64>,
     mean: Vec<f64>,
     /// L.
-    factor: Vec<f64>,
-    selected: OnceLock<Selected>,
+    pub(super) factor: Arc<Vec<f64>>,
+    /// The standard deviation of every coefficient, computed once.
+    deviations: OnceLock<Vec<f64>>,
 }
 
 /// Working memory for solving with L.
@@ -59,7 +60,16 @@ impl SparseGaussian {
         let mean = map.to_own(&standard_mean);
         let (shifts, factors) = map.columns();
         let centred = (0..shifts.len()).filter(|&j| shifts[j].abs() > 0.0).collect();
-        Self { structure, map, factors, centred, standard_mean, mean, factor, selected: OnceLock::new() }
+        Self {
+            structure,
+            map,
+            factors,
+            centred,
+            standard_mean,
+            mean,
+            factor: Arc::new(factor),
+            deviations: OnceLock::new(),
+        }
     }
 
     /// The dimension d.
@@ -82,21 +92,20 @@ impl SparseGaussian {
         self.map.log_det() - self.structure.half_log_det(&self.factor) + entropy_constant(self.dim())
     }
 
-    /// The selected inverse of P, computed once.
-    fn selected(&self) -> Result<&Selected> {
-        if let Some(known) = self.selected.get() {
-            return Ok(known);
-        }
+    /// The selected inverse of P.
+    pub(super) fn selected(&self) -> Result<Selected> {
         let structure = &self.structure;
         let mut squares = vec![0.0; self.dim()];
         structure.each_entry(|row, _, index| squares[row] += self.factor[index] * self.factor[index]);
         let roots: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
-        let selected = Selected::new(structure, &self.factor, &roots)?;
-        Ok(self.selected.get_or_init(|| selected))
+        Selected::new(structure, &self.factor, &roots)
     }
 
-    /// The standard deviation of every coefficient.
-    pub fn standard_deviations(&self) -> Result<Vec<f64>> {
+    /// The standard deviation of every coefficient. Cost: about that of a factor, once.
+    pub fn standard_deviations(&self) -> Result<&[f64]> {
+        if let Some(known) = self.deviations.get() {
+            return Ok(known);
+        }
         let selected = self.selected()?;
         let places = self.structure.places();
         let own = |i: usize| selected.values()[self.structure.diagonal(places[i] as usize)].max(0.0).sqrt();
@@ -104,7 +113,40 @@ impl SparseGaussian {
         if let Some(i) = self.map.mixed() {
             out[i] = self.deviation_of(&[(i, 1.0)])?;
         }
-        Ok(out)
+        Ok(self.deviations.get_or_init(|| out))
+    }
+
+    /// The standard deviation of one coefficient: those of all if they are known, else a solution with L.
+    pub(crate) fn deviation(&self, i: usize) -> f64 {
+        match self.deviations.get() {
+            Some(known) => known[i],
+            None => self.norm_of(&self.pulled(&[(i, 1.0)]), &mut Work::default()),
+        }
+    }
+
+    /// The covariance of each of these pairs of coefficients. Pairs that meet in a row of the model cost a selected
+    /// inverse in all; another one costs a pass over L.
+    pub(crate) fn covariances(&self, pairs: impl Iterator<Item = (usize, usize)>) -> Result<Vec<f64>> {
+        let (selected, mixed, places) = (self.selected()?, self.map.mixed(), self.structure.places());
+        let own = |(i, j): (usize, usize)| {
+            let known = self.structure.index(places[i] as usize, places[j] as usize);
+            match known.filter(|_| mixed != Some(i) && mixed != Some(j)) {
+                Some(index) => Ok(selected.values()[index] * self.factors[i] * self.factors[j]),
+                None => Ok(self.covariance_column(i)?[j]),
+            }
+        };
+        pairs.map(own).collect()
+    }
+
+    /// Column i of the covariance.
+    fn covariance_column(&self, i: usize) -> Result<Vec<f64>> {
+        stop::check()?;
+        let mut unit = vec![0.0; self.dim()];
+        self.pulled(&[(i, 1.0)]).iter().for_each(|&(place, x)| unit[place] += x);
+        self.structure.solve_lower(&self.factor, &mut unit);
+        self.structure.solve_upper(&self.factor, &mut unit);
+        let places = self.structure.places().iter();
+        Ok(self.map.to_own(&places.map(|&place| unit[place as usize]).collect::<Vec<_>>()))
     }
 
     /// The standard deviation of Σ a_j β_j for the given (j, a_j), no j twice.
@@ -190,17 +232,10 @@ impl SparseGaussian {
 
     /// The same distribution with its factor in full. Cost: O(d³), and d² numbers.
     pub fn to_dense(&self) -> Result<Gaussian> {
-        let (dim, places) = (self.dim(), self.structure.places());
+        let dim = self.dim();
         let mut covariance = Matrix::zeros(dim, dim);
-        let mut unit = vec![0.0; dim];
         for i in 0..dim {
-            stop::check()?;
-            unit.fill(0.0);
-            self.pulled(&[(i, 1.0)]).iter().for_each(|&(place, x)| unit[place] += x);
-            self.structure.solve_lower(&self.factor, &mut unit);
-            self.structure.solve_upper(&self.factor, &mut unit);
-            let column: Vec<f64> = places.iter().map(|&place| unit[place as usize]).collect();
-            covariance.row_mut(i).copy_from_slice(&self.map.to_own(&column));
+            covariance.row_mut(i).copy_from_slice(&self.covariance_column(i)?);
         }
         for i in 0..dim {
             for j in 0..i {
@@ -237,15 +272,37 @@ impl SparseGaussian {
     pub fn sample_part(&self, which: Range<u64>, seed: Seed) -> Matrix {
         let draws = Draws::new(seed, Purpose::Sample);
         let mut out = Matrix::zeros(which.end.saturating_sub(which.start) as usize, self.dim());
-        let (mut u, mut point) = (vec![0.0; self.dim()], self.standard_mean.clone());
+        let mut u = vec![0.0; self.dim()];
         for (row, k) in which.enumerate().take_while(|_| !stop::trips()) {
             draws.fill(k, 0, &mut u);
-            self.structure.solve_upper(&self.factor, &mut u);
-            for (&i, x) in self.structure.order().iter().zip(&u) {
-                point[i as usize] = self.standard_mean[i as usize] + x;
-            }
-            out.row_mut(row).copy_from_slice(&self.map.to_own(&point));
+            self.transport(&u, out.row_mut(row));
         }
         out
+    }
+
+    /// T(m + L⁻ᵀu), u by places.
+    pub(crate) fn transport(&self, u: &[f64], point: &mut [f64]) {
+        let mut u = u.to_vec();
+        self.structure.solve_upper(&self.factor, &mut u);
+        let mut standard = self.standard_mean.clone();
+        self.structure.order().iter().zip(&u).for_each(|(&i, x)| standard[i as usize] += x);
+        point.copy_from_slice(&self.map.to_own(&standard));
+    }
+
+    /// The mean by places, and L, if it is a Gaussian of these coordinates and this structure.
+    pub(super) fn by_places(&self, map: &Standard, structure: &Structure) -> Option<(Vec<f64>, &[f64])> {
+        let same = *self.map == *map && *self.structure == *structure;
+        let order = self.structure.order().iter();
+        same.then(|| (order.map(|&i| self.standard_mean[i as usize]).collect(), &self.factor[..]))
+    }
+}
+
+/// The same mean, and the same L in the same places.
+impl PartialEq for SparseGaussian {
+    fn eq(&self, other: &Self) -> bool {
+        self.standard_mean == other.standard_mean
+            && self.factor == other.factor
+            && *self.map == *other.map
+            && *self.structure == *other.structure
     }
 }

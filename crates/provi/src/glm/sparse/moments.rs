@@ -58,16 +58,18 @@ struct At<'a> {
     inverse: Vec<f64>,
 }
 
+/// The linear predictors s_n of some rows under q.
+struct Predictors {
+    means: Vec<f64>,
+    deviations: Vec<f64>,
+    /// The errors of μ_n and of σ_n², and ‖a_n‖² in D⁻¹.
+    sizes: Vec<[f64; 3]>,
+}
+
 impl SparseModel {
     /// The moments under N(mean, P⁻¹), of whose factor `selected` is the selected inverse.
     pub(crate) fn expect(&self, mean: &[f64], selected: &Selected) -> Result<SparseMoments> {
-        let dim = self.dim();
-        let deviation = |place: usize| selected.values()[self.structure.diagonal(place)].max(0.0).sqrt();
-        let inverse = match &self.lower.diagonal {
-            Some(diagonal) => diagonal.iter().map(|x| 1.0 / x).collect(),
-            None => vec![1.0; dim],
-        };
-        let at = At { mean, selected, deviations: (0..dim).map(deviation).collect(), inverse };
+        let (dim, at) = (self.dim(), self.at(mean, selected));
         let mut hessian = vec![0.0; self.structure.len()];
         self.add_prior(&mut hessian);
         let (mut gradient, mut lost) = (vec![0.0; dim], vec![0.0; dim]);
@@ -109,6 +111,16 @@ impl SparseModel {
         self.conclude(at, sums, relative, gradient, hessian)
     }
 
+    fn at<'a>(&self, mean: &'a [f64], selected: &'a Selected) -> At<'a> {
+        let dim = self.dim();
+        let deviation = |place: usize| selected.values()[self.structure.diagonal(place)].max(0.0).sqrt();
+        let inverse = match &self.lower.diagonal {
+            Some(diagonal) => diagonal.iter().map(|x| 1.0 / x).collect(),
+            None => vec![1.0; dim],
+        };
+        At { mean, selected, deviations: (0..dim).map(deviation).collect(), inverse }
+    }
+
     /// E∇²V under a Gaussian of no spread at this mean, in the places of the precision: the curvature of V there.
     pub(crate) fn curvature_at(&self, mean: &[f64]) -> Result<Vec<f64>> {
         let nothing = Selected::nothing(&self.structure);
@@ -119,13 +131,10 @@ impl SparseModel {
         self.rows.range(sets.end - 1).end - self.rows.range(sets.start).start
     }
 
-    /// The share of some sets.
-    fn part(&self, sets: Range<usize>, at: &At<'_>) -> Part {
-        let first = self.rows.range(sets.start).start;
-        let count = self.rows_of(&sets);
-        let mut part = Part::default();
+    /// The linear predictors of the rows of some sets.
+    fn predictors(&self, sets: &Range<usize>, at: &At<'_>) -> Predictors {
+        let count = self.rows_of(sets);
         let (mut means, mut deviations) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        // The errors of μ_n and of σ_n², and ‖a_n‖² in D⁻¹.
         let mut sizes: Vec<[f64; 3]> = Vec::with_capacity(count);
         let (mut covariance, mut room) = (Vec::new(), Vec::new());
         for set in sets.clone() {
@@ -164,6 +173,43 @@ impl SparseModel {
                 sizes.push([unit * size, off_variance, square]);
             }
         }
+        Predictors { means, deviations, sizes }
+    }
+
+    /// Σ w_n and Σ w_n E_q(y_n − s_n)² under q = N(mean, P⁻¹).
+    pub(super) fn expected_squares(&self, mean: &[f64], selected: &Selected) -> Result<[f64; 2]> {
+        let at = self.at(mean, selected);
+        let (mut sums, mut lost) = ([0.0; 2], [0.0; 2]);
+        let chunks = self.rows.chunks();
+        for first in (0..chunks.len()).step_by(WAVE) {
+            stop::check()?;
+            let wave = &chunks[first..(first + WAVE).min(chunks.len())];
+            let rows: usize = wave.iter().map(|sets| self.rows_of(sets)).sum();
+            let parts = chunked::map(Chunks { len: wave.len(), size: 1, work: rows * NODE_WORK }, |k| {
+                let sets = &wave[k.start];
+                let Predictors { means, deviations, .. } = self.predictors(sets, &at);
+                let first = self.rows.range(sets.start).start;
+                let mut sums = [0.0; 2];
+                for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
+                    let (w, y) = (self.rows.weights[first + n], self.rows.response[first + n]);
+                    sums[0] += w;
+                    sums[1] += w * ((y - mean).powi(2) + deviation * deviation);
+                }
+                sums
+            });
+            for part in parts {
+                (0..2).for_each(|i| add(&mut sums[i], &mut lost[i], part[i]));
+            }
+        }
+        Ok([sums[0] + lost[0], sums[1] + lost[1]])
+    }
+
+    /// The share of some sets.
+    fn part(&self, sets: Range<usize>, at: &At<'_>) -> Part {
+        let first = self.rows.range(sets.start).start;
+        let count = self.rows_of(&sets);
+        let mut part = Part::default();
+        let Predictors { means, deviations, sizes } = self.predictors(&sets, at);
         let response = &self.rows.response[first..first + count];
         let terms = quadrature::expect_rows(self.linear.family, &means, &deviations, response);
         let (steepest, third) = (self.linear.family.curvature_range().1, steepest_third(self.linear.family));

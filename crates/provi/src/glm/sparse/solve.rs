@@ -108,16 +108,31 @@ impl SparseSolver {
         model: &SparseModel,
         watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
     ) -> Result<SparseSolution> {
-        stop::careful_phase("the search", Duration::ZERO, || self.iterate(model, watch))
+        stop::careful_phase("the search", Duration::ZERO, || self.iterate(model, None, watch))
+    }
+
+    /// The same from a Gaussian that was the answer under another prior or noise; one of other coordinates, or at which
+    /// no expectation is finite, counts for nothing.
+    pub fn run_from(
+        &self,
+        model: &SparseModel,
+        from: &SparseGaussian,
+        watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
+    ) -> Result<SparseSolution> {
+        stop::careful_phase("the search", Duration::ZERO, || self.iterate(model, Some(from), watch))
     }
 
     fn iterate(
         &self,
         model: &SparseModel,
+        from: Option<&SparseGaussian>,
         watch: &mut dyn FnMut(&Look) -> ControlFlow<()>,
     ) -> Result<SparseSolution> {
         let mut evaluations = 0;
-        let mut now = start(model, &mut evaluations)?;
+        let mut now = match from.map(|from| model.point(from)).transpose()?.flatten() {
+            Some(point) => point,
+            None => start(model, &mut evaluations)?,
+        };
         let mut best = None::<Point>;
         let (mut history, mut iteration, mut idle) = (Vec::new(), 0, 0);
         let stop = loop {
@@ -157,17 +172,60 @@ impl SparseSolver {
             _ => now,
         };
         let provenance = now.moments.provenance;
+        let gaussian = model.gaussian(&now.mean, now.factor);
+        if stop != Stop::Interrupted {
+            gaussian.standard_deviations()?;
+        }
         Ok(SparseSolution {
             gap: now.bound.map(|(value, error)| GapBound { value, error, provenance }),
             neg_elbo: now.neg_elbo,
             neg_elbo_error: now.neg_elbo_error,
             neg_elbo_proved: provenance == Provenance::Proved && now.neg_elbo_error.is_finite(),
-            gaussian: model.gaussian(&now.mean, now.factor),
+            gaussian,
             stop,
             iterations: iteration,
             expectation_evaluations: evaluations,
             history,
         })
+    }
+}
+
+/// What is known of a given q: f, the bound of its error and whether that is proved, and the gap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SparseFacts {
+    pub(crate) neg_elbo: f64,
+    pub(crate) neg_elbo_error: f64,
+    pub(crate) provenance: Provenance,
+    pub(crate) gap: Option<GapBound>,
+}
+
+impl SparseModel {
+    /// What is known of q under this model; `None` if it is a Gaussian of other coordinates, or an expectation overflows.
+    pub(crate) fn facts(&self, q: &SparseGaussian) -> Result<Option<SparseFacts>> {
+        Ok(self.point(q)?.map(|point| SparseFacts {
+            neg_elbo: point.neg_elbo,
+            neg_elbo_error: point.neg_elbo_error,
+            provenance: point.moments.provenance,
+            gap: point.bound.map(|(value, error)| GapBound {
+                value,
+                error,
+                provenance: point.moments.provenance,
+            }),
+        }))
+    }
+
+    /// Σ w_n and Σ w_n E_q(y_n − s_n)².
+    pub(crate) fn squares(&self, q: &SparseGaussian) -> Result<[f64; 2]> {
+        match q.by_places(&self.map, &self.structure) {
+            Some((mean, _)) => self.expected_squares(&mean, &q.selected()?),
+            None => Err(Error::Shape { what: "sparse Gaussian", found: q.dim(), expected: self.dim() }),
+        }
+    }
+
+    fn point(&self, q: &SparseGaussian) -> Result<Option<Point>> {
+        let Some((mean, factor)) = q.by_places(&self.map, &self.structure) else { return Ok(None) };
+        // The product LLᵀ rounds by no more than a factorization of it does.
+        evaluate(self, mean, self.structure.square(factor), factor.to_vec())
     }
 }
 

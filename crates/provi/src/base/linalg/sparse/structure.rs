@@ -44,7 +44,7 @@ impl Cliques {
 
 /// The columns `first..first + columns`, which have the same rows below them. A block of (columns + rows below) rows
 /// of `columns` numbers begins at `values`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Front {
     pub(crate) first: usize,
     pub(crate) columns: usize,
@@ -65,7 +65,7 @@ impl Front {
 
 /// The places of all entries. Coordinates are eliminated in an order that keeps the factor sparse; a place is the
 /// position of a coordinate in that order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Structure {
     /// The coordinate at each place.
     order: Vec<u32>,
@@ -132,6 +132,40 @@ impl Structure {
             fronts.push(front);
         }
         Self { order, place, fronts, owner, below, len }
+    }
+
+    /// The same from a file; `None` if the parts do not fit together. What follows the first row below a front must be
+    /// rows of the front that holds that row: else there would be entries without a place.
+    pub(crate) fn restored(order: Vec<u32>, parts: Vec<(usize, usize, Vec<u32>)>) -> Option<Self> {
+        let dim = order.len();
+        let mut seen = vec![false; dim];
+        for &i in &order {
+            if std::mem::replace(seen.get_mut(i as usize)?, true) {
+                return None;
+            }
+        }
+        let mut next = 0;
+        for (first, columns, below) in &parts {
+            let end = first.checked_add(*columns)?;
+            let ascending = below.windows(2).all(|pair| pair[0] < pair[1]);
+            let inside = below.iter().all(|&row| (end..dim).contains(&(row as usize)));
+            if *first != next || *columns == 0 || end > dim || !ascending || !inside {
+                return None;
+            }
+            next = end;
+        }
+        if next != dim {
+            return None;
+        }
+        let found = Self::of_fronts(order, parts);
+        let closed = |front: &Front| {
+            let below = found.below(front);
+            let Some(parent) = found.parent(front).map(|s| &found.fronts[s]) else { return true };
+            below
+                .iter()
+                .all(|row| (*row as usize) < parent.end() || found.below(parent).binary_search(row).is_ok())
+        };
+        found.fronts.iter().all(closed).then_some(found)
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -222,6 +256,40 @@ impl Structure {
         let front = &self.fronts[self.owner(place)];
         let local = place - front.first;
         front.values + local * front.columns + local
+    }
+
+    /// Where the entry of two places is stored; `None` if the structure has no such entry.
+    pub(crate) fn index(&self, a: usize, b: usize) -> Option<usize> {
+        let (row, column) = (a.max(b), a.min(b));
+        let front = &self.fronts[self.owner(column)];
+        let local = match row < front.end() {
+            true => row - front.first,
+            false => front.columns + self.below(front).binary_search(&(row as u32)).ok()?,
+        };
+        Some(front.values + local * front.columns + column - front.first)
+    }
+
+    /// P = LLᵀ, the sum over fronts of their blocks times the transposes of these.
+    pub(crate) fn square(&self, factor: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.len];
+        let (mut places, mut room) = (Vec::new(), Vec::new());
+        for front in &self.fronts {
+            let (k, height) = (front.columns, front.height());
+            places.clear();
+            places.extend((0..height).map(|local| self.row(front, local) as u32));
+            // Above the diagonal a block may hold anything.
+            let row = |local: usize| {
+                let first = front.values + local * k;
+                &factor[first..first + k.min(local + 1)]
+            };
+            self.each_column(&places, &mut room, |b, first, step, rows| {
+                let other = row(b);
+                for (a, &local) in (b..height).zip(rows) {
+                    out[first + step * local] += provi_kernels::dot(&row(a)[..other.len()], other);
+                }
+            });
+        }
+        out
     }
 
     /// Calls `visit(row, column, index)` for every stored entry on and below the diagonal.

@@ -124,3 +124,62 @@ fn a_matrix_that_is_not_positive_definite_names_its_coordinate() {
     let error = structure.factor("the precision", &mut values).unwrap_err().to_string();
     assert!(error.contains("pivot 7 of 12"), "{error}");
 }
+
+#[test]
+fn the_square_of_a_factor_is_the_matrix_and_every_entry_has_its_place() {
+    for (dim, sets) in structures() {
+        let (structure, values, dense) = problem(dim, &sets, 8);
+        let mut factor = values.clone();
+        structure.factor("test", &mut factor).unwrap();
+        let square = structure.square(&factor);
+        structure.each_entry(|row, column, index| {
+            assert_eq!(
+                (structure.index(row, column), structure.index(column, row)),
+                (Some(index), Some(index))
+            );
+            assert!(
+                (square[index] - dense[(row, column)]).abs() < 1e-12 * (1.0 + dense[(row, column)].abs())
+            );
+        });
+        let stored = (0..dim).flat_map(|a| (0..=a).map(move |b| (a, b)));
+        let count = stored.filter(|&(a, b)| structure.index(a, b).is_some()).count();
+        let mut expected = 0;
+        structure.each_entry(|_, _, _| expected += 1);
+        assert_eq!(count, expected);
+    }
+}
+
+#[test]
+fn a_structure_is_restored_from_its_parts_and_others_are_refused() {
+    // Blocks that meet in a root.
+    let (dim, sets) = structures().remove(5);
+    let (structure, ..) = problem(dim, &sets, 8);
+    let parts = || -> Vec<(usize, usize, Vec<u32>)> {
+        let fronts = structure.fronts().iter();
+        fronts.map(|front| (front.first, front.columns, structure.below(front).to_vec())).collect()
+    };
+    let order = structure.order().to_vec();
+    assert_eq!(Structure::restored(order.clone(), parts()), Some(structure.clone()));
+    let mut twice = order.clone();
+    twice[0] = twice[1];
+    assert_eq!(Structure::restored(twice, parts()), None);
+    // A row below that the next front does not have: an update would have no place.
+    let mut open = parts();
+    let (first, end) = (open[0].0 + open[0].1, dim as u32 - 1);
+    open[0].2 = vec![first as u32, end];
+    let parent = structure.owner(first);
+    if parent + 1 < open.len() {
+        open[parent].2.retain(|row| *row != end);
+        assert_eq!(Structure::restored(order.clone(), open), None);
+    }
+    for change in [
+        |parts: &mut Vec<(usize, usize, Vec<u32>)>| parts[0].1 = 0,
+        |parts: &mut Vec<(usize, usize, Vec<u32>)>| parts[0].2.push(99),
+        |parts: &mut Vec<(usize, usize, Vec<u32>)>| parts[0].2.insert(0, 0),
+        |parts: &mut Vec<(usize, usize, Vec<u32>)>| drop(parts.pop()),
+    ] {
+        let mut changed = parts();
+        change(&mut changed);
+        assert_eq!(Structure::restored(order.clone(), changed), None);
+    }
+}

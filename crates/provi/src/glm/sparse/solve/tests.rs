@@ -61,8 +61,7 @@ fn model(groups: Groups, family: Family, rows: usize, seed: u64) -> Glm {
 /// The largest difference of means and deviations, in deviations.
 fn distance(sparse: &SparseGaussian, dense: &Gaussian<Triangular>) -> f64 {
     let deviations = sparse.standard_deviations().unwrap();
-    let means =
-        sparse.mean().iter().zip(dense.mean()).zip(&deviations).map(|((a, b), sd)| (a - b).abs() / sd);
+    let means = sparse.mean().iter().zip(dense.mean()).zip(deviations).map(|((a, b), sd)| (a - b).abs() / sd);
     let spreads = deviations.iter().zip(dense.standard_deviations()).map(|(a, b)| (a / b - 1.0).abs());
     means.chain(spreads).fold(0.0, f64::max)
 }
@@ -246,4 +245,98 @@ fn the_error_of_the_elbo_covers_long_sums() {
     let room = solution.neg_elbo_error + exact.neg_elbo_error + solution.gap.unwrap().value;
     let difference = (solution.neg_elbo - exact.neg_elbo).abs();
     assert!(difference <= room + exact.gap.unwrap().value && difference < 1e-8, "{difference:e}");
+}
+
+#[test]
+fn another_prior_needs_no_pass_and_a_warm_start_ends_at_the_same_answer() {
+    for groups in ALL {
+        let model = model(groups, Family::Bernoulli, 60, 5);
+        let sparse = model.sparse().unwrap();
+        let solver = SparseSolver { goal: 1e-14, ..SparseSolver::default() };
+        let first = solver.run(&sparse).unwrap();
+        let wider = Prior::scale(1.7).unwrap();
+        let other = model.clone().with_prior(wider).unwrap();
+        let moved = sparse.under(&other.linear).unwrap().unwrap();
+        let cold = solver.run(&other.sparse().unwrap()).unwrap();
+        let warm =
+            solver.run_from(&moved, &first.gaussian, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let room = cold.neg_elbo_error + warm.neg_elbo_error + 1e-13;
+        assert!((warm.neg_elbo - cold.neg_elbo).abs() < room, "{groups:?}");
+        assert!(distance(&warm.gaussian, &cold.gaussian.to_dense().unwrap()) < 1e-6, "{groups:?}");
+        assert!(warm.expectation_evaluations <= cold.expectation_evaluations);
+        // The same q again has the gap that the solver said.
+        let facts = moved.facts(&warm.gaussian).unwrap().unwrap();
+        assert!((facts.neg_elbo - warm.neg_elbo).abs() <= 2.0 * warm.neg_elbo_error);
+        let (gap, own) = (facts.gap.unwrap().value, warm.gap.unwrap().value);
+        assert!(gap < 1e-13 && own < 1e-13, "{gap:e} {own:e}");
+        // Under the prior that it is not the best for, its gap is large, and the bound is above it.
+        let there = sparse.facts(&warm.gaussian).unwrap();
+        let strange = there.unwrap();
+        assert!(strange.gap.unwrap().value >= strange.neg_elbo - first.neg_elbo - 1e-9);
+        assert!(strange.neg_elbo > first.neg_elbo + 1e-3);
+    }
+    // A prior that ties what nothing tied has no place in the old structure.
+    let model = model(Groups::Nested, Family::Bernoulli, 60, 5);
+    let mut full = Matrix::diagonal(&vec![1.0; model.dim()]);
+    (full[(2, 5)], full[(5, 2)]) = (0.3, 0.3);
+    let tied = model.clone().with_prior(Prior::precision_matrix(full).unwrap()).unwrap();
+    assert!(model.sparse().unwrap().under(&tied.linear).unwrap().is_none());
+}
+
+#[test]
+fn covariances_and_expected_squares_are_those_of_the_dense_gaussian() {
+    let family = Family::Gaussian { noise_sd: 0.8 };
+    let model = model(Groups::Slopes, family, 60, 2);
+    let sparse = model.sparse().unwrap();
+    let q = SparseSolver::default().run(&sparse).unwrap().gaussian;
+    let covariance = q.to_dense().unwrap().covariance();
+    let pairs: Vec<_> = (0..model.dim()).flat_map(|i| (0..model.dim()).map(move |j| (i, j))).collect();
+    let any = super::super::AnyGaussian::from(q.clone());
+    let scale = |i: usize, j: usize| (covariance[(i, i)] * covariance[(j, j)]).sqrt();
+    for (found, &(i, j)) in any.covariances(pairs.iter().copied()).unwrap().iter().zip(&pairs) {
+        assert!((found - covariance[(i, j)]).abs() < 1e-9 * scale(i, j), "{i} {j}");
+    }
+    for i in 0..model.dim() {
+        assert!((any.deviation(i) / covariance[(i, i)].sqrt() - 1.0).abs() < 1e-9);
+    }
+    let exact = q.predictors(model.design()).unwrap();
+    let y = &model.rows.response;
+    let weights = &model.rows.weights;
+    let offsets = model.offsets().unwrap();
+    let squares: f64 =
+        (0..60).map(|n| weights[n] * ((y[n] - offsets[n] - exact[n].0).powi(2) + exact[n].1.powi(2))).sum();
+    let [weight, found] = sparse.squares(&q).unwrap();
+    assert!((weight - weights.iter().sum::<f64>()).abs() < 1e-10 && (found / squares - 1.0).abs() < 1e-10);
+}
+
+#[test]
+fn bytes_restore_the_same_bits_and_broken_ones_are_refused() {
+    let model = model(Groups::Slopes, Family::Bernoulli, 60, 2);
+    let sparse = model.sparse().unwrap();
+    let one = SparseSolver::default().run(&sparse).unwrap().gaussian;
+    let two = SparseSolver { iterations: 1, ..SparseSolver::default() }.run(&sparse).unwrap().gaussian;
+    let other = self::model(Groups::Nested, Family::Probit, 60, 2).sparse().unwrap();
+    let three = SparseSolver::default().run(&other).unwrap().gaussian;
+    let bytes = SparseGaussian::to_bytes(&[&one, &two, &three]);
+    let back = SparseGaussian::from_bytes(&bytes).unwrap();
+    assert_eq!(back, [one.clone(), two, three]);
+    assert_eq!(back[0].mean(), one.mean());
+    assert_eq!(back[0].standard_deviations().unwrap(), one.standard_deviations().unwrap());
+    for cut in (0..bytes.len()).step_by(13) {
+        assert!(SparseGaussian::from_bytes(&bytes[..cut]).is_err(), "{cut}");
+    }
+    assert!(SparseGaussian::from_bytes(&[&bytes[..], &[0; 8]].concat()).is_err());
+    // Whatever a word is changed to, the bytes give Gaussians that can be used, or an error.
+    for word in 0..bytes.len() / 8 {
+        for value in [0u64, 1, 3, u64::MAX, f64::NAN.to_bits(), (-1.0f64).to_bits(), 1e300f64.to_bits()] {
+            let mut changed = bytes.clone();
+            changed[8 * word..8 * word + 8].copy_from_slice(&value.to_le_bytes());
+            if let Ok(found) = SparseGaussian::from_bytes(&changed) {
+                found.iter().for_each(|q| {
+                    let _ =
+                        (q.standard_deviations().is_ok(), q.sample(1, Seed(1)), q.log_density(one.mean()));
+                });
+            }
+        }
+    }
 }
