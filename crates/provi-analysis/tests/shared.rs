@@ -258,7 +258,7 @@ fn an_answer_found_elsewhere_is_kept_with_what_is_proved_about_it() {
     assert_eq!(saved(&given, dir.path()).file, given.file);
     let other = Gaussian::standard(2);
     assert!(matches!(
-        analysis.problem().certify(&other, &RunOptions::default(), &mut Watch::default()),
+        analysis.problem().certify(&other.into(), &RunOptions::default(), &mut Watch::default()),
         Err(Error::Library(_))
     ));
 }

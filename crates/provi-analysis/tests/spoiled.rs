@@ -58,7 +58,13 @@ fn a_fit_is_loaded_although_rounding_spoils_its_covariance() {
         let alone = Fitted::load(dir.path());
         assert_eq!(alone.is_ok(), mixture);
         let Ok(alone) = alone else { continue };
-        for (a, b) in alone.gaussian.standard_deviations().unwrap().iter().zip(fresh.gaussian.standard_deviations().unwrap()) {
+        for (a, b) in alone
+            .gaussian
+            .standard_deviations()
+            .unwrap()
+            .iter()
+            .zip(fresh.gaussian.standard_deviations().unwrap())
+        {
             assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
         }
         assert_eq!(predictions(&alone), predictions(&fresh));

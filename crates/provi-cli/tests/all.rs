@@ -24,6 +24,7 @@ mod reference;
 mod room;
 mod same_units;
 mod scales;
+mod sparse;
 mod stopped;
 mod tables;
 mod verify;

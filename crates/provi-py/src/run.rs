@@ -51,7 +51,9 @@ pub(crate) fn certify(
 ) -> PyResult<Answer> {
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
     let run = run_options(options)?;
-    under_watch(py, model, run.threads, None, move |problem, watch| problem.certify(&q.clone().into(), &run, watch))
+    under_watch(py, model, run.threads, None, move |problem, watch| {
+        problem.certify(&q.clone().into(), &run, watch)
+    })
 }
 
 /// Writes log p and its gradient at points, one per row, into arrays of that size.

@@ -112,7 +112,7 @@ impl Assessment {
 
     /// The assessment of a Gaussian with a sparse precision.
     pub(crate) fn of_sparse(certificate: Certificate) -> Self {
-        let estimates = Err(super::sparse::NO_ESTIMATES.to_owned());
+        let estimates = Err("weights of draws say nothing in so many dimensions".to_owned());
         Self { estimates, ..Self::with(certificate, None, None) }
     }
 

@@ -13,9 +13,6 @@ use super::strategy::{Answer, Found, covered};
 use crate::error::Result;
 use crate::record::trust::SearchRecord;
 
-/// Why nothing is estimated.
-pub(super) const NO_ESTIMATES: &str = "weights of draws say nothing in so many dimensions";
-
 /// How a solution was found, for the record.
 pub(super) fn found(names: Vec<String>, gaussian: AnyGaussian, neg_elbo: NegElbo, seed: Seed) -> Found {
     Found {

@@ -34,10 +34,6 @@ pub fn first_coefficients(
     certificate: &Certificate,
     count: usize,
 ) -> Result<Vec<Row>> {
-    // All deviations at once, if there are many.
-    if count > FEW {
-        q.standard_deviations()?;
-    }
     let row = |(i, name): (usize, &String)| {
         let found = match mixture {
             Some(mixture) => mixture.coordinate(i, certificate)?,
@@ -47,9 +43,6 @@ pub fn first_coefficients(
     };
     names.iter().take(count).enumerate().map(row).collect()
 }
-
-/// So many deviations are found one by one.
-const FEW: usize = 64;
 
 /// Mean and sd of the i-th coefficient, each with its proved error bound: the posterior's own if they were
 /// measured, q's otherwise.

@@ -254,6 +254,7 @@ fn quantiles(mut values: Vec<f64>) -> [f64; 3] {
 mod tests {
     use super::*;
     use crate::auto::solve::Solver;
+    use crate::base::gaussian::{Gaussian, Triangular};
     use crate::certify::exact_draws::ExactDraws;
     use crate::glm::Prior;
     use crate::glm::design::Design;

@@ -312,6 +312,7 @@ fn count_from(mut u: f64, mode: f64, at_mode: f64, most: f64, ratio: impl Fn(f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::gaussian::{Gaussian, Triangular};
 
     fn design() -> Design {
         Design::dense(3, 2, &[1.0, 0.5, 1.0, -2.0, 1.0, 0.0]).unwrap()

@@ -155,6 +155,7 @@ fn upper(a: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::base::draws::Seed;
+    use crate::base::gaussian::Gaussian;
     use crate::glm::design::Design;
     use crate::glm::predict::responses;
 

@@ -116,11 +116,11 @@ impl SparseGaussian {
         Ok(self.deviations.get_or_init(|| out))
     }
 
-    /// The standard deviation of one coefficient: those of all if they are known, else a solution with L.
+    /// The standard deviation of one coefficient, from those of all; by a solution with L if a stop is wanted.
     pub(crate) fn deviation(&self, i: usize) -> f64 {
-        match self.deviations.get() {
-            Some(known) => known[i],
-            None => self.norm_of(&self.pulled(&[(i, 1.0)]), &mut Work::default()),
+        match self.standard_deviations() {
+            Ok(all) => all[i],
+            Err(_) => self.norm_of(&self.pulled(&[(i, 1.0)]), &mut Work::default()),
         }
     }
 

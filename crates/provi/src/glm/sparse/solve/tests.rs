@@ -4,6 +4,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::design::Design;
 use crate::glm::expectation::{Moments, neg_elbo};
+use crate::glm::sparse::NormalLaw;
 use crate::glm::{Family, Glm, Prior, hierarchical_logistic};
 use crate::solve::Solver;
 use crate::target::Target;
