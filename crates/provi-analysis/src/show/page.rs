@@ -238,7 +238,9 @@ fn coefficients(fit: &Fitted, level: f64) -> Result<Vec<Coefficient>> {
     let Some(certificate) = &file.certificate else { return Ok(Vec::new()) };
     let mut out = Vec::new();
     for (i, (name, f)) in
-        rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate)?.into_iter().enumerate()
+        rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate, file.posterior.as_ref())?
+            .into_iter()
+            .enumerate()
     {
         let [low, high] = f.interval(level)?;
         let [(mean, mean_error), (sd, sd_error)] = rows::moments(&f, file.posterior.as_ref(), i);

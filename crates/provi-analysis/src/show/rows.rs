@@ -16,18 +16,19 @@ pub const LEVEL: f64 = 0.95;
 /// A name, and what is known about the quantity.
 pub type Row = (String, Functional);
 
-/// Every coefficient, with its errors from the certificate.
+/// Every coefficient, with its errors from the certificate, and that of its sign from what was measured.
 pub fn coefficients(
     q: &Gaussian,
     mixture: Option<&ScaleMixture>,
     certificate: &Certificate,
+    measured: Option<&PosteriorMoments>,
 ) -> Result<Vec<Row>> {
     let row = |(i, moment): (usize, &MomentStatement)| {
         let found = match mixture {
             Some(mixture) => mixture.coordinate(i, certificate)?,
             None => Functional::coordinate(q, i, certificate)?,
         };
-        Ok((moment.name.clone(), found))
+        Ok((moment.name.clone(), found.knowing(measured, i)))
     };
     certificate.moments.iter().enumerate().map(row).collect()
 }
@@ -40,6 +41,17 @@ pub fn moments(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) ->
             [(all.mean[i], Some(all.mean_error[i])), (all.sd[i], Some(all.sd_error[i]))]
         }
         _ => [(q.mean, q.mean_error.bound()), (q.sd, q.sd_error.bound())],
+    }
+}
+
+/// The probability that the i-th coefficient is positive, with its proved error bound: the posterior's own if it was measured more closely than
+/// q's is known to be, q's otherwise.
+pub fn positive(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) -> (f64, Option<f64>) {
+    let plain = (q.positive.value, q.positive.error.bound());
+    let own = measured.and_then(|all| Some((*all.positive.get(i)?, *all.positive_error.get(i)?)));
+    match own {
+        Some((value, error)) if plain.1.is_none_or(|known| error <= known) => (value, Some(error)),
+        _ => plain,
     }
 }
 

@@ -75,7 +75,12 @@ impl Summary {
             provi: file.provi.clone(),
             model: file.model.clone(),
             level,
-            coefficients: all(rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), &certificate)?)?,
+            coefficients: all(rows::coefficients(
+                &fit.gaussian,
+                fit.mixture.as_ref(),
+                &certificate,
+                fit.file.posterior.as_ref(),
+            )?)?,
             scales: rows::scales(fit, level)?,
             contrasts: all(rows::contrasts(fit))?,
             certificate,

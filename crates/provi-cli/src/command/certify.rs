@@ -112,7 +112,7 @@ fn judge(
             origin(given),
             summary::recorded_model(model, names.len()),
             table::posterior(
-                &coefficients(&q, mixture.as_ref(), &assessment.certificate)?,
+                &coefficients(&q, mixture.as_ref(), &assessment.certificate, assessment.posterior.as_ref())?,
                 LEVEL,
                 assessment.posterior.as_ref()
             )?,

@@ -69,7 +69,12 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     let text = if args.json {
         to_json(&fit.summary(level)?)
     } else if args.plot {
-        let mut shown = rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), &certificate)?;
+        let mut shown = rows::coefficients(
+            &fit.gaussian,
+            fit.mixture.as_ref(),
+            &certificate,
+            fit.file.posterior.as_ref(),
+        )?;
         shown.extend(rows::contrasts(&fit));
         forest::plot(&shown, level)?
     } else {

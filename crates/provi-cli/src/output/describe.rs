@@ -25,7 +25,12 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         file.trust.iter().map(|trust| wrapped("trust  ", 7, &trust.line())).collect();
     parts.push(summary::recorded_model(&file.model, file.names.len()));
     if let Some(certificate) = &file.certificate {
-        let mut shown = rows::coefficients(&fit.gaussian, fit.mixture.as_ref(), certificate)?;
+        let mut shown = rows::coefficients(
+            &fit.gaussian,
+            fit.mixture.as_ref(),
+            certificate,
+            fit.file.posterior.as_ref(),
+        )?;
         let hidden = match (file.model.population, detail.groups) {
             (0, _) | (_, true) => 0,
             (population, false) => shown.len().saturating_sub(population),

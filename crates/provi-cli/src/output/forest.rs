@@ -93,7 +93,8 @@ mod tests {
             ["a", "μ", "a name that is far too long for its line"].map(str::to_owned).into();
         let q = Gaussian::<Triangular>::new(&[-1.0, 0.5, 2.0], &[0.5, 0.0, 0.1, 0.0, 0.0, 1.0]).unwrap();
         let rows =
-            provi_analysis::show::rows::coefficients(&q, None, &Certificate::nothing(&names, "")).unwrap();
+            provi_analysis::show::rows::coefficients(&q, None, &Certificate::nothing(&names, ""), None)
+                .unwrap();
         let text = plot(&rows, 0.95).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.width() <= WIDTH), "{text}");
