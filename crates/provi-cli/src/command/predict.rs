@@ -35,9 +35,11 @@ rate or a value) with the interval of that mean. The interval is that of
 the mean, not of single observations; --draws prints draws of those, including
 noise, one per line, written as they are made.
 Probabilities are certified: the posterior's own differ by at most the certified
-total variation, which is printed below the table. The means of a gaussian model
-are certified too, each by its own ±. Draws of a binomial model are counts among
-each row's own trials, so NEW needs the column of trials.
+total variation, which is printed below the table. With --data each has a ± of
+its own, often a hundred times smaller: the posterior's probabilities are
+measured by another audit. The means of a gaussian model are certified too, each
+by its own ±. Draws of a binomial model are counts among each row's own trials,
+so NEW needs the column of trials.
 With --exact the coefficients behind each draw are drawn from the posterior
 itself rather than from the fitted Gaussian, as `provi sample --exact` does.
 
