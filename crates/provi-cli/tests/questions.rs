@@ -134,7 +134,10 @@ fn probabilities_are_measured_with_the_data_of_the_fit() {
     assert_eq!(measured, predict(&["--data", "study.csv"]));
     let table = bench.provi(&["predict", "both.fit", "study.csv", "--data", "study.csv"]).exits(0).stdout;
     assert!(table.lines().next().unwrap().contains('±') && table.contains("by at most ±"), "{table}");
-    let file = json(&std::fs::read_to_string(bench.path("both.fit/fit.json")).unwrap());
+    let formula =
+        json(&std::fs::read_to_string(bench.path("both.fit/fit.json")).unwrap())["model"]["formula"].clone();
+    bench.provi(&["fit", "study.csv", formula.as_str().unwrap(), "--out", "now", "--quiet"]).exits(0);
+    let file = json(&std::fs::read_to_string(bench.path("now/fit.json")).unwrap());
     let own = |key: &str| file["posterior"][key].as_array().unwrap().len();
     assert_eq!([own("positive"), own("positive_error")], [own("mean"); 2]);
 }

@@ -225,8 +225,8 @@ impl Cells {
             let near = if u.low >= 0.0 { u.low } else { -u.high };
             let r = [near.hypot(rho.low).min(c.radius), c.radius];
             let [a, b] = c.bounds;
-            let plain =
-                a.exp_m1().max(-(-b).exp_m1()).max(0.0) + envelope.cubic(r, u.low.abs().max(u.high.abs()));
+            let plain = a.exp_m1().max(-(-b).exp_m1()).max(0.0)
+                + envelope.cubic(r, u.low.abs().max(u.high.abs()), error);
             let close = c.most + envelope.band(c.radius, error);
             c.mass / share(c.count) * plain.min(close)
         });

@@ -137,10 +137,11 @@ impl Envelope {
         (centre + r * rest) * (1.0 + LOST) + LOST * (1e-3 + r * self.trace * (1.0 + r * r) + r * r)
     }
 
-    /// |P| is at most this where r and |u| are at most so large: P = κ(r)u + T₀[x,x,x]/6.
-    pub fn cubic(&self, [low, high]: [f64; 2], u: f64) -> f64 {
+    /// |P| is at most this where r and |u| are at most so large: P = κ(r)u + T₀[x,x,x]/6, and the trace of its T is within `error` of τ.
+    pub fn cubic(&self, [low, high]: [f64; 2], u: f64, error: f64) -> f64 {
         let kappa = self.kappa(low).abs().max(self.kappa(high).abs());
-        (kappa * u + self.harmonic * high.powi(3) / 6.0) * (1.0 + LOST) + LOST * (1.0 + high.powi(3))
+        let rest = self.harmonic * high.powi(3) / 6.0 + error * high * (1.0 + high * high);
+        (kappa * u + rest) * (1.0 + LOST) + LOST * (1.0 + high.powi(3))
     }
 
     /// The bounds of −D' (`side` 0) or D' (1) on the sphere of radius r, without D'(0).
