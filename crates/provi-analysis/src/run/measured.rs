@@ -10,9 +10,6 @@ use super::predict::NewData;
 use crate::error::{Error, Result};
 use crate::model::{Model, ModelTarget};
 
-/// The most rows that are asked about: each costs a product of d numbers a draw.
-pub const MOST_ASKED: usize = 2000;
-
 /// What is proved of the probabilities of new rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbabilityErrors {
@@ -24,7 +21,7 @@ pub struct ProbabilityErrors {
 
 impl NewData<'_> {
     /// An audit at the fitted Gaussian with the fit's data, which is asked for the probability of each row. Rows of groups that the fit has not seen, and
-    /// those beyond [`MOST_ASKED`], have the bound of the total variation. `None` for rates and values, and where nothing is proved.
+    /// those beyond [`MOST_ASKED`](super::predict::MOST_ASKED), have the bound of the total variation. `None` for rates and values, and where nothing is proved.
     pub fn measured_errors(
         &self,
         model: &Model,

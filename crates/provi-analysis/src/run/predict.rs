@@ -15,10 +15,12 @@ use crate::model::{self, Origin, Scale};
 use crate::options::FamilyName;
 use crate::record::fit_file::FitFile;
 use crate::run::fitted::Fitted;
-use crate::run::measured::MOST_ASKED;
 
 /// Numbers held at once when draws are made part by part.
 const PART: usize = 1 << 20;
+
+/// The most rows that an audit is asked about: each costs a product of d numbers a draw.
+pub const MOST_ASKED: usize = 2000;
 
 /// New rows in the design of a fit.
 #[derive(Debug)]
