@@ -46,9 +46,8 @@ impl NewData<'_> {
         let audited = audit.ask(glm, q, seed, &questions)?;
         let found = audited.certificate();
         // Both hold together: the stored one and this one have draws of their own.
-        let kept = stored.and_then(|c| Some((c.tv.bound()?, c.tv.confidence()?)));
-        let now = found.tv.bound().zip(found.tv.confidence());
-        let Some((plain, _)) = [kept, now].into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)) else {
+        let kept = stored.and_then(|c| c.tv.bound());
+        let Some(plain) = [kept, found.tv.bound()].into_iter().flatten().min_by(f64::total_cmp) else {
             return Ok(None);
         };
         let mut each = vec![plain.min(1.0); predictions.len()];
@@ -57,7 +56,7 @@ impl NewData<'_> {
             let mean = predictions[row].mean;
             each[row] = each[row].min((high - mean).max(mean - low).max(0.0) + 1e-9);
         }
-        let lost: f64 = [kept, now].into_iter().flatten().map(|(_, confidence)| 1.0 - confidence).sum();
+        let lost = kept.map_or(0.0, |_| delta) + found.grounds.failure_probability;
         Ok(Some(ProbabilityErrors { each, confidence: (1.0 - lost).max(0.0) }))
     }
 }
