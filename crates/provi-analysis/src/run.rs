@@ -7,6 +7,7 @@ pub mod contrast;
 pub mod fitted;
 mod fresh;
 mod integrated;
+pub mod measured;
 pub mod posterior;
 pub mod predict;
 pub mod problem;

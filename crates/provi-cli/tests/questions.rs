@@ -117,6 +117,31 @@ fn the_means_of_a_gaussian_model_have_their_certified_error() {
     assert!(row <= own * (1.0 + 1e-9), "{row} {own}");
 }
 
+/// With the data of the fit each probability has an error of its own, far below the total variation; without it, all have that.
+#[test]
+fn probabilities_are_measured_with_the_data_of_the_fit() {
+    let bench = Bench::with_fits();
+    let predict = |more: &[&str]| {
+        json(&bench.provi(&[&["predict", "both.fit", "study.csv", "--json"], more].concat()).exits(0).stdout)
+    };
+    let (plain, measured) = (predict(&[]), predict(&["--data", "study.csv"]));
+    assert!(plain["mean_errors"].is_null());
+    assert_eq!(plain["predictions"], measured["predictions"]);
+    let tv = plain["tv_bound"].as_f64().unwrap();
+    let errors = measured["mean_errors"].as_array().unwrap();
+    assert_eq!(errors.len(), plain["predictions"].as_array().unwrap().len());
+    assert!(errors.iter().all(|e| (0.0..0.5 * tv).contains(&e.as_f64().unwrap())), "{tv} {errors:?}");
+    assert_eq!(measured, predict(&["--data", "study.csv"]));
+    let table = bench.provi(&["predict", "both.fit", "study.csv", "--data", "study.csv"]).exits(0).stdout;
+    assert!(table.lines().next().unwrap().contains('±') && table.contains("by at most ±"), "{table}");
+    let formula =
+        json(&std::fs::read_to_string(bench.path("both.fit/fit.json")).unwrap())["model"]["formula"].clone();
+    bench.provi(&["fit", "study.csv", formula.as_str().unwrap(), "--out", "now", "--quiet"]).exits(0);
+    let file = json(&std::fs::read_to_string(bench.path("now/fit.json")).unwrap());
+    let own = |key: &str| file["posterior"][key].as_array().unwrap().len();
+    assert_eq!([own("positive"), own("positive_error")], [own("mean"); 2]);
+}
+
 #[test]
 fn a_contrast_with_the_reference_level_says_which_it_is() {
     let bench = Bench::new();

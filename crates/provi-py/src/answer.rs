@@ -279,7 +279,8 @@ impl Answer {
                 Some(mixture) => mixture.coordinate(i, &self.certificate),
                 None => Functional::coordinate(q, i, &self.certificate),
             };
-            asked(&found.map_err(raise)?, level)
+            let found = found.map_err(raise)?.knowing(self.fitted.file.posterior.as_ref(), i);
+            asked(&found, level)
         };
         (0..q.dim()).map(one).collect()
     }

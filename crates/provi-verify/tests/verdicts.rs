@@ -48,11 +48,11 @@ fn every_verdict_turns_red_for_its_planted_fault() {
     assert_eq!(figures.len(), count, "pictures would overwrite one another");
 }
 
-/// Sums over grids are quick: these are green, and red for their faults, at every test run.
+/// Sums over grids and lines are quick: these are green, and red for their faults, at every test run.
 #[test]
-fn groups_are_green_and_turn_red() {
+fn groups_and_events_are_green_and_turn_red() {
     let trial = Trial::new(true, None);
-    for key in ["group-kl", "group-evidence", "group-moments"] {
+    for key in ["group-kl", "group-evidence", "group-moments", "measured-events"] {
         let entry = find(key).unwrap();
         let verdict = |planted: bool| entry.run(trial, planted).unwrap().verdict();
         assert_ne!(verdict(false), Verdict::Violated, "{key}");

@@ -8,6 +8,7 @@
 //! than that, so a printed bound is an upper bound of the formula in exact arithmetic.
 
 pub mod betting;
+pub mod bounded;
 pub mod cells;
 pub mod certificate;
 pub mod envelope;

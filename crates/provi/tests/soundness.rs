@@ -5,6 +5,7 @@
 //! a bug, not bad luck.
 
 mod answers;
+mod events;
 mod line;
 mod problem;
 mod provenance;

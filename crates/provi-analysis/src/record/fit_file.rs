@@ -108,8 +108,8 @@ pub struct FitFile {
     /// Bounds of the error of any linear functional; null above [`LARGEST_METRIC`] coefficients.
     #[serde(default, with = "AsOption::<MomentBoundsKeys>")]
     pub moment_bounds: Option<MomentBounds>,
-    /// The posterior's own means and standard deviations, in the order of `names`, each with its proved error
-    /// bound; null if they were not measured. `mean` and `covariance` are those of q.
+    /// The posterior's own means and standard deviations, and its probabilities that a coefficient is positive, in the order of `names`, each with
+    /// its proved error bound; null if they were not measured. `mean` and `covariance` are those of q.
     #[serde(default, with = "AsOption::<PosteriorKeys>", skip_serializing_if = "Option::is_none")]
     pub posterior: Option<PosteriorMoments>,
     /// The mixture of Gaussians whose mean and covariance are above, if scales are integrated over.

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use provi::audit::Question;
 use provi::predict::{Observation, Prediction, Rows, observations, predict, predict_mixture, responses_at};
 use provi::sparse::{AnyGaussian, NormalLaw};
 use provi::target::Family;
+use provi::theory::bounded::Law;
 use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
 
@@ -17,6 +19,9 @@ use crate::run::fitted::Fitted;
 
 /// Numbers held at once when draws are made part by part.
 const PART: usize = 1 << 20;
+
+/// The most rows that an audit is asked about: each costs a product of d numbers a draw.
+pub const MOST_ASKED: usize = 2000;
 
 /// New rows in the design of a fit.
 #[derive(Debug)]
@@ -274,6 +279,28 @@ impl NewData<'_> {
             }
         }
         Ok(Some(out))
+    }
+
+    /// What an audit is to be asked about the rows whose groups the fit has seen, and which rows those are.
+    pub(super) fn questions(&self, law: Law) -> (Vec<usize>, Vec<Question>) {
+        let mut weights = vec![0.0; self.design.columns()];
+        let is_known = |row: &usize| self.unseen.iter().all(|(unseen, ..)| unseen != row);
+        let each = (0..self.design.rows()).filter(is_known).take(MOST_ASKED).filter_map(|row| {
+            self.design.write_row(row, &mut weights);
+            let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[row]);
+            // A row of zeros asks nothing.
+            let question = Question { weights: weights.clone(), offset, law };
+            weights.iter().any(|x| x.abs() > 0.0).then_some((row, question))
+        });
+        each.unzip()
+    }
+
+    pub(super) fn certificate(&self) -> Option<&provi::Certificate> {
+        self.fit.certificate()
+    }
+
+    pub(super) fn gaussian(&self) -> &provi::Gaussian {
+        &self.fit.gaussian
     }
 
     fn rows<'r>(&'r self, extra_variance: Option<&'r [f64]>) -> Rows<'r> {

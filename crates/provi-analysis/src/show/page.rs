@@ -249,12 +249,9 @@ fn coefficients(fit: &Fitted, level: f64) -> Result<Vec<Coefficient>> {
     let file = &fit.file;
     let Some(certificate) = &file.certificate else { return Ok(Vec::new()) };
     let mut out = Vec::new();
-    let (names, q, mixture) = (&file.names, &fit.gaussian, fit.mixture.as_ref());
     // Without groups, every coefficient is the population's.
     let shown = file.model.population + MOST_EFFECTS;
-    for (i, (name, f)) in
-        rows::first_coefficients(names, q, mixture, certificate, shown)?.into_iter().enumerate()
-    {
+    for (i, (name, f)) in rows::coefficients(fit, certificate).first(shown)?.into_iter().enumerate() {
         let [low, high] = f.interval(level)?;
         let [(mean, mean_error), (sd, sd_error)] = rows::moments(&f, file.posterior.as_ref(), i);
         out.push(Coefficient {

@@ -16,32 +16,49 @@ pub const LEVEL: f64 = 0.95;
 /// A name, and what is known about the quantity.
 pub type Row = (String, Functional);
 
-/// Every coefficient, with its errors from the certificate.
-pub fn coefficients(
-    names: &[String],
-    q: &AnyGaussian,
-    mixture: Option<&ScaleMixture>,
-    certificate: &Certificate,
-) -> Result<Vec<Row>> {
-    first_coefficients(names, q, mixture, certificate, names.len())
+/// The coefficients of an answer, with their errors from the certificate, and those of their signs from what was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Coefficients<'a> {
+    /// Their names.
+    pub names: &'a [String],
+    /// The answer.
+    pub q: &'a AnyGaussian,
+    /// The mixture over scales, if it is one.
+    pub mixture: Option<&'a ScaleMixture>,
+    /// What is proved.
+    pub certificate: &'a Certificate,
+    /// The posterior's own moments, if they were measured.
+    pub measured: Option<&'a PosteriorMoments>,
 }
 
-/// The first ones, those of the population before those of groups.
-pub fn first_coefficients(
-    names: &[String],
-    q: &AnyGaussian,
-    mixture: Option<&ScaleMixture>,
-    certificate: &Certificate,
-    count: usize,
-) -> Result<Vec<Row>> {
-    let row = |(i, name): (usize, &String)| {
-        let found = match mixture {
-            Some(mixture) => mixture.coordinate(i, certificate)?,
-            None => Functional::coordinate(q, i, certificate)?,
+impl Coefficients<'_> {
+    /// Every one.
+    pub fn all(&self) -> Result<Vec<Row>> {
+        self.first(self.names.len())
+    }
+
+    /// The first ones: those of the population come before those of groups.
+    pub fn first(&self, count: usize) -> Result<Vec<Row>> {
+        let row = |(i, name): (usize, &String)| {
+            let found = match self.mixture {
+                Some(mixture) => mixture.coordinate(i, self.certificate)?,
+                None => Functional::coordinate(self.q, i, self.certificate)?,
+            };
+            Ok((name.clone(), found.knowing(self.measured, i)))
         };
-        Ok((name.clone(), found))
-    };
-    names.iter().take(count).enumerate().map(row).collect()
+        self.names.iter().take(count).enumerate().map(row).collect()
+    }
+}
+
+/// The coefficients of a fit.
+pub fn coefficients<'a>(fit: &'a Fitted, certificate: &'a Certificate) -> Coefficients<'a> {
+    Coefficients {
+        names: &fit.file.names,
+        q: &fit.gaussian,
+        mixture: fit.mixture.as_ref(),
+        certificate,
+        measured: fit.file.posterior.as_ref(),
+    }
 }
 
 /// Mean and sd of the i-th coefficient, each with its proved error bound: the posterior's own if they were
@@ -52,6 +69,17 @@ pub fn moments(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) ->
             [(all.mean[i], Some(all.mean_error[i])), (all.sd[i], Some(all.sd_error[i]))]
         }
         _ => [(q.mean, q.mean_error.bound()), (q.sd, q.sd_error.bound())],
+    }
+}
+
+/// The probability that the i-th coefficient is positive, with its proved error bound: the posterior's own if it was measured more closely than
+/// q's is known to be, q's otherwise.
+pub fn positive(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) -> (f64, Option<f64>) {
+    let plain = (q.positive.value, q.positive.error.bound());
+    let own = measured.and_then(|all| Some((*all.positive.get(i)?, *all.positive_error.get(i)?)));
+    match own {
+        Some((value, error)) if plain.1.is_none_or(|known| error <= known) => (value, Some(error)),
+        _ => plain,
     }
 }
 

@@ -75,12 +75,7 @@ impl Summary {
             provi: file.provi.clone(),
             model: file.model.clone(),
             level,
-            coefficients: all(rows::coefficients(
-                &file.names,
-                &fit.gaussian,
-                fit.mixture.as_ref(),
-                &certificate,
-            )?)?,
+            coefficients: all(rows::coefficients(fit, &certificate).all()?)?,
             scales: rows::scales(fit, level)?,
             contrasts: all(rows::contrasts(fit))?,
             certificate,

@@ -89,7 +89,7 @@ pub fn files(sampled: &Sampled, fit: &Fitted) -> Result<Vec<(String, Vec<u8>)>> 
     store.count("sample_stats/draw", "draw", draws);
 
     if let Some(certificate) = &file.certificate {
-        let rows = coefficients(&file.names, &fit.gaussian, fit.mixture.as_ref(), certificate)?;
+        let rows = coefficients(fit, certificate).all()?;
         let mut column = |name: &str, pick: &dyn Fn(&provi::functional::Functional) -> f64| {
             let values: Vec<f64> = rows.iter().map(|(_, f)| pick(f)).collect();
             store.floats(&format!("moments/{name}"), &[("coefficient", dim)], &values);

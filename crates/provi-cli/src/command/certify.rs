@@ -17,7 +17,7 @@ use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
 use provi_analysis::run::fitted::{rebuild, refuse_other_data};
 use provi_analysis::run::recording;
 use provi_analysis::show::rows::LEVEL;
-use provi_analysis::show::rows::first_coefficients;
+use provi_analysis::show::rows::Coefficients;
 use provi_analysis::show::words::condition;
 use serde::Serialize;
 
@@ -88,7 +88,15 @@ fn judge(
     let estimated = recording::estimates(&assessment.estimates);
     let trust = assessment.trust.as_ref().map(TrustRecord::new);
     // Of a model with thousands of groups, the population alone.
-    let shown = if names.len() > 2_000 && model.population > 0 { model.population } else { names.len() };
+    let count = if names.len() > 2_000 && model.population > 0 { model.population } else { names.len() };
+    let shown = Coefficients {
+        names: &names,
+        q: &q,
+        mixture: mixture.as_ref(),
+        certificate: &assessment.certificate,
+        measured: assessment.posterior.as_ref(),
+    }
+    .first(count)?;
     let text = if args.json {
         to_json(&Report {
             schema: "provi-certificate/1",
@@ -114,7 +122,7 @@ fn judge(
             origin(given),
             summary::recorded_model(model, names.len()),
             table::posterior(
-                &first_coefficients(&names, &q, mixture.as_ref(), &assessment.certificate, shown)?,
+                &shown,
                 LEVEL,
                 assessment.posterior.as_ref()
             )?,

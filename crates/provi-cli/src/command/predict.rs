@@ -35,9 +35,11 @@ rate or a value) with the interval of that mean. The interval is that of
 the mean, not of single observations; --draws prints draws of those, including
 noise, one per line, written as they are made.
 Probabilities are certified: the posterior's own differ by at most the certified
-total variation, which is printed below the table. The means of a gaussian model
-are certified too, each by its own ±. Draws of a binomial model are counts among
-each row's own trials, so NEW needs the column of trials.
+total variation, which is printed below the table. With --data each has a ± of
+its own, often a hundred times smaller: the posterior's probabilities are
+measured by another audit. The means of a gaussian model are certified too, each
+by its own ±. Draws of a binomial model are counts among each row's own trials,
+so NEW needs the column of trials.
 With --exact the coefficients behind each draw are drawn from the posterior
 itself rather than from the fitted Gaussian, as `provi sample --exact` does.
 
@@ -45,6 +47,7 @@ Examples:
   provi predict wells.fit new.csv
   provi predict wells.fit new.csv --level 0.9 --csv > predictions.csv
   provi predict wells.fit new.csv --draws 1000 --csv > draws.csv
+  provi predict wells.fit new.csv --data wells.csv
   provi predict wells.fit new.csv --draws 1000 --exact --data wells.csv
   provi predict clinics.fit new.csv --new-levels population";
 
@@ -70,8 +73,8 @@ pub(crate) struct PredictArgs {
     /// Draw their coefficients from the posterior itself, by rejection
     #[arg(long, requires = "draws", requires = "data")]
     exact: bool,
-    /// The data of the fit, for --exact
-    #[arg(long, value_name = "FILE", requires = "exact")]
+    /// The data of the fit, to measure the posterior's probabilities, or for --exact
+    #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     /// Seed of the random draws
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -102,7 +105,7 @@ struct Report<'a> {
     level: f64,
     /// Upper bound of the error of the probabilities; null if nothing is certified.
     tv_bound: Option<f64>,
-    /// Upper bound of the error of each row's mean, for a gaussian model; null for others.
+    /// Upper bound of the error of each row's mean, for a gaussian model, and of each row's probability, with the fit's data; null for others.
     mean_errors: Option<Vec<f64>>,
     lines: Vec<usize>,
     predictions: Vec<Prediction>,
@@ -139,7 +142,15 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         Some(path) => Some(fit.model(&Data::read(path).map_err(refuse)?, false)?),
         None => None,
     };
-    let exact = match &model {
+    // Draws that are printed alone need no errors.
+    let measured = match &model {
+        Some(model) if !args.exact && (args.json || args.draws.is_none()) => {
+            new.measured_errors(model, &predictions, Seed(record.seed))?
+        }
+        _ => None,
+    };
+    let errors = measured.as_ref().map(|found| found.each.clone()).or(errors);
+    let exact = match model.as_ref().filter(|_| args.exact) {
         Some(model) => Some(PosteriorDraws::new(model, &*fit.dense("a draw of the posterior")?, None, seed)?),
         None => None,
     };
@@ -164,7 +175,11 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         }
         (Some(draws), false) => flow::to_stdout(|to| draws.write_csv(to)),
         (None, false) if args.csv => Ok(Outcome::said(csv(&predictions, errors.as_deref(), &new.lines))),
-        (None, false) => Ok(Outcome::said(table_of(args, record, &predictions, errors.as_deref(), &new))),
+        (None, false) => {
+            let confidence = measured.map(|found| found.confidence);
+            let errors = (errors.as_deref(), confidence);
+            Ok(Outcome::said(table_of(args, record, &predictions, errors, &new)))
+        }
     }
 }
 
@@ -249,7 +264,7 @@ fn table_of(
     args: &PredictArgs,
     record: &FitFile,
     predictions: &[Prediction],
-    errors: Option<&[f64]>,
+    (errors, measured): (Option<&[f64]>, Option<f64>),
     new: &NewData<'_>,
 ) -> String {
     let family = new.family;
@@ -301,6 +316,12 @@ fn table_of(
         false => String::new(),
     };
     let certified = match (what, tv.and_then(|tv| Some((tv.bound()?, tv.confidence()?)))) {
+        ("probability", _) if measured.is_some() => {
+            format!(
+                "certified: the posterior's own probabilities differ from these, before rounding, by at most ±{}{condition}",
+                with(measured.unwrap_or(1.0))
+            )
+        }
         // TV is the largest difference of the means of any function between 0 and 1 [cert-moments], [local-tv].
         ("probability", Some((tv, confidence))) => {
             format!(

@@ -53,6 +53,9 @@ pub(crate) struct SummaryArgs {
     json: bool,
 }
 
+/// The most effects of groups in a plot.
+const MOST_PLOTTED: usize = 1_000;
+
 pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     let level = Probability::new("--level", args.level)?.get();
     let mut fit = Fitted::load(&args.fit)?;
@@ -69,13 +72,7 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     let text = if args.json {
         to_json(&fit.summary(level)?)
     } else if args.plot {
-        let mut shown = rows::first_coefficients(
-            fit.names(),
-            &fit.gaussian,
-            fit.mixture.as_ref(),
-            &certificate,
-            fit.file.model.population + 1_000,
-        )?;
+        let mut shown = rows::coefficients(&fit, &certificate).first(fit.file.model.population + MOST_PLOTTED)?;
         shown.extend(rows::contrasts(&fit));
         forest::plot(&shown, level)?
     } else {

@@ -34,8 +34,7 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
             (population, true) => dim.saturating_sub(population + MOST_EFFECTS.min(dim)),
             (population, false) => dim.saturating_sub(population),
         };
-        let (q, mixture) = (&fit.gaussian, fit.mixture.as_ref());
-        let shown = rows::first_coefficients(&file.names, q, mixture, certificate, dim - hidden)?;
+        let shown = rows::coefficients(fit, certificate).first(dim - hidden)?;
         parts.extend(file.constrained.as_ref().map(table::constrained));
         let heading = if file.constrained.is_some() { "on the unconstrained scale\n" } else { "" };
         let rows = match detail.wide {

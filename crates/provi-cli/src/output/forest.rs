@@ -86,19 +86,16 @@ fn axis(low: f64, high: f64, zero: usize, width: usize, indent: usize) -> String
 mod tests {
     use super::*;
     use provi::{Certificate, Gaussian, Triangular};
+    use provi_analysis::show::rows::Coefficients;
 
     #[test]
     fn intervals_stand_where_they_belong() {
         let names: Vec<String> =
             ["a", "μ", "a name that is far too long for its line"].map(str::to_owned).into();
         let q = Gaussian::<Triangular>::new(&[-1.0, 0.5, 2.0], &[0.5, 0.0, 0.1, 0.0, 0.0, 1.0]).unwrap();
-        let rows = provi_analysis::show::rows::coefficients(
-            &names,
-            &q.into(),
-            None,
-            &Certificate::nothing(&names, ""),
-        )
-        .unwrap();
+        let (q, certificate) = (q.into(), Certificate::nothing(&names, ""));
+        let rows = Coefficients { names: &names, q: &q, mixture: None, certificate: &certificate, measured: None };
+        let rows = rows.all().unwrap();
         let text = plot(&rows, 0.95).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.width() <= WIDTH), "{text}");

@@ -5,7 +5,7 @@ use provi::functional::PosteriorMoments;
 use provi_analysis::model::compiled::ConstrainedRecord;
 use provi_analysis::number::{bound, decimals, probability, share_decimals, to_spread, within};
 use provi_analysis::record::mixture::ScaleSummary;
-use provi_analysis::show::rows::{Row, moments};
+use provi_analysis::show::rows::{Row, moments, positive};
 use provi_analysis::show::words::INTEGRATED;
 
 use super::columns::{Columns, Side};
@@ -17,6 +17,8 @@ use crate::failure::Result;
 const MOST_ROWS: usize = 100;
 /// A bound of an error that is larger than this many deviations is not shown.
 const USELESS: f64 = 100.0;
+/// A bound of the error of a probability up to which it is worth a word.
+const USEFUL: f64 = 0.2;
 
 /// Name; mean and sd, each with its proved error bound; the central interval and the probability of being positive.
 /// Mean and sd are the posterior's own if they were measured, q's otherwise; a line below the table says which.
@@ -26,7 +28,7 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
     let mut columns = with_heading(&["", "mean", "±", "sd", "±", &low, &high, "P(>0)"]);
     let shown = rows.len().min(MOST_ROWS);
     let shared = share_decimals(rows[..shown].iter().map(|(_, f)| f.sd));
-    let mut any = false;
+    let (mut any, mut furthest) = (false, 0.0f64);
     for (i, (name, f)) in rows[..shown].iter().enumerate() {
         let number = |x: f64| shared.map_or_else(|| to_spread(x, f.sd), |places| format!("{x:.places$}"));
         let [mean, sd] = moments(f, measured, i);
@@ -42,7 +44,10 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
         any |= mean.1.is_some();
         let ([mean, mean_off], [sd, sd_off]) = (pair(mean), pair(sd));
         let [low, high] = f.interval(level)?;
-        let positive = probability(f.positive.value);
+        let (chance, off) = positive(f, measured.filter(|_| !f.is_mixed()), i);
+        // Three decimals are shown.
+        furthest = furthest.max(off.unwrap_or(f64::INFINITY) + 5e-4);
+        let positive = probability(chance);
         columns.push(vec![name.clone(), mean, mean_off, sd, sd_off, number(low), number(high), positive]);
     }
     let mixed = rows.iter().any(|(_, f)| f.is_mixed());
@@ -64,6 +69,10 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
         }
         (false, true) if mixed => "all are the mixture's; the posterior's mean and sd are within ±",
         (false, false) if mixed => "all are the mixture's; how far the posterior's are is not known",
+        (true, _) if furthest <= USEFUL => &format!(
+            "mean, sd: the posterior's, proved within ±; P(>0) too, within {}; interval: the Gaussian's",
+            bound(furthest, 2)
+        ),
         (true, _) => "mean, sd: the posterior's, proved within ±; interval, P(>0): the Gaussian's",
         (false, true) => "all are the Gaussian's; the posterior's mean and sd are proved to be within ±",
         (false, false) => "all are the Gaussian's; how far the posterior's are is not proved",

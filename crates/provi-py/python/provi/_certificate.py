@@ -216,8 +216,8 @@ class Trust:
 
 @dataclass(frozen=True, eq=False)
 class PosteriorMoments:
-    """The posterior's own means and standard deviations, in the order of the names: values, and what each is proved to be off by at
-    most. They are not those of the Gaussian."""
+    """The posterior's own means and standard deviations, and its probabilities that a coefficient is positive, in the order of the names: values, and
+    what each is proved to be off by at most. They are not those of the Gaussian."""
 
     mean: np.ndarray
     mean_error: np.ndarray
@@ -227,6 +227,9 @@ class PosteriorMoments:
     """The probability over the audit's draws with which all of them hold, together with the certificate."""
     key: str
     provenance: str
+    positive: Optional[np.ndarray] = None
+    """The probability of being positive; ``None`` where it was not measured."""
+    positive_error: Optional[np.ndarray] = None
 
     @classmethod
     def _from(cls, data: dict[str, Any]) -> PosteriorMoments:

@@ -6,6 +6,7 @@ use super::posterior::{Line, Truth};
 use crate::space::objective;
 use provi::solve::Solver;
 use provi::target::{Family, Glm};
+use provi::theory::bounded::{Bounded, Law};
 use provi::theory::certificate::{Ball, Outside};
 use provi::theory::envelope::{self, Envelope, Far, excess};
 use provi::theory::santalo;
@@ -288,7 +289,20 @@ pub(crate) struct Excess {
     pub(crate) whole: [f64; 3],
     /// |E_p x|·∫p̃ and its bound; E_q[ψ|x|ʲ; |x| > R] and theirs, j = 1, 2.
     pub(crate) moments: [[f64; 2]; 3],
+    /// |D' − P| and its bound at points of the ball, P the cubic of [measured-events].
+    pub(crate) bands: Vec<[f64; 2]>,
+    /// What ∫(g − γ)p̃ differs by from what the ball shows of it, and its bound, for signs and probabilities.
+    pub(crate) events: Vec<[f64; 2]>,
 }
+
+/// What [measured-events] is asked on the line.
+const ASKED: [Bounded; 5] = [
+    Bounded { law: Law::Step, at: 0.0, spread: 1.0 },
+    Bounded { law: Law::Step, at: 1.0, spread: 1.0 },
+    Bounded { law: Law::Step, at: -2.0, spread: 1.0 },
+    Bounded { law: Law::Logistic, at: 0.5, spread: 2.0 },
+    Bounded { law: Law::Probit, at: -0.4, spread: 0.7 },
+];
 
 impl Answer<'_> {
     /// By the ball of radius R; nothing where the model knows no fourth derivatives, or no slope is positive there.
@@ -332,7 +346,31 @@ impl Answer<'_> {
         let slope = simpson(-11.0, 11.0, 1000, |x| normal(x) * self.residual(x));
         let first = (inside(&|x| x) - slope).abs() + outside.rest(1);
         let mean = self.mean_error() * self.kl().exp();
+        // P on the line, whose third derivative is its own trace.
+        let cubic = |x: f64| tau * (x * x * x / 6.0 - 0.5 * x);
+        let bands = (-40..=40).map(|k| {
+            let x = radius * f64::from(k) / 40.0;
+            [(drop(x) - cubic(x)).abs(), envelope.band(x.abs(), taylor.cubic_error)]
+        });
+        let tails = outside.tails();
+        let either = outside.mass[0] + outside.alpha + tau.abs() * (tails[3] / 6.0 + 0.5 * tails[1]);
+        let events = ASKED.map(|g| {
+            let [mean, third] = g.moments();
+            let jump = -g.at / g.spread;
+            // Each piece has its own side of the jump.
+            let pieces = |low: f64, high: f64, f: &dyn Fn(f64) -> f64| {
+                let at = |x: f64, side: f64| f(x) * (g.value(x + side) - mean);
+                simpson(low, jump, 800, |x| at(x, if x < jump { 0.0 } else { -1e-9 }))
+                    + simpson(jump, high, 800, |x| at(x, if x > jump { 0.0 } else { 1e-9 }))
+            };
+            let ratio = |x: f64| (-drop(x)).exp();
+            let truth = pieces(-end, end, &|x| normal(x) * ratio(x));
+            let shown = pieces(-radius, radius, &|x| normal(x) * (ratio(x) - 1.0 + cubic(x)));
+            [(truth - shown + tau * third / 6.0).abs(), either]
+        });
         Ok(Some(Excess {
+            bands: bands.collect(),
+            events: events.to_vec(),
             points: points.collect(),
             whole: [low, self.kl().exp(), high],
             moments: [[mean, first], [beyond(1), outside.rest(1)], [beyond(2), outside.rest(2)]],

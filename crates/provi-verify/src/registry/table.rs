@@ -371,6 +371,13 @@ pub const ENTRIES: &[Entry] = &[
         certificates::group_moments,
     ),
     entry(
+        "measured-events",
+        Chapter::Certificates,
+        "∫(g−γ)p̃ = E_q[(ϖ−1+P)(g−γ)] − T[v,v,v]E[(ξ³−3ξ)g]/6 for values in [0,1], with what is beyond a ball bounded, and signs are within what audits certify",
+        0.5,
+        certificates::events,
+    ),
+    entry(
         "every-direction",
         Chapter::Certificates,
         "E Y ⪯ Ȳ + κλΣY²/n + log(s/δ)/(nλ) for symmetric matrices fails with probability at most δ, and every combination's mean and sd are within what audits certify",

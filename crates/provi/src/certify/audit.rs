@@ -11,6 +11,7 @@
 mod audited;
 mod ball;
 mod bounds;
+mod events;
 mod every;
 mod goal;
 mod groups;
@@ -45,6 +46,7 @@ use crate::watch::Watch;
 pub use audited::Audited;
 use ball::Choice;
 use bounds::Bounds;
+pub use events::Question;
 pub use goal::{Goal, worst_of_table};
 use image::Image;
 use measure::{Lost, Measurement};
@@ -71,6 +73,10 @@ pub struct Audit {
     /// What the audit should prove; it makes more draws than `draws` for it if needed.
     pub goal: Goal,
 }
+
+/// Of the share of δ that moments have: what those of each coefficient have, those in every direction too, and probabilities.
+const MOMENTS: f64 = 0.4;
+const EVENTS: f64 = 1.0 - 2.0 * MOMENTS;
 
 /// The draws of an audit that nobody asked for more.
 pub(crate) const USUAL: u64 = 20_000;
@@ -110,8 +116,23 @@ impl Audit {
         q: &Gaussian<Triangular>,
         seed: Seed,
     ) -> Result<Audited> {
-        let target = target.into();
-        self.looks(q, |look| look.measure(target, q, seed, &mut go_on))
+        self.ask(target, q, seed, &[])
+    }
+
+    /// [`Audit::run`] with questions whose answers are numbers between 0 and 1: [`Audited::answers`] has them, in their order, where
+    /// they were measured [measured-events].
+    pub fn ask<'t>(
+        &self,
+        target: impl Into<Evaluator<'t>>,
+        q: &Gaussian<Triangular>,
+        seed: Seed,
+        questions: &[Question],
+    ) -> Result<Audited> {
+        let (target, d) = (target.into(), q.dim());
+        if let Some(other) = questions.iter().find(|ask| ask.weights.len() != d) {
+            return Err(Error::Shape { what: "question", found: other.weights.len(), expected: d });
+        }
+        self.looks(q, |look| look.measure(target, (q, questions), seed, &mut go_on))
     }
 
     /// [`Audit::run`] with a watch, which sees its draws and may stop it. Fewer draws prove less; statements that
@@ -142,7 +163,7 @@ impl Audit {
         let mut between = watch.between_draws(begin)?;
         let mut go = || {
             self.looks(q, |look| {
-                stop::patient_phase("the audit", more, || look.measure(target, q, seed, &mut between))
+                stop::patient_phase("the audit", more, || look.measure(target, (q, &[]), seed, &mut between))
             })
         };
         match signal {
@@ -154,7 +175,7 @@ impl Audit {
     fn measure(
         &self,
         target: Evaluator<'_>,
-        q: &Gaussian<Triangular>,
+        (q, questions): (&Gaussian<Triangular>, &[Question]),
         seed: Seed,
         between: &mut Between<'_>,
     ) -> Result<Audited> {
@@ -169,16 +190,17 @@ impl Audit {
             Some(standard) => {
                 let (seen, map) = (standard.evaluator(target), standard.map());
                 let image = Image::new(d, map);
-                Ok(self.go(seen, (&map.standard_gaussian(q), image, own), seed, between)?.through(map, q))
+                let standard = map.standard_gaussian(q);
+                Ok(self.go(seen, (&standard, image, own, questions), seed, between)?.through(map, q))
             }
-            None => self.go(target, (q, Image::EXACT, own), seed, between),
+            None => self.go(target, (q, Image::EXACT, own, questions), seed, between),
         }
     }
 
     fn go(
         &self,
         target: Evaluator<'_>,
-        (q, image, own): (&Gaussian<Triangular>, Image<'_>, Option<Own<'_>>),
+        (q, image, own, questions): (&Gaussian<Triangular>, Image<'_>, Option<Own<'_>>, &[Question]),
         seed: Seed,
         between: &mut Between<'_>,
     ) -> Result<Audited> {
@@ -191,11 +213,12 @@ impl Audit {
         };
         if curvature.provenance() == Provenance::Proved {
             let session = Session::new(self, target, (q, image), seed, curvature, between)?;
-            return Session { own, ..session }.certify(&names);
+            return Session { own, questions, ..session }.certify(&names);
         }
         // A declared curvature is compared with the evaluations of the draws.
         target.wrap(Watching(curvature.clone()), |view, seen| {
-            let audited = Session::new(self, view, (q, image), seed, curvature, between)?.certify(&names)?;
+            let session = Session::new(self, view, (q, image), seed, curvature, between)?;
+            let audited = Session { questions, ..session }.certify(&names)?;
             Ok(audited.unless(seen()))
         })
     }
@@ -246,6 +269,7 @@ struct Session<'a> {
     between: &'a mut Between<'a>,
     /// What is audited, if it is a model of this crate.
     own: Option<Own<'a>>,
+    questions: &'a [Question],
 }
 
 impl<'a> Session<'a> {
@@ -290,6 +314,7 @@ impl<'a> Session<'a> {
             grounds,
             between,
             own: None,
+            questions: &[],
         })
     }
 
@@ -388,6 +413,8 @@ impl<'a> Session<'a> {
                 }
             }
             bounds.standings = Some((mass.standings, of_moments, provenance));
+            bounds.events = Some(mass.events).filter(|events| events.len() >= self.questions.len());
+            bounds.asked = self.questions.len();
             bounds.every = mass.every.map(|errors| (errors, provenance));
             // −f ≤ log p(x) = log ∫p̃ − f̂.
             let [lower, upper] = theory::mass_evidence([mass.lower, mass.upper], mass.constant);

@@ -112,6 +112,17 @@ impl Functional {
         Ok(Self { mean, sd, mean_error, sd_error, positive, parts: Vec::new(), quantiles: Vec::new() })
     }
 
+    /// With what is measured of the sign of that coefficient [measured-events].
+    pub fn knowing(mut self, posterior: Option<&PosteriorMoments>, index: usize) -> Self {
+        if let Some(own) = posterior
+            && let (Some(value), Some(error)) = (own.positive.get(index), own.positive_error.get(index))
+        {
+            let ends = [value - error, value + error];
+            self.positive = self.positive.narrowed(ends, own.confidence, own.provenance);
+        }
+        self
+    }
+
     /// The central interval of q with probability `level`, between its quantiles.
     pub fn interval(&self, level: f64) -> Result<[f64; 2]> {
         let tail = 0.5 * (1.0 - Probability::new("level", level)?.get());

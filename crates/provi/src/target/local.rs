@@ -36,6 +36,10 @@ pub struct Taylor {
     pub curvature: [f64; 2],
     /// τ_i = Σ_j T_ijj of a cubic T near ∇³U(0).
     pub trace: Vec<f64>,
+    /// T itself: d rows of T_ijk, j ≥ k, times √2 where j > k; and |(∇³U(0) − T)[x,x,x]| ≤ the error times ‖x‖³.
+    pub cubic: Vec<f64>,
+    /// That error, which bounds the difference of the traces too.
+    pub cubic_error: f64,
     /// |∇³U(0)[x,x,x] − 3(τ·x)‖x‖²/(d+2)| ≤ this times ‖x‖³.
     pub harmonic: f64,
     /// What is known up to each radius.

@@ -217,6 +217,23 @@ impl Cells {
         each.fold(0.0, f64::max) * (1.0 + 4.0 * LOST)
     }
 
+    /// Weight times |e^{−D'} − 1 + P| is at most this, P the cubic of [`Envelope::band`]: e^{−D'} − 1 + P = excess(D') − (D' − P).
+    pub fn event_range(&self, envelope: &Envelope, error: f64) -> f64 {
+        let each = self.cells.iter().map(|c| {
+            let u = &self.along[c.along];
+            let rho = &self.across[c.across];
+            let near = if u.low >= 0.0 { u.low } else { -u.high };
+            let r = [near.hypot(rho.low).min(c.radius), c.radius];
+            let [a, b] = c.bounds;
+            let plain = a.exp_m1().max(-(-b).exp_m1()).max(0.0)
+                + envelope.cubic(r, u.low.abs().max(u.high.abs()), error);
+            let close = c.most + envelope.band(c.radius, error);
+            c.mass / share(c.count) * plain.min(close)
+        });
+        // A NaN is no bound.
+        each.fold(0.0, |m: f64, x| if x.is_nan() { f64::INFINITY } else { m.max(x) }) * (1.0 + 4.0 * LOST)
+    }
+
     /// The draw of three uniforms, odd multiples of 2⁻⁵³.
     pub fn place(&self, uniforms: [f64; 3]) -> Place {
         let number = (uniforms[0] * (1u64 << BITS) as f64) as u64;

@@ -126,6 +126,24 @@ impl Envelope {
         [side(0), side(1)]
     }
 
+    /// |D' − P| is at most this where ‖x‖ ≤ r, P = T[x,x,x]/6 − ½τ·x for a T that is within `error` of ∇³U(0), its trace too
+    /// [measured-events].
+    pub fn band(&self, r: f64, error: f64) -> f64 {
+        let Some(ring) = self.ring(r) else { return f64::INFINITY };
+        let [below, above] = ring.quartic;
+        let quartic = error / 6.0 + r * below.max(above) / 24.0;
+        let rest = self.bias + 0.5 * error + r * (0.5 * self.bend[0].max(self.bend[1]) + r * quartic);
+        let centre = self.centre[1].max(-self.centre[0]).max(0.0);
+        (centre + r * rest) * (1.0 + LOST) + LOST * (1e-3 + r * self.trace * (1.0 + r * r) + r * r)
+    }
+
+    /// |P| is at most this where r and |u| are at most so large: P = κ(r)u + T₀[x,x,x]/6, and the trace of its T is within `error` of τ.
+    pub fn cubic(&self, [low, high]: [f64; 2], u: f64, error: f64) -> f64 {
+        let kappa = self.kappa(low).abs().max(self.kappa(high).abs());
+        let rest = self.harmonic * high.powi(3) / 6.0 + error * high * (1.0 + high * high);
+        (kappa * u + rest) * (1.0 + LOST) + LOST * (1.0 + high.powi(3))
+    }
+
     /// The bounds of −D' (`side` 0) or D' (1) on the sphere of radius r, without D'(0).
     fn on_sphere(&self, r: f64, side: usize) -> Option<[Bound; 2]> {
         let ring = self.ring(r)?;
@@ -266,6 +284,11 @@ impl Outside {
             high + (1.0 - self.alpha * (1.0 - 1e-9)) + up + self.mass[0] + off,
         ];
         [out[0] - 1e-14 * (1.0 + low), out[1] + 1e-14 * (1.0 + high)]
+    }
+
+    /// E(rᵏ; r > R), k = 0 … 4.
+    pub fn tails(&self) -> [f64; 5] {
+        self.tails
     }
 
     /// A bound of E_q[excess(D')rʲ; r > R], j ≤ 2.

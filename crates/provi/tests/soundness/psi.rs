@@ -9,7 +9,7 @@ use provi::target::{Family, Target};
 use provi::theory::envelope::Envelope;
 use provi::{Gaussian, Seed, Triangular};
 
-fn problem(family: Family, d: usize, rows: usize, precision: f64, seed: u64) -> Problem {
+pub(super) fn problem(family: Family, d: usize, rows: usize, precision: f64, seed: u64) -> Problem {
     let scale = if family == Family::Poisson { 0.4 } else { 1.0 };
     let recipe = Recipe {
         family,

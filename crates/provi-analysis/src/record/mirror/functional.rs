@@ -47,6 +47,10 @@ pub(in crate::record) struct PosteriorKeys {
     mean_error: Vec<f64>,
     sd: Vec<f64>,
     sd_error: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    positive: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    positive_error: Vec<f64>,
     confidence: f64,
     key: String,
     provenance: ProvenanceKey,
@@ -61,6 +65,8 @@ impl Mirror for PosteriorKeys {
             mean_error: value.mean_error.clone(),
             sd: value.sd.clone(),
             sd_error: value.sd_error.clone(),
+            positive: value.positive.clone(),
+            positive_error: value.positive_error.clone(),
             confidence: value.confidence,
             key: value.key.clone(),
             provenance: value.provenance.into(),

@@ -69,7 +69,7 @@ impl Comparison<'_> {
         Some(Claim { what, stored: "× 1".to_owned(), now, verdict })
     }
 
-    /// The posterior's own means and standard deviations; the row shows the worst coefficient.
+    /// The posterior's own means, standard deviations and signs; the row shows the worst of them.
     pub(super) fn posterior(&self) -> Option<Claim> {
         let stored = self.record.posterior.as_ref()?;
         let what = "posterior means and sds".to_owned();
@@ -79,19 +79,25 @@ impl Comparison<'_> {
         };
         let dim = self.record.names.len();
         let lengths = [&stored.mean, &stored.mean_error, &stored.sd, &stored.sd_error].map(|list| list.len());
-        if lengths.iter().any(|len| *len != dim) || now.mean.len() != dim {
+        let signs = [&stored.positive, &stored.positive_error].map(|list| list.len());
+        // Signs are a later addition; a file that has them must have all.
+        let odd = signs.iter().any(|len| *len != dim && *len != 0) || signs[0] != signs[1];
+        if odd || lengths.iter().any(|len| *len != dim) || now.mean.len() != dim {
             let count = |n: usize| format!("{n} coefficients");
             return claim(count(lengths[0]), count(dim), Verdict::NotReproduced);
         }
         let sds = self.q.standard_deviations();
         let rows = rows(stored).zip(rows(now)).zip(sds.iter().flat_map(|sd| [sd; 2]));
-        let verdicts =
-            rows.map(|((old, new), sd)| (self.judge_interval(old, new, DEVIATIONS * sd), old, new));
+        let signs = signs_of(stored).zip(signs_of(now)).map(|pair| (pair, &1.0));
+        let missing = signs_of(stored).count() > signs_of(now).count();
+        let verdicts = rows
+            .chain(signs)
+            .map(|((old, new), unit)| (self.judge_interval(old, new, DEVIATIONS * unit), old, new));
         let (verdict, [_, old], [_, new]) =
             verdicts.max_by(|a, b| a.0.cmp(&b.0).then((a.2[1] / a.1[1]).total_cmp(&(b.2[1] / b.1[1]))))?;
         let verdict = if is_surer(Some(stored.confidence), Some(now.confidence)) {
             verdict.max(self.missed())
-        } else if is_better_founded(Some(stored.provenance), Some(now.provenance)) {
+        } else if missing || is_better_founded(Some(stored.provenance), Some(now.provenance)) {
             verdict.max(Verdict::NotReproduced)
         } else {
             verdict
@@ -118,6 +124,11 @@ fn rows(moments: &PosteriorMoments) -> impl Iterator<Item = [f64; 2]> {
     let means = moments.mean.iter().zip(&moments.mean_error);
     let sds = moments.sd.iter().zip(&moments.sd_error);
     means.zip(sds).flat_map(|((mean, mean_error), (sd, sd_error))| [[*mean, *mean_error], [*sd, *sd_error]])
+}
+
+/// Value and error of the probability that each coefficient is positive.
+fn signs_of(moments: &PosteriorMoments) -> impl Iterator<Item = [f64; 2]> {
+    moments.positive.iter().zip(&moments.positive_error).map(|(value, error)| [*value, *error])
 }
 
 /// The best origin that any of the bounds claims.

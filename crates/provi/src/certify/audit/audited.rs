@@ -109,6 +109,25 @@ impl Audited {
         self.bounds.posterior()
     }
 
+    /// Bounds of what [`Audit::ask`](super::Audit::ask) was asked, from below and from above, in the order of the questions; empty where
+    /// they were not measured [measured-events].
+    /// ```
+    /// use provi::{Auto, Audit, Design, Seed, audit::Question, target::{Glm, Prior}, theory::bounded::Law};
+    ///
+    /// let design = Design::dense(4, 2, &[1.0, 0.5, 1.0, -1.5, 1.0, 2.0, 1.0, -0.3])?;
+    /// let target = Glm::logistic(design, &[1.0, 0.0, 1.0, 0.0], Prior::scale(1.0)?)?;
+    /// let q = Auto::default().run(&target, Seed(0))?.fit.gaussian;
+    /// // The probability of a success at x = 1.
+    /// let ask = Question { weights: vec![1.0, 1.0], offset: 0.0, law: Law::Logistic };
+    /// let audited = Audit::default().ask(&target, &q, Seed(1), &[ask])?;
+    /// let [low, high] = audited.answers()[0];
+    /// assert!(0.5 < low && low < high && high < low + 0.03);
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn answers(&self) -> &[[f64; 2]] {
+        self.bounds.answers()
+    }
+
     /// The same bounds as numbers that can be kept, so that a functional thought of later has its errors without another
     /// audit. Cost: two products and two factorisations of d×d matrices.
     pub fn moment_bounds(&self) -> Result<MomentBounds> {

@@ -31,6 +31,10 @@ pub(super) struct Bounds {
     pub(super) kl: Option<(f64, Provenance)>,
     /// The measured moments of each coefficient under p, if they were measured.
     pub(super) standings: Option<(Vec<Standing>, &'static str, Provenance)>,
+    /// Bounds of probabilities: the signs of the coefficients, then what was asked.
+    pub(super) events: Option<Vec<[f64; 2]>>,
+    /// How many of them were asked.
+    pub(super) asked: usize,
     /// Bounds of the errors of mean and deviation of every linear combination, in deviations of q.
     pub(super) every: Option<([f64; 2], Provenance)>,
 }
@@ -48,6 +52,8 @@ impl Bounds {
             local: None,
             kl: None,
             standings: None,
+            events: None,
+            asked: 0,
             every: None,
         }
     }
@@ -79,7 +85,14 @@ impl Bounds {
             weakest = Some(weakest.map_or(provenance, |w| provenance.weakest(w)));
             intervals.push(standing.interval(*mean, norm(&pulled), lost));
         }
+        let signs = self.events.as_ref().map_or(&[][..], |events| &events[..events.len() - self.asked]);
         PosteriorMoments::new(&intervals, self.confidence, of_moments, weakest?)
+            .map(|moments| moments.with_signs(signs))
+    }
+
+    /// The probabilities that were asked for.
+    pub(super) fn answers(&self) -> &[[f64; 2]] {
+        self.events.as_ref().map_or(&[], |events| &events[events.len() - self.asked..])
     }
 
     /// Bounds of the errors of mean and sd of vᵀz, z in the user's coordinates.

@@ -227,15 +227,18 @@ impl Session<'_> {
             (log + sign * 8.0 * f64::EPSILON * (sizes + exact.value.abs())).exp() * (1.0 + sign * 1e-12)
         };
         let least = mass(0, -1.0).max((-exact.error).exp() * (1.0 - 1e-12));
-        let standings = match sums.filter(|_| weight[1].is_finite()) {
+        let (standings, mut events) = match sums.filter(|_| weight[1].is_finite()) {
             Some(sums) => sums.conclude(plan, (0.25 * delta, rounding), (cap, tail), weight),
-            None => Vec::new(),
+            None => (Vec::new(), Vec::new()),
         };
+        // Nothing is said of what was asked besides.
+        events.resize(events.len() + self.questions.len(), [0.0, 1.0]);
         Ok(Some(Mass {
             lower: least,
             upper: mass(1, 1.0),
             constant: exact.value,
             standings,
+            events,
             beyond: f64::INFINITY,
             every: None,
             log_ratios: Vec::new(),

@@ -14,18 +14,20 @@
 mod choose;
 mod moments;
 
+use super::events::{Cubic, Event, Known, Tally, Weighed};
 use super::every::Guesses;
 use super::residual::{Fill, Residuals, Seen};
 use super::sharp::{Mass, lost};
-use super::{ExactValue, Session};
+use super::{EVENTS, ExactValue, Session};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::norm;
 use crate::theory::betting;
 use crate::theory::cells::{Cells, Place};
-use crate::theory::envelope::Outside;
+use crate::theory::envelope::{Envelope, Outside, excess};
 use moments::Sums;
 use provi_kernels::{axpy, dot};
+use std::sync::Arc;
 
 /// The route as the pilot chose it.
 pub(super) struct Psi {
@@ -43,11 +45,54 @@ pub(super) struct Psi {
     ceiling: f64,
     directions: Vec<f64>,
     guesses: Guesses,
+    signs: Signs,
     /// The bound of KL that the pilot foresees, and the KL that it saw.
     pub(super) foreseen: f64,
     pub(super) seen: f64,
     /// The error of a mean that the pilot foresees, in deviations of q.
     pub(super) mean_error: f64,
+}
+
+/// What probabilities need besides [measured-events].
+struct Signs {
+    events: Arc<[Event]>,
+    guesses: Vec<f64>,
+    cubic: Cubic,
+    /// What the cubic is off by, and the envelope of D' around it.
+    error: f64,
+    envelope: Envelope,
+    /// Weight times |e^{−D'} − 1 + P| is at most this.
+    range: f64,
+}
+
+impl Signs {
+    /// e^{−D'} − 1 + P at a draw, weighed, with what it may be off by; `None` where D' − P is larger than was proved of every point.
+    fn weigh(
+        &self,
+        place: &Place,
+        at: &Seen<'_>,
+        (d, off): (f64, f64),
+        room: &mut Vec<f64>,
+    ) -> Option<Weighed> {
+        let [low, high] = place.weight;
+        if high <= 0.0 {
+            return Some(Weighed { sign: 1.0, weight: 0.0, off: 0.0 });
+        }
+        let [cubic, lost] = self.cubic.at(at.u, room);
+        let apart = d - cubic;
+        // A NaN is above everything.
+        let band = self.envelope.band(norm(at.u) * (1.0 - 1e-12), self.error);
+        let is_within = apart.abs() - off - lost <= band;
+        if !is_within {
+            return None;
+        }
+        let value = excess(d) - apart;
+        let room = (-d).exp() * off.exp_m1()
+            + lost
+            + 1e-9 * value.abs()
+            + 4.0 * f64::EPSILON * (d.abs() + cubic.abs());
+        Some(Weighed { sign: 1.0, weight: low * value, off: high * room + (high - low) * value.abs() })
+    }
 }
 
 /// How a place in a cell becomes a draw: u along τ, ρ in a uniform direction across it.
@@ -95,21 +140,21 @@ impl Drawing {
     }
 }
 
-/// What a draw says of weight times ψ, from both sides, and how far its place of evaluation may be away.
+/// What a draw says of weight times ψ, from both sides; how far its place of evaluation may be away, and D' off.
 fn value(
     residuals: &Residuals<'_>,
     drawing: &Drawing,
     place: &Place,
     at: &Seen<'_>,
     (f, bend): (f64, f64),
-) -> (Option<[f64; 2]>, f64) {
+) -> (Option<[f64; 2]>, [f64; 2]) {
     let size = norm(at.u);
     let moved = drawing.moved(size);
     // U is convex, and bends by no more than `bend` between two points of the ball; ½‖x‖² moves too.
     let (lost, shift) = lost(residuals, at, f, moved);
     let bend = if shift < 1e-8 { bend } else { f64::INFINITY };
     let off = lost + 0.5 * bend * shift * shift + (size + moved) * moved;
-    (place.value(at.value - f, off), shift)
+    (place.value(at.value - f, off), [shift, off])
 }
 
 impl Session<'_> {
@@ -140,6 +185,7 @@ impl Session<'_> {
         let stream = 2 * self.options.look;
         let range = psi.ranges[0];
         let mut sums = Sums::new(&psi.directions, self.q.dim());
+        let (mut tally, mut room) = (Tally::new(&psi.signs.events), Vec::new());
         let (mut lower, mut upper, mut above) = (Vec::new(), Vec::new(), None);
         let total = before + count;
         let between = &mut *self.between;
@@ -147,7 +193,12 @@ impl Session<'_> {
         let fill: &Fill<'_> = &|k, x| psi.drawing.fill(&draws, k, stream, x);
         residuals.visit(fill, count, [None; 2], &mut ask, &mut |at| {
             let place = psi.drawing.place(&draws, upper.len() as u64, stream);
-            let (found, shift) = value(residuals, &psi.drawing, &place, &at, (f, psi.bend));
+            let (mut found, [shift, off]) = value(residuals, &psi.drawing, &place, &at, (f, psi.bend));
+            let mut weighed = None;
+            if !tally.is_empty() {
+                weighed = psi.signs.weigh(&place, &at, (at.value - f, off), &mut room);
+                found = found.filter(|_| weighed.is_some());
+            }
             // A draw above what was proved of every point.
             let [low, high] = found.unwrap_or_else(|| {
                 above.get_or_insert((at.value - f, norm(at.u)));
@@ -155,7 +206,10 @@ impl Session<'_> {
             });
             lower.push((low / range).min(1.0));
             upper.push((high / range * (1.0 + 1e-14)).min(1.0));
-            sums.take(at.u, [low, high], shift);
+            let apart = sums.take(at.u, [low, high], shift);
+            if let Some(weighed) = weighed {
+                tally.take(at.u, sums.along(), &[weighed], apart);
+            }
         })?;
         if let Some((value, radius)) = above {
             return Err(Error::Envelope { value, radius });
@@ -167,6 +221,18 @@ impl Session<'_> {
         let [least, most] = psi.outside.whole([low * (1.0 - 1e-12), high * (1.0 + 1e-12)], exact.error);
         // KL(q‖p) ≥ 0, for f itself.
         let whole = [least.max((-exact.error).exp() * (1.0 - 1e-12)), most];
+        let signs = &psi.signs;
+        let events = tally.conclude(&Known {
+            range: signs.range,
+            planned: count,
+            failure_probability: EVENTS * psi.moments_delta,
+            guesses: &signs.guesses,
+            cubic: Some((&signs.cubic, &psi.directions)),
+            // |e^{−D'} − 1 + P| beyond the ball.
+            either: psi.outside.mass[0] + psi.outside.alpha + signs.cubic.beyond(psi.outside.tails()),
+            above: 0.0,
+            whole,
+        });
         let (mut standings, mut every) = (Vec::new(), None);
         if let Some(moments) = &self.moments
             && most.is_finite()
@@ -181,6 +247,7 @@ impl Session<'_> {
             lower: whole[0],
             upper: whole[1],
             standings,
+            events,
             every,
             beyond: f64::INFINITY,
             // These are no draws of q.

@@ -21,11 +21,12 @@ mod hat;
 mod moments;
 mod pilot;
 
-use super::Session;
+use super::events::{Event, Known, Tally, Weighed};
 use super::every::Guesses;
 use super::metric::Metric;
 use super::residual::{Residuals, Seen};
 use super::rounding::{Allowance, usual_reach};
+use super::{EVENTS, Session};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{norm, safe_congruence};
@@ -37,6 +38,7 @@ pub(crate) use moments::Standing;
 pub(super) use moments::standing;
 use moments::{Rest, Sums};
 use provi_kernels::{dot, triangle};
+use std::sync::Arc;
 
 /// The most columns whose means and standard deviations are measured one by one; they cost d² per draw.
 const COLUMNS: usize = 400;
@@ -62,6 +64,8 @@ pub(super) struct Sharp {
     /// Directions of the coefficients, and the standard deviations of the variables that measure their moments.
     directions: Vec<f64>,
     guesses: Guesses,
+    events: Arc<[Event]>,
+    event_guesses: Vec<f64>,
     /// The bound of KL that the pilot foresees.
     pub(super) foreseen: f64,
 }
@@ -75,6 +79,8 @@ pub(super) struct Mass {
     /// f̂, the constant in p̃.
     pub(super) constant: f64,
     pub(super) standings: Vec<Standing>,
+    /// Bounds of the probabilities of [`Session::events`]; empty where they were not measured.
+    pub(super) events: Vec<[f64; 2]>,
     /// A bound of ∫(p̃ − Kq)₊; infinite where no K was used.
     pub(super) beyond: f64,
     /// Bounds of the errors of mean and deviation of every linear combination, in deviations of q.
@@ -144,7 +150,8 @@ impl Session<'_> {
                 x.iter_mut().for_each(|x| *x = -*x);
             }
         };
-        let mut pairs = Pairs::new(Sums::new(sharp.directions.clone(), d), cap.exp());
+        let mut pairs =
+            Pairs::new(Sums::new(sharp.directions.clone(), d), Tally::new(&sharp.events), cap.exp());
         let mut log_ratios = Vec::new();
         let between = &mut *self.between;
         let mut ask = |k: u64, _: u64| between(done + k, total);
@@ -206,7 +213,20 @@ impl Session<'_> {
         // KL(q‖p) ≥ 0, for f itself.
         let least = self.exact.map_or(0.0, |f| (-f.error).exp());
         let lower = measured.max(least) * (1.0 - 1e-12);
-        let (mut standings, mut every) = (Vec::new(), None);
+        let (mut standings, mut every, mut events) = (Vec::new(), None, Vec::new());
+        if upper.is_finite() && pairs.sums.is_sharp() {
+            events = pairs.tally.conclude(&Known {
+                // |½(min(ϖ, K) − 1)| at either place.
+                range: (k - 1.0).max(1.0),
+                planned: counts[0],
+                failure_probability: EVENTS * sharp.moments_delta,
+                guesses: &sharp.event_guesses,
+                cubic: None,
+                either: 0.0,
+                above: beyond,
+                whole: [lower, upper],
+            });
+        }
         if upper.is_finite() && !sharp.directions.is_empty() && pairs.sums.is_sharp() {
             let spreads: Vec<f64> = sharp.directions.chunks_exact(d).map(|v| hat.deviation(v)).collect();
             let rest = Rest {
@@ -227,6 +247,7 @@ impl Session<'_> {
             upper,
             constant: f,
             standings,
+            events,
             every,
             beyond,
             log_ratios,
@@ -241,13 +262,14 @@ struct Pairs {
     upper: Vec<f64>,
     lower: Vec<f64>,
     sums: Sums,
+    tally: Tally,
     cap: f64,
     first: Option<[f64; 2]>,
 }
 
 impl Pairs {
-    fn new(sums: Sums, cap: f64) -> Self {
-        Self { upper: Vec::new(), lower: Vec::new(), sums, cap, first: None }
+    fn new(sums: Sums, tally: Tally, cap: f64) -> Self {
+        Self { upper: Vec::new(), lower: Vec::new(), sums, tally, cap, first: None }
     }
 
     /// Adds a draw; every second one is the negative of the one before.
@@ -262,7 +284,14 @@ impl Pairs {
         self.upper.push(0.5 * (weight[1] + first[1]));
         let whole = |weight: [f64; 2]| weight.map(|w| w * self.cap);
         let (here, there) = (whole(weight), whole(first));
-        self.sums.take(x, here, there, shift);
+        let apart = self.sums.take(x, here, there, shift);
+        if !self.tally.is_empty() {
+            let weighed = |sign: f64, [low, high]: [f64; 2]| {
+                let weight = 0.5 * (0.5 * (low + high) - 1.0);
+                Weighed { sign, weight, off: 0.25 * (high - low) + 4.0 * f64::EPSILON * high }
+            };
+            self.tally.take(x, self.sums.along(), &[weighed(1.0, here), weighed(-1.0, there)], apart);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::target::curvature::Provenance;
 /// The posterior's own mean and standard deviation of every coefficient: a value, and a bound of its error
 /// [sharp-moments].
 /// ```text
-/// |E_p z_i − mean_i| ≤ mean_error_i,     |sd_p z_i − sd_i| ≤ sd_error_i
+/// |E_p z_i − mean_i| ≤ mean_error_i,     |sd_p z_i − sd_i| ≤ sd_error_i,     |P_p(z_i > 0) − positive_i| ≤ positive_error_i
 /// ```
 /// An audit bounds E_p z_i from both sides, by draws of q weighted with p/q. The value is the middle of that
 /// interval, so it is not q's mean: it is nearer to the posterior's if the draws resolve the difference.
@@ -35,6 +35,12 @@ pub struct PosteriorMomentsFields {
     pub sd: Vec<f64>,
     /// Bound of its error.
     pub sd_error: Vec<f64>,
+    /// P(z_i > 0) under the posterior [measured-events]; empty if it was not measured.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub positive: Vec<f64>,
+    /// Bound of its error.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub positive_error: Vec<f64>,
     /// The probability over the audit's draws with which all bounds hold, together with the certificate.
     pub confidence: f64,
     /// The ledger key.
@@ -68,11 +74,27 @@ impl PosteriorMoments {
             mean_error,
             sd,
             sd_error,
+            positive: Vec::new(),
+            positive_error: Vec::new(),
             confidence,
             key: key.into(),
             provenance,
         };
         (whole && !intervals.is_empty()).then_some(Self(fields))
+    }
+
+    /// With bounds of P(z_i > 0), if there is one for each coefficient.
+    pub(crate) fn with_signs(mut self, signs: &[[f64; 2]]) -> Self {
+        if signs.len() == self.0.mean.len() {
+            (self.0.positive, self.0.positive_error) = signs
+                .iter()
+                .map(|[low, high]| {
+                    let middle = 0.5 * low + 0.5 * high;
+                    (middle, (high - middle).max(middle - low).max(0.0) + f64::EPSILON)
+                })
+                .unzip();
+        }
+        self
     }
 }
 

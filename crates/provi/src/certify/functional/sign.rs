@@ -3,12 +3,13 @@
 use crate::base::printed;
 use crate::base::special::normal_cdf;
 use crate::certify::certificate::{Certificate, Statement};
+use crate::target::curvature::Provenance;
 use crate::theory::event::event_interval;
 
 /// P(vᵀz > 0) under q, and bounds of the posterior's probability.
 ///
 /// The KL bound gives an interval by the data processing inequality [cert-event], the TV bound gives value ± TV.
-/// Both hold together, so the tighter end of each side is used.
+/// Both hold together, so the tighter end of each side is used; so does a measured interval [measured-events], where there is one.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -64,12 +65,25 @@ impl SignProbability {
         let error = error.with_bound((upper - inside).max(inside - lower));
         Self { value: inside, lower, upper, error }
     }
+
+    /// With a measured interval of the posterior's probability, where that is narrower on either side [measured-events]. Both hold together.
+    pub(super) fn narrowed(mut self, [low, high]: [f64; 2], confidence: f64, provenance: Provenance) -> Self {
+        let (lower, upper) = (self.lower.max(low), self.upper.min(high));
+        // Two statements that hold together meet.
+        if (lower > self.lower || upper < self.upper) && lower <= upper {
+            let confidence = confidence.min(self.error.confidence().unwrap_or(1.0));
+            let weakest = self.error.provenance().map_or(provenance, |other| provenance.weakest(other));
+            let off = (upper - self.value).max(self.value - lower).max(0.0);
+            (self.lower, self.upper) = (lower, upper);
+            self.error = Statement::proved(off + f64::EPSILON, confidence, "measured-events", weakest);
+        }
+        self
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::curvature::Provenance;
 
     fn certificate(kl: Option<f64>, tv: Option<f64>) -> Certificate {
         let mut c = Certificate::nothing(&[], "too flat");
@@ -89,6 +103,18 @@ mod tests {
         assert!((tv.lower - 0.4).abs() < 1e-14 && (tv.upper - 0.6).abs() < 1e-14);
         let sharp = SignProbability::new(0.0, &certificate(Some(2.0), Some(0.1)));
         assert!((sharp.lower - tv.lower).abs() < 1e-15 && sharp.error.key() == Some("local-kl"));
+    }
+
+    #[test]
+    fn a_measured_interval_narrows_either_side() {
+        let plain = SignProbability::new(0.0, &certificate(None, Some(0.1)));
+        let found = plain.clone().narrowed([0.45, 0.47], 0.9, Provenance::Proved);
+        assert!((found.lower - 0.45).abs() < 1e-15 && (found.upper - 0.47).abs() < 1e-15);
+        // From q's ½ to the farther end.
+        assert!((found.error.bound().unwrap() - 0.05).abs() < 1e-12);
+        assert_eq!(found.error.key(), Some("measured-events"));
+        assert!(found.error.confidence().is_some_and(|c| (c - 0.9).abs() < 1e-15));
+        assert_eq!(plain.clone().narrowed([0.2, 0.9], 0.9, Provenance::Proved), plain);
     }
 
     #[test]

@@ -76,13 +76,14 @@ impl Linear {
             rings.push(Ring { radius, quartic, curvature: curvature(ring)? });
         }
         let (trace, harmonic) = split(&sums[layout.third()], d)?;
-        let harmonic = harmonic + up * sums[layout.third_error()];
+        let (cubic, cubic_error) = (sums[layout.third()].to_vec(), up * sums[layout.third_error()]);
+        let harmonic = harmonic + cubic_error;
         let rates = (self.family == Family::Poisson).then(|| {
             let reach = sums[layout.lengths()].powf(1.0 / f64::from(POWER)) * (1.0 + 1e-9);
             let beside: f64 = (0..d).map(|i| prior[1][(i, i)]).sum();
             [sums[layout.rate()] * (1.0 + 1e-9), reach.max(1e-8), beside * (1.0 + 1e-9)]
         });
-        Ok(Taylor { curvature: curvature(0)?, trace, harmonic, rings, rates })
+        Ok(Taylor { curvature: curvature(0)?, trace, cubic, cubic_error, harmonic, rings, rates })
     }
 }
 

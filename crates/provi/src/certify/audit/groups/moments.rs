@@ -7,15 +7,18 @@
 //! |E_r[Wℓ] − E_r[min(W,K)·ℓ cut at ±c]| ≤ c·E_r(W−K)₊ + E_r W·E_p(|ℓ|−c)₊,   and so for ℓ² with c² and (ℓ²−c²)₊
 //! ```
 //! p is at least as log-concave as the prior, so |ℓ| is σ-Lipschitz in Gaussian variables, σ the prior's deviation of ζ, and what is beyond c
-//! follows from P_p(|ℓ| > c) ≤ E_r[min(W,K); |ℓ| > c] + E_r(W−K)₊.
+//! follows from P_p(|ℓ| > c) ≤ E_r[min(W,K); |ℓ| > c] + E_r(W−K)₊. Signs [measured-events]: P_p(ζ > 0) = E_r[Wg]/E_r W with g = P_p(ζ > 0 | z), which
+//! is Φ(E_p[ζ | z]/√v), or 0 or 1 where v = 0.
 
 use super::Plan;
 use super::top::Place;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
+use crate::base::special::normal_cdf;
 use crate::certify::audit::sharp::{Standing, standing};
 use crate::glm::Glm;
 use crate::theory::betting::Wager;
+use crate::theory::bounded::{Bounded, Law};
 use crate::theory::lipschitz;
 
 /// c.
@@ -37,6 +40,9 @@ struct Coefficient {
     mean: f64,
     deviation: f64,
     spread: f64,
+    /// P(ζ > 0 | z) as a function of E[ζ | z], and its value under q.
+    sign: Bounded,
+    positive: f64,
 }
 
 /// Sums over the draws.
@@ -46,6 +52,8 @@ pub(super) struct Sums {
     first: Vec<[f64; 2]>,
     second: Vec<[f64; 2]>,
     rare: Vec<[f64; 2]>,
+    /// ΣY and ΣY² for Y = min(W,K)(g − γ), γ that of q, and what Y may be off by in all.
+    signs: Vec<[f64; 3]>,
     /// The largest error of an ℓ.
     off: f64,
     /// The largest relative error of a min(W,K).
@@ -69,6 +77,13 @@ impl Sums {
             mean: q.mean()[index],
             deviation: deviations[index],
             spread: laws[index].1 / deviations[index] * (1.0 + 1e-6),
+            sign: match tied {
+                Some((t, _)) => {
+                    Bounded { law: Law::Probit, at: 0.0, spread: 1.0 / plan.top.inverse[(t, t)].sqrt() }
+                }
+                None => Bounded { law: Law::Step, at: 0.0, spread: 1.0 },
+            },
+            positive: normal_cdf(q.mean()[index] / deviations[index]),
         };
         let mut coefficients: Vec<Coefficient> =
             plan.groups.top.iter().enumerate().map(|(t, &index)| of(index, None, Some((t, 1.0)))).collect();
@@ -86,6 +101,7 @@ impl Sums {
             first: sums(),
             second: sums(),
             rare: sums(),
+            signs: vec![[0.0; 3]; d],
             off: 1e-12,
             width: 0.0,
             draws: 0,
@@ -110,6 +126,11 @@ impl Sums {
             let of_step = c.tied.map_or(0.0, |(t, _)| plan.top.inverse[(t, t)].sqrt() * place.off(length));
             let off = (OFF * (own.abs() + sizes + c.mean.abs()) + of_step) / c.deviation;
             self.off = self.off.max(off);
+            let (zeta, apart) = (own + moved, off * c.deviation);
+            let y = weight * (c.sign.value(zeta) - c.positive);
+            let doubt = weight * c.sign.change(zeta, apart);
+            let signs = &mut self.signs[i];
+            *signs = [signs[0] + y, signs[1] + (y.abs() + doubt).powi(2), signs[2] + doubt];
             let cut = l.clamp(-CUT, CUT);
             let beyond = if l.abs() + off < CUT { 0.0 } else { (weight / cap).min(1.0) };
             let sides = [
@@ -132,13 +153,13 @@ impl Sums {
         (delta, rounding): (f64, f64),
         (cap, tail): (f64, f64),
         weight: [f64; 2],
-    ) -> Vec<Standing> {
+    ) -> (Vec<Standing>, Vec<[f64; 2]>) {
         let n = self.draws.max(1) as f64;
         // Steps of θ have the relative error of A besides.
         if !(self.off < 1e-4 && plan.top.relative() < 0.1 * OFF) || self.draws == 0 {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
-        let delta = delta / (5.0 * self.coefficients.len() as f64);
+        let delta = delta / (7.0 * self.coefficients.len() as f64);
         // E Y ≤ Ȳ + this, for Y of that length and about that deviation; each Y may be off by `off`, and its law by `rounding`.
         let side = |sums: [f64; 2], range: f64, guess: f64, off: f64| {
             let wager = Wager::new(range, guess, plan.count, delta);
@@ -166,8 +187,18 @@ impl Sums {
             let middle_of_squares = self.second[i][0] / n;
             let whole = [least * (1.0 + variance * (1.0 - 1e-9)), most * (1.0 + variance * (1.0 + 1e-9))];
             let seconds = [middle_of_squares - below + whole[0], middle_of_squares + above + whole[1]];
-            standing([middle - margin, middle + margin], seconds, weight)
+            let moments = standing([middle - margin, middle + margin], seconds, weight);
+            let [sum, squares, doubt] = self.signs[i];
+            let reach = c.positive.max(1.0 - c.positive);
+            let margin =
+                side([sum, squares], 2.0 * cap * reach, 0.4 * plan.mean, cap * self.width) + doubt / n;
+            let low = sum / n - margin - c.positive * tail;
+            let high = sum / n + margin + (1.0 - c.positive) * tail;
+            let below = if low < 0.0 { low / least } else { low / most };
+            let above = if high > 0.0 { high / least } else { high / most };
+            let end = |x: f64, nothing: f64| if x.is_nan() { nothing } else { x.clamp(0.0, 1.0) };
+            (moments, [end(c.positive + below - 1e-12, 0.0), end(c.positive + above + 1e-12, 1.0)])
         });
-        all.collect()
+        all.unzip()
     }
 }

@@ -1,12 +1,13 @@
 //! Whether the route is worth its draws, and on which ball: by the envelope and by pilot draws that are used for nothing else.
 
 use super::moments::Sums;
-use super::{Drawing, Psi, value};
+use super::{Drawing, Psi, Signs, value};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::norm;
 use crate::base::stop;
 use crate::certify::audit::Session;
+use crate::certify::audit::events::{Cubic, Tally};
 use crate::certify::audit::residual::{Fill, Residuals, go_on};
 use crate::certify::audit::sharp::MOST;
 use crate::certify::certificate::DRAWS_OF_MASS;
@@ -66,15 +67,29 @@ impl Session<'_> {
         let draws = Draws::new(self.seed, Purpose::Pilot);
         let fill: &Fill<'_> = &|k, x| drawing.fill(&draws, k, 3, x);
         let (mut values, mut sums, mut above) = (Vec::new(), Sums::new(&directions, d), None);
+        let range = drawing.cells.event_range(&envelope, taylor.cubic_error);
+        let events = if range.is_finite() { self.events(&directions) } else { [].into() };
+        let (mut tally, mut room) = (Tally::new(&events), Vec::new());
+        let cubic = Cubic::new(&taylor);
+        let mut signs =
+            Signs { events, guesses: Vec::new(), cubic, error: taylor.cubic_error, envelope, range };
         let visited = residuals.visit(fill, self.pilot_draws(PILOT), [None; 2], &mut go_on, &mut |at| {
             let place = drawing.place(&draws, values.len() as u64, 3);
-            let (found, shift) = value(residuals, &drawing, &place, &at, (exact.value, bend));
+            let (mut found, [shift, off]) = value(residuals, &drawing, &place, &at, (exact.value, bend));
+            let mut weighed = None;
+            if !tally.is_empty() {
+                weighed = signs.weigh(&place, &at, (at.value - exact.value, off), &mut room);
+                found = found.filter(|_| weighed.is_some());
+            }
             let [low, high] = found.unwrap_or_else(|| {
                 above.get_or_insert((at.value - exact.value, norm(at.u)));
                 [0.0, ranges[0]]
             });
             values.push(high);
-            sums.take(at.u, [low, high], shift);
+            let apart = sums.take(at.u, [low, high], shift);
+            if let Some(weighed) = weighed {
+                tally.take(at.u, sums.along(), &[weighed], apart);
+            }
         });
         self.grounds.evaluations += values.len() as u64;
         match visited {
@@ -98,6 +113,7 @@ impl Session<'_> {
         let count = PARTS.into_iter().find(is_enough).map_or(most, |(part, _)| part * most);
         let foreseen = foresee(count);
         let guesses = sums.guesses();
+        signs.guesses = tally.guesses();
         let moments = (2.0 * self.q.dim() as f64 / moments_delta).ln();
         let mean_error =
             guesses.largest_mean() * (2.0 * moments / count).sqrt() + 1.1 * ranges[1] * moments / count;
@@ -112,6 +128,7 @@ impl Session<'_> {
             ceiling: (4.0 * (mean + 4.0 * deviation / n.sqrt()) / ranges[0]).clamp(1e-6, 1.0),
             directions,
             guesses,
+            signs,
             foreseen,
             seen,
             mean_error,

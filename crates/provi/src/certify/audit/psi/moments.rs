@@ -5,6 +5,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{congruence, norm};
 use crate::base::matrix::packed_index;
+use crate::certify::audit::MOMENTS;
 use crate::certify::audit::every::{Every, Guesses};
 use crate::certify::audit::sharp::{Standing, standing};
 use crate::target::expectations::Moments;
@@ -26,6 +27,8 @@ pub(super) struct Sums<'a> {
     lost: [f64; 2],
     shift: f64,
     every: Option<Every>,
+    /// ℓ of the last draw in each direction.
+    along: Vec<f64>,
 }
 
 impl<'a> Sums<'a> {
@@ -33,11 +36,27 @@ impl<'a> Sums<'a> {
         let count = directions.len() / dim;
         let zeros = || vec![[0.0; 2]; count];
         let every = Every::new(dim).filter(|_| count > 0);
-        Self { directions, dim, first: zeros(), second: zeros(), draws: 0, lost: [0.0; 2], shift: 0.0, every }
+        let along = vec![0.0; count];
+        Self {
+            directions,
+            dim,
+            first: zeros(),
+            second: zeros(),
+            draws: 0,
+            lost: [0.0; 2],
+            shift: 0.0,
+            every,
+            along,
+        }
     }
 
-    /// Takes in x with the weighted ψ there, from below and from above.
-    pub(super) fn take(&mut self, x: &[f64], [low, high]: [f64; 2], shift: f64) {
+    /// ℓ of the last draw in each direction.
+    pub(super) fn along(&self) -> &[f64] {
+        &self.along
+    }
+
+    /// Takes in x with the weighted ψ there, from below and from above; returns what an ℓ may be off by.
+    pub(super) fn take(&mut self, x: &[f64], [low, high]: [f64; 2], shift: f64) -> f64 {
         self.draws += 1;
         let (middle, size) = (0.5 * (low + high), norm(x));
         // ℓ is a sum of d products, for a v that is a unit vector up to rounding.
@@ -53,11 +72,13 @@ impl<'a> Sums<'a> {
         }
         for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
             let l = dot(v, x);
-            for (sums, y) in [(&mut self.first[k], middle * l), (&mut self.second[k], middle * l * l)] {
-                sums[0] += y;
-                sums[1] += y * y;
+            self.along[k] = l;
+            for (to, y) in [(&mut self.first[k], middle * l), (&mut self.second[k], middle * l * l)] {
+                to[0] += y;
+                to[1] += y * y;
             }
         }
+        sums
     }
 
     /// Roots of the mean squares of both variables.
@@ -76,7 +97,7 @@ impl<'a> Sums<'a> {
     ) -> Result<Option<[f64; 2]>> {
         let Some(every) = &self.every else { return Ok(None) };
         let ranges = [psi.ranges[1], psi.ranges[2]];
-        let delta = 0.5 * psi.moments_delta;
+        let delta = MOMENTS * psi.moments_delta;
         let Some(mut found) = every.conclude(ranges, psi.guesses.every, psi.count, delta)? else {
             return Ok(None);
         };
@@ -101,8 +122,7 @@ impl<'a> Sums<'a> {
         whole: [f64; 2],
         error: f64,
     ) -> Vec<Standing> {
-        // The other half is for [`Self::everywhere`].
-        let delta = 0.5 * psi.moments_delta / (4.0 * self.first.len() as f64);
+        let delta = MOMENTS * psi.moments_delta / (4.0 * self.first.len() as f64);
         let n = self.draws.max(1) as f64;
         // A bound of E Y from one side, for Y·sign ≤ `top`; not below −`floor`, so that no bet sees more than their sum. ΣY² and no less:
         // see [`Wager`] and [sharp-moments].

@@ -12,6 +12,7 @@
 use crate::base::error::Result;
 use crate::base::linalg::norm;
 use crate::base::special::{normal_cdf, normal_density};
+use crate::certify::audit::MOMENTS;
 use crate::certify::audit::every::{Every, Guesses};
 use crate::theory::betting::Wager;
 use crate::theory::envelope::tail_moments;
@@ -77,6 +78,8 @@ pub(super) struct Sums {
     lost: f64,
     shift: f64,
     every: Option<Every>,
+    /// ℓ of the last pair in each direction, not clipped.
+    along: Vec<f64>,
 }
 
 /// Draws further out than this count for no direction at once.
@@ -97,11 +100,17 @@ impl Sums {
             lost: 0.0,
             shift: 0.0,
             every,
+            along: vec![0.0; count],
         }
     }
 
-    /// Adds x with the bounds of min(ϖ, K) at x and at −x, each from below and from above.
-    pub(super) fn take(&mut self, x: &[f64], here: [f64; 2], there: [f64; 2], shift: f64) {
+    /// ℓ of the last pair in each direction.
+    pub(super) fn along(&self) -> &[f64] {
+        &self.along
+    }
+
+    /// Adds x with the bounds of min(ϖ, K) at x and at −x, each from below and from above; returns what an ℓ may be off by.
+    pub(super) fn take(&mut self, x: &[f64], here: [f64; 2], there: [f64; 2], shift: f64) -> f64 {
         let middle = |[low, high]: [f64; 2]| 0.5 * (low + high);
         let off = (here[1] - here[0]).max(there[1] - there[0]);
         // A NaN makes the error infinite.
@@ -116,12 +125,14 @@ impl Sums {
             every.take(x, [odd * inside, even * inside], [off, off * size]);
         }
         for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
-            let l = dot(v, x).clamp(-CUT, CUT);
+            self.along[k] = dot(v, x);
+            let l = self.along[k].clamp(-CUT, CUT);
             for (sums, y) in [(&mut self.odd[k], l * odd), (&mut self.even[k], l * l * even)] {
                 sums[0] += y;
                 sums[1] += y * y;
             }
         }
+        (self.dim as f64 + 8.0) * f64::EPSILON * (1.0 + norm(x)) + shift
     }
 
     /// Whether weights are known from both sides.
@@ -141,7 +152,8 @@ impl Sums {
         let Some(every) = &self.every else { return Ok(None) };
         let (d, k, reach) = (self.dim as f64, rest.cap, reach(self.dim) * (1.0 + 1e-12));
         let ranges = [0.5 * k * reach, (k - 1.0).max(1.0) * reach * reach];
-        let found = every.conclude(ranges, guesses.every, rest.planned, 0.5 * rest.failure_probability)?;
+        let found =
+            every.conclude(ranges, guesses.every, rest.planned, MOMENTS * rest.failure_probability)?;
         let Some(mut found) = found else { return Ok(None) };
         // Outside the reach, in one direction: E[|v·x|; r > T] ≤ E[r; r > T]/√d and E[(v·x)²; r > T] = E[r²; r > T]/d. A draw that rounding moved
         // over it counts in neither.
@@ -156,8 +168,7 @@ impl Sums {
     /// What is proved about each direction. `guesses` are standard deviations from a pilot; `spreads` those of ℓ
     /// under h; `mass` bounds ∫p̃ from both sides; `failure_probability` is for all directions together.
     pub(super) fn conclude(&self, guesses: &Guesses, spreads: &[f64], rest: &Rest) -> Vec<Standing> {
-        // The other half is for [`Self::everywhere`].
-        let delta = 0.5 * rest.failure_probability / (4.0 * self.odd.len() as f64);
+        let delta = MOMENTS * rest.failure_probability / (4.0 * self.odd.len() as f64);
         let [inner, outer] = [santalo::rare_moments(rest.inner), rest.beyond()];
         let cut = beyond_the_cut();
         let (n, k, d) = (self.pairs.max(1) as f64, rest.cap, self.dim as f64);

@@ -7,6 +7,7 @@ use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{norm, safe_congruence};
 use crate::base::stop;
+use crate::certify::audit::events::{Event, Tally};
 use crate::certify::audit::every::Guesses;
 use crate::certify::audit::metric::Metric;
 use crate::certify::audit::residual::{Residuals, go_on};
@@ -14,6 +15,7 @@ use crate::certify::audit::{Session, USUAL};
 use crate::target::LocalCurvature;
 use crate::theory::santalo;
 use provi_kernels::triangle;
+use std::sync::Arc;
 
 /// Pilot draws: pairs that choose K, and ascents that choose each h.
 const PILOT_PAIRS: u64 = 300;
@@ -96,7 +98,7 @@ impl Session<'_> {
             chosen = Some(found);
         }
         let Some((counts, price, predicted)) = chosen else { return Ok(None) };
-        let Core { cap, believed, directions, guesses, .. } = core;
+        let Core { cap, believed, directions, guesses, events, event_guesses, .. } = core;
         Ok((predicted < plain).then_some(Sharp {
             hat: hat.at(price.height),
             constant: pilot.f.unwrap_or_default(),
@@ -107,6 +109,8 @@ impl Session<'_> {
             moments_delta,
             directions,
             guesses,
+            events,
+            event_guesses,
             foreseen: predicted,
         }))
     }
@@ -157,6 +161,8 @@ struct Core {
     seen: f64,
     directions: Vec<f64>,
     guesses: Guesses,
+    events: Arc<[Event]>,
+    event_guesses: Vec<f64>,
 }
 
 impl Core {
@@ -207,17 +213,18 @@ impl Pilot<'_> {
         values.iter_mut().for_each(|value| *value += f);
         let cap = (4.0 * deviation).clamp(0.3, 2.5);
         let (d, directions) = (session.q.dim(), session.directions());
-        let mut pairs = Pairs::new(Sums::new(directions.clone(), d), cap.exp());
+        let events = session.events(&directions);
+        let mut pairs = Pairs::new(Sums::new(directions.clone(), d), Tally::new(&events), cap.exp());
         for (x, value) in points.chunks_exact(d).zip(&values) {
             pairs.take(x, [(value - cap).min(0.0).exp(); 2], 0.0);
         }
         let (mean, deviation) = spread(&pairs.upper);
-        let guesses = pairs.sums.guesses();
+        let (guesses, event_guesses) = (pairs.sums.guesses(), pairs.tally.guesses());
         let near = 0.03 + 4.0 * deviation / (count as f64).sqrt();
         let believed = [(mean - near).max(0.0), (mean + near).min(1.0)];
         let (mean, deviation) = (cap.exp() * mean, cap.exp() * deviation);
         let seen = mean.ln().max(0.0);
-        let core = Core { cap, believed, mean, deviation, seen, directions, guesses };
+        let core = Core { cap, believed, mean, deviation, seen, directions, guesses, events, event_guesses };
         Ok((mean + deviation).is_finite().then_some(core))
     }
 
