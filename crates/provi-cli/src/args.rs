@@ -13,6 +13,7 @@ use provi_analysis::options::{
 
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
+use crate::command::effects::EffectsArgs;
 use crate::command::explain::ExplainArgs;
 use crate::command::inspect::InspectArgs;
 use crate::command::man::ManArgs;
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Predict new rows with a fit: means, intervals, draws
     Predict(PredictArgs),
+    /// Show what a fit says about its variables: curves, slopes, contrasts
+    Effects(EffectsArgs),
     /// Write draws of a fit: CSV, JSON, or Zarr for ArviZ
     Sample(SampleArgs),
     /// Compare models of the same data by their log evidence

@@ -47,6 +47,8 @@ pub(crate) enum Failure {
     Threads { threads: u32, reason: String },
     #[error("`{}` is neither an .svg nor a .png file", .path.display())]
     UnknownImage { path: PathBuf },
+    #[error("`{}` ends in none of .csv, .json, .svg, .png and .html", .path.display())]
+    UnknownEffectsFile { path: PathBuf },
     #[error("the plot cannot be drawn: {0}")]
     Draw(String),
     #[error("the library cannot be probed: {0}")]
@@ -158,6 +160,7 @@ impl Failure {
                 "leave it out: the options of a library are under `Compiled models` in the help"
             }
             Self::UnknownImage { .. } => "let FILE end in .svg or .png",
+            Self::UnknownEffectsFile { .. } => "let FILE end in one of them",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
             Self::OtherModel { .. } => {
                 "give what it was made with, or say --force to go on with what is given"

@@ -56,7 +56,11 @@ impl Fitted {
         self.needs_formula("no table can be put into it")?;
         let recipe = self.file.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
         let refuse = |error| Error::table(error, &self.file.model.formula);
-        let new = read(recipe).map_err(refuse)?;
+        self.of_rows(read(recipe).map_err(refuse)?)
+    }
+
+    /// Rows that are coded by the fit's own recipe.
+    pub(crate) fn of_rows(&self, new: NewRows) -> Result<NewData<'_>> {
         // Scales are ordered group by group and column by column, like the design's blocks.
         let before = |group: usize| new.design.groups[..group].iter().map(|group| group.columns).sum();
         let unseen = new

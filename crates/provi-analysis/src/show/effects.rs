@@ -1,0 +1,197 @@
+//! Effects in words and charts, the same for every shell.
+
+use provi_report::{EffectChart, EffectPoint, EffectSeries, EffectsFacts, Page, Section};
+
+use crate::error::Result;
+use crate::number::{bound, grouped, plain};
+use crate::run::effects::{Compare, Effect, Effects, EffectsAsked, Setting};
+use crate::run::fitted::Fitted;
+use crate::show::words::{condition, counted};
+
+/// Points of a curve.
+pub const CURVE: usize = 41;
+
+impl Effects {
+    /// What the numbers are and where the other variables are, one sentence each.
+    pub fn setting(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        match &self.data {
+            Some(name) => out.push(format!("averaged over {} of {name}", counted(self.rows as u64, "row"))),
+            None if !self.held.is_empty() => {
+                let held: Vec<String> = self.held.iter().map(|(name, at)| format!("{name} = {at}")).collect();
+                out.push(format!("other variables held at {}", held.join(", ")));
+            }
+            None => {}
+        }
+        if self.without_groups {
+            out.push("effects of groups are left out: these are numbers of the population".to_owned());
+        }
+        out
+    }
+
+    /// What is proved about the numbers, and what is only estimated, one sentence each; `fit` says what all of it is conditional on.
+    pub fn grounds(&self, fit: &Fitted) -> Vec<String> {
+        let with = |confidence: f64| match confidence < 1.0 {
+            true => format!(", with probability {confidence}"),
+            false => String::new(),
+        };
+        let mut out = Vec::new();
+        let proved = self.effects.iter().filter(|effect| effect.error.is_some()).count();
+        if proved > 0 {
+            let which = if proved == self.effects.len() { "each estimate" } else { "an estimate with a ±" };
+            let confidence = match self.unit {
+                "probability" => self.tv.map(|(_, confidence)| confidence),
+                _ => self.confidence,
+            };
+            out.push(format!(
+                "certified: {which}, before rounding, is within its ± of the posterior's own{}",
+                with(confidence.unwrap_or(1.0))
+            ));
+        }
+        if proved < self.effects.len() {
+            let which = if proved == 0 { "the estimates" } else { "those without a ±" };
+            let what = match self.compare {
+                "difference" => "means",
+                _ => "medians",
+            };
+            let law = self.draws.map_or("gaussian", |drawn| drawn.law);
+            let whose = if self.draws.is_some() && law == "exact" { "draws" } else { "the fit" };
+            out.push(format!("{which} are {what} under {whose}; no theorem bounds what they are off by"));
+        }
+        let by_draws = self.effects.iter().filter(|effect| effect.interval == "draws").count();
+        if let (Some(drawn), true) = (self.draws, by_draws > 0) {
+            let of = match drawn.law {
+                "gaussian" => "the fitted Gaussian",
+                "mixture" => "the mixture over the scales",
+                "exact" => "the posterior itself",
+                _ => "a law near the posterior",
+            };
+            let count = grouped(drawn.count as u64);
+            out.push(format!("intervals from {count} draws of {of} are estimates"));
+        }
+        if by_draws < self.effects.len() {
+            out.push(match self.tv {
+                Some((tv, confidence)) => format!(
+                    "certified: the posterior's own probability of {} differs from {} by at most {}{}",
+                    if by_draws == 0 { "each interval" } else { "the other intervals" },
+                    plain(self.level),
+                    bound(tv, 2),
+                    with(confidence)
+                ),
+                None => "nothing is certified about the intervals: no total variation is bounded".to_owned(),
+            });
+        }
+        out.extend(condition(&fit.file.model).map(|condition| format!("all of it {condition}")));
+        out
+    }
+
+    /// The value that means no effect.
+    fn nothing(&self) -> Option<f64> {
+        let predictions = self.effects.iter().all(|effect| effect.kind == "prediction");
+        match (predictions, self.compare) {
+            (true, _) => None,
+            (false, "difference") => Some(0.0),
+            (false, _) => Some(1.0),
+        }
+    }
+
+    /// The name of what is shown: `probability`, `slope of the probability`, `odds ratio`.
+    pub fn quantity(&self) -> String {
+        let of = |what: &str| format!("{what} of the {}", self.unit);
+        let all = |kind: &str| self.effects.iter().all(|effect| effect.kind == kind);
+        match self.compare {
+            "ratio" if self.unit == "probability" => "risk ratio".to_owned(),
+            "ratio" if self.unit == "rate" => "rate ratio".to_owned(),
+            "ratio" => "ratio".to_owned(),
+            "odds-ratio" => "odds ratio".to_owned(),
+            _ if all("prediction") => self.unit.to_owned(),
+            _ if all("slope") => of("slope"),
+            _ if all("contrast") => of("difference"),
+            _ => format!("effect on the {}", self.unit),
+        }
+    }
+
+    /// As charts with their words.
+    pub fn facts(&self, fit: &Fitted) -> EffectsFacts {
+        let interval = format!("{} % interval", plain(100.0 * self.level));
+        let mut charts: Vec<EffectChart> = Vec::new();
+        for effect in &self.effects {
+            if charts.last().is_none_or(|chart| chart.title != effect.variable) {
+                charts.push(EffectChart {
+                    title: effect.variable.clone(),
+                    unit: self.quantity(),
+                    interval: interval.clone(),
+                    nothing: self.nothing(),
+                    series: Vec::new(),
+                });
+            }
+            let Some(chart) = charts.last_mut() else { continue };
+            let by = match (&self.by, &effect.by) {
+                (Some(column), Some(by)) => format!("{column} = {by}"),
+                _ => String::new(),
+            };
+            let point = effect.point();
+            match chart.series.iter_mut().find(|series| series.name == by) {
+                Some(series) => series.points.push(point),
+                None => chart.series.push(EffectSeries { name: by, points: vec![point] }),
+            }
+        }
+        let said = self.setting().into_iter().chain(self.grounds(fit));
+        EffectsFacts { charts, notes: said.map(|said| sentence(&said)).collect() }
+    }
+
+    /// As a page of its own.
+    pub fn page(&self, fit: &Fitted) -> Page {
+        let model = &fit.file.model;
+        let section = Section { heading: String::from("Effects"), ..self.facts(fit).section() };
+        Page {
+            title: format!("Effects on {}", self.response),
+            subtitle: format!("{} · {} · {}", model.formula, model.family, self.quantity()),
+            sections: vec![section],
+            footer: "Made by provi.".to_owned(),
+        }
+    }
+}
+
+impl Effect {
+    /// What is shown, in words: a value, `Bern − Basel`, `Bern / Basel` or `slope`.
+    pub fn what(&self, compare: &str) -> String {
+        let sign = if compare == "difference" { "−" } else { "/" };
+        match (&self.value, &self.reference) {
+            (Some(Setting::Own(by)), Some(_)) if sign == "−" => format!("x + {} − x", plain(*by)),
+            (Some(Setting::Own(by)), Some(_)) => format!("(x + {}) / x", plain(*by)),
+            (Some(value), Some(reference)) => format!("{value} {sign} {reference}"),
+            (Some(value), None) => value.to_string(),
+            (None, _) => "slope".to_owned(),
+        }
+    }
+
+    fn point(&self) -> EffectPoint {
+        let (x, label) = match (&self.value, &self.reference) {
+            (Some(Setting::Number(x) | Setting::Date(x)), None) => (*x, String::new()),
+            _ => (f64::NAN, self.what(if self.kind == "contrast" { "difference" } else { "" })),
+        };
+        EffectPoint { x, label, y: self.estimate, low: self.low, high: self.high, error: self.error }
+    }
+}
+
+/// The conditional effect of each variable, for the report of a fit; nothing if the fit does not know its variables.
+pub(super) fn of_report(fit: &Fitted, level: f64) -> Result<EffectsFacts> {
+    let asked = EffectsAsked { points: CURVE, level, compare: Compare::Difference, ..EffectsAsked::default() };
+    match fit.effects(&asked, None, None) {
+        Ok(found) => Ok(found.facts(fit)),
+        // What has no effects has no picture of them.
+        Err(crate::Error::Effect(_) | crate::Error::NotOfFormula { .. } | crate::Error::NoRecipe) => {
+            Ok(EffectsFacts::default())
+        }
+        // A mean may lie where a transformation is not defined; the rest of the page is still good.
+        Err(crate::Error::Table { .. }) => Ok(EffectsFacts::default()),
+        Err(other) => Err(other),
+    }
+}
+
+/// With a capital and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
