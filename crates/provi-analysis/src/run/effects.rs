@@ -6,8 +6,9 @@
 //! contrast     E g(s₁) − E g(s₀),  E g(s₁)/E g(s₀),  or the ratio of the odds
 //! ```
 //! at one row whose other variables are held, or averaged over the rows of a table. What is linear in z (everything on the link
-//! scale, everything of a gaussian model but ratios) is a functional vᵀz, with its proved error. A probability
-//! is within TV(q, p) of the posterior's, a difference of two within 2·TV [cert-moments], [local-tv].
+//! scale, everything of a gaussian model) is a functional vᵀz, with its proved error. A probability is within TV(q, p) of the
+//! posterior's, or within what a coupling says of a function of bounded slope, and a difference of two within the sum of both
+//! [cert-moments], [local-tv], [local-moments].
 
 mod answer;
 mod asked;
@@ -85,7 +86,7 @@ pub struct Effects {
     pub without_groups: bool,
     /// What is proved of the total variation between q and the posterior, and with which probability.
     pub tv: Option<(f64, f64)>,
-    /// The probability with which the bounds of linear effects hold; null if there are none.
+    /// The probability with which the bounds of the errors hold; null if there are none.
     pub confidence: Option<f64>,
     /// The draws behind intervals from draws; null if none was needed.
     pub draws: Option<Drawn>,

@@ -39,13 +39,9 @@ impl Effects {
         let proved = self.effects.iter().filter(|effect| effect.error.is_some()).count();
         if proved > 0 {
             let which = if proved == self.effects.len() { "each estimate" } else { "an estimate with a ±" };
-            let confidence = match self.unit {
-                "probability" => self.tv.map(|(_, confidence)| confidence),
-                _ => self.confidence,
-            };
             out.push(format!(
                 "certified: {which}, before rounding, is within its ± of the posterior's own{}",
-                with(confidence.unwrap_or(1.0))
+                with(self.confidence.unwrap_or(1.0))
             ));
         }
         if proved < self.effects.len() {

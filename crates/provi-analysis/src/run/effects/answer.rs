@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use provi::certificate::Statement;
 use provi::target::Family;
 use provi::{Certificate, Matrix, Provenance};
-use provi_table::NewRows;
+use provi_table::{DesignRows, NewRows};
 
 use super::asked::{EffectScale, is_probability};
 use super::{Drawn, EffectsAsked};
@@ -13,6 +13,9 @@ use crate::error::Result;
 use crate::run::contrast::Contrast;
 use crate::run::fitted::Fitted;
 use crate::run::sampled::Law;
+
+/// Most products for bounds of single rows; beyond them the total variation is the bound.
+const MOST_COUPLED: u128 = 1 << 30;
 
 /// A bound of an error, and what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +29,18 @@ impl Proof {
     fn of(statement: &Statement) -> Option<Self> {
         let bound = statement.bound().filter(|bound| bound.is_finite())?;
         Some(Self { bound, confidence: statement.confidence()?, provenance: statement.provenance()? })
+    }
+
+    /// The bound of a sum.
+    pub(super) fn plus(self, other: Self) -> Self {
+        let weaker = if other.provenance == Provenance::Proved { self.provenance } else { other.provenance };
+        let confidence = self.confidence.min(other.confidence);
+        Self { bound: self.bound + other.bound, confidence, provenance: weaker }
+    }
+
+    /// No error.
+    pub(super) fn nothing() -> Self {
+        Self { bound: 0.0, confidence: 1.0, provenance: Provenance::Proved }
     }
 
     /// The bound of something that is at most `factor` times as far off.
@@ -82,8 +97,7 @@ impl<'f> Answer<'f> {
     pub(super) fn linear(&self, v: &[f64], offset: f64) -> Result<Linear> {
         if v.iter().all(|x| x.abs() <= 0.0) {
             // It is known.
-            let error = Proof { bound: 0.0, confidence: 1.0, provenance: Provenance::Proved };
-            return Ok(Linear { mean: offset, interval: [offset; 2], error: Some(error) });
+            return Ok(Linear { mean: offset, interval: [offset; 2], error: Some(Proof::nothing()) });
         }
         let contrast = Contrast::of_weights("an effect".to_owned(), v.to_vec());
         let found = self.fit.measure(&contrast, &self.certificate)?.functional;
@@ -102,14 +116,9 @@ impl<'f> Answer<'f> {
         if moments.len() != v.len() {
             return None;
         }
-        let mut total = Proof { bound: 0.0, confidence: 1.0, provenance: Provenance::Proved };
+        let mut total = Proof::nothing();
         for (moment, v) in moments.iter().zip(v).filter(|(_, v)| v.abs() > 0.0) {
-            let own = Proof::of(&moment.mean_error)?;
-            total.bound += own.bound * v.abs();
-            total.confidence = total.confidence.min(own.confidence);
-            if own.provenance != Provenance::Proved {
-                total.provenance = own.provenance;
-            }
+            total = total.plus(Proof::of(&moment.mean_error)?.times(v.abs()));
         }
         // More than the rounding error of such a sum.
         Some(total.times(1.0 + 1e-12))
@@ -121,9 +130,29 @@ impl<'f> Answer<'f> {
         Ok(found.iter().map(|at| [at.mean, at.low, at.high]).collect())
     }
 
-    /// The bound of the error of a probability: the total variation between q and the posterior.
-    pub(super) fn probability_error(&self) -> Option<Proof> {
-        Proof::of(&self.certificate.tv).filter(|_| is_probability(self.family))
+    /// The bound of the error of the probability at each row: the total variation between q and the posterior or, where it is less, what
+    /// a coupling of both says of a function of bounded slope [cert-moments], [local-moments]. `None` for other families, and if nothing
+    /// is proved.
+    pub(super) fn probability_errors(&self, rows: &DesignRows) -> Result<Option<Vec<Proof>>> {
+        let tv = Proof::of(&self.certificate.tv).map(|tv| Proof { bound: tv.bound.min(1.0), ..tv });
+        let slope = match self.family {
+            Family::Probit => 0.398_942_281,
+            _ => 0.25,
+        };
+        let numbers = rows.rows as u128 * (rows.columns as u128).pow(2);
+        let bounds = self.fit.file.moment_bounds.as_ref().filter(|_| numbers <= MOST_COUPLED);
+        let mut out = Vec::with_capacity(rows.rows);
+        for row in (0..rows.rows).take_while(|_| is_probability(self.family)) {
+            let coupled = match bounds {
+                Some(bounds) => Proof::of(&bounds.bounded_mean(&dense(rows, row), slope, 1.0)?),
+                None => None,
+            };
+            match [tv, coupled].into_iter().flatten().min_by(|a, b| a.bound.total_cmp(&b.bound)) {
+                Some(least) => out.push(least),
+                None => return Ok(None),
+            }
+        }
+        Ok(is_probability(self.family).then_some(out))
     }
 
     /// Whether estimates come from draws of the posterior itself.
@@ -160,9 +189,11 @@ impl<'f> Answer<'f> {
         Proof::of(&self.certificate.tv).map(|tv| (tv.bound.min(1.0), tv.confidence))
     }
 
-    /// The probability with which the bounds of coefficients' means hold.
+    /// The probability with which every bound here holds; `None` if there is none.
     pub(super) fn confidence(&self) -> Option<f64> {
-        self.certificate.moments.first().and_then(|moment| moment.mean_error.confidence())
+        let moments = self.certificate.moments.first().and_then(|moment| moment.mean_error.confidence());
+        let kept = self.fit.file.moment_bounds.as_ref().map(|bounds| bounds.confidence);
+        [moments, kept, self.certificate.tv.confidence()].into_iter().flatten().reduce(f64::min)
     }
 
     /// The unit of an effect, in a word.
@@ -175,4 +206,17 @@ impl<'f> Answer<'f> {
             _ => "mean response",
         }
     }
+}
+
+/// A row of a design with its zeros.
+fn dense(design: &DesignRows, row: usize) -> Vec<f64> {
+    let mut out = vec![0.0; design.columns];
+    out[..design.population_columns].copy_from_slice(design.population_row(row));
+    for group in &design.groups {
+        if let Some(level) = group.levels[row] {
+            let first = group.first + level * group.columns;
+            out[first..first + group.columns].copy_from_slice(group.row(row));
+        }
+    }
+    out
 }

@@ -47,10 +47,11 @@ pub(super) fn measure(
     let alone = cells.iter().all(|cell| cell.rows.len() == 1);
     match arms {
         Arms::One(rows) if alone => {
-            let all = answer.means(rows.clone())?;
+            let (all, errors) = (answer.means(rows.clone())?, answer.probability_errors(&rows.design)?);
             let of = |cell: &Cell| {
                 let [estimate, low, high] = all[cell.rows[0]];
-                Found { estimate, low, high, error: answer.probability_error(), drawn: false }
+                let error = errors.as_ref().map(|errors| errors[cell.rows[0]]);
+                Found { estimate, low, high, error, drawn: false }
             };
             Ok(cells.iter().map(of).collect())
         }
@@ -134,13 +135,15 @@ fn exponential(
 
 /// The mean of each cell under q, by quadrature at each row, and a bound of its error if it is known.
 fn exact_means(answer: &Answer<'_>, arms: &Arms, cells: &[Cell]) -> Result<Vec<(f64, Option<Proof>)>> {
-    let error = answer.probability_error();
-    let (parts, error) = match arms {
-        Arms::One(rows) => (vec![(1.0, answer.means(rows.clone())?)], error),
-        // Differences of probabilities lie between −1 and 1.
+    let (parts, errors) = match arms {
+        Arms::One(rows) => (vec![(1.0, answer.means(rows.clone())?)], answer.probability_errors(&rows.design)?),
+        // A difference of two is off by at most the sum.
         Arms::Two([reference, compared]) => {
             let parts = vec![(1.0, answer.means(compared.clone())?), (-1.0, answer.means(reference.clone())?)];
-            (parts, error.map(|tv| tv.times(2.0)))
+            let each = [compared, reference].map(|rows| answer.probability_errors(&rows.design));
+            let [first, second] = each;
+            let sum = |(a, b): (Vec<Proof>, Vec<Proof>)| a.into_iter().zip(b).map(|(a, b)| a.plus(b)).collect();
+            (parts, first?.zip(second?).map(sum))
         }
         Arms::Slope(rows, slopes) => {
             let step = step(answer, &slopes.design, slopes.offsets.as_deref())?;
@@ -154,7 +157,13 @@ fn exact_means(answer: &Answer<'_>, arms: &Arms, cells: &[Cell]) -> Result<Vec<(
     };
     let of = |cell: &Cell| {
         let sum = |row: &usize| -> f64 { parts.iter().map(|(weight, means)| weight * means[*row][0]).sum() };
-        (cell.rows.iter().map(sum).sum::<f64>() / cell.rows.len().max(1) as f64, error)
+        let n = cell.rows.len().max(1) as f64;
+        let add = |errors: &Vec<Proof>| {
+            let all = cell.rows.iter().fold(Proof::nothing(), |total, row| total.plus(errors[*row]));
+            // More than the rounding error of such a sum.
+            all.times((1.0 + 1e-10) / n)
+        };
+        (cell.rows.iter().map(sum).sum::<f64>() / n, errors.as_ref().map(add))
     };
     Ok(cells.iter().map(of).collect())
 }
