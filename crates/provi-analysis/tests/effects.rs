@@ -97,7 +97,12 @@ fn slopes_are_limits_of_differences_of_predictions() {
         for scale in [EffectScale::Response, EffectScale::Link] {
             let ask = |kind, all: &[f64]| {
                 let asked = EffectsAsked { values: values(all), scale, draws: 100, ..one("x", kind) };
-                fit.effects(&asked, None, None).unwrap().effects.iter().map(|e| e.estimate).collect::<Vec<_>>()
+                fit.effects(&asked, None, None)
+                    .unwrap()
+                    .effects
+                    .iter()
+                    .map(|e| e.estimate)
+                    .collect::<Vec<_>>()
             };
             for x in [1.1, 2.3, 3.4] {
                 let around = ask(EffectKind::Predictions, &[x - 2.0 * h, x - h, x + h, x + 2.0 * h]);
@@ -124,7 +129,8 @@ fn sigmoid(s: f64) -> f64 {
 fn moments(fit: &Fitted, a: &[f64], b: &[f64]) -> (f64, f64, f64) {
     let covariance = fit.file.covariance.as_ref().unwrap();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let form = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(covariance).map(|(a, row)| a * dot(row, b)).sum() };
+    let form =
+        |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(covariance).map(|(a, row)| a * dot(row, b)).sum() };
     (dot(a, &fit.file.mean), form(a, a), form(a, b))
 }
 
@@ -144,7 +150,9 @@ fn averages_of_a_logistic_model_are_integrals_over_the_predictor() {
     let found = fit.effects(&one("town", EffectKind::Contrasts), Some(&table), None).unwrap();
     near(found.effects[1].estimate, average("Chur") - average("Basel"), 1e-9);
     let tv = found.tv.unwrap().0;
-    assert!(found.effects.iter().all(|e| e.error.is_some_and(|error| error <= 2.0 * tv) && e.interval == "draws"));
+    assert!(
+        found.effects.iter().all(|e| e.error.is_some_and(|error| error <= 2.0 * tv) && e.interval == "draws")
+    );
     assert!(found.effects.iter().all(|e| e.low < e.estimate && e.estimate < e.high));
     let levels = fit.effects(&one("town", EffectKind::Predictions), Some(&table), None).unwrap();
     near(levels.effects[2].estimate, average("Chur"), 1e-9);
@@ -200,7 +208,10 @@ fn ratios_of_one_row_are_exponentials_of_a_coefficient() {
     is_exp(&compared(&poisson, Compare::Ratio, Some(&table())), &poisson);
     let marginal = compared(&logistic, Compare::OddsRatio, Some(&table()));
     assert_eq!(marginal.interval, "draws");
-    assert!((marginal.estimate - 1.0).abs() < (logistic.contrast("x", 0.95).unwrap().functional.mean.exp() - 1.0).abs());
+    assert!(
+        (marginal.estimate - 1.0).abs()
+            < (logistic.contrast("x", 0.95).unwrap().functional.mean.exp() - 1.0).abs()
+    );
 }
 
 #[test]
@@ -231,14 +242,16 @@ fn a_grid_says_where_the_others_are_held() {
 #[test]
 fn a_question_without_an_answer_is_refused_with_the_way_out() {
     let fit = fit("low ~ x + town", FamilyName::Bernoulli);
-    let said = |asked: EffectsAsked, data: Option<&Table>| fit.effects(&asked, data, None).unwrap_err().to_string();
+    let said =
+        |asked: EffectsAsked, data: Option<&Table>| fit.effects(&asked, data, None).unwrap_err().to_string();
     let of = |variable: &str| one(variable, EffectKind::Predictions);
     assert_eq!(
         said(of("twon"), None),
         "`twon` is not a variable of this model; did you mean `town`? its variables are `x`, `town`"
     );
     assert!(said(one("town", EffectKind::Slopes), None).contains("contrasts of its levels"));
-    let values = |variable: &str, value: &str| EffectsAsked { values: vec![value.to_owned()], ..of(variable) };
+    let values =
+        |variable: &str, value: &str| EffectsAsked { values: vec![value.to_owned()], ..of(variable) };
     assert!(said(values("town", "Brn"), None).contains("did you mean `Bern`?"));
     assert!(said(values("x", "much"), None).ends_with("write a number"));
     let asked = EffectsAsked { kind: Some(EffectKind::Contrasts), ..values("x", "1") };

@@ -30,9 +30,8 @@ Examples:
   provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
-Exit status: 0 finished; 1 something asked for is not proved, or a check failed;
-2 failed; 3 stopped early and nothing asked for is missing; 130 aborted by
-Ctrl-C. `provi explain status` says more.";
+Exit status: 0 finished; 1 something asked for is not proved; 2 failed;
+3 stopped early; 130 aborted by Ctrl-C. `provi explain status` says more.";
 
 /// Gaussian variational inference that proves its answers
 #[derive(Debug, Parser)]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use provi_analysis::Error as Refused;
-use provi_analysis::error::BadFit;
+use provi_analysis::error::{BadEffect, BadFit};
 use thiserror::Error;
 
 use crate::output::style;
@@ -206,6 +206,9 @@ fn way_out(error: &Refused) -> Option<&'static str> {
             "a fit with --out DIR that was stopped or killed leaves DIR/run.toml, and mostly DIR/checkpoint.bin"
         }
         Refused::NoRecipe => "fit again with this version of provi, with --out DIR",
+        Refused::Effect(error) if **error == BadEffect::NoRanges => {
+            "add --data FILE, or fit again with this version of provi"
+        }
         Refused::NotOfFormula { .. } => {
             "do it in the program that made the fit; `provi summary`, `report` and `sample` need no more than the fit"
         }

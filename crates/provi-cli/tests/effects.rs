@@ -22,7 +22,8 @@ fn births() -> Bench {
 }
 
 fn json(bench: &Bench, args: &[&str]) -> Value {
-    serde_json::from_str(&bench.provi(&[&["effects", "a.fit", "--json"], args].concat()).exits(0).stdout).unwrap()
+    serde_json::from_str(&bench.provi(&[&["effects", "a.fit", "--json"], args].concat()).exits(0).stdout)
+        .unwrap()
 }
 
 #[test]
@@ -75,10 +76,7 @@ fn files_hold_what_the_screen_does() {
     assert_eq!(found["schema"], "provi-effects/1");
     let effects = found["effects"].as_array().unwrap();
     let lines: Vec<String> = text("e.csv").lines().map(str::to_owned).collect();
-    assert_eq!(
-        lines[0],
-        "variable,kind,value,reference,by,rows,estimate,low,high,error,status,interval"
-    );
+    assert_eq!(lines[0], "variable,kind,value,reference,by,rows,estimate,low,high,error,status,interval");
     // 41 points for each of three numbers, and three levels.
     assert_eq!((effects.len(), lines.len()), (3 * 41 + 3, 3 * 41 + 4));
     assert_eq!(lines[1], bench.provi(&["effects", "a.fit", "--csv"]).exits(0).stdout.lines().nth(1).unwrap());
@@ -89,16 +87,22 @@ fn files_hold_what_the_screen_does() {
     bench.provi(&["report", "a.fit"]).exits(0);
     let report = text("a.fit/report.html");
     assert!(report.contains(">Effects</h2>") && report.contains("Other variables held at age = 23.238"));
-    assert!(bench.provi(&["report", "a.fit", "--plot", "effects", "--out", "p.svg"]).exits(0).stdout.contains("p.svg"));
+    assert!(
+        bench
+            .provi(&["report", "a.fit", "--plot", "effects", "--out", "p.svg"])
+            .exits(0)
+            .stdout
+            .contains("p.svg")
+    );
 }
 
 /// A posterior mean is not the maximum, and the default prior pulls a little: in 54 to 189 rows, a few tenths of a standard error.
 #[test]
 fn averages_are_near_those_at_the_maximum_of_the_likelihood() {
     let margins: Value =
-        serde_json::from_str(&std::fs::read_to_string(tests().join("margins/margins.json")).unwrap()).unwrap();
-    let breaks =
-        fitted("warpbreaks.csv", "breaks ~ wool * tension", &["--family", "poisson"]);
+        serde_json::from_str(&std::fs::read_to_string(tests().join("margins/margins.json")).unwrap())
+            .unwrap();
+    let breaks = fitted("warpbreaks.csv", "breaks ~ wool * tension", &["--family", "poisson"]);
     for (bench, name, data) in [(births(), "births", "birthwt.csv"), (breaks, "breaks", "warpbreaks.csv")] {
         let found = json(&bench, &["--data", data]);
         for (what, expected) in margins[name].as_object().unwrap() {
@@ -108,7 +112,8 @@ fn averages_are_near_those_at_the_maximum_of_the_likelihood() {
                 let own = format!("{} − {}", said("value"), said("reference"));
                 effect["variable"] == variable && (pair.is_empty() || own == pair)
             };
-            let effect = found["effects"].as_array().unwrap().iter().find(is).unwrap_or_else(|| panic!("{what}"));
+            let effect =
+                found["effects"].as_array().unwrap().iter().find(is).unwrap_or_else(|| panic!("{what}"));
             let number = |value: &Value| value.as_f64().unwrap();
             let (estimate, se) = (number(&expected["estimate"]), number(&expected["se"]));
             assert!((number(&effect["estimate"]) - estimate).abs() < 0.3 * se, "{what}: {effect} {expected}");

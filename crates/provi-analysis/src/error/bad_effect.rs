@@ -17,7 +17,9 @@ pub enum BadEffect {
         known: Vec<String>,
     },
     /// A model of an intercept, or of groups, alone.
-    #[error("the formula `{formula}` has no variable besides its groups; name a grouping column, or ask for `provi predict`")]
+    #[error(
+        "the formula `{formula}` has no variable besides its groups; name a grouping column, or ask for `provi predict`"
+    )]
     NoVariables {
         /// The formula.
         formula: String,
@@ -28,7 +30,9 @@ pub enum BadEffect {
     )]
     NoRanges,
     /// The slope of a category.
-    #[error("`{column}` is no number, and has no slope; ask for contrasts of its levels")]
+    #[error(
+        "`{column}` has levels and no range of numbers, so it has no slope; ask for contrasts of its levels"
+    )]
     NoSlope {
         /// The column.
         column: String,
@@ -50,7 +54,9 @@ pub enum BadEffect {
         needed: String,
     },
     /// A contrast with one value.
-    #[error("a contrast compares values with the first one, so it needs at least two; give another value of `{column}`")]
+    #[error(
+        "a contrast compares values with the first one, so it needs at least two; give another value of `{column}`"
+    )]
     OneValue {
         /// The column.
         column: String,
@@ -70,7 +76,9 @@ pub enum BadEffect {
         column: String,
     },
     /// A column with too many values to split by.
-    #[error("`{column}` has {found} different values, and at most {most} can be split by; cut it into few categories first")]
+    #[error(
+        "`{column}` has {found} different values, and at most {most} can be split by; cut it into few categories first"
+    )]
     ByMany {
         /// The column.
         column: String,
@@ -86,13 +94,17 @@ pub enum BadEffect {
         compare: &'static str,
     },
     /// A ratio of something that is not positive.
-    #[error("a ratio needs responses above 0, and those of family {family} can be negative; compare by difference")]
+    #[error(
+        "a ratio needs responses above 0, and those of family {family} can be negative; compare by difference"
+    )]
     RatioOfNumbers {
         /// The family.
         family: &'static str,
     },
     /// An odds ratio of something other than probabilities.
-    #[error("an odds ratio compares probabilities, and family {family} has none; compare by ratio or difference")]
+    #[error(
+        "an odds ratio compares probabilities, and family {family} has none; compare by ratio or difference"
+    )]
     OddsOfNoProbability {
         /// The family.
         family: &'static str,

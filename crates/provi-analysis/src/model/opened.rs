@@ -1,7 +1,9 @@
 //! Data to which a formula has been applied: a frame of rows in memory, or a scan of files.
 
 use provi::target::{Family, Glm, Prior};
-use provi_table::{CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan, Variable};
+use provi_table::{
+    CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan, Variable,
+};
 
 use super::data::Data;
 use super::target::ModelTarget;

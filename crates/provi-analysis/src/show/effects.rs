@@ -29,8 +29,14 @@ impl Effects {
         out
     }
 
-    /// What is proved about the numbers, and what is only estimated, one sentence each; `fit` says what all of it is conditional on.
+    /// What is proved about the numbers of a table, and what is only estimated, one sentence each; `fit` says what all of it is conditional
+    /// on.
     pub fn grounds(&self, fit: &Fitted) -> Vec<String> {
+        self.grounds_of(fit, "its ±")
+    }
+
+    /// The same, with the words for the bound of an estimate.
+    fn grounds_of(&self, fit: &Fitted, bound_of_each: &str) -> Vec<String> {
         let with = |confidence: f64| match confidence < 1.0 {
             true => format!(", with probability {confidence}"),
             false => String::new(),
@@ -38,9 +44,12 @@ impl Effects {
         let mut out = Vec::new();
         let proved = self.effects.iter().filter(|effect| effect.error.is_some()).count();
         if proved > 0 {
-            let which = if proved == self.effects.len() { "each estimate" } else { "an estimate with a ±" };
+            let which =
+                if proved == self.effects.len() { "each estimate" } else { "an estimate with a bound" };
+            let which =
+                if bound_of_each == "its ±" { which.replace("bound", "±") } else { which.to_owned() };
             out.push(format!(
-                "certified: {which}, before rounding, is within its ± of the posterior's own{}",
+                "certified: {which}, before rounding, is within {bound_of_each} of the posterior's own{}",
                 with(self.confidence.unwrap_or(1.0))
             ));
         }
@@ -50,9 +59,11 @@ impl Effects {
                 "difference" => "means",
                 _ => "medians",
             };
-            let law = self.draws.map_or("gaussian", |drawn| drawn.law);
-            let whose = if self.draws.is_some() && law == "exact" { "draws" } else { "the fit" };
-            out.push(format!("{which} are {what} under {whose}; no theorem bounds what they are off by"));
+            let exact = self.draws.is_some_and(|drawn| drawn.law == "exact");
+            out.push(match exact {
+                true => format!("{which} are {what} of draws of the posterior itself"),
+                false => format!("{which} are {what} under the fit; no theorem bounds what they are off by"),
+            });
         }
         let by_draws = self.effects.iter().filter(|effect| effect.interval == "draws").count();
         if let (Some(drawn), true) = (self.draws, by_draws > 0) {
@@ -107,6 +118,19 @@ impl Effects {
         }
     }
 
+    /// The same in few letters, for an axis.
+    fn axis(&self) -> &'static str {
+        let all = |kind: &str| self.effects.iter().all(|effect| effect.kind == kind);
+        match self.compare {
+            "ratio" => "ratio",
+            "odds-ratio" => "odds ratio",
+            _ if all("prediction") => self.unit,
+            _ if all("slope") => "slope",
+            _ if all("contrast") => "difference",
+            _ => "effect",
+        }
+    }
+
     /// As charts with their words.
     pub fn facts(&self, fit: &Fitted) -> EffectsFacts {
         let interval = format!("{} % interval", plain(100.0 * self.level));
@@ -115,7 +139,7 @@ impl Effects {
             if charts.last().is_none_or(|chart| chart.title != effect.variable) {
                 charts.push(EffectChart {
                     title: effect.variable.clone(),
-                    unit: self.quantity(),
+                    unit: self.axis().to_owned(),
                     interval: interval.clone(),
                     nothing: self.nothing(),
                     series: Vec::new(),
@@ -132,7 +156,9 @@ impl Effects {
                 None => chart.series.push(EffectSeries { name: by, points: vec![point] }),
             }
         }
-        let said = self.setting().into_iter().chain(self.grounds(fit));
+        // A picture shows no error of each point: the largest stands for all.
+        let most = self.effects.iter().filter_map(|effect| effect.error).fold(0.0, f64::max);
+        let said = self.setting().into_iter().chain(self.grounds_of(fit, &bound(most, 2)));
         EffectsFacts { charts, notes: said.map(|said| sentence(&said)).collect() }
     }
 
@@ -173,7 +199,8 @@ impl Effect {
 
 /// The conditional effect of each variable, for the report of a fit; nothing if the fit does not know its variables.
 pub(super) fn of_report(fit: &Fitted, level: f64) -> Result<EffectsFacts> {
-    let asked = EffectsAsked { points: CURVE, level, compare: Compare::Difference, ..EffectsAsked::default() };
+    let asked =
+        EffectsAsked { points: CURVE, level, compare: Compare::Difference, ..EffectsAsked::default() };
     match fit.effects(&asked, None, None) {
         Ok(found) => Ok(found.facts(fit)),
         // What has no effects has no picture of them.

@@ -14,11 +14,11 @@ use crate::record::fit_file::FitFile;
 use crate::record::mixture::ScaleSummary;
 use crate::record::scale::{Origin, Scale};
 use crate::run::fitted::Fitted;
-use crate::show::{effects, rows};
 use crate::show::words::certificate::{self, Tightness};
 use crate::show::words::{
     self, beside_the_formula, condition, counted, describe_correlations, describe_scale, method_within,
 };
+use crate::show::{effects, rows};
 
 /// Everything the page shows; `command` makes the fit again.
 pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {

@@ -10,7 +10,9 @@ use provi_analysis::model::Data;
 use provi_analysis::number::{bound, grouped, plain, share_decimals, to_spread};
 use provi_analysis::record::fit_file::write_json;
 use provi_analysis::record::store;
-use provi_analysis::run::effects::{Compare, Effect, EffectKind, EffectScale, Effects, EffectsAsked, Setting};
+use provi_analysis::run::effects::{
+    Compare, Effect, EffectKind, EffectScale, Effects, EffectsAsked, Setting,
+};
 use provi_analysis::run::posterior::PosteriorDraws;
 use provi_analysis::show::effects::CURVE;
 use provi_analysis::show::rows::LEVEL;
@@ -333,7 +335,9 @@ fn table(found: &Effects, shown: &[Effect], named: bool) -> String {
             true => vec![short(&effect.variable), short(&effect.what(found.compare))],
             false => vec![short(&effect.what(found.compare))],
         };
-        row.extend(found.by.as_ref().map(|_| effect.by.as_ref().map_or(String::new(), |by| short(&by.to_string()))));
+        row.extend(
+            found.by.as_ref().map(|_| effect.by.as_ref().map_or(String::new(), |by| short(&by.to_string()))),
+        );
         row.push(show(effect.estimate));
         if certified {
             row.push(effect.error.map_or("–".to_owned(), |error| bound(error, 2)));

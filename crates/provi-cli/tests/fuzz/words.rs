@@ -328,7 +328,13 @@ fn effects(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 3, "--kind", &["predictions", "slopes", "contrasts", REST, "means"]);
     option(words, chance, 4, "--scale", &["response", "link", REST, "log"]);
     option(words, chance, 3, "--compare", &["difference", "ratio", "odds-ratio", REST, "hazard"]);
-    option(words, chance, 4, "--values", &["0,1", "-1,0,2.5", REST, "nan", "inf,1", "", ",", "a,b", "1e308,-1e308"]);
+    option(
+        words,
+        chance,
+        4,
+        "--values",
+        &["0,1", "-1,0,2.5", REST, "nan", "inf,1", "", ",", "a,b", "1e308,-1e308"],
+    );
     option(words, chance, 4, "--at", &["z=0", "x=1", REST, "z", "=", "z=a", "nothing=1"]);
     option(words, chance, 4, "--points", &["2", "9", REST, "0", "1", "1000000", "-3"]);
     option(words, chance, 4, "--level", NUMBERS);

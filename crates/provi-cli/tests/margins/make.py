@@ -58,7 +58,7 @@ def births():
     race = np.array([row["race"] for row in rows])
     age, lwt, smoke = column("age"), column("lwt"), column("smoke")
 
-    def design(race):
+    def design(race, smoke=smoke):
         return np.column_stack(
             [np.ones(len(rows)), age, np.log(lwt), smoke, race == "other", race == "white", np.log(lwt) * smoke]
         ).astype(float)
@@ -72,6 +72,7 @@ def births():
     return {
         "age": slope(X, by_age, b, V, LOGIT),
         "lwt": slope(X, by_lwt, b, V, LOGIT),
+        "smoke: 1 − 0": contrast(design(race, np.ones(len(rows))), design(race, zero), b, V, LOGIT),
         "race: other − black": contrast(all_of("other"), all_of("black"), b, V, LOGIT),
         "race: white − black": contrast(all_of("white"), all_of("black"), b, V, LOGIT),
     }

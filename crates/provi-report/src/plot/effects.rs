@@ -44,8 +44,7 @@ fn hover(effects: &EffectChart, series: &EffectSeries, p: &EffectPoint) -> Strin
 }
 
 fn over_numbers(effects: &EffectChart, label: &str, (width, height): (f64, f64)) -> Chart {
-    let mut chart =
-        Chart::new(label, Axis::linear(""), Axis::linear(&effects.unit)).sized(width, height);
+    let mut chart = Chart::new(label, Axis::linear(""), Axis::linear(&effects.unit)).sized(width, height);
     if let Some(level) = effects.nothing {
         chart = chart.level("", level);
     }
@@ -116,7 +115,12 @@ mod tests {
 
     fn of(title: &str, points: Vec<EffectPoint>) -> EffectChart {
         let series = vec![EffectSeries { name: String::new(), points }];
-        EffectChart { title: title.to_owned(), unit: "probability".to_owned(), series, ..EffectChart::default() }
+        EffectChart {
+            title: title.to_owned(),
+            unit: "probability".to_owned(),
+            series,
+            ..EffectChart::default()
+        }
     }
 
     #[test]

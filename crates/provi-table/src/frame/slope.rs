@@ -208,8 +208,7 @@ impl Spline {
             for r in 0..degree {
                 let (left, right) = (self.knot(at + 1 + r - degree), self.knot(at + 1 + r));
                 let share = (pairs[r].0 / (right - left), pairs[r].1 / (right - left));
-                pairs[r] =
-                    (carried.0 + (right - x) * share.0, carried.1 + (right - x) * share.1 - share.0);
+                pairs[r] = (carried.0 + (right - x) * share.0, carried.1 + (right - x) * share.1 - share.0);
                 carried = ((x - left) * share.0, (x - left) * share.1 + share.0);
             }
             pairs[degree] = carried;
@@ -256,7 +255,8 @@ mod tests {
         let all = [at(-2.0), at(-1.0), at(1.0), at(2.0)];
         let weigh = |of: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
             let parts = [0, 1, 2, 3].map(of);
-            let at = |i: usize| (parts[0][i] - 8.0 * parts[1][i] + 8.0 * parts[2][i] - parts[3][i]) / (12.0 * h);
+            let at =
+                |i: usize| (parts[0][i] - 8.0 * parts[1][i] + 8.0 * parts[2][i] - parts[3][i]) / (12.0 * h);
             (0..parts[0].len()).map(at).collect()
         };
         let groups = recipe.groups.len();
@@ -294,11 +294,11 @@ mod tests {
 
     #[test]
     fn what_does_not_change_has_slope_zero_and_an_infinite_slope_is_refused() {
-        let flat = recipe("y ~ z + town").slopes(&table(0.0), "x", NewLevels::Refuse, Missing::Error).unwrap();
+        let flat =
+            recipe("y ~ z + town").slopes(&table(0.0), "x", NewLevels::Refuse, Missing::Error).unwrap();
         assert!(flat.design.population.iter().all(|slope| slope.abs() <= 0.0) && flat.offsets.is_none());
-        let error = recipe("y ~ sqrt(x)")
-            .slopes(&table(-0.4), "x", NewLevels::Refuse, Missing::Error)
-            .unwrap_err();
+        let error =
+            recipe("y ~ sqrt(x)").slopes(&table(-0.4), "x", NewLevels::Refuse, Missing::Error).unwrap_err();
         assert!(error.to_string().contains("slope of sqrt(x)"), "{error}");
     }
 }

@@ -22,10 +22,10 @@ pub struct Variable {
     /// Of numbers, and of dates as days since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbers: Option<NumberFacts>,
-    /// Of categories: the level of the most rows; among equals, the first in order.
+    /// Of categories, and of numbers that are only 0 or 1: the level of the most rows; among equals, the first in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<String>,
-    /// Of categories: their levels, in order; empty if there are more than [`Variable::MOST_LEVELS`], and for a column that only
+    /// Of the same: their levels, in order; empty if there are more than [`Variable::MOST_LEVELS`], and for a column that only
     /// groups, whose levels are in the recipe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
@@ -84,14 +84,19 @@ impl Recipe {
         };
         let (mut levels, mut common) = (Vec::new(), None);
         let only_groups = !as_number && self.levels_of(name).is_none() && !self.is_tested(name);
-        let counts = kind == ColumnKind::Boolean || !as_number || self.levels_of(name).is_some();
+        // A number that is only 0 or 1 is a category to whoever asks for its effect.
+        let is_binary =
+            |x: &NumberFacts| x.min.abs() <= 0.0 && (x.max - 1.0).abs() <= 0.0 && view.is_whole(name);
+        let binary = kind == ColumnKind::Number && numbers.as_ref().is_some_and(is_binary);
+        let counts = kind == ColumnKind::Boolean || binary || !as_number || self.levels_of(name).is_some();
         if counts && !only_groups {
             levels = view.levels(name)?;
             let mut rows = vec![0usize; levels.len()];
             view.places(name, &levels)?.into_iter().flatten().for_each(|place| rows[place] += 1);
             // Of several with the most rows, the first.
             let most = rows.iter().copied().max().unwrap_or(0);
-            common = rows.iter().position(|count| *count == most).and_then(|place| levels.get(place)).cloned();
+            common =
+                rows.iter().position(|count| *count == most).and_then(|place| levels.get(place)).cloned();
             if levels.len() > Variable::MOST_LEVELS {
                 levels.clear();
             }
@@ -199,7 +204,9 @@ impl Recipe {
 
     /// Whether a column is the exposure.
     pub fn is_exposure(&self, column: &str) -> bool {
-        self.offsets.iter().any(|offset| matches!(offset, Offset::Exposure { column: name } if name == column))
+        self.offsets
+            .iter()
+            .any(|offset| matches!(offset, Offset::Exposure { column: name } if name == column))
     }
 
     /// Whether a comparison asks for the text of a column.
@@ -217,6 +224,13 @@ impl Recipe {
             }
         }
         found
+    }
+}
+
+impl View<'_> {
+    /// Whether every number of a column is whole.
+    fn is_whole(&self, column: &str) -> bool {
+        self.numbers(column).is_ok_and(|all| all.iter().all(|x| x.fract().abs() <= 0.0))
     }
 }
 
@@ -238,8 +252,10 @@ mod tests {
         let text = "y,x,d,n,b,t,g\n1,1,2024-01-01,3,true,p,7\n0,2,2024-02-01,4,false,q,8\n1,6,2023-05-05,3,none,q,7\n\
             0,3,2024-01-09,4,true,r,9\n";
         let table = Table::read(text.as_bytes(), "t.csv").unwrap();
-        let formula = Formula::parse("y ~ log(x) + d + factor(n) + b + I((t == \"q\") * x) + (1 + x | g)").unwrap();
-        let options = FrameOptions { na: vec!["none".to_owned()], missing: Missing::Drop, ..FrameOptions::default() };
+        let formula =
+            Formula::parse("y ~ log(x) + d + factor(n) + b + I((t == \"q\") * x) + (1 + x | g)").unwrap();
+        let options =
+            FrameOptions { na: vec!["none".to_owned()], missing: Missing::Drop, ..FrameOptions::default() };
         let frame = ModelFrame::new(&table, &formula, &options).unwrap();
         let columns = frame.recipe().columns_of(&table, Some("y"), Missing::Drop).unwrap();
         assert!(columns.iter().any(|(name, values)| name == "y" && values.len() == 3));
@@ -264,7 +280,14 @@ mod tests {
         assert_eq!(recipe.levels_of("n").unwrap(), ["3", "4"]);
         assert_eq!((of("b").common.as_deref(), of("b").levels.len()), (Some("true"), 2));
         assert_eq!((of("t").common.as_deref(), of("t").levels.len()), (Some("q"), 3));
-        assert_eq!((of("g").common, recipe.group_levels("g")), (None, vec!["7".into(), "8".into(), "9".into()]));
+        assert_eq!(
+            (of("g").common, recipe.group_levels("g")),
+            (None, vec!["7".into(), "8".into(), "9".into()])
+        );
+        let table = Table::read(b"y,s\n1,0\n0,1\n1,1\n", "t.csv").unwrap();
+        let binary =
+            ModelFrame::new(&table, &Formula::parse("y ~ s").unwrap(), &FrameOptions::default()).unwrap();
+        assert_eq!((binary.variables[0].common.as_deref(), binary.variables[0].levels.len()), (Some("1"), 2));
         assert!(recipe.is_exposure("e") && of("e").numbers.is_some() && !recipe.is_exposure("x"));
     }
 }

@@ -22,7 +22,8 @@ pub(super) struct Found {
 }
 
 /// The central difference of fourth order: f′(0) ≈ Σ w_k f(ε·k)/ε, with an error of ε⁴f⁽⁵⁾/30.
-const STENCIL: [(f64, f64); 4] = [(-2.0, 1.0 / 12.0), (-1.0, -8.0 / 12.0), (1.0, 8.0 / 12.0), (2.0, -1.0 / 12.0)];
+const STENCIL: [(f64, f64); 4] =
+    [(-2.0, 1.0 / 12.0), (-1.0, -8.0 / 12.0), (1.0, 8.0 / 12.0), (2.0, -1.0 / 12.0)];
 /// The step ε moves no predictor by more than about this; ε⁴/30 is then far below what is printed.
 const STEP: f64 = 5e-3;
 
@@ -136,13 +137,17 @@ fn exponential(
 /// The mean of each cell under q, by quadrature at each row, and a bound of its error if it is known.
 fn exact_means(answer: &Answer<'_>, arms: &Arms, cells: &[Cell]) -> Result<Vec<(f64, Option<Proof>)>> {
     let (parts, errors) = match arms {
-        Arms::One(rows) => (vec![(1.0, answer.means(rows.clone())?)], answer.probability_errors(&rows.design)?),
+        Arms::One(rows) => {
+            (vec![(1.0, answer.means(rows.clone())?)], answer.probability_errors(&rows.design)?)
+        }
         // A difference of two is off by at most the sum.
         Arms::Two([reference, compared]) => {
-            let parts = vec![(1.0, answer.means(compared.clone())?), (-1.0, answer.means(reference.clone())?)];
+            let parts =
+                vec![(1.0, answer.means(compared.clone())?), (-1.0, answer.means(reference.clone())?)];
             let each = [compared, reference].map(|rows| answer.probability_errors(&rows.design));
             let [first, second] = each;
-            let sum = |(a, b): (Vec<Proof>, Vec<Proof>)| a.into_iter().zip(b).map(|(a, b)| a.plus(b)).collect();
+            let sum =
+                |(a, b): (Vec<Proof>, Vec<Proof>)| a.into_iter().zip(b).map(|(a, b)| a.plus(b)).collect();
             (parts, first?.zip(second?).map(sum))
         }
         Arms::Slope(rows, slopes) => {
@@ -231,8 +236,9 @@ fn by_draws(
             }
         };
         for (cell, values) in cells.iter().zip(&mut values) {
-            let mean =
-                |of: &[f64]| cell.rows.iter().map(|row| of[*row]).sum::<f64>() / cell.rows.len().max(1) as f64;
+            let mean = |of: &[f64]| {
+                cell.rows.iter().map(|row| of[*row]).sum::<f64>() / cell.rows.len().max(1) as f64
+            };
             values.push(compared(asked.compare, mean(&first), second.as_deref().map(mean)));
         }
     }

@@ -193,7 +193,10 @@ impl Layout {
                     }
                     EffectKind::Slopes => {
                         let (rows, table) = rows(None)?;
-                        out.push(layout(Arms::Slope(rows, slopes(variables, &table, name)?), cells(None, None)));
+                        out.push(layout(
+                            Arms::Slope(rows, slopes(variables, &table, name)?),
+                            cells(None, None),
+                        ));
                     }
                     EffectKind::Contrasts => {
                         for [reference, value] in variables.pairs(name, true, asked)? {

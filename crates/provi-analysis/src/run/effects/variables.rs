@@ -69,12 +69,7 @@ impl Variables {
     }
 
     /// The variables that are asked for, in the order of the model. Numbers without a slope are left out only if nobody named them.
-    pub(super) fn chosen(
-        &self,
-        asked: &EffectsAsked,
-        over_data: bool,
-        formula: &str,
-    ) -> Result<Vec<String>> {
+    pub(super) fn chosen(&self, asked: &EffectsAsked, over_data: bool, formula: &str) -> Result<Vec<String>> {
         let all: Vec<String> = self.recipe.term_columns().into_iter().map(str::to_owned).collect();
         let mut out = Vec::new();
         for name in if asked.variables.is_empty() { &all } else { &asked.variables } {
@@ -117,15 +112,14 @@ impl Variables {
         if let Some(levels) = self.recipe.levels_of(name) {
             return Ok(Role::Category(levels, facts.common.clone()));
         }
+        // A column of one truth value still has both levels.
         if facts.kind == ColumnKind::Boolean && self.recipe.is_number(name) {
             return Ok(Role::Category(vec!["false".to_owned(), "true".to_owned()], facts.common.clone()));
         }
-        match (facts.numbers, facts.levels.is_empty()) {
-            (Some(numbers), _) => {
-                Ok(Role::Number(numbers, self.dates.iter().any(|date| date == name)))
-            }
-            (None, false) => Ok(Role::Category(facts.levels.clone(), facts.common.clone())),
-            (None, true) => Ok(Role::Group(groups)),
+        match (facts.levels.is_empty(), facts.numbers) {
+            (false, _) => Ok(Role::Category(facts.levels.clone(), facts.common.clone())),
+            (true, Some(numbers)) => Ok(Role::Number(numbers, self.dates.iter().any(|date| date == name))),
+            (true, None) => Ok(Role::Group(groups)),
         }
     }
 
@@ -162,7 +156,9 @@ impl Variables {
     /// Whether a grid leaves effects of groups out.
     pub(super) fn leaves_groups_out(&self, shown: &[String], asked: &EffectsAsked) -> bool {
         let is_set = |name: &String| {
-            shown.contains(name) || asked.by.as_ref() == Some(name) || asked.at.iter().any(|(at, _)| at == name)
+            shown.contains(name)
+                || asked.by.as_ref() == Some(name)
+                || asked.at.iter().any(|(at, _)| at == name)
         };
         self.recipe.groups.iter().any(|group| !group.factors.iter().all(is_set))
     }
@@ -179,7 +175,9 @@ impl Variables {
                 (0..asked.points).map(|i| number(at(i), days)).collect()
             }
             Role::Number(x, days) => vec![number(x.mean, days)],
-            Role::Category(levels, _) | Role::Group(levels) => levels.into_iter().map(Setting::Level).collect(),
+            Role::Category(levels, _) | Role::Group(levels) => {
+                levels.into_iter().map(Setting::Level).collect()
+            }
         })
     }
 
@@ -191,12 +189,19 @@ impl Variables {
                 at.dedup();
                 at.into_iter().map(|at| number(at, days)).collect()
             }
-            Role::Category(levels, _) | Role::Group(levels) => levels.into_iter().map(Setting::Level).collect(),
+            Role::Category(levels, _) | Role::Group(levels) => {
+                levels.into_iter().map(Setting::Level).collect()
+            }
         })
     }
 
     /// The pairs that a contrast compares: (reference, value).
-    pub(super) fn pairs(&self, name: &str, over_data: bool, asked: &EffectsAsked) -> Result<Vec<[Setting; 2]>> {
+    pub(super) fn pairs(
+        &self,
+        name: &str,
+        over_data: bool,
+        asked: &EffectsAsked,
+    ) -> Result<Vec<[Setting; 2]>> {
         let against_first = |all: Vec<Setting>| -> Vec<[Setting; 2]> {
             all.iter().skip(1).map(|value| [all[0].clone(), value.clone()]).collect()
         };
@@ -211,9 +216,7 @@ impl Variables {
             Role::Number(..) if over_data => Ok(vec![[Setting::Own(0.0), Setting::Own(1.0)]]),
             Role::Number(x, days) => Ok(vec![[number(x.mean, days), number(x.mean + 1.0, days)]]),
             Role::Category(levels, _) | Role::Group(levels) => match levels.as_slice() {
-                [only] => {
-                    Err(BadEffect::OneLevel { column: name.to_owned(), level: only.clone() }.into())
-                }
+                [only] => Err(BadEffect::OneLevel { column: name.to_owned(), level: only.clone() }.into()),
                 _ => Ok(against_first(levels.into_iter().map(Setting::Level).collect())),
             },
         }
@@ -234,7 +237,8 @@ impl Variables {
                 Ok(value) if value.is_finite() => Ok(Setting::Number(value)),
                 _ => refuse("write a number".to_owned()),
             },
-            Role::Category(levels, _) | Role::Group(levels) => match levels.iter().any(|level| level == text) {
+            Role::Category(levels, _) | Role::Group(levels) => match levels.iter().any(|level| level == text)
+            {
                 true => Ok(Setting::Level(text.to_owned())),
                 false => {
                     let near = nearest(text, levels.iter().map(String::as_str));
