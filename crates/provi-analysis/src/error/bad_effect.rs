@@ -16,10 +16,8 @@ pub enum BadEffect {
         /// The variables of the model.
         known: Vec<String>,
     },
-    /// A model of an intercept, or of groups, alone.
-    #[error(
-        "the formula `{formula}` has no variable besides its groups; name a grouping column, or ask for `provi predict`"
-    )]
+    /// A model of an intercept, or of groups, alone; or slopes of categories alone.
+    #[error("no variable of `{formula}` has what is asked for; name one, or a grouping column")]
     NoVariables {
         /// The formula.
         formula: String,

@@ -1,15 +1,17 @@
 //! Effects in words and charts, the same for every shell.
 
-use provi_report::{EffectChart, EffectPoint, EffectSeries, EffectsFacts, Page, Section};
+use provi_report::{Block, Column, EffectChart, EffectPoint, EffectSeries, EffectsFacts, Page, Table};
 
 use crate::error::Result;
-use crate::number::{bound, grouped, plain};
+use crate::number::{bound, grouped, plain, to_spread};
 use crate::run::effects::{Compare, Effect, Effects, EffectsAsked, Setting};
 use crate::run::fitted::Fitted;
 use crate::show::words::{condition, counted};
 
 /// Points of a curve.
 pub const CURVE: usize = 41;
+/// Most rows of a table on a page; files have all.
+const MOST_ROWS: usize = 100;
 
 impl Effects {
     /// What the numbers are and where the other variables are, one sentence each.
@@ -162,10 +164,34 @@ impl Effects {
         EffectsFacts { charts, notes: said.map(|said| sentence(&said)).collect() }
     }
 
+    /// Every number, for a page.
+    fn table(&self) -> Table {
+        let end = |p: f64| format!("{} %", plain(100.0 * p));
+        let ends = [0.5 * (1.0 - self.level), 0.5 * (1.0 + self.level)].map(end);
+        let mut columns = vec![Column::words("variable"), Column::words("effect")];
+        columns.extend(self.by.as_deref().map(Column::words));
+        columns.extend(["estimate", "± certified", &ends[0], &ends[1]].map(Column::numbers));
+        let row = |effect: &Effect| {
+            let show = |x: f64| effect.number(x);
+            let mut row = vec![effect.variable.clone(), effect.what(self.compare)];
+            row.extend(
+                self.by.as_ref().map(|_| effect.by.as_ref().map_or(String::new(), Setting::to_string)),
+            );
+            row.push(show(effect.estimate));
+            row.push(effect.error.map_or("–".to_owned(), |error| bound(error, 2)));
+            row.extend([show(effect.low), show(effect.high)]);
+            row
+        };
+        Table { columns, rows: self.effects.iter().map(row).collect(), note: String::new() }
+    }
+
     /// As a page of its own.
     pub fn page(&self, fit: &Fitted) -> Page {
         let model = &fit.file.model;
-        let section = Section { heading: String::from("Effects"), ..self.facts(fit).section() };
+        let mut section = self.facts(fit).section();
+        if self.effects.len() <= MOST_ROWS {
+            section.blocks.push(Block::Table(self.table()));
+        }
         Page {
             title: format!("Effects on {}", self.response),
             subtitle: format!("{} · {} · {}", model.formula, model.family, self.quantity()),
@@ -186,6 +212,17 @@ impl Effect {
             (Some(value), None) => value.to_string(),
             (None, _) => "slope".to_owned(),
         }
+    }
+
+    /// A quarter of its interval: about a standard deviation.
+    pub fn spread(&self) -> f64 {
+        0.25 * (self.high - self.low)
+    }
+
+    /// A number of this effect, down to the third digit of its spread.
+    pub fn number(&self, x: f64) -> String {
+        let spread = self.spread();
+        if spread > 0.0 { to_spread(x, spread) } else { plain(x) }
     }
 
     fn point(&self) -> EffectPoint {

@@ -7,7 +7,7 @@ use clap::Args as Group;
 use provi::Seed;
 use provi_analysis::Fitted;
 use provi_analysis::model::Data;
-use provi_analysis::number::{bound, grouped, plain, share_decimals, to_spread};
+use provi_analysis::number::{bound, grouped, share_decimals};
 use provi_analysis::record::fit_file::write_json;
 use provi_analysis::record::store;
 use provi_analysis::run::effects::{
@@ -46,7 +46,7 @@ An estimate with a ± is certified: the posterior's own differs by no more.
 Without --exact the estimates belong to the fitted Gaussian. With --exact they,
 and all intervals, come from draws of the posterior itself.
 
-A file has more points of a curve than the table on the screen: 41 rather than 5.
+A file has 41 points of a curve, where the table on the screen has 5.
 `provi explain effects` says more.
 
 Examples:
@@ -319,18 +319,13 @@ fn table(found: &Effects, shown: &[Effect], named: bool) -> String {
     heading.extend([(ends[0].as_str(), Side::Right), (ends[1].as_str(), Side::Right)]);
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
-    let spread = |effect: &Effect| 0.25 * (effect.high - effect.low);
     // Predictions of one variable have a unit in common, and so do the decimals.
     let places = match named {
         true => None,
-        false => share_decimals(shown.iter().map(spread).filter(|spread| *spread > 0.0)),
+        false => share_decimals(shown.iter().map(Effect::spread).filter(|spread| *spread > 0.0)),
     };
     for effect in shown {
-        let show = |x: f64| match (places, spread(effect)) {
-            (Some(places), _) => format!("{x:.places$}"),
-            (None, spread) if spread > 0.0 => to_spread(x, spread),
-            (None, _) => plain(x),
-        };
+        let show = |x: f64| places.map_or_else(|| effect.number(x), |places| format!("{x:.places$}"));
         let mut row = match named {
             true => vec![short(&effect.variable), short(&effect.what(found.compare))],
             false => vec![short(&effect.what(found.compare))],

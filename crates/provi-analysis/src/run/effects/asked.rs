@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use provi::scalar::Probability;
 use provi::target::Family;
 
 use super::{LEAST_DRAWS, MOST_POINTS};
@@ -165,6 +166,7 @@ impl EffectsAsked {
     pub(super) fn check(&self, family: Family) -> Result<()> {
         let compare = self.compare.name();
         let refuse = |error: BadEffect| Err(Error::from(error));
+        Probability::new("probability of an interval", self.level)?;
         if !(2..=MOST_POINTS).contains(&self.points) {
             return refuse(BadEffect::Points { found: self.points, most: MOST_POINTS });
         }
