@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Predict new rows with a fit: means, intervals, draws
     Predict(PredictArgs),
-    /// Show what a fit says about its variables: curves, slopes, contrasts
+    /// Show effects of variables: curves, slopes, contrasts, ratios
     Effects(EffectsArgs),
     /// Write draws of a fit: CSV, JSON, or Zarr for ArviZ
     Sample(SampleArgs),

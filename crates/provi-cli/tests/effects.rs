@@ -77,8 +77,8 @@ fn files_hold_what_the_screen_does() {
     let effects = found["effects"].as_array().unwrap();
     let lines: Vec<String> = text("e.csv").lines().map(str::to_owned).collect();
     assert_eq!(lines[0], "variable,kind,value,reference,by,rows,estimate,low,high,error,status,interval");
-    // 41 points for each of three numbers, and three levels.
-    assert_eq!((effects.len(), lines.len()), (3 * 41 + 3, 3 * 41 + 4));
+    // 41 points for each of two numbers, two levels of a number that is 0 or 1, and three of a category.
+    assert_eq!((effects.len(), lines.len()), (2 * 41 + 5, 2 * 41 + 6));
     assert_eq!(lines[1], bench.provi(&["effects", "a.fit", "--csv"]).exits(0).stdout.lines().nth(1).unwrap());
     let first: Vec<&str> = lines[1].split(',').collect();
     assert_eq!(effects[0]["estimate"].as_f64().unwrap(), first[6].parse::<f64>().unwrap());
