@@ -1,6 +1,7 @@
 //! Errors of an analysis.
 
 mod bad_contrast;
+mod bad_effect;
 mod bad_fit;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use thiserror::Error;
 use crate::number::grouped;
 
 pub use bad_contrast::BadContrast;
+pub use bad_effect::BadEffect;
 pub use bad_fit::BadFit;
 
 /// [`std::result::Result`] with an [`enum@Error`].
@@ -33,6 +35,9 @@ pub enum Error {
         "exact draws need the rows in memory, and this fit reads its files at each pass; draws of the fitted Gaussian need no data"
     )]
     ExactNeedsRows,
+    /// A question about effects that has no answer.
+    #[error("{0}")]
+    Effect(Box<BadEffect>),
     /// An error of the library.
     #[error("{0}")]
     Library(#[from] provi::Error),

@@ -29,7 +29,7 @@ use std::path::Path;
 use provi::Gaussian;
 use provi::sparse::AnyGaussian;
 use provi::target::{Family, Prior};
-use provi_table::{Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe};
+use provi_table::{Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe, Variable};
 
 use crate::error::{Error, Result};
 use crate::options::{FactorName, MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
@@ -71,6 +71,8 @@ pub struct Model {
     pub prior_gaussian: Option<Gaussian>,
     /// How the design is made from a table.
     pub recipe: Recipe,
+    /// Ranges and levels of the columns; empty for files that are read block by block.
+    pub variables: Vec<Variable>,
     /// The data's name in messages.
     pub data_name: String,
     /// Wall-clock seconds that the search for the scales took, if there was one.
@@ -118,7 +120,7 @@ impl Model {
             false => None,
         };
         let names = head.names.to_vec();
-        let Facts { formula, success, rows, dropped, rows_sha256, mut warnings, groups, recipe } =
+        let Facts { formula, success, rows, dropped, rows_sha256, mut warnings, groups, recipe, variables } =
             opened.facts()?;
         // The prior's scales may depend on the data: it replaces another prior once the data have been summarised.
         let target = opened.target(data, family, Prior::default())?;
@@ -162,6 +164,7 @@ impl Model {
             integrating,
             prior_gaussian,
             recipe,
+            variables,
             scale_seconds,
             stopped_at,
             data_name: data.name.clone(),

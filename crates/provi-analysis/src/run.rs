@@ -4,6 +4,7 @@ mod analysis;
 pub mod assessment;
 pub mod claims;
 pub mod contrast;
+pub mod effects;
 pub mod fitted;
 mod fresh;
 mod integrated;

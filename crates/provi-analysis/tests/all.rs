@@ -1,6 +1,7 @@
 //! Integration tests, one program: each file is a module.
 
 mod default_prior;
+mod effects;
 mod schema;
 mod shared;
 mod sparse;

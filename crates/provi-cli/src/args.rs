@@ -13,6 +13,7 @@ use provi_analysis::options::{
 
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
+use crate::command::effects::EffectsArgs;
 use crate::command::explain::ExplainArgs;
 use crate::command::inspect::InspectArgs;
 use crate::command::man::ManArgs;
@@ -29,9 +30,8 @@ Examples:
   provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
-Exit status: 0 finished; 1 something asked for is not proved, or a check failed;
-2 failed; 3 stopped early and nothing asked for is missing; 130 aborted by
-Ctrl-C. `provi explain status` says more.";
+Exit status: 0 finished; 1 something asked for is not proved; 2 failed;
+3 stopped early; 130 aborted by Ctrl-C. `provi explain status` says more.";
 
 /// Gaussian variational inference that proves its answers
 #[derive(Debug, Parser)]
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Predict new rows with a fit: means, intervals, draws
     Predict(PredictArgs),
+    /// Show effects of variables: curves, slopes, contrasts, ratios
+    Effects(EffectsArgs),
     /// Write draws of a fit: CSV, JSON, or Zarr for ArviZ
     Sample(SampleArgs),
     /// Compare models of the same data by their log evidence

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 mod constants;
 mod demo;
+pub(crate) mod effects;
 pub(crate) mod explain;
 pub(crate) mod fit;
 pub(crate) mod inspect;
@@ -123,6 +124,7 @@ fn said(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
         Command::Summary(args) => summary::execute(args),
         Command::Report(args) => report::execute(args),
         Command::Predict(args) => predict::execute(args),
+        Command::Effects(args) => effects::execute(args),
         Command::Inspect(args) => inspect::execute(args),
         Command::Sample(args) => sample::execute(args),
         Command::Compare(args) => compare::execute(args),

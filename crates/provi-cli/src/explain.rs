@@ -23,6 +23,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "sign",
     "interval",
     "contrast",
+    "effects",
     "evidence",
     "compare",
     "elbo",
@@ -53,6 +54,12 @@ const TOPICS: &[(&str, &str)] = topics![
 
 /// Other words for the topics.
 const SYNONYMS: &[(&str, &str)] = &[
+    ("effect", "effects"),
+    ("margins", "effects"),
+    ("marginal-effects", "effects"),
+    ("slopes", "effects"),
+    ("risk-ratio", "effects"),
+    ("odds-ratio", "effects"),
     ("k̂", "khat"),
     ("k-hat", "khat"),
     ("pareto", "khat"),

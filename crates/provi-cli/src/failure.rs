@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use provi_analysis::Error as Refused;
-use provi_analysis::error::BadFit;
+use provi_analysis::error::{BadEffect, BadFit};
 use thiserror::Error;
 
 use crate::output::style;
@@ -47,6 +47,8 @@ pub(crate) enum Failure {
     Threads { threads: u32, reason: String },
     #[error("`{}` is neither an .svg nor a .png file", .path.display())]
     UnknownImage { path: PathBuf },
+    #[error("`{}` ends in none of .csv, .json, .svg, .png and .html", .path.display())]
+    UnknownEffectsFile { path: PathBuf },
     #[error("the plot cannot be drawn: {0}")]
     Draw(String),
     #[error("the library cannot be probed: {0}")]
@@ -158,6 +160,7 @@ impl Failure {
                 "leave it out: the options of a library are under `Compiled models` in the help"
             }
             Self::UnknownImage { .. } => "let FILE end in .svg or .png",
+            Self::UnknownEffectsFile { .. } => "let FILE end in one of them",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
             Self::OtherModel { .. } => {
                 "give what it was made with, or say --force to go on with what is given"
@@ -203,6 +206,9 @@ fn way_out(error: &Refused) -> Option<&'static str> {
             "a fit with --out DIR that was stopped or killed leaves DIR/run.toml, and mostly DIR/checkpoint.bin"
         }
         Refused::NoRecipe => "fit again with this version of provi, with --out DIR",
+        Refused::Effect(error) if **error == BadEffect::NoRanges => {
+            "add --data FILE, or fit again with this version of provi"
+        }
         Refused::NotOfFormula { .. } => {
             "do it in the program that made the fit; `provi summary`, `report` and `sample` need no more than the fit"
         }

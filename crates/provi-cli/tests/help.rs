@@ -5,12 +5,13 @@ use std::path::Path;
 use crate::common::{Bench, assert_snapshot};
 
 /// In the order of the first help.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "demo",
     "fit",
     "summary",
     "report",
     "predict",
+    "effects",
     "sample",
     "compare",
     "certify",

@@ -29,6 +29,7 @@ mod callback;
 mod columns;
 mod compiled;
 mod design;
+mod effects;
 mod error;
 mod exact;
 mod finite_sum;
@@ -53,6 +54,8 @@ mod _provi {
     use super::answer::Answer;
     #[pymodule_export]
     use super::compiled::{constrain, constrained_names, constrained_record, open_library, probe_library};
+    #[pymodule_export]
+    use super::effects::effects;
     #[pymodule_export]
     use super::exact::{exact_of_model, exact_of_table};
     #[pymodule_export]

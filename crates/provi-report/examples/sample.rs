@@ -106,6 +106,7 @@ fn clinics() -> FitPage {
             further: vec![("method".to_owned(), "auto, exact expectations, no draws".to_owned())],
         },
         certificate: certificate(),
+        effects: Default::default(),
         quantities: Default::default(),
         correlation: correlations(coefficients.len()),
         coefficients,

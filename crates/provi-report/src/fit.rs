@@ -1,5 +1,6 @@
 //! A fit as plain data: everything its report and its plots show.
 
+use crate::effects::EffectsFacts;
 use crate::quantities::Quantities;
 
 /// A fit, its certificate and its checks. Numbers that are not finite are shown as missing.
@@ -11,6 +12,8 @@ pub struct FitPage {
     pub model: ModelFacts,
     /// What is proved.
     pub certificate: CertificateFacts,
+    /// What the model says about each variable.
+    pub effects: EffectsFacts,
     /// The posterior, coefficient by coefficient.
     pub coefficients: Vec<Coefficient>,
     /// The posterior on the model's own scale, if that differs from the coefficients' scale.

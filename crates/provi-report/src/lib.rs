@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+mod effects;
 mod escape;
 mod fit;
 mod ink;
@@ -39,6 +40,7 @@ mod text;
 pub mod ticks;
 
 pub use chart::{Axis, Bar, Chart, Point, Span, WIDTH, grid};
+pub use effects::{EffectChart, EffectPoint, EffectSeries, EffectsFacts};
 pub use escape::escaped;
 pub use fit::{
     CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, GroupEffects, Light, ModelFacts,

@@ -2,6 +2,7 @@
 
 mod checks;
 mod correlation;
+mod effects;
 mod evidence;
 mod forest;
 mod groups;
@@ -10,6 +11,7 @@ mod pairs;
 mod trace;
 
 pub(crate) use checks::check_chart;
+pub(crate) use effects::charts as effect_charts;
 pub(crate) use forest::ROWS as FOREST_ROWS;
 pub(crate) use groups::{LEVELS as GROUP_LEVELS, charts as group_charts};
 pub(crate) use marginals::charts as marginal_charts;
@@ -26,6 +28,8 @@ use crate::svg::Form;
 pub enum Plot {
     /// Estimates with their intervals, and the certified error of each.
     Forest,
+    /// What the model says about each variable, the others held.
+    Effects,
     /// −ELBO and the bound of the gap, step by step.
     Trace,
     /// Posterior densities against the prior's.
@@ -46,8 +50,9 @@ pub enum Plot {
 
 impl Plot {
     /// All plots.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Forest,
+        Self::Effects,
         Self::Trace,
         Self::Marginals,
         Self::Scales,
@@ -62,6 +67,7 @@ impl Plot {
     pub fn name(self) -> &'static str {
         match self {
             Self::Forest => "forest",
+            Self::Effects => "effects",
             Self::Trace => "trace",
             Self::Marginals => "marginals",
             Self::Scales => "scales",
@@ -82,6 +88,10 @@ impl Plot {
     pub fn scene(self, page: &FitPage) -> Scene {
         match self {
             Self::Forest => forest::scene(page),
+            Self::Effects => {
+                let label = "effects of the variables, the others held";
+                several(label, &page.effects.charts(), 3, "this fit keeps no ranges of its variables")
+            }
             Self::Trace => trace::scene(page),
             Self::Marginals => {
                 let charts = marginals::charts(page);

@@ -19,6 +19,7 @@ impl FitPage {
         let sections = [
             self.certificate_section(),
             self.model_section(),
+            self.effects.section(),
             self.quantities.section(),
             self.coefficient_section(),
             self.group_section(),

@@ -102,6 +102,31 @@ fn civil(year: i32, month: i32, day: i32) -> i32 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// The day of a date such as `2024-01-31`, counted from 1970-01-01; `None` for anything else.
+pub fn day_of(date: &str) -> Option<f64> {
+    let first = DateForms::of(date).and_then(DateForms::order) == Some(DateOrder::YearFirst);
+    days(date, DateOrder::YearFirst).filter(|_| first)
+}
+
+/// The date of a day, counted from 1970-01-01: its inverse, without the time of day.
+///
+/// ```
+/// assert_eq!(provi_table::date_of(19_753.2), "2024-01-31");
+/// assert_eq!(provi_table::day_of("2024-01-31"), Some(19_753.0));
+/// ```
+pub fn date_of(day: f64) -> String {
+    // The inverse of `civil`, by eras of 400 years that begin on 1 March.
+    let since = day.floor() as i64 + 719_468;
+    let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
+    let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * years + years / 4 - years / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let (day, month) =
+        (of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
+    let year = years + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once(['T', ' ']) {
         Some((day, time)) => (day, Some(time.trim())),
@@ -170,6 +195,13 @@ fn offset(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_day_has_its_date_back() {
+        for day in (-200_000..200_000).step_by(37).map(f64::from) {
+            assert_eq!(day_of(&date_of(day)), Some(day), "{}", date_of(day));
+        }
+    }
 
     #[test]
     fn the_usual_spellings_are_dates() {

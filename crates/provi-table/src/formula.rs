@@ -21,6 +21,7 @@ mod expression;
 mod group;
 mod lexer;
 mod parser;
+mod slope;
 mod sum;
 mod term;
 #[cfg(test)]

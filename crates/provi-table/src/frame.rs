@@ -13,6 +13,8 @@ mod recipe;
 mod response;
 mod rows;
 mod scale;
+mod slope;
+mod variables;
 mod view;
 
 use serde::Serialize;
@@ -27,6 +29,8 @@ pub use options::{Dropped, FrameOptions, Missing, Warning};
 pub use recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe};
 pub use rows::{CompressedRows, DesignRows, GroupRows, Role};
 pub use scale::OriginalScale;
+pub use slope::Slopes;
+pub use variables::{NumberFacts, Variable};
 
 use crate::{
     cells::MissingWords,
@@ -103,6 +107,8 @@ pub struct ModelFrame {
     pub dropped: Dropped,
     /// Warnings that do not stop the fit.
     pub warnings: Vec<Warning>,
+    /// The columns that the model uses, each with its range, mean and levels.
+    pub variables: Vec<Variable>,
     recipe: Recipe,
     lines: Vec<usize>,
 }
@@ -154,7 +160,9 @@ impl ModelFrame {
         let head = learner.head(&in_use, &recipe, counts)?;
         let (design, _) = recipe.design(view, NewLevels::Refuse)?;
         let offsets = recipe.offsets(view).map_err(point)?;
+        let variables = recipe.variables_of(view)?;
         Ok(Self {
+            variables,
             names: recipe.names.clone(),
             roles: head.roles,
             terms: head.terms,

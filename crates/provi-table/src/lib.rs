@@ -61,7 +61,7 @@ mod table;
 
 pub use column::ColumnKind;
 pub use columns::Values;
-pub use date::DateOrder;
+pub use date::{DateOrder, date_of, day_of};
 pub use days::DateColumn;
 pub use describe::{ColumnSummary, Contents, TableSummary};
 pub use error::{
@@ -75,7 +75,8 @@ pub use formula::{
 pub use frame::{
     Block, CodedColumn, CodedFactor, CodedTerm, Collinearity, CompressedRows, Dependence, DesignRows,
     Dropped, FrameOptions, GroupRecipe, GroupRows, GroupTerm, INTERCEPT, Missing, ModelFrame, NewLevel,
-    NewLevels, NewRows, Offset, OriginalScale, Polynomial, Recipe, Role, Spline, Warning,
+    NewLevels, NewRows, NumberFacts, Offset, OriginalScale, Polynomial, Recipe, Role, Slopes, Spline,
+    Variable, Warning,
 };
 pub use nearest::nearest;
 pub use room::{available_memory, read_file, read_stream};

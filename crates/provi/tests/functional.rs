@@ -120,6 +120,7 @@ fn a_revoked_audit_keeps_nothing() {
         kept.functional(&answer.fit.gaussian, &[1.0, 0.0]).unwrap()[0].reason(),
         Some("seen to be wrong")
     );
+    assert!(kept.bounded_mean(&[1.0, 0.0], 0.25, 1.0).unwrap().bound().is_none());
 }
 
 /// What `provi predict` says of probabilities: off by at most the total variation, which is of use.
@@ -129,11 +130,17 @@ fn a_predicted_probability_is_off_by_at_most_the_total_variation() {
     let answer = Auto::default().run(&model, Seed(1)).unwrap();
     let tv = answer.certificate().tv.bound().unwrap();
     assert!(tv < 0.4, "{tv}");
+    let kept = answer.audited.moment_bounds().unwrap();
     for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [0.5, 2.0]] {
         let [.., probability] = truth(&model, &answer.fit.gaussian, &v);
         let design = Design::dense(1, 2, &v).unwrap();
         let found = predict(Family::Bernoulli, &answer.fit.gaussian, &Rows::new(&design), 0.95).unwrap()[0];
         assert!((found.mean - probability).abs() <= tv, "{v:?}: {} {probability} {tv}", found.mean);
+        // And by what a coupling says of a function of slope ¼, which is less where the predictor hardly varies.
+        let coupled = kept.bounded_mean(&v, 0.25, 1.0).unwrap().bound().unwrap();
+        assert!((found.mean - probability).abs() <= coupled, "{v:?}: {} {probability} {coupled}", found.mean);
+        let small = kept.bounded_mean(&v.map(|x| 1e-3 * x), 0.25, 1.0).unwrap().bound().unwrap();
+        assert!(small < 0.1 * tv, "{small} {tv}");
         // The plug-in sigmoid of the mean would be off by more than the integral is.
         let plugged = 1.0 / (1.0 + (-found.predictor).exp());
         assert!((found.mean - probability).abs() < (plugged - probability).abs(), "{v:?}");

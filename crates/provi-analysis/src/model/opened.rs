@@ -1,7 +1,9 @@
 //! Data to which a formula has been applied: a frame of rows in memory, or a scan of files.
 
 use provi::target::{Family, Glm, Prior};
-use provi_table::{CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan};
+use provi_table::{
+    CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan, Variable,
+};
 
 use super::data::Data;
 use super::target::ModelTarget;
@@ -56,6 +58,8 @@ pub(super) struct Facts {
     pub(super) warnings: Vec<String>,
     pub(super) groups: Vec<GroupTerm>,
     pub(super) recipe: Recipe,
+    /// Ranges and levels of the columns; empty for files that are read block by block.
+    pub(super) variables: Vec<Variable>,
 }
 
 impl Opened {
@@ -124,6 +128,7 @@ impl Opened {
                 warnings: warnings(frame)?,
                 groups: frame.groups.clone(),
                 recipe: frame.recipe().clone(),
+                variables: frame.variables.clone(),
             },
             Self::Scan(scan) => Facts {
                 formula: scan.formula.clone(),
@@ -134,6 +139,7 @@ impl Opened {
                 warnings: notable(&scan.warnings),
                 groups: scan.groups.clone(),
                 recipe: scan.recipe().clone(),
+                variables: Vec::new(),
             },
         })
     }

@@ -11,7 +11,7 @@ use provi::checks::Checks;
 use provi::functional::{Functional, MomentBounds, PosteriorMoments};
 use provi::plan::Norm;
 use provi::sparse::{AnyGaussian, SparseGaussian};
-use provi_table::{Dropped, Recipe};
+use provi_table::{Dropped, Recipe, Variable};
 use serde::{Deserialize, Serialize};
 
 use super::mirror::{
@@ -276,6 +276,10 @@ pub struct ModelRecord {
     /// How the design is made from a table.
     #[serde(default)]
     pub recipe: Option<Recipe>,
+    /// The columns that the design is made of: ranges, means and levels in the rows used. Absent in older files, and if the rows were
+    /// read block by block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<Variable>,
 }
 
 /// Σ_j at_j β_j ~ N(mean, sd²), independent of the coefficients other than the intercept.

@@ -37,6 +37,11 @@ impl Contrast {
         Ok(Self { expression: text.trim().to_owned(), weights })
     }
 
+    /// With these weights, and a text that says what they are.
+    pub fn of_weights(expression: String, weights: Vec<f64>) -> Self {
+        Self { expression, weights }
+    }
+
     /// The weight of each coefficient.
     pub fn weights(&self) -> &[f64] {
         &self.weights

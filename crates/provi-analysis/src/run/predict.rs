@@ -62,7 +62,11 @@ impl Fitted {
         self.needs_formula("no table can be put into it")?;
         let recipe = self.file.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
         let refuse = |error| Error::table(error, &self.file.model.formula);
-        let new = read(recipe).map_err(refuse)?;
+        self.of_rows(read(recipe).map_err(refuse)?)
+    }
+
+    /// Rows that are coded by the fit's own recipe.
+    pub(crate) fn of_rows(&self, new: NewRows) -> Result<NewData<'_>> {
         // Scales are ordered group by group and column by column, like the design's blocks.
         let before = |group: usize| new.design.groups[..group].iter().map(|group| group.columns).sum();
         let unseen = new
@@ -299,8 +303,8 @@ impl NewData<'_> {
         self.fit.certificate()
     }
 
-    pub(super) fn gaussian(&self) -> &provi::Gaussian {
-        &self.fit.gaussian
+    pub(super) fn gaussian(&self) -> Option<&provi::Gaussian> {
+        self.fit.gaussian.as_dense()
     }
 
     fn rows<'r>(&'r self, extra_variance: Option<&'r [f64]>) -> Rows<'r> {

@@ -101,6 +101,7 @@ pub fn model(model: &Model) -> ModelRecord {
         correlations: model.integrating.as_ref().map(|how| how.correlations.clone()).unwrap_or_default(),
         options: model.options.clone(),
         recipe: Some(model.recipe.clone()),
+        variables: model.variables.clone(),
     }
 }
 

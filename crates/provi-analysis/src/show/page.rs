@@ -15,11 +15,11 @@ use crate::record::fit_file::FitFile;
 use crate::record::mixture::ScaleSummary;
 use crate::record::scale::{Origin, Scale};
 use crate::run::fitted::Fitted;
-use crate::show::rows;
 use crate::show::words::certificate::{self, Tightness};
 use crate::show::words::{
     self, beside_the_formula, condition, counted, describe_correlations, describe_scale, method_within,
 };
+use crate::show::{effects, rows};
 
 /// Everything the page shows; `command` makes the fit again.
 pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
@@ -31,6 +31,7 @@ pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
         title: model.title().to_owned(),
         model: facts(file),
         certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
+        effects: effects::of_report(fit, level)?,
         coefficients,
         quantities: match &file.constrained {
             Some(found) => quantities(found),

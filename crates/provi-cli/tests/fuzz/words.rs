@@ -160,7 +160,8 @@ impl Case {
                 }
             }
             9 | 10 => certify(&mut words, chance),
-            11 | 12 => predict(&mut words, chance),
+            11 => predict(&mut words, chance),
+            12 => effects(&mut words, chance),
             13 => sample(&mut words, chance),
             14 => summary(&mut words, chance),
             15 => report(&mut words, chance),
@@ -316,6 +317,40 @@ fn predict(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 4, "--seed", COUNTS);
     flag(words, chance, 3, "--csv");
     flag(words, chance, 3, "--json");
+}
+
+fn effects(words: &mut Words, chance: &mut Chance) {
+    say(words, &["effects", chance.of(FITS)]);
+    if chance.once_in(2) {
+        say(words, &[chance.of(&["x", "z", REST, "y", "g", "nothing", ""])]);
+    }
+    option(words, chance, 3, "--by", &["z", "x", REST, "y", "g", "nothing"]);
+    option(words, chance, 2, "--data", &["study.csv", REST, "good.csv", "nan.csv", "folder", "missing.csv"]);
+    option(words, chance, 3, "--kind", &["predictions", "slopes", "contrasts", REST, "means"]);
+    option(words, chance, 4, "--scale", &["response", "link", REST, "log"]);
+    option(words, chance, 3, "--compare", &["difference", "ratio", "odds-ratio", REST, "hazard"]);
+    option(
+        words,
+        chance,
+        4,
+        "--values",
+        &["0,1", "-1,0,2.5", REST, "nan", "inf,1", "", ",", "a,b", "1e308,-1e308"],
+    );
+    option(words, chance, 4, "--at", &["z=0", "x=1", REST, "z", "=", "z=a", "nothing=1"]);
+    option(words, chance, 4, "--points", &["2", "9", REST, "0", "1", "1000000", "-3"]);
+    option(words, chance, 4, "--level", NUMBERS);
+    option(words, chance, 4, "--draws", &["100", "200", REST, "0", "99", "-1", "4294967296"]);
+    flag(words, chance, 6, "--exact");
+    option(words, chance, 4, "--seed", COUNTS);
+    option(
+        words,
+        chance,
+        4,
+        "--out",
+        &["e.csv", "e.json", "e.svg", "e.png", "e.html", REST, "e.pdf", "x.fit/fit.json", "no/where.csv"],
+    );
+    flag(words, chance, 4, "--csv");
+    flag(words, chance, 4, "--json");
 }
 
 fn sample(words: &mut Words, chance: &mut Chance) {

@@ -31,6 +31,7 @@ from ._certificate import (
     TrustWarning,
 )
 from ._fit import Fit, Variable
+from ._effects import Effects
 from ._formula import FormulaFit, fit_formula, load
 from ._function import CFunction
 from ._jax import from_jax
@@ -62,6 +63,7 @@ __all__ = [
     "FamilyGap",
     "FiniteSum",
     "Fit",
+    "Effects",
     "FormulaFit",
     "Functional",
     "Grounds",

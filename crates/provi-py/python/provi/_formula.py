@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _columns, _provi
 from ._fit import Fit
 from ._certificate import bound_text
+from ._effects import Effects, effects
 from ._model import _options
 from ._progress import Progress, Watcher
 from ._table import Table
@@ -54,6 +55,42 @@ class FormulaFit(Fit):
         if "mean_error" in columns:
             footer = "each mean is within its mean_error of the posterior's own"
         return Table([str(row) for row in index], columns, footer=footer)
+
+    def effects(
+        self,
+        variables: Union[None, str, Sequence[str]] = None,
+        *,
+        data: Any = None,
+        by: Optional[str] = None,
+        kind: Optional[str] = None,
+        scale: Optional[str] = None,
+        compare: Optional[str] = None,
+        values: Optional[Sequence[Any]] = None,
+        at: Optional[Mapping[str, Any]] = None,
+        points: Optional[int] = None,
+        level: Optional[float] = None,
+        draws: Optional[int] = None,
+        seed: Optional[int] = None,
+    ) -> Effects:
+        """What the model says about its variables: predicted responses, slopes and contrasts, each with an interval.
+
+        Without ``data`` on a grid: the other variables are held at their means and most common levels, which the footer names. With
+        ``data``, a table as in :meth:`predict`, averages over its rows, each with its own values.
+
+        variables: a name or several; all variables by default.
+        by: a second variable; with ``data``, a column whose values split the rows.
+        kind: ``"predictions"``, the default on a grid; ``"slopes"``; or ``"contrasts"``. With ``data``, by default slopes of numbers
+            and contrasts of categories.
+        scale: ``"response"`` or ``"link"``.
+        compare: how contrasts compare: ``"difference"``, ``"ratio"`` (of risks or rates) or ``"odds-ratio"``.
+        values: values of the one variable; a contrast compares with the first.
+        at: where other variables are held on a grid, by name.
+        points: of the grid of a number, 41 by default.
+        draws, seed: of the draws behind intervals that have no formula.
+        """
+        options = {"by": by, "kind": kind, "scale": scale, "compare": compare, "points": points}
+        options |= {"level": level, "draws": draws, "seed": seed}
+        return effects(self._core, variables, data, values, at, **options)
 
     def _exact(
         self, exact: Any, count: int, seed: Optional[int], tv: Optional[float]

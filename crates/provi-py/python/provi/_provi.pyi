@@ -144,6 +144,9 @@ def exact_of_model(
 def exact_of_table(
     answer: Answer, source: Any, count: int, seed: Optional[int], tv: Optional[float]
 ) -> tuple[_Floats, str, Optional[float]]: ...
+def effects(
+    answer: Answer, source: Any, asked: dict[str, Any]
+) -> tuple[dict[str, Any], list[str], str]: ...
 def predict_table(
     answer: Answer, source: Any, level: Optional[float], new_groups: bool, drop_missing: bool
 ) -> tuple[dict[str, _Floats], list[int], Optional[float]]: ...

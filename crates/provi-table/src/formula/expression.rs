@@ -191,7 +191,7 @@ impl Operation {
 }
 
 /// xʸ; small whole powers by multiplication, which gives the same bits everywhere.
-fn power(x: f64, y: f64) -> f64 {
+pub(super) fn power(x: f64, y: f64) -> f64 {
     match y {
         y if y.total_cmp(&2.0).is_eq() => x * x,
         y if y.total_cmp(&3.0).is_eq() => x * x * x,

@@ -187,8 +187,13 @@ pub(crate) fn offsets_of(offsets: &[Offset], view: View<'_>) -> Result<Option<Ve
 }
 
 fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
-    let mut values = view.numbers(column)?;
-    for (i, value) in values.iter_mut().enumerate() {
+    Ok(exposure_values(view, column)?.into_iter().map(f64::ln).collect())
+}
+
+/// The exposures themselves, which are positive.
+pub(super) fn exposure_values(view: View<'_>, column: &str) -> Result<Vec<f64>> {
+    let values = view.numbers(column)?;
+    for (i, value) in values.iter().enumerate() {
         if *value <= 0.0 {
             return Err(Error::Value(BadValue::OutOfRange {
                 table: view.table.name().to_owned(),
@@ -199,7 +204,6 @@ fn exposure(view: View<'_>, column: &str) -> Result<Vec<f64>> {
                 span: None,
             }));
         }
-        *value = value.ln();
     }
     Ok(values)
 }

@@ -95,6 +95,9 @@ pub struct Spline {
 const DEGREE: usize = 3;
 
 impl Spline {
+    /// The degree of its pieces.
+    pub(super) const DEGREE: usize = DEGREE;
+
     /// The basis of `count` columns over `points`; `None` unless there are more than `count` distinct points.
     pub(crate) fn learn(points: &[f64], count: usize) -> Option<Self> {
         if count < DEGREE || distinct(points) <= count {
@@ -123,7 +126,7 @@ impl Spline {
     }
 
     /// Knot `i` of the whole sequence, four at each end.
-    fn knot(&self, i: usize) -> f64 {
+    pub(super) fn knot(&self, i: usize) -> f64 {
         match i.checked_sub(DEGREE + 1) {
             None => self.range[0],
             Some(inner) => self.knots.get(inner).copied().unwrap_or(self.range[1]),
@@ -132,7 +135,7 @@ impl Spline {
 
     /// The last non-empty interval [knot i, knot i+1) that starts at or before x; the first one if x lies before
     /// all of them.
-    fn interval(&self, x: f64) -> usize {
+    pub(super) fn interval(&self, x: f64) -> usize {
         let filled = |i: &usize| self.knot(*i) < self.knot(i + 1);
         let mut intervals = (DEGREE..=DEGREE + self.knots.len()).filter(filled);
         let first = intervals.next().unwrap_or(DEGREE);

@@ -219,7 +219,15 @@ impl Recipe {
 }
 
 impl Block {
-    fn columns_in_use<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+    /// The columns of one factor alone.
+    pub(crate) fn of(factor: CodedFactor) -> Self {
+        let term = CodedTerm { text: String::new(), factors: vec![factor] };
+        let column = |name| CodedColumn { name, term: Some(0), mean: 0.0, sd: 1.0 };
+        let columns = term.names().into_iter().map(column).collect();
+        Self { intercept: false, terms: vec![term], columns }
+    }
+
+    pub(crate) fn columns_in_use<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         for factor in self.terms.iter().flat_map(|term| &term.factors) {
             match factor {
                 CodedFactor::Category { column, .. } => see(column),

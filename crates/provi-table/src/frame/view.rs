@@ -18,6 +18,22 @@ pub(crate) struct View<'a> {
     pub(crate) rows: &'a [usize],
 }
 
+/// What an expression is computed from: numbers by row of the table, answers by row of the view.
+struct Inputs<'a> {
+    columns: HashMap<&'a str, &'a [f64]>,
+    answers: HashMap<&'a TextTest, Vec<f64>>,
+}
+
+impl Inputs<'_> {
+    fn number(&self, name: &str, row: usize) -> f64 {
+        self.columns.get(name).map_or(f64::NAN, |column| column[row])
+    }
+
+    fn answer(&self, test: &TextTest, i: usize) -> f64 {
+        self.answers.get(test).map_or(f64::NAN, |rows| rows[i])
+    }
+}
+
 /// The rows that have a value in each of `columns`, or an error for those that do not.
 pub(crate) fn complete_rows(
     table: &Table,
@@ -92,31 +108,51 @@ impl View<'_> {
         if let Expression::Column(column) = x {
             return self.numbers(column);
         }
+        let value = |x: &Expression, inputs: &Inputs<'_>, i, row| {
+            x.evaluate(&|name| inputs.number(name, row), &|test| inputs.answer(test, i))
+        };
+        self.each(x, &x.to_string(), value)
+    }
+
+    /// The values of an expression and its derivatives with respect to a column, all of them finite.
+    pub(crate) fn slopes(&self, x: &Expression, column: &str) -> Result<(Vec<f64>, Vec<f64>)> {
+        let slope = |x: &Expression, inputs: &Inputs<'_>, i, row| {
+            let number = |name: &str| inputs.number(name, row);
+            x.with_slope(column, &number, &|test| inputs.answer(test, i)).1
+        };
+        Ok((self.evaluate(x)?, self.each(x, &format!("slope of {x}"), slope)?))
+    }
+
+    /// What `of` makes of an expression in each row, all of it finite.
+    fn each(
+        &self,
+        x: &Expression,
+        term: &str,
+        of: impl Fn(&Expression, &Inputs<'_>, usize, usize) -> f64,
+    ) -> Result<Vec<f64>> {
         let mut names = Vec::new();
         x.numbers(&mut |name| names.push(name));
         let mut questions = Vec::new();
         x.tests(&mut |test| questions.push(test));
-        let mut answers: HashMap<&TextTest, Vec<f64>> = HashMap::new();
+        let mut inputs = Inputs { columns: HashMap::new(), answers: HashMap::new() };
         for test in questions {
-            answers.insert(test, self.answers(test)?);
+            inputs.answers.insert(test, self.answers(test)?);
         }
-        let mut columns: HashMap<&str, &[f64]> = HashMap::new();
         for name in names {
-            columns.insert(name, self.table.numbers(self.table.place(name)?)?);
+            inputs.columns.insert(name, self.table.numbers(self.table.place(name)?)?);
         }
         let mut values = Vec::with_capacity(self.rows.len());
         for (i, &row) in self.rows.iter().enumerate() {
-            let number = |name: &str| columns.get(name).map_or(f64::NAN, |column| column[row]);
-            let value = x.evaluate(&number, &|test| answers.get(test).map_or(f64::NAN, |rows| rows[i]));
+            let value = of(x, &inputs, i, row);
             if !value.is_finite() {
-                let mut inputs: Vec<String> = Vec::new();
+                let mut said: Vec<String> = Vec::new();
                 x.numbers(&mut |name| {
-                    let input = format!("{name} is {}", number_level(columns[name][row]));
-                    if !inputs.contains(&input) {
-                        inputs.push(input);
+                    let input = format!("{name} is {}", number_level(inputs.number(name, row)));
+                    if !said.contains(&input) {
+                        said.push(input);
                     }
                 });
-                return Err(self.not_finite(&x.to_string(), i, value, inputs.join(", ")));
+                return Err(self.not_finite(term, i, value, said.join(", ")));
             }
             values.push(value);
         }

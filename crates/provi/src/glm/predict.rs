@@ -227,7 +227,7 @@ impl<'a> Rows<'a> {
 }
 
 /// g(s): the mean response at a known predictor s.
-fn response(family: Family, s: f64) -> f64 {
+pub fn response(family: Family, s: f64) -> f64 {
     match family {
         Family::Gaussian { .. } => s,
         Family::Bernoulli | Family::Binomial => special::sigmoid(s),

@@ -9,6 +9,7 @@ use crate::glm::sparse::NormalLaw;
 use crate::target::curvature::Provenance;
 use crate::target::rounding::deviations;
 use crate::theory::certificate::{Ball, Outside, moment_error};
+use crate::theory::upward;
 
 /// The constants behind every functional's error, without the target and the draws that gave them.
 /// ```text
@@ -125,6 +126,29 @@ impl MomentBounds {
             let sizes: f64 = deviations(q).iter().zip(v).map(|(sd, v)| sd * v.abs()).sum();
             let lost = 64.0 * (v.len() as f64 + 8.0) * f64::EPSILON * sizes;
             offer([scale * every.mean + lost, scale * every.sd + lost], "every-direction", every.provenance);
+        }
+        Ok(out)
+    }
+}
+
+impl MomentBounds {
+    /// Bound of |E_p g(vᵀz) − E_q g(vᵀz)| for every g with |g′| ≤ `slope` and values in an interval of this `width`: the couplings behind
+    /// the bounds of the mean carry over.
+    /// ```text
+    /// global   slope·√(vᵀH_lo⁻¹v)·√(2·KL)                                            [cert-moments]
+    /// local    slope·ω + width·(α + T_0)                                            [local-moments]
+    /// ```
+    /// A probability has width 1, and slope ¼ in the logit link.
+    pub fn bounded_mean(&self, v: &[f64], slope: f64, width: f64) -> Result<Statement> {
+        let mut out = Statement::missing(&self.reason);
+        if let Some(global) = &self.global {
+            let error = upward(slope * moment_error(metric_norm(&global.metric, v)?, global.kl));
+            out = out.or_better(Statement::proved(error, self.confidence, "cert-moments", global.provenance));
+        }
+        if let Some(local) = &self.local {
+            let omega = upward(metric_norm(&local.metric, v)? * local.fisher.sqrt());
+            let error = upward(slope * omega + width * (local.alpha + local.outside[0]));
+            out = out.or_better(Statement::proved(error, self.confidence, "local-moments", local.provenance));
         }
         Ok(out)
     }
