@@ -124,6 +124,11 @@ loss! {
 }
 
 loss! {
+    /// φ(s) = α(s + ye⁻ˢ), α the shape of a gamma response.
+    gamma(shape: f64) = Gamma: Gamma(shape)
+}
+
+loss! {
     /// φ(s) = ½θ(s − y)², θ the precision of the noise.
     gaussian(precision: f64) = Gaussian: Gaussian(precision)
 }
@@ -225,6 +230,28 @@ impl Loss for Poisson {
 
     fn plain(self, s: f64, y: f64) -> [f64; 2] {
         [s.exp() - y * s, s.exp() - y]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Gamma(f64);
+
+impl Loss for Gamma {
+    #[inline(always)]
+    fn code(self, y: f64) -> f64 {
+        self.0 * y
+    }
+
+    #[inline(always)]
+    fn at<S: Simd>(self, simd: S, s: f64, scaled: f64, w: f64, slot: &mut [f64; 2]) -> f64 {
+        let rate = scaled * exp_one(simd, -s);
+        slot[0] = simd.fma(w, simd.fma(self.0, s, rate), slot[0]);
+        w * (self.0 - rate)
+    }
+
+    fn plain(self, s: f64, y: f64) -> [f64; 2] {
+        let rate = self.0 * y * (-s).exp();
+        [self.0 * s + rate, self.0 - rate]
     }
 }
 
@@ -381,12 +408,13 @@ mod tests {
 
     type Kernel = fn(&[f64], &[f64], &mut [f64], &mut Slots<'_>);
 
-    const ALL: [Kernel; 6] = [
+    const ALL: [Kernel; 7] = [
         super::logistic,
         |y, _, s, slots| super::logistic_unweighted(y, s, slots),
         super::binomial,
         super::probit,
         super::poisson,
+        |y, w, s, slots| super::gamma(2.3, y, w, s, slots),
         |y, w, s, slots| super::gaussian(1.7, y, w, s, slots),
     ];
 

@@ -17,6 +17,7 @@ mod groups;
 #[cfg(feature = "autodiff")]
 mod laws;
 mod paper;
+mod positive;
 mod practical;
 mod robust;
 mod rough;

@@ -19,13 +19,25 @@ pub enum FamilyName {
     Binomial,
     /// Counts, log link.
     Poisson,
+    /// Positive numbers whose noise is relative to their mean, log link.
+    Gamma,
+    /// The same with a noise of 1.
+    Exponential,
 }
 
 impl FamilyName {
     /// All families, in the order of help texts.
-    pub const ALL: [Self; 5] = [Self::Gaussian, Self::Bernoulli, Self::Probit, Self::Binomial, Self::Poisson];
+    pub const ALL: [Self; 7] = [
+        Self::Gaussian,
+        Self::Bernoulli,
+        Self::Probit,
+        Self::Binomial,
+        Self::Poisson,
+        Self::Gamma,
+        Self::Exponential,
+    ];
 
-    /// The library's family; `noise_sd` is used by the gaussian family only.
+    /// The library's family; `noise_sd` is used by families with a noise only.
     pub fn family(self, noise_sd: f64) -> Family {
         match self {
             Self::Gaussian => Family::Gaussian { noise_sd },
@@ -33,6 +45,8 @@ impl FamilyName {
             Self::Probit => Family::Probit,
             Self::Binomial => Family::Binomial,
             Self::Poisson => Family::Poisson,
+            Self::Gamma => Family::Gamma { noise_sd },
+            Self::Exponential => Family::Exponential,
         }
     }
 
@@ -148,7 +162,7 @@ mod tests {
         let refusal = "normal".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is not a family; the families are gaussian, bernoulli, probit, binomial, poisson"
+            "`normal` is not a family; the families are gaussian, bernoulli, probit, binomial, poisson, gamma, exponential"
         );
     }
 }

@@ -95,7 +95,7 @@ impl Checks {
         crate::base::stop::phase("the checks", || Self::made(model, q, points, &[], seed))
     }
 
-    /// The same for a gaussian model whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
+    /// The same for a family whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
     pub fn with_noise(
         model: &Glm,
         q: &Gaussian<Triangular>,
@@ -131,7 +131,7 @@ impl Checks {
         let predicted: Vec<f64> = predict(family, q, &rows, 0.95)?.iter().map(|p| p.mean).collect();
         let replicated = match noise {
             [] => responses_at(family, points, &rows, 0, seed)?,
-            noise => responses_with_noise(points, noise, &rows, 0, seed)?,
+            noise => responses_with_noise(family, points, noise, &rows, 0, seed)?,
         };
         let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
 
@@ -141,11 +141,13 @@ impl Checks {
             let mean = predicted[n];
             let sd = match family {
                 Family::Gaussian { noise_sd } => noise_sd,
+                Family::Gamma { noise_sd } => noise_sd * mean,
+                Family::Exponential => mean,
                 _ => mean.sqrt(),
             };
             (mean, (seen[n] - mean) / sd)
         };
-        let whole = !matches!(family, Family::Gaussian { .. });
+        let whole = !matches!(family, Family::Gaussian { .. } | Family::Gamma { .. } | Family::Exponential);
         Ok(Self {
             rows: count,
             histogram: if binary { Vec::new() } else { histogram(&seen, &replicates, whole) },
@@ -309,6 +311,8 @@ mod tests {
             Family::Probit,
             Family::Binomial,
             Family::Poisson,
+            Family::Gamma { noise_sd: 0.6 },
+            Family::Exponential,
         ] {
             let (model, q) = fitted(family);
             let checks = Checks::new(&model, &q, Seed(1)).unwrap();

@@ -14,6 +14,8 @@ use provi_kernels::loss::{self, Slots};
 /// | Binomial (logit), a trial | log(1+eˢ) − (k/n)s | 0 | ¼ |
 /// | Probit | −log Φ((2y−1)s) | 0 | 1 |
 /// | Poisson (log link) | eˢ − ys + log y! | 0 | none |
+/// | Gamma (log link), α = 1/σ² | α(s + ye⁻ˢ) − α log α + log Γ(α) − (α−1) log y | 0 | none |
+/// | Exponential (log link) | s + ye⁻ˢ | 0 | none |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
@@ -32,6 +34,48 @@ pub enum Family {
     Probit,
     /// Counts, log link.
     Poisson,
+    /// Positive response with mean eˢ and standard deviation σeˢ, log link.
+    Gamma {
+        /// σ, the standard deviation of the noise relative to the mean; the shape is 1/σ².
+        noise_sd: f64,
+    },
+    /// Positive response with mean and standard deviation eˢ, log link: gamma with σ = 1.
+    Exponential,
+}
+
+/// A potential φ(s) = κe^{±s} − ℓs, whose expectation under a Gaussian is a formula. Its curvature has no bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rate {
+    /// The sign in the exponent.
+    pub(crate) sign: f64,
+    /// κ.
+    pub(crate) factor: f64,
+    /// ℓ.
+    pub(crate) line: f64,
+}
+
+impl Rate {
+    /// κe^{±s}, which is also its second derivative.
+    pub(crate) fn at(self, s: f64) -> f64 {
+        self.factor * (self.sign * s).exp()
+    }
+}
+
+/// What φ is as a function of s alone. Everything that is computed or proved about rows depends on this; families with the same form
+/// differ in their responses, constants and predictions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Form {
+    /// ½θ(s − y)².
+    Quadratic {
+        /// θ.
+        precision: f64,
+    },
+    /// log(1 + eˢ) − ys.
+    Logistic,
+    /// −log Φ((2y − 1)s).
+    Probit,
+    /// κe^{±s} − ℓs.
+    Rate(Rate),
 }
 
 impl Family {
@@ -43,6 +87,98 @@ impl Family {
             Self::Binomial => "binomial",
             Self::Probit => "probit",
             Self::Poisson => "poisson",
+            Self::Gamma { .. } => "gamma",
+            Self::Exponential => "exponential",
+        }
+    }
+
+    /// Whether the mean of a response, or of one of its trials, is a probability.
+    pub fn has_probabilities(self) -> bool {
+        matches!(self, Self::Bernoulli | Self::Binomial | Self::Probit)
+    }
+
+    /// σ, if the family has a noise that may be unknown.
+    pub fn noise_sd(self) -> Option<f64> {
+        match self {
+            Self::Gaussian { noise_sd } | Self::Gamma { noise_sd } => Some(noise_sd),
+            _ => None,
+        }
+    }
+
+    /// The same family with another noise, if it has one.
+    pub fn with_noise_sd(self, noise_sd: f64) -> Option<Self> {
+        match self {
+            Self::Gaussian { .. } => Some(Self::Gaussian { noise_sd }),
+            Self::Gamma { .. } => Some(Self::Gamma { noise_sd }),
+            _ => None,
+        }
+    }
+
+    /// The shape α of a gamma response, whose density is proportional to y^{α−1}e^{−αy/mean}.
+    pub(crate) fn gamma_shape(self) -> Option<f64> {
+        match self {
+            Self::Gamma { noise_sd } => Some(1.0 / (noise_sd * noise_sd)),
+            Self::Exponential => Some(1.0),
+            _ => None,
+        }
+    }
+
+    /// The form of φ for a response.
+    /// ```text
+    /// poisson  eˢ − ys        gamma  αye⁻ˢ + αs
+    /// ```
+    pub(crate) fn form(self, y: f64) -> Form {
+        let gamma = |shape: f64| Form::Rate(Rate { sign: -1.0, factor: shape * y, line: -shape });
+        match self {
+            Self::Gaussian { noise_sd } => Form::Quadratic { precision: 1.0 / (noise_sd * noise_sd) },
+            Self::Bernoulli | Self::Binomial => Form::Logistic,
+            Self::Probit => Form::Probit,
+            Self::Poisson => Form::Rate(Rate { sign: 1.0, factor: 1.0, line: y }),
+            Self::Gamma { noise_sd } => gamma(1.0 / (noise_sd * noise_sd)),
+            Self::Exponential => gamma(1.0),
+        }
+    }
+
+    /// φ as a [`Rate`], if it is one.
+    pub(crate) fn rate(self, y: f64) -> Option<Rate> {
+        match self.form(y) {
+            Form::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// |ℓ| of a rate, by which the linear part of φ changes with s; 0 for other forms.
+    pub(crate) fn line(self, y: f64) -> f64 {
+        self.rate(y).map_or(0.0, |rate| rate.line.abs())
+    }
+
+    /// Whether φ is a [`Rate`].
+    pub(crate) fn is_rate(self) -> bool {
+        self.rate(1.0).is_some()
+    }
+
+    /// E_q of twice what φ exceeds its least value by, at a noise of 1: the expected deviance of a row.
+    /// ```text
+    /// gaussian  E(y − s)² = (y − m)² + v        gamma  2E(s + ye⁻ˢ − 1 − log y) = 2(e^{t+v/2} − 1 − t),  t = log y − m
+    /// ```
+    pub(crate) fn expected_deviance(self, y: f64, mean: f64, variance: f64) -> f64 {
+        match self {
+            Self::Gamma { .. } | Self::Exponential => {
+                let t = y.ln() - mean;
+                2.0 * ((t + 0.5 * variance).exp_m1() - t)
+            }
+            _ => (y - mean).powi(2) + variance,
+        }
+    }
+
+    /// What [`Family::expected_deviance`]/σ² is compared with: −log p of a row changes with log σ by this number minus that one.
+    /// ```text
+    /// gaussian  1        gamma  2α(log α − ψ(α)), which is 1 + 1/(6α) + … for a large shape α
+    /// ```
+    pub(crate) fn deviance_at_least(self) -> f64 {
+        match self.gamma_shape() {
+            Some(shape) => 2.0 * shape * special::log_minus_digamma(shape),
+            None => 1.0,
         }
     }
 
@@ -55,7 +191,7 @@ impl Family {
             }
             Self::Bernoulli | Self::Binomial => (0.0, Some(0.25)),
             Self::Probit => (0.0, Some(1.0)),
-            Self::Poisson => (0.0, None),
+            Self::Poisson | Self::Gamma { .. } | Self::Exponential => (0.0, None),
         }
     }
 
@@ -90,6 +226,10 @@ impl Family {
                 }
                 refuse(&|y| (0.0..=9.0e15).contains(&y) && is(y, y.floor()), "a whole number of at least 0")
             }
+            Self::Gamma { .. } | Self::Exponential => {
+                Positive::new("noise sd", self.noise_sd().unwrap_or(1.0))?;
+                refuse(&|y| y > 0.0 && y.is_finite(), "a number above 0")
+            }
         }
     }
 
@@ -99,7 +239,20 @@ impl Family {
             Self::Gaussian { noise_sd } => 0.5 * (2.0 * std::f64::consts::PI * noise_sd * noise_sd).ln(),
             Self::Bernoulli | Self::Binomial | Self::Probit => 0.0,
             Self::Poisson => libm::lgamma(y + 1.0),
+            Self::Gamma { .. } | Self::Exponential => {
+                let [fixed, log] = self.gamma_constants();
+                fixed + log * y.ln()
+            }
         }
+    }
+
+    /// a and b in the constant a + b·log y of a gamma row:
+    /// ```text
+    /// a = log Γ(α) − α log α,   b = 1 − α
+    /// ```
+    pub(crate) fn gamma_constants(self) -> [f64; 2] {
+        let shape = self.gamma_shape().unwrap_or(1.0);
+        [special::ln_gamma_rest(shape) - shape, 1.0 - shape]
     }
 
     /// φ''(s) for each response and its predictor.
@@ -127,18 +280,17 @@ impl Family {
 
     /// φ(s) without [`Family::constant`], φ'(s) and φ''(s), one predictor at a time. Tests compare the kernels with it.
     pub(crate) fn derivatives(self, s: f64, y: f64) -> [f64; 3] {
-        match self {
-            Self::Gaussian { noise_sd } => {
-                let theta = 1.0 / (noise_sd * noise_sd);
-                [0.5 * theta * (y - s) * (y - s), theta * (s - y), theta]
+        match self.form(y) {
+            Form::Quadratic { precision } => {
+                [0.5 * precision * (y - s) * (y - s), precision * (s - y), precision]
             }
-            Self::Bernoulli | Self::Binomial => {
+            Form::Logistic => {
                 let e = (-s.abs()).exp();
                 let r = 1.0 / (1.0 + e);
                 let sigmoid = if s >= 0.0 { r } else { e * r };
                 [s.max(0.0) + e.ln_1p() - y * s, sigmoid - y, e * r * r]
             }
-            Self::Probit => {
+            Form::Probit => {
                 let sign = 2.0 * y - 1.0;
                 let t = sign * s;
                 [
@@ -147,24 +299,24 @@ impl Family {
                     special::log_normal_cdf_curvature(t),
                 ]
             }
-            Self::Poisson => {
-                let e = s.exp();
-                [e - y * s, e - y, e]
+            Form::Rate(rate) => {
+                let e = rate.at(s);
+                [e - rate.line * s, rate.sign * e - rate.line, e]
             }
         }
     }
 
     /// φ''(s).
     pub(crate) fn second_derivative(self, s: f64, y: f64) -> f64 {
-        match self {
-            Self::Gaussian { noise_sd } => 1.0 / (noise_sd * noise_sd),
-            Self::Bernoulli | Self::Binomial => {
+        match self.form(y) {
+            Form::Quadratic { precision } => precision,
+            Form::Logistic => {
                 let e = (-s.abs()).exp();
                 let r = 1.0 / (1.0 + e);
                 e * r * r
             }
-            Self::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
-            Self::Poisson => s.exp(),
+            Form::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
+            Form::Rate(rate) => rate.at(s),
         }
     }
 
@@ -184,6 +336,10 @@ impl Family {
             Self::Binomial => loss::binomial(response, weights, predictors, slots),
             Self::Probit => loss::probit(response, weights, predictors, slots),
             Self::Poisson => loss::poisson(response, weights, predictors, slots),
+            Self::Gamma { .. } | Self::Exponential => {
+                let shape = self.gamma_shape().unwrap_or(1.0);
+                loss::gamma(shape, response, weights, predictors, slots);
+            }
             Self::Gaussian { noise_sd } => {
                 loss::gaussian(1.0 / (noise_sd * noise_sd), response, weights, predictors, slots);
             }
@@ -195,8 +351,14 @@ impl Family {
 mod tests {
     use super::*;
 
-    const ALL: [Family; 4] =
-        [Family::Gaussian { noise_sd: 0.7 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+    const ALL: [Family; 6] = [
+        Family::Gaussian { noise_sd: 0.7 },
+        Family::Bernoulli,
+        Family::Probit,
+        Family::Poisson,
+        Family::Gamma { noise_sd: 0.6 },
+        Family::Exponential,
+    ];
 
     #[test]
     fn derivatives_match_differences_and_the_curvature_range() {
@@ -244,6 +406,40 @@ mod tests {
             })
             .sum();
         assert!((integral - 1.0).abs() < 1e-10);
+        for family in [Family::Gamma { noise_sd: 0.6 }, Family::Gamma { noise_sd: 1.7 }, Family::Exponential]
+        {
+            // In the logarithm of y, where the density is smooth; its mean is eˢ and its deviation σeˢ.
+            let s = 0.4f64;
+            let sum = |power: i32| -> f64 {
+                let at = |i: i32| {
+                    let y = (1e-3 * f64::from(i)).exp();
+                    1e-3 * y.powi(power + 1) * (-family.derivatives(s, y)[0] - family.constant(y)).exp()
+                };
+                (-120_000..8_000).map(at).sum()
+            };
+            let (mean, sigma) = (sum(1), family.noise_sd().unwrap_or(1.0));
+            assert!((sum(0) - 1.0).abs() < 1e-9, "{family:?} {}", sum(0));
+            assert!((mean - s.exp()).abs() < 1e-9);
+            assert!(((sum(2) - mean * mean).sqrt() / mean - sigma).abs() < 1e-8);
+        }
+    }
+
+    /// −log p changes with log σ by the number that deviances are compared with, minus the deviance/σ².
+    #[test]
+    fn the_slope_in_the_noise_is_a_deviance() {
+        for (family, y) in
+            [(Family::Gaussian { noise_sd: 0.7 }, -0.4), (Family::Gamma { noise_sd: 0.6 }, 2.3)]
+        {
+            let (s, sigma) = (0.9, family.noise_sd().unwrap());
+            let value = |log: f64| {
+                let other = family.with_noise_sd(sigma * log.exp()).unwrap();
+                other.derivatives(s, y)[0] + other.constant(y)
+            };
+            let slope = (value(1e-5) - value(-1e-5)) / 2e-5;
+            let claimed = family.deviance_at_least() - family.expected_deviance(y, s, 0.0) / (sigma * sigma);
+            assert!((slope - claimed).abs() < 1e-8, "{family:?}: {slope} {claimed}");
+        }
+        assert!(Family::Poisson.with_noise_sd(1.0).is_none() && Family::Exponential.noise_sd().is_none());
     }
 
     #[test]
@@ -282,6 +478,11 @@ mod tests {
         assert!(message(Family::Probit, &[-1.0, 0.0]).contains("−1 or 1"));
         assert!(message(Family::Gaussian { noise_sd: 1.0 }, &[f64::INFINITY]).contains("finite"));
         assert!(message(Family::Gaussian { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));
+        assert!(message(Family::Gamma { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));
+        for family in [Family::Gamma { noise_sd: 1.0 }, Family::Exponential] {
+            let refusal = message(family, &[2.0, 0.0]);
+            assert!(refusal.contains("response 0 at row 1 is not a number above 0"), "{refusal}");
+        }
         assert_eq!(Family::Bernoulli.checked_response(&[-1.0, 1.0]).unwrap(), [0.0, 1.0]);
     }
 }

@@ -94,6 +94,20 @@ impl Glm {
         Self::new(Family::Poisson, design, counts, prior)
     }
 
+    /// Regression of positive responses with mean e^{s_n} and standard deviation `noise_sd`·e^{s_n}: a gamma distribution of shape
+    /// α = 1/noise_sd². Its curvature has no upper bound M.
+    /// ```text
+    /// V(z) = … + α Σ_n w_n [s_n + y_n e^{−s_n}] + const
+    /// ```
+    pub fn gamma(design: Design, response: &[f64], noise_sd: f64, prior: Prior) -> Result<Self> {
+        Self::new(Family::Gamma { noise_sd }, design, response, prior)
+    }
+
+    /// Regression of positive responses with an exponential distribution of mean e^{s_n}: [`Glm::gamma`] of shape 1.
+    pub fn exponential(design: Design, response: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Exponential, design, response, prior)
+    }
+
     /// Poisson regression on means y_n ≥ 0 of counts, such as claims per year. The weights w_n are the exposures of
     /// these means:
     /// ```text
@@ -355,7 +369,8 @@ mod tests {
         } else {
             Design::dense(10, 3, &entries).unwrap()
         };
-        let y: Vec<f64> = (0..10).map(|n| f64::from(n % 2)).collect();
+        let least = if family.gamma_shape().is_some() { 0.5 } else { 0.0 };
+        let y: Vec<f64> = (0..10).map(|n| least + f64::from(n % 2)).collect();
         let weights: Vec<f64> = (0..10).map(|n| 0.5 + 0.1 * f64::from(n)).collect();
         let prior = Prior::precision_matrix(
             Matrix::new(3, 3, vec![2.0, 0.3, 0.0, 0.3, 1.0, 0.1, 0.0, 0.1, 0.7]).unwrap(),
@@ -368,8 +383,14 @@ mod tests {
             .unwrap()
     }
 
-    const ALL: [Family; 4] =
-        [Family::Gaussian { noise_sd: 0.8 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+    const ALL: [Family; 6] = [
+        Family::Gaussian { noise_sd: 0.8 },
+        Family::Bernoulli,
+        Family::Probit,
+        Family::Poisson,
+        Family::Gamma { noise_sd: 0.8 },
+        Family::Exponential,
+    ];
 
     #[test]
     fn gradient_and_hessian_match_differences_dense_and_sparse() {

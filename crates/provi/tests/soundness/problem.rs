@@ -104,6 +104,13 @@ pub(crate) fn likelihood(family: Family, s: f64, y: f64) -> [f64; 3] {
             [-log, -sign * mills, mills * (mills + t)]
         }
         Family::Poisson => [s.exp() - y * s + libm::lgamma(y + 1.0), s.exp() - y, s.exp()],
+        Family::Gamma { noise_sd } => {
+            // The textbook's density with shape a and scale e^s/a.
+            let a = noise_sd.powi(-2);
+            let (scale, rate) = (s.exp() / a, a * y * (-s).exp());
+            let log = (a - 1.0) * y.ln() - y / scale - a * scale.ln() - libm::lgamma(a);
+            [-log, a - rate, rate]
+        }
         _ => unreachable!("a family without a test"),
     }
 }
@@ -223,6 +230,8 @@ impl Recipe {
             let y = match self.family {
                 Family::Gaussian { noise_sd } => s + noise_sd * dice.normal(),
                 Family::Poisson => dice.poisson(s.min(4.0).exp()),
+                // Not of the model, which soundness does not need.
+                Family::Gamma { noise_sd } => (s + noise_sd * dice.normal()).exp(),
                 _ if self.separable => f64::from(u8::from(s > 0.0)),
                 _ => f64::from(u8::from(dice.uniform() < chance)),
             };

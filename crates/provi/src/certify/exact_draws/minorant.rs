@@ -2,6 +2,7 @@
 
 use crate::base::special::{inverse_mills, log_normal_cdf, sigmoid, softplus};
 use crate::glm::Family;
+use crate::glm::family::Form;
 
 /// φ(s + t) ≥ value + slope·t + ½·bend·t² for |t| ≤ reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,19 +74,20 @@ fn least_bend(family: Family, (s, y): (f64, f64), low: f64, high: f64) -> f64 {
 
 /// A(t), rounded down.
 fn averaged(family: Family, (s, y): (f64, f64), t: f64) -> f64 {
-    let (difference, lost) = match family {
-        Family::Gaussian { .. } => (0.5 * family.second_derivative(s, y) * t * t, 0.0),
-        Family::Bernoulli | Family::Binomial => {
+    let (difference, lost) = match family.form(y) {
+        Form::Quadratic { precision } => (0.5 * precision * t * t, 0.0),
+        Form::Logistic => {
             // softplus(s) − s/2 is even: on the left its values are small.
             let (s, t) = if s > 0.0 { (-s, -t) } else { (s, t) };
             let terms = [softplus(s + t), softplus(s), sigmoid(s) * t];
             (terms[0] - terms[1] - terms[2], 1e-15 * (terms[0] + terms[1] + t.abs()))
         }
-        Family::Poisson => {
-            let (rate, rise) = (s.exp(), t.exp_m1());
+        Form::Rate(form) => {
+            let t = form.sign * t;
+            let (rate, rise) = (form.at(s), t.exp_m1());
             (rate * (rise - t), 1e-15 * rate * (rise.abs() + t.abs()))
         }
-        Family::Probit => {
+        Form::Probit => {
             let sign = 2.0 * y - 1.0;
             let (s, t) = (sign * s, sign * t);
             let terms = [-log_normal_cdf(s + t), -log_normal_cdf(s), -inverse_mills(s) * t];
@@ -100,8 +102,13 @@ fn averaged(family: Family, (s, y): (f64, f64), t: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const FAMILIES: [Family; 4] =
-        [Family::Bernoulli, Family::Probit, Family::Poisson, Family::Gaussian { noise_sd: 0.7 }];
+    const FAMILIES: [Family; 5] = [
+        Family::Bernoulli,
+        Family::Probit,
+        Family::Poisson,
+        Family::Gamma { noise_sd: 0.9 },
+        Family::Gaussian { noise_sd: 0.7 },
+    ];
 
     /// On a fine grid of the interval no quadratic is above φ, and each touches it somewhere.
     #[test]

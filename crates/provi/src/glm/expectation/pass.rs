@@ -68,7 +68,7 @@ impl Rows {
         let unit = unit(chains.sums, d);
         // μ_n and σ_n are sums of d products. Their errors are at most δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖
         // + |μ_n|), C_i the rows of C. If θ_max bounds the second and the third derivative of φ, Eφ moves by at
-        // most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n² and its derivatives by θ_maxδ_n. Poisson rates are multiplied by at
+        // most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n² and its derivatives by θ_maxδ_n. Rates e^{±s} are multiplied by at
         // most e^x, x = δ_n(1 + σ_n + δ_n).
         let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
         let scales = scales(q);
@@ -94,7 +94,7 @@ impl Rows {
                 };
                 let moved = match steepest {
                     Some(theta) => off * (sizes.0 + deviation * sizes.1) + theta * off * off,
-                    None => sizes.1 * growth + self.response[n] * off,
+                    None => sizes.1 * growth + family.line(self.response[n]) * off,
                 };
                 sums[1] += w * (terms.value_error[k] + unit * terms.value[k].abs() + moved);
                 // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.

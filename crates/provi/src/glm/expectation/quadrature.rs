@@ -4,6 +4,7 @@ mod hermite;
 
 use crate::base::chunked::Chunks;
 use crate::glm::Family;
+use crate::glm::family::{Form, Rate};
 use crate::target::curvature::Provenance;
 use std::f64::consts::{LN_2, PI};
 use std::sync::OnceLock;
@@ -21,11 +22,9 @@ pub(in crate::glm) struct Terms {
 
 /// Whether the error bounds of a family are proved or only checked.
 pub(in crate::glm) fn provenance(family: Family) -> Provenance {
-    match family {
-        Family::Probit => Provenance::Estimated,
-        Family::Gaussian { .. } | Family::Bernoulli | Family::Binomial | Family::Poisson => {
-            Provenance::Proved
-        }
+    match family.form(1.0) {
+        Form::Probit => Provenance::Estimated,
+        Form::Quadratic { .. } | Form::Logistic | Form::Rate(_) => Provenance::Proved,
     }
 }
 
@@ -33,6 +32,22 @@ impl Terms {
     fn new(rows: usize) -> Self {
         let zeros = || vec![0.0; rows];
         Self { value: zeros(), first: zeros(), second: zeros(), value_error: zeros(), slope_error: zeros() }
+    }
+
+    /// Row n, if it is a rate:
+    /// ```text
+    /// E(κe^{±s} − ℓs) = κe^{±μ + σ²/2} − ℓμ
+    /// ```
+    fn rate(&mut self, n: usize, form: Rate, mean: f64, deviation: f64) {
+        let rate = form.factor * (form.sign * mean + 0.5 * deviation * deviation).exp();
+        let line = form.line.abs();
+        self.value[n] = rate - form.line * mean;
+        self.first[n] = form.sign * rate - form.line;
+        self.second[n] = rate;
+        // The rounding error of the exponent is multiplied by the rate.
+        let exponent = mean.abs() + deviation * deviation;
+        self.slope_error[n] = 4.0 * f64::EPSILON * (rate * (1.0 + exponent) + line);
+        self.value_error[n] = self.slope_error[n] + 4.0 * f64::EPSILON * line * mean.abs();
     }
 
     fn followed_by(mut self, other: Self) -> Self {
@@ -68,9 +83,8 @@ pub(in crate::glm) fn expect_rows(
 ) -> Terms {
     let rows = means.len();
     let mut out = Terms::new(rows);
-    match family {
-        Family::Gaussian { noise_sd } => {
-            let theta = 1.0 / (noise_sd * noise_sd);
+    match family.form(1.0) {
+        Form::Quadratic { precision: theta } => {
             for n in 0..rows {
                 let residual = means[n] - response[n];
                 out.value[n] = 0.5 * theta * (residual * residual + deviations[n] * deviations[n]);
@@ -82,20 +96,15 @@ pub(in crate::glm) fn expect_rows(
                 out.slope_error[n] = 8.0 * f64::EPSILON * theta * (1.0 + size);
             }
         }
-        Family::Poisson => {
+        Form::Rate(_) => {
             for n in 0..rows {
-                let rate = (means[n] + 0.5 * deviations[n] * deviations[n]).exp();
-                out.value[n] = rate - response[n] * means[n];
-                out.first[n] = rate - response[n];
-                out.second[n] = rate;
-                // The rounding error of the exponent is multiplied by the rate.
-                let exponent = means[n].abs() + deviations[n] * deviations[n];
-                out.slope_error[n] = 4.0 * f64::EPSILON * (rate * (1.0 + exponent) + response[n]);
-                out.value_error[n] = out.slope_error[n] + 4.0 * f64::EPSILON * response[n] * means[n].abs();
+                if let Some(form) = family.rate(response[n]) {
+                    out.rate(n, form, means[n], deviations[n]);
+                }
             }
         }
-        Family::Bernoulli | Family::Binomial => logistic(means, deviations, response, &mut out),
-        Family::Probit => probit(means, deviations, response, &mut out),
+        Form::Logistic => logistic(means, deviations, response, &mut out),
+        Form::Probit => probit(means, deviations, response, &mut out),
     }
     out
 }

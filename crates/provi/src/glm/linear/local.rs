@@ -4,6 +4,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::Family;
+use crate::glm::family::Form;
 use crate::target::{LocalCurvature, Taylor};
 
 /// A model whose curvature bounds are Gram matrices of its rows.
@@ -90,23 +91,19 @@ impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
 impl Family {
     /// The smallest and the largest φ'' over [low, high], rounded outwards.
     ///
-    /// Logistic: even, decreasing in |s|. Probit: decreasing in (2y−1)s. Poisson: eˢ increases.
+    /// Logistic: even, decreasing in |s|. Probit: decreasing in (2y−1)s. A rate κe^{±s}: monotone.
     pub(crate) fn second_range(self, low: f64, high: f64, y: f64) -> [f64; 2] {
         let at = |s: f64| self.second_derivative(s, y);
-        let [least, most] = match self {
-            Self::Gaussian { .. } => [at(low), at(high)],
-            Self::Bernoulli | Self::Binomial => {
+        let [least, most] = match self.form(y) {
+            Form::Quadratic { .. } => [at(low), at(high)],
+            Form::Logistic => {
                 let (near, far) = if low.abs() < high.abs() { (low, high) } else { (high, low) };
                 [at(far), if low <= 0.0 && high >= 0.0 { 0.25 } else { at(near) }]
             }
-            Self::Probit => {
-                if y > 0.5 {
-                    [at(high), at(low)]
-                } else {
-                    [at(low), at(high)]
-                }
-            }
-            Self::Poisson => [at(low), at(high)],
+            Form::Probit if y > 0.5 => [at(high), at(low)],
+            Form::Probit => [at(low), at(high)],
+            Form::Rate(rate) if rate.sign < 0.0 => [at(high), at(low)],
+            Form::Rate(_) => [at(low), at(high)],
         };
         match self {
             Self::Gaussian { .. } => [least, most],
@@ -121,8 +118,13 @@ mod tests {
 
     #[test]
     fn the_range_of_the_second_derivative_is_what_a_search_finds() {
-        let families =
-            [Family::Bernoulli, Family::Probit, Family::Poisson, Family::Gaussian { noise_sd: 0.5 }];
+        let families = [
+            Family::Bernoulli,
+            Family::Probit,
+            Family::Poisson,
+            Family::Gamma { noise_sd: 1.3 },
+            Family::Gaussian { noise_sd: 0.5 },
+        ];
         for family in families {
             for y in [0.0, 1.0] {
                 for (low, high) in [(-2.0, 1.0), (0.5, 3.0), (-4.0, -0.3), (-1.0, 1.0)] {

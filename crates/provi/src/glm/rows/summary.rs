@@ -264,6 +264,7 @@ impl DataSummary {
     /// bernoulli, binomial logit((Σk + ½)/(Σn + 1)) − ō
     /// probit              probit((Σk + ½)/(Σn + 1)) − ō
     /// poisson             log((Σy + ½)/Σe^o)
+    /// gamma, exponential  log(Σy/Σe^o)
     /// ```
     pub fn location(&self, family: Family) -> f64 {
         if self.weight <= 0.0 {
@@ -280,6 +281,9 @@ impl DataSummary {
                 if yes < no { -size - offset } else { size - offset }
             }
             Family::Poisson => yes.ln() - self.exposure.0 - self.exposure.1.ln(),
+            Family::Gamma { .. } | Family::Exponential => {
+                self.total.max(f64::MIN_POSITIVE).ln() - self.exposure.0 - self.exposure.1.ln()
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use crate::base::matrix::packed_len;
 use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::expectation::quadrature;
+use crate::glm::family::Form;
 use crate::target::curvature::Provenance;
 use provi_kernels::{axpy, dot};
 use std::ops::Range;
@@ -186,7 +187,7 @@ impl SparseModel {
                 };
                 let off = off_mean + off_deviation;
                 let (slope, curvature) = (terms.first[n].abs(), terms.second[n].abs());
-                // ∂Eφ/∂σ² = ½Eφ″ and ∂Eφ′/∂σ² = ½Eφ‴; a Poisson rate is e^{μ+σ²/2}.
+                // ∂Eφ/∂σ² = ½Eφ″ and ∂Eφ′/∂σ² = ½Eφ‴; a rate is κe^{±μ+σ²/2}.
                 let (moved, turned) = match steepest {
                     Some(theta) => (
                         off_mean * (slope + theta * off_mean) + 0.5 * theta * off_variance,
@@ -194,7 +195,8 @@ impl SparseModel {
                     ),
                     None => {
                         let growth = (off_mean + 0.5 * off_variance).exp_m1();
-                        (curvature * growth + response[n] * off, curvature * growth)
+                        let line = self.linear.family.line(response[n]);
+                        (curvature * growth + line * off, curvature * growth)
                     }
                 };
                 // The sum itself is compensated.
@@ -375,23 +377,23 @@ impl SparseModel {
 /// Relative and absolute error of Eφ'' if μ is off by δ and σ² by ε. For logit and log links |φ'''| ≤ φ'' and |φ''''| ≤ φ'', so
 /// that ∂log Eφ''/∂μ and 2∂log Eφ''/∂σ² lie in [−1, 1].
 fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f64) -> (f64, f64) {
-    match family {
-        Family::Gaussian { .. } => (4.0 * f64::EPSILON, 0.0),
-        Family::Bernoulli | Family::Binomial | Family::Poisson => {
+    match family.form(1.0) {
+        Form::Quadratic { .. } => (4.0 * f64::EPSILON, 0.0),
+        Form::Logistic | Form::Rate(_) => {
             ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, 0.0)
         }
-        Family::Probit => (4.0 * f64::EPSILON, absolute),
+        Form::Probit => (4.0 * f64::EPSILON, absolute),
     }
 }
 
-/// A bound of |φ‴|: 1/(6√3) for a logit link, 1 for probit. Gaussian rows have no third derivative, and that of Poisson
-/// rows has no bound.
+/// A bound of |φ‴|: 1/(6√3) for a logit link, 1 for probit. Gaussian rows have no third derivative, and that of rates
+/// has no bound.
 fn steepest_third(family: Family) -> Option<f64> {
-    match family {
-        Family::Gaussian { .. } => None,
-        Family::Bernoulli | Family::Binomial => Some(0.097),
-        Family::Probit => Some(1.0),
-        Family::Poisson => Some(f64::INFINITY),
+    match family.form(1.0) {
+        Form::Quadratic { .. } => None,
+        Form::Logistic => Some(0.097),
+        Form::Probit => Some(1.0),
+        Form::Rate(_) => Some(f64::INFINITY),
     }
 }
 
