@@ -259,9 +259,10 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
         (Some(_), _) | (_, None) => {}
         (None, Some(noise_sd)) => return Err(Error::StrayNoise { noise_sd, family: family.name() }),
     }
-    match (family == Family::Binomial, head.has_trials) {
-        (true, false) => Err(Error::NoTrials { column: head.response_name.to_owned() }),
-        (false, true) => Err(Error::StrayTrials { family: family.name() }),
+    match (family, head.has_trials) {
+        (Family::Binomial, false) => Err(Error::NoTrials { column: head.response_name.to_owned() }),
+        (Family::Binomial | Family::Cloglog, true) => Ok((family, named.is_none())),
+        (_, true) => Err(Error::StrayTrials { family: family.name() }),
         _ => Ok((family, named.is_none())),
     }
 }

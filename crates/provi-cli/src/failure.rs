@@ -191,7 +191,7 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::NoTrials { .. } => {
             "write 'successes | trials(n) ~ …' or 'cbind(successes, failures) ~ …', or say --family bernoulli"
         }
-        Refused::StrayTrials { .. } => "leave --family out, or say --family binomial",
+        Refused::StrayTrials { .. } => "leave --family out, or say --family binomial or cloglog",
         Refused::StrayPrior { .. } => {
             "names are matched whole, `*` stands for anything; effects of groups have a --group-scale instead"
         }

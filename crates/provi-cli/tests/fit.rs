@@ -428,6 +428,27 @@ fn positive_numbers_have_a_relative_noise() {
     assert!(said.contains("line 3") && said.contains("a number above 0"), "{said}");
 }
 
+/// Labels and successes among trials; a log link is refused with the reason, also in a run file.
+#[test]
+fn the_complementary_log_log_link_is_for_labels_and_for_trials() {
+    let bench = Bench::new();
+    bench.write("events.csv", "y,k,n,x\n1,2,3,1\n0,0,4,0\n0,1,2,-1\n1,3,3,2\n1,1,5,0.5\n0,0,2,-2\n");
+    for formula in ["y ~ x", "k | trials(n) ~ x"] {
+        let model = ["events.csv", formula, "--family", "cloglog", "--out", "e.fit"];
+        let said = bench.provi(&command("fit", &model, &["--force"])).exits(0).stdout;
+        assert!(said.contains("cloglog (complementary log-log link)"), "{said}");
+        let fit: Value =
+            serde_json::from_str(&std::fs::read_to_string(bench.path("e.fit/fit.json")).unwrap()).unwrap();
+        assert!(fit["certificate"]["kl"]["bound"].as_f64().unwrap() < 1.0, "{}", fit["certificate"]["kl"]);
+        let said = bench.provi(&["predict", "e.fit", "events.csv"]).exits(0).stdout;
+        assert!(said.contains("probability"), "{said}");
+        let run = std::fs::read_to_string(bench.path("e.fit/run.toml")).unwrap();
+        bench.write("log.toml", &run.replace("\"cloglog\"", "\"log-binomial\""));
+        let said = bench.provi(&["fit", "--config", "log.toml"]).exits(2).stderr;
+        assert!(said.contains("infinitely far"), "{said}");
+    }
+}
+
 #[test]
 fn data_may_come_from_standard_input() {
     let bench = Bench::new();

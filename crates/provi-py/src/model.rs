@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use numpy::PyReadonlyArray1;
 use provi::scales::ScalePrior;
-use provi::target::{Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
+use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
 use provi_analysis::model::UnknownNoise;
 use provi_analysis::model::compiled::Compiled;
@@ -215,6 +215,16 @@ impl Model {
     fn probit(data: Data<'_>) -> PyResult<Self> {
         let prior = data.prior.prior()?;
         data.make(|design, y| Glm::probit(design, y, prior))
+    }
+
+    /// Without trials, labels.
+    #[staticmethod]
+    fn cloglog(data: Data<'_>, trials: Option<PyReadonlyArray1<'_, f64>>) -> PyResult<Self> {
+        let prior = data.prior.prior()?;
+        data.make(|design, y| match &trials {
+            Some(trials) => Glm::successes(Family::Cloglog, design, y, &numbers(trials), prior),
+            None => Glm::cloglog(design, y, prior),
+        })
     }
 
     #[staticmethod]

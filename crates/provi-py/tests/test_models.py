@@ -24,6 +24,12 @@ def close(a, b, tolerance=1e-12):
         ("label ~ a + b", ["--family", "bernoulli"], lambda d, **k: provi.logistic(d["X"], d["label"], **k)),
         ("label ~ a + b", ["--family", "probit"], lambda d, **k: provi.probit(d["X"], d["label"], **k)),
         ("count ~ a + b", ["--family", "poisson"], lambda d, **k: provi.poisson(d["X"], d["count"], **k)),
+        ("label ~ a + b", ["--family", "cloglog"], lambda d, **k: provi.cloglog(d["X"], d["label"], **k)),
+        (
+            "successes | trials(trials) ~ a + b",
+            ["--family", "cloglog"],
+            lambda d, **k: provi.cloglog(d["X"], d["successes"], trials=d["trials"], **k),
+        ),
         (
             "positive ~ a + b",
             ["--family", "exponential"],
@@ -209,3 +215,9 @@ def test_an_unknown_relative_noise_is_integrated_over(data):
     assert list(drawn) == ["sigma"] and 0 < drawn["sigma"].mean() < 1
     with pytest.raises(ValueError, match="number above 0"):
         provi.gamma(data["X"], -data["positive"])
+
+
+def test_a_log_link_of_probabilities_is_refused_with_the_reason(data):
+    table = {"y": data["label"], "x": data["X"][:, 0]}
+    with pytest.raises(ValueError, match="every Gaussian is infinitely far from it; fit bernoulli or binomial"):
+        provi.fit_formula("y ~ x", table, family="log-binomial", progress=False)

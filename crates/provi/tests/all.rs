@@ -16,6 +16,7 @@ mod golden;
 mod groups;
 #[cfg(feature = "autodiff")]
 mod laws;
+mod links;
 mod paper;
 mod positive;
 mod practical;

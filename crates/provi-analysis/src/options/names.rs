@@ -15,6 +15,8 @@ pub enum FamilyName {
     Bernoulli,
     /// A binary response, probit link.
     Probit,
+    /// A binary response, or successes among trials, complementary log-log link.
+    Cloglog,
     /// Successes among trials, logit link.
     Binomial,
     /// Counts, log link.
@@ -27,10 +29,11 @@ pub enum FamilyName {
 
 impl FamilyName {
     /// All families, in the order of help texts.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Gaussian,
         Self::Bernoulli,
         Self::Probit,
+        Self::Cloglog,
         Self::Binomial,
         Self::Poisson,
         Self::Gamma,
@@ -43,6 +46,7 @@ impl FamilyName {
             Self::Gaussian => Family::Gaussian { noise_sd },
             Self::Bernoulli => Family::Bernoulli,
             Self::Probit => Family::Probit,
+            Self::Cloglog => Family::Cloglog,
             Self::Binomial => Family::Binomial,
             Self::Poisson => Family::Poisson,
             Self::Gamma => Family::Gamma { noise_sd },
@@ -56,11 +60,20 @@ impl FamilyName {
     }
 }
 
+/// What users may type for a log link of probabilities.
+const LOG_BINOMIAL: [&str; 3] = ["log-binomial", "logbinomial", "log_binomial"];
+/// Why there is none.
+const NO_LOG_LINK: &str = "with a log link of probabilities the posterior is cut off where a probability would exceed 1, and every Gaussian is \
+                           infinitely far from it; fit bernoulli or binomial, and compare predicted probabilities for ratios of risks";
+
 impl FromStr for FamilyName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let all = Self::ALL;
+        if LOG_BINOMIAL.contains(&text) {
+            return Err(format!("`{text}` is not a family: {NO_LOG_LINK}"));
+        }
         all.into_iter().find(|family| family.name() == text).ok_or_else(|| {
             format!("`{text}` is not a family; the families are {}", all.map(Self::name).join(", "))
         })
@@ -159,10 +172,12 @@ mod tests {
         for family in FamilyName::ALL {
             assert_eq!(family.name().parse(), Ok(family));
         }
+        let cut = "log-binomial".parse::<FamilyName>().unwrap_err();
+        assert!(cut.contains("every Gaussian is infinitely far from it; fit bernoulli or binomial"), "{cut}");
         let refusal = "normal".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is not a family; the families are gaussian, bernoulli, probit, binomial, poisson, gamma, exponential"
+            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, gamma, exponential"
         );
     }
 }

@@ -362,6 +362,9 @@ fn assumptions(file: &FitFile) -> Vec<String> {
         }
         "exponential" => "Responses are independent and exponential, the log of their mean being linear.",
         "probit" => "Responses are independent, and the probit of their probability is linear.",
+        "cloglog" => {
+            "Responses are independent, and the complementary log-log of their probability is linear."
+        }
         "binomial" => "Trials are independent, and the logit of their probability is linear.",
         _ if file.model.kind.is_density() => {
             "The log density is the program's own: what it assumes is written there."

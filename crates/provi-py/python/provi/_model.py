@@ -409,6 +409,29 @@ def probit(
 
 
 @_documented
+def cloglog(
+    X: Any,
+    y: Any,
+    *,
+    trials: Any = None,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Regression with the complementary log-log link, ``P(1) = 1 - exp(-exp(s))``; labels 0 and 1, or −1 and 1.
+
+    trials: the number of trials of each row, if ``y`` counts successes.
+    {shared}
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.cloglog(data, None if trials is None else _data.vector(trials, "trials")))
+
+
+@_documented
 def poisson(
     X: Any,
     y: Any,

@@ -135,8 +135,8 @@ impl Checks {
         };
         let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
 
-        let binary = matches!(family, Family::Bernoulli | Family::Probit);
-        let shares = binary || family == Family::Binomial;
+        let shares = family.has_probabilities();
+        let binary = shares && family != Family::Binomial && trials.is_none();
         let residual = |n: usize| {
             let mean = predicted[n];
             let sd = match family {
@@ -281,7 +281,7 @@ mod tests {
         let y = responses(family, &truth, &rows, 1, Seed(6)).unwrap();
         let prior = Prior::scale(2.5).unwrap();
         let model = match family {
-            Family::Binomial => Glm::binomial(design, &y, &trials, prior),
+            Family::Binomial | Family::Cloglog => Glm::successes(family, design, &y, &trials, prior),
             _ => Glm::new(family, design, &y, prior),
         };
         let model = model.unwrap();
@@ -310,6 +310,7 @@ mod tests {
             Family::Bernoulli,
             Family::Probit,
             Family::Binomial,
+            Family::Cloglog,
             Family::Poisson,
             Family::Gamma { noise_sd: 0.6 },
             Family::Exponential,

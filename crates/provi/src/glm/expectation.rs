@@ -15,6 +15,7 @@ mod tail;
 use crate::glm::Family;
 pub use crate::target::expectations::{Expectations, Moments, neg_elbo};
 pub(crate) use pass::sums;
+pub(in crate::glm) use quadrature::mean_of;
 pub(crate) use tail::TAIL_SUMS;
 
 /// E φ'(s) for s ~ N(μ, σ²) and a response of zero.
@@ -43,10 +44,11 @@ mod tests {
         (model, q)
     }
 
-    const ALL: [Family; 6] = [
+    const ALL: [Family; 7] = [
         Family::Gaussian { noise_sd: 0.8 },
         Family::Bernoulli,
         Family::Probit,
+        Family::Cloglog,
         Family::Poisson,
         Family::Gamma { noise_sd: 0.8 },
         Family::Exponential,

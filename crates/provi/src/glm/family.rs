@@ -13,6 +13,7 @@ use provi_kernels::loss::{self, Slots};
 /// | Bernoulli (logit) | log(1+eˢ) − ys | 0 | ¼ |
 /// | Binomial (logit), a trial | log(1+eˢ) − (k/n)s | 0 | ¼ |
 /// | Probit | −log Φ((2y−1)s) | 0 | 1 |
+/// | Cloglog, a trial, r = eˢ | −y log(1 − e^{−r}) + (1 − y)r | 0 | none |
 /// | Poisson (log link) | eˢ − ys + log y! | 0 | none |
 /// | Gamma (log link), α = 1/σ² | α(s + ye⁻ˢ) − α log α + log Γ(α) − (α−1) log y | 0 | none |
 /// | Exponential (log link) | s + ye⁻ˢ | 0 | none |
@@ -32,6 +33,8 @@ pub enum Family {
     Binomial,
     /// Binary response, probit link.
     Probit,
+    /// Binary response, or successes among trials, complementary log-log link: P(1) = 1 − exp(−eˢ).
+    Cloglog,
     /// Counts, log link.
     Poisson,
     /// Positive response with mean eˢ and standard deviation σeˢ, log link.
@@ -74,6 +77,8 @@ pub(crate) enum Form {
     Logistic,
     /// −log Φ((2y − 1)s).
     Probit,
+    /// −y log(1 − e^{−r}) + (1 − y)r, r = eˢ.
+    Cloglog,
     /// κe^{±s} − ℓs.
     Rate(Rate),
 }
@@ -86,6 +91,7 @@ impl Family {
             Self::Bernoulli => "bernoulli",
             Self::Binomial => "binomial",
             Self::Probit => "probit",
+            Self::Cloglog => "cloglog",
             Self::Poisson => "poisson",
             Self::Gamma { .. } => "gamma",
             Self::Exponential => "exponential",
@@ -94,7 +100,7 @@ impl Family {
 
     /// Whether the mean of a response, or of one of its trials, is a probability.
     pub fn has_probabilities(self) -> bool {
-        matches!(self, Self::Bernoulli | Self::Binomial | Self::Probit)
+        matches!(self, Self::Bernoulli | Self::Binomial | Self::Probit | Self::Cloglog)
     }
 
     /// σ, if the family has a noise that may be unknown.
@@ -133,6 +139,7 @@ impl Family {
             Self::Gaussian { noise_sd } => Form::Quadratic { precision: 1.0 / (noise_sd * noise_sd) },
             Self::Bernoulli | Self::Binomial => Form::Logistic,
             Self::Probit => Form::Probit,
+            Self::Cloglog => Form::Cloglog,
             Self::Poisson => Form::Rate(Rate { sign: 1.0, factor: 1.0, line: y }),
             Self::Gamma { noise_sd } => gamma(1.0 / (noise_sd * noise_sd)),
             Self::Exponential => gamma(1.0),
@@ -147,9 +154,27 @@ impl Family {
         }
     }
 
-    /// |ℓ| of a rate, by which the linear part of φ changes with s; 0 for other forms.
+    /// A bound of |E φ| per unit by which the mean and the deviation of s are off, without the part of a rate itself: |ℓ|; and for the
+    /// successes of a cloglog row 1 + E|N| < 2, their slope being between −1 and 0.
     pub(crate) fn line(self, y: f64) -> f64 {
-        self.rate(y).map_or(0.0, |rate| rate.line.abs())
+        match self.form(y) {
+            Form::Rate(rate) => rate.line.abs(),
+            Form::Cloglog => 2.0 * y,
+            Form::Quadratic { .. } | Form::Logistic | Form::Probit => 0.0,
+        }
+    }
+
+    /// The part of a row without a bound of φ'' whose second and third derivatives are bounded by ½: the successes of a cloglog row.
+    pub(crate) fn tame(self, y: f64) -> f64 {
+        match self.form(y) {
+            Form::Cloglog => y,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether the integral of φ outside a ball is known although its curvature has no bound.
+    pub(crate) fn has_tail(self) -> bool {
+        self.is_rate() || self == Self::Cloglog
     }
 
     /// Whether φ is a [`Rate`].
@@ -191,7 +216,7 @@ impl Family {
             }
             Self::Bernoulli | Self::Binomial => (0.0, Some(0.25)),
             Self::Probit => (0.0, Some(1.0)),
-            Self::Poisson | Self::Gamma { .. } | Self::Exponential => (0.0, None),
+            Self::Cloglog | Self::Poisson | Self::Gamma { .. } | Self::Exponential => (0.0, None),
         }
     }
 
@@ -209,7 +234,7 @@ impl Family {
                 Positive::new("noise sd", noise_sd)?;
                 refuse(&|y| y.is_finite(), "a finite number")
             }
-            Self::Bernoulli | Self::Probit => {
+            Self::Bernoulli | Self::Probit | Self::Cloglog => {
                 if response.iter().any(|&y| is(y, -1.0)) {
                     let signs = refuse(&|y| is(y, -1.0) || is(y, 1.0), "−1 or 1, like the labels before it")?;
                     return Ok(signs.into_iter().map(|y| 0.5 * (y + 1.0)).collect());
@@ -237,7 +262,7 @@ impl Family {
     pub(crate) fn constant(self, y: f64) -> f64 {
         match self {
             Self::Gaussian { noise_sd } => 0.5 * (2.0 * std::f64::consts::PI * noise_sd * noise_sd).ln(),
-            Self::Bernoulli | Self::Binomial | Self::Probit => 0.0,
+            Self::Bernoulli | Self::Binomial | Self::Probit | Self::Cloglog => 0.0,
             Self::Poisson => libm::lgamma(y + 1.0),
             Self::Gamma { .. } | Self::Exponential => {
                 let [fixed, log] = self.gamma_constants();
@@ -299,6 +324,11 @@ impl Family {
                     special::log_normal_cdf_curvature(t),
                 ]
             }
+            Form::Cloglog => {
+                let [value, slope, second] = provi_kernels::cloglog_success(s);
+                let rate = if y < 1.0 { (1.0 - y) * s.exp() } else { 0.0 };
+                [y * value + rate, y * slope + rate, y * second + rate]
+            }
             Form::Rate(rate) => {
                 let e = rate.at(s);
                 [e - rate.line * s, rate.sign * e - rate.line, e]
@@ -316,6 +346,7 @@ impl Family {
                 e * r * r
             }
             Form::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
+            Form::Cloglog => self.derivatives(s, y)[2],
             Form::Rate(rate) => rate.at(s),
         }
     }
@@ -335,6 +366,7 @@ impl Family {
             Self::Bernoulli => loss::logistic(response, weights, predictors, slots),
             Self::Binomial => loss::binomial(response, weights, predictors, slots),
             Self::Probit => loss::probit(response, weights, predictors, slots),
+            Self::Cloglog => loss::cloglog(response, weights, predictors, slots),
             Self::Poisson => loss::poisson(response, weights, predictors, slots),
             Self::Gamma { .. } | Self::Exponential => {
                 let shape = self.gamma_shape().unwrap_or(1.0);
@@ -348,141 +380,4 @@ impl Family {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALL: [Family; 6] = [
-        Family::Gaussian { noise_sd: 0.7 },
-        Family::Bernoulli,
-        Family::Probit,
-        Family::Poisson,
-        Family::Gamma { noise_sd: 0.6 },
-        Family::Exponential,
-    ];
-
-    #[test]
-    fn derivatives_match_differences_and_the_curvature_range() {
-        for family in ALL {
-            for y in [0.0, 1.0] {
-                for i in -40..=40 {
-                    let s = 0.2 * f64::from(i);
-                    let h = 1e-5;
-                    let at = |s| family.derivatives(s, y);
-                    assert_eq!(
-                        at(s)[2].to_bits(),
-                        family.second_derivative(s, y).to_bits(),
-                        "{family:?} {s}"
-                    );
-                    let scale = 1.0 + at(s)[1].abs() + at(s)[2].abs();
-                    assert!(((at(s + h)[0] - at(s - h)[0]) / (2.0 * h) - at(s)[1]).abs() < 1e-8 * scale);
-                    assert!(((at(s + h)[1] - at(s - h)[1]) / (2.0 * h) - at(s)[2]).abs() < 1e-8 * scale);
-                    let (low, high) = family.curvature_range();
-                    assert!(at(s)[2] >= low - 1e-15);
-                    assert!(high.is_none_or(|high| at(s)[2] <= high + 1e-15));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_likelihood_is_a_probability() {
-        for s in [-3.0, 0.4, 9.0] {
-            for family in [Family::Bernoulli, Family::Probit] {
-                let total: f64 = [0.0, 1.0].iter().map(|&y| (-family.derivatives(s, y)[0]).exp()).sum();
-                assert!((total - 1.0).abs() < 1e-14);
-            }
-        }
-        let poisson: f64 = (0..60)
-            .map(|y| {
-                (-Family::Poisson.derivatives(1.3, f64::from(y))[0] - Family::Poisson.constant(f64::from(y)))
-                    .exp()
-            })
-            .sum();
-        assert!((poisson - 1.0).abs() < 1e-12);
-        let gaussian = Family::Gaussian { noise_sd: 0.7 };
-        let integral: f64 = (-2000..2000)
-            .map(|i| {
-                0.01 * (-gaussian.derivatives(0.3, 0.01 * f64::from(i))[0] - gaussian.constant(0.0)).exp()
-            })
-            .sum();
-        assert!((integral - 1.0).abs() < 1e-10);
-        for family in [Family::Gamma { noise_sd: 0.6 }, Family::Gamma { noise_sd: 1.7 }, Family::Exponential]
-        {
-            // In the logarithm of y, where the density is smooth; its mean is eˢ and its deviation σeˢ.
-            let s = 0.4f64;
-            let sum = |power: i32| -> f64 {
-                let at = |i: i32| {
-                    let y = (1e-3 * f64::from(i)).exp();
-                    1e-3 * y.powi(power + 1) * (-family.derivatives(s, y)[0] - family.constant(y)).exp()
-                };
-                (-120_000..8_000).map(at).sum()
-            };
-            let (mean, sigma) = (sum(1), family.noise_sd().unwrap_or(1.0));
-            assert!((sum(0) - 1.0).abs() < 1e-9, "{family:?} {}", sum(0));
-            assert!((mean - s.exp()).abs() < 1e-9);
-            assert!(((sum(2) - mean * mean).sqrt() / mean - sigma).abs() < 1e-8);
-        }
-    }
-
-    /// −log p changes with log σ by the number that deviances are compared with, minus the deviance/σ².
-    #[test]
-    fn the_slope_in_the_noise_is_a_deviance() {
-        for (family, y) in
-            [(Family::Gaussian { noise_sd: 0.7 }, -0.4), (Family::Gamma { noise_sd: 0.6 }, 2.3)]
-        {
-            let (s, sigma) = (0.9, family.noise_sd().unwrap());
-            let value = |log: f64| {
-                let other = family.with_noise_sd(sigma * log.exp()).unwrap();
-                other.derivatives(s, y)[0] + other.constant(y)
-            };
-            let slope = (value(1e-5) - value(-1e-5)) / 2e-5;
-            let claimed = family.deviance_at_least() - family.expected_deviance(y, s, 0.0) / (sigma * sigma);
-            assert!((slope - claimed).abs() < 1e-8, "{family:?}: {slope} {claimed}");
-        }
-        assert!(Family::Poisson.with_noise_sd(1.0).is_none() && Family::Exponential.noise_sd().is_none());
-    }
-
-    #[test]
-    fn blocks_agree_with_single_terms() {
-        let (response, weights) = ([1.0, 0.0, 1.0], [1.0, 2.0, 0.5]);
-        let predictors = [0.3, -2.0, 5.0, 0.0, -0.7, 1.1];
-        for family in ALL {
-            let (mut slopes, mut energies) = (predictors, [0.0; 2]);
-            let mut room = [0.0; 2 * loss::SPARE];
-            let mut slots = Slots::new(2, &mut room);
-            family.energies_and_slopes(false, &response, &weights, &mut slopes, &mut slots);
-            slots.finish(&mut energies);
-            for k in 0..2 {
-                let mut energy = 0.0;
-                for n in 0..3 {
-                    let [value, slope, _] = family.derivatives(predictors[2 * n + k], response[n]);
-                    energy += weights[n] * value;
-                    assert!((slopes[2 * n + k] - weights[n] * slope).abs() < 1e-13);
-                }
-                assert!((energies[k] - energy).abs() < 1e-13);
-            }
-        }
-    }
-
-    #[test]
-    fn wrong_responses_are_named() {
-        let message = |f: Family, y: &[f64]| f.checked_response(y).unwrap_err().to_string();
-        assert_eq!(
-            message(Family::Bernoulli, &[0.0, 2.0]),
-            "response 2 at row 1 is not 0 or 1 (−1 or 1) (family bernoulli)"
-        );
-        assert!(message(Family::Poisson, &[1.5]).contains("whole number"));
-        let huge = message(Family::Poisson, &[3.0, 1e16]);
-        assert!(huge.contains("response 10000000000000000 at row 1 is not a count up to 9e15"), "{huge}");
-        assert!(huge.contains("model the logarithms") && Family::Poisson.checked_response(&[9e15]).is_ok());
-        assert!(message(Family::Probit, &[-1.0, 0.0]).contains("−1 or 1"));
-        assert!(message(Family::Gaussian { noise_sd: 1.0 }, &[f64::INFINITY]).contains("finite"));
-        assert!(message(Family::Gaussian { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));
-        assert!(message(Family::Gamma { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));
-        for family in [Family::Gamma { noise_sd: 1.0 }, Family::Exponential] {
-            let refusal = message(family, &[2.0, 0.0]);
-            assert!(refusal.contains("response 0 at row 1 is not a number above 0"), "{refusal}");
-        }
-        assert_eq!(Family::Bernoulli.checked_response(&[-1.0, 1.0]).unwrap(), [0.0, 1.0]);
-    }
-}
+mod tests;

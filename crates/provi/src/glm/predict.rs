@@ -5,7 +5,7 @@
 //! interval of s maps to one of g(s):
 //! ```text
 //! gaussian  E s = μ          bernoulli  E sigmoid(s) by quadrature
-//! poisson, gamma  e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))
+//! poisson, gamma  e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))     cloglog  E[1 − exp(−eˢ)] by quadrature
 //! ```
 //! These are statements about q. For a mean between 0 and 1, the posterior's own value differs by at most TV(q, p)
 //! [cert-moments].
@@ -23,7 +23,7 @@ use crate::base::scalar::Probability;
 use crate::base::special;
 use crate::glm::Family;
 use crate::glm::design::{BLOCK, Design};
-use crate::glm::expectation::mean_slopes;
+use crate::glm::expectation::{mean_of, mean_slopes};
 use std::ops::Range;
 
 /// New rows to predict at.
@@ -234,6 +234,7 @@ fn response(family: Family, s: f64) -> f64 {
         Family::Gaussian { .. } => s,
         Family::Bernoulli | Family::Binomial => special::sigmoid(s),
         Family::Probit => special::normal_cdf(s),
+        Family::Cloglog => -(-s.exp()).exp_m1(),
         Family::Poisson | Family::Gamma { .. } | Family::Exponential => s.exp(),
     }
 }
@@ -246,6 +247,10 @@ fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64>
             means.iter().zip(deviations).map(at).collect()
         }
         Family::Gaussian { .. } => means.to_vec(),
+        Family::Cloglog => {
+            let at = |(m, s): (&f64, &f64)| mean_of(|s| response(family, s), *m, *s);
+            means.iter().zip(deviations).map(at).collect()
+        }
         Family::Poisson | Family::Gamma { .. } | Family::Exponential => {
             means.iter().zip(deviations).map(|(m, s)| (m + 0.5 * s * s).exp()).collect()
         }
@@ -260,7 +265,7 @@ fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
     match family {
         Family::Gaussian { noise_sd } => s + noise_sd * normal,
         Family::Bernoulli | Family::Probit => f64::from(u8::from(special::normal_cdf(normal) < mean)),
-        Family::Binomial => {
+        Family::Binomial | Family::Cloglog => {
             let odds = mean / (1.0 - mean);
             let mode = ((trials + 1.0) * mean).floor().min(trials);
             let weight = special::ln_gamma(trials + 1.0)
@@ -332,10 +337,11 @@ mod tests {
         Gaussian::new(&[0.3, -0.6], &[0.5, -0.2, 0.4]).unwrap()
     }
 
-    const ALL: [Family; 6] = [
+    const ALL: [Family; 7] = [
         Family::Gaussian { noise_sd: 0.7 },
         Family::Bernoulli,
         Family::Probit,
+        Family::Cloglog,
         Family::Poisson,
         Family::Gamma { noise_sd: 0.8 },
         Family::Exponential,
@@ -376,7 +382,7 @@ mod tests {
                     Family::Poisson => (p.mean, p.mean),
                     Family::Gamma { noise_sd } => (p.mean, (noise_sd * p.mean).powi(2)),
                     Family::Exponential => (p.mean, p.mean * p.mean),
-                    Family::Binomial => (trials * p.mean, trials * p.mean * (1.0 - p.mean)),
+                    Family::Binomial | Family::Cloglog => (trials * p.mean, trials * p.mean * (1.0 - p.mean)),
                     _ => (p.mean, p.mean * (1.0 - p.mean)),
                 };
                 let values: Vec<f64> = (0..draws).map(|k| seen[3 * k + n]).collect();

@@ -13,7 +13,7 @@ fn problems() -> Vec<Problem> {
     let mut out = Vec::new();
     let gamma = Family::Gamma { noise_sd: 0.9 };
     let normal = Family::Gaussian { noise_sd: 0.7 };
-    for family in [Family::Bernoulli, Family::Probit, Family::Poisson, gamma, normal] {
+    for family in [Family::Bernoulli, Family::Probit, Family::Cloglog, Family::Poisson, gamma, normal] {
         for (rows, precision, separable) in [(6, 0.3, true), (30, 1.0, false), (60, 0.05, false)] {
             let mut dice = Dice::new(40_000 + out.len() as u64);
             let scale = if matches!(family, Family::Poisson | Family::Gamma { .. }) { 0.4 } else { 1.0 };

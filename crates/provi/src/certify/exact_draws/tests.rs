@@ -102,9 +102,10 @@ fn along(points: &Matrix, v: &[f64]) -> Vec<f64> {
     (0..points.rows()).map(|k| points.row(k).iter().zip(v).map(|(z, v)| z * v).sum()).collect()
 }
 
-const FAMILIES: [Family; 5] = [
+const FAMILIES: [Family; 6] = [
     Family::Bernoulli,
     Family::Probit,
+    Family::Cloglog,
     Family::Poisson,
     Family::Gamma { noise_sd: 0.8 },
     Family::Gaussian { noise_sd: 0.8 },

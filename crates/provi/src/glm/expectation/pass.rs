@@ -99,9 +99,11 @@ impl Rows {
                 sums[1] += w * (terms.value_error[k] + unit * terms.value[k].abs() + moved);
                 // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
                 let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
-                let slope = steepest.unwrap_or(sizes.1);
+                let (tame, second) = (family.tame(self.response[n]), sizes.1 + terms.slope_error[k]);
+                let slope = steepest.unwrap_or(sizes.1 + tame);
                 sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + growth * slope);
-                sums[3] += w * bend(steepest, sizes.1 + terms.slope_error[k], deviation, reaches[k]);
+                sums[3] += w
+                    * (bend(steepest, second, deviation, reaches[k]) + 0.25 * tame * reaches[k] * reaches[k]);
                 first[k] = w * terms.first[k];
                 weights[k] = w * terms.second[k];
             }

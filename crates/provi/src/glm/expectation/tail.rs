@@ -6,6 +6,7 @@ use crate::base::matrix::packed_index;
 use crate::base::special::chi_square;
 use crate::glm::Family;
 use crate::glm::linear::Linear;
+use crate::glm::linear::local::CLOGLOG_STEEPEST;
 use crate::glm::rows::Rows;
 
 /// Number of sums over the rows: Σ_n w_nℓ_n s_n; Σ_n w_nκ_n e^{±s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²); and for the first
@@ -14,7 +15,7 @@ pub(crate) const TAIL_SUMS: usize = 4;
 
 impl Rows {
     /// Adds the rows' share to the sums of a tail of rates. χ' is noncentral: under e^{±a_nᵀz} the draw u is shifted
-    /// by ±Cᵀa_n.
+    /// by ±Cᵀa_n. The successes of cloglog rows, which have a bounded curvature θ, are bounded as where H_hi is known.
     pub(crate) fn add_rate_tail(
         &self,
         family: Family,
@@ -23,10 +24,21 @@ impl Rows {
         sums: &mut [f64],
     ) {
         let (d, square) = (q.dim(), radius * radius);
+        let alpha2 = chi_square::chi_square_tail(d + 2, square) * (1.0 + 1e-9);
         let share = |row: crate::glm::rows::Row| {
             // Mean and deviation may be larger than computed, and the terms increase with both.
             let variance = (row.variance.sqrt() + row.off).powi(2);
             let tail = chi_square::ln_noncentral_chi_square_tail_upper(d, variance, square);
+            if family == Family::Cloglog {
+                let y = row.response;
+                let exponent = row.mean + row.off + 0.5 * variance + tail;
+                let rate = if y < 1.0 { (1.0 - y) * exponent.exp() } else { 0.0 };
+                // ψ ≤ ψ(m) + ψ'(m)(s−m) + ½θ(s−m)², and ψ falls: the linear part is odd.
+                let success = y * provi_kernels::cloglog_success(row.mean - row.off)[0];
+                let bent = 0.5 * CLOGLOG_STEEPEST * y * variance * alpha2;
+                let [w, off] = [row.weight, row.off];
+                return [-w * success, w * (rate + bent), w * success, w * y * off];
+            }
             let Some(form) = family.rate(row.response) else { return [f64::INFINITY; TAIL_SUMS] };
             let rate = form.factor * (form.sign * row.mean + row.off + 0.5 * variance + tail).exp();
             let (weight, size) = (row.weight * form.line, row.weight * form.line.abs());

@@ -43,7 +43,7 @@ impl Expectations for Glm {
     }
 
     fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
-        if !self.linear.family.is_rate() {
+        if !self.linear.family.has_tail() {
             return Ok(None);
         }
         let mut sums = [0.0; TAIL_SUMS];

@@ -3,7 +3,7 @@
 //! Given the predictor s ~ N(μ, σ²), the response has the family's distribution. A new response has the mixture of
 //! these over s:
 //! ```text
-//! gaussian  N(μ, σ² + noise²)        bernoulli, probit  0 or 1, with the probabilities of `predict`
+//! gaussian  N(μ, σ² + noise²)        bernoulli, probit, cloglog  0 or 1, with the probabilities of `predict`
 //! gamma     P(y > x) = E_s Q(α, αxe⁻ˢ)
 //! poisson   P(y ≤ k) = E_s Q(k+1, eˢ) = E_L Φ((L − μ)/σ),   L = log G,  G ~ Gamma(k+1)
 //! ```
@@ -63,7 +63,7 @@ fn observation(family: Family, at: &Prediction, tail: f64) -> Observation {
             let half = special::upper_quantile(tail) * sd;
             Observation { sd, low: mean - half, high: mean + half }
         }
-        Family::Bernoulli | Family::Binomial | Family::Probit => {
+        Family::Bernoulli | Family::Binomial | Family::Probit | Family::Cloglog => {
             // The smaller of 0 and 1 whose cumulative probability reaches the level.
             let least = |level: f64| f64::from(u8::from(1.0 - mean < level));
             Observation { sd: (mean * (1.0 - mean)).sqrt(), low: least(tail), high: least(1.0 - tail) }
@@ -358,6 +358,7 @@ mod tests {
             Family::Gaussian { noise_sd: 0.7 },
             Family::Bernoulli,
             Family::Probit,
+            Family::Cloglog,
             Family::Poisson,
             Family::Gamma { noise_sd: 0.4 },
             Family::Gamma { noise_sd: 1.4 },
@@ -370,7 +371,7 @@ mod tests {
                 let values = drawn.iter().skip(n).step_by(3);
                 let inside = values.clone().filter(|&&y| at.low <= y && y <= at.high).count();
                 let share = inside as f64 / draws as f64;
-                // Five standard errors: a false alarm in 2·10⁶, here for 21 rows.
+                // Five standard errors: a false alarm in 2·10⁶, here for 24 rows.
                 assert!(share > 0.9 - 5.0 * (0.09 / draws as f64).sqrt(), "{family:?} {n}: {share}");
                 let positive = matches!(family, Family::Gamma { .. } | Family::Exponential);
                 assert!(

@@ -88,6 +88,22 @@ impl Family {
                     lost_slope: off + PROBIT_LINK * slope,
                 }
             }
+            Form::Cloglog => {
+                // −log(1 − e^{−r}) falls with s, and its slope is between −1 and 0.
+                let rate = if y < 1.0 { (1.0 - y) * (mean + spread).exp() } else { 0.0 };
+                let success = if y > 0.0 {
+                    y * (provi_kernels::cloglog_success(mean - spread)[0] + 1e-12)
+                } else {
+                    0.0
+                };
+                let (value, slope) = ((success + rate) * (1.0 + 1e-12), y + rate * (1.0 + 1e-12));
+                Share {
+                    value,
+                    slope,
+                    lost_value: slope * off + PROBIT_LINK * (1.0 + value),
+                    lost_slope: slope * off + PROBIT_LINK * slope,
+                }
+            }
             Form::Rate(form) => {
                 let rate = form.factor * (form.sign * mean + spread).exp() * (1.0 + 1e-12);
                 let line = form.line.abs();

@@ -196,7 +196,8 @@ impl SparseModel {
                     None => {
                         let growth = (off_mean + 0.5 * off_variance).exp_m1();
                         let line = self.linear.family.line(response[n]);
-                        (curvature * growth + line * off, curvature * growth)
+                        let tame = self.linear.family.tame(response[n]);
+                        (curvature * growth + line * off, curvature * growth + tame * off)
                     }
                 };
                 // The sum itself is compensated.
@@ -210,7 +211,7 @@ impl SparseModel {
                     self.linear.family,
                     off_mean,
                     off_variance,
-                    steepest.unwrap_or(0.0) * off,
+                    steepest.unwrap_or_else(|| self.linear.family.tame(response[n])) * off,
                 );
                 part.relative = part.relative.max(relative);
                 part.sums[3] += w * square * (terms.slope_error[n] + absolute);
@@ -383,6 +384,10 @@ fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f
             ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, 0.0)
         }
         Form::Probit => (4.0 * f64::EPSILON, absolute),
+        // The rate of its failures, and its successes.
+        Form::Cloglog => {
+            ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, absolute)
+        }
     }
 }
 
@@ -393,7 +398,7 @@ fn steepest_third(family: Family) -> Option<f64> {
         Form::Quadratic { .. } => None,
         Form::Logistic => Some(0.097),
         Form::Probit => Some(1.0),
-        Form::Rate(_) => Some(f64::INFINITY),
+        Form::Rate(_) | Form::Cloglog => Some(f64::INFINITY),
     }
 }
 

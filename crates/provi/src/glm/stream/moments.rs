@@ -31,7 +31,7 @@ impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
     }
 
     fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
-        if !self.linear.family.is_rate() {
+        if !self.linear.family.has_tail() {
             return Ok(None);
         }
         let sums: [f64; TAIL_SUMS] =

@@ -17,10 +17,11 @@ enum Groups {
 }
 
 const ALL: [Groups; 3] = [Groups::Nested, Groups::Crossed, Groups::Slopes];
-const FAMILIES: [Family; 5] = [
+const FAMILIES: [Family; 6] = [
     Family::Gaussian { noise_sd: 0.8 },
     Family::Bernoulli,
     Family::Probit,
+    Family::Cloglog,
     Family::Poisson,
     Family::Gamma { noise_sd: 0.8 },
 ];
