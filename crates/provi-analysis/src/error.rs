@@ -195,7 +195,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A noise level for a family that has none.
-    #[error("noise-sd {noise_sd} goes with the gaussian family, not with {family}")]
+    #[error("noise-sd {noise_sd} goes with the gaussian and the gamma family, not with {family}")]
     StrayNoise {
         /// The noise level given.
         noise_sd: f64,

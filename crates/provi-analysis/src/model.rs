@@ -61,7 +61,7 @@ pub struct Model {
     pub population: usize,
     /// The group terms.
     pub groups: Vec<GroupTerm>,
-    /// The noise σ of the gaussian family, and the deviations between groups.
+    /// The noise σ of a family that has one, and the deviations between groups.
     pub scales: Vec<Scale>,
     /// How the scales are integrated over, if they are; the target then has them where the ELBO is largest.
     pub integrating: Option<Integrating>,
@@ -230,10 +230,7 @@ impl Model {
 
     /// The noise σ, if the family has one.
     pub fn noise_sd(&self) -> Option<f64> {
-        match self.family {
-            Family::Gaussian { noise_sd } => Some(noise_sd),
-            _ => None,
-        }
+        self.family.noise_sd()
     }
 }
 
@@ -271,13 +268,14 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
             return Err(Error::NoFamily { table: table.to_owned(), column });
         }
     };
-    match (family, options.noise_sd) {
-        (Family::Gaussian { .. }, _) | (_, None) => {}
-        (_, Some(noise_sd)) => return Err(Error::StrayNoise { noise_sd, family: family.name() }),
+    match (family.noise_sd(), options.noise_sd) {
+        (Some(_), _) | (_, None) => {}
+        (None, Some(noise_sd)) => return Err(Error::StrayNoise { noise_sd, family: family.name() }),
     }
-    match (family == Family::Binomial, head.has_trials) {
-        (true, false) => Err(Error::NoTrials { column: head.response_name.to_owned() }),
-        (false, true) => Err(Error::StrayTrials { family: family.name() }),
+    match (family, head.has_trials) {
+        (Family::Binomial, false) => Err(Error::NoTrials { column: head.response_name.to_owned() }),
+        (Family::Binomial | Family::Cloglog, true) => Ok((family, named.is_none())),
+        (_, true) => Err(Error::StrayTrials { family: family.name() }),
         _ => Ok((family, named.is_none())),
     }
 }

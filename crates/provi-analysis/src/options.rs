@@ -40,7 +40,8 @@ pub struct ModelOptions {
     /// of successes]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub family: Option<FamilyName>,
-    /// Standard deviation of the noise, for the gaussian family [default: unknown, see --scales]
+    /// Standard deviation of the noise, for the gaussian family; relative to the mean for the gamma family, whose shape is 1/SD²
+    /// [default: unknown, see --scales]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "SD", allow_negative_numbers = true, help_heading = "Model")

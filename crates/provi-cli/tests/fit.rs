@@ -396,6 +396,59 @@ fn poisson_regression_needs_no_smoothness() {
     assert_snapshot("constants-poisson", &bench.provi(&command("constants", &model, &[])).exits(0).stdout);
 }
 
+/// Given, of the largest ELBO, integrated over; a response of 0 is named with its line; predictions and checks follow.
+#[test]
+fn positive_numbers_have_a_relative_noise() {
+    let bench = Bench::new();
+    bench.write("costs.csv", "cost,age\n1.2,1\n0.7,0\n0.4,-1\n4.4,2\n1.9,1\n0.9,-1\n2.1,0\n3.0,2\n");
+    let model = ["costs.csv", "cost ~ age", "--family", "gamma"];
+    let run = |more: &[&str]| parse(&bench.provi(&command("fit", &model, more)).exits(0).stdout);
+    let given = run(&["--noise-sd", "0.4", "--accuracy", "1e-8", "--json"]);
+    assert!(given["certificate"]["kl"]["bound"].as_f64().unwrap() < 0.1, "{}", given["certificate"]);
+    assert_eq!(given["model"]["noise_sd"].as_f64(), Some(0.4));
+    let best = run(&["--scales", "maximise", "--json"]);
+    let sigma = best["model"]["noise_sd"].as_f64().unwrap();
+    assert!((0.2..0.7).contains(&sigma), "{sigma}");
+    let said = bench.provi(&command("fit", &model, &["--json", "--out", "costs.fit"])).exits(0).stdout;
+    let open: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(open["model"]["scales"][0]["prior"], "half_t(3, 1)");
+    let mean = open["model"]["noise_sd"].as_f64().unwrap();
+    assert!(mean > sigma, "{mean} {sigma}");
+    let said = bench.provi(&["predict", "costs.fit", "costs.csv"]).exits(0).stdout;
+    assert!(said.contains("mean") && !said.contains("probability"), "{said}");
+    bench.provi(&["report", "costs.fit"]).exits(0);
+    let page = std::fs::read_to_string(bench.path("costs.fit/report.html")).unwrap();
+    assert!(page.contains("gamma distributions of one shape"));
+    let exponential = ["costs.csv", "cost ~ age", "--family", "exponential"];
+    let said = bench.provi(&command("fit", &exponential, &["--noise-sd", "2"])).exits(2).stderr;
+    assert!(said.contains("noise-sd 2 goes with the gaussian and the gamma family"), "{said}");
+    bench.provi(&command("fit", &exponential, &["--quiet"])).exits(0);
+    bench.write("zero.csv", "cost,age\n1.2,1\n0,0\n0.4,-1\n");
+    let said = bench.provi(&["fit", "zero.csv", "cost ~ age", "--family", "gamma"]).exits(2).stderr;
+    assert!(said.contains("line 3") && said.contains("a number above 0"), "{said}");
+}
+
+/// Labels and successes among trials; a log link is refused with the reason, also in a run file.
+#[test]
+fn the_complementary_log_log_link_is_for_labels_and_for_trials() {
+    let bench = Bench::new();
+    bench.write("events.csv", "y,k,n,x\n1,2,3,1\n0,0,4,0\n0,1,2,-1\n1,3,3,2\n1,1,5,0.5\n0,0,2,-2\n");
+    for formula in ["y ~ x", "k | trials(n) ~ x"] {
+        let model = ["events.csv", formula, "--family", "cloglog", "--out", "e.fit"];
+        let said = bench.provi(&command("fit", &model, &["--force"])).exits(0).stdout;
+        assert!(said.contains("cloglog (complementary log-log link)"), "{said}");
+        let fit: Value =
+            serde_json::from_str(&std::fs::read_to_string(bench.path("e.fit/fit.json")).unwrap()).unwrap();
+        assert!(fit["certificate"]["kl"]["bound"].as_f64().unwrap() < 1.0, "{}", fit["certificate"]["kl"]);
+        let said = bench.provi(&["predict", "e.fit", "events.csv"]).exits(0).stdout;
+        assert!(said.contains("probability"), "{said}");
+        let run = std::fs::read_to_string(bench.path("e.fit/run.toml")).unwrap();
+        bench.write("log.toml", &run.replace("\"cloglog\"", "\"log-binomial\""));
+        let said = bench.provi(&["fit", "--config", "log.toml"]).exits(2).stderr;
+        assert!(said.contains("infinitely far"), "{said}");
+    }
+}
+
 #[test]
 fn data_may_come_from_standard_input() {
     let bench = Bench::new();

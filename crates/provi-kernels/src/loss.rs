@@ -16,7 +16,7 @@ use crate::{
     dispatch::dispatch,
     lanes::Simd,
     link::exp_one,
-    potential::{NegLogNormalCdf, Potential, Softplus},
+    potential::{NegLogNormalCdf, Potential, Softplus, cloglog_success},
 };
 
 /// Numbers of working memory for each point.
@@ -124,6 +124,16 @@ loss! {
 }
 
 loss! {
+    /// φ(s) = α(s + ye⁻ˢ), α the shape of a gamma response.
+    gamma(shape: f64) = Gamma: Gamma(shape)
+}
+
+loss! {
+    /// φ(s) = −y log(1 − e^{−r}) + (1 − y)r, r = eˢ, for a share y of successes: the complementary log-log link.
+    cloglog() = Cloglog: Cloglog
+}
+
+loss! {
     /// φ(s) = ½θ(s − y)², θ the precision of the noise.
     gaussian(precision: f64) = Gaussian: Gaussian(precision)
 }
@@ -225,6 +235,52 @@ impl Loss for Poisson {
 
     fn plain(self, s: f64, y: f64) -> [f64; 2] {
         [s.exp() - y * s, s.exp() - y]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Gamma(f64);
+
+impl Loss for Gamma {
+    #[inline(always)]
+    fn code(self, y: f64) -> f64 {
+        self.0 * y
+    }
+
+    #[inline(always)]
+    fn at<S: Simd>(self, simd: S, s: f64, scaled: f64, w: f64, slot: &mut [f64; 2]) -> f64 {
+        let rate = scaled * exp_one(simd, -s);
+        slot[0] = simd.fma(w, simd.fma(self.0, s, rate), slot[0]);
+        w * (self.0 - rate)
+    }
+
+    fn plain(self, s: f64, y: f64) -> [f64; 2] {
+        let rate = self.0 * y * (-s).exp();
+        [self.0 * s + rate, self.0 - rate]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Cloglog;
+
+impl Loss for Cloglog {
+    #[inline(always)]
+    fn code(self, y: f64) -> f64 {
+        y
+    }
+
+    /// Two exponentials and a logarithm, one entry at a time.
+    #[inline(always)]
+    fn at<S: Simd>(self, simd: S, s: f64, y: f64, w: f64, slot: &mut [f64; 2]) -> f64 {
+        let [value, slope] = self.plain(s, y);
+        slot[0] = simd.fma(w, value, slot[0]);
+        w * slope
+    }
+
+    fn plain(self, s: f64, y: f64) -> [f64; 2] {
+        let [value, slope, _] = cloglog_success(s);
+        let rate = if y < 1.0 { (1.0 - y) * s.exp() } else { 0.0 };
+        [if y > 0.0 { y * value + rate } else { rate }, if y > 0.0 { y * slope + rate } else { rate }]
     }
 }
 
@@ -375,82 +431,4 @@ mod plain {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{SPARE, Slots};
-    use crate::check::{agree, each_level, numbers};
-
-    type Kernel = fn(&[f64], &[f64], &mut [f64], &mut Slots<'_>);
-
-    const ALL: [Kernel; 6] = [
-        super::logistic,
-        |y, _, s, slots| super::logistic_unweighted(y, s, slots),
-        super::binomial,
-        super::probit,
-        super::poisson,
-        |y, w, s, slots| super::gaussian(1.7, y, w, s, slots),
-    ];
-
-    /// Energies, then slopes.
-    fn run(kernel: Kernel, y: &[f64], w: &[f64], s: &[f64], samples: usize) -> Vec<f64> {
-        let (mut slopes, mut out) = (s.to_vec(), vec![0.25; samples]);
-        let mut room = vec![f64::NAN; SPARE * samples];
-        let mut slots = Slots::new(samples, &mut room);
-        // In two blocks, the first of a multiple of eight rows.
-        let cut = y.len() / 16 * 8;
-        let (before, after) = slopes.split_at_mut(cut * samples);
-        kernel(&y[..cut], &w[..cut], before, &mut slots);
-        kernel(&y[cut..], &w[cut..], after, &mut slots);
-        slots.finish(&mut out);
-        out.extend(slopes);
-        out
-    }
-
-    fn problem(rows: usize, samples: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let y = (0..rows).map(|n| f64::from(u8::from(n % 3 == 1))).collect();
-        let s = numbers(5, rows * samples).iter().map(|x| 30.0 * x.powi(3)).collect();
-        (y, vec![1.0; rows], s)
-    }
-
-    #[test]
-    fn every_shape_agrees_with_the_twins() {
-        for (rows, samples) in
-            [(0, 1), (1, 1), (7, 1), (8, 1), (900, 1), (5, 2), (16, 3), (23, 8), (9, 10), (3, 17), (4, 0)]
-        {
-            let (y, w, s) = problem(rows, samples);
-            for (i, kernel) in ALL.into_iter().enumerate() {
-                let w: Vec<f64> =
-                    if i == 1 { w.clone() } else { numbers(7, rows).iter().map(|w| w.abs()).collect() };
-                agree(1e-13, || run(kernel, &y, &w, &s, samples));
-            }
-        }
-    }
-
-    #[test]
-    fn a_point_does_not_see_its_neighbours() {
-        let (rows, samples) = (45, 11);
-        let (y, w, s) = problem(rows, samples);
-        each_level(|| {
-            for kernel in ALL {
-                let all = run(kernel, &y, &w, &s, samples);
-                for k in 0..samples {
-                    let own: Vec<f64> = (0..rows).map(|n| s[n * samples + k]).collect();
-                    let alone = run(kernel, &y, &w, &own, 1);
-                    assert_eq!(alone[0].to_bits(), all[k].to_bits());
-                    let slopes = (0..rows).map(|n| all[samples + n * samples + k].to_bits());
-                    assert!(slopes.eq(alone[1..].iter().map(|x| x.to_bits())));
-                }
-            }
-        });
-    }
-
-    #[test]
-    fn products_of_the_most_rows_do_not_overflow() {
-        each_level(|| {
-            let rows = super::MOST_ROWS;
-            let (y, w, s) = (vec![0.0; rows], vec![1.0; rows], vec![0.0; rows]);
-            let out = run(ALL[1], &y, &w, &s, 1);
-            let truth = 0.25 + rows as f64 * std::f64::consts::LN_2;
-            assert!((out[0] / truth - 1.0).abs() < 1e-13, "{} {truth}", out[0]);
-        });
-    }
-}
+mod tests;

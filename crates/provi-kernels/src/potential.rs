@@ -128,6 +128,39 @@ impl Potential for NegLogNormalCdf {
     }
 }
 
+/// ψ(s) = −log(1 − e^{−r}), r = eˢ, the loss of a success with the complementary log-log link, with its first two derivatives:
+/// ```text
+/// h = r/(e^r − 1):   ψ' = −h,   ψ'' = h(h + r − 1)
+/// ```
+/// h + r − 1 = r/2 + r²/12 − r⁴/720 + … is summed for small r, where it would cancel.
+pub fn cloglog_success(s: f64) -> [f64; 3] {
+    let r = s.exp();
+    if r > 745.0 {
+        return [0.0; 3];
+    }
+    let value = if r > std::f64::consts::LN_2 { -(-(-r).exp()).ln_1p() } else { -(-(-r).exp_m1()).ln() };
+    // Far to the left r underflows, and −log(1 − e^{−r}) = −s + r/2.
+    let value = if s < -36.0 { 0.5 * r - s } else { value };
+    let slope = if r > 0.0 { r / r.exp_m1() } else { 1.0 };
+    let excess = if r < 0.5 {
+        /// B_{2k}/(2k)! for k = 1, 2, …
+        const SERIES: [f64; 7] = [
+            1.0 / 12.0,
+            -1.0 / 720.0,
+            1.0 / 30_240.0,
+            -1.0 / 1_209_600.0,
+            1.0 / 47_900_160.0,
+            -691.0 / 1_307_674_368_000.0,
+            1.0 / 74_724_249_600.0,
+        ];
+        let w = r * r;
+        r * 0.5 + w * SERIES.iter().rev().fold(0.0, |sum, b| sum * w + b)
+    } else {
+        slope + r - 1.0
+    };
+    [value, -slope, slope * excess]
+}
+
 /// G(a) for a ≥ 0, by Clenshaw's recurrence.
 #[inline(always)]
 fn excess<S: Simd>(simd: S, a: f64) -> f64 {

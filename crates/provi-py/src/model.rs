@@ -26,7 +26,7 @@ use crate::wait::interruptible;
 pub(crate) enum Kind {
     /// A likelihood of a linear predictor.
     Glm(Box<Glm>),
-    /// A linear model whose noise is not known.
+    /// A model whose noise is not known.
     UnknownNoise(Box<UnknownNoise>),
     /// A Python function.
     Callback(Callback),
@@ -116,6 +116,50 @@ fn noise_law(text: &str) -> PyResult<ScalePrior> {
     spec.scale().ok_or_else(|| PyValueError::new_err(message()))
 }
 
+/// What is said about the noise of a family that has one.
+struct Noise {
+    sd: Option<f64>,
+    law: Option<ScalePrior>,
+    treatment: ScalesName,
+}
+
+impl Noise {
+    fn new(sd: Option<f64>, law: Option<&str>, scales: Option<&str>) -> PyResult<Self> {
+        let treatment = scales.unwrap_or("integrate").parse().map_err(PyValueError::new_err)?;
+        let law = law.map(noise_law).transpose()?;
+        let unused = match (law, sd, treatment) {
+            (Some(_), Some(_), _) => Some("the noise is given by noise_sd"),
+            (Some(_), None, ScalesName::Maximise) => Some("scales=\"maximise\" uses no prior"),
+            _ => None,
+        };
+        match unused {
+            Some(why) => Err(PyValueError::new_err(format!("noise_prior has no effect: {why}"))),
+            None => Ok(Self { sd, law, treatment }),
+        }
+    }
+
+    /// The model at the noise that is given, or with an unknown one.
+    fn model(
+        self,
+        py: Python<'_>,
+        data: &Data<'_>,
+        make: impl FnOnce(Design, &[f64], f64, Prior) -> provi::Result<Glm>,
+    ) -> PyResult<Model> {
+        let Self { sd, law, treatment } = self;
+        let prior = data.prior.prior()?;
+        let given = data.make(|design, y| make(design, y, sd.unwrap_or(1.0), prior))?;
+        match (&*given.kind, sd) {
+            (Kind::Glm(model), None) => {
+                let its = Glm::clone(model);
+                let open =
+                    interruptible(py, move || UnknownNoise::new(&its, treatment, law))?.map_err(refuse)?;
+                Ok(Model { kind: Arc::new(Kind::UnknownNoise(Box::new(open))), ..given })
+            }
+            _ => Ok(given),
+        }
+    }
+}
+
 impl From<Glm> for Model {
     fn from(model: Glm) -> Self {
         Self {
@@ -138,28 +182,27 @@ impl Model {
         noise_prior: Option<&str>,
         scales: Option<&str>,
     ) -> PyResult<Self> {
-        let treatment = scales.unwrap_or("integrate").parse().map_err(PyValueError::new_err)?;
-        let law = noise_prior.map(noise_law).transpose()?;
-        let unused = match (law, noise_sd, treatment) {
-            (Some(_), Some(_), _) => Some("the noise is given by noise_sd"),
-            (Some(_), None, ScalesName::Maximise) => Some("scales=\"maximise\" uses no prior"),
-            _ => None,
-        };
-        if let Some(why) = unused {
-            return Err(PyValueError::new_err(format!("noise_prior has no effect: {why}")));
-        }
+        let noise = Noise::new(noise_sd, noise_prior, scales)?;
+        noise.model(py, &data, |design, y, sd, prior| Glm::linear(design, y, sd, prior))
+    }
+
+    /// Gamma regression with log link, the same.
+    #[staticmethod]
+    fn gamma(
+        py: Python<'_>,
+        data: Data<'_>,
+        noise_sd: Option<f64>,
+        noise_prior: Option<&str>,
+        scales: Option<&str>,
+    ) -> PyResult<Self> {
+        let noise = Noise::new(noise_sd, noise_prior, scales)?;
+        noise.model(py, &data, |design, y, sd, prior| Glm::gamma(design, y, sd, prior))
+    }
+
+    #[staticmethod]
+    fn exponential(data: Data<'_>) -> PyResult<Self> {
         let prior = data.prior.prior()?;
-        let sd = noise_sd.unwrap_or(1.0);
-        let given = data.make(|design, y| Glm::linear(design, y, sd, prior))?;
-        match (&*given.kind, noise_sd) {
-            (Kind::Glm(model), None) => {
-                let its = Glm::clone(model);
-                let open =
-                    interruptible(py, move || UnknownNoise::new(&its, treatment, law))?.map_err(refuse)?;
-                Ok(Self { kind: Arc::new(Kind::UnknownNoise(Box::new(open))), ..given })
-            }
-            _ => Ok(given),
-        }
+        data.make(|design, y| Glm::exponential(design, y, prior))
     }
 
     #[staticmethod]
@@ -172,6 +215,16 @@ impl Model {
     fn probit(data: Data<'_>) -> PyResult<Self> {
         let prior = data.prior.prior()?;
         data.make(|design, y| Glm::probit(design, y, prior))
+    }
+
+    /// Without trials, labels.
+    #[staticmethod]
+    fn cloglog(data: Data<'_>, trials: Option<PyReadonlyArray1<'_, f64>>) -> PyResult<Self> {
+        let prior = data.prior.prior()?;
+        data.make(|design, y| match &trials {
+            Some(trials) => Glm::successes(Family::Cloglog, design, y, &numbers(trials), prior),
+            None => Glm::cloglog(design, y, prior),
+        })
     }
 
     #[staticmethod]
@@ -304,14 +357,11 @@ impl Model {
         }
     }
 
-    /// The noise σ of a linear model, unless it is integrated over.
+    /// The noise σ of a model that has one, unless it is integrated over.
     #[getter]
     fn noise_sd(&self) -> Option<f64> {
         match &*self.kind {
-            Kind::Glm(model) => match model.family() {
-                Family::Gaussian { noise_sd } => Some(noise_sd),
-                _ => None,
-            },
+            Kind::Glm(model) => model.family().noise_sd(),
             Kind::UnknownNoise(model) => model.integrating.is_none().then_some(model.scale.sd),
             _ => None,
         }

@@ -32,6 +32,7 @@ def data():
         "offset": 0.2 * random.normal(size=60),
         "group": random.integers(0, 4, size=60),
     }
+    columns["positive"] = np.exp(0.5 * (columns["value"] + eta))
     for values in columns.values():
         values.setflags(write=False)
     return types.MappingProxyType(columns)

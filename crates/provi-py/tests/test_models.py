@@ -24,6 +24,27 @@ def close(a, b, tolerance=1e-12):
         ("label ~ a + b", ["--family", "bernoulli"], lambda d, **k: provi.logistic(d["X"], d["label"], **k)),
         ("label ~ a + b", ["--family", "probit"], lambda d, **k: provi.probit(d["X"], d["label"], **k)),
         ("count ~ a + b", ["--family", "poisson"], lambda d, **k: provi.poisson(d["X"], d["count"], **k)),
+        ("label ~ a + b", ["--family", "cloglog"], lambda d, **k: provi.cloglog(d["X"], d["label"], **k)),
+        (
+            "successes | trials(trials) ~ a + b",
+            ["--family", "cloglog"],
+            lambda d, **k: provi.cloglog(d["X"], d["successes"], trials=d["trials"], **k),
+        ),
+        (
+            "positive ~ a + b",
+            ["--family", "exponential"],
+            lambda d, **k: provi.exponential(d["X"], d["positive"], **k),
+        ),
+        (
+            "positive ~ a + b",
+            ["--family", "gamma", "--noise-sd", "0.3"],
+            lambda d, **k: provi.gamma(d["X"], d["positive"], noise_sd=0.3, **k),
+        ),
+        (
+            "positive ~ a + b",
+            ["--family", "gamma", "--scales", "maximise"],
+            lambda d, **k: provi.gamma(d["X"], d["positive"], scales="maximise", **k),
+        ),
         (
             "successes | trials(trials) ~ a + b",
             [],
@@ -44,7 +65,7 @@ def close(a, b, tolerance=1e-12):
     ],
 )
 def test_the_answer_is_that_of_the_command(command, data, tmp_path, formula, options, make):
-    names = ["label", "count", "trials", "successes", "value", "weight", "offset"]
+    names = ["label", "count", "trials", "successes", "value", "positive", "weight", "offset"]
     with open(tmp_path / "data.csv", "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["a", "b", *names])
@@ -186,3 +207,17 @@ def test_groups_have_coefficients_of_their_own(data):
 def test_what_is_wrong_is_said(data, make, error, words):
     with pytest.raises(error, match=words):
         make(data["X"], data["label"])
+
+
+def test_an_unknown_relative_noise_is_integrated_over(data):
+    fit = provi.gamma(data["X"], data["positive"], intercept=True).fit(seed=1, progress=False)
+    drawn = fit.sample_scales(200, seed=1)
+    assert list(drawn) == ["sigma"] and 0 < drawn["sigma"].mean() < 1
+    with pytest.raises(ValueError, match="number above 0"):
+        provi.gamma(data["X"], -data["positive"])
+
+
+def test_a_log_link_of_probabilities_is_refused_with_the_reason(data):
+    table = {"y": data["label"], "x": data["X"][:, 0]}
+    with pytest.raises(ValueError, match="every Gaussian is infinitely far from it; fit bernoulli or binomial"):
+        provi.fit_formula("y ~ x", table, family="log-binomial", progress=False)

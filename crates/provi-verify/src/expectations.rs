@@ -24,15 +24,24 @@ fn fine(step: f64, mut g: impl FnMut(f64) -> Result<f64>) -> Result<f64> {
 pub(crate) fn exact(trial: &Trial) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut series = Vec::new();
-    let families = [Family::Bernoulli, Family::Poisson, Family::Gaussian { noise_sd: 0.7 }, Family::Probit];
+    let families = [
+        Family::Bernoulli,
+        Family::Poisson,
+        Family::Gaussian { noise_sd: 0.7 },
+        Family::Probit,
+        Family::Gamma { noise_sd: 0.8 },
+        Family::Cloglog,
+    ];
     let rows = 6;
     for (color, family) in families.into_iter().enumerate() {
         let design = Design::from_rows(rows, 1, normals(70_001, rows))?;
-        let labels: Vec<f64> = (0..rows).map(|n| (n % 2) as f64).collect();
+        let least = if matches!(family, Family::Gamma { .. }) { 0.5 } else { 0.0 };
+        let labels: Vec<f64> = (0..rows).map(|n| least + (n % 2) as f64).collect();
         let model = Glm::new(family, design, &labels, Prior::precision(0.5)?)?;
         let widths = trial.effort(vec![0.1, 1.0, 5.0], vec![0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 5.0, 12.0]);
         let mut points = Vec::new();
-        for s in widths.into_iter().filter(|s| family != Family::Poisson || *s < 2.5) {
+        let rates = matches!(family, Family::Poisson | Family::Gamma { .. } | Family::Cloglog);
+        for s in widths.into_iter().filter(|s| !rates || *s < 2.5) {
             let q = Gaussian::<Triangular>::new(&[0.4], &[s])?;
             let found = moments(&model, &q)?;
             let step = (0.02 / s).min(0.05);

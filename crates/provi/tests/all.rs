@@ -16,7 +16,9 @@ mod golden;
 mod groups;
 #[cfg(feature = "autodiff")]
 mod laws;
+mod links;
 mod paper;
+mod positive;
 mod practical;
 mod robust;
 mod rough;

@@ -39,7 +39,7 @@ impl Blocks {
     fn rows(&self, block: FrameRows) -> provi::Result<Rows> {
         let design = super::design::design(&block.design)?;
         let rows = match &block.trials {
-            Some(trials) => Rows::binomial(design, &block.response, trials),
+            Some(trials) => Rows::successes(self.family, design, &block.response, trials),
             None => Rows::new(self.family, design, &block.response),
         };
         let mut rows = rows.map_err(|error| self.placed(error, &block))?;

@@ -164,7 +164,7 @@ impl Opened {
         };
         let design = super::design::design(&frame.design)?;
         let target = match &frame.trials {
-            Some(trials) => Glm::binomial(design, &frame.response, trials, prior),
+            Some(trials) => Glm::successes(family, design, &frame.response, trials, prior),
             None => Glm::new(family, design, &frame.response, prior),
         };
         let mut target = target.map_err(at_line)?.with_names(frame.names.clone())?;

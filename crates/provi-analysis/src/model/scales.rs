@@ -40,7 +40,7 @@ pub(super) fn asked(
         coefficients,
     };
     let (mut scales, mut correlations) = (Vec::new(), Vec::new());
-    if let Family::Gaussian { .. } = family {
+    if family.noise_sd().is_some() {
         scales.push(scale(NOISE.to_owned(), options.noise_sd, spread, Vec::new()));
     }
     let mut used = vec![false; options.group_scale.len()];
@@ -108,6 +108,9 @@ const DEGREES: f64 = 3.0;
 /// Its scale on the link scale of the families that have no noise.
 const LINK_SCALE: f64 = 2.5;
 
+/// Its scale for a noise that is relative to the mean.
+const RELATIVE_NOISE: f64 = 1.0;
+
 /// The prior of a scale: the last option that fits it, or the default.
 fn prior_of(scale: &Scale, options: &ModelOptions, family: Family, data: &DataSummary) -> ScalePrior {
     let given =
@@ -116,10 +119,11 @@ fn prior_of(scale: &Scale, options: &ModelOptions, family: Family, data: &DataSu
 }
 
 /// half_t(3, S). S is the sd of the response for a gaussian model and 2.5 for the other families, divided by the root mean square of the column
-/// that varies; three digits of it.
+/// that varies; 1 for a noise that is relative to the mean; three digits of it.
 fn default_prior(scale: &Scale, family: Family, data: &DataSummary) -> ScalePrior {
     let spread = match family {
         Family::Gaussian { .. } => data.response_sd(),
+        _ if scale.is_noise() => RELATIVE_NOISE,
         _ => LINK_SCALE,
     };
     let size = if scale.is_noise() { 1.0 } else { data.size(&scale.coefficients) };
@@ -157,7 +161,7 @@ impl Integrating {
     }
 }
 
-/// A linear model of a design and a response whose noise is not known.
+/// A model of a design and a response whose noise is not known.
 #[derive(Clone, Debug)]
 pub struct UnknownNoise {
     /// The model at the noise of the largest ELBO.
@@ -172,7 +176,7 @@ pub struct UnknownNoise {
 
 impl UnknownNoise {
     /// Maximises the ELBO over the noise; the integration begins there. Without a prior the noise has the default one,
-    /// half_t(3, S), where S is the standard deviation of the response.
+    /// half_t(3, S), where S is the standard deviation of the response, or 1 for a noise that is relative to the mean.
     pub fn new(glm: &Glm, treatment: ScalesName, prior: Option<ScalePrior>) -> Result<Self> {
         let (search, summary) = (FreeScales::noise(glm), glm.summary());
         let found = search.maximise(glm)?;
@@ -186,8 +190,11 @@ impl UnknownNoise {
                     let prior = prior.unwrap_or_else(|| default_prior(&scale, glm.family(), &summary));
                     (scale.origin, scale.prior) = (Origin::Integrated, Some(scale_law_text(&prior)));
                     let free = FreeScales { noise_sd: Some(scale.sd), ..search };
-                    // The ELBO is the evidence.
-                    let how = Integration { draws: 0, ..Integration::new(vec![prior]) };
+                    let mut how = Integration::new(vec![prior]);
+                    if let Family::Gaussian { .. } = glm.family() {
+                        // The ELBO is the evidence.
+                        how.draws = 0;
+                    }
                     integrating = Some(Integrating { free, how, order: vec![0], correlations: Vec::new() });
                 }
             }

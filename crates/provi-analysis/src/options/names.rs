@@ -46,24 +46,42 @@ pub enum FamilyName {
     Bernoulli,
     /// A binary response, probit link.
     Probit,
+    /// A binary response, or successes among trials, complementary log-log link.
+    Cloglog,
     /// Successes among trials, logit link.
     Binomial,
     /// Counts, log link.
     Poisson,
+    /// Positive numbers whose noise is relative to their mean, log link.
+    Gamma,
+    /// The same with a noise of 1.
+    Exponential,
 }
 
 impl FamilyName {
     /// All families, in the order of help texts.
-    pub const ALL: [Self; 5] = [Self::Gaussian, Self::Bernoulli, Self::Probit, Self::Binomial, Self::Poisson];
+    pub const ALL: [Self; 8] = [
+        Self::Gaussian,
+        Self::Bernoulli,
+        Self::Probit,
+        Self::Cloglog,
+        Self::Binomial,
+        Self::Poisson,
+        Self::Gamma,
+        Self::Exponential,
+    ];
 
-    /// The library's family; `noise_sd` is used by the gaussian family only.
+    /// The library's family; `noise_sd` is used by families with a noise only.
     pub fn family(self, noise_sd: f64) -> Family {
         match self {
             Self::Gaussian => Family::Gaussian { noise_sd },
             Self::Bernoulli => Family::Bernoulli,
             Self::Probit => Family::Probit,
+            Self::Cloglog => Family::Cloglog,
             Self::Binomial => Family::Binomial,
             Self::Poisson => Family::Poisson,
+            Self::Gamma => Family::Gamma { noise_sd },
+            Self::Exponential => Family::Exponential,
         }
     }
 
@@ -73,11 +91,20 @@ impl FamilyName {
     }
 }
 
+/// What users may type for a log link of probabilities.
+const LOG_BINOMIAL: [&str; 3] = ["log-binomial", "logbinomial", "log_binomial"];
+/// Why there is none.
+const NO_LOG_LINK: &str = "with a log link of probabilities the posterior is cut off where a probability would exceed 1, and every Gaussian is \
+                           infinitely far from it; fit bernoulli or binomial, and compare predicted probabilities for ratios of risks";
+
 impl FromStr for FamilyName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let all = Self::ALL;
+        if LOG_BINOMIAL.contains(&text) {
+            return Err(format!("`{text}` is not a family: {NO_LOG_LINK}"));
+        }
         all.into_iter().find(|family| family.name() == text).ok_or_else(|| {
             format!("`{text}` is not a family; the families are {}", all.map(Self::name).join(", "))
         })
@@ -176,10 +203,12 @@ mod tests {
         for family in FamilyName::ALL {
             assert_eq!(family.name().parse(), Ok(family));
         }
+        let cut = "log-binomial".parse::<FamilyName>().unwrap_err();
+        assert!(cut.contains("every Gaussian is infinitely far from it; fit bernoulli or binomial"), "{cut}");
         let refusal = "normal".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is not a family; the families are gaussian, bernoulli, probit, binomial, poisson"
+            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, gamma, exponential"
         );
     }
 }

@@ -15,7 +15,7 @@ pub struct About {
     pub data_sha256: String,
     /// Warnings about the data, as sentences.
     pub warnings: Vec<String>,
-    /// The scales on which it is conditional. If a gaussian family lists none, its noise was given.
+    /// The scales on which it is conditional. If a family with a noise lists none, its noise was given.
     pub scales: Vec<Scale>,
 }
 

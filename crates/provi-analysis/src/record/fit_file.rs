@@ -262,7 +262,7 @@ pub struct ModelRecord {
     /// The population's prior covariance, if it came from a file.
     #[serde(default)]
     pub prior_covariance: Option<Vec<Vec<f64>>>,
-    /// The noise σ of the gaussian family.
+    /// The noise σ of a family that has one.
     pub noise_sd: Option<f64>,
     /// The scales on which the posterior is conditional.
     #[serde(default)]

@@ -59,7 +59,7 @@ pub enum Origin {
 pub(crate) const NOISE: &str = "noise";
 
 impl Scale {
-    /// σ of a gaussian family.
+    /// σ of a family that has a noise.
     pub fn noise(sd: f64, origin: Origin) -> Self {
         Self { name: NOISE.to_owned(), sd, origin, vanishing: false, prior: None, coefficients: Vec::new() }
     }

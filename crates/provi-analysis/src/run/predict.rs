@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use provi::audit::Question;
-use provi::predict::{Observation, Prediction, Rows, observations, predict, predict_mixture, responses_at};
+use provi::predict::{
+    Observation, Prediction, Rows, observations, observations_mixture, predict, predict_mixture, responses_at,
+};
 use provi::sparse::{AnyGaussian, NormalLaw};
 use provi::target::Family;
 use provi::theory::bounded::Law;
@@ -132,7 +134,16 @@ impl NewData<'_> {
             return Ok(observations(self.family, &self.fit.gaussian, &self.rows(extra.as_deref()), level)?);
         };
         let Family::Gaussian { .. } = self.family else {
-            return Err(Error::ScalesIntegrated { what: "the interval of a new response".to_owned() });
+            let mut parts = Vec::with_capacity(mixture.nodes.len());
+            for node in &mixture.nodes {
+                let (groups, family) = self.at(&mixture.scales_at(&node.log_scales));
+                let extra = self.extra_variance(&groups);
+                let found = predict(family, &node.gaussian, &self.rows(extra.as_deref()), level)?;
+                parts.push((node.weight, family, found));
+            }
+            let what = || "the interval of a new response".to_owned();
+            return observations_mixture(&parts, level)?
+                .ok_or_else(|| Error::ScalesIntegrated { what: what() });
         };
         let mut parts = Vec::with_capacity(mixture.nodes.len());
         for node in &mixture.nodes {
@@ -184,8 +195,8 @@ impl NewData<'_> {
         };
         // First the sets of coefficients, then the noise.
         let sds = scales().filter(|s| !s.is_noise()).map(|scale| value(scale, &mut free)).collect();
-        if let (Family::Gaussian { .. }, Some(noise)) = (family, scales().find(|scale| scale.is_noise())) {
-            family = Family::Gaussian { noise_sd: value(noise, &mut free) };
+        if let Some(noise) = scales().find(|scale| scale.is_noise()) {
+            family = family.with_noise_sd(value(noise, &mut free)).unwrap_or(family);
         }
         let mut correlations = Vec::new();
         for block in &self.fit.file.model.correlations {
@@ -246,8 +257,7 @@ impl NewData<'_> {
     /// bounds the means of any function between 0 and 1 [cert-moments], [local-tv]. `None` if nothing is proved,
     /// and for rates and values.
     pub fn probability_error(&self) -> Option<f64> {
-        let probabilities = !matches!(self.family, Family::Gaussian { .. } | Family::Poisson);
-        self.fit.certificate().filter(|_| probabilities)?.tv.bound()
+        self.fit.certificate().filter(|_| self.family.has_probabilities())?.tv.bound()
     }
 
     /// For a gaussian model: upper bounds of the difference between each row's posterior mean and the predicted
@@ -321,9 +331,8 @@ fn family(record: &FitFile) -> Result<Family> {
     let name = &record.model.family;
     let unknown = || Error::UnknownModel { what: "family", found: name.clone() };
     let family: FamilyName = name.parse().map_err(|_| unknown())?;
-    let noise_sd = match family {
-        FamilyName::Gaussian => record.model.noise_sd.ok_or_else(unknown)?,
-        _ => 1.0,
-    };
-    Ok(family.family(noise_sd))
+    match family.family(1.0).noise_sd() {
+        Some(_) => Ok(family.family(record.model.noise_sd.ok_or_else(unknown)?)),
+        None => Ok(family.family(1.0)),
+    }
 }

@@ -71,10 +71,7 @@ impl<'a> Problem<'a> {
         let marginals = glm.prior().marginals(glm.dim()).unwrap_or_default();
         let prior = prior_words::describe(glm.prior(), &glm.names(), glm.dim());
         let (prior_mean, prior_sd) = marginals.into_iter().unzip();
-        let noise_sd = match glm.family() {
-            provi::target::Family::Gaussian { noise_sd } => Some(noise_sd),
-            _ => None,
-        };
+        let noise_sd = glm.family().noise_sd();
         let given = || noise_sd.map(|sd| Scale::noise(sd, Origin::Given)).into_iter().collect();
         Self {
             target: Evaluator::Parallel(glm),
@@ -100,7 +97,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// A linear model of a design and a response whose noise is not known.
+    /// A model of a design and a response whose noise is not known.
     pub fn unknown_noise(model: &'a UnknownNoise, about: About) -> Self {
         let warnings = about.warnings.into_iter().chain(model.notes.clone()).collect();
         let about = About { scales: vec![model.scale.clone()], warnings, ..about };

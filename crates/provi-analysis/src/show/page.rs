@@ -340,7 +340,7 @@ fn checks(file: &FitFile) -> Vec<Check> {
         out.push(Check::Predictive {
             axis: response,
             bins: found.histogram.iter().map(bin).collect(),
-            rooted: file.model.family != "gaussian",
+            rooted: !matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential"),
         });
     }
     if !found.residuals.is_empty() {
@@ -367,7 +367,15 @@ fn assumptions(file: &FitFile) -> Vec<String> {
             "Responses are independent and normal around a linear predictor, with the same noise everywhere."
         }
         "poisson" => "Counts are independent and Poisson, the log of their rate being linear.",
+        "gamma" => {
+            "Responses are independent and have gamma distributions of one shape, the log of their mean being linear; their sd is the noise times \
+             their mean."
+        }
+        "exponential" => "Responses are independent and exponential, the log of their mean being linear.",
         "probit" => "Responses are independent, and the probit of their probability is linear.",
+        "cloglog" => {
+            "Responses are independent, and the complementary log-log of their probability is linear."
+        }
         "binomial" => "Trials are independent, and the logit of their probability is linear.",
         _ if file.model.kind.is_density() => {
             "The log density is the program's own: what it assumes is written there."

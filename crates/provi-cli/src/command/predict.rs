@@ -269,9 +269,9 @@ fn table_of(
 ) -> String {
     let family = new.family;
     let what = match family {
-        Family::Gaussian { .. } => "mean",
         Family::Poisson => "rate",
-        _ => "probability",
+        _ if family.has_probabilities() => "probability",
+        _ => "mean",
     };
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - args.level)), tail(0.5 * (1.0 + args.level)));
@@ -280,9 +280,9 @@ fn table_of(
     heading.extend([(low.as_str(), Side::Right), (high.as_str(), Side::Right)]);
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
-    let number = |x: f64| match family {
-        Family::Gaussian { .. } | Family::Poisson => plain(x),
-        _ => format!("{x:.4}"),
+    let number = |x: f64| match family.has_probabilities() {
+        false => plain(x),
+        true => format!("{x:.4}"),
     };
     for (i, (p, line)) in predictions.iter().zip(&new.lines).take(MOST_ROWS).enumerate() {
         let mut row = vec![line.to_string(), number(p.mean)];

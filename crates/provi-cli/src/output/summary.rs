@@ -79,7 +79,8 @@ fn family(name: &str) -> String {
     match name {
         "bernoulli" => "bernoulli (logistic regression)".to_owned(),
         "binomial" => "binomial (logit link)".to_owned(),
-        "poisson" => "poisson (log link)".to_owned(),
+        "cloglog" => "cloglog (complementary log-log link)".to_owned(),
+        "poisson" | "gamma" | "exponential" => format!("{name} (log link)"),
         other => other.to_owned(),
     }
 }

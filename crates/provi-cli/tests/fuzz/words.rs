@@ -113,7 +113,19 @@ const COUNTS: &[&str] = &[
     "x",
 ];
 
-const FAMILIES: &[&str] = &["bernoulli", "probit", "poisson", "gaussian", REST, "binomial", "weibull", ""];
+const FAMILIES: &[&str] = &[
+    "bernoulli",
+    "probit",
+    "poisson",
+    "gaussian",
+    "gamma",
+    "exponential",
+    "cloglog",
+    REST,
+    "binomial",
+    "weibull",
+    "",
+];
 
 const METHODS: &[&str] =
     &["auto", "exact", "prox-energy", "proj-entropy", "proj-entropy-triangular", "proj-stl", REST, "adam"];

@@ -44,7 +44,7 @@ class Model:
 
     @property
     def noise_sd(self) -> Optional[float]:
-        """The noise of a linear model: the one given, or the one that maximises the ELBO; ``None`` if it is integrated over."""
+        """The noise of a linear or gamma model: the one given, or the one that maximises the ELBO; ``None`` if it is integrated over."""
         return self._core.noise_sd
 
     def fit(
@@ -409,6 +409,29 @@ def probit(
 
 
 @_documented
+def cloglog(
+    X: Any,
+    y: Any,
+    *,
+    trials: Any = None,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Regression with the complementary log-log link, ``P(1) = 1 - exp(-exp(s))``; labels 0 and 1, or −1 and 1.
+
+    trials: the number of trials of each row, if ``y`` counts successes.
+    {shared}
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.cloglog(data, None if trials is None else _data.vector(trials, "trials")))
+
+
+@_documented
 def poisson(
     X: Any,
     y: Any,
@@ -427,6 +450,59 @@ def poisson(
     """
     data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
     return Model(_provi.Model.poisson(data))
+
+
+@_documented
+def gamma(
+    X: Any,
+    y: Any,
+    *,
+    noise_sd: Optional[float] = None,
+    noise_prior: Optional[str] = None,
+    scales: Optional[str] = None,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Gamma regression of positive numbers with log link: the mean is the exponential of the linear predictor, and the standard
+    deviation is ``noise_sd`` times the mean. The shape is ``1 / noise_sd**2``.
+
+    noise_sd: the noise relative to the mean; without it, it is unknown: see ``scales``.
+    noise_prior: the prior of an unknown noise, such as ``"exponential(1)"``; by default ``half_t(3, 1)``.
+    scales: what happens to an unknown noise: ``"integrate"``, the default, or ``"maximise"``, as in :func:`linear`.
+    {shared}
+    >>> import numpy as np, provi
+    >>> model = provi.gamma(np.ones((3, 1)), [0.5, 1.0, 2.0], noise_sd=0.5, prior_scale=1.0)
+    >>> model.fit(progress=False).certificate.proves_gap(1e-9)
+    True
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.gamma(data, noise_sd, noise_prior, scales))
+
+
+@_documented
+def exponential(
+    X: Any,
+    y: Any,
+    *,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Regression of positive numbers that are exponential, such as waiting times, with log link: :func:`gamma` with a noise of 1.
+
+    {shared}
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.exponential(data))
 
 
 @_documented

@@ -126,6 +126,12 @@ pub enum Error {
         /// Terms of the sum.
         count: usize,
     },
+    /// Trials for a family that counts no successes.
+    #[error("family {family} has no trials; use binomial or cloglog")]
+    NoTrials {
+        /// The model family.
+        family: &'static str,
+    },
     /// A noise deviation was to be chosen for a family that has none.
     #[error("family {family} has no noise deviation to choose")]
     NoNoise {

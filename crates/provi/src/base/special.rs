@@ -5,13 +5,13 @@
 //! subtracting near-equals, on the whole line.
 
 pub(crate) mod chi_square;
-#[cfg(any(test, feature = "autodiff"))]
 mod digamma;
 mod incomplete_gamma;
 
 #[cfg(any(test, feature = "autodiff"))]
 pub(crate) use digamma::digamma;
-pub(crate) use incomplete_gamma::{gamma_upper, ln_poisson};
+pub(crate) use digamma::log_minus_digamma;
+pub(crate) use incomplete_gamma::{gamma_from, gamma_upper, ln_gamma_rest, ln_poisson};
 
 /// log Σ e^x; −∞ for an empty list.
 pub(crate) fn log_sum_exp(logs: &[f64]) -> f64 {

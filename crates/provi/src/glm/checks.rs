@@ -95,7 +95,7 @@ impl Checks {
         crate::base::stop::phase("the checks", || Self::made(model, q, points, &[], seed))
     }
 
-    /// The same for a gaussian model whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
+    /// The same for a family whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
     pub fn with_noise(
         model: &Glm,
         q: &impl NormalLaw,
@@ -125,21 +125,23 @@ impl Checks {
         let predicted: Vec<f64> = predict(family, q, &rows, 0.95)?.iter().map(|p| p.mean).collect();
         let replicated = match noise {
             [] => responses_at(family, points, &rows, 0, seed)?,
-            noise => responses_with_noise(points, noise, &rows, 0, seed)?,
+            noise => responses_with_noise(family, points, noise, &rows, 0, seed)?,
         };
         let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
 
-        let binary = matches!(family, Family::Bernoulli | Family::Probit);
-        let shares = binary || family == Family::Binomial;
+        let shares = family.has_probabilities();
+        let binary = shares && family != Family::Binomial && trials.is_none();
         let residual = |n: usize| {
             let mean = predicted[n];
             let sd = match family {
                 Family::Gaussian { noise_sd } => noise_sd,
+                Family::Gamma { noise_sd } => noise_sd * mean,
+                Family::Exponential => mean,
                 _ => mean.sqrt(),
             };
             (mean, (seen[n] - mean) / sd)
         };
-        let whole = !matches!(family, Family::Gaussian { .. });
+        let whole = !matches!(family, Family::Gaussian { .. } | Family::Gamma { .. } | Family::Exponential);
         Ok(Self {
             rows: count,
             histogram: if binary { Vec::new() } else { histogram(&seen, &replicates, whole) },
@@ -274,7 +276,7 @@ mod tests {
         let y = responses(family, &truth, &rows, 1, Seed(6)).unwrap();
         let prior = Prior::scale(2.5).unwrap();
         let model = match family {
-            Family::Binomial => Glm::binomial(design, &y, &trials, prior),
+            Family::Binomial | Family::Cloglog => Glm::successes(family, design, &y, &trials, prior),
             _ => Glm::new(family, design, &y, prior),
         };
         let model = model.unwrap();
@@ -303,7 +305,10 @@ mod tests {
             Family::Bernoulli,
             Family::Probit,
             Family::Binomial,
+            Family::Cloglog,
             Family::Poisson,
+            Family::Gamma { noise_sd: 0.6 },
+            Family::Exponential,
         ] {
             let (model, q) = fitted(family);
             let checks = Checks::new(&model, &q, Seed(1)).unwrap();

@@ -15,6 +15,7 @@ mod tail;
 use crate::glm::Family;
 pub use crate::target::expectations::{Expectations, Moments, neg_elbo};
 pub(crate) use pass::sums;
+pub(in crate::glm) use quadrature::mean_of;
 pub(crate) use tail::TAIL_SUMS;
 
 /// E φ'(s) for s ~ N(μ, σ²) and a response of zero.
@@ -35,15 +36,23 @@ mod tests {
         let mut entries = vec![0.0; 60];
         provi_kernels::normals(8, 0, 0, &mut entries);
         let design = Design::dense(20, 3, &entries).unwrap();
-        let y: Vec<f64> = (0..20).map(|n| f64::from(n % 2)).collect();
+        let least = if family.gamma_shape().is_some() { 0.5 } else { 0.0 };
+        let y: Vec<f64> = (0..20).map(|n| least + f64::from(n % 2)).collect();
         let model = Glm::new(family, design, &y, Prior::precisions(&[1.0, 2.0, 0.5]).unwrap()).unwrap();
         let model = model.with_weights(&[0.7; 20]).unwrap().with_offsets(&[0.2; 20]).unwrap();
         let q = Gaussian::new(&[0.3, -0.4, 0.2], &[0.8, 0.1, 0.5, -0.3, 0.2, 0.9]).unwrap();
         (model, q)
     }
 
-    const ALL: [Family; 4] =
-        [Family::Gaussian { noise_sd: 0.8 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+    const ALL: [Family; 7] = [
+        Family::Gaussian { noise_sd: 0.8 },
+        Family::Bernoulli,
+        Family::Probit,
+        Family::Cloglog,
+        Family::Poisson,
+        Family::Gamma { noise_sd: 0.8 },
+        Family::Exponential,
+    ];
 
     #[test]
     fn gradients_are_the_differences_of_the_value() {

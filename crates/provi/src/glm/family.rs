@@ -13,7 +13,10 @@ use provi_kernels::loss::{self, Slots};
 /// | Bernoulli (logit) | log(1+eˢ) − ys | 0 | ¼ |
 /// | Binomial (logit), a trial | log(1+eˢ) − (k/n)s | 0 | ¼ |
 /// | Probit | −log Φ((2y−1)s) | 0 | 1 |
+/// | Cloglog, a trial, r = eˢ | −y log(1 − e^{−r}) + (1 − y)r | 0 | none |
 /// | Poisson (log link) | eˢ − ys + log y! | 0 | none |
+/// | Gamma (log link), α = 1/σ² | α(s + ye⁻ˢ) − α log α + log Γ(α) − (α−1) log y | 0 | none |
+/// | Exponential (log link) | s + ye⁻ˢ | 0 | none |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
@@ -30,8 +33,54 @@ pub enum Family {
     Binomial,
     /// Binary response, probit link.
     Probit,
+    /// Binary response, or successes among trials, complementary log-log link: P(1) = 1 − exp(−eˢ).
+    Cloglog,
     /// Counts, log link.
     Poisson,
+    /// Positive response with mean eˢ and standard deviation σeˢ, log link.
+    Gamma {
+        /// σ, the standard deviation of the noise relative to the mean; the shape is 1/σ².
+        noise_sd: f64,
+    },
+    /// Positive response with mean and standard deviation eˢ, log link: gamma with σ = 1.
+    Exponential,
+}
+
+/// A potential φ(s) = κe^{±s} − ℓs, whose expectation under a Gaussian is a formula. Its curvature has no bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rate {
+    /// The sign in the exponent.
+    pub(crate) sign: f64,
+    /// κ.
+    pub(crate) factor: f64,
+    /// ℓ.
+    pub(crate) line: f64,
+}
+
+impl Rate {
+    /// κe^{±s}, which is also its second derivative.
+    pub(crate) fn at(self, s: f64) -> f64 {
+        self.factor * (self.sign * s).exp()
+    }
+}
+
+/// What φ is as a function of s alone. Everything that is computed or proved about rows depends on this; families with the same form
+/// differ in their responses, constants and predictions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Form {
+    /// ½θ(s − y)².
+    Quadratic {
+        /// θ.
+        precision: f64,
+    },
+    /// log(1 + eˢ) − ys.
+    Logistic,
+    /// −log Φ((2y − 1)s).
+    Probit,
+    /// −y log(1 − e^{−r}) + (1 − y)r, r = eˢ.
+    Cloglog,
+    /// κe^{±s} − ℓs.
+    Rate(Rate),
 }
 
 impl Family {
@@ -42,7 +91,119 @@ impl Family {
             Self::Bernoulli => "bernoulli",
             Self::Binomial => "binomial",
             Self::Probit => "probit",
+            Self::Cloglog => "cloglog",
             Self::Poisson => "poisson",
+            Self::Gamma { .. } => "gamma",
+            Self::Exponential => "exponential",
+        }
+    }
+
+    /// Whether the mean of a response, or of one of its trials, is a probability.
+    pub fn has_probabilities(self) -> bool {
+        matches!(self, Self::Bernoulli | Self::Binomial | Self::Probit | Self::Cloglog)
+    }
+
+    /// σ, if the family has a noise that may be unknown.
+    pub fn noise_sd(self) -> Option<f64> {
+        match self {
+            Self::Gaussian { noise_sd } | Self::Gamma { noise_sd } => Some(noise_sd),
+            _ => None,
+        }
+    }
+
+    /// The same family with another noise, if it has one.
+    pub fn with_noise_sd(self, noise_sd: f64) -> Option<Self> {
+        match self {
+            Self::Gaussian { .. } => Some(Self::Gaussian { noise_sd }),
+            Self::Gamma { .. } => Some(Self::Gamma { noise_sd }),
+            _ => None,
+        }
+    }
+
+    /// The shape α of a gamma response, whose density is proportional to y^{α−1}e^{−αy/mean}.
+    pub(crate) fn gamma_shape(self) -> Option<f64> {
+        match self {
+            Self::Gamma { noise_sd } => Some(1.0 / (noise_sd * noise_sd)),
+            Self::Exponential => Some(1.0),
+            _ => None,
+        }
+    }
+
+    /// The form of φ for a response.
+    /// ```text
+    /// poisson  eˢ − ys        gamma  αye⁻ˢ + αs
+    /// ```
+    pub(crate) fn form(self, y: f64) -> Form {
+        let gamma = |shape: f64| Form::Rate(Rate { sign: -1.0, factor: shape * y, line: -shape });
+        match self {
+            Self::Gaussian { noise_sd } => Form::Quadratic { precision: 1.0 / (noise_sd * noise_sd) },
+            Self::Bernoulli | Self::Binomial => Form::Logistic,
+            Self::Probit => Form::Probit,
+            Self::Cloglog => Form::Cloglog,
+            Self::Poisson => Form::Rate(Rate { sign: 1.0, factor: 1.0, line: y }),
+            Self::Gamma { noise_sd } => gamma(1.0 / (noise_sd * noise_sd)),
+            Self::Exponential => gamma(1.0),
+        }
+    }
+
+    /// φ as a [`Rate`], if it is one.
+    pub(crate) fn rate(self, y: f64) -> Option<Rate> {
+        match self.form(y) {
+            Form::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// A bound of |E φ| per unit by which the mean and the deviation of s are off, without the part of a rate itself: |ℓ|; and for the
+    /// successes of a cloglog row 1 + E|N| < 2, their slope being between −1 and 0.
+    pub(crate) fn line(self, y: f64) -> f64 {
+        match self.form(y) {
+            Form::Rate(rate) => rate.line.abs(),
+            Form::Cloglog => 2.0 * y,
+            Form::Quadratic { .. } | Form::Logistic | Form::Probit => 0.0,
+        }
+    }
+
+    /// The part of a row without a bound of φ'' whose second and third derivatives are bounded by ½: the successes of a cloglog row.
+    pub(crate) fn tame(self, y: f64) -> f64 {
+        match self.form(y) {
+            Form::Cloglog => y,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether the integral of φ outside a ball is known although its curvature has no bound.
+    pub(crate) fn has_tail(self) -> bool {
+        self.is_rate() || self == Self::Cloglog
+    }
+
+    /// Whether φ is a [`Rate`].
+    pub(crate) fn is_rate(self) -> bool {
+        self.rate(1.0).is_some()
+    }
+
+    /// E_q of twice what φ exceeds its least value by, at a noise of 1: the expected deviance of a row.
+    /// ```text
+    /// gaussian  E(y − s)² = (y − m)² + v        gamma  2E(s + ye⁻ˢ − 1 − log y) = 2(e^{t+v/2} − 1 − t),  t = log y − m
+    /// ```
+    pub(crate) fn expected_deviance(self, y: f64, mean: f64, variance: f64) -> f64 {
+        match self {
+            Self::Gamma { .. } | Self::Exponential => {
+                let t = y.ln() - mean;
+                2.0 * ((t + 0.5 * variance).exp_m1() - t)
+            }
+            _ => (y - mean).powi(2) + variance,
+        }
+    }
+
+    /// What [`Family::expected_deviance`]/σ² is compared with: −log p of a row changes with log σ by this number minus that one.
+    /// ```text
+    /// gaussian  1        gamma  2α(log α − ψ(α)), which is 1 + 1/(6α) + … for a large shape α
+    /// ```
+    pub(crate) fn deviance_at_least(self) -> f64 {
+        match self.gamma_shape() {
+            Some(shape) => 2.0 * shape * special::log_minus_digamma(shape),
+            None => 1.0,
         }
     }
 
@@ -55,7 +216,7 @@ impl Family {
             }
             Self::Bernoulli | Self::Binomial => (0.0, Some(0.25)),
             Self::Probit => (0.0, Some(1.0)),
-            Self::Poisson => (0.0, None),
+            Self::Cloglog | Self::Poisson | Self::Gamma { .. } | Self::Exponential => (0.0, None),
         }
     }
 
@@ -73,7 +234,7 @@ impl Family {
                 Positive::new("noise sd", noise_sd)?;
                 refuse(&|y| y.is_finite(), "a finite number")
             }
-            Self::Bernoulli | Self::Probit => {
+            Self::Bernoulli | Self::Probit | Self::Cloglog => {
                 if response.iter().any(|&y| is(y, -1.0)) {
                     let signs = refuse(&|y| is(y, -1.0) || is(y, 1.0), "−1 or 1, like the labels before it")?;
                     return Ok(signs.into_iter().map(|y| 0.5 * (y + 1.0)).collect());
@@ -90,6 +251,10 @@ impl Family {
                 }
                 refuse(&|y| (0.0..=9.0e15).contains(&y) && is(y, y.floor()), "a whole number of at least 0")
             }
+            Self::Gamma { .. } | Self::Exponential => {
+                Positive::new("noise sd", self.noise_sd().unwrap_or(1.0))?;
+                refuse(&|y| y > 0.0 && y.is_finite(), "a number above 0")
+            }
         }
     }
 
@@ -97,9 +262,22 @@ impl Family {
     pub(crate) fn constant(self, y: f64) -> f64 {
         match self {
             Self::Gaussian { noise_sd } => 0.5 * (2.0 * std::f64::consts::PI * noise_sd * noise_sd).ln(),
-            Self::Bernoulli | Self::Binomial | Self::Probit => 0.0,
+            Self::Bernoulli | Self::Binomial | Self::Probit | Self::Cloglog => 0.0,
             Self::Poisson => libm::lgamma(y + 1.0),
+            Self::Gamma { .. } | Self::Exponential => {
+                let [fixed, log] = self.gamma_constants();
+                fixed + log * y.ln()
+            }
         }
+    }
+
+    /// a and b in the constant a + b·log y of a gamma row:
+    /// ```text
+    /// a = log Γ(α) − α log α,   b = 1 − α
+    /// ```
+    pub(crate) fn gamma_constants(self) -> [f64; 2] {
+        let shape = self.gamma_shape().unwrap_or(1.0);
+        [special::ln_gamma_rest(shape) - shape, 1.0 - shape]
     }
 
     /// φ''(s) for each response and its predictor.
@@ -127,18 +305,17 @@ impl Family {
 
     /// φ(s) without [`Family::constant`], φ'(s) and φ''(s), one predictor at a time. Tests compare the kernels with it.
     pub(crate) fn derivatives(self, s: f64, y: f64) -> [f64; 3] {
-        match self {
-            Self::Gaussian { noise_sd } => {
-                let theta = 1.0 / (noise_sd * noise_sd);
-                [0.5 * theta * (y - s) * (y - s), theta * (s - y), theta]
+        match self.form(y) {
+            Form::Quadratic { precision } => {
+                [0.5 * precision * (y - s) * (y - s), precision * (s - y), precision]
             }
-            Self::Bernoulli | Self::Binomial => {
+            Form::Logistic => {
                 let e = (-s.abs()).exp();
                 let r = 1.0 / (1.0 + e);
                 let sigmoid = if s >= 0.0 { r } else { e * r };
                 [s.max(0.0) + e.ln_1p() - y * s, sigmoid - y, e * r * r]
             }
-            Self::Probit => {
+            Form::Probit => {
                 let sign = 2.0 * y - 1.0;
                 let t = sign * s;
                 [
@@ -147,24 +324,30 @@ impl Family {
                     special::log_normal_cdf_curvature(t),
                 ]
             }
-            Self::Poisson => {
-                let e = s.exp();
-                [e - y * s, e - y, e]
+            Form::Cloglog => {
+                let [value, slope, second] = provi_kernels::cloglog_success(s);
+                let rate = if y < 1.0 { (1.0 - y) * s.exp() } else { 0.0 };
+                [y * value + rate, y * slope + rate, y * second + rate]
+            }
+            Form::Rate(rate) => {
+                let e = rate.at(s);
+                [e - rate.line * s, rate.sign * e - rate.line, e]
             }
         }
     }
 
     /// φ''(s).
     pub(crate) fn second_derivative(self, s: f64, y: f64) -> f64 {
-        match self {
-            Self::Gaussian { noise_sd } => 1.0 / (noise_sd * noise_sd),
-            Self::Bernoulli | Self::Binomial => {
+        match self.form(y) {
+            Form::Quadratic { precision } => precision,
+            Form::Logistic => {
                 let e = (-s.abs()).exp();
                 let r = 1.0 / (1.0 + e);
                 e * r * r
             }
-            Self::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
-            Self::Poisson => s.exp(),
+            Form::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
+            Form::Cloglog => self.derivatives(s, y)[2],
+            Form::Rate(rate) => rate.at(s),
         }
     }
 
@@ -183,7 +366,12 @@ impl Family {
             Self::Bernoulli => loss::logistic(response, weights, predictors, slots),
             Self::Binomial => loss::binomial(response, weights, predictors, slots),
             Self::Probit => loss::probit(response, weights, predictors, slots),
+            Self::Cloglog => loss::cloglog(response, weights, predictors, slots),
             Self::Poisson => loss::poisson(response, weights, predictors, slots),
+            Self::Gamma { .. } | Self::Exponential => {
+                let shape = self.gamma_shape().unwrap_or(1.0);
+                loss::gamma(shape, response, weights, predictors, slots);
+            }
             Self::Gaussian { noise_sd } => {
                 loss::gaussian(1.0 / (noise_sd * noise_sd), response, weights, predictors, slots);
             }
@@ -192,96 +380,4 @@ impl Family {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALL: [Family; 4] =
-        [Family::Gaussian { noise_sd: 0.7 }, Family::Bernoulli, Family::Probit, Family::Poisson];
-
-    #[test]
-    fn derivatives_match_differences_and_the_curvature_range() {
-        for family in ALL {
-            for y in [0.0, 1.0] {
-                for i in -40..=40 {
-                    let s = 0.2 * f64::from(i);
-                    let h = 1e-5;
-                    let at = |s| family.derivatives(s, y);
-                    assert_eq!(
-                        at(s)[2].to_bits(),
-                        family.second_derivative(s, y).to_bits(),
-                        "{family:?} {s}"
-                    );
-                    let scale = 1.0 + at(s)[1].abs() + at(s)[2].abs();
-                    assert!(((at(s + h)[0] - at(s - h)[0]) / (2.0 * h) - at(s)[1]).abs() < 1e-8 * scale);
-                    assert!(((at(s + h)[1] - at(s - h)[1]) / (2.0 * h) - at(s)[2]).abs() < 1e-8 * scale);
-                    let (low, high) = family.curvature_range();
-                    assert!(at(s)[2] >= low - 1e-15);
-                    assert!(high.is_none_or(|high| at(s)[2] <= high + 1e-15));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_likelihood_is_a_probability() {
-        for s in [-3.0, 0.4, 9.0] {
-            for family in [Family::Bernoulli, Family::Probit] {
-                let total: f64 = [0.0, 1.0].iter().map(|&y| (-family.derivatives(s, y)[0]).exp()).sum();
-                assert!((total - 1.0).abs() < 1e-14);
-            }
-        }
-        let poisson: f64 = (0..60)
-            .map(|y| {
-                (-Family::Poisson.derivatives(1.3, f64::from(y))[0] - Family::Poisson.constant(f64::from(y)))
-                    .exp()
-            })
-            .sum();
-        assert!((poisson - 1.0).abs() < 1e-12);
-        let gaussian = Family::Gaussian { noise_sd: 0.7 };
-        let integral: f64 = (-2000..2000)
-            .map(|i| {
-                0.01 * (-gaussian.derivatives(0.3, 0.01 * f64::from(i))[0] - gaussian.constant(0.0)).exp()
-            })
-            .sum();
-        assert!((integral - 1.0).abs() < 1e-10);
-    }
-
-    #[test]
-    fn blocks_agree_with_single_terms() {
-        let (response, weights) = ([1.0, 0.0, 1.0], [1.0, 2.0, 0.5]);
-        let predictors = [0.3, -2.0, 5.0, 0.0, -0.7, 1.1];
-        for family in ALL {
-            let (mut slopes, mut energies) = (predictors, [0.0; 2]);
-            let mut room = [0.0; 2 * loss::SPARE];
-            let mut slots = Slots::new(2, &mut room);
-            family.energies_and_slopes(false, &response, &weights, &mut slopes, &mut slots);
-            slots.finish(&mut energies);
-            for k in 0..2 {
-                let mut energy = 0.0;
-                for n in 0..3 {
-                    let [value, slope, _] = family.derivatives(predictors[2 * n + k], response[n]);
-                    energy += weights[n] * value;
-                    assert!((slopes[2 * n + k] - weights[n] * slope).abs() < 1e-13);
-                }
-                assert!((energies[k] - energy).abs() < 1e-13);
-            }
-        }
-    }
-
-    #[test]
-    fn wrong_responses_are_named() {
-        let message = |f: Family, y: &[f64]| f.checked_response(y).unwrap_err().to_string();
-        assert_eq!(
-            message(Family::Bernoulli, &[0.0, 2.0]),
-            "response 2 at row 1 is not 0 or 1 (−1 or 1) (family bernoulli)"
-        );
-        assert!(message(Family::Poisson, &[1.5]).contains("whole number"));
-        let huge = message(Family::Poisson, &[3.0, 1e16]);
-        assert!(huge.contains("response 10000000000000000 at row 1 is not a count up to 9e15"), "{huge}");
-        assert!(huge.contains("model the logarithms") && Family::Poisson.checked_response(&[9e15]).is_ok());
-        assert!(message(Family::Probit, &[-1.0, 0.0]).contains("−1 or 1"));
-        assert!(message(Family::Gaussian { noise_sd: 1.0 }, &[f64::INFINITY]).contains("finite"));
-        assert!(message(Family::Gaussian { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));
-        assert_eq!(Family::Bernoulli.checked_response(&[-1.0, 1.0]).unwrap(), [0.0, 1.0]);
-    }
-}
+mod tests;

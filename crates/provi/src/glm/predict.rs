@@ -5,14 +5,14 @@
 //! interval of s maps to one of g(s):
 //! ```text
 //! gaussian  E s = μ          bernoulli  E sigmoid(s) by quadrature
-//! poisson   e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))
+//! poisson, gamma  e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))     cloglog  E[1 − exp(−eˢ)] by quadrature
 //! ```
 //! These are statements about q. For a mean between 0 and 1, the posterior's own value differs by at most TV(q, p)
 //! [cert-moments].
 
 mod observed;
 
-pub use observed::{Observation, observations};
+pub use observed::{Observation, observations, observations_mixture};
 
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
@@ -22,7 +22,7 @@ use crate::base::scalar::Probability;
 use crate::base::special;
 use crate::glm::Family;
 use crate::glm::design::{BLOCK, Design};
-use crate::glm::expectation::mean_slopes;
+use crate::glm::expectation::{mean_of, mean_slopes};
 use crate::glm::sparse::NormalLaw;
 use std::ops::Range;
 
@@ -171,8 +171,9 @@ pub fn responses_at(
     Ok(out)
 }
 
-/// [`responses_at`] for a gaussian model whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
+/// [`responses_at`] for a family whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
 pub fn responses_with_noise(
+    family: Family,
     points: &Matrix,
     noise: &[f64],
     rows: &Rows<'_>,
@@ -185,7 +186,8 @@ pub fn responses_with_noise(
     let mut out = Vec::with_capacity(points.rows() * rows.design.rows());
     for (k, &noise_sd) in noise.iter().enumerate() {
         let one = Matrix::new(1, points.columns(), points.row(k).to_vec())?;
-        out.extend(responses_at(Family::Gaussian { noise_sd }, &one, rows, first + k as u64, seed)?);
+        let family = family.with_noise_sd(noise_sd).ok_or(Error::NoNoise { family: family.name() })?;
+        out.extend(responses_at(family, &one, rows, first + k as u64, seed)?);
     }
     Ok(out)
 }
@@ -232,7 +234,8 @@ pub fn response(family: Family, s: f64) -> f64 {
         Family::Gaussian { .. } => s,
         Family::Bernoulli | Family::Binomial => special::sigmoid(s),
         Family::Probit => special::normal_cdf(s),
-        Family::Poisson => s.exp(),
+        Family::Cloglog => -(-s.exp()).exp_m1(),
+        Family::Poisson | Family::Gamma { .. } | Family::Exponential => s.exp(),
     }
 }
 
@@ -244,8 +247,15 @@ fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64>
             means.iter().zip(deviations).map(at).collect()
         }
         Family::Gaussian { .. } => means.to_vec(),
+        Family::Cloglog => {
+            let at = |(m, s): (&f64, &f64)| mean_of(|s| response(family, s), *m, *s);
+            means.iter().zip(deviations).map(at).collect()
+        }
+        Family::Poisson | Family::Gamma { .. } | Family::Exponential => {
+            means.iter().zip(deviations).map(|(m, s)| (m + 0.5 * s * s).exp()).collect()
+        }
         // φ'(s) = g(s) − y, at y = 0.
-        Family::Bernoulli | Family::Binomial | Family::Poisson => mean_slopes(family, means, deviations),
+        Family::Bernoulli | Family::Binomial => mean_slopes(family, means, deviations),
     }
 }
 
@@ -255,7 +265,7 @@ fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
     match family {
         Family::Gaussian { noise_sd } => s + noise_sd * normal,
         Family::Bernoulli | Family::Probit => f64::from(u8::from(special::normal_cdf(normal) < mean)),
-        Family::Binomial => {
+        Family::Binomial | Family::Cloglog => {
             let odds = mean / (1.0 - mean);
             let mode = ((trials + 1.0) * mean).floor().min(trials);
             let weight = special::ln_gamma(trials + 1.0)
@@ -276,6 +286,8 @@ fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
             let weight = mode * s - mean - special::ln_gamma(mode + 1.0);
             count_from(special::normal_cdf(normal), mode, weight.exp(), f64::INFINITY, |k| mean / (k + 1.0))
         }
+        Family::Gamma { noise_sd } => mean * special::gamma_from(1.0 / (noise_sd * noise_sd), normal),
+        Family::Exponential => mean * special::gamma_from(1.0, normal),
     }
 }
 
@@ -326,8 +338,15 @@ mod tests {
         Gaussian::new(&[0.3, -0.6], &[0.5, -0.2, 0.4]).unwrap()
     }
 
-    const ALL: [Family; 4] =
-        [Family::Gaussian { noise_sd: 0.7 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+    const ALL: [Family; 7] = [
+        Family::Gaussian { noise_sd: 0.7 },
+        Family::Bernoulli,
+        Family::Probit,
+        Family::Cloglog,
+        Family::Poisson,
+        Family::Gamma { noise_sd: 0.8 },
+        Family::Exponential,
+    ];
 
     #[test]
     fn means_and_intervals_are_those_of_the_draws() {
@@ -362,7 +381,9 @@ mod tests {
                 let (mean, variance) = match family {
                     Family::Gaussian { noise_sd } => (p.mean, noise_sd * noise_sd),
                     Family::Poisson => (p.mean, p.mean),
-                    Family::Binomial => (trials * p.mean, trials * p.mean * (1.0 - p.mean)),
+                    Family::Gamma { noise_sd } => (p.mean, (noise_sd * p.mean).powi(2)),
+                    Family::Exponential => (p.mean, p.mean * p.mean),
+                    Family::Binomial | Family::Cloglog => (trials * p.mean, trials * p.mean * (1.0 - p.mean)),
                     _ => (p.mean, p.mean * (1.0 - p.mean)),
                 };
                 let values: Vec<f64> = (0..draws).map(|k| seen[3 * k + n]).collect();

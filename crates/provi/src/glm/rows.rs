@@ -89,13 +89,21 @@ impl Rows {
         Ok(Self { family, design, response, weights, trials: None, unweighted: true, offsets: None, known })
     }
 
-    /// Counts: k_n successes in n_n trials.
+    /// Counts: k_n successes in n_n trials, logit link.
     pub fn binomial(design: Design, successes: &[f64], trials: &[f64]) -> Result<Self> {
+        Self::successes(Family::Binomial, design, successes, trials)
+    }
+
+    /// The same for a family with trials: binomial or cloglog.
+    pub fn successes(family: Family, design: Design, successes: &[f64], trials: &[f64]) -> Result<Self> {
+        if !matches!(family, Family::Binomial | Family::Cloglog) {
+            return Err(Error::NoTrials { family: family.name() });
+        }
         if trials.len() != successes.len() {
             return Err(Error::Shape { what: "trials", found: trials.len(), expected: successes.len() });
         }
         let whole = |x: f64| (0.0..=9.0e15).contains(&x) && (x - x.floor()).abs() <= 0.0;
-        let family = Family::Binomial.name();
+        let (link, family) = (family, family.name());
         for (row, (&k, &n)) in successes.iter().zip(trials).enumerate() {
             if !whole(n) || n < 1.0 {
                 let needed = "a whole number of trials, at least 1";
@@ -106,7 +114,7 @@ impl Rows {
                 return Err(Error::Response { family, row, value: k, needed });
             }
         }
-        let mut rows = Self::new(Family::Binomial, design, &vec![0.0; successes.len()])?;
+        let mut rows = Self::new(link, design, &vec![0.0; successes.len()])?;
         rows.response = successes.iter().zip(trials).map(|(k, n)| k / n).collect();
         rows.trials = Some(trials.to_vec());
         rows.with_weights(&vec![1.0; trials.len()])

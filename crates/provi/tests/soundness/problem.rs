@@ -103,7 +103,27 @@ pub(crate) fn likelihood(family: Family, s: f64, y: f64) -> [f64; 3] {
             };
             [-log, -sign * mills, mills * (mills + t)]
         }
+        Family::Cloglog => {
+            // −log(1 − e^{−r}) for a success, by a series where r is small: its derivatives cancel there.
+            let r = s.exp();
+            let small = [-s + 0.5 * r - r * r / 24.0, -1.0 + 0.5 * r - r * r / 12.0, 0.5 * r - r * r / 6.0];
+            let h = r / (r.exp() - 1.0);
+            let large = [-(1.0 - (-r).exp()).ln(), -h, h * (h + r - 1.0)];
+            match (y > 0.5, r < 1e-4, r > 40.0) {
+                (false, ..) => [r; 3],
+                (true, true, _) => small,
+                (true, _, true) => [0.0; 3],
+                (true, ..) => large,
+            }
+        }
         Family::Poisson => [s.exp() - y * s + libm::lgamma(y + 1.0), s.exp() - y, s.exp()],
+        Family::Gamma { noise_sd } => {
+            // The textbook's density with shape a and scale e^s/a.
+            let a = noise_sd.powi(-2);
+            let (scale, rate) = (s.exp() / a, a * y * (-s).exp());
+            let log = (a - 1.0) * y.ln() - y / scale - a * scale.ln() - libm::lgamma(a);
+            [-log, a - rate, rate]
+        }
         _ => unreachable!("a family without a test"),
     }
 }
@@ -218,11 +238,14 @@ impl Recipe {
             let s = block.coordinates.iter().zip(&row).map(|(&i, a)| a * truth[i]).sum::<f64>() + offset;
             let chance = match self.family {
                 Family::Probit => 0.5 * libm::erfc(-s / std::f64::consts::SQRT_2),
+                Family::Cloglog => 1.0 - (-s.exp()).exp(),
                 _ => 1.0 / (1.0 + (-s).exp()),
             };
             let y = match self.family {
                 Family::Gaussian { noise_sd } => s + noise_sd * dice.normal(),
                 Family::Poisson => dice.poisson(s.min(4.0).exp()),
+                // Not of the model, which soundness does not need.
+                Family::Gamma { noise_sd } => (s + noise_sd * dice.normal()).exp(),
                 _ if self.separable => f64::from(u8::from(s > 0.0)),
                 _ => f64::from(u8::from(dice.uniform() < chance)),
             };

@@ -9,8 +9,10 @@ use provi::target::{Family, Target};
 use provi::theory::envelope::Envelope;
 use provi::{Gaussian, Seed, Triangular};
 
+const GAMMA: Family = Family::Gamma { noise_sd: 1.3 };
+
 pub(super) fn problem(family: Family, d: usize, rows: usize, precision: f64, seed: u64) -> Problem {
-    let scale = if family == Family::Poisson { 0.4 } else { 1.0 };
+    let scale = if matches!(family, Family::Poisson | Family::Gamma { .. }) { 0.4 } else { 1.0 };
     let recipe = Recipe {
         family,
         blocks: vec![d],
@@ -39,6 +41,8 @@ fn audits_by_cells_cover_what_quadrature_finds_and_are_close_to_it() {
         (Family::Bernoulli, 2, 250, 0.3),
         (Family::Poisson, 1, 60, 0.5),
         (Family::Poisson, 2, 80, 0.5),
+        (Family::Gamma { noise_sd: 0.7 }, 1, 40, 0.5),
+        (Family::Gamma { noise_sd: 1.2 }, 2, 60, 0.5),
     ];
     for (seed, (family, d, rows, precision)) in (70..).zip(cases) {
         let problem = problem(family, d, rows, precision, seed);
@@ -71,7 +75,7 @@ fn audits_by_cells_cover_what_quadrature_finds_and_are_close_to_it() {
 fn the_envelope_of_a_model_holds_at_every_point_and_each_constant_of_it_is_needed() {
     let mut caught = [false; 5];
     for (family, rows, seed) in
-        [(Family::Bernoulli, 12, 1), (Family::Bernoulli, 40, 2), (Family::Poisson, 10, 3)]
+        [(Family::Bernoulli, 12, 1), (Family::Bernoulli, 40, 2), (Family::Poisson, 10, 3), (GAMMA, 10, 4)]
     {
         let problem = problem(family, 1, rows, 0.3, seed);
         let best = optimum(&problem.target);

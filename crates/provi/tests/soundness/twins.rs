@@ -11,10 +11,12 @@ use provi::{Gaussian, Matrix};
 /// Problems on the line, from flat to peaked.
 fn problems() -> Vec<Problem> {
     let mut out = Vec::new();
-    for family in [Family::Bernoulli, Family::Probit, Family::Poisson, Family::Gaussian { noise_sd: 0.7 }] {
+    let gamma = Family::Gamma { noise_sd: 0.9 };
+    let normal = Family::Gaussian { noise_sd: 0.7 };
+    for family in [Family::Bernoulli, Family::Probit, Family::Cloglog, Family::Poisson, gamma, normal] {
         for (rows, precision, separable) in [(6, 0.3, true), (30, 1.0, false), (60, 0.05, false)] {
             let mut dice = Dice::new(40_000 + out.len() as u64);
-            let scale = if family == Family::Poisson { 0.4 } else { 1.0 };
+            let scale = if matches!(family, Family::Poisson | Family::Gamma { .. }) { 0.4 } else { 1.0 };
             let recipe = Recipe {
                 family,
                 blocks: vec![1],

@@ -4,12 +4,13 @@ use provi::stream::{Memory, Rows};
 use provi::target::{Family, Glm, Prior};
 use provi::{Design, Gaussian, Result, Triangular};
 
-pub(crate) const FAMILIES: [Family; 5] = [
+pub(crate) const FAMILIES: [Family; 6] = [
     Family::Gaussian { noise_sd: 0.8 },
     Family::Bernoulli,
     Family::Binomial,
     Family::Probit,
     Family::Poisson,
+    Family::Gamma { noise_sd: 0.9 },
 ];
 pub(crate) const COLUMNS: usize = 4;
 
@@ -33,6 +34,7 @@ impl Data {
         let response = (0..rows).map(|n| match family {
             Family::Gaussian { .. } => 0.7 * entries[n * COLUMNS] + (n % 3) as f64 - 1.0,
             Family::Binomial => (n % 3).min(trials[n] as usize) as f64,
+            Family::Gamma { .. } => 0.3 + (n % 4) as f64 * f64::from(u8::from(yes(n))),
             Family::Poisson => (n % 4) as f64 * f64::from(u8::from(yes(n))),
             _ => f64::from(u8::from(yes(n))),
         });

@@ -24,10 +24,11 @@ pub trait LinearPredictor: Target + Clone {
     /// The same data with another noise deviation; an error if the family has none.
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self>;
 
-    /// The standard deviation of the responses, where a row of weight 2 counts as two rows; 1 if they do not vary.
+    /// A first guess of the noise: for a gaussian model the standard deviation of the responses, where a row of weight 2 counts as two
+    /// rows; 1 if they do not vary, and for noise that is relative to the mean.
     fn response_deviation(&self) -> f64;
 
-    /// Returns (Σ w_n, Σ w_n E_q(y_n − s_n)²).
+    /// Returns (Σ w_n, Σ w_n E_q D_n), D_n the deviance of a row at a noise of 1: (y_n − s_n)² for a gaussian model.
     fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)>;
 
     /// The best Gaussian up to that gap, or as near as rounding allows, and its negative ELBO. The search begins at `from`; if
@@ -62,6 +63,9 @@ pub trait LinearPredictor: Target + Clone {
         None
     }
 
+    /// What Σ w_n E_q D_n/σ² is in units of Σ w_n where the ELBO is largest in σ alone: 1 for a gaussian model.
+    fn squares_at_best(&self, noise_sd: f64) -> f64;
+
     /// For a gaussian model, the sums from which it is solved for any prior and noise; `None` for others.
     fn normal_equations(&self) -> Result<Option<NormalEquations>> {
         Ok(None)
@@ -78,9 +82,10 @@ pub trait LinearPredictor: Target + Clone {
 }
 
 impl Rows {
-    /// Adds Σ w_n and Σ w_n E_q(y_n − s_n)² to `sums`.
+    /// Adds Σ w_n and Σ w_n E_q D_n to `sums`.
     pub(crate) fn add_expected_squares(&self, q: &Gaussian<Triangular>, sums: &mut [f64]) {
-        let square = |row: Row| (row.response - row.mean).powi(2) + row.variance;
+        let family = self.family;
+        let square = |row: Row| family.expected_deviance(row.response, row.mean, row.variance);
         self.add_over_predictors(q, |row| [row.weight, row.weight * square(row)], sums);
     }
 }
@@ -122,6 +127,10 @@ impl LinearPredictor for SparseGlm {
         self.glm().response_deviation()
     }
 
+    fn squares_at_best(&self, noise_sd: f64) -> f64 {
+        self.glm().squares_at_best(noise_sd)
+    }
+
     fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
         match q {
             AnyGaussian::Dense(_) => self.glm().expected_squares(q),
@@ -156,12 +165,14 @@ impl LinearPredictor for SparseGlm {
     }
 }
 
-/// The gaussian family with another noise.
+/// The family with another noise.
 fn noisy(family: Family, noise_sd: f64) -> Result<Family> {
-    match family {
-        Family::Gaussian { .. } => Ok(Family::Gaussian { noise_sd }),
-        other => Err(Error::NoNoise { family: other.name() }),
-    }
+    family.with_noise_sd(noise_sd).ok_or(Error::NoNoise { family: family.name() })
+}
+
+/// [`LinearPredictor::squares_at_best`] of a family.
+fn at_best(family: Family, noise_sd: f64) -> f64 {
+    family.with_noise_sd(noise_sd).map_or(1.0, Family::deviance_at_least)
 }
 
 impl LinearPredictor for Glm {
@@ -179,7 +190,14 @@ impl LinearPredictor for Glm {
     }
 
     fn response_deviation(&self) -> f64 {
-        self.rows.response_spread().deviation_or_one()
+        match self.family() {
+            Family::Gaussian { .. } => self.rows.response_spread().deviation_or_one(),
+            _ => 1.0,
+        }
+    }
+
+    fn squares_at_best(&self, noise_sd: f64) -> f64 {
+        at_best(self.family(), noise_sd)
     }
 
     fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
@@ -231,7 +249,14 @@ impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
     }
 
     fn response_deviation(&self) -> f64 {
-        self.response_spread().deviation_or_one()
+        match self.family() {
+            Family::Gaussian { .. } => self.response_spread().deviation_or_one(),
+            _ => 1.0,
+        }
+    }
+
+    fn squares_at_best(&self, noise_sd: f64) -> f64 {
+        at_best(self.family(), noise_sd)
     }
 
     fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {

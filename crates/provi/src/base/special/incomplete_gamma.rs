@@ -9,7 +9,7 @@
 //! log D = −a(μ − log(1+μ)) − ½ log 2πa − δ(a),   μ = (x − a)/a,   δ(a) = 1/12a − 1/360a³ + …
 //! ```
 
-use super::{HALF_LN_TAU, ln_gamma};
+use super::{HALF_LN_TAU, ln_gamma, log_normal_cdf};
 
 /// log Q(a, x), for a > 0 and x ≥ 0; NaN for other arguments.
 ///
@@ -30,6 +30,51 @@ pub(crate) fn ln_gamma_upper(a: f64, x: f64) -> f64 {
 /// Q(a, x), with a relative error of 10⁻¹² down to the smallest normal number.
 pub(crate) fn gamma_upper(a: f64, x: f64) -> f64 {
     ln_gamma_upper(a, x).exp()
+}
+
+/// log P(a, x), for a > 0 and x > 0.
+fn ln_gamma_lower(a: f64, x: f64) -> f64 {
+    if x < a + 1.0 { lower(a, x).ln() } else { (-gamma_upper(a, x)).ln_1p() }
+}
+
+/// log Γ(a) − a log a + a, for a > 0, without cancellation where a is large.
+pub(crate) fn ln_gamma_rest(a: f64) -> f64 {
+    stirling_error(a) + HALF_LN_TAU - 0.5 * a.ln()
+}
+
+/// Above this shape the cube root of a gamma variable is taken as normal, to within 10⁻⁷ of probability.
+const CUBE: f64 = 1e5;
+
+/// G/a for the G ~ Gamma(a) whose rank is that of a standard normal number: P(a, G) = Φ(normal). Its mean is 1 and its
+/// standard deviation 1/√a.
+///
+/// In the logarithm of x, log P and log Q are concave; Newton's steps for the smaller of both converge from any start, after the first
+/// one from one side. Cost: a few incomplete gamma functions.
+pub(crate) fn gamma_from(a: f64, normal: f64) -> f64 {
+    let cube = 1.0 - (9.0 * a).recip() + normal / (3.0 * a.sqrt());
+    if a > CUBE {
+        return cube.powi(3);
+    }
+    let upper = normal > 0.0;
+    let goal = log_normal_cdf(-normal.abs());
+    // Near 0, P(a, x) = xᵃ/Γ(a+1).
+    let small = (log_normal_cdf(normal) + ln_gamma(a + 1.0)) / a;
+    let mut log = if cube > 0.3 { a.ln() + 3.0 * cube.ln() } else { small };
+    for _ in 0..60 {
+        let x = log.exp();
+        let value = if upper { ln_gamma_upper(a, x) } else { ln_gamma_lower(a, x) };
+        // d log P/d log x = aD/P, and the same for Q with the other sign.
+        let slope = (a.ln() + ln_poisson(a, x) - value).exp();
+        let step = if upper { (value - goal) / slope } else { (goal - value) / slope };
+        if !step.is_finite() {
+            break;
+        }
+        log += step.clamp(-20.0 - 20.0 / a, 20.0);
+        if step.abs() < 1e-12 * (1.0 + log.abs()) {
+            break;
+        }
+    }
+    (log - a.ln()).exp()
 }
 
 /// log D(a, x) = a log x − x − log Γ(a+1); for integer a, the log probability of a under Poisson(x).

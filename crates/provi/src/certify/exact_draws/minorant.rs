@@ -2,6 +2,8 @@
 
 use crate::base::special::{inverse_mills, log_normal_cdf, sigmoid, softplus};
 use crate::glm::Family;
+use crate::glm::family::Form;
+use provi_kernels::cloglog_success;
 
 /// φ(s + t) ≥ value + slope·t + ½·bend·t² for |t| ≤ reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,25 +69,40 @@ fn least_bend(family: Family, (s, y): (f64, f64), low: f64, high: f64) -> f64 {
     }
     // An average of φ'' is no less than its least value.
     let least = family.second_range(s + low, s + high, y)[0];
+    if family.form(y) == Form::Cloglog && y > 0.0 && y < 1.0 {
+        // φ'' of successes and failures together may rise, fall and rise again.
+        return least;
+    }
     let ends = averaged(family, (s, y), low.min(-NEAR)).min(averaged(family, (s, y), high.max(NEAR)));
     least.max(ends)
 }
 
 /// A(t), rounded down.
 fn averaged(family: Family, (s, y): (f64, f64), t: f64) -> f64 {
-    let (difference, lost) = match family {
-        Family::Gaussian { .. } => (0.5 * family.second_derivative(s, y) * t * t, 0.0),
-        Family::Bernoulli | Family::Binomial => {
+    let (difference, lost) = match family.form(y) {
+        Form::Quadratic { precision } => (0.5 * precision * t * t, 0.0),
+        Form::Logistic => {
             // softplus(s) − s/2 is even: on the left its values are small.
             let (s, t) = if s > 0.0 { (-s, -t) } else { (s, t) };
             let terms = [softplus(s + t), softplus(s), sigmoid(s) * t];
             (terms[0] - terms[1] - terms[2], 1e-15 * (terms[0] + terms[1] + t.abs()))
         }
-        Family::Poisson => {
+        Form::Cloglog if y > 0.0 => {
+            let [value, slope, _] = cloglog_success(s);
+            let terms = [cloglog_success(s + t)[0], value, slope * t];
+            let size = terms[0] + terms[1] + terms[2].abs();
+            (terms[0] - terms[1] - terms[2], 4e-14 * (1e-3 + size))
+        }
+        Form::Cloglog => {
             let (rate, rise) = (s.exp(), t.exp_m1());
             (rate * (rise - t), 1e-15 * rate * (rise.abs() + t.abs()))
         }
-        Family::Probit => {
+        Form::Rate(form) => {
+            let t = form.sign * t;
+            let (rate, rise) = (form.at(s), t.exp_m1());
+            (rate * (rise - t), 1e-15 * rate * (rise.abs() + t.abs()))
+        }
+        Form::Probit => {
             let sign = 2.0 * y - 1.0;
             let (s, t) = (sign * s, sign * t);
             let terms = [-log_normal_cdf(s + t), -log_normal_cdf(s), -inverse_mills(s) * t];
@@ -100,8 +117,14 @@ fn averaged(family: Family, (s, y): (f64, f64), t: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const FAMILIES: [Family; 4] =
-        [Family::Bernoulli, Family::Probit, Family::Poisson, Family::Gaussian { noise_sd: 0.7 }];
+    const FAMILIES: [Family; 6] = [
+        Family::Bernoulli,
+        Family::Probit,
+        Family::Cloglog,
+        Family::Poisson,
+        Family::Gamma { noise_sd: 0.9 },
+        Family::Gaussian { noise_sd: 0.7 },
+    ];
 
     /// On a fine grid of the interval no quadratic is above φ, and each touches it somewhere.
     #[test]

@@ -20,7 +20,8 @@ fn model(family: Family, d: usize) -> Glm {
     let rows = 9;
     let mut entries = vec![0.0; rows * d];
     provi_kernels::normals(11, d as u64, 0, &mut entries);
-    let y: Vec<f64> = (0..rows).map(|n| f64::from(u8::from(n % 3 == 0))).collect();
+    let least = if matches!(family, Family::Gamma { .. }) { 0.5 } else { 0.0 };
+    let y: Vec<f64> = (0..rows).map(|n| least + f64::from(u8::from(n % 3 == 0))).collect();
     let weights: Vec<f64> = (0..rows).map(|n| 0.4 + 0.3 * (n % 4) as f64).collect();
     let design = Design::dense(rows, d, &entries).unwrap();
     Glm::new(family, design, &y, Prior::scale(1.5).unwrap())
@@ -101,8 +102,14 @@ fn along(points: &Matrix, v: &[f64]) -> Vec<f64> {
     (0..points.rows()).map(|k| points.row(k).iter().zip(v).map(|(z, v)| z * v).sum()).collect()
 }
 
-const FAMILIES: [Family; 4] =
-    [Family::Bernoulli, Family::Probit, Family::Poisson, Family::Gaussian { noise_sd: 0.8 }];
+const FAMILIES: [Family; 6] = [
+    Family::Bernoulli,
+    Family::Probit,
+    Family::Cloglog,
+    Family::Poisson,
+    Family::Gamma { noise_sd: 0.8 },
+    Family::Gaussian { noise_sd: 0.8 },
+];
 
 /// [exact-draws]
 #[test]

@@ -68,7 +68,7 @@ impl Rows {
         let unit = unit(chains.sums, d);
         // μ_n and σ_n are sums of d products. Their errors are at most δ_n ≤ u_d(Σ_j |a_nj||m_j| + Σ_i |a_ni|‖C_i‖
         // + |μ_n|), C_i the rows of C. If θ_max bounds the second and the third derivative of φ, Eφ moves by at
-        // most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n² and its derivatives by θ_maxδ_n. Poisson rates are multiplied by at
+        // most δ_n(|Eφ'| + σ_nEφ'') + θ_maxδ_n² and its derivatives by θ_maxδ_n. Rates e^{±s} are multiplied by at
         // most e^x, x = δ_n(1 + σ_n + δ_n).
         let predictor_unit = (0.5 * d as f64 + 4.0) * f64::EPSILON;
         let scales = scales(q);
@@ -94,14 +94,16 @@ impl Rows {
                 };
                 let moved = match steepest {
                     Some(theta) => off * (sizes.0 + deviation * sizes.1) + theta * off * off,
-                    None => sizes.1 * growth + self.response[n] * off,
+                    None => sizes.1 * growth + family.line(self.response[n]) * off,
                 };
                 sums[1] += w * (terms.value_error[k] + unit * terms.value[k].abs() + moved);
                 // ‖(ε a_n, ε a_n(Cᵀa_n)ᵀ)‖ ≤ √2·ε·‖a_n‖·max{1, σ_n} for a row's error ε.
                 let size = std::f64::consts::SQRT_2 * w * squares[k].sqrt() * deviation.max(1.0);
-                let slope = steepest.unwrap_or(sizes.1);
+                let (tame, second) = (family.tame(self.response[n]), sizes.1 + terms.slope_error[k]);
+                let slope = steepest.unwrap_or(sizes.1 + tame);
                 sums[2] += size * (terms.slope_error[k] + unit * (sizes.0 + sizes.1) + growth * slope);
-                sums[3] += w * bend(steepest, sizes.1 + terms.slope_error[k], deviation, reaches[k]);
+                sums[3] += w
+                    * (bend(steepest, second, deviation, reaches[k]) + 0.25 * tame * reaches[k] * reaches[k]);
                 first[k] = w * terms.first[k];
                 weights[k] = w * terms.second[k];
             }

@@ -4,6 +4,7 @@ mod hermite;
 
 use crate::base::chunked::Chunks;
 use crate::glm::Family;
+use crate::glm::family::{Form, Rate};
 use crate::target::curvature::Provenance;
 use std::f64::consts::{LN_2, PI};
 use std::sync::OnceLock;
@@ -21,11 +22,9 @@ pub(in crate::glm) struct Terms {
 
 /// Whether the error bounds of a family are proved or only checked.
 pub(in crate::glm) fn provenance(family: Family) -> Provenance {
-    match family {
-        Family::Probit => Provenance::Estimated,
-        Family::Gaussian { .. } | Family::Bernoulli | Family::Binomial | Family::Poisson => {
-            Provenance::Proved
-        }
+    match family.form(1.0) {
+        Form::Probit => Provenance::Estimated,
+        Form::Quadratic { .. } | Form::Logistic | Form::Cloglog | Form::Rate(_) => Provenance::Proved,
     }
 }
 
@@ -33,6 +32,57 @@ impl Terms {
     fn new(rows: usize) -> Self {
         let zeros = || vec![0.0; rows];
         Self { value: zeros(), first: zeros(), second: zeros(), value_error: zeros(), slope_error: zeros() }
+    }
+
+    /// Row n, if it is a rate:
+    /// ```text
+    /// E(κe^{±s} − ℓs) = κe^{±μ + σ²/2} − ℓμ
+    /// ```
+    fn rate(&mut self, n: usize, form: Rate, mean: f64, deviation: f64) {
+        let rate = form.factor * (form.sign * mean + 0.5 * deviation * deviation).exp();
+        let line = form.line.abs();
+        self.value[n] = rate - form.line * mean;
+        self.first[n] = form.sign * rate - form.line;
+        self.second[n] = rate;
+        // The rounding error of the exponent is multiplied by the rate.
+        let exponent = mean.abs() + deviation * deviation;
+        self.slope_error[n] = 4.0 * f64::EPSILON * (rate * (1.0 + exponent) + line);
+        self.value_error[n] = self.slope_error[n] + 4.0 * f64::EPSILON * line * mean.abs();
+    }
+
+    /// Row n with a cloglog link. The rate of the failures is a formula; for the successes ψ = −log(1 − e^{−w}), w = eˢ, a trapezoid finer
+    /// than for the logistic family. In |Im s| ≤ b < π/2 let c = cos b, so x = Re w ≥ c|w| [exact-bound]:
+    /// ```text
+    /// |ψ'| = |w/(e^w − 1)| ≤ x/(c(e^x − 1)) ≤ 1/c,    |ψ''| ≤ |ψ'|(|ψ'| + |w| + 1) ≤ 1.65/c² + 1/c,
+    /// |ψ| ≤ |Re s| + log 2 + log(1/c) + π/2
+    /// ```
+    /// for |e^w − 1| ≥ e^x − 1, x² ≤ 0.65(e^x − 1), and 1 − e^{−x} ≥ x/(1 + x). What is cut off is at most what a logistic row loses.
+    fn cloglog(&mut self, n: usize, mean: f64, deviation: f64, y: f64) {
+        if y < 1.0 {
+            self.rate(n, Rate { sign: 1.0, factor: 1.0 - y, line: 0.0 }, mean, deviation);
+        }
+        if y <= 0.0 {
+            return;
+        }
+        let rule = &rules()[trapezoid_for(deviation)];
+        let mut sums = [0.0; 3];
+        for (t, w) in rule.nodes.iter().zip(&rule.weights) {
+            let at = provi_kernels::cloglog_success(mean + deviation * t);
+            sums.iter_mut().zip(at).for_each(|(sum, x)| *sum += w * x);
+        }
+        let cosine = STRIP.cos();
+        let aliasing = aliasing_in(STRIP, rule.step, deviation) * (1.0 + 1e-10);
+        let (size, steep) = (mean.abs() + LN_2, (1.65 / cosine + 1.0) / cosine);
+        let density = (-0.5 * rule.reach * rule.reach).exp() / (2.0 * PI).sqrt();
+        let rounding = (rule.nodes.len() as f64 + 40.0) * f64::EPSILON;
+        self.value[n] += y * sums[0];
+        self.first[n] += y * sums[1];
+        self.second[n] += y * sums[2];
+        self.value_error[n] += y
+            * ((size + deviation - cosine.ln() + 0.5 * PI) * aliasing
+                + 2.1 * (size * rule.outside + deviation * density)
+                + rounding * (1.0 + size + deviation));
+        self.slope_error[n] += y * (steep * aliasing + 2.1 * rule.outside + 2.0 * rounding);
     }
 
     fn followed_by(mut self, other: Self) -> Self {
@@ -68,9 +118,8 @@ pub(in crate::glm) fn expect_rows(
 ) -> Terms {
     let rows = means.len();
     let mut out = Terms::new(rows);
-    match family {
-        Family::Gaussian { noise_sd } => {
-            let theta = 1.0 / (noise_sd * noise_sd);
+    match family.form(1.0) {
+        Form::Quadratic { precision: theta } => {
             for n in 0..rows {
                 let residual = means[n] - response[n];
                 out.value[n] = 0.5 * theta * (residual * residual + deviations[n] * deviations[n]);
@@ -82,20 +131,20 @@ pub(in crate::glm) fn expect_rows(
                 out.slope_error[n] = 8.0 * f64::EPSILON * theta * (1.0 + size);
             }
         }
-        Family::Poisson => {
+        Form::Rate(_) => {
             for n in 0..rows {
-                let rate = (means[n] + 0.5 * deviations[n] * deviations[n]).exp();
-                out.value[n] = rate - response[n] * means[n];
-                out.first[n] = rate - response[n];
-                out.second[n] = rate;
-                // The rounding error of the exponent is multiplied by the rate.
-                let exponent = means[n].abs() + deviations[n] * deviations[n];
-                out.slope_error[n] = 4.0 * f64::EPSILON * (rate * (1.0 + exponent) + response[n]);
-                out.value_error[n] = out.slope_error[n] + 4.0 * f64::EPSILON * response[n] * means[n].abs();
+                if let Some(form) = family.rate(response[n]) {
+                    out.rate(n, form, means[n], deviations[n]);
+                }
             }
         }
-        Family::Bernoulli | Family::Binomial => logistic(means, deviations, response, &mut out),
-        Family::Probit => probit(means, deviations, response, &mut out),
+        Form::Logistic => logistic(means, deviations, response, &mut out),
+        Form::Probit => probit(means, deviations, response, &mut out),
+        Form::Cloglog => {
+            for n in 0..rows {
+                out.cloglog(n, means[n], deviations[n], response[n]);
+            }
+        }
     }
     out
 }
@@ -168,10 +217,29 @@ fn rule_for(deviation: f64) -> usize {
     rules().partition_point(|r| r.widest < deviation).min(rules().len() - 1)
 }
 
+/// A trapezoid one level finer than for the logistic family.
+fn trapezoid_for(deviation: f64) -> usize {
+    (rule_for(deviation).max(HERMITES) + 2).min(rules().len() - 1)
+}
+
+/// Half the width of the strip in which cloglog rows are bounded; π/2 is too wide.
+const STRIP: f64 = 1.4;
+
+/// E f(s) for s ~ N(mean, deviation²), for an f that is analytic in |Im s| < π/2.
+pub(in crate::glm) fn mean_of(f: impl Fn(f64) -> f64, mean: f64, deviation: f64) -> f64 {
+    let rule = &rules()[trapezoid_for(deviation)];
+    rule.nodes.iter().zip(&rule.weights).map(|(t, w)| w * f(mean + deviation * t)).sum()
+}
+
 /// 2e^{a²/2}/(e^{2πa/h} − 1), a = min{2π/h, π/2σ}, computed through logarithms: the discretisation error for a
 /// function that is analytic and bounded by 1 in |Im s| < π/2 [exact-bound].
 fn aliasing(step: f64, deviation: f64) -> f64 {
-    let a = (2.0 * PI / step).min(0.5 * PI / deviation);
+    aliasing_in(0.5 * PI, step, deviation)
+}
+
+/// The same for |Im s| < strip.
+fn aliasing_in(strip: f64, step: f64, deviation: f64) -> f64 {
+    let a = (2.0 * PI / step).min(strip / deviation);
     let exponent = 2.0 * PI * a / step;
     // e^{a²/2}/(e^x − 1) = e^{a²/2 − x}/(1 − e^{−x})
     2.0 * (0.5 * a * a - exponent).exp() / -(-exponent).exp_m1()
@@ -272,8 +340,7 @@ impl<'r> Errors<'r> {
 fn probit(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) {
     // A trapezoid one level finer than for the logistic family: the nearest zero of Φ is 2.8 off the real line, not
     // π.
-    let level: Vec<usize> =
-        deviations.iter().map(|&s| (rule_for(s).max(HERMITES) + 2).min(rules().len() - 1)).collect();
+    let level: Vec<usize> = deviations.iter().map(|&s| trapezoid_for(s)).collect();
     let mut order: Vec<usize> = (0..means.len()).collect();
     order.sort_by_key(|&n| level[n]);
     let sign = |n: usize| 2.0 * response[n] - 1.0;
@@ -337,7 +404,7 @@ mod tests {
 
     #[test]
     fn expectations_match_brute_force_within_their_error_over_all_widths() {
-        for family in [Family::Bernoulli, Family::Probit] {
+        for family in [Family::Bernoulli, Family::Probit, Family::Cloglog] {
             for sigma in [1e-8, 1e-3, 0.1, 0.2, 0.3, 0.33, 0.37, 1.0, 3.0, 12.0, 50.0] {
                 for mu in [0.0, 0.7, -3.0, 25.0] {
                     let terms = expect(family, &[mu], &[sigma], &[1.0]);
@@ -360,6 +427,45 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    /// The bounds of a success in the strip hold on a grid of it, and a rule that is too coarse errs by less than they say; with a strip
+    /// as wide as the logistic one they would not hold.
+    #[test]
+    fn a_cloglog_row_is_bounded_in_its_strip() {
+        let product = |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a * c - b * d, a * d + b * c];
+        let size = |[a, b]: [f64; 2]| a.hypot(b);
+        // |w/(e^w − 1)| and |h(h + w − 1)| at s = x + iy.
+        let at = |x: f64, y: f64| {
+            let w = [x.exp() * y.cos(), x.exp() * y.sin()];
+            let below = [w[0].exp() * w[1].cos() - 1.0, w[0].exp() * w[1].sin()];
+            let square = size(below).powi(2);
+            let h = product(w, [below[0] / square, -below[1] / square]);
+            [size(h), size(product(h, [h[0] + w[0] - 1.0, h[1] + w[1]]))]
+        };
+        let largest = |strip: f64| {
+            let (mut slope, mut second) = (0.0f64, 0.0f64);
+            for j in -200..=300 {
+                for k in 0..=100 {
+                    let [a, b] = at(0.02 * f64::from(j), 0.01 * strip * f64::from(k));
+                    (slope, second) = (slope.max(a), second.max(b));
+                }
+            }
+            [slope, second]
+        };
+        let cosine = STRIP.cos();
+        let ([slope, second], steep) = (largest(STRIP), (1.65 / cosine + 1.0) / cosine);
+        assert!(slope <= 1.0 / cosine && slope > 0.5 / cosine, "{slope}");
+        assert!(second <= steep && second > 0.4 * steep, "{second}");
+        assert!(largest(0.5 * PI)[0] > 10.0 * slope);
+        let (rule, sigma) = (&rules()[HERMITES], 3.0);
+        let bound = steep * aliasing_in(STRIP, rule.step, sigma) + 2.0 * rule.outside;
+        for mu in [0.0, 0.5, 1.0, 2.0] {
+            let truth = reference(Family::Cloglog, mu, sigma, 1.0)[1];
+            let at = |(t, w): (&f64, &f64)| w * provi_kernels::cloglog_success(mu + sigma * t)[1];
+            let sum: f64 = rule.nodes.iter().zip(&rule.weights).map(at).sum();
+            assert!((sum - truth).abs() <= bound, "{mu}: {sum} {truth} {bound}");
         }
     }
 

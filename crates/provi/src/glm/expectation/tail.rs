@@ -1,40 +1,60 @@
-//! The integral outside a ball for a Poisson likelihood, which no curvature bounds.
+//! The integral outside a ball for a likelihood of rates, φ(s) = κe^{±s} − ℓs, which no curvature bounds.
 
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::packed_index;
 use crate::base::special::chi_square;
+use crate::glm::Family;
 use crate::glm::linear::Linear;
+use crate::glm::linear::local::CLOGLOG_STEEPEST;
 use crate::glm::rows::Rows;
 
-/// Number of sums over the rows: Σ_n w_n y_n s_n; Σ_n w_n e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²); and for the first
+/// Number of sums over the rows: Σ_n w_nℓ_n s_n; Σ_n w_nκ_n e^{±s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²); and for the first
 /// sum, the absolute values of its terms and their errors.
 pub(crate) const TAIL_SUMS: usize = 4;
 
 impl Rows {
-    /// Adds the rows' share to the sums of a Poisson tail. χ' is noncentral: under e^{a_nᵀz} the draw u is shifted
-    /// by Cᵀa_n.
-    pub(crate) fn add_poisson_tail(&self, q: &Gaussian<Triangular>, radius: f64, sums: &mut [f64]) {
+    /// Adds the rows' share to the sums of a tail of rates. χ' is noncentral: under e^{±a_nᵀz} the draw u is shifted
+    /// by ±Cᵀa_n. The successes of cloglog rows, which have a bounded curvature θ, are bounded as where H_hi is known.
+    pub(crate) fn add_rate_tail(
+        &self,
+        family: Family,
+        q: &Gaussian<Triangular>,
+        radius: f64,
+        sums: &mut [f64],
+    ) {
         let (d, square) = (q.dim(), radius * radius);
+        let alpha2 = chi_square::chi_square_tail(d + 2, square) * (1.0 + 1e-9);
         let share = |row: crate::glm::rows::Row| {
             // Mean and deviation may be larger than computed, and the terms increase with both.
             let variance = (row.variance.sqrt() + row.off).powi(2);
             let tail = chi_square::ln_noncentral_chi_square_tail_upper(d, variance, square);
-            let rate = (row.mean + row.off + 0.5 * variance + tail).exp();
-            let weight = row.weight * row.response;
-            [weight * row.mean, row.weight * rate, weight * row.mean.abs(), weight * row.off]
+            if family == Family::Cloglog {
+                let y = row.response;
+                let exponent = row.mean + row.off + 0.5 * variance + tail;
+                let rate = if y < 1.0 { (1.0 - y) * exponent.exp() } else { 0.0 };
+                // ψ ≤ ψ(m) + ψ'(m)(s−m) + ½θ(s−m)², and ψ falls: the linear part is odd.
+                let success = y * provi_kernels::cloglog_success(row.mean - row.off)[0];
+                let bent = 0.5 * CLOGLOG_STEEPEST * y * variance * alpha2;
+                let [w, off] = [row.weight, row.off];
+                return [-w * success, w * (rate + bent), w * success, w * y * off];
+            }
+            let Some(form) = family.rate(row.response) else { return [f64::INFINITY; TAIL_SUMS] };
+            let rate = form.factor * (form.sign * row.mean + row.off + 0.5 * variance + tail).exp();
+            let (weight, size) = (row.weight * form.line, row.weight * form.line.abs());
+            [weight * row.mean, row.weight * rate, size * row.mean.abs(), size * row.off]
         };
         self.add_over_predictors(q, share, sums);
     }
 }
 
 impl Linear {
-    /// J, the integral of D = log(q/p) over q outside the ball, for a Poisson likelihood; exact [local-kl]:
+    /// J, the integral of D = log(q/p) over q outside the ball, for a likelihood of rates; exact [local-kl]:
     /// ```text
-    /// J = ½[α(m−ν)ᵀΛ(m−ν) + α₂(tr(CᵀΛC) − d)] + Σ_n w_n[e^{s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²) − αy_n s_n]
+    /// J = ½[α(m−ν)ᵀΛ(m−ν) + α₂(tr(CᵀΛC) − d)] + Σ_n w_n[κ_ne^{±s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²) − αℓ_n s_n]
     ///     + α(const of V − (d/2) log 2π − log det C),   s_n = a_nᵀm + o_n
     /// ```
-    pub(crate) fn poisson_tail(
+    pub(crate) fn rate_tail(
         &self,
         q: &Gaussian<Triangular>,
         radius: f64,

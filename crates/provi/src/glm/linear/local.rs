@@ -4,6 +4,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::Family;
+use crate::glm::family::Form;
 use crate::target::{LocalCurvature, Taylor};
 
 /// A model whose curvature bounds are Gram matrices of its rows.
@@ -87,26 +88,36 @@ impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
     }
 }
 
+/// Where the curvature of a success with the cloglog link is largest, and a bound of it.
+const CLOGLOG_TOP: [f64; 2] = [0.62, 0.622];
+pub(crate) const CLOGLOG_STEEPEST: f64 = 0.412_54;
+
 impl Family {
     /// The smallest and the largest φ'' over [low, high], rounded outwards.
     ///
-    /// Logistic: even, decreasing in |s|. Probit: decreasing in (2y−1)s. Poisson: eˢ increases.
+    /// Logistic: even, decreasing in |s|. Probit: decreasing in (2y−1)s. A rate κe^{±s}: monotone.
+    /// Cloglog: eˢ increases, and log of the successes' ψ'' is concave: with v = eˢ, d log ψ''/ds = 1 + vD'/D − v·coth(v/2), D = v − 1 + e⁻ᵛ, both
+    /// terms decreasing, the first since 2cosh v ≥ 2 + v².
     pub(crate) fn second_range(self, low: f64, high: f64, y: f64) -> [f64; 2] {
         let at = |s: f64| self.second_derivative(s, y);
-        let [least, most] = match self {
-            Self::Gaussian { .. } => [at(low), at(high)],
-            Self::Bernoulli | Self::Binomial => {
+        let [least, most] = match self.form(y) {
+            Form::Quadratic { .. } => [at(low), at(high)],
+            Form::Logistic => {
                 let (near, far) = if low.abs() < high.abs() { (low, high) } else { (high, low) };
                 [at(far), if low <= 0.0 && high >= 0.0 { 0.25 } else { at(near) }]
             }
-            Self::Probit => {
-                if y > 0.5 {
-                    [at(high), at(low)]
-                } else {
-                    [at(low), at(high)]
-                }
+            Form::Probit if y > 0.5 => [at(high), at(low)],
+            Form::Probit => [at(low), at(high)],
+            Form::Cloglog => {
+                let success = |s: f64| provi_kernels::cloglog_success(s)[2];
+                let (left, right) = (success(low), success(high));
+                let inside = low <= CLOGLOG_TOP[1] && high >= CLOGLOG_TOP[0];
+                let most = if inside { CLOGLOG_STEEPEST } else { left.max(right) };
+                let missed = |s: f64| if y < 1.0 { (1.0 - y) * s.exp() } else { 0.0 };
+                [y * left.min(right) + missed(low), y * most + missed(high)]
             }
-            Self::Poisson => [at(low), at(high)],
+            Form::Rate(rate) if rate.sign < 0.0 => [at(high), at(low)],
+            Form::Rate(_) => [at(low), at(high)],
         };
         match self {
             Self::Gaussian { .. } => [least, most],
@@ -121,11 +132,17 @@ mod tests {
 
     #[test]
     fn the_range_of_the_second_derivative_is_what_a_search_finds() {
-        let families =
-            [Family::Bernoulli, Family::Probit, Family::Poisson, Family::Gaussian { noise_sd: 0.5 }];
+        let families = [
+            Family::Bernoulli,
+            Family::Probit,
+            Family::Cloglog,
+            Family::Poisson,
+            Family::Gamma { noise_sd: 1.3 },
+            Family::Gaussian { noise_sd: 0.5 },
+        ];
         for family in families {
             for y in [0.0, 1.0] {
-                for (low, high) in [(-2.0, 1.0), (0.5, 3.0), (-4.0, -0.3), (-1.0, 1.0)] {
+                for (low, high) in [(-2.0, 1.0), (0.5, 3.0), (-4.0, -0.3), (-1.0, 1.0), (0.7, 2.0)] {
                     let values: Vec<f64> = (0..=2000)
                         .map(|i| family.derivatives(low + (high - low) * f64::from(i) / 2000.0, y)[2])
                         .collect();

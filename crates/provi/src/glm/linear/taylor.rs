@@ -5,7 +5,6 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{add_gram, eigenvalue_error, eigenvalues, mirror_lower, norm, safe_congruence};
 use crate::base::matrix::{Matrix, packed_index, packed_len};
-use crate::glm::Family;
 use crate::glm::rows::{Layout, POWER};
 use crate::target::Taylor;
 use crate::theory::envelope::Ring;
@@ -19,7 +18,7 @@ const FEW: usize = 80;
 impl Linear {
     /// The sums to make, for so many radii; nothing where the fourth derivatives are not bounded, or too many.
     pub(crate) fn taylor_layout(&self, rings: usize) -> Option<Layout> {
-        let known = self.family.third(0.0).is_some() && self.dim() <= MOST && rings > 0;
+        let known = self.family.third(0.0, 1.0).is_some() && self.dim() <= MOST && rings > 0;
         known.then_some(Layout { dim: self.dim(), rings })
     }
 
@@ -78,7 +77,7 @@ impl Linear {
         let (trace, harmonic) = split(&sums[layout.third()], d)?;
         let (cubic, cubic_error) = (sums[layout.third()].to_vec(), up * sums[layout.third_error()]);
         let harmonic = harmonic + cubic_error;
-        let rates = (self.family == Family::Poisson).then(|| {
+        let rates = self.family.is_rate().then(|| {
             let reach = sums[layout.lengths()].powf(1.0 / f64::from(POWER)) * (1.0 + 1e-9);
             let beside: f64 = (0..d).map(|i| prior[1][(i, i)]).sum();
             [sums[layout.rate()] * (1.0 + 1e-9), reach.max(1e-8), beside * (1.0 + 1e-9)]

@@ -43,12 +43,12 @@ impl Expectations for Glm {
     }
 
     fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
-        if self.linear.family != Family::Poisson {
+        if !self.linear.family.has_tail() {
             return Ok(None);
         }
         let mut sums = [0.0; TAIL_SUMS];
-        self.rows.add_poisson_tail(q, radius, &mut sums);
-        self.linear.poisson_tail(q, radius, self.rows.len(), sums).map(Some)
+        self.rows.add_rate_tail(self.linear.family, q, radius, &mut sums);
+        self.linear.rate_tail(q, radius, self.rows.len(), sums).map(Some)
     }
 }
 

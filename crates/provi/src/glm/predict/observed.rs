@@ -3,7 +3,8 @@
 //! Given the predictor s ~ N(μ, σ²), the response has the family's distribution. A new response has the mixture of
 //! these over s:
 //! ```text
-//! gaussian  N(μ, σ² + noise²)        bernoulli, probit  0 or 1, with the probabilities of `predict`
+//! gaussian  N(μ, σ² + noise²)        bernoulli, probit, cloglog  0 or 1, with the probabilities of `predict`
+//! gamma     P(y > x) = E_s Q(α, αxe⁻ˢ)
 //! poisson   P(y ≤ k) = E_s Q(k+1, eˢ) = E_L Φ((L − μ)/σ),   L = log G,  G ~ Gamma(k+1)
 //! ```
 //! since Q(k+1, λ) = P(G > λ). Of the two integrals, the one over the narrower distribution is computed: the other
@@ -62,7 +63,7 @@ fn observation(family: Family, at: &Prediction, tail: f64) -> Observation {
             let half = special::upper_quantile(tail) * sd;
             Observation { sd, low: mean - half, high: mean + half }
         }
-        Family::Bernoulli | Family::Binomial | Family::Probit => {
+        Family::Bernoulli | Family::Binomial | Family::Probit | Family::Cloglog => {
             // The smaller of 0 and 1 whose cumulative probability reaches the level.
             let least = |level: f64| f64::from(u8::from(1.0 - mean < level));
             Observation { sd: (mean * (1.0 - mean)).sqrt(), low: least(tail), high: least(1.0 - tail) }
@@ -72,7 +73,80 @@ fn observation(family: Family, at: &Prediction, tail: f64) -> Observation {
             let sd = (mean + mean * mean * (spread * spread).exp_m1()).sqrt();
             Observation { sd, low: rate.quantile(tail), high: rate.quantile(1.0 - tail) }
         }
+        Family::Gamma { noise_sd } => positive(&[(1.0, noise_sd, at)], tail),
+        Family::Exponential => positive(&[(1.0, 1.0, at)], tail),
     }
+}
+
+/// [`observations`] of a mixture: shares, families that differ in their noise, and predictions of each part at the same rows. `None` for
+/// families whose mixtures are not computed: those of gaussian responses are mixtures of normal laws ([`super::predict_mixture`]).
+pub fn observations_mixture(
+    parts: &[(f64, Family, Vec<Prediction>)],
+    probability: f64,
+) -> Result<Option<Vec<Observation>>> {
+    let tail = 0.5 * (1.0 - Probability::new("probability of an interval", probability)?.get());
+    let rows = parts.first().map_or(0, |(_, _, first)| first.len());
+    if let Some((_, _, other)) = parts.iter().find(|(_, _, part)| part.len() != rows) {
+        return Err(Error::Shape { what: "predictions of a part", found: other.len(), expected: rows });
+    }
+    if parts.iter().any(|(_, family, _)| family.gamma_shape().is_none()) {
+        return Ok(None);
+    }
+    let at = |n: usize| {
+        let each = |(share, family, part): &(f64, Family, Vec<Prediction>)| {
+            (*share, family.noise_sd().unwrap_or(1.0), part[n])
+        };
+        let laws: Vec<(f64, f64, Prediction)> = parts.iter().map(each).collect();
+        let laws: Vec<(f64, f64, &Prediction)> = laws.iter().map(|(w, sd, at)| (*w, *sd, at)).collect();
+        positive(&laws, tail)
+    };
+    Ok(Some((0..rows).map(at).collect()))
+}
+
+/// A gamma response, or a mixture of some: shares, relative noises σ and predictions. Of each, y = eˢG/α, G ~ Gamma(α), α = 1/σ².
+/// ```text
+/// E y² = e^{2μ + 2v}(1 + σ²),    P(y > x) = E_s Q(α, αxe⁻ˢ),   s ~ N(μ, v)
+/// ```
+fn positive(parts: &[(f64, f64, &Prediction)], tail: f64) -> Observation {
+    let mean: f64 = parts.iter().map(|(share, _, at)| share * at.mean).sum();
+    let variance = |noise_sd: f64, at: &Prediction| {
+        let v = at.predictor_sd * at.predictor_sd;
+        at.mean * at.mean * (v.exp_m1() + v.exp() * noise_sd * noise_sd)
+    };
+    let about =
+        |&(share, sd, at): &(f64, f64, &Prediction)| share * (variance(sd, at) + (at.mean - mean).powi(2));
+    let above = |log: f64| -> f64 {
+        let of = |&(share, noise_sd, at): &(f64, f64, &Prediction)| {
+            let shape = 1.0 / (noise_sd * noise_sd);
+            // −s has the law of the predictor of a count's rate.
+            let rate = Rate { location: log + shape.ln() - at.predictor, spread: at.predictor_sd };
+            share * rate.up_to(shape - 1.0)
+        };
+        parts.iter().map(of).sum()
+    };
+    let middle = |f: &dyn Fn(f64, &Prediction) -> f64| -> f64 {
+        parts.iter().map(|(share, sd, at)| share * f(*sd, at)).sum()
+    };
+    let (start, step) =
+        (middle(&|_, at| at.predictor), middle(&|sd, at| at.predictor_sd.hypot(sd)).max(1e-6));
+    let quantile = |level: f64| {
+        // A bracket that doubles, then halves.
+        let end = |sign: f64| {
+            let (mut at, mut length) = (start, step);
+            while sign * (above(at) - (1.0 - level)) > 0.0 && length < 1e6 {
+                (at, length) = (at + sign * length, 2.0 * length);
+            }
+            at
+        };
+        let (mut below, mut beyond) = (end(-1.0), end(1.0));
+        while beyond - below > 1e-9 * (1.0 + below.abs()) {
+            let middle = 0.5 * (below + beyond);
+            if above(middle) > 1.0 - level { below = middle } else { beyond = middle }
+        }
+        (0.5 * (below + beyond)).exp()
+    };
+    let sd = parts.iter().map(about).sum::<f64>().sqrt();
+    Observation { sd, low: quantile(tail), high: quantile(1.0 - tail) }
 }
 
 /// A count whose rate is e^s, s ~ N(location, spread²).
@@ -87,7 +161,8 @@ const REACH: f64 = 8.5;
 impl Rate {
     /// P(y ≤ k).
     fn up_to(&self, k: f64) -> f64 {
-        let (shape, width) = (k + 1.0, (k + 1.0).sqrt().recip());
+        // The logarithm of a gamma variable of shape below 1 falls as fast on the right as that of shape 1.
+        let (shape, width) = (k + 1.0, (k + 1.0).max(1.0).sqrt().recip());
         if width < 1e-7 {
             // L is Gaussian to double precision, and its density cannot be computed for so large a shape.
             special::normal_cdf((shape.ln() - self.location) / self.spread.hypot(width))
@@ -236,13 +311,60 @@ mod tests {
         assert!((found - (moment(2) - moment(1).powi(2)).sqrt()).abs() < 1e-4, "{found}");
     }
 
+    /// E y² = E(1 + σ²)e^{2s}, by a sum over s; and a gamma response without doubt about s has the quantiles of its law.
+    #[test]
+    fn the_deviation_of_a_positive_response_is_that_of_its_law() {
+        let (location, spread, noise_sd) = (0.4, 0.3, 0.7);
+        let at = |spread: f64| Prediction {
+            predictor: location,
+            predictor_sd: spread,
+            mean: (location + 0.5 * spread * spread).exp(),
+            low: 0.0,
+            high: 1.0,
+        };
+        let step = 1e-3;
+        let square: f64 = (-9000..=9000)
+            .map(|i| {
+                let u = step * f64::from(i);
+                step * special::normal_density(u) * (2.0 * (location + spread * u)).exp()
+            })
+            .sum();
+        let expected = (square * (1.0 + noise_sd * noise_sd) - at(spread).mean.powi(2)).sqrt();
+        let found = observation(Family::Gamma { noise_sd }, &at(spread), 0.05).sd;
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+        let narrow = observation(Family::Exponential, &at(1e-9), 0.05);
+        let mean = location.exp();
+        assert!((narrow.low / (-mean * 0.95f64.ln()) - 1.0).abs() < 1e-6, "{narrow:?}");
+        assert!((narrow.high / (-mean * 0.05f64.ln()) - 1.0).abs() < 1e-6, "{narrow:?}");
+        // A mixture of a law with itself is that law; of two noises, it has the mean of their tails.
+        let gamma = |noise_sd: f64| Family::Gamma { noise_sd };
+        let twice = [(0.3, gamma(0.7), vec![at(spread)]), (0.7, gamma(0.7), vec![at(spread)])];
+        let found = observations_mixture(&twice, 0.9).unwrap().unwrap()[0];
+        let one = observation(gamma(0.7), &at(spread), 0.05);
+        assert!((found.sd - one.sd).abs() < 1e-12 && (found.high / one.high - 1.0).abs() < 1e-8);
+        let mixed = [(0.5, gamma(0.2), vec![at(1e-9)]), (0.5, gamma(1.0), vec![at(1e-9)])];
+        let found = observations_mixture(&mixed, 0.9).unwrap().unwrap()[0];
+        let above = |x: f64| 0.5 * special::gamma_upper(25.0, 25.0 * x / mean) + 0.5 * (-x / mean).exp();
+        assert!((above(found.high) - 0.05).abs() < 1e-6 && (above(found.low) - 0.95).abs() < 1e-6);
+        let other = [(1.0, Family::Poisson, vec![at(spread)])];
+        assert!(observations_mixture(&other, 0.9).unwrap().is_none());
+    }
+
     #[test]
     fn deviations_and_intervals_are_those_of_draws() {
         let design = Design::dense(3, 2, &[1.0, 0.5, 1.0, -2.0, 1.0, 0.0]).unwrap();
         let q = Gaussian::new(&[0.3, -0.6], &[0.5, -0.2, 0.4]).unwrap();
         let (rows, draws) = (Rows::new(&design), 40_000);
-        let families =
-            [Family::Gaussian { noise_sd: 0.7 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+        let families = [
+            Family::Gaussian { noise_sd: 0.7 },
+            Family::Bernoulli,
+            Family::Probit,
+            Family::Cloglog,
+            Family::Poisson,
+            Family::Gamma { noise_sd: 0.4 },
+            Family::Gamma { noise_sd: 1.4 },
+            Family::Exponential,
+        ];
         for family in families {
             let found = observations(family, &q, &rows, 0.9).unwrap();
             let drawn = responses(family, &q, &rows, draws, Seed(7)).unwrap();
@@ -250,9 +372,15 @@ mod tests {
                 let values = drawn.iter().skip(n).step_by(3);
                 let inside = values.clone().filter(|&&y| at.low <= y && y <= at.high).count();
                 let share = inside as f64 / draws as f64;
-                // Five standard errors: a false alarm in 2·10⁶, here for twelve rows.
+                // Five standard errors: a false alarm in 2·10⁶, here for 24 rows.
                 assert!(share > 0.9 - 5.0 * (0.09 / draws as f64).sqrt(), "{family:?} {n}: {share}");
-                if family != Family::Poisson {
+                let positive = matches!(family, Family::Gamma { .. } | Family::Exponential);
+                assert!(
+                    !positive || share < 0.9 + 5.0 * (0.09 / draws as f64).sqrt(),
+                    "{family:?} {n}: {share}"
+                );
+                // Those of rates have heavy tails, and their averages converge slowly.
+                if family != Family::Poisson && !positive {
                     let mean = values.clone().sum::<f64>() / draws as f64;
                     let sd = (values.map(|y| (y - mean).powi(2)).sum::<f64>() / draws as f64).sqrt();
                     // More than ten standard errors.

@@ -45,6 +45,12 @@ impl Rows {
         let squares = rows().map(|(y, w)| w * (y - mean).powi(2)).sum::<f64>();
         Spread { weight, mean, squares }
     }
+
+    /// Σ w_n log y_n and Σ w_n |log y_n|, for responses above 0.
+    pub(crate) fn log_sums(&self) -> [f64; 2] {
+        let logs = self.response.iter().zip(&self.weights).map(|(y, w)| w * y.ln());
+        logs.fold([0.0; 2], |[sum, size], x| [sum + x, size + x.abs()])
+    }
 }
 
 #[cfg(test)]

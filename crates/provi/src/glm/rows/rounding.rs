@@ -6,6 +6,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scratch::Scratch;
 use crate::glm::Family;
 use crate::glm::design::BLOCK;
+use crate::glm::family::Form;
 use crate::target::rounding::deviations;
 use provi_kernels::axpy;
 use std::f64::consts::LN_2;
@@ -57,9 +58,8 @@ impl Family {
     /// model of the counts.
     fn rounding(self, mean: f64, spread: f64, y: f64, off: f64) -> Share {
         let size = mean.abs() + spread;
-        match self {
-            Self::Gaussian { noise_sd } => {
-                let theta = 1.0 / (noise_sd * noise_sd);
+        match self.form(y) {
+            Form::Quadratic { precision: theta } => {
                 let gap = (mean - y).abs() + spread;
                 let (value, slope) = (0.5 * theta * gap * gap, theta * gap);
                 Share {
@@ -69,7 +69,7 @@ impl Family {
                     lost_slope: theta * off + LINK * slope,
                 }
             }
-            Self::Bernoulli | Self::Binomial => {
+            Form::Logistic => {
                 let value = LN_2 + (1.0 + y) * size;
                 Share {
                     value,
@@ -78,7 +78,7 @@ impl Family {
                     lost_slope: 0.25 * off + LINK,
                 }
             }
-            Self::Probit => {
+            Form::Probit => {
                 // −log Φ(−t) ≤ log 2 + t + ½t², and its slope is at most 1 + t.
                 let (value, slope) = (1.0 + size + 0.5 * size * size, 1.0 + size);
                 Share {
@@ -88,9 +88,26 @@ impl Family {
                     lost_slope: off + PROBIT_LINK * slope,
                 }
             }
-            Self::Poisson => {
-                let rate = (mean + spread).exp() * (1.0 + 1e-12);
-                let (value, slope) = (rate + y * size, rate + y);
+            Form::Cloglog => {
+                // −log(1 − e^{−r}) falls with s, and its slope is between −1 and 0.
+                let rate = if y < 1.0 { (1.0 - y) * (mean + spread).exp() } else { 0.0 };
+                let success = if y > 0.0 {
+                    y * (provi_kernels::cloglog_success(mean - spread)[0] + 1e-12)
+                } else {
+                    0.0
+                };
+                let (value, slope) = ((success + rate) * (1.0 + 1e-12), y + rate * (1.0 + 1e-12));
+                Share {
+                    value,
+                    slope,
+                    lost_value: slope * off + PROBIT_LINK * (1.0 + value),
+                    lost_slope: slope * off + PROBIT_LINK * slope,
+                }
+            }
+            Form::Rate(form) => {
+                let rate = form.factor * (form.sign * mean + spread).exp() * (1.0 + 1e-12);
+                let line = form.line.abs();
+                let (value, slope) = (rate + line * size, rate + line);
                 Share {
                     value,
                     slope,

@@ -263,7 +263,9 @@ impl DataSummary {
     /// gaussian            mean of y − o
     /// bernoulli, binomial logit((Σk + ½)/(Σn + 1)) − ō
     /// probit              probit((Σk + ½)/(Σn + 1)) − ō
+    /// cloglog             log(−log(1 − (Σk + ½)/(Σn + 1))) − ō
     /// poisson             log((Σy + ½)/Σe^o)
+    /// gamma, exponential  log(Σy/Σe^o)
     /// ```
     pub fn location(&self, family: Family) -> f64 {
         if self.weight <= 0.0 {
@@ -279,7 +281,11 @@ impl DataSummary {
                 let size = special::upper_quantile(tail.min(0.5));
                 if yes < no { -size - offset } else { size - offset }
             }
+            Family::Cloglog => (-(no / (self.weight + 1.0)).ln()).ln() - offset,
             Family::Poisson => yes.ln() - self.exposure.0 - self.exposure.1.ln(),
+            Family::Gamma { .. } | Family::Exponential => {
+                self.total.max(f64::MIN_POSITIVE).ln() - self.exposure.0 - self.exposure.1.ln()
+            }
         }
     }
 
@@ -381,6 +387,8 @@ mod tests {
         near(all.location(Family::Bernoulli), 7f64.ln());
         let none = Rows::new(Family::Probit, ones(3), &[0.0; 3]).unwrap().with_offsets(&[1.0, 2.0, 3.0]);
         near(none.unwrap().summary().location(Family::Bernoulli), -(7f64.ln()) - 2.0);
+        let some = Rows::new(Family::Cloglog, ones(3), &[1.0, 0.0, 1.0]).unwrap().summary();
+        near(1.0 - (-some.location(Family::Cloglog).exp()).exp(), 2.5 / 4.0);
         let counts = Rows::new(Family::Poisson, ones(2), &[3.0, 0.0]).unwrap();
         near(counts.summary().location(Family::Poisson), (3.5f64 / 2.0).ln());
         let exposed = counts.with_offsets(&[1e3, 1e3 + 2f64.ln()]).unwrap().summary();

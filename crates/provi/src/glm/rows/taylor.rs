@@ -12,6 +12,7 @@ use crate::base::special::{sigmoid, softplus};
 use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::design::BLOCK;
+use crate::glm::family::Form;
 use crate::target::rounding::deviations;
 use crate::theory::envelope::excess;
 use provi_kernels::axpy;
@@ -31,27 +32,30 @@ pub(crate) struct Shape {
 
 impl Family {
     /// φ'''(s), and φ''(s), which bounds |φ'''| and |φ''''| for every family that is known here.
-    pub(crate) fn third(self, s: f64) -> Option<[f64; 2]> {
-        match self {
-            Self::Gaussian { .. } => Some([0.0; 2]),
-            Self::Bernoulli | Self::Binomial => {
-                let second = self.second_derivative(s, 0.0);
+    pub(crate) fn third(self, s: f64, y: f64) -> Option<[f64; 2]> {
+        match self.form(y) {
+            Form::Quadratic { .. } => Some([0.0; 2]),
+            Form::Logistic => {
+                let second = self.second_derivative(s, y);
                 // 1 − 2σ(s) = −tanh(s/2).
                 Some([-second * (0.5 * s).tanh(), second])
             }
-            Self::Poisson => Some([s.exp(); 2]),
-            Self::Probit => None,
+            Form::Rate(rate) => {
+                let second = rate.at(s);
+                Some([rate.sign * second, second])
+            }
+            Form::Probit | Form::Cloglog => None,
         }
     }
 
     /// What holds where |t| ≤ `reach`, rounded outwards. Logistic, w = φ'': φ'''' = w − 6w², which falls below zero only above w = 1/6 and is
-    /// largest at w = 1/12; the mean curvature is least where s moves away from 0, for φ'' falls with |s|. Poisson: at the left end.
-    pub(crate) fn shape(self, s: f64, reach: f64) -> Option<Shape> {
-        let curvature = self.second_range(s - reach, s + reach, 0.0);
+    /// largest at w = 1/12; the mean curvature is least where s moves away from 0, for φ'' falls with |s|. A rate: where it falls.
+    pub(crate) fn shape(self, s: f64, reach: f64, y: f64) -> Option<Shape> {
+        let curvature = self.second_range(s - reach, s + reach, y);
         let [least, most] = curvature;
-        match self {
-            Self::Gaussian { .. } => Some(Shape { curvature, fourth: [0.0; 2] }),
-            Self::Bernoulli | Self::Binomial => {
+        match self.form(y) {
+            Form::Quadratic { .. } => Some(Shape { curvature, fourth: [0.0; 2] }),
+            Form::Logistic => {
                 let fourth = |w: f64| w * (1.0 - 6.0 * w);
                 let up = |x: f64| x.max(0.0) * (1.0 + 1e-12) + 1e-15 * most;
                 let away = s.abs();
@@ -62,15 +66,15 @@ impl Family {
                 let quartic = [up(-fourth(most)), up(fourth((1.0f64 / 12.0).clamp(least, most)))];
                 Some(Shape { curvature: [mean, most], fourth: quartic })
             }
-            Self::Poisson => {
+            Form::Rate(rate) => {
                 let mean = if reach > 1e-3 {
-                    2.0 * s.exp() * excess(reach) / (reach * reach) * (1.0 - 1e-12)
+                    2.0 * rate.at(s) * excess(reach) / (reach * reach) * (1.0 - 1e-12)
                 } else {
                     least
                 };
                 Some(Shape { curvature: [mean.max(least), most], fourth: [0.0, most] })
             }
-            Self::Probit => None,
+            Form::Probit | Form::Cloglog => None,
         }
     }
 }
@@ -84,6 +88,7 @@ struct Seen {
     length: f64,
     error: f64,
     weight: f64,
+    response: f64,
 }
 
 impl Rows {
@@ -146,6 +151,7 @@ impl Rows {
                         length: norm(a) * (1.0 + 1e-12) + 2.0 * error,
                         error,
                         weight: self.weights[n],
+                        response: self.response[n],
                     });
                 }
                 let block = Block { layout, chain, seen: &seen, whitened, squared, scaled };
@@ -173,7 +179,7 @@ impl Block<'_> {
         let Self { layout, chain, seen, whitened, squared, scaled } = self;
         let (d, wide) = (layout.dim, layout.wide());
         for (k, row) in seen.iter().enumerate() {
-            let Some([third, second]) = family.third(row.mean) else { continue };
+            let Some([third, second]) = family.third(row.mean, row.response) else { continue };
             let b = row.length;
             // φ'' changes by at most a factor e^off, and |φ''''| ≤ φ''.
             let lost =
@@ -186,8 +192,9 @@ impl Block<'_> {
                     axpy(weight * a, &squared[k * wide..][..wide], to);
                 }
             }
-            if family == Family::Poisson {
-                sums[layout.rate()] += row.weight * (row.mean + row.off + 0.5 * b * b).exp();
+            if let Some(rate) = family.rate(row.response) {
+                let exponent = rate.sign * row.mean + row.off + 0.5 * b * b;
+                sums[layout.rate()] += row.weight * rate.factor * exponent.exp();
             }
             sums[layout.lengths()] += b.powi(POWER);
         }
@@ -195,7 +202,10 @@ impl Block<'_> {
             let radius = if ring == 0 { 0.0 } else { radii[ring - 1] };
             let shapes: Vec<Shape> = seen
                 .iter()
-                .filter_map(|row| family.shape(row.mean, radius * row.length * (1.0 + 1e-12) + row.off))
+                .filter_map(|row| {
+                    let reach = radius * row.length * (1.0 + 1e-12) + row.off;
+                    family.shape(row.mean, reach, row.response)
+                })
                 .collect();
             // Adds Σ_nθ_nv_nv_nᵀ, and what it may be off by as a form of degree `power` in x.
             let mut add = |sums: &mut [f64],
@@ -243,18 +253,22 @@ impl Block<'_> {
 mod tests {
     use super::*;
 
+    /// The response of every row.
+    const Y: f64 = 0.7;
+
     /// Against a scan of the interval, from both sides; a shape at a fraction of the interval is caught by the same scan.
     #[test]
     fn shapes_hold_on_the_interval_and_not_on_a_larger_one() {
         let mut caught = [0; 4];
-        for family in [Family::Bernoulli, Family::Poisson, Family::Gaussian { noise_sd: 0.5 }] {
+        let gamma = Family::Gamma { noise_sd: 0.8 };
+        for family in [Family::Bernoulli, Family::Poisson, gamma, Family::Gaussian { noise_sd: 0.5 }] {
             for s in [-6.0, -1.9, -0.4, 0.0, 0.3, 1.0, 2.3, 5.0, 30.0] {
                 for reach in [1e-9, 1e-4, 0.01, 0.3, 1.0, 2.5, 6.0] {
                     let fourth = |s: f64| match family {
-                        Family::Poisson => s.exp(),
+                        Family::Poisson | Family::Gamma { .. } => family.second_derivative(s, Y),
                         Family::Gaussian { .. } => 0.0,
                         _ => {
-                            let w = family.second_derivative(s, 0.0);
+                            let w = family.second_derivative(s, Y);
                             w * (1.0 - 6.0 * w)
                         }
                     };
@@ -262,7 +276,7 @@ mod tests {
                     let mean = |t: f64| {
                         let at = |k: i32| (f64::from(k) + 0.5) / 200.0;
                         (0..200)
-                            .map(|k| 2.0 * (1.0 - at(k)) * family.second_derivative(s + at(k) * t, 0.0))
+                            .map(|k| 2.0 * (1.0 - at(k)) * family.second_derivative(s + at(k) * t, Y))
                             .sum::<f64>()
                             / 200.0
                     };
@@ -270,11 +284,11 @@ mod tests {
                     for k in -60..=60 {
                         let t = reach * f64::from(k) / 60.0;
                         low = low.min(mean(t));
-                        high = high.max(family.second_derivative(s + t, 0.0));
+                        high = high.max(family.second_derivative(s + t, Y));
                         below = below.max(-fourth(s + t));
                         above = above.max(fourth(s + t));
                     }
-                    let shape = family.shape(s, reach).unwrap();
+                    let shape = family.shape(s, reach, Y).unwrap();
                     let name = format!("{family:?} {s} {reach}: {shape:?} {low} {high} {below} {above}");
                     // The scan's own midpoints are good to 1e-4 of the largest curvature.
                     assert!(shape.curvature[0] <= low + 1e-4 * high && shape.curvature[1] >= high, "{name}");
@@ -284,7 +298,7 @@ mod tests {
                         shape.fourth[0] <= below * 1.01 + 1e-4 && shape.fourth[1] <= above * 1.01 + 2e-3,
                         "{name}"
                     );
-                    let small = family.shape(s, 0.5 * reach).unwrap();
+                    let small = family.shape(s, 0.5 * reach, Y).unwrap();
                     caught[0] += u32::from(small.curvature[0] > low + 1e-3 * high);
                     caught[1] += u32::from(small.curvature[1] < high);
                     caught[2] += u32::from(small.fourth[0] < below);
@@ -293,16 +307,16 @@ mod tests {
             }
         }
         assert!(caught.iter().all(|&count| count > 3), "{caught:?}");
-        assert!(Family::Probit.shape(0.0, 1.0).is_none() && Family::Probit.third(0.0).is_none());
+        assert!(Family::Probit.shape(0.0, 1.0, Y).is_none() && Family::Probit.third(0.0, Y).is_none());
     }
 
     #[test]
     fn third_derivatives_are_differences_of_second_ones() {
-        for family in [Family::Bernoulli, Family::Poisson] {
+        for family in [Family::Bernoulli, Family::Poisson, Family::Gamma { noise_sd: 0.8 }] {
             for s in [-4.0, -0.7, 0.0, 1.2, 3.0] {
-                let second = |s: f64| family.second_derivative(s, 0.0);
+                let second = |s: f64| family.second_derivative(s, Y);
                 let slope = (second(s + 1e-5) - second(s - 1e-5)) / 2e-5;
-                let [third, most] = family.third(s).unwrap();
+                let [third, most] = family.third(s, Y).unwrap();
                 assert!((slope - third).abs() < 1e-9 * (1.0 + most) && third.abs() <= most);
             }
         }

@@ -8,6 +8,7 @@ use crate::base::matrix::packed_len;
 use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::expectation::quadrature;
+use crate::glm::family::Form;
 use crate::target::curvature::Provenance;
 use provi_kernels::{axpy, dot};
 use std::ops::Range;
@@ -176,7 +177,7 @@ impl SparseModel {
         Predictors { means, deviations, sizes }
     }
 
-    /// Σ w_n and Σ w_n E_q(y_n − s_n)² under q = N(mean, P⁻¹).
+    /// Σ w_n and Σ w_n E_q D_n under q = N(mean, P⁻¹), D_n the deviance of a row at a noise of 1.
     pub(super) fn expected_squares(&self, mean: &[f64], selected: &Selected) -> Result<[f64; 2]> {
         let at = self.at(mean, selected);
         let (mut sums, mut lost) = ([0.0; 2], [0.0; 2]);
@@ -193,7 +194,7 @@ impl SparseModel {
                 for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
                     let (w, y) = (self.rows.weights[first + n], self.rows.response[first + n]);
                     sums[0] += w;
-                    sums[1] += w * ((y - mean).powi(2) + deviation * deviation);
+                    sums[1] += w * self.linear.family.expected_deviance(y, *mean, deviation * deviation);
                 }
                 sums
             });
@@ -232,7 +233,7 @@ impl SparseModel {
                 };
                 let off = off_mean + off_deviation;
                 let (slope, curvature) = (terms.first[n].abs(), terms.second[n].abs());
-                // ∂Eφ/∂σ² = ½Eφ″ and ∂Eφ′/∂σ² = ½Eφ‴; a Poisson rate is e^{μ+σ²/2}.
+                // ∂Eφ/∂σ² = ½Eφ″ and ∂Eφ′/∂σ² = ½Eφ‴; a rate is κe^{±μ+σ²/2}.
                 let (moved, turned) = match steepest {
                     Some(theta) => (
                         off_mean * (slope + theta * off_mean) + 0.5 * theta * off_variance,
@@ -240,7 +241,9 @@ impl SparseModel {
                     ),
                     None => {
                         let growth = (off_mean + 0.5 * off_variance).exp_m1();
-                        (curvature * growth + response[n] * off, curvature * growth)
+                        let line = self.linear.family.line(response[n]);
+                        let tame = self.linear.family.tame(response[n]);
+                        (curvature * growth + line * off, curvature * growth + tame * off)
                     }
                 };
                 // The sum itself is compensated.
@@ -254,7 +257,7 @@ impl SparseModel {
                     self.linear.family,
                     off_mean,
                     off_variance,
-                    steepest.unwrap_or(0.0) * off,
+                    steepest.unwrap_or_else(|| self.linear.family.tame(response[n])) * off,
                 );
                 part.relative = part.relative.max(relative);
                 part.sums[3] += w * square * (terms.slope_error[n] + absolute);
@@ -421,23 +424,27 @@ impl SparseModel {
 /// Relative and absolute error of Eφ'' if μ is off by δ and σ² by ε. For logit and log links |φ'''| ≤ φ'' and |φ''''| ≤ φ'', so
 /// that ∂log Eφ''/∂μ and 2∂log Eφ''/∂σ² lie in [−1, 1].
 fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f64) -> (f64, f64) {
-    match family {
-        Family::Gaussian { .. } => (4.0 * f64::EPSILON, 0.0),
-        Family::Bernoulli | Family::Binomial | Family::Poisson => {
+    match family.form(1.0) {
+        Form::Quadratic { .. } => (4.0 * f64::EPSILON, 0.0),
+        Form::Logistic | Form::Rate(_) => {
             ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, 0.0)
         }
-        Family::Probit => (4.0 * f64::EPSILON, absolute),
+        Form::Probit => (4.0 * f64::EPSILON, absolute),
+        // The rate of its failures, and its successes.
+        Form::Cloglog => {
+            ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, absolute)
+        }
     }
 }
 
-/// A bound of |φ‴|: 1/(6√3) for a logit link, 1 for probit. Gaussian rows have no third derivative, and that of Poisson
-/// rows has no bound.
+/// A bound of |φ‴|: 1/(6√3) for a logit link, 1 for probit. Gaussian rows have no third derivative, and that of rates
+/// has no bound.
 fn steepest_third(family: Family) -> Option<f64> {
-    match family {
-        Family::Gaussian { .. } => None,
-        Family::Bernoulli | Family::Binomial => Some(0.097),
-        Family::Probit => Some(1.0),
-        Family::Poisson => Some(f64::INFINITY),
+    match family.form(1.0) {
+        Form::Quadratic { .. } => None,
+        Form::Logistic => Some(0.097),
+        Form::Probit => Some(1.0),
+        Form::Rate(_) | Form::Cloglog => Some(f64::INFINITY),
     }
 }
 

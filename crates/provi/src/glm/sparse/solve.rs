@@ -214,7 +214,7 @@ impl SparseModel {
         }))
     }
 
-    /// Σ w_n and Σ w_n E_q(y_n − s_n)².
+    /// Σ w_n and Σ w_n E_q D_n.
     pub(crate) fn squares(&self, q: &SparseGaussian) -> Result<[f64; 2]> {
         match q.by_places(&self.map, &self.structure) {
             Some((mean, _)) => self.expected_squares(&mean, &q.selected()?),

@@ -31,11 +31,12 @@ impl<S: Source, R: Reduce> Expectations for Streamed<S, R> {
     }
 
     fn tail_integral(&self, q: &Gaussian<Triangular>, radius: f64) -> Result<Option<f64>> {
-        if self.linear.family != Family::Poisson {
+        if !self.linear.family.has_tail() {
             return Ok(None);
         }
-        let sums: [f64; TAIL_SUMS] = self.over_blocks(|rows, sums| rows.add_poisson_tail(q, radius, sums))?;
-        self.linear.poisson_tail(q, radius, self.rows(), sums).map(Some)
+        let sums: [f64; TAIL_SUMS] =
+            self.over_blocks(|rows, sums| rows.add_rate_tail(self.linear.family, q, radius, sums))?;
+        self.linear.rate_tail(q, radius, self.rows(), sums).map(Some)
     }
 }
 

@@ -233,8 +233,13 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     /// The same data with another noise level of the gaussian family; its constant is the same for every response.
     pub(crate) fn with_noisy_family(self, family: Family) -> Result<Self> {
         family.checked_response(&[])?;
-        let constant = self.survey.response.weight * family.constant(0.0);
-        let size = self.survey.response.weight + constant.abs();
+        let (weight, [logs, log_sizes]) = (self.survey.response.weight, self.survey.logs);
+        let [fixed, slope] = match family.gamma_shape() {
+            Some(_) => family.gamma_constants(),
+            None => [family.constant(0.0), 0.0],
+        };
+        let constant = weight * fixed + slope * logs;
+        let size = weight * (1.0 + fixed.abs()) + slope.abs() * log_sizes;
         let likelihood = Likelihood { constant, size, rows: self.survey.rows };
         Ok(Self { linear: self.linear.with_likelihood(family, likelihood), likelihood, ..self })
     }

@@ -25,6 +25,8 @@ pub(super) struct Survey {
     /// The same for an energy or its slope.
     pub(super) energies: f64,
     pub(super) response: Spread,
+    /// Σ w_n log y_n and Σ w_n |log y_n|, for responses above 0.
+    pub(super) logs: [f64; 2],
     /// Summary statistics of columns and responses over all processes.
     pub(super) data: DataSummary,
     /// Whether any block is sparse.
@@ -54,7 +56,7 @@ impl Survey {
                 }
             }
         })?;
-        let mut numbers = [0.0; OWN + 7];
+        let mut numbers = [0.0; OWN + 9];
         let mut matrices = [Matrix::zeros(d, d)];
         let (mut response, mut largest) = (Spread::default(), [0; 5]);
         let mut data = DataSummary::empty(d);
@@ -65,9 +67,18 @@ impl Survey {
             // earlier blocks.
             let (inside, parts) = rows.design.sum_terms();
             let ([constant, size], (_, chunks)) = (rows.constant(family), rows.energy_chain());
-            let mut shares =
-                [rows.len() as f64, constant, rows.square_norm(), terms + 1.0, parts as f64, size, 0.0];
-            shares[6] = chunks as f64 + 1.0;
+            let [logs, log_sizes] = if family.gamma_shape().is_some() { rows.log_sums() } else { [0.0; 2] };
+            let shares = [
+                rows.len() as f64,
+                constant,
+                rows.square_norm(),
+                terms + 1.0,
+                parts as f64,
+                size,
+                chunks as f64 + 1.0,
+                logs,
+                log_sizes,
+            ];
             sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
             rows.add_gram(1.0, &mut sums.matrices[0]);
             response = response.merged(rows.response_spread());
@@ -97,6 +108,7 @@ impl Survey {
                 grams: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
             },
             energies: sizes[4] + numbers[OWN + 6] + shards.reduce.size() as f64,
+            logs: [numbers[OWN + 7], numbers[OWN + 8]],
             response: everywhere(&shards.reduce, response)?,
             data: summary_everywhere(&shards.reduce, data)?,
             sparse: sizes[3] > 0.5,

@@ -186,3 +186,27 @@ fn the_upper_gamma_function_has_its_limits() {
     assert!(ln_gamma_upper(1.0, f64::NAN).is_nan() && ln_gamma_upper(f64::INFINITY, 1.0).is_nan());
     assert!((ln_gamma_upper(1.0, 1e300) / -1e300 - 1.0).abs() < 1e-15);
 }
+
+/// The rank of the number found is the one asked for, in both tails and for every kind of shape.
+#[test]
+fn a_gamma_number_has_the_rank_of_its_normal_number() {
+    for a in [0.05, 0.3, 0.9, 1.0, 2.5, 40.0, 3e3, 9e4] {
+        for i in -30..=30 {
+            let normal = 0.2 * f64::from(i);
+            let x = gamma_from(a, normal);
+            let (found, goal) = match normal > 0.0 {
+                true => (ln_gamma_upper(a, a * x), log_normal_cdf(-normal)),
+                false => (ln_gamma_lower(a, a * x), log_normal_cdf(normal)),
+            };
+            assert!((found - goal).abs() < 1e-8 * (1.0 + goal.abs()), "{a} {normal}: {found} {goal}");
+        }
+    }
+    // An exponential number is −log of a uniform one; beyond the limit the cube root is normal.
+    assert!((gamma_from(1.0, 1.3) + log_normal_cdf(-1.3)).abs() < 1e-12);
+    let (below, above) = (gamma_from(CUBE, 1.7), gamma_from(CUBE * 1.000_001, 1.7));
+    assert!((below - above).abs() < 1e-7, "{below} {above}");
+    for a in [0.3f64, 2.0, 15.9, 16.1, 90.0] {
+        let textbook = libm::lgamma(a) - a * a.ln() + a;
+        assert!((ln_gamma_rest(a) - textbook).abs() < 1e-13 * (1.0 + a * a.ln().abs()), "{a}");
+    }
+}

@@ -18,8 +18,14 @@ enum Groups {
 }
 
 const ALL: [Groups; 3] = [Groups::Nested, Groups::Crossed, Groups::Slopes];
-const FAMILIES: [Family; 4] =
-    [Family::Gaussian { noise_sd: 0.8 }, Family::Bernoulli, Family::Probit, Family::Poisson];
+const FAMILIES: [Family; 6] = [
+    Family::Gaussian { noise_sd: 0.8 },
+    Family::Bernoulli,
+    Family::Probit,
+    Family::Cloglog,
+    Family::Poisson,
+    Family::Gamma { noise_sd: 0.8 },
+];
 
 fn model(groups: Groups, family: Family, rows: usize, seed: u64) -> Glm {
     let mut x = vec![0.0; rows];
@@ -39,6 +45,7 @@ fn model(groups: Groups, family: Family, rows: usize, seed: u64) -> Glm {
     let response = |n: usize| match family {
         Family::Gaussian { .. } => noise[n] + x[n],
         Family::Poisson => (1.5 + noise[n] + 0.3 * x[n]).exp().floor().min(9.0),
+        Family::Gamma { .. } => (0.5 * noise[n] + 0.3 * x[n]).exp(),
         _ => f64::from(u8::from(noise[n] + x[n] > 0.2)),
     };
     let y: Vec<f64> = (0..rows).map(response).collect();
