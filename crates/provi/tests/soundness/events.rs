@@ -37,7 +37,7 @@ fn truth(problem: &Problem, q: &Gaussian<Triangular>, log_evidence: f64, ask: &Q
     let jump = (-g.at / g.spread).clamp(-11.0, 11.0);
     let mut sum = 0.0;
     for (low, high) in [(-12.0, jump), (jump, 12.0)] {
-        let n = 160;
+        let n = 400;
         for k in 0..=n {
             let l = low + (high - low) * f64::from(k) / f64::from(n);
             let inside = l + if k == 0 {
