@@ -183,7 +183,7 @@ impl Model {
         scales: Option<&str>,
     ) -> PyResult<Self> {
         let noise = Noise::new(noise_sd, noise_prior, scales)?;
-        noise.model(py, &data, |design, y, sd, prior| Glm::linear(design, y, sd, prior))
+        noise.model(py, &data, Glm::linear)
     }
 
     /// Gamma regression with log link, the same.
@@ -196,7 +196,7 @@ impl Model {
         scales: Option<&str>,
     ) -> PyResult<Self> {
         let noise = Noise::new(noise_sd, noise_prior, scales)?;
-        noise.model(py, &data, |design, y, sd, prior| Glm::gamma(design, y, sd, prior))
+        noise.model(py, &data, Glm::gamma)
     }
 
     #[staticmethod]

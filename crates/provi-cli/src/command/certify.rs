@@ -16,8 +16,8 @@ use provi_analysis::record::trust::TrustRecord;
 use provi_analysis::run::claims::{self, Claim, Rechecked, SAMPLED, Verdict};
 use provi_analysis::run::fitted::{rebuild, refuse_other_data};
 use provi_analysis::run::recording;
-use provi_analysis::show::rows::LEVEL;
 use provi_analysis::show::rows::Coefficients;
+use provi_analysis::show::rows::LEVEL;
 use provi_analysis::show::words::condition;
 use serde::Serialize;
 
@@ -121,11 +121,7 @@ fn judge(
             trust.as_ref().map_or(String::new(), |trust| wrapped("trust  ", 7, &trust.line()) + "\n"),
             origin(given),
             summary::recorded_model(model, names.len()),
-            table::posterior(
-                &shown,
-                LEVEL,
-                assessment.posterior.as_ref()
-            )?,
+            table::posterior(&shown, LEVEL, assessment.posterior.as_ref())?,
             certificate::describe(
                 &assessment.certificate,
                 None,

@@ -197,7 +197,8 @@ pub(crate) fn execute(args: &EffectsArgs) -> Result<Outcome> {
     let exact = match (&data, args.exact) {
         (Some(data), true) => {
             let model = fit.model(data, false)?;
-            let mut draws = PosteriorDraws::new(&model, &*fit.dense("a draw of the posterior")?, None, Seed(args.seed))?;
+            let mut draws =
+                PosteriorDraws::new(&model, &*fit.dense("a draw of the posterior")?, None, Seed(args.seed))?;
             let law = draws.law();
             Some((draws.draw(args.draws as usize)?, law))
         }

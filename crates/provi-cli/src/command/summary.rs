@@ -72,7 +72,8 @@ pub(crate) fn execute(args: &SummaryArgs) -> Result<Outcome> {
     let text = if args.json {
         to_json(&fit.summary(level)?)
     } else if args.plot {
-        let mut shown = rows::coefficients(&fit, &certificate).first(fit.file.model.population + MOST_PLOTTED)?;
+        let mut shown =
+            rows::coefficients(&fit, &certificate).first(fit.file.model.population + MOST_PLOTTED)?;
         shown.extend(rows::contrasts(&fit));
         forest::plot(&shown, level)?
     } else {

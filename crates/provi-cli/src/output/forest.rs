@@ -94,7 +94,8 @@ mod tests {
             ["a", "μ", "a name that is far too long for its line"].map(str::to_owned).into();
         let q = Gaussian::<Triangular>::new(&[-1.0, 0.5, 2.0], &[0.5, 0.0, 0.1, 0.0, 0.0, 1.0]).unwrap();
         let (q, certificate) = (q.into(), Certificate::nothing(&names, ""));
-        let rows = Coefficients { names: &names, q: &q, mixture: None, certificate: &certificate, measured: None };
+        let rows =
+            Coefficients { names: &names, q: &q, mixture: None, certificate: &certificate, measured: None };
         let rows = rows.all().unwrap();
         let text = plot(&rows, 0.95).unwrap();
         let lines: Vec<&str> = text.lines().collect();
