@@ -55,10 +55,8 @@ fn the_gradient_vanishes_at_the_maximum_likelihood_and_the_density_is_the_textbo
     let exponential = Glm::exponential(design, &Y, Prior::scale(2.5).unwrap()).unwrap();
     let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
     let at = [0.3, 0.9];
-    let values = [
-        exponential.log_density(&at, &mut a).unwrap(),
-        model(1.0, 2.5).log_density(&at, &mut b).unwrap(),
-    ];
+    let values =
+        [exponential.log_density(&at, &mut a).unwrap(), model(1.0, 2.5).log_density(&at, &mut b).unwrap()];
     assert_eq!(values[0].to_bits(), values[1].to_bits());
     assert_eq!(a.map(f64::to_bits), b.map(f64::to_bits));
 }

@@ -74,11 +74,16 @@ pub(super) fn integrate(
     fit.neg_elbo.exact = false;
     let record = MixtureRecord::new(&mixture, &how.labels(scales), &proofs)?;
     let kl: f64 = mixture.nodes.iter().map(|node| node.weight * node.kl).sum();
+    // Of sparse nodes only lower bounds of the evidence are known.
+    let sparse = fit.gaussian.as_sparse().is_some();
     let finite = |x: f64| x.is_finite().then_some(x);
+    let estimated = |x: f64| finite(x).filter(|_| !sparse);
     let estimates = EstimatesRecord {
-        kl: finite(kl),
-        log_evidence: finite(mixture.log_evidence),
-        standard_error: finite(mixture.evidence_change),
+        kl: estimated(kl),
+        log_evidence: estimated(mixture.log_evidence),
+        standard_error: estimated(mixture.evidence_change),
+        reason: sparse
+            .then(|| "at each value of the scales only a lower bound of the evidence is known".to_owned()),
         elbo: finite(-fit.neg_elbo.value),
         elbo_standard_error: finite(mixture.evidence_change),
         draws: how.how.draws * mixture.nodes.len(),
