@@ -24,7 +24,7 @@ pub struct Bounded {
     pub spread: f64,
 }
 
-/// What rounding and the rule of quadrature may do to [`Bounded::mean`] and [`Bounded::third`].
+/// What rounding and the rule of quadrature may do to the means and third moments of [`Bounded`].
 pub const LOST: f64 = 1e-13;
 /// Where the trapezoid rule ends: |ξ³|ϕ(ξ) is below 1e-17 beyond.
 const END: f64 = 9.5;

@@ -126,7 +126,7 @@ impl Envelope {
         [side(0), side(1)]
     }
 
-    /// |D' − P| is at most this where ‖x‖ ≤ r, P = T[x,x,x]/6 − ½τ·x for a T that is within `error` of ∇³U(0), its trace too
+    /// |D' − P| is at most this where ‖x‖ ≤ r, P = T\[x,x,x\]/6 − ½τ·x for a T that is within `error` of ∇³U(0), its trace too
     /// [measured-events].
     pub fn band(&self, r: f64, error: f64) -> f64 {
         let Some(ring) = self.ring(r) else { return f64::INFINITY };
@@ -137,7 +137,7 @@ impl Envelope {
         (centre + r * rest) * (1.0 + LOST) + LOST * (1e-3 + r * self.trace * (1.0 + r * r) + r * r)
     }
 
-    /// |P| is at most this where r and |u| are at most so large: P = κ(r)u + T₀[x,x,x]/6, and the trace of its T is within `error` of τ.
+    /// |P| is at most this where r and |u| are at most so large: P = κ(r)u + T₀\[x,x,x\]/6, and the trace of its T is within `error` of τ.
     pub fn cubic(&self, [low, high]: [f64; 2], u: f64, error: f64) -> f64 {
         let kappa = self.kappa(low).abs().max(self.kappa(high).abs());
         let rest = self.harmonic * high.powi(3) / 6.0 + error * high * (1.0 + high * high);
