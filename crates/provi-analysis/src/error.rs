@@ -180,6 +180,12 @@ pub enum Error {
         /// The number of coefficients.
         coefficients: usize,
     },
+    /// A Gaussian that is not held as the model's own is.
+    #[error(
+        "the given Gaussian has no sparse factor of this model's structure, so nothing can be computed of it; fit it by this model, or \
+         certify it with --factor dense"
+    )]
+    OtherFactor,
     /// Something that a sparse factor cannot give.
     #[error("{what} needs a dense factor of q, and this model has a sparse one; see --factor")]
     SparseFactor {

@@ -243,7 +243,8 @@ impl<'a> Problem<'a> {
         }
         if let Some(model) = prepared.problem.sparse {
             let assessment = sparse::assess(model, q, watch)?;
-            let elbo = assessment.certificate.evidence.lower().unwrap_or(f64::NAN);
+            // Without a bound of f there is nothing to record.
+            let Some(elbo) = assessment.certificate.evidence.lower() else { return Err(Error::OtherFactor) };
             let mut fit =
                 sparse::found(target.target().names(), q.clone(), NegElbo::new(-elbo, 0.0, false), seed);
             fit.method = GIVEN.to_owned();
