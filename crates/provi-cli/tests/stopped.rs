@@ -218,24 +218,17 @@ fn a_search_for_scales_that_is_stopped_before_its_first_solution_keeps_its_guess
         rows += &format!("{},{x},g{g}\n", (n * n + g) % 2);
     }
     bench.write("groups.csv", &rows);
-    let words = [
-        "fit",
-        "groups.csv",
-        "y ~ x + (1 | g)",
-        "--time-limit",
-        "0.001",
-        "--audit-draws",
-        "100",
-        "--out",
-        "cut.fit",
-    ];
-    let said = bench.provi(&words).exits(3);
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("stopped before its first solution: they are its first guesses"), "{text}");
-    assert!(text.contains("stopped early"), "{text}");
-    let fit: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(bench.path("cut.fit/fit.json")).unwrap()).unwrap();
-    assert_eq!(fit["stopped_early"], true);
-    // It can be looked at like any other.
-    assert!(bench.provi(&["summary", "cut.fit"]).exits(0).stdout.contains("first guesses"));
+    let words = ["fit", "groups.csv", "y ~ x + (1 | g)", "--time-limit", "0.001", "--audit-draws", "100"];
+    for factor in ["dense", "sparse"] {
+        let out = format!("{factor}.fit");
+        let said = bench.provi(&[&words[..], &["--factor", factor, "--out", &out]].concat()).exits(3);
+        let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("stopped before its first solution: they are its first guesses"), "{text}");
+        assert!(text.contains("stopped early"), "{text}");
+        let path = bench.path(&out).join("fit.json");
+        let fit: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(fit["stopped_early"], true);
+        // It can be looked at like any other.
+        assert!(bench.provi(&["summary", &out]).exits(0).stdout.contains("first guesses"));
+    }
 }

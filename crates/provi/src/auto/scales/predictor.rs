@@ -144,7 +144,7 @@ impl LinearPredictor for SparseGlm {
         &self,
         goal: f64,
         from: Option<&AnyGaussian>,
-        _: &mut Option<AnyGaussian>,
+        begun: &mut Option<AnyGaussian>,
     ) -> Result<(AnyGaussian, f64)> {
         let solver = SparseSolver { goal: goal.max(LEAST_GAP), ..SparseSolver::default() };
         let mut told = |_: &solution::Look| go_on();
@@ -152,7 +152,10 @@ impl LinearPredictor for SparseGlm {
             Some(from) => solver.run_from(SparseGlm::sparse(self), from, &mut told)?,
             None => solver.run_with(SparseGlm::sparse(self), &mut told)?,
         };
-        unless_cut_off(solution.stop)?;
+        if solution.stop == Stop::Interrupted {
+            *begun = Some(solution.gaussian.into());
+            return Err(Error::Stopped { during: "the search for the scales" });
+        }
         Ok((solution.gaussian.into(), solution.neg_elbo))
     }
 
