@@ -72,13 +72,13 @@ pub fn moments(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) ->
     }
 }
 
-/// The probability that the i-th coefficient is positive, with its proved error bound: the posterior's own if it was measured more closely than
-/// q's is known to be, q's otherwise.
+/// The probability that the i-th coefficient is positive, with its proved error bound: q's, unless the posterior's own was measured and cannot
+/// be that.
 pub fn positive(q: &Functional, measured: Option<&PosteriorMoments>, i: usize) -> (f64, Option<f64>) {
     let plain = (q.positive.value, q.positive.error.bound());
     let own = measured.and_then(|all| Some((*all.positive.get(i)?, *all.positive_error.get(i)?)));
     match own {
-        Some((value, error)) if plain.1.is_none_or(|known| error <= known) => (value, Some(error)),
+        Some((value, error)) if (plain.0 - value).abs() > error => (value, Some(error)),
         _ => plain,
     }
 }
