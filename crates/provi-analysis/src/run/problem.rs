@@ -106,11 +106,8 @@ impl<'a> Problem<'a> {
         Self { integrated, ..Self::matrices(&model.glm, about) }
     }
 
-    /// Any log density.
-    pub fn black_box(target: Evaluator<'a>, about: About) -> Self {
-        let (rows, _) = target.target().data_size();
-        let population = target.dim();
-        let record = ModelRecord { rows, population, ..about.record(Kind::BlackBox) };
+    /// A target of which nothing but its density is known.
+    fn density(target: Evaluator<'a>, record: ModelRecord) -> Self {
         Self {
             target,
             glm: None,
@@ -120,6 +117,14 @@ impl<'a> Problem<'a> {
             integrated: None,
             sparse: None,
         }
+    }
+
+    /// Any log density.
+    pub fn black_box(target: Evaluator<'a>, about: About) -> Self {
+        let (rows, _) = target.target().data_size();
+        let population = target.dim();
+        let record = ModelRecord { rows, population, ..about.record(Kind::BlackBox) };
+        Self::density(target, record)
     }
 
     /// The target.
@@ -160,15 +165,7 @@ impl<'a> Problem<'a> {
             library: Some(compiled.record().clone()),
             ..compiled.about().record(compiled.kind())
         };
-        Self {
-            target,
-            glm: None,
-            record,
-            stopped_at: None,
-            scale_seconds: None,
-            integrated: None,
-            sparse: None,
-        }
+        Self::density(target, record)
     }
 
     /// Refuses everything that can be refused before the work: wrong options, wrong contrasts, too little memory.
