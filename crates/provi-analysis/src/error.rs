@@ -35,6 +35,28 @@ pub enum Error {
         "exact draws need the rows in memory, and this fit reads its files at each pass; draws of the fitted Gaussian need no data"
     )]
     ExactNeedsRows,
+    /// A fit without bounds of its evidence.
+    #[error("`{fit}` has no certificate")]
+    NoCertificate {
+        /// Its name.
+        fit: String,
+    },
+    /// Fits of different data.
+    #[error(
+        "`{first}` and `{second}` differ in {what} ({one}, {other}), so their evidence is not of the same data"
+    )]
+    NotComparable {
+        /// One fit.
+        first: String,
+        /// Another.
+        second: String,
+        /// In what they differ.
+        what: &'static str,
+        /// That of the one.
+        one: String,
+        /// That of the other.
+        other: String,
+    },
     /// A question about effects that has no answer.
     #[error("{0}")]
     Effect(Box<BadEffect>),

@@ -3,6 +3,7 @@
 mod analysis;
 pub mod assessment;
 pub mod claims;
+pub mod compare;
 pub mod contrast;
 pub mod effects;
 pub mod fitted;

@@ -39,8 +39,6 @@ pub(crate) enum Failure {
     NoCertificate { path: PathBuf },
     #[error("a zarr store is a folder, and cannot go to standard output")]
     ZarrNeedsFolder,
-    #[error("`{}` and `{}` differ in {what} ({one}, {other}), so their evidence is not of the same data", .first.display(), .second.display())]
-    NotComparable { first: PathBuf, second: PathBuf, what: &'static str, one: String, other: String },
     #[error("there is no topic `{word}`{}", .nearest.map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     UnknownTopic { word: String, nearest: Option<&'static str> },
     #[error("cannot start {threads} threads: {reason}")]
@@ -169,9 +167,6 @@ impl Failure {
                 "fit it again with this version: `provi fit DATA FORMULA --out DIR --force`"
             }
             Self::ZarrNeedsFolder => "name one with --out DIR.zarr",
-            Self::NotComparable { .. } => {
-                "compare models of the same response in the same rows, or say --force"
-            }
             Self::UnknownTopic { .. } => "`provi explain` lists all topics",
             Self::NoFolder { .. } => "name one with --out DIR",
             Self::NoProcesses { .. } => {
@@ -213,6 +208,9 @@ fn way_out(error: &Refused) -> Option<&'static str> {
             "do it in the program that made the fit; `provi summary`, `report` and `sample` need no more than the fit"
         }
         Refused::StrayNoise { .. } => "leave it out, or say --family gaussian or gamma",
+        Refused::NotComparable { .. } => {
+            "compare models of the same response in the same rows, or say --force"
+        }
         Refused::FitExists { .. } => "choose another --out, or replace it with --force",
         Refused::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
         Refused::Library(provi::Error::Stopped { .. }) => {

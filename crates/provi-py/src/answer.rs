@@ -12,15 +12,17 @@ use provi::memory::Bytes;
 use provi::scales::ScaleMixture;
 use provi::sparse::{AnyGaussian, SparseGaussian};
 use provi::{Certificate, Gaussian, Matrix, Seed};
-use provi_analysis::Fitted;
 use provi_analysis::options::FactorName;
-use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
+use provi_analysis::record::fit_file::{
+    BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint, to_json,
+};
 use provi_analysis::record::mixture::MixtureRecord;
 use provi_analysis::record::trust::TrustRecord;
 use provi_analysis::run::contrast::Contrast;
 use provi_analysis::run::sampled::usual_draws;
 use provi_analysis::show::rows::LEVEL;
 use provi_analysis::show::words;
+use provi_analysis::{Comparison, Fitted};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -312,6 +314,13 @@ impl Answer {
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Fitted::load(&path).map(Into::into).map_err(refuse)
+    }
+
+    /// What the certificates of several fits say about each other, as JSON.
+    #[staticmethod]
+    fn compare(fits: Vec<(String, PyRef<'_, Self>)>, force: bool) -> PyResult<String> {
+        let named: Vec<_> = fits.iter().map(|(name, fit)| (name.clone(), &fit.fitted.file)).collect();
+        Comparison::new(&named, force).map(|found| to_json(&found)).map_err(refuse)
     }
 
     /// For `pickle`: the record as JSON, the Gaussian bit for bit, and behind it the factors of a mixture that its record leaves out.

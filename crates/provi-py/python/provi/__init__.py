@@ -30,6 +30,7 @@ from ._certificate import (
     Trust,
     TrustWarning,
 )
+from ._compare import Compared, Comparison, compare
 from ._fit import Fit, Variable
 from ._effects import Effects
 from ._formula import FormulaFit, fit_formula, load
@@ -62,6 +63,8 @@ from ._torch import from_torch
 __all__ = [
     "CFunction",
     "Certificate",
+    "Compared",
+    "Comparison",
     "Estimates",
     "FamilyGap",
     "FiniteSum",
@@ -88,6 +91,7 @@ __all__ = [
     "black_box",
     "certify",
     "cloglog",
+    "compare",
     "exponential",
     "fit",
     "fit_formula",

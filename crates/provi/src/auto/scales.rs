@@ -72,15 +72,14 @@ pub struct ScaledModel<M = Glm> {
     pub stopped_early: bool,
 }
 
-/// How near to the maximum the search goes, in nats.
+/// How near to the maximum the search goes, in nats, if no more is allowed.
 const NATS: f64 = 1e-9;
-/// A maximum counts as interior if it is this many nats above the ELBO near zero: a hundred times what the search
-/// may miss.
-const INTERIOR: f64 = 1e-7;
+/// A maximum counts as interior if it is above the ELBO near zero by this many times what the search may miss.
+const INTERIOR: f64 = 100.0;
 /// "Near zero" for a scale: this share of the scale found.
 const NEAR_ZERO: f64 = 1e-3;
-/// The gap of each inner solution, well below the differences that the search compares.
-const INNER_GOAL: f64 = 1e-11;
+/// The gap of each inner solution, as a share of how near the search goes: well below the differences that it compares.
+const INNER_SHARE: f64 = 0.01;
 /// Normal equations are used if they prove a KL below this, in nats.
 const EXACT: f64 = 1e-10;
 /// No scale moves farther than this factor from its guess.
@@ -213,11 +212,18 @@ impl FreeScales {
     /// # Ok::<(), provi::Error>(())
     /// ```
     pub fn maximise<M: LinearPredictor>(&self, model: &M) -> Result<ScaledModel<M>> {
+        self.maximise_to(model, 0.0)
+    }
+
+    /// As [`FreeScales::maximise`], up to that many nats: a rough maximum will do where another search begins.
+    pub fn maximise_to<M: LinearPredictor>(&self, model: &M, nats: f64) -> Result<ScaledModel<M>> {
+        let missed = nats.max(NATS);
         let start = self.start()?;
         let equations = self.equations(model, &start)?;
-        let profile = Profile::new(self, model, equations.as_ref(), &start);
+        let profile =
+            Profile { goal: INNER_SHARE * missed, ..Profile::new(self, model, equations.as_ref(), &start) };
         let found = stop::phase("the search for the scales", || {
-            let (best, evaluations) = profile.maximum()?;
+            let (best, evaluations) = profile.maximum(nats)?;
             let (gaussian, neg_elbo) = profile.best_at(&best)?;
             Ok(Found { eta: best, gaussian, neg_elbo, evaluations: evaluations + 1, stopped_early: false })
         });
@@ -235,7 +241,11 @@ impl FreeScales {
             let left: f64 = coefficients.iter().map(|&i| gaussian.deviation(i).powi(2) / prior).sum();
             let suspect = left > 0.98 * coefficients.len() as f64;
             // After a stop nothing more is tested.
-            vanishing.push(suspect && !stopped_early && profile.is_no_worse_near_zero(&best, b, neg_elbo)?);
+            vanishing.push(
+                suspect
+                    && !stopped_early
+                    && profile.is_no_worse_near_zero(&best, b, neg_elbo + INTERIOR * missed)?,
+            );
         }
         Ok(ScaledModel {
             vanishing,
@@ -284,7 +294,7 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         start: &'a [f64],
     ) -> Self {
         let (last, best, begun, solved) = Default::default();
-        Self { free, model, equations, start, goal: INNER_GOAL, last, best, begun, solved }
+        Self { free, model, equations, start, goal: INNER_SHARE * NATS, last, best, begun, solved }
     }
 
     /// The first guesses of the scales, with an approximate mode.
@@ -310,27 +320,26 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
     }
 
     /// Where the ELBO is largest, and how many models were solved to find it.
-    fn maximum(&self) -> Result<(Vec<f64>, u64)> {
+    fn maximum(&self, nats: f64) -> Result<(Vec<f64>, u64)> {
         if let &[start] = self.start {
             let slope = |x: f64| {
                 let mut gradient = [0.0];
                 self.log_density(&[x], &mut gradient).map(|_| gradient[0])
             };
             let range = if self.free.noise_sd.is_some() { NOISE_RANGE } else { RANGE };
-            let (found, evaluations) = one::climb(start, range.ln(), &slope)?;
+            let (found, evaluations) = one::climb(start, range.ln(), nats, &slope)?;
             return Ok((vec![found], evaluations));
         }
-        let best = climb(self, self.start, NATS, &mut Path::default())?;
+        let best = climb(self, self.start, nats.max(NATS), &mut Path::default())?;
         Ok((best.point, best.evaluations))
     }
 
-    /// Whether the ELBO with scale `b` near zero is at least as large as at the best scales; then there is no
-    /// interior maximum.
+    /// Whether the negative ELBO with scale `b` near zero is no larger than this; then there is no interior maximum.
     fn is_no_worse_near_zero(&self, best: &[f64], b: usize, neg_elbo: f64) -> Result<bool> {
         let mut eta = best.to_vec();
         eta[b] += NEAR_ZERO.ln();
         match self.best_at(&eta) {
-            Ok((_, there)) => Ok(there <= neg_elbo + INTERIOR),
+            Ok((_, there)) => Ok(there <= neg_elbo),
             Err(error) if error.is_of_the_data() => Err(error),
             // Not tested.
             Err(Error::Stopped { .. }) => Ok(false),

@@ -58,6 +58,11 @@ pub trait LinearPredictor: Target + Clone {
         Ok((solution.gaussian.into(), solution.neg_elbo))
     }
 
+    /// The proved gap at each value of scales that are integrated over, in nats: far below what the sum over values leaves open.
+    fn node_goal(&self) -> f64 {
+        1e-7
+    }
+
     /// The sparse form of the model, if it is solved by that.
     fn sparse(&self) -> Option<&SparseModel> {
         None
@@ -165,6 +170,11 @@ impl LinearPredictor for SparseGlm {
 
     fn is_gaussian(&self) -> bool {
         self.glm().is_gaussian()
+    }
+
+    /// The bound is thousands of times the gap, by as much as the precision of a coefficient is above the prior's.
+    fn node_goal(&self) -> f64 {
+        1e-4
     }
 }
 

@@ -72,6 +72,23 @@ impl SparseGaussian {
         }
     }
 
+    /// The Gaussian whose mean and factor are (1 − t) of these and t of another's; `None` if that is one of other
+    /// coordinates, or none.
+    pub(super) fn toward(&self, other: &Self, t: f64) -> Option<Self> {
+        let (_, factor) = other.by_places(&self.map, &self.structure)?;
+        let mix = |(a, b): (&f64, &f64)| a + t * (b - a);
+        let factor: Vec<f64> = self.factor.iter().zip(factor).map(mix).collect();
+        let is_factor = (0..self.dim()).all(|place| factor[self.structure.diagonal(place)] > 0.0);
+        let standard_mean: Vec<f64> = self.standard_mean.iter().zip(&other.standard_mean).map(mix).collect();
+        is_factor.then(|| Self {
+            mean: self.map.to_own(&standard_mean),
+            standard_mean,
+            factor: Arc::new(factor),
+            deviations: OnceLock::new(),
+            ..self.clone()
+        })
+    }
+
     /// The dimension d.
     pub fn dim(&self) -> usize {
         self.mean.len()

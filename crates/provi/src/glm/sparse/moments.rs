@@ -4,13 +4,12 @@ use super::SparseModel;
 use crate::base::chunked::{self, Chunks};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::Selected;
-use crate::base::matrix::packed_len;
 use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::expectation::quadrature;
 use crate::glm::family::Form;
 use crate::target::curvature::Provenance;
-use provi_kernels::{axpy, dot};
+use provi_kernels::{design, gram};
 use std::ops::Range;
 
 /// Chunks of rows whose results are held at once.
@@ -45,7 +44,7 @@ struct Part {
     /// E V, its error, the error of the gradient, the absolute error of the curvatures.
     sums: [f64; 4],
     relative: f64,
-    /// For each set: the gradient of its columns, then the lower triangle of its curvature, row by row.
+    /// For each set: the gradient of its columns, then its curvature, of which the lower half counts, row by row.
     blocks: Vec<f64>,
 }
 
@@ -93,14 +92,14 @@ impl SparseModel {
                     let columns = self.rows.columns(set);
                     let k = columns.len();
                     let (slopes, after) = rest.split_at(k);
-                    let (gram, after) = after.split_at(packed_len(k));
+                    let (block, after) = after.split_at(k * k);
                     rest = after;
                     for (&place, &x) in columns.iter().zip(slopes) {
                         add(&mut gradient[place as usize], &mut lost[place as usize], x);
                     }
                     self.structure.each_column(columns, &mut room, |b, to, step, rows| {
                         for (a, &row) in (b..k).zip(rows) {
-                            hessian[to + step * row] += gram[packed_len(a) + b];
+                            hessian[to + step * row] += block[a * k + b];
                         }
                     });
                 }
@@ -137,36 +136,42 @@ impl SparseModel {
         let count = self.rows_of(sets);
         let (mut means, mut deviations) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut sizes: Vec<[f64; 3]> = Vec::with_capacity(count);
-        let (mut covariance, mut room) = (Vec::new(), Vec::new());
+        let (mut covariance, mut room, mut scales) = (Vec::new(), Vec::new(), Vec::new());
         for set in sets.clone() {
-            let columns = self.rows.columns(set);
-            let k = columns.len();
-            covariance.resize(packed_len(k), 0.0);
+            let (columns, rows) = (self.rows.columns(set), self.rows.range(set));
+            let (k, width) = (columns.len(), gram::padded(columns.len()));
+            covariance.clear();
+            covariance.resize(k * width, 0.0);
             self.structure.each_column(columns, &mut room, |b, from, step, rows| {
                 for (a, &row) in (b..k).zip(rows) {
-                    covariance[packed_len(a) + b] = at.selected.values()[from + step * row];
+                    let twice = if a == b { 1.0 } else { 2.0 };
+                    covariance[a * width + b] = twice * at.selected.values()[from + step * row];
                 }
             });
+            scales.clear();
+            scales.extend(columns.iter().map(|&place| {
+                let place = place as usize;
+                [at.mean[place], at.deviations[place], at.inverse[place]]
+            }));
             let error = columns.first().map_or(0.0, |&p| at.selected.error(self.structure.owner(p as usize)));
             let unit = (2 * k + 8) as f64 * f64::EPSILON;
-            let entries = self.rows.entries(set);
-            for (local, n) in self.rows.range(set).enumerate() {
-                let a = &entries[local * k..(local + 1) * k];
+            let (entries, done) = (self.rows.entries(set), deviations.len());
+            // First the variances, then their roots.
+            deviations.resize(done + rows.len(), 0.0);
+            gram::forms(&covariance, k, entries, &mut deviations[done..]);
+            for (local, n) in rows.enumerate() {
                 let offset = self.rows.offsets.get(n).copied().unwrap_or(0.0);
-                let (mut mean, mut size, mut variance, mut reach, mut square) =
-                    (offset, offset.abs(), 0.0, 0.0, 0.0);
-                for (i, (&x, &place)) in a.iter().zip(columns).enumerate() {
-                    let place = place as usize;
-                    let row = &covariance[packed_len(i)..packed_len(i) + i + 1];
-                    mean += x * at.mean[place];
-                    size += (x * at.mean[place]).abs();
-                    variance += x * (2.0 * dot(&row[..i], &a[..i]) + row[i] * x);
-                    reach += x.abs() * at.deviations[place];
-                    square += x * x * at.inverse[place];
+                let (mut mean, mut size, mut reach, mut square) = (offset, offset.abs(), 0.0, 0.0);
+                for (x, [m, deviation, inverse]) in entries[local * k..(local + 1) * k].iter().zip(&scales) {
+                    let part = x * m;
+                    mean += part;
+                    size += part.abs();
+                    reach += x.abs() * deviation;
+                    square += x * x * inverse;
                 }
-                let variance: f64 = variance.max(0.0);
                 means.push(mean);
-                deviations.push(variance.sqrt());
+                let variance = deviations[done + local].max(0.0);
+                deviations[done + local] = variance.sqrt();
                 let off_variance = match error.is_finite() {
                     true => error * variance + unit * reach * reach,
                     false => f64::INFINITY,
@@ -215,16 +220,19 @@ impl SparseModel {
         let terms = quadrature::expect_rows(self.linear.family, &means, &deviations, response);
         let (steepest, third) = (self.linear.family.curvature_range().1, steepest_third(self.linear.family));
         let (mut n, mut of_value) = (0, 0.0);
+        let (mut pulls, mut bends, mut room) = (Vec::new(), Vec::new(), Vec::new());
         for set in sets {
             let k = self.rows.columns(set).len();
             let begin = part.blocks.len();
-            part.blocks.resize(begin + k + packed_len(k), 0.0);
-            let (slopes, gram) = part.blocks[begin..].split_at_mut(k);
+            part.blocks.resize(begin + k + k * k, 0.0);
+            let (slopes, block) = part.blocks[begin..].split_at_mut(k);
             let rows = self.rows.range(set);
             let unit = (rows.len() + k + 16) as f64 * f64::EPSILON;
             let entries = self.rows.entries(set);
-            for (local, row) in rows.enumerate() {
-                let (w, a) = (self.rows.weights[row], &entries[local * k..(local + 1) * k]);
+            pulls.clear();
+            bends.clear();
+            for row in rows {
+                let w = self.rows.weights[row];
                 let [off_mean, off_variance, square] = sizes[n];
                 let deviation = deviations[n];
                 let off_deviation = match deviation > 0.0 {
@@ -261,13 +269,13 @@ impl SparseModel {
                 );
                 part.relative = part.relative.max(relative);
                 part.sums[3] += w * square * (terms.slope_error[n] + absolute);
-                axpy(w * terms.first[n], a, slopes);
-                for (i, x) in a.iter().enumerate() {
-                    let at = packed_len(i);
-                    axpy(w * terms.second[n] * x, &a[..=i], &mut gram[at..=at + i]);
-                }
+                pulls.push(w * terms.first[n]);
+                bends.push(w * terms.second[n]);
                 n += 1;
             }
+            design::pull_back(entries, k, &pulls, slopes);
+            room.resize(entries.len(), 0.0);
+            gram::add_lower(entries, k, &bends, &mut room, block);
         }
         part.sums[0] += of_value;
         part

@@ -47,9 +47,10 @@ impl Structure {
             let base = front.values + height * k;
             self.each_column(below, &mut rows, |b, first, step, rows| {
                 for (a, &row) in (b..r).zip(rows) {
-                    let entry = match large {
-                        true => update[a * r + b],
-                        false => provi_kernels::dot(&under[a * k..(a + 1) * k], &under[b * k..(b + 1) * k]),
+                    let entry = match (large, k) {
+                        (true, _) => update[a * r + b],
+                        (false, 1) => under[a] * under[b],
+                        _ => provi_kernels::dot(&under[a * k..(a + 1) * k], &under[b * k..(b + 1) * k]),
                     };
                     after[first + step * row - base] -= entry;
                 }

@@ -36,8 +36,9 @@ pub(crate) struct Selected {
 /// Working memory for a front.
 #[derive(Default)]
 struct Room {
-    /// Σ₂₂, in full.
+    /// Σ₂₂, in full, and the places of its rows.
     above: Vec<f64>,
+    below: Vec<u32>,
     /// Y.
     ratio: Vec<f64>,
     /// L₁₁⁻¹.
@@ -92,7 +93,13 @@ impl Selected {
 fn gather(structure: &Structure, front: &Front, values: &[f64], room: &mut Room) {
     let below = structure.below(front);
     let r = below.len();
-    let Room { above, rows, .. } = room;
+    let Room { above, rows, below: last, .. } = room;
+    // Fronts above are finished, so that the same places have the same entries: groups often share all of them.
+    if last == below {
+        return;
+    }
+    last.clear();
+    last.extend_from_slice(below);
     above.resize(r * r, 0.0);
     structure.each_column(below, rows, |b, first, step, rows| {
         for (a, &row) in (b..r).zip(rows) {
@@ -118,10 +125,10 @@ fn fill(front: &Front, from: &[f64], to: &mut [f64], room: &mut Room) {
         inverse[0] = 1.0 / pivot;
         ratio.iter_mut().for_each(|y| *y /= pivot);
         let mut square = inverse[0] * inverse[0];
-        for j in 0..r {
-            let entry = provi_kernels::dot(&above[j * r..(j + 1) * r], ratio);
-            second[j] = -entry;
-            square += ratio[j] * entry;
+        provi_kernels::design::predict(&above[..r * r], r, ratio, second);
+        for (entry, y) in second.iter_mut().zip(&*ratio) {
+            square += y * *entry;
+            *entry = -*entry;
         }
         first[0] = square;
         return;

@@ -224,8 +224,12 @@ impl Structure {
             if place < front.end() {
                 out.push(place - front.first);
             } else {
-                next += below[next..].partition_point(|&row| (row as usize) < place);
+                // Most often it is the next one.
+                if below.get(next).is_none_or(|&row| row as usize != place) {
+                    next += below[next..].partition_point(|&row| (row as usize) < place);
+                }
                 out.push(front.columns + next);
+                next += 1;
             }
         }
     }
