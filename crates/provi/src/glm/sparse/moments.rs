@@ -44,8 +44,31 @@ struct Part {
     /// E V, its error, the error of the gradient, the absolute error of the curvatures.
     sums: [f64; 4],
     relative: f64,
-    /// For each set: the gradient of its columns, then its curvature, of which the lower half counts, row by row.
-    blocks: Vec<f64>,
+    /// How many columns at the end of the order all sets of the chunk share.
+    shared: usize,
+    /// For each set: the gradient of its other columns, then the columns of its curvature that belong to them, from the diagonal
+    /// down.
+    own: Vec<f64>,
+    /// The gradient of the shared columns, then their curvature, of which the lower half counts, row by row.
+    common: Vec<f64>,
+}
+
+impl Part {
+    /// Adds the gradient and the curvature of a set.
+    fn put(&mut self, slopes: &[f64], block: &[f64]) {
+        let (k, shared) = (slopes.len(), self.shared);
+        let own = k - shared;
+        self.own.extend_from_slice(&slopes[..own]);
+        for b in 0..own {
+            self.own.extend((b..k).map(|a| block[a * k + b]));
+        }
+        let (sums, squares) = self.common.split_at_mut(shared);
+        sums.iter_mut().zip(&slopes[own..]).for_each(|(sum, x)| *sum += x);
+        for (a, row) in squares.chunks_exact_mut(shared.max(1)).enumerate() {
+            let from = &block[(own + a) * k + own..][..=a];
+            row.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
+        }
+    }
 }
 
 /// What is needed of q in a pass over the rows.
@@ -87,22 +110,30 @@ impl SparseModel {
                 add(&mut sums[0], &mut of_value, part.sums[0]);
                 sums.iter_mut().zip(part.sums).skip(1).for_each(|(sum, x)| *sum += x);
                 relative = relative.max(part.relative);
-                let mut rest = &part.blocks[..];
+                let mut rest = part.own.iter();
+                let mut columns: &[u32] = &[];
                 for set in sets.clone() {
-                    let columns = self.rows.columns(set);
-                    let k = columns.len();
-                    let (slopes, after) = rest.split_at(k);
-                    let (block, after) = after.split_at(k * k);
-                    rest = after;
-                    for (&place, &x) in columns.iter().zip(slopes) {
+                    columns = self.rows.columns(set);
+                    let count = columns.len() - part.shared;
+                    for (&place, &x) in columns[..count].iter().zip(rest.by_ref()) {
                         add(&mut gradient[place as usize], &mut lost[place as usize], x);
                     }
-                    self.structure.each_column(columns, &mut room, |b, to, step, rows| {
-                        for (a, &row) in (b..k).zip(rows) {
-                            hessian[to + step * row] += block[a * k + b];
+                    self.structure.first_columns(columns, count, &mut room, |_, to, step, rows| {
+                        for (&row, x) in rows.iter().zip(rest.by_ref()) {
+                            hessian[to + step * row] += x;
                         }
                     });
                 }
+                let columns = &columns[columns.len() - part.shared..];
+                let (slopes, block) = part.common.split_at(part.shared);
+                for (&place, &x) in columns.iter().zip(slopes) {
+                    add(&mut gradient[place as usize], &mut lost[place as usize], x);
+                }
+                self.structure.each_column(columns, &mut room, |b, to, step, rows| {
+                    for (a, &row) in (b..part.shared).zip(rows) {
+                        hessian[to + step * row] += block[a * part.shared + b];
+                    }
+                });
             }
         }
         stop::check()?;
@@ -131,8 +162,8 @@ impl SparseModel {
         self.rows.range(sets.end - 1).end - self.rows.range(sets.start).start
     }
 
-    /// The linear predictors of the rows of some sets.
-    fn predictors(&self, sets: &Range<usize>, at: &At<'_>) -> Predictors {
+    /// The linear predictors of the rows of some sets, which share that many columns at the end of the order.
+    fn predictors(&self, sets: &Range<usize>, shared: usize, at: &At<'_>) -> Predictors {
         let count = self.rows_of(sets);
         let (mut means, mut deviations) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut sizes: Vec<[f64; 3]> = Vec::with_capacity(count);
@@ -140,9 +171,13 @@ impl SparseModel {
         for set in sets.clone() {
             let (columns, rows) = (self.rows.columns(set), self.rows.range(set));
             let (k, width) = (columns.len(), gram::padded(columns.len()));
-            covariance.clear();
-            covariance.resize(k * width, 0.0);
-            self.structure.each_column(columns, &mut room, |b, from, step, rows| {
+            // Among sets of as many columns, the share of the common ones stays.
+            let fresh = if covariance.len() == k * width { k - shared } else { k };
+            if fresh == k {
+                covariance.clear();
+                covariance.resize(k * width, 0.0);
+            }
+            self.structure.first_columns(columns, fresh, &mut room, |b, from, step, rows| {
                 for (a, &row) in (b..k).zip(rows) {
                     let twice = if a == b { 1.0 } else { 2.0 };
                     covariance[a * width + b] = twice * at.selected.values()[from + step * row];
@@ -193,7 +228,7 @@ impl SparseModel {
             let rows: usize = wave.iter().map(|sets| self.rows_of(sets)).sum();
             let parts = chunked::map(Chunks { len: wave.len(), size: 1, work: rows * NODE_WORK }, |k| {
                 let sets = &wave[k.start];
-                let Predictors { means, deviations, .. } = self.predictors(sets, &at);
+                let Predictors { means, deviations, .. } = self.predictors(sets, self.rows.shared(sets), &at);
                 let first = self.rows.range(sets.start).start;
                 let mut sums = [0.0; 2];
                 for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
@@ -214,20 +249,19 @@ impl SparseModel {
     fn part(&self, sets: Range<usize>, at: &At<'_>) -> Part {
         let first = self.rows.range(sets.start).start;
         let count = self.rows_of(&sets);
-        let mut part = Part::default();
-        let Predictors { means, deviations, sizes } = self.predictors(&sets, at);
+        let shared = self.rows.shared(&sets);
+        let mut part = Part { shared, common: vec![0.0; shared + shared * shared], ..Part::default() };
+        let Predictors { means, deviations, sizes } = self.predictors(&sets, shared, at);
         let response = &self.rows.response[first..first + count];
         let terms = quadrature::expect_rows(self.linear.family, &means, &deviations, response);
         let (steepest, third) = (self.linear.family.curvature_range().1, steepest_third(self.linear.family));
         let (mut n, mut of_value) = (0, 0.0);
-        let (mut pulls, mut bends, mut room) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut pulls, mut bends, mut room, mut slopes, mut block) = <[Vec<f64>; 5]>::default().into();
+        let count = sets.len();
         for set in sets {
             let k = self.rows.columns(set).len();
-            let begin = part.blocks.len();
-            part.blocks.resize(begin + k + k * k, 0.0);
-            let (slopes, block) = part.blocks[begin..].split_at_mut(k);
             let rows = self.rows.range(set);
-            let unit = (rows.len() + k + 16) as f64 * f64::EPSILON;
+            let unit = (rows.len() + count + k + 16) as f64 * f64::EPSILON;
             let entries = self.rows.entries(set);
             pulls.clear();
             bends.clear();
@@ -273,9 +307,14 @@ impl SparseModel {
                 bends.push(w * terms.second[n]);
                 n += 1;
             }
-            design::pull_back(entries, k, &pulls, slopes);
+            for (zeros, length) in [(&mut slopes, k), (&mut block, k * k)] {
+                zeros.clear();
+                zeros.resize(length, 0.0);
+            }
+            design::pull_back(entries, k, &pulls, &mut slopes);
             room.resize(entries.len(), 0.0);
-            gram::add_lower(entries, k, &bends, &mut room, block);
+            gram::add_lower(entries, k, &bends, &mut room, &mut block);
+            part.put(&slopes, &block);
         }
         part.sums[0] += of_value;
         part

@@ -167,6 +167,15 @@ impl SortedRows {
         self.columns.get(set)
     }
 
+    /// How many columns at the end of the order all of these sets share.
+    pub(super) fn shared(&self, sets: &Range<usize>) -> usize {
+        let first = self.columns(sets.start);
+        sets.clone().fold(first.len(), |shared, set| {
+            let alike = first.iter().rev().zip(self.columns(set).iter().rev()).take_while(|(a, b)| a == b);
+            shared.min(alike.count())
+        })
+    }
+
     /// The rows of a set.
     pub(super) fn range(&self, set: usize) -> Range<usize> {
         self.starts[set]..self.starts[set + 1]
