@@ -86,7 +86,7 @@ pub(crate) fn predict_table<'py>(
     py: Python<'py>,
     answer: &Answer,
     source: Source<'_>,
-    level: Option<f64>,
+    (level, time): (Option<f64>, Option<f64>),
     new_groups: bool,
     drop_missing: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Vec<usize>, Option<f64>)> {
@@ -98,8 +98,12 @@ pub(crate) fn predict_table<'py>(
         let refuse = |error| provi_analysis::Error::table(error, &fitted.file.model.formula);
         let table = data.table().map_err(refuse)?;
         let new = fitted.new_data(&table, groups, missing)?;
-        let rows = new.predict(level.unwrap_or(LEVEL))?;
-        Ok((rows, new.mean_errors()?, new.lines.clone(), new.probability_error()))
+        let level = level.unwrap_or(LEVEL);
+        let (rows, error) = match time {
+            Some(time) => (new.survival(time, level)?, new.tv_bound()),
+            None => (new.predict(level)?, new.probability_error()),
+        };
+        Ok((rows, new.mean_errors()?, new.lines.clone(), error))
     })?;
     let (rows, mean_errors, lines, error) = found.map_err(refuse)?;
     let columns = columns(py, &rows)?;

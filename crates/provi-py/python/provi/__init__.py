@@ -48,8 +48,10 @@ from ._model import (
     hierarchical_logistic,
     linear,
     logistic,
+    negative_binomial,
     poisson,
     probit,
+    weibull,
 )
 from ._numpyro import from_numpyro
 from ._provi import __version__
@@ -102,6 +104,8 @@ __all__ = [
     "linear",
     "load",
     "logistic",
+    "negative_binomial",
     "poisson",
     "probit",
+    "weibull",
 ]
