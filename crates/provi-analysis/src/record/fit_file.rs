@@ -265,7 +265,7 @@ pub struct ModelRecord {
     /// The noise σ of a family that has one.
     pub noise_sd: Option<f64>,
     /// For times to an event: the time at which the exponential of the linear predictor is the cumulative hazard.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_unit: Option<f64>,
     /// The scales on which the posterior is conditional.
     #[serde(default)]

@@ -290,10 +290,7 @@ fn table_of(
     heading.extend([(low.as_str(), Side::Right), (high.as_str(), Side::Right)]);
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
-    let number = |x: f64| match what {
-        what if what != "probability" => plain(x),
-        _ => format!("{x:.4}"),
-    };
+    let number = |x: f64| if what == "probability" { format!("{x:.4}") } else { plain(x) };
     for (i, (p, line)) in predictions.iter().zip(&new.lines).take(MOST_ROWS).enumerate() {
         let mut row = vec![line.to_string(), number(p.mean)];
         row.extend(errors.map(|errors| bound(errors[i], 2)));

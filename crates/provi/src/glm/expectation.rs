@@ -8,6 +8,7 @@
 //! and ∇_C l = proj(E∇²V · C). Here φ_n is the potential of row n, w_n its weight, o_n its offset, and N(ν, Λ⁻¹)
 //! the prior. So f and ∇f cost a few passes over the data and have no noise.
 
+mod noise;
 mod pass;
 pub(in crate::glm) mod quadrature;
 mod tail;
@@ -21,12 +22,6 @@ pub(crate) use tail::TAIL_SUMS;
 /// E φ'(s) for s ~ N(μ, σ²) and a response of zero.
 pub(crate) fn mean_slopes(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64> {
     quadrature::expect(family, means, deviations, &vec![0.0; means.len()]).first
-}
-
-/// E log(1 + eˢ) and E σ(s) for s ~ N(mean, deviation²).
-pub(in crate::glm) fn mean_softplus(mean: f64, deviation: f64) -> [f64; 2] {
-    let at = quadrature::expect_rows(Family::Bernoulli, &[mean], &[deviation], &[0.0]);
-    [at.value[0], at.first[0]]
 }
 
 #[cfg(test)]

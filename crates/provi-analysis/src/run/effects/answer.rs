@@ -184,8 +184,8 @@ impl<'f> Answer<'f> {
         let [_, scales] = mixture.sample(self.count, self.seed);
         // The sets of coefficients come first, then the noise.
         let integrated = self.fit.file.model.scales.iter().filter(|s| s.origin == Origin::Integrated);
-        let place = integrated.clone().filter(|scale| !scale.is_noise()).count();
-        integrated.into_iter().find(|scale| scale.is_noise())?;
+        let (noises, others): (Vec<_>, Vec<_>) = integrated.partition(|scale| scale.is_noise());
+        let (_, place) = (noises.first()?, others.len());
         let at = |k: usize| self.family.with_noise_sd(scales.row(k)[place]).unwrap_or(self.family);
         Some((0..scales.rows()).map(at).collect())
     }
