@@ -38,7 +38,7 @@ fn times_to_an_event_go_all_the_way() {
     let open = fit(&["--out", "times.fit"]);
     assert_eq!(open["model"]["scales"][0]["prior"], "half_t(3, 1)");
     let said = bench.provi(&["summary", "times.fit"]).exits(0).stdout;
-    assert!(said.contains("weibull (log of the cumulative hazard at time 3.8), as the response"), "{said}");
+    assert!(said.contains("weibull (log hazard, unit of time 3.8), as the response is a time"), "{said}");
     let said = bench.provi(&["predict", "times.fit", "times.csv", "--json"]).exits(0).stdout;
     let rows = json(&said)["predictions"].as_array().unwrap().clone();
     // Larger doses, larger hazards, shorter times.

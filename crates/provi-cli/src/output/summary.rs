@@ -23,7 +23,7 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
     let chosen = match (model.family_chosen, model.family.as_str(), &model.success) {
         (true, "bernoulli", _) => ", as the response is binary",
         (true, "binomial", _) => ", as the response has trials",
-        (true, "weibull", _) => ", as the response is a time to an event",
+        (true, "weibull", _) => ", as the response is a time",
         _ => "",
     };
     let success = model.success.as_ref().map_or(String::new(), |level| format!("; `{level}` counts as 1"));
@@ -79,7 +79,7 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
 fn family(model: &ModelRecord) -> String {
     let name = model.family.as_str();
     if let Some(unit) = model.time_unit {
-        return format!("{name} (log of the cumulative hazard at time {unit})");
+        return format!("{name} (log hazard, unit of time {unit})");
     }
     match name {
         "bernoulli" => "bernoulli (logistic regression)".to_owned(),
