@@ -64,7 +64,7 @@ fn times_to_an_event_go_all_the_way() {
     bench
         .provi(&["fit", "times.csv", formula, "--noise-sd", "0.5", "--out", "given.fit", "--quiet"])
         .exits(0);
-    bench.provi(&["certify", "given.fit", "--data", "times.csv"]).exits(0);
+    bench.provi(&["certify", "given.fit", "times.csv"]).exits(0);
     let said = bench.provi(&["predict", "given.fit", "times.csv", "--time", "4"]).exits(0).stdout;
     assert!(said.contains("probability") && said.contains("certified: the posterior's own"), "{said}");
     let said = bench.provi(&["predict", "given.fit", "times.csv", "--time", "-4"]).exits(2).stderr;
@@ -120,7 +120,7 @@ fn counts_whose_rates_vary_go_all_the_way() {
     assert!(page.contains("their rates have gamma distributions"));
     let more = ["--noise-sd", "0.9", "--out", "given.fit"];
     fit(&more);
-    bench.provi(&["certify", "given.fit", "--data", "counts.csv"]).exits(0);
+    bench.provi(&["certify", "given.fit", "counts.csv"]).exits(0);
     // It has an upper curvature, so a plan knows it.
     bench
         .provi(&["constants", "counts.csv", "y ~ dose", "--family", "negbinomial", "--noise-sd", "0.9"])
@@ -132,6 +132,7 @@ fn refusals_name_the_column_the_line_and_the_way_out() {
     let bench = Bench::new();
     bench.write("bad.csv", "t,e,y,x\n2,1,1,0\n0,0,2,1\n3,1,1.5,2\n");
     bench.write("codes.csv", "t,e,x\n2,1,0\n3,2,1\n");
+    bench.write("good.csv", "t,e,x\n2,1,0\n3,0,1\n");
     let refused = |args: &[&str], words: &[&str]| {
         let said = bench.provi(args).exits(2).stderr;
         let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -145,7 +146,7 @@ fn refusals_name_the_column_the_line_and_the_way_out() {
         &["column `e`", "line 3", "0 where the row was censored"],
     );
     refused(
-        &["fit", "codes.csv", "surv(t, e) ~ x", "--family", "poisson"],
+        &["fit", "good.csv", "surv(t, e) ~ x", "--family", "poisson"],
         &["a time to an event", "weibull or exponential"],
     );
     refused(

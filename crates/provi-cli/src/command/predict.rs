@@ -32,8 +32,8 @@ use crate::output::wrap::wrapped;
 const HELP: &str = "\
 For each row of NEW: the mean response under the posterior (a probability, a
 rate, a value or, for surv(time, event), a mean time) with the interval of that
-mean. The interval is that of the mean, not of single observations; --draws prints draws of those, including
-noise, one per line, written as they are made.
+mean. The interval is that of the mean, not of single observations; --draws
+prints draws of those, including noise, one per line, written as they are made.
 Probabilities are certified: the posterior's own differ by at most the certified
 total variation, which is printed below the table. With --data each has a ± of
 its own, often a hundred times smaller: the posterior's probabilities are
