@@ -122,6 +122,12 @@ pub enum Error {
         /// The column of the response.
         column: String,
     },
+    /// Times to an event, but not a family of times.
+    #[error("the response is a time to an event, which family {family} does not take")]
+    StrayEvents {
+        /// The family.
+        family: &'static str,
+    },
     /// Trials, but not the binomial family.
     #[error("the response has trials, which family {family} does not take")]
     StrayTrials {
@@ -223,7 +229,9 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A noise level for a family that has none.
-    #[error("noise-sd {noise_sd} goes with the gaussian and the gamma family, not with {family}")]
+    #[error(
+        "noise-sd {noise_sd} goes with the gaussian, gamma, weibull and negbinomial family, not with {family}"
+    )]
     StrayNoise {
         /// The noise level given.
         noise_sd: f64,

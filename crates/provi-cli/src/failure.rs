@@ -184,11 +184,12 @@ fn way_out(error: &Refused) -> Option<&'static str> {
     Some(match error {
         Refused::Response { .. } => "correct the value, recode the column, or name another --family",
         Refused::NoFamily { .. } => {
-            "say what the response is: --family gaussian for numbers, --family gamma for numbers above 0, --family poisson for counts"
+            "say what the response is: --family gaussian for numbers, --family gamma for numbers above 0, --family poisson or negbinomial for counts"
         }
         Refused::NoTrials { .. } => {
             "write 'successes | trials(n) ~ …' or 'cbind(successes, failures) ~ …', or say --family bernoulli"
         }
+        Refused::StrayEvents { .. } => "leave --family out, or say --family weibull or exponential",
         Refused::StrayTrials { .. } => "leave --family out, or say --family binomial or cloglog",
         Refused::StrayPrior { .. } => {
             "names are matched whole, `*` stands for anything; effects of groups have a --group-scale instead"
@@ -207,7 +208,7 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::NotOfFormula { .. } => {
             "do it in the program that made the fit; `provi summary`, `report` and `sample` need no more than the fit"
         }
-        Refused::StrayNoise { .. } => "leave it out, or say --family gaussian or gamma",
+        Refused::StrayNoise { .. } => "leave it out, or say --family gaussian, gamma, weibull or negbinomial",
         Refused::NotComparable { .. } => {
             "compare models of the same response in the same rows, or say --force"
         }

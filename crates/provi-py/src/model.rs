@@ -7,8 +7,8 @@ use numpy::PyReadonlyArray1;
 use provi::scales::ScalePrior;
 use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
-use provi_analysis::model::UnknownNoise;
 use provi_analysis::model::compiled::Compiled;
+use provi_analysis::model::{UnknownNoise, time_unit};
 use provi_analysis::options::{PriorSpec, ScalesName};
 use provi_analysis::record::about::About;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -197,6 +197,40 @@ impl Model {
     ) -> PyResult<Self> {
         let noise = Noise::new(noise_sd, noise_prior, scales)?;
         noise.model(py, &data, Glm::gamma)
+    }
+
+    /// Negative binomial regression with log link, the same.
+    #[staticmethod]
+    fn negative_binomial(
+        py: Python<'_>,
+        data: Data<'_>,
+        noise_sd: Option<f64>,
+        noise_prior: Option<&str>,
+        scales: Option<&str>,
+    ) -> PyResult<Self> {
+        let noise = Noise::new(noise_sd, noise_prior, scales)?;
+        noise.model(py, &data, Glm::negative_binomial)
+    }
+
+    /// Times to an event with a log-linear hazard, the same. Without events, all times are those of events.
+    #[staticmethod]
+    fn weibull(
+        py: Python<'_>,
+        data: Data<'_>,
+        event: Option<PyReadonlyArray1<'_, f64>>,
+        unit: Option<f64>,
+        noise: (Option<f64>, Option<String>, Option<String>),
+    ) -> PyResult<Self> {
+        let (noise_sd, noise_prior, scales) = noise;
+        let noise = Noise::new(noise_sd, noise_prior.as_deref(), scales.as_deref())?;
+        noise.model(py, &data, |design, times, noise_sd, prior| {
+            let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+            let family = Family::Weibull { noise_sd, unit: unit.unwrap_or_else(|| time_unit(mean)) };
+            match &event {
+                Some(event) => Glm::survival(family, design, times, &numbers(event), prior),
+                None => Glm::new(family, design, times, prior),
+            }
+        })
     }
 
     #[staticmethod]

@@ -49,8 +49,10 @@ from ._model import (
     hierarchical_logistic,
     linear,
     logistic,
+    negative_binomial,
     poisson,
     probit,
+    weibull,
 )
 from ._numpyro import from_numpyro
 from ._provi import __version__
@@ -106,6 +108,8 @@ __all__ = [
     "linear",
     "load",
     "logistic",
+    "negative_binomial",
     "poisson",
     "probit",
+    "weibull",
 ]

@@ -31,6 +31,17 @@ class Model:
         data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
     ) -> Model: ...
     @staticmethod
+    def negative_binomial(
+        data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
+    ) -> Model: ...
+    @staticmethod
+    def weibull(
+        data: dict[str, Any],
+        event: Optional[_Floats],
+        unit: Optional[float],
+        noise: tuple[Optional[float], Optional[str], Optional[str]],
+    ) -> Model: ...
+    @staticmethod
     def exponential(data: dict[str, Any]) -> Model: ...
     @staticmethod
     def binomial(data: dict[str, Any], trials: _Floats) -> Model: ...
@@ -158,7 +169,11 @@ def effects(
     answer: Answer, source: Any, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str], str]: ...
 def predict_table(
-    answer: Answer, source: Any, level: Optional[float], new_groups: bool, drop_missing: bool
+    answer: Answer,
+    source: Any,
+    level_and_time: tuple[Optional[float], Optional[float]],
+    new_groups: bool,
+    drop_missing: bool,
 ) -> tuple[dict[str, _Floats], list[int], Optional[float]]: ...
 def predict(
     answer: Answer, rows: Any, intercept: bool, level: Optional[float], observed: bool

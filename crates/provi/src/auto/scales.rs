@@ -3,10 +3,9 @@
 //!
 //! With η the logarithms of the free scales, the profile of the negative ELBO is
 //! ```text
-//! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = Σ_n w_n c(σ) − Σ_n w_n E_q D_n/σ²
+//! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = E_q ∂V/∂log σ
 //! ```
-//! at the best q. D_n is the deviance of a row at σ = 1: (y_n − s_n)² with c = 1 for the gaussian family, 2(s_n + y_ne^{−s_n} − 1 − log y_n)
-//! with c = 2α(log α − ψ(α)), α = 1/σ², for the gamma family. Coefficients of several sets may be correlated; then η holds coordinates of their correlations too. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
+//! at the best q: Σ_n w_n(1 − E_q(y_n − s_n)²/σ²) for the gaussian family. Coefficients of several sets may be correlated; then η holds coordinates of their correlations too. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
 //! bounds the log evidence at η from below, so its maximum is type-II maximum likelihood with that bound. Everything
 //! certified at that maximum is conditional on the η found: the posterior contains no uncertainty about a scale.
 
@@ -41,7 +40,7 @@ pub use prior::ScalePrior;
 pub struct FreeScales {
     /// Sets of coefficients that share one prior deviation, each with a first guess of it.
     pub shared: Vec<(Vec<usize>, f64)>,
-    /// A first guess of the noise deviation, if that of a gaussian or a gamma model is free.
+    /// A first guess of the noise deviation, if the family has one and it is free.
     pub noise_sd: Option<f64>,
     /// Places in `shared` of sets whose coefficients are correlated: for every j, the j-th coefficients of these sets have one covariance
     /// matrix, whose correlations are free. No set is in two of these lists.
@@ -363,15 +362,16 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         }
     }
 
-    /// Σ w_n and Σ w_n E_q D_n at the best q.
-    fn expected_squares(&self, eta: &[f64], q: &AnyGaussian) -> Result<(f64, f64)> {
-        match self.equations {
-            Some(equations) => {
+    /// ∂F/∂log σ at the best q.
+    fn noise_slope(&self, eta: &[f64], q: &AnyGaussian) -> Result<f64> {
+        match (self.equations, self.free.noise_at(eta)) {
+            (Some(equations), Some(sd)) => {
                 let q = &*q.to_dense()?;
                 let prior = self.free.prior_at(self.model.prior(), self.model.dim(), eta)?;
-                Ok(equations.expected_squares(q, &prior, self.free.noise_at(eta)))
+                let (weight, squares) = equations.expected_squares(q, &prior, Some(sd));
+                Ok(weight - squares / (sd * sd))
             }
-            None => self.model.expected_squares(q),
+            _ => self.at(eta)?.noise_slope(q),
         }
     }
 
@@ -402,9 +402,8 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
         }
         if self.free.noise_sd.is_some() {
             let b = self.free.shared.len();
-            let (weight, squares) = self.expected_squares(eta, &q)?;
+            gradient[b] = -self.noise_slope(eta, &q)?;
             stop::check()?;
-            gradient[b] = squares / (2.0 * eta[b]).exp() - weight * self.model.squares_at_best(eta[b].exp());
         }
         let mut place = self.free.scales();
         for (sets, x) in self.free.blocks(eta) {

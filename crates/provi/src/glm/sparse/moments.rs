@@ -217,10 +217,10 @@ impl SparseModel {
         Predictors { means, deviations, sizes }
     }
 
-    /// Σ w_n and Σ w_n E_q D_n under q = N(mean, P⁻¹), D_n the deviance of a row at a noise of 1.
-    pub(super) fn expected_squares(&self, mean: &[f64], selected: &Selected) -> Result<[f64; 2]> {
+    /// Σ w_n E_q ∂φ_n/∂log σ under q = N(mean, P⁻¹), σ the noise deviation.
+    pub(super) fn expected_noise_slope(&self, mean: &[f64], selected: &Selected) -> Result<f64> {
         let at = self.at(mean, selected);
-        let (mut sums, mut lost) = ([0.0; 2], [0.0; 2]);
+        let (mut total, mut lost) = (0.0, 0.0);
         let chunks = self.rows.chunks();
         for first in (0..chunks.len()).step_by(WAVE) {
             stop::check()?;
@@ -230,19 +230,19 @@ impl SparseModel {
                 let sets = &wave[k.start];
                 let Predictors { means, deviations, .. } = self.predictors(sets, self.rows.shared(sets), &at);
                 let first = self.rows.range(sets.start).start;
-                let mut sums = [0.0; 2];
+                let mut sum = 0.0;
                 for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
                     let (w, y) = (self.rows.weights[first + n], self.rows.response[first + n]);
-                    sums[0] += w;
-                    sums[1] += w * self.linear.family.expected_deviance(y, *mean, deviation * deviation);
+                    let lever = self.rows.levers.get(first + n).copied().unwrap_or(0.0);
+                    sum += w * self.linear.family.noise_slope(y, *mean, deviation * deviation, lever);
                 }
-                sums
+                sum
             });
             for part in parts {
-                (0..2).for_each(|i| add(&mut sums[i], &mut lost[i], part[i]));
+                add(&mut total, &mut lost, part);
             }
         }
-        Ok([sums[0] + lost[0], sums[1] + lost[1]])
+        Ok(total + lost)
     }
 
     /// The share of some sets.
