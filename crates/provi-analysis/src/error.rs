@@ -35,6 +35,12 @@ pub enum Error {
         "exact draws need the rows in memory, and this fit reads its files at each pass; draws of the fitted Gaussian need no data"
     )]
     ExactNeedsRows,
+    /// Bytes that are not the state of a fit.
+    #[error("this is not the state of a fit: {reason}")]
+    NotAState {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A question about effects that has no answer.
     #[error("{0}")]
     Effect(Box<BadEffect>),

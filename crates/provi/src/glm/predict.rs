@@ -171,6 +171,24 @@ pub fn responses_at(
     Ok(out)
 }
 
+/// The linear predictors behind [`responses_at`], offsets included: `points.rows()` lists of one number for each row.
+pub fn predictors_at(points: &Matrix, rows: &Rows<'_>, first: u64, seed: Seed) -> Result<Vec<f64>> {
+    rows.check(points.columns())?;
+    let stream = Draws::new(seed, Purpose::Response);
+    let mut out = Vec::with_capacity(points.rows() * rows.design.rows());
+    let mut extra = vec![0.0; rows.design.rows()];
+    for (k, row) in (first..).zip(0..points.rows()) {
+        let mut predictors = rows.predictors(points.row(row));
+        if let Some(variances) = rows.extra_variance {
+            stream.fill(k, 1, &mut extra);
+            let each = predictors.iter_mut().zip(variances).zip(&extra);
+            each.for_each(|((s, variance), normal)| *s += variance.sqrt() * normal);
+        }
+        out.append(&mut predictors);
+    }
+    Ok(out)
+}
+
 /// [`responses_at`] for a family whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
 pub fn responses_with_noise(
     family: Family,

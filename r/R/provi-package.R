@@ -1,0 +1,10 @@
+#' Variational inference with proofs
+#'
+#' [provi()] fits a model; [certificate()] says what is proved about the answer. `vignette("provi")` has examples.
+#'
+#' @keywords internal
+"_PACKAGE"
+
+#' @importFrom graphics plot
+#' @importFrom stats coef confint family fitted formula logLik model.frame model.matrix nobs predict residuals sigma terms vcov weights
+NULL
