@@ -17,7 +17,6 @@ NULL
 drawn <- function(fit, ndraws = NULL, seed = NULL) {
   ndraws <- ndraws %||% prod(fit$record$usual_draws)
   out <- core(fit)$sample(as.double(ndraws), as.double(seed %||% fit$record$seed))
-  scales <- setdiff(core(fit)$draw_names(), fit$record$names)
   scales <- utils::tail(core(fit)$draw_names(), ncol(out) - length(fit$names))
   colnames(out) <- make.unique(c(fit$names, scales))
   out

@@ -96,11 +96,13 @@ emm_basis.provi <- function(object, trms, xlev, grid, ...) {
   x <- stats::model.matrix(trms, frame, contrasts.arg = object$contrasts)
   p <- seq_len(object$record$population)
   misc <- emmeans::.std.link.labels(object$family, list())
-  list(
-    X = x, bhat = unname(object$coefficients), nbasis = matrix(NA), V = unname(stats::vcov(object)),
-    dffun = function(k, dfargs) Inf, dfargs = list(), misc = misc,
-    post.beta = unname(drawn(object)[, p, drop = FALSE])
+  out <- list(
+    X = x, bhat = core(object)$mean()[p], nbasis = matrix(NA), V = unname(stats::vcov(object)),
+    dffun = function(k, dfargs) Inf, dfargs = list(), misc = misc
   )
+  # emmeans summarises draws with coda; without it, the normal approximation.
+  if (requireNamespace("coda", quietly = TRUE)) out$post.beta <- unname(drawn(object)[, p, drop = FALSE])
+  out
 }
 
 # marginaleffects is not in Debian: these are tested by calling them.

@@ -102,7 +102,7 @@ nearest <- function(name, names) {
   if (length(names) == 0L) return(NULL)
   distance <- utils::adist(name, names, ignore.case = TRUE)[1L, ]
   best <- which.min(distance)
-  if (distance[best] <= max(1, nchar(name) %/% 3)) names[best] else NULL
+  if (distance[best] <= ceiling(nchar(name) / 3) && distance[best] < nchar(name)) names[best] else NULL
 }
 
 # An error that points into the formula, as the command does.

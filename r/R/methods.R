@@ -3,7 +3,8 @@
 #' The methods that fits of `glm` and lme4 have. `coef` of a model without groups is the vector of coefficients; with groups it is, as in
 #' lme4, a list of data frames with the coefficients of each group, and `fixef` is the vector.
 #'
-#' `logLik` is the log likelihood at the posterior means, with all coefficients counted; `residuals` are those of the posterior mean
+#' Coefficients are the posterior's means where the audit measured them, as in the table of `summary`, and the Gaussian's elsewhere; `vcov`
+#' is the covariance of the answer. `logLik` is the log likelihood at the posterior means, with all coefficients counted; `residuals` are those of the posterior mean
 #' response.
 #'
 #' @param object,x,fit A fit.
@@ -23,7 +24,9 @@ print.provi <- function(x, digits = 3L, ...) {
   cat("\n")
   print_table(rows_of(x, x$level), x, digits)
   print_scales(scale_rows(x), digits)
-  cat("\n", wrapped(certificate(x)$words$headline), "\n", sep = "")
+  words <- certificate(x)$words
+  cat("\n", wrapped(words$headline), "\n", sep = "")
+  if (!is.null(words$condition) && !isTRUE(x$record$integrated)) cat(wrapped(words$condition), "\n", sep = "")
   invisible(x)
 }
 
@@ -56,8 +59,8 @@ summary.provi <- function(object, level = object$level, groups = FALSE, ...) {
 #' @export
 print.summary.provi <- function(x, digits = 3L, ...) {
   print_model(x$fit)
-  for (line in unlist(x$fit$record$prior)) cat(wrapped(line, "prior  ", "       "), "\n", sep = "")
-  for (scale in x$fit$record$scales) cat(wrapped(scale$words, "scale  ", "       "), "\n", sep = "")
+  print_lines("prior  ", unlist(x$fit$record$prior))
+  print_lines("scale  ", vapply(c(x$fit$record$scales, x$fit$record$correlations), `[[`, "", "words"))
   cat("\n")
   print_table(x$coefficients, x$fit, digits)
   print_scales(x$scales, digits)
@@ -65,7 +68,7 @@ print.summary.provi <- function(x, digits = 3L, ...) {
   exact <- if (isTRUE(record$integrated)) " (summed over the scales)" else if (isTRUE(record$elbo_exact)) "" else " (from draws)"
   cat(sprintf("\nELBO   %.4f%s\n\n", record$elbo, exact))
   print(x$certificate)
-  notes <- setdiff(x$notes, x$certificate$words$condition)
+  notes <- setdiff(x$notes, c(x$certificate$words$condition, unlist(record$conflicts)))
   for (note in notes) cat("\n", wrapped(note, "note: "), "\n", sep = "")
   invisible(x)
 }
@@ -99,20 +102,30 @@ print_model <- function(fit) {
   of_groups <- if (d > p) sprintf(": %d of the population, %d of groups", p, d - p) else ""
   dropped <- if (length(fit$na.action)) sprintf("; %d with missing values left out", length(fit$na.action)) else ""
   cat(sprintf("       %d rows%s, %d coefficients%s\n", fit$n, dropped, d, of_groups))
+  print_lines("note   ", unlist(fit$record$conflicts))
+}
+
+# Lines under a heading that stands before the first.
+print_lines <- function(heading, lines) {
+  for (line in lines) {
+    cat(wrapped(line, heading, "       "), "\n", sep = "")
+    heading <- "       "
+  }
 }
 
 print_table <- function(table, fit, digits) {
   decimals <- max(0L, min(8L, digits - 1L - floor(log10(max(min(table$sd[table$sd > 0], na.rm = TRUE), 1e-300)))))
   number <- function(x) formatC(x, digits = decimals, format = "f")
-  bound <- function(x) {
-    # Rounded up, so that what is printed is a bound too.
+  # Rounded up, with the rounding of the value added: the printed value is within the printed bound as well.
+  bound <- function(error, value) {
     unit <- 10^-decimals
-    up <- ifelse(is.na(x), NA, ceiling(x / unit) * unit)
-    ifelse(is.na(x), "-", ifelse(up == 0, number(unit), number(up)))
+    off <- error + abs(value - as.double(number(value)))
+    up <- ceiling(off / unit * (1 + 1e-12)) * unit
+    ifelse(is.na(error), "-", number(pmax(up, unit)))
   }
   percent <- function(p) paste0(format(100 * p, trim = TRUE), "%")
   shown <- cbind(
-    mean = number(table$mean), "\u00b1" = bound(table$mean_error), sd = number(table$sd), "\u00b1" = bound(table$sd_error),
+    mean = number(table$mean), "\u00b1" = bound(table$mean_error, table$mean), sd = number(table$sd), "\u00b1" = bound(table$sd_error, table$sd),
     number(table$low), number(table$high), "P(>0)" = native_probability_text(table$positive)
   )
   ends <- c((1 - fit$level) / 2, (1 + fit$level) / 2)
@@ -123,9 +136,9 @@ print_table <- function(table, fit, digits) {
   what <- if (!proved) {
     "\u00b1: not proved where there is no number"
   } else if (isTRUE(fit$record$integrated)) {
-    "mean, sd: the posterior's, within \u00b1 as far as the sum over the scales goes"
+    "mean, sd: the posterior's, within \u00b1 as far as the sum over the scales goes;\ninterval: the answer's, an estimate"
   } else {
-    "mean, sd: the posterior's are proved to be within \u00b1"
+    "mean, sd: the posterior's are proved to be within \u00b1; interval: the Gaussian's"
   }
   cat(what, "\n", sep = "")
 }

@@ -10,14 +10,14 @@
 #' @param allow.new.levels Whether groups that the fit has not seen count as further groups of the same kind: their spread is then part of the
 #'   interval. Otherwise they are refused.
 #' @param re.form `NULL` for all effects of groups, `NA` for none: predictions of the population's coefficients alone.
-#' @param na.action What to do with rows of `newdata` that have missing values: they are predicted as `NA`.
+#' @param errors Whether to add the attribute `error`: what the certificate proves about the error of the predictions, a bound for every
+#'   probability, or for each mean of a gaussian model.
 #' @param ... Not used.
-#' @return A vector, or for an interval a matrix with the columns `fit`, `lwr` and `upr`, as [stats::predict.lm()] gives it. If the
-#'   certificate bounds the error of the predictions, the attribute `error` has the bound: of every probability, or of each mean of a
-#'   gaussian model.
+#' @return A vector, or for an interval a matrix with the columns `fit`, `lwr` and `upr`, as [stats::predict.lm()] gives it. Rows of
+#'   `newdata` with missing values are predicted as `NA`. The prediction of a count of successes is their probability.
 #' @export
 predict.provi <- function(object, newdata = NULL, type = c("response", "link"), interval = c("none", "confidence", "prediction"),
-                          level = 0.95, se.fit = FALSE, allow.new.levels = FALSE, re.form = NULL, na.action = stats::na.pass, ...) {
+                          level = 0.95, se.fit = FALSE, allow.new.levels = FALSE, re.form = NULL, errors = FALSE, ...) {
   type <- match.arg(type)
   interval <- match.arg(interval)
   if (!(is.numeric(level) && length(level) == 1L && level > 0 && level < 1)) {
@@ -46,9 +46,9 @@ predict.provi <- function(object, newdata = NULL, type = c("response", "link"), 
     rownames(matrix) <- at$names
     matrix
   }
-  if (type == "response" && is.null(at$population)) {
-    error <- found$probability_error %||% if (!is.null(found$mean_error)) whole(found$mean_error)
-    if (!is.null(error) && interval == "none") attr(fit, "error") <- error
+  if (errors) {
+    if (type != "response" || at$groups != "refuse") refuse("errors are proved of mean responses of groups that the fit has seen")
+    attr(fit, "error") <- found$probability_error %||% if (is.null(found$mean_error)) NA_real_ else whole(found$mean_error)
   }
   if (se.fit) {
     if (type != "link") refuse("se.fit is the standard deviation of the linear predictor; use type = \"link\", or an interval")
@@ -69,7 +69,7 @@ new_rows <- function(fit, newdata = NULL, re.form = NULL, allow.new.levels = FAL
     parts <- matrices_of(fit, frame)
     if (none) parts <- without_groups(parts)
     columns <- own_columns(fit, parts)
-    return(list(columns = columns, groups = groups, complete = rep(TRUE, fit$n), names = row.names(frame), population = if (none) TRUE))
+    return(list(columns = columns, groups = groups, complete = rep(TRUE, fit$n), names = row.names(frame)))
   }
   newdata <- as.data.frame(newdata)
   needed <- unique(c(all.vars(stats::delete.response(fit$terms)), if (!none) unlist(lapply(fit$groups, function(group) {
@@ -115,7 +115,7 @@ new_rows <- function(fit, newdata = NULL, re.form = NULL, allow.new.levels = FAL
   if (fit$has_trials) columns[[fit$layout$trials]] <- trials_of(fit, rows)
   if (!is.null(fit$offset)) columns[["(offset)"]] <- if (is.null(offset)) rep(0, nrow(rows)) else offset[complete]
   if (length(columns) == 0L) columns <- list("(row)" = rep(1, nrow(rows)))
-  list(columns = columns, groups = groups, complete = complete, names = names, population = if (none) TRUE)
+  list(columns = columns, groups = groups, complete = complete, names = names)
 }
 
 # Every row in a group that no fit has seen: with "none", its effects are 0.

@@ -89,14 +89,17 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
   run <- options
   run$accuracy <- accuracy
   run$seed <- seed
-  answer <- carried_out(Run$new(native_formula(fit$layout, fit), "data", columns, model, run), formula, progress)
+  begun <- tryCatch(
+    Run$new(native_formula(fit$layout, fit), "data", columns, model, run),
+    error = function(condition) refuse(conditionMessage(condition))
+  )
+  answer <- carried_out(begun, formula, progress)
 
   fit$core <- list2env(list(answer = answer, state = answer$state()), parent = emptyenv())
   fit$record <- answer$record()
   fit <- named(fit)
-  fit$coefficients <- stats::setNames(answer$mean()[seq_len(fit$record$population)], fit$names[seq_len(fit$record$population)])
+  fit$coefficients <- stats::setNames(answer$table(level)$mean, fit$names)[seq_len(fit$record$population)]
   class(fit) <- "provi"
-  for (note in unlist(fit$record$conflicts)) warning(note, call. = FALSE)
   fit
 }
 

@@ -10,9 +10,15 @@ pub(crate) fn described(error: &Error) -> (String, Option<String>) {
             error.span().and_then(|span| formula.get(span)).map(|word| word.trim_matches('`').to_owned())
         }
         Error::Contrast { error, text } => text.get(error.span()).map(str::to_owned),
+        Error::Response { column, .. } => Some(column.clone()),
         _ => None,
     };
-    (in_keywords(&error.to_string()), word)
+    let way_out = match error {
+        Error::Response { .. } => "; correct the value, recode the column, or name another family",
+        Error::FitExists { .. } => "; name another folder, or say force = TRUE to replace it",
+        _ => "",
+    };
+    (in_keywords(&error.to_string()) + way_out, word)
 }
 
 /// An error without its place.
