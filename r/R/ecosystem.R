@@ -10,7 +10,7 @@
 #' @param ndraws,draws,seed As in [draws].
 #' @param conf.int,conf.level Whether to add intervals, and their probability.
 #' @param effects `"fixed"`, or `"all"` for effects of groups as well.
-#' @param trms,xlev,grid,data,mode,newdata,type,vcov,coefs,fun,... Arguments of the generics.
+#' @param trms,xlev,grid,data,newdata,type,vcov,coefs,... Arguments of the generics.
 #' @return What each generic gives.
 #' @name provi-ecosystem
 NULL

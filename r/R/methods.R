@@ -7,7 +7,7 @@
 #' is the covariance of the answer. `logLik` is the log likelihood at the posterior means, with all coefficients counted; `residuals` are those of the posterior mean
 #' response.
 #'
-#' @param object,x,fit A fit.
+#' @param object,x A fit.
 #' @param level Probability of the intervals.
 #' @param parm Which coefficients: names or numbers.
 #' @param groups Whether to show the effects of groups.
@@ -235,7 +235,7 @@ confint.provi <- function(object, parm, level = 0.95, groups = FALSE, ...) {
 #' Methods of the generics that lme4 and nlme share: `fixef`, `ranef` and `VarCorr`.
 #'
 #' @param object,x A fit.
-#' @param sigma,rdig Not used; they belong to nlme's generic.
+#' @param sigma Not used; it belongs to nlme's generic.
 #' @param ... Not used.
 #' @return `fixef` gives the population's coefficients; `ranef` a list with a data frame for each grouping factor, a row for each level, whose
 #'   attribute `sd` has the posterior standard deviations; `VarCorr` a list of covariance matrices with the attributes `stddev` and

@@ -57,3 +57,33 @@ impl Fitted {
         Self::of(file, Gaussian::new(mean, factor)?.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use provi::Seed;
+    use provi::fit::Watch;
+    use provi_table::{Table, Values};
+
+    use super::*;
+    use crate::options::{ModelOptions, RunOptions};
+    use crate::run::Analysis;
+
+    #[test]
+    fn a_fit_comes_back_bit_for_bit_and_spoiled_bytes_do_not() {
+        let group = (0..24).map(|n| Some(format!("g{}", n % 4))).collect();
+        let columns = vec![
+            ("y".to_owned(), Values::Numbers((0..24).map(|n| f64::from(n).sin()).collect())),
+            ("g".to_owned(), Values::Text(group)),
+        ];
+        let table = Table::from_columns("frame", columns).unwrap();
+        let options = ModelOptions { family: Some("gaussian".parse().unwrap()), ..ModelOptions::default() };
+        let analysis = Analysis::new(table, "y ~ 1 + (1 | g)", &options).unwrap();
+        let fit = analysis.fit(&RunOptions::default(), &mut Watch::default()).unwrap();
+        let (record, bytes) = fit.state().unwrap();
+        let again = Fitted::restore(&record, &bytes).unwrap();
+        assert_eq!(again.gaussian.mean(), fit.gaussian.mean());
+        assert_eq!(again.sample(3, Seed(1)).unwrap().entries(), fit.sample(3, Seed(1)).unwrap().entries());
+        assert!(matches!(Fitted::restore(&record, &bytes[8..]), Err(Error::NotAState { .. })));
+        assert!(matches!(Fitted::restore("{}", &bytes), Err(Error::NotAState { .. })));
+    }
+}

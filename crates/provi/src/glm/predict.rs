@@ -388,6 +388,19 @@ mod tests {
     }
 
     #[test]
+    fn responses_are_made_from_the_predictors_of_the_same_seed() {
+        let (design, family) = (design(), Family::Gaussian { noise_sd: 1e-9 });
+        let rows = Rows { extra_variance: Some(&[0.0, 4.0, 0.25]), ..rows(&design) };
+        let points = q().sample(5, Seed(3));
+        let predictors = predictors_at(&points, &rows, 7, Seed(3)).unwrap();
+        let responses = responses_at(family, &points, &rows, 7, Seed(3)).unwrap();
+        assert!(predictors.iter().zip(&responses).all(|(s, y)| (s - y).abs() < 1e-7));
+        assert!((predictors[0] - rows.predictors(points.row(0))[0]).abs() < 1e-15);
+        let spread = |n: usize| (predictors[n] - rows.predictors(points.row(0))[n]).abs();
+        assert!(spread(1) > 0.0 && spread(2) > 0.0);
+    }
+
+    #[test]
     fn observations_have_the_mean_and_the_spread_of_their_law() {
         let q = Gaussian::new(&[0.3, -0.6], &[1e-9, 0.0, 1e-9]).unwrap();
         let (draws, trials) = (20_000, 7.0);
