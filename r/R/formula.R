@@ -142,9 +142,9 @@ frame_of <- function(asked, data, weights, offset, subset = NULL, na.action = st
   eval(as.call(call), environment(asked$formula))
 }
 
-# The fixed terms, with the bases of `poly`, `ns` and the like as the frame has learned them.
-fixed_terms <- function(asked, frame, data) {
-  terms <- stats::terms(asked$fixed, data = data)
+# The terms of a part of the model, with the bases of `poly`, `ns` and the like as the whole frame has learned them.
+learned_terms <- function(formula, frame, data) {
+  terms <- stats::terms(formula, data = data)
   whole <- attr(frame, "terms")
   known <- vapply(as.list(attr(whole, "variables"))[-1L], deparse1, "")
   own <- vapply(as.list(attr(terms, "variables"))[-1L], deparse1, "")
@@ -175,9 +175,16 @@ value_of <- function(part, frame, newdata, formula) {
 }
 
 # Names that the native formula can quote, each once.
-plain_names <- function(names) make.unique(gsub("`", "'", names, fixed = TRUE), sep = "'")
+plain_names <- function(names) make.unique(trimws(gsub("`", "'", names, fixed = TRUE)), sep = "'")
 
-# The columns of a model and the formula over them. `like` is the layout of the fit, for new rows.
+# Levels that the native half can hold: it trims them, and an empty one would be a missing value.
+plain_levels <- function(factor) {
+  names <- trimws(levels(factor))
+  levels(factor) <- ifelse(names == "", "(empty)", names)
+  factor
+}
+
+# The names of a model's columns: of the response, the predictors, and the groups.
 layout_of <- function(parts, fit) {
   population <- colnames(parts$x)
   effects <- lapply(parts$groups, function(group) colnames(group$z))
@@ -223,7 +230,7 @@ native_columns <- function(layout, parts, fit) {
   take(parts$x)
   for (i in seq_along(parts$groups)) {
     take(parts$groups[[i]]$z)
-    out[[layout$group[[fit$groups[[i]]$label]]]] <- parts$groups[[i]]$factor
+    out[[layout$group[[fit$groups[[i]]$label]]]] <- plain_levels(parts$groups[[i]]$factor)
   }
   out
 }

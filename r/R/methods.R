@@ -22,7 +22,7 @@ NULL
 print.provi <- function(x, digits = 3L, ...) {
   print_model(x)
   cat("\n")
-  print_table(rows_of(x, x$level), x, digits)
+  print_table(rows_of(x, x$level), x, x$level, digits)
   print_scales(scale_rows(x), digits)
   words <- certificate(x)$words
   cat("\n", wrapped(words$headline), "\n", sep = "")
@@ -62,7 +62,7 @@ print.summary.provi <- function(x, digits = 3L, ...) {
   print_lines("prior  ", unlist(x$fit$record$prior))
   print_lines("scale  ", vapply(c(x$fit$record$scales, x$fit$record$correlations), `[[`, "", "words"))
   cat("\n")
-  print_table(x$coefficients, x$fit, digits)
+  print_table(x$coefficients, x$fit, x$level, digits)
   print_scales(x$scales, digits)
   record <- x$fit$record
   exact <- if (isTRUE(record$integrated)) " (summed over the scales)" else if (isTRUE(record$elbo_exact)) "" else " (from draws)"
@@ -113,7 +113,7 @@ print_lines <- function(heading, lines) {
   }
 }
 
-print_table <- function(table, fit, digits) {
+print_table <- function(table, fit, level, digits) {
   decimals <- max(0L, min(8L, digits - 1L - floor(log10(max(min(table$sd[table$sd > 0], na.rm = TRUE), 1e-300)))))
   number <- function(x) formatC(x, digits = decimals, format = "f")
   # Rounded up, with the rounding of the value added: the printed value is within the printed bound as well.
@@ -123,12 +123,12 @@ print_table <- function(table, fit, digits) {
     up <- ceiling(off / unit * (1 + 1e-12)) * unit
     ifelse(is.na(error), "-", number(pmax(up, unit)))
   }
-  percent <- function(p) paste0(format(100 * p, trim = TRUE), "%")
+  percent <- function(p) paste0(format(100 * p, trim = TRUE, digits = 3), "%")
   shown <- cbind(
     mean = number(table$mean), "\u00b1" = bound(table$mean_error, table$mean), sd = number(table$sd), "\u00b1" = bound(table$sd_error, table$sd),
     number(table$low), number(table$high), "P(>0)" = native_probability_text(table$positive)
   )
-  ends <- c((1 - fit$level) / 2, (1 + fit$level) / 2)
+  ends <- c((1 - level) / 2, (1 + level) / 2)
   colnames(shown)[5:6] <- percent(ends)
   rownames(shown) <- row.names(table)
   print(shown, quote = FALSE, right = TRUE)
@@ -174,7 +174,8 @@ certificate <- function(fit) {
   numbers <- found$numbers
   structure(
     list(
-      gap = bound(numbers$gap), kl = bound(numbers$kl), tv = bound(numbers$tv), evidence = numbers$evidence,
+      gap = bound(numbers$gap), kl = bound(numbers$kl), tv = bound(numbers$tv),
+      evidence = c(lower = numbers$evidence$lower %||% NA_real_, upper = numbers$evidence$upper %||% NA_real_),
       moments = table[c("mean_error", "sd_error")], words = found$words, numbers = numbers
     ),
     class = "provi_certificate"

@@ -87,8 +87,7 @@ new_rows <- function(fit, newdata = NULL, re.form = NULL, allow.new.levels = FAL
   )
   offset <- offset_of(fit, frame, newdata)
   extra <- lapply(fit$groups, function(group) {
-    own <- stats::model.frame(group$terms, newdata, na.action = stats::na.pass)
-    own
+    stats::model.frame(group$terms, newdata, na.action = stats::na.pass, xlev = group$xlevels)
   })
   complete <- stats::complete.cases(frame)
   for (own in extra) if (ncol(own) > 0L) complete <- complete & stats::complete.cases(own)
@@ -99,12 +98,12 @@ new_rows <- function(fit, newdata = NULL, re.form = NULL, allow.new.levels = FAL
   names <- row.names(newdata)
   if (!any(complete)) refuse("every row of newdata has a missing value")
   kept <- frame[complete, , drop = FALSE]
-  for (own in extra) for (name in setdiff(names(own), names(kept))) kept[[name]] <- own[complete, name]
   rows <- newdata[complete, , drop = FALSE]
   attr(kept, "terms") <- attr(frame, "terms")
   x <- stats::model.matrix(terms, kept, contrasts.arg = fit$contrasts)
-  groups_at <- lapply(fit$groups, function(group) {
-    z <- stats::model.matrix(group$terms, stats::model.frame(group$terms, rows), contrasts.arg = group$contrasts)
+  groups_at <- Map(fit$groups, extra, f = function(group, own) {
+    z <- stats::model.matrix(group$terms, own[complete, , drop = FALSE], contrasts.arg = group$contrasts)
+    if (nrow(z) == 0L) z <- z[rep(1L, nrow(rows)), , drop = FALSE]
     if (none) return(list(z = z, factor = NULL))
     parts <- lapply(group$grouping, function(part) as.character(value_of(part, rows, rows, fit$formula)))
     list(z = z, factor = factor(do.call(paste, c(parts, sep = ":"))))

@@ -59,10 +59,11 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
   given <- stats::model.weights(frame)
   if (!is.null(given) && (!is.numeric(given) || any(given < 0))) refuse("weights must be numbers that are not negative")
   response <- response_of(frame, asked, chosen$native, given, formula)
-  terms <- fixed_terms(asked, frame, data)
+  terms <- learned_terms(asked$fixed, frame, data)
   x <- stats::model.matrix(stats::delete.response(terms), frame, contrasts.arg = contrasts)
   groups <- lapply(asked$groups, function(group) {
-    group$terms <- stats::terms(group$effects, data = data)
+    group$terms <- learned_terms(group$effects, frame, data)
+    group$xlevels <- stats::.getXlevels(group$terms, frame)
     group$contrasts <- attr(stats::model.matrix(group$terms, frame), "contrasts")
     group
   })

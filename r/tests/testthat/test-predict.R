@@ -36,3 +36,22 @@ test_that("new groups are refused, or part of the interval, or left out", {
   expect_error(predict(fit, new["period"]), "newdata has no column `herd`")
   expect_error(predict(fit, data.frame(period = factor(9), herd = "1")), "new level")
 })
+
+test_that("effects of groups may be of factors and bases, for new rows too", {
+  fit <- provi(mpg ~ wt + (factor(am) | cyl), data = mtcars, family = gaussian())
+  expect_equal(predict(fit, mtcars[1:2, ]), fitted(fit)[1:2])
+  fit <- provi(mpg ~ 1 + (poly(hp, 2) || cyl), data = mtcars, family = gaussian())
+  expect_equal(predict(fit, mtcars[5:6, ]), fitted(fit)[5:6])
+})
+
+test_that("a model of an intercept alone predicts as many rows as there are", {
+  fit <- provi(am ~ 1, data = mtcars)
+  expect_length(predict(fit, data.frame(anything = 1:3)), 3)
+})
+
+test_that("names and levels with blanks are R's own", {
+  data <- transform(mtcars, g = c("", " a", "b")[1 + seq_len(32) %% 3], `my x` = wt, check.names = FALSE)
+  fit <- provi(am ~ `my x` + (1 | g), data = data)
+  expect_identical(row.names(ranef(fit)$g), c("", " a", "b"))
+  expect_equal(predict(fit, data[1:3, ]), fitted(fit)[1:3])
+})
