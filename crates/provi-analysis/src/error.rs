@@ -57,6 +57,12 @@ pub enum Error {
         /// That of the other.
         other: String,
     },
+    /// Bytes that are not the state of a fit.
+    #[error("this is not the state of a fit: {reason}")]
+    NotAState {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A question about effects that has no answer.
     #[error("{0}")]
     Effect(Box<BadEffect>),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use provi::audit::Question;
 use provi::predict::{
     Observation, Prediction, Rows, observations, observations_mixture, predict, predict_mixture,
-    responses_at, survival,
+    predictors_at, responses_at, survival,
 };
 use provi::scales::ScaleMixture;
 use provi::sparse::{AnyGaussian, NormalLaw};
@@ -195,6 +195,34 @@ impl NewData<'_> {
             flat.extend(responses_at(family, &one, &self.rows(extra.as_deref()), number, seed)?);
         }
         Ok(Matrix::new(points.rows(), self.design.rows(), flat)?)
+    }
+
+    /// Draws of the linear predictors, one per row, with a column for each new row: those behind [`NewData::responses`] with the same seed.
+    pub fn predictors(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        let rows = self.design.rows();
+        let needed = count as u128 * (16 * rows as u128 + 8 * self.fit.gaussian.dim() as u128);
+        refuse_beyond(|| format!("{count} draws for {rows} rows"), needed)?;
+        let which = 0..count as u64;
+        let Some(mixture) = &self.fit.mixture else {
+            let extra = self.extra_variance(&self.group_sds());
+            let points = self.fit.gaussian.sample_part(which, seed);
+            let flat = predictors_at(&points, &self.rows(extra.as_deref()), 0, seed)?;
+            return Ok(Matrix::new(count, rows, flat)?);
+        };
+        let [points, scales] = mixture.sample_part(which.clone(), seed);
+        let mut flat = Vec::with_capacity(count * rows);
+        for (k, number) in which.take(points.rows()).enumerate() {
+            let extra = self.extra_variance(&self.at(scales.row(k)).0);
+            let one = Matrix::new(1, points.columns(), points.row(k).to_vec())?;
+            flat.extend(predictors_at(&one, &self.rows(extra.as_deref()), number, seed)?);
+        }
+        Ok(Matrix::new(points.rows(), rows, flat)?)
+    }
+
+    /// The rows with the effects of groups that the fit has not seen at 0: what the population's coefficients alone predict there.
+    pub fn of_population(mut self) -> Self {
+        self.unseen.clear();
+        self
     }
 
     /// The deviations of the groups and the family, with these values of the scales and correlations that are integrated over.

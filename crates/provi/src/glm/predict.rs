@@ -178,6 +178,24 @@ pub fn responses_at(
     Ok(out)
 }
 
+/// The linear predictors behind [`responses_at`], offsets included: `points.rows()` lists of one number for each row.
+pub fn predictors_at(points: &Matrix, rows: &Rows<'_>, first: u64, seed: Seed) -> Result<Vec<f64>> {
+    rows.check(points.columns())?;
+    let stream = Draws::new(seed, Purpose::Response);
+    let mut out = Vec::with_capacity(points.rows() * rows.design.rows());
+    let mut extra = vec![0.0; rows.design.rows()];
+    for (k, row) in (first..).zip(0..points.rows()) {
+        let mut predictors = rows.predictors(points.row(row));
+        if let Some(variances) = rows.extra_variance {
+            stream.fill(k, 1, &mut extra);
+            let each = predictors.iter_mut().zip(variances).zip(&extra);
+            each.for_each(|((s, variance), normal)| *s += variance.sqrt() * normal);
+        }
+        out.append(&mut predictors);
+    }
+    Ok(out)
+}
+
 /// [`responses_at`] for a family whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
 pub fn responses_with_noise(
     family: Family,
@@ -454,6 +472,19 @@ mod tests {
                 assert!((inside / draws as f64 - 0.9).abs() < 6.0 * (0.09 / draws as f64).sqrt());
             }
         }
+    }
+
+    #[test]
+    fn responses_are_made_from_the_predictors_of_the_same_seed() {
+        let (design, family) = (design(), Family::Gaussian { noise_sd: 1e-9 });
+        let rows = Rows { extra_variance: Some(&[0.0, 4.0, 0.25]), ..rows(&design) };
+        let points = q().sample(5, Seed(3));
+        let predictors = predictors_at(&points, &rows, 7, Seed(3)).unwrap();
+        let responses = responses_at(family, &points, &rows, 7, Seed(3)).unwrap();
+        assert!(predictors.iter().zip(&responses).all(|(s, y)| (s - y).abs() < 1e-7));
+        assert!((predictors[0] - rows.predictors(points.row(0))[0]).abs() < 1e-15);
+        let spread = |n: usize| (predictors[n] - rows.predictors(points.row(0))[n]).abs();
+        assert!(spread(1) > 0.0 && spread(2) > 0.0);
     }
 
     #[test]
