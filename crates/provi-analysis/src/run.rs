@@ -3,7 +3,6 @@
 mod analysis;
 pub mod assessment;
 pub mod claims;
-pub mod compare;
 pub mod contrast;
 pub mod effects;
 pub mod fitted;

@@ -90,7 +90,7 @@ impl Effects {
                 None => "nothing is certified about the intervals: no total variation is bounded".to_owned(),
             });
         }
-        out.extend(condition(&fit.file.model).map(|condition| format!("all of it {condition}")));
+        out.extend(condition(&fit.file.model).map(|condition| format!("all of it: {condition}")));
         out
     }
 
