@@ -171,10 +171,10 @@ def curve(arguments):
             path = pathlib.Path(folder) / "groups.csv"
             formula = simulate(path, 10 * groups, groups, arguments.columns)
             for factor in ("sparse", "dense"):
-                if factor == "dense" and groups > 3000:
+                if factor == "dense" and groups > 1000:
                     continue
                 say(f"{groups} groups, {factor}")
-                options = ["--group-scale", DEVIATION, "--factor", factor, "--audit-draws", 0]
+                options = ["--group-scale", DEVIATION, "--factor", factor, "--audit-draws", 100]
                 fit, seconds, memory = provi(arguments.provi, path, formula, options, arguments.cap)
                 solver, gap = fit["seconds"], fit["certificate"]["gap"]["bound"]
                 found[factor].append((groups + 1 + arguments.columns, solver, memory))
