@@ -164,7 +164,7 @@ impl LinearPredictor for SparseGlm {
 
     /// The bound is thousands of times the gap, by as much as the precision of a coefficient is above the prior's.
     fn node_goal(&self) -> f64 {
-        1e-4
+        1e-5
     }
 }
 
