@@ -359,7 +359,7 @@ def linear(
     array([ 0.5, -0.5])
     """
     data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
-    return Model(_provi.Model.linear(data, noise_sd, noise_prior, scales))
+    return Model(_provi.Model.noisy("linear", data, (noise_sd, noise_prior, scales)))
 
 
 @_documented
@@ -481,7 +481,7 @@ def gamma(
     True
     """
     data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
-    return Model(_provi.Model.gamma(data, noise_sd, noise_prior, scales))
+    return Model(_provi.Model.noisy("gamma", data, (noise_sd, noise_prior, scales)))
 
 
 @_documented
@@ -513,7 +513,7 @@ def negative_binomial(
     True
     """
     data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
-    return Model(_provi.Model.negative_binomial(data, noise_sd, noise_prior, scales))
+    return Model(_provi.Model.noisy("negative_binomial", data, (noise_sd, noise_prior, scales)))
 
 
 @_documented

@@ -9,15 +9,14 @@ __version__: str
 
 _Floats = NDArray[np.float64]
 _Side = Union[float, _Floats, None]
+_Noise = tuple[Optional[float], Optional[str], Optional[str]]
 _Asked = tuple[str, tuple[float, float], tuple[Optional[int], Optional[int]]]
 
 class Model:
     """A model, ready to be fitted."""
 
     @staticmethod
-    def linear(
-        data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
-    ) -> Model: ...
+    def noisy(kind: str, data: dict[str, Any], noise: _Noise) -> Model: ...
     @staticmethod
     def logistic(data: dict[str, Any]) -> Model: ...
     @staticmethod
@@ -27,19 +26,11 @@ class Model:
     @staticmethod
     def poisson(data: dict[str, Any]) -> Model: ...
     @staticmethod
-    def gamma(
-        data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
-    ) -> Model: ...
-    @staticmethod
-    def negative_binomial(
-        data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
-    ) -> Model: ...
-    @staticmethod
     def weibull(
         data: dict[str, Any],
         event: Optional[_Floats],
         unit: Optional[float],
-        noise: tuple[Optional[float], Optional[str], Optional[str]],
+        noise: _Noise,
     ) -> Model: ...
     @staticmethod
     def exponential(data: dict[str, Any]) -> Model: ...
