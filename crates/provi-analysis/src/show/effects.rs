@@ -40,7 +40,8 @@ impl Effects {
     /// The same, with the words for the bound of an estimate.
     fn grounds_of(&self, fit: &Fitted, bound_of_each: &str) -> Vec<String> {
         let with = |confidence: f64| match confidence < 1.0 {
-            true => format!(", with probability {confidence}"),
+            // The last digits of a sum of doubles are rounding.
+            true => format!(", with probability {}", (confidence * 1e12).round() / 1e12),
             false => String::new(),
         };
         let mut out = Vec::new();
