@@ -202,9 +202,6 @@ pub enum Error {
         /// What was asked for.
         what: String,
     },
-    /// A sparse factor was asked for, and the rows are in files.
-    #[error("a sparse factor needs the rows in memory: raise --row-memory, or leave out --factor sparse")]
-    SparseNeedsRows,
     /// A sparse factor was asked for, and has too many entries.
     #[error(
         "the sparse factor of {coefficients} coefficients does not fit into memory: crossed groups fill it. Leave out one of the crossed \

@@ -21,7 +21,7 @@ pub use data::{Data, USUAL_MEMORY};
 pub use design::design;
 pub use scales::{Integrating, UnknownNoise};
 pub(crate) use target::ModelRows;
-pub use target::ModelTarget;
+pub use target::{FileModel, ModelTarget};
 pub use warnings::warnings;
 
 use std::path::Path;

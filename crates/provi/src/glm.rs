@@ -27,4 +27,4 @@ pub use hierarchical::{
 pub use model::Glm;
 pub use prior::{DataPrior, Prior};
 pub use rows::{ColumnSummary, DataSummary};
-pub use sparse_glm::SparseGlm;
+pub use sparse_glm::{SparseForm, SparseGlm};

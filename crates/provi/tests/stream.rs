@@ -4,3 +4,4 @@ mod blocks;
 mod equal;
 mod failure;
 mod processes;
+mod sparse;

@@ -24,26 +24,34 @@ pub(super) fn chosen(
     search: bool,
 ) -> Result<ModelTarget> {
     let dense = || refuse_large(size, search);
-    let glm = match target {
-        ModelTarget::Memory(glm) => glm,
-        other if asked == Some(FactorName::Sparse) && other.sparse().is_none() => {
-            return Err(Error::SparseNeedsRows);
-        }
-        other => return dense().map(|()| other),
+    let has_few_entries = match &target {
+        ModelTarget::Memory(glm) => glm.design().is_sparse(),
+        ModelTarget::Files(streamed) => streamed.is_sparse(),
+        ModelTarget::Sparse(_) | ModelTarget::SparseFiles(_) => return Ok(target),
     };
     let sparse = match asked {
         Some(name) => name == FactorName::Sparse,
-        None => glm.design().is_sparse() && (size.coefficients > LARGEST_DENSE || dense().is_err()),
+        None => has_few_entries && (size.coefficients > LARGEST_DENSE || dense().is_err()),
     };
     if !sparse {
-        return dense().map(|()| ModelTarget::Memory(glm));
+        return dense().map(|()| target);
     }
     let room = available_memory().map_or(usize::MAX, |bytes| (bytes / (8 * ARRAYS)) as usize);
     let few = if asked.is_some() { usize::MAX } else { packed_len(size.coefficients) / SHARE };
-    match SparseGlm::within(*glm, few.min(room))? {
-        Ok(model) => Ok(ModelTarget::Sparse(Box::new(model))),
-        // Crossed groups may fill it: then a dense one is as good, if it fits.
-        Err(_) if asked.is_some() => Err(Error::FactorFilled { coefficients: size.coefficients }),
-        Err(glm) => dense().map(|()| ModelTarget::Memory(Box::new(glm))),
+    let target = match target {
+        ModelTarget::Memory(glm) => match SparseGlm::within(*glm, few.min(room))? {
+            Ok(model) => return Ok(ModelTarget::Sparse(Box::new(model))),
+            Err(glm) => ModelTarget::Memory(Box::new(glm)),
+        },
+        ModelTarget::Files(streamed) => match SparseGlm::within(*streamed, few.min(room))? {
+            Ok(model) => return Ok(ModelTarget::SparseFiles(Box::new(model))),
+            Err(streamed) => ModelTarget::Files(Box::new(streamed)),
+        },
+        other => other,
+    };
+    // Crossed groups may fill it: then a dense one is as good, if it fits.
+    match asked {
+        Some(_) => Err(Error::FactorFilled { coefficients: size.coefficients }),
+        None => dense().map(|()| target),
     }
 }

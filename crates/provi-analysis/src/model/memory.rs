@@ -27,7 +27,7 @@ pub fn forecast(
 }
 
 /// The same for a model that is solved by its sparse precision: iterates, factors and selected inverses, each as large as the factor, and
-/// the rows once more, sorted.
+/// the rows, or the largest block of them, once more, sorted.
 pub fn sparse_forecast(model: &SparseModel, rows: usize, budget: Option<u64>) -> Result<String> {
     const ARRAYS: u64 = 12;
     const NUMBERS_OF_A_ROW: u64 = 32;

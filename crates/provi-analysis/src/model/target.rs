@@ -12,7 +12,10 @@ use provi::{Audit, Seed, Target};
 use super::blocks::Blocks;
 use crate::error::Result;
 
-/// Rows in memory, or files that are read again at each pass.
+/// A model whose files are read again at each pass.
+pub type FileModel = Streamed<Blocks, Arc<dyn Reduce>>;
+
+/// Rows in memory, or files that are read again at each pass; solved by a dense or by a sparse factor.
 #[derive(Clone, Debug)]
 pub enum ModelTarget {
     /// All rows in memory.
@@ -20,7 +23,15 @@ pub enum ModelTarget {
     /// All rows in memory, and so many coefficients that the precision is held sparsely.
     Sparse(Box<SparseGlm>),
     /// One block at a time, by one process or several.
-    Files(Box<Streamed<Blocks, Arc<dyn Reduce>>>),
+    Files(Box<FileModel>),
+    /// The same, with the precision held sparsely.
+    SparseFiles(Box<SparseGlm<FileModel>>),
+}
+
+/// The model itself, however it is solved.
+enum Plain<'a> {
+    Memory(&'a Glm),
+    Files(&'a FileModel),
 }
 
 impl ModelTarget {
@@ -30,6 +41,7 @@ impl ModelTarget {
             Self::Memory(glm) => &**glm,
             Self::Sparse(model) => &**model,
             Self::Files(streamed) => &**streamed,
+            Self::SparseFiles(model) => &**model,
         }
     }
 
@@ -39,15 +51,24 @@ impl ModelTarget {
             Self::Memory(glm) => Evaluator::Parallel(&**glm),
             Self::Sparse(model) => Evaluator::Parallel(&**model),
             Self::Files(streamed) => Evaluator::Serial(&**streamed),
+            Self::SparseFiles(model) => Evaluator::Serial(&**model),
+        }
+    }
+
+    fn plain(&self) -> Plain<'_> {
+        match self {
+            Self::Memory(glm) => Plain::Memory(glm),
+            Self::Sparse(model) => Plain::Memory(model.glm()),
+            Self::Files(streamed) => Plain::Files(streamed),
+            Self::SparseFiles(model) => Plain::Files(model.glm()),
         }
     }
 
     /// The model, if its rows are in memory.
     pub fn glm(&self) -> Option<&Glm> {
-        match self {
-            Self::Memory(glm) => Some(glm),
-            Self::Sparse(model) => Some(model.glm()),
-            Self::Files(_) => None,
+        match self.plain() {
+            Plain::Memory(glm) => Some(glm),
+            Plain::Files(_) => None,
         }
     }
 
@@ -55,34 +76,32 @@ impl ModelTarget {
     pub fn sparse(&self) -> Option<&SparseModel> {
         match self {
             Self::Sparse(model) => Some(model.sparse()),
+            Self::SparseFiles(model) => Some(model.sparse()),
             Self::Memory(_) | Self::Files(_) => None,
         }
     }
 
     /// The likelihood.
     pub fn family(&self) -> Family {
-        match self {
-            Self::Memory(glm) => glm.family(),
-            Self::Sparse(model) => model.glm().family(),
-            Self::Files(streamed) => streamed.family(),
+        match self.plain() {
+            Plain::Memory(glm) => glm.family(),
+            Plain::Files(streamed) => streamed.family(),
         }
     }
 
     /// The prior.
     pub fn prior(&self) -> &Prior {
-        match self {
-            Self::Memory(glm) => glm.prior(),
-            Self::Sparse(model) => model.glm().prior(),
-            Self::Files(streamed) => streamed.prior(),
+        match self.plain() {
+            Plain::Memory(glm) => glm.prior(),
+            Plain::Files(streamed) => streamed.prior(),
         }
     }
 
     /// Summary statistics of columns and responses.
     pub fn summary(&self) -> Cow<'_, DataSummary> {
-        match self {
-            Self::Memory(glm) => Cow::Owned(glm.summary()),
-            Self::Sparse(model) => Cow::Owned(model.glm().summary()),
-            Self::Files(streamed) => Cow::Borrowed(streamed.summary()),
+        match self.plain() {
+            Plain::Memory(glm) => Cow::Owned(glm.summary()),
+            Plain::Files(streamed) => Cow::Borrowed(streamed.summary()),
         }
     }
 
@@ -90,8 +109,11 @@ impl ModelTarget {
     pub fn with_prior(self, prior: Prior) -> Result<Self> {
         Ok(match self {
             Self::Memory(glm) => Self::Memory(Box::new(glm.with_prior(prior)?)),
-            Self::Sparse(model) => Self::Sparse(Box::new(model.with_prior(prior)?)),
+            Self::Sparse(model) => Self::Sparse(Box::new(model.with(|glm| glm.with_prior(prior))?)),
             Self::Files(streamed) => Self::Files(Box::new(streamed.with_prior(prior)?)),
+            Self::SparseFiles(model) => {
+                Self::SparseFiles(Box::new(model.with(|streamed| streamed.with_prior(prior))?))
+            }
         })
     }
 
@@ -101,6 +123,7 @@ impl ModelTarget {
             Self::Memory(glm) => ModelRows::Memory(glm),
             Self::Sparse(model) => ModelRows::Sparse(model),
             Self::Files(streamed) => ModelRows::Files(streamed),
+            Self::SparseFiles(model) => ModelRows::SparseFiles(model),
         }
     }
 
@@ -127,6 +150,7 @@ impl ModelTarget {
             Self::Memory(glm) => held(free.maximise_to(&**glm, nats)?, Self::Memory),
             Self::Sparse(model) => held(free.maximise_to(&**model, nats)?, Self::Sparse),
             Self::Files(streamed) => held(free.maximise_to(&**streamed, nats)?, Self::Files),
+            Self::SparseFiles(model) => held(free.maximise_to(&**model, nats)?, Self::SparseFiles),
         })
     }
 }
@@ -139,7 +163,9 @@ pub(crate) enum ModelRows<'a> {
     /// The same, with a sparse precision.
     Sparse(&'a SparseGlm),
     /// One block at a time, by one process or several.
-    Files(&'a Streamed<Blocks, Arc<dyn Reduce>>),
+    Files(&'a FileModel),
+    /// The same, with a sparse precision.
+    SparseFiles(&'a SparseGlm<FileModel>),
 }
 
 impl ModelRows<'_> {
@@ -149,6 +175,7 @@ impl ModelRows<'_> {
             Self::Memory(glm) => free.integrate(glm, how)?,
             Self::Sparse(model) => free.integrate(model, how)?,
             Self::Files(streamed) => free.integrate(streamed, how)?,
+            Self::SparseFiles(model) => free.integrate(model, how)?,
         })
     }
 
@@ -164,6 +191,7 @@ impl ModelRows<'_> {
             Self::Memory(glm) => mixture.weigh(free, glm, draws, seed)?,
             Self::Sparse(model) => mixture.weigh(free, model, draws, seed)?,
             Self::Files(streamed) => mixture.weigh(free, streamed, draws, seed)?,
+            Self::SparseFiles(model) => mixture.weigh(free, model, draws, seed)?,
         }
         Ok(())
     }
@@ -180,6 +208,7 @@ impl ModelRows<'_> {
             Self::Memory(glm) => mixture.prove(free, glm, audit, seed)?,
             Self::Sparse(model) => mixture.prove(free, model, audit, seed)?,
             Self::Files(streamed) => mixture.prove(free, streamed, audit, seed)?,
+            Self::SparseFiles(model) => mixture.prove(free, model, audit, seed)?,
         })
     }
 }

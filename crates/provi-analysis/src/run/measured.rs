@@ -37,7 +37,7 @@ impl NewData<'_> {
         let glm = match &model.target {
             ModelTarget::Memory(glm) => glm,
             // Nothing is proved of a posterior in so many dimensions.
-            ModelTarget::Sparse(_) => return Ok(None),
+            ModelTarget::Sparse(_) | ModelTarget::SparseFiles(_) => return Ok(None),
             ModelTarget::Files(_) => return Err(Error::ExactNeedsRows),
         };
         let (asked, questions) = self.questions(law);

@@ -37,7 +37,7 @@ impl<'m> PosteriorDraws<'m> {
         model.needs_known_scales("a draw of the posterior itself")?;
         match &model.target {
             ModelTarget::Memory(glm) => Self::of_glm(glm, q, tv, seed),
-            ModelTarget::Sparse(_) => {
+            ModelTarget::Sparse(_) | ModelTarget::SparseFiles(_) => {
                 Err(Error::SparseFactor { what: "a draw of the posterior itself".to_owned() })
             }
             ModelTarget::Files(_) => Err(Error::ExactNeedsRows),

@@ -204,7 +204,7 @@ impl<'a> Problem<'a> {
         let (choice, subsample) = (options.choice()?, options.step.subsample()?);
         let budget = options.memory_budget.map(|size| size.0);
         let memory = match self.sparse {
-            Some(model) => memory::sparse_forecast(model, self.record.rows, budget)?,
+            Some(model) => memory::sparse_forecast(model, target.data_size().0, budget)?,
             None => memory::forecast(target, choice, draws, subsample, true, budget)?,
         };
         if let Some(starts) = options.search.starts {

@@ -89,9 +89,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
             (None, ModelTarget::Memory(_)) => {
                 Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())
             }
-            (None, ModelTarget::Files(_) | ModelTarget::Sparse(_)) => {
-                Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed())
-            }
+            (None, _) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
         };
         // The first process draws alone.
         let sampled = match crew.several() {

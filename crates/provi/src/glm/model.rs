@@ -5,7 +5,7 @@ mod expectations;
 use super::linear::Linear;
 use super::linear::local::{LocalBounds, LocalModel};
 use super::{DataPrior, DataSummary, Family, Prior};
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
@@ -13,6 +13,7 @@ use crate::base::stop;
 use crate::glm::design::Design;
 use crate::glm::rows::{Rows, Within, width};
 use crate::glm::sparse::SparseModel;
+use crate::glm::sparse_glm::SparseForm;
 use crate::target::curvature::Curvature;
 use crate::target::expectations::Expectations;
 use crate::target::standard::Standard;
@@ -58,12 +59,7 @@ impl Glm {
     /// The same model with its precision held sparsely, for many coefficients of which few meet in a row. Cost: about
     /// that of a pass over the rows.
     pub fn sparse(&self) -> Result<SparseModel> {
-        const LARGEST: usize = isize::MAX as usize / 8;
-        SparseModel::within(&self.linear, &self.rows, LARGEST)?.ok_or(Error::OutOfRange {
-            what: "numbers in the sparse factor",
-            value: LARGEST as f64,
-            needed: "few enough to fit in memory",
-        })
+        SparseModel::any_size(|largest| self.sparse_within(largest))
     }
 
     /// Linear regression with known noise standard deviation: a Gaussian posterior.

@@ -9,6 +9,7 @@
 //! q = N(m, P⁻¹) by the Cholesky factor of P.
 
 mod any;
+mod blocks;
 mod bytes;
 mod gaussian;
 mod lower;
@@ -17,17 +18,19 @@ mod rows;
 mod solve;
 
 pub use any::{AnyGaussian, NormalLaw};
+pub(crate) use blocks::Blocks;
+use blocks::{RowSource, Supports};
 pub use gaussian::SparseGaussian;
 use moments::SparseMoments;
 pub use solve::{SparseSolution, SparseSolver};
 
 use super::linear::Linear;
 use super::rows::Rows;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::{Cliques, Structure};
 use crate::target::standard::Standard;
 use lower::LowerBound;
-use rows::SortedRows;
+use rows::View;
 use std::sync::Arc;
 
 /// A linear-predictor model whose precision is held sparsely, in standard coordinates; made by
@@ -37,7 +40,7 @@ pub struct SparseModel {
     pub(crate) linear: Linear,
     map: Arc<Standard>,
     structure: Arc<Structure>,
-    rows: Arc<SortedRows>,
+    rows: RowSource,
     /// (index, Λ_ij) for the entries on and below the diagonal, with the places of row and column.
     prior: Vec<PriorEntry>,
     lower: LowerBound,
@@ -57,25 +60,62 @@ impl SparseModel {
     /// Sorts the rows of a model and finds an order of elimination; `None` if the factor has more numbers than `largest`.
     pub(crate) fn within(model: &Linear, rows: &Rows, largest: usize) -> Result<Option<Self>> {
         let map = model.standard(rows.known_summary(), rows.design().is_sparse());
+        let view = View::new(&map)?;
+        let (sets, columns) = rows::sort(rows, &view);
+        let supports = Supports::of(&sets, columns, model.dim());
+        Self::new(model, map, supports, largest, |columns, count, structure| {
+            RowSource::Held(Arc::new(sets.placed(rows, &view, columns, count, structure.places())))
+        })
+    }
+
+    /// The form that `within` finds if the factor may have any size that can be addressed.
+    pub(crate) fn any_size(within: impl FnOnce(usize) -> Result<Option<Self>>) -> Result<Self> {
+        const LARGEST: usize = isize::MAX as usize / 8;
+        within(LARGEST)?.ok_or(Error::OutOfRange {
+            what: "numbers in the sparse factor",
+            value: LARGEST as f64,
+            needed: "few enough to fit in memory",
+        })
+    }
+
+    /// The same for rows that are read at each pass. Cost: one pass.
+    pub(crate) fn read(
+        model: &Linear,
+        map: Standard,
+        blocks: Arc<dyn Blocks>,
+        largest: usize,
+    ) -> Result<Option<Self>> {
+        let view = Arc::new(View::new(&map)?);
+        let supports = Supports::read(&*blocks, model.family, &view, model.dim())?;
+        Self::new(model, map, supports, largest, |_, _, _| RowSource::Read { blocks, view })
+    }
+
+    /// `rows` takes the columns of the sets, of which there are `count`, and pairs of columns behind them.
+    fn new(
+        model: &Linear,
+        map: Standard,
+        supports: Supports,
+        largest: usize,
+        rows: impl FnOnce(Cliques, usize, &Structure) -> RowSource,
+    ) -> Result<Option<Self>> {
         let linear = model.in_standard(&map);
         let dim = linear.dim();
-        let (sorted, mut cliques) = rows::sort(rows, &map)?;
-        let count = cliques.len();
+        let Supports { mut columns, roundings } = supports;
+        let count = columns.len();
         let entries = linear.prior.entries(dim);
         for &(i, j, _) in entries.iter().filter(|(i, j, _)| i != j) {
-            cliques.push(&[i.min(j) as u32, i.max(j) as u32]);
+            columns.push(&[i.min(j) as u32, i.max(j) as u32]);
         }
-        let structure = Structure::new(dim, &cliques)?;
+        let structure = Structure::new(dim, &columns)?;
         if structure.len() > largest {
             return Ok(None);
         }
-        let rows = sorted.placed(rows, &map, cliques, count, structure.places());
+        let rows = rows(columns, count, &structure);
         let prior = placed_entries(&structure, &entries).unwrap_or_default();
         let lower = LowerBound::new(&structure, &prior, linear.lost + linear.prior.rounding())?;
         let mut terms = structure.row_counts();
-        rows.count_terms(&mut terms);
-        let (map, structure) = (Arc::new(map), Arc::new(structure));
-        let (rows, terms) = (Arc::new(rows), Arc::new(terms));
+        structure.places().iter().zip(roundings).for_each(|(&place, count)| terms[place as usize] += count);
+        let (map, structure, terms) = (Arc::new(map), Arc::new(structure), Arc::new(terms));
         Ok(Some(Self { map, structure, rows, prior, lower, terms, linear }))
     }
 
@@ -128,6 +168,3 @@ fn placed_entries(structure: &Structure, entries: &[(usize, usize, f64)]) -> Opt
     };
     entries.iter().map(place).collect()
 }
-
-/// The columns that meet in the rows, as [`Structure::new`] takes them.
-type Supports = Cliques;

@@ -1,33 +1,64 @@
 //! A linear-predictor model with its sparse form beside it.
 
 use crate::base::error::Result;
-use crate::glm::family::Family;
 use crate::glm::model::Glm;
-use crate::glm::prior::Prior;
 use crate::glm::sparse::SparseModel;
 use crate::target::Target;
 
-/// A [`Glm`] that is solved by its sparse precision, for many coefficients of which few meet in a row.
-///
-/// Another prior or noise costs no pass over the rows as long as it ties no coefficients that were not tied before.
+/// A model that has a sparse form.
+pub trait SparseForm: Target + Sized {
+    /// Finds an order of elimination; `None` if the factor would have more numbers than `largest`.
+    fn sparse_within(&self, largest: usize) -> Result<Option<SparseModel>>;
+
+    /// The sparse form, from that of the same rows under another prior or noise. Cost: no pass, unless two coefficients
+    /// are now tied that were not tied before, or what is held of the rows depends on the noise.
+    fn sparse_again(&self, before: &SparseModel) -> Result<SparseModel>;
+}
+
+impl SparseForm for Glm {
+    fn sparse_within(&self, largest: usize) -> Result<Option<SparseModel>> {
+        SparseModel::within(&self.linear, &self.rows, largest)
+    }
+
+    fn sparse_again(&self, before: &SparseModel) -> Result<SparseModel> {
+        let family = self.linear.family;
+        // The sorted rows hold offsets or weights that depend on the noise of such a family.
+        if family.is_recoded() && family != before.linear.family {
+            return self.sparse();
+        }
+        before.under(&self.linear)?.map_or_else(|| self.sparse(), Ok)
+    }
+}
+
+/// A model that is solved by its sparse precision, for many coefficients of which few meet in a row: a [`Glm`], or a
+/// [`Streamed`](crate::stream::Streamed) one.
 #[derive(Clone, Debug)]
-pub struct SparseGlm {
-    glm: Glm,
+pub struct SparseGlm<M = Glm> {
+    glm: M,
     sparse: SparseModel,
 }
 
-impl SparseGlm {
+impl<M: SparseForm> SparseGlm<M> {
     /// Sorts the rows and finds an order of elimination; the model itself comes back if the factor would have more
     /// numbers than `largest`.
-    pub fn within(glm: Glm, largest: usize) -> Result<std::result::Result<Self, Glm>> {
-        Ok(match SparseModel::within(&glm.linear, &glm.rows, largest)? {
+    pub fn within(glm: M, largest: usize) -> Result<std::result::Result<Self, M>> {
+        Ok(match glm.sparse_within(largest)? {
             Some(sparse) => Ok(Self { glm, sparse }),
             None => Err(glm),
         })
     }
 
+    /// The same rows under another prior or noise.
+    pub fn with(self, change: impl FnOnce(M) -> Result<M>) -> Result<Self> {
+        let glm = change(self.glm)?;
+        let sparse = glm.sparse_again(&self.sparse)?;
+        Ok(Self { glm, sparse })
+    }
+}
+
+impl<M> SparseGlm<M> {
     /// The model.
-    pub fn glm(&self) -> &Glm {
+    pub fn glm(&self) -> &M {
         &self.glm
     }
 
@@ -35,35 +66,9 @@ impl SparseGlm {
     pub fn sparse(&self) -> &SparseModel {
         &self.sparse
     }
-
-    /// The same data under another prior.
-    pub fn with_prior(self, prior: Prior) -> Result<Self> {
-        let Self { glm, sparse } = self;
-        Self::again(glm.with_prior(prior)?, &sparse)
-    }
-
-    /// The same responses with other parameters of the family.
-    pub(crate) fn with_family(self, family: Family) -> Result<Self> {
-        let Self { glm, sparse } = self;
-        let glm = glm.with_family(family)?;
-        if family.is_recoded() {
-            // The sorted rows hold other offsets or weights.
-            let sparse = glm.sparse()?;
-            return Ok(Self { glm, sparse });
-        }
-        Self::again(glm, &sparse)
-    }
-
-    fn again(glm: Glm, sparse: &SparseModel) -> Result<Self> {
-        let sparse = match sparse.under(&glm.linear)? {
-            Some(sparse) => sparse,
-            None => glm.sparse()?,
-        };
-        Ok(Self { glm, sparse })
-    }
 }
 
-/// Only what costs O(d): bounds of the curvature and dense expectations are those of the [`Glm`].
-impl Target for SparseGlm {
+/// Only what costs O(d): bounds of the curvature and dense expectations are those of the model itself.
+impl<M: Target> Target for SparseGlm<M> {
     crate::forward_target!(self => self.glm; dim log_density log_densities batch names data_size rejections);
 }

@@ -14,6 +14,7 @@ mod moments;
 mod pass;
 mod reduce;
 mod source;
+mod sparse;
 mod streamed;
 mod survey;
 

@@ -15,6 +15,9 @@ pub(crate) const FAMILIES: [Family; 8] = [
     Family::NegativeBinomial { noise_sd: 0.8 },
 ];
 pub(crate) const COLUMNS: usize = 4;
+/// The sizes of two crossed sets of groups.
+const GROUPS: [usize; 2] = [23, 6];
+pub(crate) const GROUPED: usize = COLUMNS + GROUPS[0] + GROUPS[1];
 
 /// Data of one family: weights, offsets and, for binomial rows, trials.
 pub(crate) struct Data {
@@ -59,6 +62,27 @@ impl Data {
                 Design::triplets(rows, COLUMNS, &triplets)?
             }
         };
+        self.rows(design, first, end)
+    }
+
+    /// The same with an effect of each group of two crossed sets behind the columns, of which a row has one each.
+    pub(crate) fn grouped_block(&self, first: usize, end: usize) -> Result<Rows> {
+        let row = |n: usize| {
+            let own = (0..COLUMNS).map(move |j| (n - first, j, self.entries[n * COLUMNS + j]));
+            let groups = [COLUMNS + n * 7 % GROUPS[0], COLUMNS + GROUPS[0] + n / 5 % GROUPS[1]];
+            own.chain(groups.map(|j| (n - first, j, 1.0)))
+        };
+        let entries: Vec<_> = (first..end).flat_map(row).collect();
+        self.rows(Design::triplets(end - first, GROUPED, &entries)?, first, end)
+    }
+
+    /// Grouped blocks that end at these rows and at the last one.
+    pub(crate) fn grouped_blocks(&self, ends: &[usize]) -> Vec<Rows> {
+        let ends: Vec<usize> = [0].iter().chain(ends).copied().chain([self.response.len()]).collect();
+        ends.windows(2).map(|of| self.grouped_block(of[0], of[1]).unwrap()).collect()
+    }
+
+    fn rows(&self, design: Design, first: usize, end: usize) -> Result<Rows> {
         let rows = match self.family {
             Family::Binomial => Rows::binomial(design, &self.response[first..end], &self.trials[first..end])?,
             Family::Weibull { .. } => {

@@ -113,7 +113,7 @@ pub(crate) fn shard(data: &Data, rank: &Rank) -> Memory {
     Memory::new(COLUMNS, own.map(|(_, block)| block).collect()).unwrap()
 }
 
-fn bits(numbers: &[f64]) -> Vec<u64> {
+pub(crate) fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|x| x.to_bits()).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::glm::normal_equations::{NormalEquations, residual_sums};
 use crate::glm::rows::{Row, Rows};
 use crate::glm::sparse::{AnyGaussian, SparseModel, SparseSolver};
 use crate::glm::stream::{Reduce, Source, Streamed};
-use crate::glm::{Family, Glm, Prior, SparseGlm};
+use crate::glm::{Family, Glm, Prior, SparseForm, SparseGlm};
 use crate::target::Target;
 use crate::{base::stop, target::solution};
 use std::ops::ControlFlow;
@@ -110,18 +110,17 @@ fn unless_cut_off(stop: Stop) -> Result<()> {
 const LEAST_GAP: f64 = 1e-8;
 
 /// Each solution uses all threads, and the solutions follow one another.
-impl LinearPredictor for SparseGlm {
+impl<M: LinearPredictor + SparseForm> LinearPredictor for SparseGlm<M> {
     fn prior(&self) -> &Prior {
         self.glm().prior()
     }
 
     fn with_prior(self, prior: Prior) -> Result<Self> {
-        self.with_prior(prior)
+        self.with(|glm| glm.with_prior(prior))
     }
 
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
-        let family = noisy(self.glm().family(), noise_sd)?;
-        self.with_family(family)
+        self.with(|glm| glm.with_noise_sd(noise_sd))
     }
 
     fn response_deviation(&self) -> f64 {

@@ -5,7 +5,8 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::glm::Family;
 use crate::glm::expectation::{TAIL_SUMS, sums};
-use crate::glm::sparse::{SparseModel, SparseSolver};
+use crate::glm::sparse::SparseSolver;
+use crate::glm::sparse_glm::SparseForm;
 use crate::target::Target;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::solution::Stop;
@@ -56,7 +57,7 @@ impl Glm {
     /// The best Gaussian by its sparse factor; `None` if the factor is not small or the search does not end.
     fn solved_sparsely(&self, goal: f64) -> Result<Option<Gaussian<Triangular>>> {
         let largest = self.dim().saturating_mul(self.dim()) / MUCH_SMALLER;
-        let Some(model) = SparseModel::within(&self.linear, &self.rows, largest)? else { return Ok(None) };
+        let Some(model) = self.sparse_within(largest)? else { return Ok(None) };
         let solution = SparseSolver { goal, ..SparseSolver::default() }.run(&model)?;
         match solution.stop {
             Stop::Reached | Stop::Stalled => solution.gaussian.to_dense().map(Some),

@@ -1,6 +1,7 @@
 //! Expectations under a sparse Gaussian, and the gap that they prove.
 
 use super::SparseModel;
+use super::rows::SortedRows;
 use crate::base::chunked::{self, Chunks};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::Selected;
@@ -14,6 +15,8 @@ use std::ops::Range;
 
 /// Chunks of rows whose results are held at once.
 const WAVE: usize = 64;
+/// Numbers that a pass sums beside gradient and curvature: those of a [`Part`], and what rounding lost of the first.
+const SUMS: usize = 5;
 /// Cost of a row's expectations in multiply-adds.
 const NODE_WORK: usize = 600;
 
@@ -93,27 +96,45 @@ impl SparseModel {
     /// The moments under N(mean, P⁻¹), of whose factor `selected` is the selected inverse.
     pub(crate) fn expect(&self, mean: &[f64], selected: &Selected) -> Result<SparseMoments> {
         let (dim, at) = (self.dim(), self.at(mean, selected));
-        let mut hessian = vec![0.0; self.structure.len()];
+        let mut relative = [0.0f64];
+        let mut numbers = self.sums(SUMS + 2 * dim + self.structure.len(), |rows, numbers| {
+            relative[0] = relative[0].max(self.add_moments(rows, &at, numbers));
+        })?;
+        self.rows.largest(&mut relative)?;
+        let mut hessian = numbers.split_off(SUMS + 2 * dim);
         self.add_prior(&mut hessian);
-        let (mut gradient, mut lost) = (vec![0.0; dim], vec![0.0; dim]);
-        let (mut sums, mut of_value, mut relative, mut room) = ([0.0; 4], 0.0, 0.0f64, Vec::new());
-        let chunks = self.rows.chunks();
-        for first in (0..chunks.len()).step_by(WAVE) {
-            stop::check()?;
-            let wave = &chunks[first..(first + WAVE).min(chunks.len())];
-            let rows: usize = wave.iter().map(|sets| self.rows_of(sets)).sum();
-            let work = rows.saturating_mul(NODE_WORK);
+        let lost = numbers.split_off(SUMS + dim);
+        let mut gradient = numbers.split_off(SUMS);
+        gradient.iter_mut().zip(&lost).for_each(|(x, y)| *x += y);
+        let sums = [numbers[0] + numbers[4], numbers[1], numbers[2], numbers[3]];
+        self.conclude(at, sums, relative[0], gradient, hessian)
+    }
+
+    /// Adds the share of some rows: the sums of a [`Part`] and what their first lost, the gradient, what it lost, the
+    /// curvature. Returns the relative error of the rows' curvatures.
+    fn add_moments(&self, rows: &SortedRows, at: &At<'_>, numbers: &mut [f64]) -> f64 {
+        let dim = self.dim();
+        let (sums, rest) = numbers.split_at_mut(SUMS);
+        let (gradient, rest) = rest.split_at_mut(dim);
+        let (lost, hessian) = rest.split_at_mut(dim);
+        let (sums, of_value) = sums.split_at_mut(SUMS - 1);
+        let (mut relative, mut room) = (0.0f64, Vec::new());
+        for wave in rows.chunks().chunks(WAVE) {
+            if stop::trips() {
+                break;
+            }
+            let work = rows.rows_of_all(wave).saturating_mul(NODE_WORK);
             let parts = chunked::map(Chunks { len: wave.len(), size: 1, work }, |k| {
-                self.part(wave[k.start].clone(), &at)
+                self.part(rows, wave[k.start].clone(), at)
             });
             for (sets, part) in wave.iter().zip(parts) {
-                add(&mut sums[0], &mut of_value, part.sums[0]);
+                add(&mut sums[0], &mut of_value[0], part.sums[0]);
                 sums.iter_mut().zip(part.sums).skip(1).for_each(|(sum, x)| *sum += x);
                 relative = relative.max(part.relative);
                 let mut rest = part.own.iter();
                 let mut columns: &[u32] = &[];
                 for set in sets.clone() {
-                    columns = self.rows.columns(set);
+                    columns = rows.columns(set);
                     let count = columns.len() - part.shared;
                     for (&place, &x) in columns[..count].iter().zip(rest.by_ref()) {
                         add(&mut gradient[place as usize], &mut lost[place as usize], x);
@@ -136,10 +157,7 @@ impl SparseModel {
                 });
             }
         }
-        stop::check()?;
-        sums[0] += of_value;
-        gradient.iter_mut().zip(&lost).for_each(|(x, y)| *x += y);
-        self.conclude(at, sums, relative, gradient, hessian)
+        relative
     }
 
     fn at<'a>(&self, mean: &'a [f64], selected: &'a Selected) -> At<'a> {
@@ -158,18 +176,15 @@ impl SparseModel {
         Ok(self.expect(mean, &nothing)?.hessian)
     }
 
-    fn rows_of(&self, sets: &Range<usize>) -> usize {
-        self.rows.range(sets.end - 1).end - self.rows.range(sets.start).start
-    }
-
     /// The linear predictors of the rows of some sets, which share that many columns at the end of the order.
-    fn predictors(&self, sets: &Range<usize>, shared: usize, at: &At<'_>) -> Predictors {
-        let count = self.rows_of(sets);
+    fn predictors(&self, rows: &SortedRows, sets: &Range<usize>, shared: usize, at: &At<'_>) -> Predictors {
+        let held = rows;
+        let count = held.rows_of(sets);
         let (mut means, mut deviations) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut sizes: Vec<[f64; 3]> = Vec::with_capacity(count);
         let (mut covariance, mut room, mut scales) = (Vec::new(), Vec::new(), Vec::new());
         for set in sets.clone() {
-            let (columns, rows) = (self.rows.columns(set), self.rows.range(set));
+            let (columns, rows) = (held.columns(set), held.range(set));
             let (k, width) = (columns.len(), gram::padded(columns.len()));
             // Among sets of as many columns, the share of the common ones stays.
             let fresh = if covariance.len() == k * width { k - shared } else { k };
@@ -190,12 +205,12 @@ impl SparseModel {
             }));
             let error = columns.first().map_or(0.0, |&p| at.selected.error(self.structure.owner(p as usize)));
             let unit = (2 * k + 8) as f64 * f64::EPSILON;
-            let (entries, done) = (self.rows.entries(set), deviations.len());
+            let (entries, done) = (held.entries(set), deviations.len());
             // First the variances, then their roots.
             deviations.resize(done + rows.len(), 0.0);
             gram::forms(&covariance, k, entries, &mut deviations[done..]);
             for (local, n) in rows.enumerate() {
-                let offset = self.rows.offsets.get(n).copied().unwrap_or(0.0);
+                let offset = held.offsets.get(n).copied().unwrap_or(0.0);
                 let (mut mean, mut size, mut reach, mut square) = (offset, offset.abs(), 0.0, 0.0);
                 for (x, [m, deviation, inverse]) in entries[local * k..(local + 1) * k].iter().zip(&scales) {
                     let part = x * m;
@@ -220,53 +235,57 @@ impl SparseModel {
     /// Σ w_n E_q ∂φ_n/∂log σ under q = N(mean, P⁻¹), σ the noise deviation.
     pub(super) fn expected_noise_slope(&self, mean: &[f64], selected: &Selected) -> Result<f64> {
         let at = self.at(mean, selected);
-        let (mut total, mut lost) = (0.0, 0.0);
-        let chunks = self.rows.chunks();
-        for first in (0..chunks.len()).step_by(WAVE) {
-            stop::check()?;
-            let wave = &chunks[first..(first + WAVE).min(chunks.len())];
-            let rows: usize = wave.iter().map(|sets| self.rows_of(sets)).sum();
-            let parts = chunked::map(Chunks { len: wave.len(), size: 1, work: rows * NODE_WORK }, |k| {
-                let sets = &wave[k.start];
-                let Predictors { means, deviations, .. } = self.predictors(sets, self.rows.shared(sets), &at);
-                let first = self.rows.range(sets.start).start;
-                let mut sum = 0.0;
-                for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
-                    let (w, y) = (self.rows.weights[first + n], self.rows.response[first + n]);
-                    let lever = self.rows.levers.get(first + n).copied().unwrap_or(0.0);
-                    sum += w * self.linear.family.noise_slope(y, *mean, deviation * deviation, lever);
+        let sums = self.sums(2, |rows, sums| {
+            let [total, lost] = sums else { return };
+            for wave in rows.chunks().chunks(WAVE) {
+                if stop::trips() {
+                    return;
                 }
-                sum
-            });
-            for part in parts {
-                add(&mut total, &mut lost, part);
+                let work = rows.rows_of_all(wave).saturating_mul(NODE_WORK);
+                let parts = chunked::map(Chunks { len: wave.len(), size: 1, work }, |k| {
+                    let sets = &wave[k.start];
+                    let Predictors { means, deviations, .. } =
+                        self.predictors(rows, sets, rows.shared(sets), &at);
+                    let first = rows.range(sets.start).start;
+                    let mut sum = 0.0;
+                    for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
+                        let (w, y) = (rows.weights[first + n], rows.response[first + n]);
+                        let lever = rows.levers.get(first + n).copied().unwrap_or(0.0);
+                        sum += w * self.linear.family.noise_slope(y, *mean, deviation * deviation, lever);
+                    }
+                    sum
+                });
+                parts.into_iter().for_each(|part| add(total, lost, part));
             }
-        }
-        Ok(total + lost)
+        })?;
+        Ok(sums[0] + sums[1])
     }
 
     /// The share of some sets.
-    fn part(&self, sets: Range<usize>, at: &At<'_>) -> Part {
-        let first = self.rows.range(sets.start).start;
-        let count = self.rows_of(&sets);
-        let shared = self.rows.shared(&sets);
+    fn part(&self, held: &SortedRows, sets: Range<usize>, at: &At<'_>) -> Part {
+        let first = held.range(sets.start).start;
+        let count = held.rows_of(&sets);
+        let shared = held.shared(&sets);
         let mut part = Part { shared, common: vec![0.0; shared + shared * shared], ..Part::default() };
-        let Predictors { means, deviations, sizes } = self.predictors(&sets, shared, at);
-        let response = &self.rows.response[first..first + count];
+        let Predictors { means, deviations, sizes } = self.predictors(held, &sets, shared, at);
+        let response = &held.response[first..first + count];
         let terms = quadrature::expect_rows(self.linear.family, &means, &deviations, response);
         let (steepest, third) = (self.linear.family.curvature_range().1, steepest_third(self.linear.family));
         let (mut n, mut of_value) = (0, 0.0);
         let (mut pulls, mut bends, mut room, mut slopes, mut block) = <[Vec<f64>; 5]>::default().into();
-        let count = sets.len();
+        // The sums of several processes are added once more.
+        let processes = self.rows.processes();
+        let count = sets.len() + processes;
+        let value_unit = (8 + processes) as f64 * f64::EPSILON;
         for set in sets {
-            let k = self.rows.columns(set).len();
-            let rows = self.rows.range(set);
+            let k = held.columns(set).len();
+            let rows = held.range(set);
             let unit = (rows.len() + count + k + 16) as f64 * f64::EPSILON;
-            let entries = self.rows.entries(set);
+            let entries = held.entries(set);
             pulls.clear();
             bends.clear();
             for row in rows {
-                let w = self.rows.weights[row];
+                let w = held.weights[row];
                 let [off_mean, off_variance, square] = sizes[n];
                 let deviation = deviations[n];
                 let off_deviation = match deviation > 0.0 {
@@ -290,8 +309,7 @@ impl SparseModel {
                 };
                 // The sum itself is compensated.
                 add(&mut part.sums[0], &mut of_value, w * terms.value[n]);
-                part.sums[1] +=
-                    w * (terms.value_error[n] + moved + 8.0 * f64::EPSILON * terms.value[n].abs());
+                part.sums[1] += w * (terms.value_error[n] + moved + value_unit * terms.value[n].abs());
                 let length = square.sqrt() * (1.0 + 1e-9);
                 let error = terms.slope_error[n] + unit * slope + turned;
                 part.sums[2] += w * length * error;

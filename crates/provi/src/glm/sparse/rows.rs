@@ -1,6 +1,5 @@
 //! Rows in standard coordinates, sorted so that rows with the same columns lie side by side.
 
-use super::Supports;
 use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::Cliques;
 use crate::glm::design::Design;
@@ -38,48 +37,53 @@ pub(super) struct Sets {
     starts: Vec<usize>,
 }
 
-/// Calls `f(j, value)` for the entries of row n in standard coordinates, in ascending order of j. A centred column has
-/// an entry in every row.
-fn standard_row(
-    design: &Design,
-    n: usize,
-    centred: &[usize],
-    (shifts, factors): (&[f64], &[f64]),
-    mut f: impl FnMut(usize, f64),
-) {
-    let mut due = centred.iter().copied().peekable();
-    design.for_each_in_row(n, |j, x| {
-        while let Some(missing) = due.next_if(|&i| i < j) {
-            f(missing, -shifts[missing] * factors[missing]);
-        }
-        let is_centred = due.next_if_eq(&j).is_some();
-        if is_centred || x.abs() > 0.0 {
-            f(j, (x - shifts[j]) * factors[j]);
-        }
-    });
-    for missing in due {
-        f(missing, -shifts[missing] * factors[missing]);
-    }
+/// The standard coordinates, as rows are seen in them.
+#[derive(Debug)]
+pub(super) struct View {
+    shifts: Vec<f64>,
+    factors: Vec<f64>,
+    centred: Vec<usize>,
 }
 
-fn centred(shifts: &[f64]) -> Vec<usize> {
-    (0..shifts.len()).filter(|&j| shifts[j].abs() > 0.0).collect()
+impl View {
+    pub(super) fn new(map: &Standard) -> Result<Self> {
+        let (shifts, factors) = map.columns();
+        if u32::try_from(shifts.len()).is_err() {
+            let what = "columns of a sparse model";
+            return Err(Error::OutOfRange { what, value: shifts.len() as f64, needed: "fewer than 2³²" });
+        }
+        let centred = (0..shifts.len()).filter(|&j| shifts[j].abs() > 0.0).collect();
+        Ok(Self { shifts, factors, centred })
+    }
+
+    /// Calls `f(j, value)` for the entries of row n in standard coordinates, in ascending order of j. A centred column
+    /// has an entry in every row.
+    fn row(&self, design: &Design, n: usize, mut f: impl FnMut(usize, f64)) {
+        let Self { shifts, factors, centred } = self;
+        let mut due = centred.iter().copied().peekable();
+        design.for_each_in_row(n, |j, x| {
+            while let Some(missing) = due.next_if(|&i| i < j) {
+                f(missing, -shifts[missing] * factors[missing]);
+            }
+            let is_centred = due.next_if_eq(&j).is_some();
+            if is_centred || x.abs() > 0.0 {
+                f(j, (x - shifts[j]) * factors[j]);
+            }
+        });
+        for missing in due {
+            f(missing, -shifts[missing] * factors[missing]);
+        }
+    }
 }
 
 /// The sets of rows, and their columns.
-pub(super) fn sort(rows: &Rows, map: &Standard) -> Result<(Sets, Supports)> {
-    let (shifts, factors) = map.columns();
-    if u32::try_from(shifts.len()).is_err() {
-        let what = "columns of a sparse model";
-        return Err(Error::OutOfRange { what, value: shifts.len() as f64, needed: "fewer than 2³²" });
-    }
-    let centred = centred(&shifts);
+pub(super) fn sort(rows: &Rows, view: &View) -> (Sets, Cliques) {
     let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
     let (mut sets, mut of_row, mut counts) = (Cliques::default(), Vec::with_capacity(rows.len()), Vec::new());
     let mut support = Vec::new();
     for n in 0..rows.len() {
         support.clear();
-        standard_row(rows.design(), n, &centred, (&shifts, &factors), |j, _| support.push(j as u32));
+        view.row(rows.design(), n, |j, _| support.push(j as u32));
         let set = match known.get(&support) {
             Some(&set) => set,
             None => {
@@ -94,15 +98,20 @@ pub(super) fn sort(rows: &Rows, map: &Standard) -> Result<(Sets, Supports)> {
     }
     let mut starts = vec![0];
     counts.iter().for_each(|count| starts.push(starts[starts.len() - 1] + count));
-    Ok((Sets { of_row, starts }, sets))
+    (Sets { of_row, starts }, sets)
 }
 
 impl Sets {
+    /// The most rows of a set.
+    pub(super) fn largest(&self) -> usize {
+        self.starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
+    }
+
     /// The sorted rows. The first `count` of `columns` are those of the sets.
     pub(super) fn placed(
         self,
         rows: &Rows,
-        map: &Standard,
+        view: &View,
         columns: Cliques,
         count: usize,
         places: &[u32],
@@ -125,8 +134,6 @@ impl Sets {
             columns,
             starts: self.starts,
         };
-        let (shifts, factors) = map.columns();
-        let centred = centred(&shifts);
         let mut next = out.starts.clone();
         let mut row: Vec<(u32, f64)> = Vec::new();
         for (n, &set) in self.of_row.iter().enumerate() {
@@ -134,7 +141,7 @@ impl Sets {
             let at = next[set];
             next[set] += 1;
             row.clear();
-            standard_row(rows.design(), n, &centred, (&shifts, &factors), |j, x| row.push((places[j], x)));
+            view.row(rows.design(), n, |j, x| row.push((places[j], x)));
             row.sort_unstable_by_key(|(place, _)| *place);
             let first = out.entries_at[set] + (at - out.starts[set]) * row.len();
             out.entries[first..first + row.len()].iter_mut().zip(&row).for_each(|(to, (_, x))| *to = *x);
@@ -187,23 +194,18 @@ impl SortedRows {
         self.starts[set]..self.starts[set + 1]
     }
 
+    /// How many rows some sets have that follow one another.
+    pub(super) fn rows_of(&self, sets: &Range<usize>) -> usize {
+        self.starts[sets.end] - self.starts[sets.start]
+    }
+
+    /// The same for several chunks.
+    pub(super) fn rows_of_all(&self, chunks: &[Range<usize>]) -> usize {
+        chunks.iter().map(|sets| self.rows_of(sets)).sum()
+    }
+
     /// The entries of a set's rows, row by row.
     pub(super) fn entries(&self, set: usize) -> &[f64] {
         &self.entries[self.entries_at[set]..self.entries_at[set + 1]]
-    }
-
-    /// The most rows of a set.
-    pub(super) fn largest_set(&self) -> usize {
-        self.starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
-    }
-
-    /// Adds to each place's count the sets that have its column, and the rows of the largest set: how many roundings a
-    /// sum over the rows has there.
-    pub(super) fn count_terms(&self, terms: &mut [usize]) {
-        let rows = self.largest_set();
-        terms.iter_mut().for_each(|count| *count += rows + 8);
-        for set in 0..self.starts.len() - 1 {
-            self.columns(set).iter().for_each(|&place| terms[place as usize] += 1);
-        }
     }
 }

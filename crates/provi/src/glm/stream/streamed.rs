@@ -23,6 +23,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Most points of one pass: enough for all the draws of an audit in a few passes.
 const BATCH: usize = 512;
+/// Most numbers of the points of one pass.
+const BATCH_NUMBERS: usize = 1 << 22;
 /// Most radii whose curvature is bounded in one pass, if memory allows.
 const RADII: usize = 64;
 
@@ -31,8 +33,8 @@ const RADII: usize = 64;
 ///
 /// Every result is a sum over the rows plus a share of the prior. It takes one pass over the blocks and, if several
 /// processes hold shards of the data, one reduction. Construction makes the first pass, which counts the rows and
-/// forms AᵀWA, so the curvature needs no further pass. Memory: one block, d² numbers, and at most 512 points with
-/// their gradients; nothing grows with the number of rows.
+/// forms AᵀWA for up to 2000 columns, so the curvature needs no further pass. Memory: one block, d² numbers unless only
+/// the sparse form is used, and at most 512 points with their gradients; nothing grows with the number of rows.
 ///
 /// Threads: all threads work on one block at a time. Two passes must not run at once, and reductions must come from
 /// one thread, so the type is not `Sync`: hand it over as [`crate::target::Evaluator::Serial`]. On one process the
@@ -69,7 +71,7 @@ const RADII: usize = 64;
 /// ```
 pub struct Streamed<S, R = Alone> {
     pub(super) linear: Linear,
-    shards: Arc<Shards<S, R>>,
+    pub(super) shards: Arc<Shards<S, R>>,
     pub(super) survey: Arc<Survey>,
     /// The constant of Σ_n w_n φ_n.
     likelihood: Likelihood,
@@ -137,6 +139,11 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         &self.linear.prior
     }
 
+    /// Whether any block of any process is held sparsely.
+    pub fn is_sparse(&self) -> bool {
+        self.survey.sparse
+    }
+
     /// The source of this process's blocks.
     pub fn source(&self) -> &S {
         &self.shards.source
@@ -180,22 +187,38 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
             Self { linear: self.linear.in_standard(map), view: Some(Arc::new(map.clone())), ..self.clone() };
         let d = self.linear.dim();
         if self.standard.get().is_none() {
-            let mut gram = Matrix::zeros(d, d);
-            let sums = Sums { numbers: &mut [0.0; OWN], matrices: std::slice::from_mut(&mut gram) };
-            out.pass(sums, |rows, sums| rows.add_gram(1.0, &mut sums.matrices[0]))?;
+            let gram = out.formed_gram()?;
             // If another call has set it meanwhile, its value is the same.
             let _ = self.standard.set((map.clone(), gram));
         }
         let Some((first, gram)) = self.standard.get() else { return Ok(out) };
         // Scales are powers of two, so nothing is rounded.
         let ratios: Vec<f64> = first.scales().iter().zip(map.scales()).map(|(a, b)| a / b).collect();
-        let mut survey = Survey { gram: gram.clone(), ..(*self.survey).clone() };
+        let mut gram = gram.clone();
         for (i, a) in ratios.iter().enumerate() {
-            survey.gram.row_mut(i).iter_mut().zip(&ratios).for_each(|(x, b)| *x *= a * b);
+            gram.row_mut(i).iter_mut().zip(&ratios).for_each(|(x, b)| *x *= a * b);
         }
-        survey.square_norm = (0..d).map(|i| survey.gram[(i, i)]).sum();
-        out.survey = Arc::new(survey);
+        let square_norm = (0..d).map(|i| gram[(i, i)]).sum();
+        out.survey = Arc::new(Survey { gram: gram.into(), square_norm, ..(*self.survey).clone() });
         Ok(out)
+    }
+
+    /// AᵀWA. Cost: none, or one pass the first time if there are many columns.
+    fn gram(&self) -> Result<&Matrix> {
+        match self.survey.gram.get() {
+            Some(gram) => Ok(gram),
+            None => {
+                let gram = self.formed_gram()?;
+                Ok(self.survey.gram.get_or_init(|| gram))
+            }
+        }
+    }
+
+    fn formed_gram(&self) -> Result<Matrix> {
+        let mut gram = Matrix::zeros(self.linear.dim(), self.linear.dim());
+        let sums = Sums { numbers: &mut [0.0; OWN], matrices: std::slice::from_mut(&mut gram) };
+        self.pass(sums, |rows, sums| rows.add_gram(1.0, &mut sums.matrices[0]))?;
+        Ok(gram)
     }
 
     /// One pass that computes a few numbers.
@@ -222,7 +245,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
             })?;
             Ok(numbers.split_off(OWN))
         };
-        NormalEquations::new(self.survey.gram.clone(), noise_sd, chain, residuals).map(Some)
+        NormalEquations::new(self.gram()?.clone(), noise_sd, chain, residuals).map(Some)
     }
 
     /// Mean and spread of the responses over all processes.
@@ -256,9 +279,9 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     }
 
     /// Λ + θAᵀWA, and a bound of its rounding error over N rows: about θNε‖√W A‖_F², plus the rounding of the sum.
-    fn bound(&self, theta: f64) -> (Matrix, f64) {
+    fn bound(&self, gram: &Matrix, theta: f64) -> (Matrix, f64) {
         let mut h = self.linear.precision();
-        h.add_scaled(theta, &self.survey.gram);
+        h.add_scaled(theta, gram);
         let lost = theta * (self.survey.rows as f64 + 4.0) * self.survey.square_norm + h.frobenius_norm();
         (h, f64::EPSILON * lost)
     }
@@ -318,7 +341,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     }
 
     fn batch(&self) -> usize {
-        BATCH
+        (BATCH_NUMBERS / self.dim()).clamp(1, BATCH)
     }
 
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
@@ -330,9 +353,10 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         Ok(true)
     }
 
-    /// Cost: no pass.
+    /// Cost: that of AᵀWA, if it is not yet formed.
     fn curvature(&self) -> Result<Option<Curvature>> {
-        self.linear.curvature(|theta| self.bound(theta)).map(Some)
+        let gram = self.gram()?;
+        self.linear.curvature(|theta| self.bound(gram, theta)).map(Some)
     }
 
     fn proves_its_curvature(&self, _: own::Word) -> bool {
@@ -340,7 +364,8 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     }
 
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
-        self.linear.lower_curvature(|theta| self.bound(theta)).map(Some)
+        let gram = self.gram()?;
+        self.linear.lower_curvature(|theta| self.bound(gram, theta)).map(Some)
     }
 
     fn names(&self) -> Vec<String> {

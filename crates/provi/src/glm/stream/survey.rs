@@ -6,8 +6,12 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Matrix;
 use crate::glm::Family;
 use crate::glm::rows::{Chains, DataSummary, Likelihood, Spread};
+use std::sync::OnceLock;
 
-/// The results of the first pass over the data. Memory: d² numbers.
+/// With more columns, AᵀWA is formed when it is needed: a model that is solved by its sparse precision never needs it.
+const LARGEST_GRAM: usize = 2_000;
+
+/// The results of the first pass over the data.
 #[derive(Clone, Debug)]
 pub(super) struct Survey {
     /// Rows of all processes.
@@ -16,8 +20,8 @@ pub(super) struct Survey {
     pub(super) own: Length,
     /// The constant of Σ_n w_n φ_n.
     pub(super) likelihood: Likelihood,
-    /// AᵀWA.
-    pub(super) gram: Matrix,
+    /// AᵀWA, once it is formed.
+    pub(super) gram: OnceLock<Matrix>,
     /// ‖√W A‖_F².
     pub(super) square_norm: f64,
     /// Upper bounds of the longest chains of additions behind the sums of a pass over all blocks of all processes.
@@ -57,7 +61,8 @@ impl Survey {
             }
         })?;
         let mut numbers = [0.0; OWN + 9];
-        let mut matrices = [Matrix::zeros(d, d)];
+        let mut matrices: Vec<Matrix> =
+            (d <= LARGEST_GRAM).then(|| Matrix::zeros(d, d)).into_iter().collect();
         let (mut response, mut largest) = (Spread::default(), [0; 5]);
         let mut data = DataSummary::empty(d);
         let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
@@ -81,7 +86,7 @@ impl Survey {
                 log_sizes,
             ];
             sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
-            rows.add_gram(1.0, &mut sums.matrices[0]);
+            sums.matrices.iter_mut().for_each(|gram| rows.add_gram(1.0, gram));
             response = response.merged(rows.response_spread());
             data.merge(&rows.summary());
             let sparse = usize::from(rows.design().is_sparse());
@@ -93,7 +98,7 @@ impl Survey {
         }
         let mut sizes = largest.map(|size| size as f64);
         shards.reduce.largest(&mut sizes)?;
-        let [gram] = matrices;
+        let gram = matrices.pop().map_or_else(OnceLock::new, OnceLock::from);
         Ok(Self {
             rows: numbers[OWN] as usize,
             own,
