@@ -205,7 +205,7 @@ pub enum Error {
     /// A sparse factor was asked for, and has too many entries.
     #[error(
         "the sparse factor of {coefficients} coefficients does not fit into memory: crossed groups fill it. Leave out one of the crossed \
-         terms, or use planned steps with --family-of-q meanfield and --factor dense"
+         terms, or use a machine with more memory"
     )]
     FactorFilled {
         /// The number of coefficients.

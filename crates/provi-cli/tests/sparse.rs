@@ -74,3 +74,31 @@ fn the_scales_of_a_sparse_factor_are_integrated_over_and_certified() {
     let checked = bench.provi(&["certify", "t.fit", "t.csv"]).exits(0).stdout;
     assert!(checked.contains("reproduced") && !checked.contains("NOT"), "{checked}");
 }
+
+/// The rows of more files than memory allows are sorted at each pass.
+#[test]
+fn rows_that_are_read_again_have_the_answer_of_rows_in_memory() {
+    let bench = bench(2100);
+    let fit = |out: &str, more: &[&str]| {
+        let words = ["fit", "t.csv", "y ~ x + (1 | g)", "--out", out, "--quiet"];
+        let said = bench.provi(&[&words[..], more].concat()).exits(0).stdout;
+        (json(&bench, out), said)
+    };
+    let scale = ["--group-scale", "0.8"];
+    let (held, _) = fit("held.fit", &scale);
+    let (read, said) = fit("read.fit", &[&scale[..], &["--memory", "4MB"]].concat());
+    assert!(said.contains("[sparse-optimum]"), "{said}");
+    assert_eq!(read["factor_file"], "factor.sparse");
+    let number = |file: &Value, key: &str| file[key].as_f64().unwrap();
+    assert!((number(&held, "neg_elbo") - number(&read, "neg_elbo")).abs() < 1e-8);
+    for (a, b) in held["mean"].as_array().unwrap().iter().zip(read["mean"].as_array().unwrap()) {
+        assert!((a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-8);
+    }
+    let checked = bench.provi(&["certify", "read.fit", "t.csv", "--memory", "4MB"]).exits(0).stdout;
+    assert!(checked.contains("reproduced") && !checked.contains("NOT"), "{checked}");
+    bench.provi(&["predict", "read.fit", "new.csv"]).exits(0);
+    bench.provi(&["report", "read.fit"]).exits(0);
+    let refused =
+        bench.provi(&["sample", "read.fit", "--exact", "--data", "t.csv", "-n", "2"]).exits(2).stderr;
+    assert!(refused.contains("--factor"), "{refused}");
+}

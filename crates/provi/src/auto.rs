@@ -10,6 +10,7 @@ mod bare;
 mod explore;
 mod improper;
 pub(crate) mod initial;
+mod low_rank;
 #[doc(hidden)]
 pub mod scales;
 mod search;
@@ -18,7 +19,7 @@ pub mod solve;
 mod sparse;
 
 use crate::auto::ascent::{Ascent, Options};
-use crate::auto::initial::{initial_point, nearest_laplace};
+use crate::auto::initial::{initial_point, laplace_near, nearest_laplace};
 use crate::auto::solve::{Solver, Stop, Watcher};
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -75,7 +76,8 @@ pub struct Auto {
     /// searches, they share δ. A target with exact expectations needs one start.
     pub starts: usize,
     /// The family in which q is sought. A family other than [`Pattern::Full`] needs exact expectations here, and the
-    /// certificate then has a gap to the best Gaussian of the family as well \[pattern\].
+    /// certificate then has a gap to the best Gaussian of the family as well \[pattern\]. [`Pattern::LowRank`] needs none, and
+    /// nothing is proved about it beyond what holds for any Gaussian.
     pub pattern: Pattern,
     /// Bytes that the run may use on top of the target's data. A run that would need more is refused before it
     /// starts.
@@ -173,7 +175,8 @@ impl Auto {
         }
         Probability::new("failure probability δ", self.audit.failure_probability)?;
         self.pattern.check(target.dim())?;
-        if !self.pattern.is_full() && target.target().expectations().is_none() {
+        let restricted = !self.pattern.is_full() && self.pattern.is_subspace();
+        if restricted && target.target().expectations().is_none() {
             let why = "the automatic method finds the best Gaussian of a family only where expectations are exact, as for \
                        linear predictors; use a method that plans its steps, such as prox-energy";
             return Err(Error::Pattern { family: self.pattern.to_string(), why: why.into() });
@@ -182,9 +185,10 @@ impl Auto {
         let begin = Instant::now();
         let signal = watch.signal(begin);
         let run = Run { auto: self, target, seed, begin, watch, trace: Vec::new(), audit_seconds: 0.0 };
-        let go = || match target.target().expectations() {
-            Some(_) => run.exact(),
-            None => run.sampled(),
+        let go = || match (&self.pattern, target.target().expectations()) {
+            (Pattern::LowRank(rank), _) => run.low_rank(*rank),
+            (_, Some(_)) => run.exact(),
+            (_, None) => run.sampled(),
         };
         let outcome = match signal {
             Some(signal) => signal.cover(go),
@@ -374,6 +378,28 @@ impl Run<'_, '_> {
             Err(error) => return Err(error),
         };
         fit.seconds += before;
+        let audited = self.audit(self.auto.audit, &fit.gaussian)?;
+        Ok(Certified { fit, audited, search: Search::default(), audit_seconds: self.audit_seconds })
+    }
+
+    /// A descent among covariances of low rank plus a diagonal, from a member near the Laplace approximation.
+    fn low_rank(mut self, rank: usize) -> Result<Certified> {
+        if self.watch.from.is_some() {
+            return Err(Error::Checkpoint { what: "cannot be used: a search of low rank keeps none" });
+        }
+        let start = self.auto.start(self.target.dim())?;
+        let (start, evaluations) = laplace_near(self.target.target(), &start)?;
+        let descend = || low_rank::descend(self.target, rank, &start, self.seed);
+        let fit = match stop::careful_phase("the search", Duration::ZERO, descend) {
+            Ok(found) => {
+                let evaluations = evaluations + found.evaluations * found.draws.max(1) as u64;
+                let stopped = stop::is_wanted();
+                self.fit(found.gaussian, found.evaluations, found.draws, evaluations, stopped, None)?
+            }
+            // Stopped before the descent had a result: return the starting point, whatever its rank.
+            Err(Error::Stopped { .. }) => self.fit(start, 0, 0, evaluations, true, None)?,
+            Err(error) => return Err(error),
+        };
         let audited = self.audit(self.auto.audit, &fit.gaussian)?;
         Ok(Certified { fit, audited, search: Search::default(), audit_seconds: self.audit_seconds })
     }

@@ -93,8 +93,9 @@ class Model:
             prox-energy and proj-entropy, whose promise then accounts for the added noise. The certificate is about all rows.
         sampling: how they are drawn, ``"uniform"``, ``"importance"``, or ``"reshuffle"``, which has no promise.
         family_of_q: the Gaussians among which the answer is sought: ``"full"``, the default; ``"meanfield"``, independent coordinates;
-            ``"blocks:3,4"``, independent blocks of 3 and 4; ``"arrow:k"``, all tied to the first k and to nothing else; or ``"banded:k"``.
-            ``certificate.family`` bounds the gap to the best of them. Without a method, the model needs exact expectations.
+            ``"blocks:3,4"``, independent blocks of 3 and 4; ``"arrow:k"``, all tied to the first k and to nothing else; ``"banded:k"``; or
+            ``"lowrank:k"``, a diagonal plus a rank of k, a recipe without a theorem about the family. ``certificate.family`` bounds the gap
+            to the best of them. Without a method, all but the last need a model with exact expectations.
         failure_probability, audit_draws: options of the certificate.
         memory_budget: bytes that the run may use on top of the data, or a text such as ``"2GiB"``; a run that needs more is refused.
             ``memory`` is its old name.

@@ -61,15 +61,20 @@ pub(crate) fn nearest_laplace(
     start: &[f64],
     family: &Entries,
 ) -> Result<(Gaussian<Triangular>, u64)> {
-    let (whole, evaluations) = match target.standardized()? {
-        Some(standard) => {
-            let (q, evaluations) = about_laplace(standard.target(), &standard.map().to_standard(start))?;
-            (standard.map().own_gaussian(&q), evaluations)
-        }
-        None => about_laplace(target, start)?,
-    };
+    let (whole, evaluations) = laplace_near(target, start)?;
     let factor = family.best_factor(&precision_of(whole.dim(), whole.factor())?)?;
     Ok((Gaussian::new(whole.mean(), &factor)?, evaluations))
+}
+
+/// About the Laplace approximation, sought in standard coordinates if the target has them.
+pub(crate) fn laplace_near(target: &dyn Target, start: &[f64]) -> Result<(Gaussian<Triangular>, u64)> {
+    match target.standardized()? {
+        Some(standard) => {
+            let (q, evaluations) = about_laplace(standard.target(), &standard.map().to_standard(start))?;
+            Ok((standard.map().own_gaussian(&q), evaluations))
+        }
+        None => about_laplace(target, start),
+    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,10 @@ use std::str::FromStr;
 /// | `Arrow` | `arrow:K` | the first K and the diagonal |
 /// | `Banded` | `banded:K` | the diagonal and the K before it |
 ///
+/// `LowRank`, by the name `lowrank:K`, stands beside them: covariances D² + BBᵀ, a diagonal and a matrix of rank K. Their
+/// factors are no subspace, so no theorem of the others holds: [`crate::Auto`] seeks them by a descent that proves nothing
+/// about the family.
+///
 /// **The order of an arrow.** Put what everything depends on first: the K global coordinates, then the local ones. If
 /// the local coordinates are independent given the global ones, the precision has a diagonal local block, and
 /// ```text
@@ -55,10 +59,12 @@ pub enum Pattern {
     Arrow(usize),
     /// The diagonal and as many diagonals below it as said.
     Banded(usize),
+    /// Σ = D² + BBᵀ with a diagonal D and as many columns of B as said. No pattern of entries: an unproven recipe.
+    LowRank(usize),
 }
 
 /// The names that users type.
-const KNOWN: &str = "full, meanfield, blocks:SIZES (blocks:3,4), arrow:K, banded:K";
+const KNOWN: &str = "full, meanfield, blocks:SIZES (blocks:3,4), arrow:K, banded:K, lowrank:K";
 
 impl Pattern {
     /// Whether no entry is left out by name.
@@ -95,15 +101,27 @@ impl Pattern {
                 "the model has {dim} coordinates, so that C has at most {} diagonals below its own",
                 dim.saturating_sub(1)
             )),
-            Self::Arrow(_) | Self::Banded(_) => Ok(()),
+            Self::LowRank(k) if *k >= dim => refused(format!(
+                "the model has {dim} coordinates, so that every covariance is a diagonal and a rank of {}",
+                dim.saturating_sub(1)
+            )),
+            Self::Arrow(_) | Self::Banded(_) | Self::LowRank(_) => Ok(()),
         }
     }
 
+    /// Whether its factors are a subspace, on which the theorems hold \[pattern\].
+    pub fn is_subspace(&self) -> bool {
+        !matches!(self, Self::LowRank(_))
+    }
+
     /// q itself, if its factor is of the family up to the rounding of a factorisation: entries outside are then zero
-    /// exactly. Any other q is refused.
+    /// exactly. Any other q is refused. Nothing is claimed about low-rank families, so every q passes for one of theirs.
     pub fn member(&self, q: &Gaussian<Triangular>) -> Result<Gaussian<Triangular>> {
         /// More than a Cholesky factorisation leaves of a zero, in units of the row.
         const ROUNDING: f64 = 1e-10;
+        if !self.is_subspace() {
+            return Ok(q.clone());
+        }
         let mut kept = q.factor().to_vec();
         self.entries(q.dim())?.clear_others(&mut kept);
         let row = |i: usize| packed_index(i, 0)..packed_index(i, i) + 1;
@@ -120,6 +138,11 @@ impl Pattern {
     /// The entries in dimension `dim`.
     pub(crate) fn entries(&self, dim: usize) -> Result<Entries> {
         self.check(dim)?;
+        if !self.is_subspace() {
+            let why =
+                "its covariances have no pattern of entries: only the automatic method seeks them".into();
+            return Err(Error::Pattern { family: self.to_string(), why });
+        }
         let ends: Vec<usize> = match self {
             Self::Blocks(sizes) => sizes.iter().flat_map(|&size| std::iter::repeat_n(size, size)).collect(),
             _ => Vec::new(),
@@ -128,7 +151,7 @@ impl Pattern {
         let mut first = 0;
         Ok(Entries::new(dim, |i, columns| {
             match self {
-                Self::Full => columns.extend(0..i),
+                Self::Full | Self::LowRank(_) => columns.extend(0..i),
                 Self::MeanField => {}
                 Self::Blocks(_) => {
                     if i == first + ends[first] {
@@ -154,7 +177,7 @@ impl Pattern {
     /// \[pattern\].
     pub(crate) fn reach(&self, dim: usize) -> (usize, usize, usize) {
         match self {
-            Self::Full => (1, dim, 0),
+            Self::Full | Self::LowRank(_) => (1, dim, 0),
             Self::MeanField => (dim, 1, 1),
             Self::Blocks(sizes) => {
                 let most = sizes.iter().copied().max().unwrap_or(dim);
@@ -199,11 +222,12 @@ impl fmt::Display for Pattern {
             }
             Self::Arrow(k) => write!(f, "arrow:{k}"),
             Self::Banded(k) => write!(f, "banded:{k}"),
+            Self::LowRank(k) => write!(f, "lowrank:{k}"),
         }
     }
 }
 
-/// `banded:0` and `arrow:0` are the mean field.
+/// `banded:0`, `arrow:0` and `lowrank:0` are the mean field.
 impl FromStr for Pattern {
     type Err = Error;
 
@@ -224,6 +248,10 @@ impl FromStr for Pattern {
             Some(("banded", k)) => Ok(match number(k)? {
                 0 => Self::MeanField,
                 k => Self::Banded(k),
+            }),
+            Some(("lowrank", k)) => Ok(match number(k)? {
+                0 => Self::MeanField,
+                k => Self::LowRank(k),
             }),
             _ => Err(unknown()),
         }

@@ -194,6 +194,9 @@ impl Method {
         let refused = |why: &str| Err(Error::Pattern { family: pattern.to_string(), why: why.into() });
         match self {
             _ if pattern.is_full() => Ok(()),
+            _ if !pattern.is_subspace() => refused(
+                "its factors are no subspace, so that no step keeps it: only the method auto seeks it",
+            ),
             Self::ProxEnergy | Self::ProjEntropyTriangular | Self::Exact => Ok(()),
             Self::Unproven(Recipe { estimator: Kind::Energy, guard: Guard::Prox, .. }) => Ok(()),
             Self::ProjEntropy | Self::ProjStl => refused(

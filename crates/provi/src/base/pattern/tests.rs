@@ -48,7 +48,7 @@ fn a_pattern_of_another_size_is_refused() {
 #[test]
 fn the_entries_are_those_of_the_definition() {
     let is_in = |pattern: &Pattern, i: usize, j: usize| match pattern {
-        Pattern::Full => j <= i,
+        Pattern::Full | Pattern::LowRank(_) => j <= i,
         Pattern::MeanField => i == j,
         Pattern::Blocks(_) => j <= i && (i < 2) == (j < 2) && (i == 4) == (j == 4),
         Pattern::Arrow(k) => i == j || (j < *k && j < i),

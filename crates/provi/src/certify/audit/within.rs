@@ -43,8 +43,11 @@ impl Audited {
     }
 }
 
-/// The deterministic bound; `None` if expectations or a lower curvature are missing.
+/// The deterministic bound; `None` if expectations or a lower curvature are missing, or the family is no subspace.
 fn gap_within(target: &dyn Target, q: &Gaussian<Triangular>, pattern: &Pattern) -> Result<Option<Statement>> {
+    if !pattern.is_subspace() {
+        return Ok(None);
+    }
     let d = q.dim();
     let entries = pattern.entries(d)?;
     let mut kept = q.factor().to_vec();
