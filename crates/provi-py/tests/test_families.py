@@ -43,9 +43,24 @@ def test_a_plan_in_a_family_keeps_it(family):
     assert best.elbo - fit.elbo <= fit.certificate.family.gap.bound
 
 
+def test_low_rank_is_a_recipe_for_models_and_black_boxes():
+    field, low, full = (model().fit(family_of_q=name, seed=1) for name in ("meanfield", "lowrank:1", "full"))
+    assert low.family_of_q == "lowrank:1"
+    assert field.elbo <= low.elbo + 1e-9 and low.elbo <= full.elbo + 1e-9
+    # A correlated Gaussian, through a function: two coordinates are a diagonal and a rank of 1.
+    precision = np.array([[2.0, -1.2], [-1.2, 1.0]])
+    box = provi.black_box(lambda z: (-0.5 * z @ precision @ z, -precision @ z), 2, batched=False)
+    found = box.fit(family_of_q="lowrank:1", seed=1)
+    # 512 draws know a variance to about 1/sqrt(256), a sixteenth.
+    assert np.allclose(found.cov, np.linalg.inv(precision), rtol=0.25)
+    assert abs(found.mean).max() < 1e-3
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"family_of_q": "lowrank:3"}, "3 coordinates"),
+        ({"family_of_q": "lowrank:1", "method": "prox-energy"}, "auto"),
         ({"family_of_q": "diagonal"}, "meanfield"),
         ({"family_of_q": "blocks:2,2"}, "add up"),
         ({"family_of_q": "arrow:4"}, "arrow:3"),

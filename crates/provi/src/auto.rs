@@ -176,6 +176,10 @@ impl Auto {
         Probability::new("failure probability δ", self.audit.failure_probability)?;
         self.pattern.check(target.dim())?;
         let restricted = !self.pattern.is_full() && self.pattern.is_subspace();
+        if !self.pattern.is_subspace() && self.starts > 1 {
+            let why = "it is sought from one start; leave out the number of starts".into();
+            return Err(Error::Pattern { family: self.pattern.to_string(), why });
+        }
         if restricted && target.target().expectations().is_none() {
             let why = "the automatic method finds the best Gaussian of a family only where expectations are exact, as for \
                        linear predictors; use a method that plans its steps, such as prox-energy";

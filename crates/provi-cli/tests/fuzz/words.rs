@@ -229,6 +229,7 @@ const PATTERNS: &[&str] = &[
     "blocks:1,1",
     "arrow:1",
     "banded:1",
+    "lowrank:1",
     REST,
     "blocks:2,1",
     "banded:0",
