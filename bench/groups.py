@@ -188,7 +188,7 @@ def curve(arguments):
     axes[0].loglog(d, seconds[-1] * d / d[-1], "k:", label="linear in d")
     axes[0].set(xlabel="coefficients d", ylabel="seconds of the solver")
     axes[1].set(xlabel="coefficients d", ylabel="peak memory of the process, MB")
-    axes[0].legend()
+    axes[0].legend(loc="lower right")
     figure.savefig(arguments.curve)
 
 
