@@ -27,4 +27,5 @@ pub use hierarchical::{
 pub use model::Glm;
 pub use prior::{DataPrior, Prior};
 pub use rows::{ColumnSummary, DataSummary};
-pub use sparse_glm::{SparseForm, SparseGlm};
+pub use sparse::SparseForm;
+pub use sparse_glm::SparseGlm;

@@ -28,6 +28,7 @@ use super::linear::Linear;
 use super::rows::Rows;
 use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::{Cliques, Structure};
+use crate::target::Target;
 use crate::target::standard::Standard;
 use lower::LowerBound;
 use rows::View;
@@ -46,6 +47,16 @@ pub struct SparseModel {
     lower: LowerBound,
     /// How many numbers an entry of the precision sums at most, by places.
     terms: Arc<Vec<usize>>,
+}
+
+/// A model that has a sparse form.
+pub trait SparseForm: Target + Sized {
+    /// Finds an order of elimination; `None` if the factor would have more numbers than `largest`.
+    fn sparse_within(&self, largest: usize) -> Result<Option<SparseModel>>;
+
+    /// The sparse form, from that of the same rows under another prior or noise. Cost: no pass, unless two coefficients
+    /// are now tied that were not tied before, or what is held of the rows depends on the noise.
+    fn sparse_again(&self, before: &SparseModel) -> Result<SparseModel>;
 }
 
 #[derive(Clone, Copy, Debug)]

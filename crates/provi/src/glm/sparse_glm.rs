@@ -2,33 +2,8 @@
 
 use crate::base::error::Result;
 use crate::glm::model::Glm;
-use crate::glm::sparse::SparseModel;
+use crate::glm::sparse::{SparseForm, SparseModel};
 use crate::target::Target;
-
-/// A model that has a sparse form.
-pub trait SparseForm: Target + Sized {
-    /// Finds an order of elimination; `None` if the factor would have more numbers than `largest`.
-    fn sparse_within(&self, largest: usize) -> Result<Option<SparseModel>>;
-
-    /// The sparse form, from that of the same rows under another prior or noise. Cost: no pass, unless two coefficients
-    /// are now tied that were not tied before, or what is held of the rows depends on the noise.
-    fn sparse_again(&self, before: &SparseModel) -> Result<SparseModel>;
-}
-
-impl SparseForm for Glm {
-    fn sparse_within(&self, largest: usize) -> Result<Option<SparseModel>> {
-        SparseModel::within(&self.linear, &self.rows, largest)
-    }
-
-    fn sparse_again(&self, before: &SparseModel) -> Result<SparseModel> {
-        let family = self.linear.family;
-        // The sorted rows hold offsets or weights that depend on the noise of such a family.
-        if family.is_recoded() && family != before.linear.family {
-            return self.sparse();
-        }
-        before.under(&self.linear)?.map_or_else(|| self.sparse(), Ok)
-    }
-}
 
 /// A model that is solved by its sparse precision, for many coefficients of which few meet in a row: a [`Glm`], or a
 /// [`Streamed`](crate::stream::Streamed) one.

@@ -1,12 +1,11 @@
-//! The exact expectations of a model in memory.
+//! The exact expectations of a model in memory, and its sparse form.
 
 use super::Glm;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::glm::Family;
 use crate::glm::expectation::{TAIL_SUMS, sums};
-use crate::glm::sparse::SparseSolver;
-use crate::glm::sparse_glm::SparseForm;
+use crate::glm::sparse::{SparseForm, SparseModel, SparseSolver};
 use crate::target::Target;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::solution::Stop;
@@ -63,5 +62,20 @@ impl Glm {
             Stop::Reached | Stop::Stalled => solution.gaussian.to_dense().map(Some),
             Stop::Interrupted | Stop::Exhausted => Ok(None),
         }
+    }
+}
+
+impl SparseForm for Glm {
+    fn sparse_within(&self, largest: usize) -> Result<Option<SparseModel>> {
+        SparseModel::within(&self.linear, &self.rows, largest)
+    }
+
+    fn sparse_again(&self, before: &SparseModel) -> Result<SparseModel> {
+        let family = self.linear.family;
+        // The sorted rows hold offsets or weights that depend on the noise of such a family.
+        if family.is_recoded() && family != before.linear.family {
+            return self.sparse();
+        }
+        before.under(&self.linear)?.map_or_else(|| self.sparse(), Ok)
     }
 }

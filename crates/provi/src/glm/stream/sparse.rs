@@ -6,8 +6,7 @@ use crate::base::error::Result;
 use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::rows::Rows;
-use crate::glm::sparse::{Blocks, SparseModel};
-use crate::glm::sparse_glm::SparseForm;
+use crate::glm::sparse::{Blocks, SparseForm, SparseModel};
 use std::sync::Arc;
 
 /// The blocks of a model, and the length of a pass over them.
