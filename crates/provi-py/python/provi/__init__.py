@@ -55,6 +55,7 @@ from ._model import (
     weibull,
 )
 from ._numpyro import from_numpyro
+from ._nuts import NutsStart
 from ._provi import __version__
 from ._pymc import from_pymc
 from ._scale import ScaledFit, ScaledModel
@@ -78,6 +79,7 @@ __all__ = [
     "Interval",
     "Model",
     "MomentStatement",
+    "NutsStart",
     "PosteriorMoments",
     "Promise",
     "ScaledFit",

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _data, _provi
 from ._certificate import Certificate, Estimates, Functional, PosteriorMoments, Promise, Trust, bound_text
+from ._nuts import NutsStart
 from ._plot import Plots
 from ._table import Table
 
@@ -298,6 +299,18 @@ class Fit(Plots):
     ) -> dict[str, np.ndarray]:
         """Independent draws by the names of the variables, on the user's own scale: arrays (n, …); as in :meth:`sample`."""
         return self._by_variable(self.sample(n, seed, exact=exact, tv=tv, weighted=weighted))
+
+    def nuts_start(self, chains: int = 4, seed: Optional[int] = None) -> NutsStart:
+        """Starting points and a mass matrix for NUTS, in NumPyro, PyMC, nutpie or Stan.
+
+        >>> import numpy as np, provi
+        >>> X = np.array([[1.0, 0.5], [1.0, -1.5], [1.0, 2.0], [1.0, 0.1], [1.0, -0.4]])
+        >>> start = provi.logistic(X, [1, 0, 1, 0, 1]).fit(seed=1, progress=False).nuts_start(chains=2)
+        >>> start.points.shape, start.inverse_mass_matrix.shape
+        ((2, 2), (2, 2))
+        """
+        points = self.sample(chains, seed)
+        return NutsStart(points, self.cov, self._by_variable(points), [(v.name, v.shape) for v in self.variables])
 
     def log_density(self, z: Any) -> np.ndarray:
         """log q at points (n, d)."""

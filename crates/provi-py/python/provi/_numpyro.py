@@ -82,6 +82,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Scaled
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive if observed else None,
         observed={name: np.asarray(value) for name, value in observed.items()},
+        free=sorted(example),
     )
     return ScaledModel(box, scale)
 

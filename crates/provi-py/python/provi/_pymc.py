@@ -82,6 +82,7 @@ def from_pymc(model: Optional[Any] = None) -> ScaledModel:
         log_likelihood=log_likelihood if model.observed_RVs else None,
         posterior_predictive=posterior_predictive if model.observed_RVs else None,
         observed={rv.name: np.asarray(model.rvs_to_values[rv].eval()) for rv in model.observed_RVs},
+        free=[owner[v.name] for v in values],
     )
     return ScaledModel(box, scale)
 

@@ -18,6 +18,7 @@ from . import _provi
 from ._certificate import Certificate, Estimates, Functional, Promise, SignProbability, Statement, Trust
 from ._fit import Fit, Variable
 from ._model import Model
+from ._nuts import NutsStart
 from ._plot import Plots
 from ._table import Table
 
@@ -47,6 +48,9 @@ class UserScale:
     """From draws (n, d) and a seed to replicated observations, arrays (n, …), where the model can make them."""
     observed: Optional[Mapping[str, np.ndarray]] = None
     """The observations themselves."""
+    free: Optional[Sequence[str]] = None
+    """What the coordinates are called in the model, in order, where they belong to parameters one by one; the others are
+    computed from these."""
 
 
 class ScaledModel(Model):
@@ -165,6 +169,16 @@ class ScaledFit(Plots):
         return self._by_variable(self.unconstrained.sample(n, seed, weighted=weighted))
 
     draws = sample
+
+    def nuts_start(self, chains: int = 4, seed: Optional[int] = None) -> NutsStart:
+        """Starting points and a mass matrix for NUTS, as :meth:`Fit.nuts_start`, for the model that this is a fit of."""
+        fit = self.unconstrained
+        points = fit.sample(chains, seed)
+        free = self.scale.free
+        called = [v.name for v in fit.variables] if free is None else free
+        found = self._by_variable(points)
+        kept = found if free is None else {name: found[name] for name in free}
+        return NutsStart(points, fit.cov, kept, [(name, v.shape) for name, v in zip(called, fit.variables)])
 
     @property
     def mean(self) -> dict[str, np.ndarray]:

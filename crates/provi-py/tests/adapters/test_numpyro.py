@@ -121,3 +121,24 @@ def test_numpyro_s_own_gaussian_is_certified(gold):
 def test_a_model_without_continuous_sites_is_refused():
     with pytest.raises(ValueError, match="no continuous latent site"):
         provi.from_numpyro(lambda: numpyro.sample("y", dist.Normal(0.0, 1.0), obs=1.0))
+
+
+def test_nuts_begins_where_the_fit_says(survey):
+    model = provi.from_numpyro(survey_model, **survey)
+    fit = model.fit(seed=1)
+    start = fit.nuts_start(chains=2, seed=3)
+    params = start.numpyro_params()
+    assert set(params) == {"mu", "share", "sigma"}
+    # NumPyro flattens its sites in the order of the coordinates, so the matrix belongs to them.
+    with jax.enable_x64(True):
+        for k in range(2):
+            own = {name: jnp.asarray(values[k]) for name, values in params.items()}
+            assert np.array_equal(jax.flatten_util.ravel_pytree(own)[0], start.points[k])
+            energy = numpyro.infer.util.potential_energy(survey_model, (), survey, own)
+            assert float(energy) == pytest.approx(-model.log_density(start.points[k : k + 1])[0][0], abs=1e-9)
+        kernel = numpyro.infer.NUTS(survey_model, **start.numpyro_kernel())
+        run = numpyro.infer.MCMC(kernel, num_warmup=30, num_samples=200, num_chains=2, progress_bar=False, chain_method="sequential")
+        run.run(jax.random.key(0), **survey, init_params=params)
+    drawn = np.asarray(run.get_samples()["mu"])
+    # Some hundred effective draws: five of their standard errors.
+    assert abs(drawn.mean() - fit.mean["mu"]) < 5.0 * fit.sd["mu"] / 10.0

@@ -77,3 +77,32 @@ def test_discrete_variables_are_refused():
         pymc.Poisson("k", 3.0)
     with pytest.raises(ValueError, match="k of the PyMC model is discrete"):
         provi.from_pymc(model)
+
+
+def test_nuts_begins_where_the_fit_says(survey):
+    from pymc.blocking import DictToArrayBijection
+    from pymc.initial_point import make_initial_point_fns_per_chain
+
+    with pymc.Model() as model:
+        share = pymc.Dirichlet("share", np.ones(3))
+        pymc.Multinomial("answers", n=100, p=share, observed=survey["answers"])
+        mu, sigma = pymc.Normal("mu", 0.0, 5.0), pymc.HalfNormal("sigma", 2.0)
+        pymc.Normal("value", mu, sigma, observed=survey["value"])
+        fit = provi.from_pymc().fit(seed=1)
+    start = fit.nuts_start(chains=2, seed=3)
+    values = start.pymc_initvals()
+    assert set(values[0]) == {"share", "mu", "sigma"}
+    # PyMC's own coordinates of these values are the points, in the order of the matrix.
+    made = make_initial_point_fns_per_chain(model=model, overrides=values, jitter_rvs=set(), chains=2)
+    for k in range(2):
+        point = made[k](None)
+        flat = DictToArrayBijection.map({v.name: point[v.name] for v in model.value_vars}).data
+        assert np.allclose(flat, start.points[k], atol=1e-9)
+    with model:
+        step = pymc.NUTS(scaling=start.inverse_mass_matrix, is_cov=True)
+        drawn = pymc.sample(
+            100, tune=30, chains=1, cores=1, step=step, initvals=values[0], random_seed=1, progressbar=False,
+            compute_convergence_checks=False,
+        )
+    # Some fifty effective draws: five of their standard errors.
+    assert abs(float(drawn.posterior["mu"].mean()) - fit.mean["mu"]) < 5.0 * fit.sd["mu"] / 7.0

@@ -66,6 +66,16 @@ def test_draws_come_back_by_the_names_and_shapes_of_stan(folder):
     assert "free(tau)" in fit.unconstrained.names and "theta[3]" in fit.names
 
 
+def test_cmdstan_gets_parameters_on_their_own_scale_and_a_metric_of_the_coordinates(folder, tmp_path):
+    fit = model(folder, "schools").fit(seed=1, progress=False)
+    start = fit.nuts_start(chains=2, seed=3)
+    inits, metric = start.write_cmdstan(tmp_path)
+    one = json.loads(inits[0].read_text())
+    assert one.keys() == {"mu", "tau", "eta"} and len(one["eta"]) == 8
+    assert one["tau"] == pytest.approx(np.exp(start.points[0][1]), rel=1e-12)
+    assert np.shape(json.loads(metric.read_text())["inv_metric"]) == (10, 10)
+
+
 def test_a_positive_scale_is_the_exponential_of_its_coordinate(folder, tmp_path):
     fit = model(folder, "regression", transformed=True, generated=True).fit(seed=1, progress=False)
     assert fit.names == ["alpha", "beta", "sigma", "variance", "y_next"]
