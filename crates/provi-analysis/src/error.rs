@@ -204,8 +204,8 @@ pub enum Error {
     },
     /// A sparse factor was asked for, and has too many entries.
     #[error(
-        "the sparse factor of {coefficients} coefficients does not fit into memory: crossed groups fill it. Leave out one of the crossed \
-         terms, or use a machine with more memory"
+        "the sparse factor of {coefficients} coefficients does not fit into memory: crossed groups fill it, and every level of a group has a \
+         share of it. Leave out one of the terms, or use a machine with more memory"
     )]
     FactorFilled {
         /// The number of coefficients.

@@ -176,8 +176,9 @@ impl Auto {
         Probability::new("failure probability δ", self.audit.failure_probability)?;
         self.pattern.check(target.dim())?;
         let restricted = !self.pattern.is_full() && self.pattern.is_subspace();
-        if !self.pattern.is_subspace() && self.starts > 1 {
-            let why = "it is sought from one start; leave out the number of starts".into();
+        let unused = [(self.starts > 1, "starts"), (self.evaluations.is_some(), "evaluations")];
+        if let Some((_, what)) = unused.into_iter().find(|(asked, _)| *asked && !self.pattern.is_subspace()) {
+            let why = format!("it is sought by one descent until that ends; leave out the number of {what}");
             return Err(Error::Pattern { family: self.pattern.to_string(), why });
         }
         if restricted && target.target().expectations().is_none() {
@@ -393,15 +394,16 @@ impl Run<'_, '_> {
         }
         let start = self.auto.start(self.target.dim())?;
         let (start, evaluations) = laplace_near(self.target.target(), &start)?;
-        let descend = || low_rank::descend(self.target, rank, &start, self.seed);
-        let fit = match stop::careful_phase("the search", Duration::ZERO, descend) {
+        let fit = match stop::phase("the search", || low_rank::descend(self.target, rank, &start, self.seed))
+        {
             Ok(found) => {
                 let evaluations = evaluations + found.evaluations * found.draws.max(1) as u64;
-                let stopped = stop::is_wanted();
-                self.fit(found.gaussian, found.evaluations, found.draws, evaluations, stopped, None)?
+                self.fit(found.gaussian, found.evaluations, found.draws, evaluations, !found.converged, None)?
             }
-            // Stopped before the descent had a result: return the starting point, whatever its rank.
-            Err(Error::Stopped { .. }) => self.fit(start, 0, 0, evaluations, true, None)?,
+            // Stopped before the descent had a result: return a member of the family at the start.
+            Err(Error::Stopped { .. }) => {
+                self.fit(low_rank::diagonal(&start)?, 0, 0, evaluations, true, None)?
+            }
             Err(error) => return Err(error),
         };
         let audited = self.audit(self.auto.audit, &fit.gaussian)?;

@@ -214,7 +214,7 @@ pub struct StepOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(with = "as_text")]
     pub sampling: Option<Sampling>,
-    /// Family in which q is sought: full, meanfield, blocks:3,4, arrow:K, banded:K or lowrank:K [default: full]
+    /// Family in which q is sought: full, meanfield, blocks:3,4, arrow:K, banded:K or, with the method auto, lowrank:K [default: full]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(with = "as_text")]
     pub family_of_q: Option<Pattern>,

@@ -10,19 +10,25 @@
 //! vanishes. Without exact expectations E is the mean over a fixed list of draws z = m + Dε + Bη with both signs,
 //! and the derivatives of f are those of this mean.
 
-use crate::base::draws::Seed;
+use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular, entropy_constant};
 use crate::base::linalg::{Cholesky, eigen};
-use crate::base::matrix::Matrix;
-use crate::base::pattern::precision_of;
+use crate::base::matrix::{Matrix, packed_index};
+use crate::base::pattern::{Pattern, precision_of};
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::mode::{Path, climb};
 use crate::target::{Evaluator, Target};
 use provi_kernels::{axpy, dot};
 
-/// Draws of the list if expectations are not exact; each is used with both signs.
+/// Draws of the list if expectations are not exact, at least, and for each column of B; each is used with both signs. B could
+/// undo the noise of as many draws as it has columns, and f would have no minimum.
 const PAIRS: usize = 256;
+const PAIRS_OF_A_COLUMN: usize = 16;
+/// Most columns of B if expectations are not exact.
+const MOST_COLUMNS: usize = 64;
+/// The least length of a column at the start: at zero its gradient vanishes, and it would stay there.
+const LEAST_COLUMN: f64 = 0.01;
 /// The squared decrement at which the descent ends is twice this, in nats: with exact expectations, and with draws.
 const NATS: [f64; 2] = [1e-11, 1e-7];
 /// Sweeps towards the member nearest to a Gaussian, and the decrease that ends them, in nats: the descent goes on from there.
@@ -38,6 +44,8 @@ pub(super) struct LowRank {
     pub(super) evaluations: u64,
     /// Draws for each of them.
     pub(super) draws: usize,
+    /// Whether the gradient vanishes there.
+    pub(super) converged: bool,
 }
 
 /// D and B of one covariance.
@@ -54,14 +62,27 @@ pub(super) fn descend(
     from: &Gaussian<Triangular>,
     seed: Seed,
 ) -> Result<LowRank> {
-    let near = near(&precision_of(from.dim(), from.factor())?, rank)?;
     let expectations = target.target().expectations();
+    if expectations.is_none() && rank > MOST_COLUMNS {
+        let why =
+            format!("without exact expectations at most lowrank:{MOST_COLUMNS} can be told from its draws");
+        return Err(Error::Pattern { family: Pattern::LowRank(rank).to_string(), why });
+    }
+    let near = near(&precision_of(from.dim(), from.factor())?, rank)?;
     let objective = Objective::new(target, expectations, from.mean(), &near, seed);
     let start = objective.start(&near);
     let nats = if expectations.is_some() { NATS[0] } else { NATS[1] };
-    let end = climb(&objective, &start, nats, &mut Path::default())?;
+    let mut path = Path::default();
+    let end = climb(&objective, &start, nats, &mut path)?;
     let gaussian = objective.gaussian(&end.point)?;
-    Ok(LowRank { gaussian, evaluations: end.evaluations, draws: objective.draws })
+    Ok(LowRank { gaussian, evaluations: end.evaluations, draws: objective.draws, converged: path.converged })
+}
+
+/// A member of every family near a Gaussian: its mean, and the diagonal of its factor.
+pub(super) fn diagonal(q: &Gaussian<Triangular>) -> Result<Gaussian<Triangular>> {
+    let mut factor = vec![0.0; q.factor().len()];
+    (0..q.dim()).map(|i| packed_index(i, i)).for_each(|at| factor[at] = q.factor()[at]);
+    Gaussian::new(q.mean(), &factor)
 }
 
 /// Sweeps that decrease ½tr(HΣ) − ½ log det Σ, which is KL(N(m, Σ) ‖ N(m, H⁻¹)) up to a constant.
@@ -71,8 +92,7 @@ pub(super) fn descend(
 /// ```text
 /// ½dᵀ(H∘(I + UUᵀ))d − Σ log d_i,
 /// ```
-/// convex and self-concordant: Newton steps of length 1/(1 + decrement) stay positive and converge. Each half of a
-/// sweep decreases the objective.
+/// convex and self-concordant: Newton steps of length 1/(1 + decrement) stay positive and converge.
 fn near(h: &Matrix, rank: usize) -> Result<Parts> {
     let d = h.rows();
     let mut diagonal: Vec<f64> = (0..d).map(|i| h[(i, i)].sqrt().recip()).collect();
@@ -84,8 +104,10 @@ fn near(h: &Matrix, rank: usize) -> Result<Parts> {
             scaled.row_mut(i).iter_mut().zip(&diagonal).for_each(|(x, b)| *x *= diagonal[i] * b);
         }
         let (values, vectors) = eigen("scaled precision", &scaled)?;
+        // Eigenvalues are known to about this.
+        let least = d as f64 * f64::EPSILON * values[d - 1];
         for j in 0..rank {
-            let length = (values[j].max(f64::MIN_POSITIVE).recip() - 1.0).max(0.0).sqrt();
+            let length = (values[j].max(least).recip() - 1.0).max(0.0).sqrt().max(LEAST_COLUMN);
             (0..d).for_each(|i| columns[(i, j)] = length * vectors[(j, i)]);
         }
         let mut product = h.clone();
@@ -163,13 +185,13 @@ impl<'t> Objective<'t> {
         expectations: Option<&'t dyn Expectations>,
         mean: &[f64],
         near: &Parts,
-        Seed(seed): Seed,
+        seed: Seed,
     ) -> Self {
         let rank = near.columns.columns();
-        let (width, draws) = (mean.len() + rank, if expectations.is_some() { 0 } else { 2 * PAIRS });
-        let mut list = vec![0.0; draws * width];
-        let mut half = vec![0.0; draws / 2 * width];
-        provi_kernels::normals(seed, 0, 0, &mut half);
+        let pairs = if expectations.is_some() { 0 } else { PAIRS.max(PAIRS_OF_A_COLUMN * rank) };
+        let (width, draws) = (mean.len() + rank, 2 * pairs);
+        let (mut list, mut half) = (vec![0.0; draws * width], vec![0.0; pairs * width]);
+        Draws::new(seed, Purpose::Optimise).fill(0, 0, &mut half);
         for (pair, draw) in list.chunks_exact_mut(2 * width).zip(half.chunks_exact(width)) {
             let (first, second) = pair.split_at_mut(width);
             first.copy_from_slice(draw);

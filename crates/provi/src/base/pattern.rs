@@ -22,7 +22,7 @@ use std::str::FromStr;
 /// | `Arrow` | `arrow:K` | the first K and the diagonal |
 /// | `Banded` | `banded:K` | the diagonal and the K before it |
 ///
-/// `LowRank`, by the name `lowrank:K`, stands beside them: covariances D² + BBᵀ, a diagonal and a matrix of rank K. Their
+/// `LowRank`, by the name `lowrank:K`, stands beside them: covariances D² + BBᵀ, a diagonal and a matrix of rank K at most. Their
 /// factors are no subspace, so no theorem of the others holds: [`crate::Auto`] seeks them by a descent that proves nothing
 /// about the family.
 ///
@@ -59,7 +59,7 @@ pub enum Pattern {
     Arrow(usize),
     /// The diagonal and as many diagonals below it as said.
     Banded(usize),
-    /// Σ = D² + BBᵀ with a diagonal D and as many columns of B as said. No pattern of entries: an unproven recipe.
+    /// Σ = D² + BBᵀ with a diagonal D and at most as many columns of B as said. No pattern of entries: an unproven recipe.
     LowRank(usize),
 }
 
@@ -102,7 +102,7 @@ impl Pattern {
                 dim.saturating_sub(1)
             )),
             Self::LowRank(k) if *k >= dim => refused(format!(
-                "the model has {dim} coordinates, so that every covariance is a diagonal and a rank of {}",
+                "the model has {dim} coordinates, and lowrank:{} is every Gaussian; use full, or fewer columns",
                 dim.saturating_sub(1)
             )),
             Self::Arrow(_) | Self::Banded(_) | Self::LowRank(_) => Ok(()),

@@ -65,10 +65,12 @@ impl Data {
         self.rows(design, first, end)
     }
 
-    /// The same with an effect of each group of two crossed sets behind the columns, of which a row has one each.
+    /// The same with ones as its first column, and behind the columns an effect of each group of two crossed sets, of which a
+    /// row has one each.
     pub(crate) fn grouped_block(&self, first: usize, end: usize) -> Result<Rows> {
         let row = |n: usize| {
-            let own = (0..COLUMNS).map(move |j| (n - first, j, self.entries[n * COLUMNS + j]));
+            let entry = move |j: usize| if j == 0 { 1.0 } else { 3.0 + self.entries[n * COLUMNS + j] };
+            let own = (0..COLUMNS).map(move |j| (n - first, j, entry(j)));
             let groups = [COLUMNS + n * 7 % GROUPS[0], COLUMNS + GROUPS[0] + n / 5 % GROUPS[1]];
             own.chain(groups.map(|j| (n - first, j, 1.0)))
         };

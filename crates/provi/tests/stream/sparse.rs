@@ -71,6 +71,52 @@ fn blocks_and_processes_give_the_answer_of_one_piece() {
     }
 }
 
+/// A Gaussian found from blocks has the coordinates of one found from a single piece: each model states its gap.
+#[test]
+fn a_gaussian_from_blocks_is_certified_by_the_model_in_memory() {
+    for family in [Family::Bernoulli, Family::Poisson] {
+        let data = Data::new(family, ROWS);
+        let one = whole(&data).sparse().unwrap();
+        for ends in [&ENDS[..], &[37, 150, 151], &[]] {
+            let source = Memory::new(GROUPED, data.grouped_blocks(ends)).unwrap();
+            let read = Streamed::new(family, source, prior()).unwrap().sparse().unwrap();
+            let (a, b) = (solved(&one), solved(&read));
+            for (model, q) in [(&one, &b.gaussian), (&read, &a.gaussian)] {
+                let gap = Certificate::sparse(model, q).unwrap().gap.bound();
+                assert!(gap.is_some_and(|gap| gap < 1e-8), "{family:?} {ends:?} {gap:?}");
+            }
+        }
+    }
+}
+
+/// Another row at each pass, in as many blocks of as many rows.
+struct Changing {
+    blocks: [Memory; 2],
+    passes: AtomicUsize,
+}
+
+impl Source for Changing {
+    fn columns(&self) -> usize {
+        GROUPED
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&Rows) -> Result<()>) -> Result<()> {
+        let later = self.passes.fetch_add(1, Ordering::Relaxed) > 1;
+        self.blocks[usize::from(later)].each(visit)
+    }
+}
+
+#[test]
+fn rows_that_change_between_passes_are_noticed() {
+    let data = Data::new(Family::Bernoulli, ROWS);
+    let half =
+        |first: usize| Memory::new(GROUPED, vec![data.grouped_block(first, first + 20).unwrap()]).unwrap();
+    let source = Changing { blocks: [half(0), half(200)], passes: AtomicUsize::new(0) };
+    let model = Streamed::new(Family::Bernoulli, source, prior()).unwrap().sparse().unwrap();
+    let said = SparseSolver::default().run(&model).unwrap_err().to_string();
+    assert!(said.contains("were the rows changed"), "{said}");
+}
+
 /// A precision that is large at the boundary of the blocks is not seen twice, and none is lost: with the rows of one
 /// block given twice the answer is another one.
 #[test]
@@ -102,7 +148,9 @@ fn scales_are_integrated_over_alike() {
         let read = Streamed::new(family, source, prior()).unwrap();
         let read = SparseGlm::within(read, usize::MAX).unwrap().unwrap();
         let (a, b) = (free.maximise(&one).unwrap(), free.maximise(&read).unwrap());
-        assert!((a.neg_elbo - b.neg_elbo).abs() < 1e-8, "{family:?}: {} {}", a.neg_elbo, b.neg_elbo);
+        // Sparse solutions are known to a gap of 1e-8, and where a scale vanishes the search ends when differences are no larger
+        // than some of these.
+        assert!((a.neg_elbo - b.neg_elbo).abs() < 1e-6, "{family:?}: {} {}", a.neg_elbo, b.neg_elbo);
         // In one of them the scale vanishes, and nothing depends on how near to 0 the search came.
         assert_eq!(a.vanishing, b.vanishing, "{family:?}");
         assert!(a.vanishing[0] || (a.shared[0] / b.shared[0] - 1.0).abs() < 1e-4, "{family:?}");

@@ -155,6 +155,13 @@ fn added(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (largest, share(a) + share(b))
 }
 
+/// A number near a mean, within 2⁻⁹ of the deviation: a multiple of a power of two.
+fn about(mean: f64, deviation: f64) -> f64 {
+    let unit = (deviation.log2().floor() - 8.0).exp2();
+    let near = (mean / unit).round() * unit;
+    if unit.is_normal() && near.is_finite() { near } else { mean }
+}
+
 impl DataSummary {
     /// A summary of no rows, with this many columns.
     pub(crate) fn empty(columns: usize) -> Self {
@@ -213,13 +220,18 @@ impl DataSummary {
     }
 
     /// Which columns to centre with the help of the constant column; the scales are chosen elsewhere. A sparse
-    /// column is centred only if at least half of its entries are stored, so that the rows stay sparse.
+    /// column is centred only if at least half of its entries are stored, so that the rows stay sparse; and near its mean, at
+    /// a centre that does not depend on how a sum over the rows was rounded, so that a sparse Gaussian has the same
+    /// coordinates however the rows are cut into blocks.
     pub(crate) fn centred(&self, sparse: bool) -> Standard {
         let columns = self.columns.len();
         let constant = self.intercept(columns);
         let full = |j: usize| !sparse || 2.0 * self.columns[j].count >= self.rows;
         let center = |j: usize| match (constant, self.column(j)) {
-            (Some(i), Some(column)) if i != j && full(j) => column.mean,
+            (Some(i), Some(column)) if i != j && full(j) => match sparse {
+                true => about(column.mean, column.sd),
+                false => column.mean,
+            },
             _ => 0.0,
         };
         let value = |i: usize| self.column(i).map_or(1.0, |column| column.mean);

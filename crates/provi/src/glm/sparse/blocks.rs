@@ -2,7 +2,7 @@
 
 use super::SparseModel;
 use super::rows::{self, Sets, SortedRows, View};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::Cliques;
 use crate::base::stop;
 use crate::glm::Family;
@@ -71,11 +71,23 @@ impl SparseModel {
                 numbers
             }
             RowSource::Read { blocks, view } => {
-                blocks.sums(self.linear.family, len, &mut |block, numbers| {
+                let mut numbers = blocks.sums(self.linear.family, len + 1, &mut |block, numbers| {
                     let (sets, columns) = rows::sort(block, view);
                     let count = columns.len();
-                    add(&sets.placed(block, view, columns, count, self.structure.places()), numbers);
-                })?
+                    let sorted = sets.placed(block, view, columns, count, self.structure.places());
+                    match (0..count).all(|set| self.structure.holds(sorted.columns(set))) {
+                        true => add(&sorted, &mut numbers[..len]),
+                        false => numbers[len] += 1.0,
+                    }
+                })?;
+                // On all processes alike.
+                if numbers[len] > 0.0 {
+                    let message =
+                        "columns meet in a row that did not meet in the first pass; were the rows changed?";
+                    return Err(Error::Source { message: message.to_owned() });
+                }
+                numbers.truncate(len);
+                numbers
             }
         };
         stop::check()?;

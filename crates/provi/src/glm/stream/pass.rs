@@ -96,6 +96,8 @@ impl<S: Source, R: Reduce> Shards<S, R> {
         // A source may go on after its visitor returned an error; the error is returned all the same.
         refused.map_or(Ok(()), Err)?;
         outcome.map_err(|error| in_block(error, seen.blocks))?;
+        // The last block may be unfinished.
+        stop::check()?;
         match expected {
             Some(first) if first != seen => Err(Error::DataChanged {
                 found: seen.rows,

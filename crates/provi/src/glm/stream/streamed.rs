@@ -279,9 +279,10 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     }
 
     /// Λ + θAᵀWA, and a bound of its rounding error over N rows: about θNε‖√W A‖_F², plus the rounding of the sum.
-    fn bound(&self, gram: &Matrix, theta: f64) -> (Matrix, f64) {
+    /// Without AᵀWA it is Λ, for a θ of 0.
+    fn bound(&self, gram: Option<&Matrix>, theta: f64) -> (Matrix, f64) {
         let mut h = self.linear.precision();
-        h.add_scaled(theta, gram);
+        gram.into_iter().for_each(|gram| h.add_scaled(theta, gram));
         let lost = theta * (self.survey.rows as f64 + 4.0) * self.survey.square_norm + h.frobenius_norm();
         (h, f64::EPSILON * lost)
     }
@@ -355,7 +356,10 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
 
     /// Cost: that of AᵀWA, if it is not yet formed.
     fn curvature(&self) -> Result<Option<Curvature>> {
-        let gram = self.gram()?;
+        let gram = match self.family().curvature_range() {
+            (low, None) if low <= 0.0 => None,
+            _ => Some(self.gram()?),
+        };
         self.linear.curvature(|theta| self.bound(gram, theta)).map(Some)
     }
 
@@ -364,7 +368,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     }
 
     fn lower_curvature(&self) -> Result<Option<Curvature>> {
-        let gram = self.gram()?;
+        let gram = if self.family().curvature_range().0 > 0.0 { Some(self.gram()?) } else { None };
         self.linear.lower_curvature(|theta| self.bound(gram, theta)).map(Some)
     }
 

@@ -236,6 +236,15 @@ impl Structure {
         }
     }
 
+    /// Whether the factor has an entry for every pair of these ascending places. The rows of a column have entries with each
+    /// other, so that its first column decides.
+    pub(crate) fn holds(&self, places: &[u32]) -> bool {
+        let Some((&first, others)) = places.split_first() else { return true };
+        let front = &self.fronts[self.owner(first as usize)];
+        let mut below = self.below(front).iter();
+        others.iter().all(|place| (*place as usize) < front.end() || below.any(|row| row == place))
+    }
+
     /// Where the rows at these ascending places are in a front's block. Every one of them must be a row of it.
     fn local_rows(&self, front: &Front, places: &[u32], out: &mut Vec<usize>) {
         out.clear();
