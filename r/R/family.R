@@ -20,13 +20,14 @@ family_of <- function(family) {
       )
       return(list(family = own, native = family))
     }
-    family <- get0(family[1L], mode = "function", envir = asNamespace("stats"))
-    if (is.null(family)) refuse(sprintf("family names no family; there are %s", families))
+    found <- get0(family[1L], mode = "function", envir = asNamespace("stats"))
+    if (is.null(found)) refuse(sprintf("there is no family \"%s\"; there are %s", family[1L], families))
+    family <- found
   }
   if (is.function(family)) family <- family()
   if (!inherits(family, "family")) refuse("family must be a family such as binomial(), poisson() or gaussian()")
   if (startsWith(family$family, "Negative Binomial") && family$link == "log") {
-    theta <- get0(".Theta", environment(family$variance))
+    theta <- get0(".Theta", environment(family$variance), inherits = FALSE)
     if (is.null(theta)) refuse("the negative binomial family has no theta; write family = \"negbinomial\"")
     return(list(family = family, native = "negbinomial", noise_sd = 1 / sqrt(theta)))
   }

@@ -81,7 +81,8 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
     call = call, formula = formula, family = chosen$family, native = response$native, terms = terms,
     contrasts = attr(x, "contrasts"), xlevels = stats::.getXlevels(terms, frame), groups = groups, model = frame,
     response = asked$response, trials_term = asked$trials, response_name = response$name, has_trials = !is.null(response$trials),
-    event_name = response$event_name, y = response$y, events = response$events, trials = response$trials, prior.weights = response$weights, offset = stats::model.offset(frame),
+    event_name = response$event_name, y = response$y, events = response$events, trials = response$trials,
+    prior.weights = response$weights, offset = stats::model.offset(frame),
     na.action = attr(frame, "na.action"), n = nrow(frame), level = level
   )
   parts <- matrices_of(fit, frame)

@@ -23,6 +23,16 @@ cp "$root/Cargo.lock" "$root/LICENSE-MIT" "$root/LICENSE-APACHE" "$work/"
 sed -e 's|^members = .*|members = ["crates/*", "r/src/rust"]|' -e '/^exclude = /d' -e '/^default-members = /d' "$root/Cargo.toml" >"$work/Cargo.toml"
 
 cd "$work"
-cargo vendor --quiet vendor >.cargo/config.toml
-tar -cJf "$root/r/src/bundle.tar.xz" .
-ls -l "$root/r/src/bundle.tar.xz"
+cargo vendor --quiet vendor
+cat >.cargo/config.toml <<'END'
+[source.crates-io]
+replace-with = "vendored-sources"
+
+[source.vendored-sources]
+directory = "vendor"
+END
+bundle="$root/r/src/bundle.tar.xz"
+# Half a file would be taken for the whole one.
+tar -cJf "$bundle.part" .
+mv "$bundle.part" "$bundle"
+ls -l "$bundle"
