@@ -13,9 +13,8 @@ strip='/^\[/ { keep = ($0 !~ /^\[\[(test|bench|example)\]\]/ && $0 !~ /dev-depen
 
 mkdir -p "$work/crates" "$work/r/src/rust" "$work/.cargo"
 for crate in $crates; do
-  mkdir "$work/crates/$crate"
-  (cd "$root/crates/$crate" && tar -cf - --exclude=tests --exclude=benches --exclude=examples --exclude=target .) |
-    tar -xf - -C "$work/crates/$crate"
+  (cd "$root" && git ls-files "crates/$crate" | grep -Ev "^crates/$crate/(tests|benches|examples)/" | tar -cf - -T -) |
+    tar -xf - -C "$work"
   awk "BEGIN { keep = 1 } $strip" "$root/crates/$crate/Cargo.toml" >"$work/crates/$crate/Cargo.toml"
 done
 cp -r "$root/r/src/rust/Cargo.toml" "$root/r/src/rust/src" "$work/r/src/rust/"

@@ -75,7 +75,7 @@ pub(crate) fn check(run: &Run) -> Outcome {
     };
     run.wait(r(&["build"]).arg(run.root.join("r")))?;
     let built = package_in(&folder)?;
-    // `build` has run the vignette as a whole; `check` runs its code once more.
+    // `build` has run the vignette.
     run.wait(r(&["check", "--no-manual", "--no-build-vignettes"]).arg(&built))?;
     let log = folder.join("provi.Rcheck/00check.log");
     let status = fs::read_to_string(&log)?;
