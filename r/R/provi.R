@@ -70,22 +70,23 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
   if (!is.null(given) && (!is.numeric(given) || any(given < 0))) refuse("weights must be numbers that are not negative")
   response <- response_of(frame, asked, chosen$native, given, formula)
   terms <- learned_terms(asked$fixed, frame, data)
-  x <- stats::model.matrix(stats::delete.response(terms), frame, contrasts.arg = contrasts)
   groups <- lapply(asked$groups, function(group) {
     group$terms <- learned_terms(group$effects, frame, data)
     group$xlevels <- stats::.getXlevels(group$terms, frame)
-    group$contrasts <- attr(stats::model.matrix(group$terms, frame), "contrasts")
     group
   })
   fit <- list(
     call = call, formula = formula, family = chosen$family, native = response$native, terms = terms,
-    contrasts = attr(x, "contrasts"), xlevels = stats::.getXlevels(terms, frame), groups = groups, model = frame,
+    contrasts = contrasts, xlevels = stats::.getXlevels(terms, frame), groups = groups, model = frame,
     response = asked$response, trials_term = asked$trials, response_name = response$name, has_trials = !is.null(response$trials),
     event_name = response$event_name, y = response$y, events = response$events, trials = response$trials,
     prior.weights = response$weights, offset = stats::model.offset(frame),
     na.action = attr(frame, "na.action"), n = nrow(frame), level = level
   )
   parts <- matrices_of(fit, frame)
+  # Those that were used, for new rows.
+  fit$contrasts <- attr(parts$x, "contrasts")
+  for (i in seq_along(groups)) fit$groups[[i]]$contrasts <- attr(parts$groups[[i]]$z, "contrasts")
   fit$layout <- layout_of(parts, fit)
   fit$levels <- lapply(parts$groups, function(group) levels(droplevels(group$factor)))
   columns <- own_columns(fit, parts)
