@@ -149,6 +149,12 @@ NULL
   }
 }
 
+`Answer_survival` <- function(self) {
+  function(`columns`, `groups`, `time`, `level`) {
+    .Call(savvy_Answer_survival__impl, `self`, `columns`, `groups`, `time`, `level`)
+  }
+}
+
 `Answer_table` <- function(self) {
   function(`level`) {
     .Call(savvy_Answer_table__impl, `self`, `level`)
@@ -173,6 +179,7 @@ NULL
   e$`save` <- `Answer_save`(ptr)
   e$`scales` <- `Answer_scales`(ptr)
   e$`state` <- `Answer_state`(ptr)
+  e$`survival` <- `Answer_survival`(ptr)
   e$`table` <- `Answer_table`(ptr)
 
   class(e) <- c("provi::Answer", "Answer", "savvy_provi__sealed")

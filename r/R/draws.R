@@ -10,7 +10,8 @@
 #' @param row.names,optional,... Not used.
 #' @return `as.matrix` and `as.data.frame` give a row for each draw and a column for each coefficient and scale. `simulate` gives a data
 #'   frame with a column for each simulated response. `posterior_linpred`, `posterior_epred` and `posterior_predict`, methods of
-#'   rstantools' generics, give a row for each draw and a column for each row of the data; `log_lik` the same, of the fit's own data.
+#'   rstantools' generics, give a row for each draw and a column for each row of the data; `log_lik` the same, of the fit's own data. Times to
+#'   an event are simulated as if nobody were censored.
 #' @name draws
 NULL
 
@@ -62,7 +63,7 @@ posterior_linpred.provi <- function(object, newdata = NULL, draws = NULL, re.for
 #' @exportS3Method rstantools::posterior_epred
 posterior_epred.provi <- function(object, newdata = NULL, draws = NULL, re.form = NULL, seed = NULL, allow.new.levels = FALSE, ...) {
   eta <- at_rows(object, newdata, FALSE, draws, seed, re.form, allow.new.levels)
-  array(object$family$linkinv(eta), dim(eta), dimnames(eta))
+  mean_at(object, eta, noise_drawn(object, nrow(eta), seed))
 }
 
 #' @rdname draws
@@ -75,10 +76,13 @@ posterior_predict.provi <- function(object, newdata = NULL, draws = NULL, re.for
 #' @exportS3Method rstantools::log_lik
 log_lik.provi <- function(object, draws = NULL, seed = NULL, ...) {
   eta <- at_rows(object, NULL, FALSE, draws, seed)
-  noise <- noise_of(object)
-  if (!is.null(noise)) {
-    own <- drawn(object, nrow(eta), seed)
-    noise <- if ("sigma" %in% colnames(own)) own[, "sigma"] else noise
-  }
-  density_of(object, eta, noise)
+  density_of(object, eta, noise_drawn(object, nrow(eta), seed))
+}
+
+# The noise of each draw, or the one that all of them have; NULL if the family has none.
+noise_drawn <- function(fit, draws, seed = NULL) {
+  noise <- noise_of(fit)
+  if (is.null(noise)) return(NULL)
+  own <- drawn(fit, draws, seed)
+  if ("sigma" %in% colnames(own)) own[, "sigma"] else noise
 }

@@ -77,6 +77,9 @@ tibbled <- function(table) {
 pp_check.provi <- function(object, type = "dens_overlay", ndraws = 50, seed = NULL, ...) {
   draw <- get0(paste0("ppc_", type), envir = asNamespace("bayesplot"), mode = "function")
   if (is.null(draw)) refuse(sprintf("bayesplot has no ppc_%s; bayesplot::available_ppc() lists what it has", type))
+  if (is_time(object) && any(events_of(object) == 0)) {
+    refuse("some times are censored, and bayesplot would take them for events; plot(fit, \"check\") does not")
+  }
   draw(object$y, at_rows(object, NULL, TRUE, ndraws, seed), ...)
 }
 
@@ -95,7 +98,13 @@ emm_basis.provi <- function(object, trms, xlev, grid, ...) {
   frame <- stats::model.frame(trms, grid, na.action = stats::na.pass, xlev = xlev)
   x <- stats::model.matrix(trms, frame, contrasts.arg = object$contrasts)
   p <- seq_len(object$record$population)
-  misc <- emmeans::.std.link.labels(object$family, list())
+  misc <- if (is_time(object)) {
+    list(tran = "log", inv.lbl = "hazard")
+  } else if (object$native == "negbinomial") {
+    list(tran = "log", inv.lbl = "rate")
+  } else {
+    emmeans::.std.link.labels(object$family, list())
+  }
   out <- list(
     X = x, bhat = core(object)$mean()[p], nbasis = matrix(NA), V = unname(stats::vcov(object)),
     dffun = function(k, dfargs) Inf, dfargs = list(), misc = misc
@@ -126,7 +135,7 @@ get_vcov.provi <- function(model, vcov = NULL, ...) if (is.matrix(vcov)) vcov el
 #' @exportS3Method marginaleffects::get_predict
 get_predict.provi <- function(model, newdata = NULL, type = "response", ...) {
   eta <- at_rows(model, newdata, FALSE)
-  draws <- if (identical(type, "link")) eta else array(model$family$linkinv(eta), dim(eta))
+  draws <- if (identical(type, "link")) eta else mean_at(model, eta, noise_drawn(model, nrow(eta)))
   out <- data.frame(rowid = seq_len(ncol(draws)), estimate = colMeans(draws))
   structure(out, posterior_draws = t(unname(draws)))
 }

@@ -62,6 +62,15 @@ parsed <- function(formula, data) {
     trials <- response[[3L]][[2L]]
     response <- response[[2L]]
   }
+  events <- NULL
+  if (is_call_of(response, "surv")) {
+    if (length(response) != 3L) stop_at("surv() has two arguments: surv(time, event)", formula, "surv")
+    events <- response[[3L]]
+    response <- response[[2L]]
+  } else if (is_call_of(response, "Surv") && !exists("Surv", environment(formula) %||% globalenv(), mode = "function")) {
+    way <- "load it with library(survival), or write surv(time, event) with an event of 0 and 1"
+    stop_at(paste("Surv() belongs to the package survival;", way), formula, "Surv")
+  }
   fixed <- formula
   fixed[[2L]] <- response
   fixed[[3L]] <- rest
@@ -74,8 +83,10 @@ parsed <- function(formula, data) {
       groups <- c(groups, list(list(effects = effects, grouping = grouping, label = label, correlated = correlated)))
     }
   }
-  list(formula = formula, fixed = fixed, response = response, trials = trials, groups = groups)
+  list(formula = formula, fixed = fixed, response = response, trials = trials, events = events, groups = groups)
 }
+
+is_call_of <- function(term, name) is.call(term) && identical(term[[1L]], as.name(name))
 
 # Every variable must be a column, or an object that the formula's own environment has.
 check_variables <- function(formula, data) {
@@ -133,7 +144,7 @@ frame_of <- function(asked, data, weights, offset, subset = NULL, na.action = st
   all <- asked$fixed
   extra <- lapply(asked$groups, function(group) c(list(group$effects[[2L]]), group$grouping))
   extra <- unlist(extra, recursive = FALSE)
-  if (!is.null(asked$trials)) extra <- c(extra, asked$trials)
+  extra <- c(extra, asked$trials, asked$events)
   for (term in extra) all[[3L]] <- call("+", all[[3L]], term)
   call <- list(quote(stats::model.frame), formula = all, data = data, na.action = na.action, drop.unused.levels = TRUE)
   if (!is.null(weights)) call$weights <- weights
@@ -191,13 +202,13 @@ layout_of <- function(parts, fit) {
   slopes <- setdiff(unlist(effects), c("(Intercept)", population))
   labels <- unique(vapply(fit$groups, `[[`, "", "label"))
   shared <- setdiff(population, "(Intercept)")
-  all <- c(fit$response_name, if (fit$has_trials) "(trials)", shared, slopes, labels)
-  names <- plain_names(all)
-  k <- 1L + fit$has_trials
+  second <- if (fit$has_trials) "(trials)" else fit$event_name
+  names <- plain_names(c(fit$response_name, second, shared, slopes, labels))
+  k <- 1L + length(second)
   column <- stats::setNames(names[k + seq_len(length(shared) + length(slopes))], c(shared, slopes))
   group <- stats::setNames(names[k + length(column) + seq_along(labels)], labels)
   list(
-    response = names[1L], trials = if (fit$has_trials) names[2L],
+    response = names[1L], trials = if (fit$has_trials) names[2L], event = if (!is.null(fit$event_name)) names[2L],
     column = column, group = group, population = population, effects = effects
   )
 }
@@ -210,6 +221,7 @@ native_formula <- function(layout, fit) {
   }
   response <- quoted(layout$response)
   if (fit$has_trials) response <- paste0(response, " | trials(", quoted(layout$trials), ")")
+  if (!is.null(layout$event)) response <- paste0("surv(", response, ", ", quoted(layout$event), ")")
   terms <- sum(layout$population)
   for (i in seq_along(fit$groups)) {
     group <- fit$groups[[i]]

@@ -7,6 +7,10 @@
 #' is the covariance of the answer. `logLik` is the log likelihood at the posterior means, with all coefficients counted; `residuals` are those of the posterior mean
 #' response.
 #'
+#' Of times to an event, `fitted` are mean times, and `residuals` the martingale ones by default: the event, 0 or 1, less the cumulative
+#' hazard at the posterior means, of which `"deviance"` makes residuals that are nearly symmetric. A censored time has no residual of type
+#' `"response"` or `"pearson"`.
+#'
 #' @param object,x A fit.
 #' @param level Probability of the intervals.
 #' @param parm Which coefficients: names or numbers.
@@ -95,7 +99,8 @@ scale_rows <- function(fit, level = fit$level) {
 }
 
 print_model <- function(fit) {
-  cat("model  ", fit$family$family, " (", fit$family$link, " link)\n", sep = "")
+  link <- if (is_time(fit)) sprintf("log hazard, unit of time %g", fit$record$time_unit) else paste(fit$family$link, "link")
+  cat("model  ", fit$family$family, " (", link, ")\n", sep = "")
   cat(wrapped(deparse1(fit$formula), "       "), "\n", sep = "")
   d <- length(fit$names)
   p <- fit$record$population
@@ -347,8 +352,10 @@ fitted.provi <- function(object, ...) {
 
 #' @rdname provi-methods
 #' @export
-residuals.provi <- function(object, type = c("response", "pearson", "deviance"), ...) {
+residuals.provi <- function(object, type = c("response", "pearson", "deviance", "martingale"), ...) {
+  if (is_time(object)) return(time_residuals(object, if (missing(type)) "martingale" else match.arg(type)))
   type <- match.arg(type)
+  if (type == "martingale") refuse("martingale residuals are of times to an event; use \"response\", \"pearson\" or \"deviance\"")
   trials <- object$trials %||% 1
   y <- object$y / trials
   mu <- stats::fitted(object)
@@ -360,6 +367,27 @@ residuals.provi <- function(object, type = c("response", "pearson", "deviance"),
   )
   stats::setNames(as.double(out), row.names(object$model))
 }
+
+time_residuals <- function(fit, type) {
+  if (!type %in% c("martingale", "deviance")) {
+    refuse(sprintf("a censored time has no residual of type \"%s\"; use \"martingale\" or \"deviance\"", type))
+  }
+  eta <- core(fit)$predict(own_columns(fit, matrices_of(fit, fit$model)), "refuse", as.double(fit$level))$predictor
+  seen <- events_of(fit)
+  out <- seen - exp(log_hazard(fit, fit$y, eta, noise_of(fit)))
+  if (type == "deviance") {
+    weights <- fit$prior.weights %||% 1
+    # log(1) for a censored row, whose part with the logarithm is 0.
+    out <- sign(out) * sqrt(2 * weights * pmax(0, -out - seen * log(ifelse(seen > 0, seen - out, 1))))
+  }
+  stats::setNames(out, row.names(fit$model))
+}
+
+# 1 for a row whose event was seen, 0 for one that was censored; without `surv()`, all were seen.
+events_of <- function(fit) fit$events %||% rep(1, fit$n)
+
+# The logarithm of the cumulative hazard at times; an exponential time has no noise of its own.
+log_hazard <- function(fit, time, eta, noise = NULL) eta + log(time / fit$record$time_unit) / (noise %||% 1)
 
 #' @rdname provi-methods
 #' @export
@@ -382,9 +410,14 @@ density_of <- function(fit, eta, noise = NULL, rows = seq_len(fit$n)) {
   draws <- nrow(eta)
   wide <- function(x) matrix(x, draws, length(rows), byrow = TRUE)
   y <- wide(fit$y[rows])
-  mu <- if (fit$native == "exponential" || fit$native == "gamma") exp(eta) else array(fit$family$linkinv(eta), dim(eta))
-  out <- switch(fit$native,
+  mu <- mean_at(fit, eta, noise)
+  out <- switch(if (is_time(fit)) "time" else fit$native,
+    time = {
+      at <- log_hazard(fit, y, eta, noise)
+      wide(events_of(fit)[rows]) * (at - log((noise %||% 1) * y)) - exp(at)
+    },
     gaussian = stats::dnorm(y, mu, noise, log = TRUE),
+    negbinomial = stats::dnbinom(y, size = 1 / noise^2, mu = mu, log = TRUE),
     poisson = stats::dpois(y, mu, log = TRUE),
     gamma = stats::dgamma(y, shape = 1 / noise^2, rate = 1 / (noise^2 * mu), log = TRUE),
     exponential = stats::dexp(y, 1 / mu, log = TRUE),
@@ -392,6 +425,13 @@ density_of <- function(fit, eta, noise = NULL, rows = seq_len(fit$n)) {
   )
   out <- array(out, dim(eta))
   if (is.null(fit$prior.weights)) out else out * wide(fit$prior.weights[rows])
+}
+
+# The mean response at linear predictors (one row a draw), given a noise for each row of them.
+mean_at <- function(fit, eta, noise = NULL) {
+  if (!is_time(fit)) return(array(fit$family$linkinv(eta), dim(eta), dimnames(eta)))
+  noise <- noise %||% 1
+  fit$record$time_unit * gamma(1 + noise) * exp(-noise * eta)
 }
 
 #' @rdname provi-methods

@@ -2,7 +2,8 @@
 #'
 #' @param x A fit.
 #' @param which `"coefficients"`: means with their intervals; `"marginals"`: the density of each coefficient; `"check"`: the responses
-#'   among replicated ones; `"residuals"`: Pearson residuals against fitted values.
+#'   among replicated ones (of times to an event, Kaplan and Meier's curves); `"residuals"`: Pearson residuals against fitted values, or
+#'   martingale ones of times to an event.
 #' @param level Probability of the intervals.
 #' @param parm Which coefficients; by default all of the population but the intercept.
 #' @param ... Passed on to the plot.
@@ -18,7 +19,9 @@ plot.provi <- function(x, which = c("coefficients", "marginals", "check", "resid
     marginals = plot_marginals(x, table, ...),
     check = plot_check(x, ...),
     residuals = {
-      graphics::plot(stats::fitted(x), stats::residuals(x, "pearson"), xlab = "fitted", ylab = "Pearson residual", ...)
+      type <- if (is_time(x)) "martingale" else "pearson"
+      label <- if (is_time(x)) "martingale residual" else "Pearson residual"
+      graphics::plot(stats::fitted(x), stats::residuals(x, type), xlab = "fitted", ylab = label, ...)
       graphics::abline(h = 0, lty = 3)
     }
   )
@@ -51,12 +54,32 @@ plot_marginals <- function(fit, table, ...) {
 plot_check <- function(fit, ndraws = 50, ...) {
   replicated <- at_rows(fit, NULL, TRUE, ndraws)
   y <- fit$y
+  if (is_time(fit)) return(plot_survival(fit, replicated, ...))
   curves <- lapply(seq_len(ndraws), function(k) stats::density(replicated[k, ]))
   own <- stats::density(y)
   top <- max(own$y, vapply(curves, function(curve) max(curve$y), 0))
   graphics::plot(own, ylim = c(0, top), main = "", xlab = fit$response_name, lwd = 2, ...)
   for (curve in curves) graphics::lines(curve, col = grDevices::adjustcolor("steelblue", 0.3))
   graphics::lines(own, lwd = 2)
+}
+
+# The data's curve among those of replicated times, which are cut at the data's last one.
+plot_survival <- function(fit, replicated, ...) {
+  own <- kaplan_meier(fit$y, events_of(fit))
+  last <- max(fit$y)
+  graphics::plot(own, type = "s", xlim = c(0, last), ylim = c(0, 1), lwd = 2, xlab = fit$response_name, ylab = "without event", ...)
+  for (k in seq_len(nrow(replicated))) {
+    times <- replicated[k, ]
+    curve <- kaplan_meier(pmin(times, last), times <= last)
+    graphics::lines(curve, type = "s", col = grDevices::adjustcolor("steelblue", 0.3))
+  }
+  graphics::lines(own, type = "s", lwd = 2)
+}
+
+kaplan_meier <- function(time, event) {
+  at <- sort(unique(time[event > 0]))
+  left <- vapply(at, function(t) 1 - sum(event[time == t]) / sum(time >= t), 0)
+  list(x = c(0, at), y = c(1, cumprod(left)))
 }
 
 #' Save a fit for the command and Python

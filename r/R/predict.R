@@ -3,6 +3,7 @@
 #' @param object A fit.
 #' @param newdata A data frame with the columns of the formula; without it, the rows of the fit.
 #' @param type `"response"`, the mean response averaged over the answer, or `"link"`, the mean linear predictor.
+#' @param time Of a fit of times to an event: the probability that the event comes after this time, instead of the mean time.
 #' @param interval `"none"`; `"confidence"`, the interval of the mean response (or of the predictor); or `"prediction"`, that of a
 #'   new response.
 #' @param level Probability of the interval.
@@ -17,14 +18,22 @@
 #'   `newdata` with missing values are predicted as `NA`. The prediction of a count of successes is their probability.
 #' @export
 predict.provi <- function(object, newdata = NULL, type = c("response", "link"), interval = c("none", "confidence", "prediction"),
-                          level = 0.95, se.fit = FALSE, allow.new.levels = FALSE, re.form = NULL, errors = FALSE, ...) {
+                          level = 0.95, time = NULL, se.fit = FALSE, allow.new.levels = FALSE, re.form = NULL, errors = FALSE, ...) {
   type <- match.arg(type)
   interval <- match.arg(interval)
   if (!(is.numeric(level) && length(level) == 1L && level > 0 && level < 1)) {
     refuse(sprintf("level = %s; must be between 0 and 1", deparse1(level)))
   }
   at <- new_rows(object, newdata, re.form, allow.new.levels)
-  found <- core(object)$predict(at$columns, at$groups, as.double(level))
+  if (is.null(time)) {
+    found <- core(object)$predict(at$columns, at$groups, as.double(level))
+  } else {
+    if (!is_time(object)) refuse("time is for fits of times to an event, such as Surv(time, event) ~ x")
+    if (!(is.numeric(time) && length(time) == 1L && is.finite(time) && time > 0)) refuse("time must be one number above 0")
+    if (type == "link") refuse("the linear predictor does not depend on time; leave out time, or use type = \"response\"")
+    if (interval == "prediction") refuse("whether an event comes after a time has no interval; leave out time, or use interval = \"confidence\"")
+    found <- core(object)$survival(at$columns, at$groups, as.double(time), as.double(level))
+  }
   whole <- function(x) {
     out <- rep(NA_real_, length(at$complete))
     out[at$complete] <- x

@@ -6,10 +6,14 @@
 #'
 #' @param formula A formula as for [stats::glm()], with group terms as in lme4: `(1 | g)`, `(x | g)`, `(x || g)`, `(1 | a/b)`. The
 #'   response of a binomial model is binary (numbers, a logical, or a factor whose first level is failure), `cbind(successes,
-#'   failures)`, `successes | trials(n)`, or a proportion whose `weights` are the trials. `offset()` works as usual. Predictors are
+#'   failures)`, `successes | trials(n)`, or a proportion whose `weights` are the trials; that of times to an event is `surv(time, event)`, with
+#'   1 for an event and 0 for a row that was censored on the right, or an object of survival's `Surv()`. `offset()` works as usual. Predictors are
 #'   evaluated by [stats::model.frame()] and [stats::model.matrix()], so contrasts, `poly()`, `ns()` and `I()` mean what they mean in `glm`.
 #' @param data A data frame.
-#' @param family `binomial()` with a logit, probit or cloglog link, `poisson()`, `gaussian()`, `Gamma("log")`, or `"exponential"`.
+#' @param family `binomial()` with a logit, probit or cloglog link, `poisson()`, `gaussian()`, `Gamma("log")`, `"exponential"`, or
+#'   `"negbinomial"`, whose noise `sigma` is 1/sqrt(theta) and is integrated over; `MASS::negative.binomial(theta)` gives it. Times to an event
+#'   are `"weibull"`, the default for them, or `"exponential"`: coefficients are log ratios of hazards, `sigma` is the scale of the log time, as in
+#'   `survreg`, and the intercept is the log of the cumulative hazard at a unit of time near the mean time, which is printed.
 #' @param prior Priors as texts: `"normal(0, 2.5)"` for every coefficient, `"age = normal(0, 1)"` or `c(age = "normal(0, 1)")` for
 #'   some (`*` stands for anything), and for scales `"sd(g) = exponential(1)"`, `"sigma = half_t(3, 10)"`, `"cor(g) = lkj(2)"`. What has no
 #'   prior gets one that is weak on the scale of the data; `fit$record$prior` lists all.
@@ -32,6 +36,10 @@
 #' summary(fit)
 #' certificate(fit)
 #' predict(fit, data.frame(wt = 3, hp = 120), type = "response")
+#'
+#' times <- data.frame(month = c(3, 8, 5, 9, 2, 7), seen = c(1, 1, 0, 0, 1, 1), dose = c(1, 3, 2, 4, 1, 2))
+#' fit <- provi(surv(month, seen) ~ dose, data = times, family = "exponential")
+#' predict(fit, data.frame(dose = 2), time = 6)
 #' @export
 provi <- function(formula, data, family = stats::binomial(), prior = NULL, weights, offset, scales = NULL, accuracy = NULL, ...,
                   subset, na.action = stats::na.omit, contrasts = NULL, level = 0.95, seed = 0,
@@ -45,7 +53,6 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
   if (!(is.numeric(level) && length(level) == 1L && level > 0 && level < 1)) {
     refuse(sprintf("level = %s; must be between 0 and 1", deparse1(level)))
   }
-  chosen <- family_of(family)
   if (is.data.frame(data) && "." %in% all.vars(formula)) formula <- without_dot(formula, data)
   asked <- parsed(formula, data)
   frame <- frame_of(
@@ -56,25 +63,30 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
   left_out <- length(attr(frame, "na.action"))
   if (left_out > 0L) message(sprintf("%d row%s with missing values left out", left_out, if (left_out == 1L) "" else "s"))
 
+  # As for the command, a time to an event says its family.
+  times <- !is.null(asked$events) || inherits(stats::model.response(frame), "Surv")
+  chosen <- family_of(if (times && missing(family)) "weibull" else family)
   given <- stats::model.weights(frame)
   if (!is.null(given) && (!is.numeric(given) || any(given < 0))) refuse("weights must be numbers that are not negative")
   response <- response_of(frame, asked, chosen$native, given, formula)
   terms <- learned_terms(asked$fixed, frame, data)
-  x <- stats::model.matrix(stats::delete.response(terms), frame, contrasts.arg = contrasts)
   groups <- lapply(asked$groups, function(group) {
     group$terms <- learned_terms(group$effects, frame, data)
     group$xlevels <- stats::.getXlevels(group$terms, frame)
-    group$contrasts <- attr(stats::model.matrix(group$terms, frame), "contrasts")
     group
   })
   fit <- list(
     call = call, formula = formula, family = chosen$family, native = response$native, terms = terms,
-    contrasts = attr(x, "contrasts"), xlevels = stats::.getXlevels(terms, frame), groups = groups, model = frame,
+    contrasts = contrasts, xlevels = stats::.getXlevels(terms, frame), groups = groups, model = frame,
     response = asked$response, trials_term = asked$trials, response_name = response$name, has_trials = !is.null(response$trials),
-    y = response$y, trials = response$trials, prior.weights = response$weights, offset = stats::model.offset(frame),
+    event_name = response$event_name, y = response$y, events = response$events, trials = response$trials,
+    prior.weights = response$weights, offset = stats::model.offset(frame),
     na.action = attr(frame, "na.action"), n = nrow(frame), level = level
   )
   parts <- matrices_of(fit, frame)
+  # Those that were used, for new rows.
+  fit$contrasts <- attr(parts$x, "contrasts")
+  for (i in seq_along(groups)) fit$groups[[i]]$contrasts <- attr(parts$groups[[i]]$z, "contrasts")
   fit$layout <- layout_of(parts, fit)
   fit$levels <- lapply(parts$groups, function(group) levels(droplevels(group$factor)))
   columns <- own_columns(fit, parts)
@@ -83,6 +95,10 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
   check_options(options)
   model <- options
   model$family <- response$native
+  if (!is.null(chosen$noise_sd)) {
+    if (!is.null(options$noise_sd)) refuse("noise_sd and the theta of the family both say what the noise is; give one of them")
+    model$noise_sd <- chosen$noise_sd
+  }
   model$prior <- prior_words(prior, fit)
   model$scales <- scales
   if (!is.null(fit$prior.weights)) model$weights <- "(weights)"
@@ -98,11 +114,16 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
 
   fit$core <- list2env(list(answer = answer, state = answer$state()), parent = emptyenv())
   fit$record <- answer$record()
+  if (is_time(fit)) fit$family <- hazards(fit$native)
+  if (is.null(fit$family)) fit$family <- negative_binomial(noise_of(fit))
   fit <- named(fit)
   fit$coefficients <- stats::setNames(answer$table(level)$mean, fit$names)[seq_len(fit$record$population)]
   class(fit) <- "provi"
   fit
 }
+
+# Whether the responses are times to an event.
+is_time <- function(fit) !is.null(fit$record$time_unit)
 
 refuse <- function(message) stop(errorCondition(message, class = "provi_error", call = NULL))
 
@@ -128,6 +149,7 @@ own_columns <- function(fit, parts) {
   columns <- native_columns(fit$layout, parts, fit)
   columns[[fit$layout$response]] <- fit$y
   if (fit$has_trials) columns[[fit$layout$trials]] <- fit$trials
+  if (!is.null(fit$events)) columns[[fit$layout$event]] <- fit$events
   if (!is.null(fit$prior.weights)) columns[["(weights)"]] <- as.double(fit$prior.weights)
   if (!is.null(fit$offset)) columns[["(offset)"]] <- as.double(fit$offset)
   columns

@@ -139,6 +139,11 @@ SEXP savvy_Answer_state__impl(SEXP self__) {
     return handle_result(res);
 }
 
+SEXP savvy_Answer_survival__impl(SEXP self__, SEXP c_arg__columns, SEXP c_arg__groups, SEXP c_arg__time, SEXP c_arg__level) {
+    SEXP res = savvy_Answer_survival__ffi(self__, c_arg__columns, c_arg__groups, c_arg__time, c_arg__level);
+    return handle_result(res);
+}
+
 SEXP savvy_Answer_table__impl(SEXP self__, SEXP c_arg__level) {
     SEXP res = savvy_Answer_table__ffi(self__, c_arg__level);
     return handle_result(res);
@@ -196,6 +201,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_Answer_save__impl", (DL_FUNC) &savvy_Answer_save__impl, 3},
     {"savvy_Answer_scales__impl", (DL_FUNC) &savvy_Answer_scales__impl, 2},
     {"savvy_Answer_state__impl", (DL_FUNC) &savvy_Answer_state__impl, 1},
+    {"savvy_Answer_survival__impl", (DL_FUNC) &savvy_Answer_survival__impl, 5},
     {"savvy_Answer_table__impl", (DL_FUNC) &savvy_Answer_table__impl, 2},
     {"savvy_Run_failure__impl", (DL_FUNC) &savvy_Run_failure__impl, 1},
     {"savvy_Run_new__impl", (DL_FUNC) &savvy_Run_new__impl, 5},

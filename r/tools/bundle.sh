@@ -13,9 +13,8 @@ strip='/^\[/ { keep = ($0 !~ /^\[\[(test|bench|example)\]\]/ && $0 !~ /dev-depen
 
 mkdir -p "$work/crates" "$work/r/src/rust" "$work/.cargo"
 for crate in $crates; do
-  mkdir "$work/crates/$crate"
-  (cd "$root/crates/$crate" && tar -cf - --exclude=tests --exclude=benches --exclude=examples --exclude=target .) |
-    tar -xf - -C "$work/crates/$crate"
+  (cd "$root" && git ls-files "crates/$crate" | grep -Ev "^crates/$crate/(tests|benches|examples)/" | tar -cf - -T -) |
+    tar -xf - -C "$work"
   awk "BEGIN { keep = 1 } $strip" "$root/crates/$crate/Cargo.toml" >"$work/crates/$crate/Cargo.toml"
 done
 cp -r "$root/r/src/rust/Cargo.toml" "$root/r/src/rust/src" "$work/r/src/rust/"
@@ -23,6 +22,16 @@ cp "$root/Cargo.lock" "$root/LICENSE-MIT" "$root/LICENSE-APACHE" "$work/"
 sed -e 's|^members = .*|members = ["crates/*", "r/src/rust"]|' -e '/^exclude = /d' -e '/^default-members = /d' "$root/Cargo.toml" >"$work/Cargo.toml"
 
 cd "$work"
-cargo vendor --quiet vendor >.cargo/config.toml
-tar -cJf "$root/r/src/bundle.tar.xz" .
-ls -l "$root/r/src/bundle.tar.xz"
+cargo vendor --quiet vendor
+cat >.cargo/config.toml <<'END'
+[source.crates-io]
+replace-with = "vendored-sources"
+
+[source.vendored-sources]
+directory = "vendor"
+END
+bundle="$root/r/src/bundle.tar.xz"
+# Half a file would be taken for the whole one.
+tar -cJf "$bundle.part" .
+mv "$bundle.part" "$bundle"
+ls -l "$bundle"

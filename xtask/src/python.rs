@@ -88,7 +88,7 @@ fn places(run: &Run, name: &str, requirements: &str) -> (PathBuf, String) {
 }
 
 /// A folder with the package as Python imports it: its sources, and the module that the tests' build has compiled.
-fn staged(run: &Run) -> Result<PathBuf, Box<dyn Error>> {
+pub(crate) fn staged(run: &Run) -> Result<PathBuf, Box<dyn Error>> {
     run.build()?;
     let folder = run.binaries.with_file_name("python").join("package");
     let package = folder.join("provi");

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Outcome, Run};
+use crate::{Outcome, Run, python};
 
 /// What the tests and the vignette use, by the names of R.
-const PACKAGES: [&str; 17] = [
+const PACKAGES: [&str; 18] = [
     "MASS",
+    "survival",
     "nlme",
     "lme4",
     "testthat",
@@ -29,9 +30,10 @@ const PACKAGES: [&str; 17] = [
 ];
 
 /// The same by those of Debian; `splines` and `stats` come with R.
-const DEBIAN: [&str; 17] = [
+const DEBIAN: [&str; 18] = [
     "r-base-core",
     "r-cran-mass",
+    "r-cran-survival",
     "r-cran-nlme",
     "r-cran-lme4",
     "r-cran-testthat",
@@ -52,8 +54,9 @@ const DEBIAN: [&str; 17] = [
 /// Builds the package and checks it. A warning of `R CMD check` is an error here; notes are not.
 pub(crate) fn check(run: &Run) -> Outcome {
     install(run)?;
-    // The command, whose numbers the tests compare with.
-    run.build()?;
+    // The command and the Python package, whose numbers the tests compare with: `staged` builds both.
+    let interpreter = python::usual(run);
+    let package = python::staged(run)?;
     let target = run.binaries.parent().ok_or("the target directory has no parent")?;
     let folder = target.join("r");
     if folder.exists() {
@@ -65,12 +68,15 @@ pub(crate) fn check(run: &Run) -> Outcome {
         command.arg("CMD").args(arguments).current_dir(&folder);
         command.env("PROVI_SOURCE", &run.root).env("PROVI_PROFILE", "dev").env("CARGO_TARGET_DIR", target);
         command.env("PROVI_COMMAND", run.binaries.join("provi")).env("NOT_CRAN", "true");
+        if let Some(interpreter) = &interpreter {
+            command.env("PROVI_PYTHON", interpreter).env("PYTHONPATH", &package);
+        }
         command
     };
     run.wait(r(&["build"]).arg(run.root.join("r")))?;
-    let package = package_in(&folder)?;
-    // `build` has run the vignette as a whole; `check` runs its code once more.
-    run.wait(r(&["check", "--no-manual", "--no-build-vignettes"]).arg(&package))?;
+    let built = package_in(&folder)?;
+    // `build` has run the vignette.
+    run.wait(r(&["check", "--no-manual", "--no-build-vignettes"]).arg(&built))?;
     let log = folder.join("provi.Rcheck/00check.log");
     let status = fs::read_to_string(&log)?;
     let status = status.lines().rev().find(|line| line.starts_with("Status:")).unwrap_or_default().to_owned();

@@ -20,6 +20,7 @@ SEXP savvy_Answer_sample__ffi(SEXP self__, SEXP c_arg__count, SEXP c_arg__seed);
 SEXP savvy_Answer_save__ffi(SEXP self__, SEXP c_arg__dir, SEXP c_arg__force);
 SEXP savvy_Answer_scales__ffi(SEXP self__, SEXP c_arg__level);
 SEXP savvy_Answer_state__ffi(SEXP self__);
+SEXP savvy_Answer_survival__ffi(SEXP self__, SEXP c_arg__columns, SEXP c_arg__groups, SEXP c_arg__time, SEXP c_arg__level);
 SEXP savvy_Answer_table__ffi(SEXP self__, SEXP c_arg__level);
 
 // methods and associated functions for Run

@@ -7,6 +7,7 @@ test_that("errors point into the formula and name the way out", {
   expect_snapshot(provi(g ~ dose, data = data, family = poisson()), error = TRUE)
   expect_snapshot(provi(y ~ dose, data = data, family = Gamma()), error = TRUE)
   expect_snapshot(provi(y ~ dose, data = data, family = quasibinomial()), error = TRUE)
+  expect_error(provi(y ~ dose, data = data, family = "weibul"), "no family \"weibul\"", fixed = TRUE)
   expect_snapshot(provi(y ~ dose, data = data, sede = 1), error = TRUE)
   expect_snapshot(provi(y ~ dose, data = data, threads = 1.5), error = TRUE)
   expect_snapshot(provi(y ~ dose, data = data, prior = c(dosis = "normal(0, 1)")), error = TRUE)

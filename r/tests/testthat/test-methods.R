@@ -105,6 +105,19 @@ test_that("plots are drawn", {
   for (which in c("coefficients", "marginals", "check", "residuals")) expect_identical(plot(fit, which), fit)
 })
 
+test_that("a second Ctrl-C abandons the fit", {
+  interrupt <- structure(class = c("interrupt", "condition"), list(message = "", call = NULL))
+  # A run that is interrupted whenever R waits for it, and that never ends.
+  stops <- 0
+  run <- list(poll = function(seconds) stop(interrupt), stop = function() stops <<- stops + 1)
+  expect_message(
+    outcome <- tryCatch(provi:::carried_out(run, y ~ x, FALSE), interrupt = function(condition) "abandoned"),
+    "Ctrl-C again abandons it"
+  )
+  expect_identical(outcome, "abandoned")
+  expect_gte(stops, 1)
+})
+
 test_that("Ctrl-C keeps the answer so far", {
   skip_on_os("windows")
   skip_if(nzchar(Sys.getenv("PROVI_NO_SIGNALS")))

@@ -52,6 +52,7 @@ impl Answer {
             "prior_mean": model.prior_mean,
             "prior_sd": model.prior_sd,
             "noise_sd": model.noise_sd,
+            "time_unit": model.time_unit,
             "scales": model.scales.iter().map(|scale| json!({
                 "label": scale.label(), "name": scale.name, "sd": scale.sd, "origin": scale.origin,
                 "words": provi_analysis::show::words::describe_scale(scale),
@@ -155,20 +156,14 @@ impl Answer {
         let (rows, errors, probability) = self.at(&columns, groups, false, |new| {
             Ok((new.predict(level)?, new.mean_errors()?, new.probability_error()))
         })?;
-        let pick = |one: fn(&Prediction) -> f64| rows.iter().map(one).collect::<Vec<_>>();
-        let mut out = List::new(5 + usize::from(errors.is_some()) + usize::from(probability.is_some()))?;
-        out.put("mean", numbers(&pick(|p| p.mean))?)?;
-        out.put("low", numbers(&pick(|p| p.low))?)?;
-        out.put("high", numbers(&pick(|p| p.high))?)?;
-        out.put("predictor", numbers(&pick(|p| p.predictor))?)?;
-        out.put("predictor_sd", numbers(&pick(|p| p.predictor_sd))?)?;
-        if let Some(errors) = errors {
-            out.put("mean_error", numbers(&errors)?)?;
-        }
-        if let Some(error) = probability {
-            out.put("probability_error", numbers(&[error])?)?;
-        }
-        out.done()
+        predictions(&rows, errors.as_deref(), probability)
+    }
+
+    /// The same of the probability that the event of a row comes after a time.
+    fn survival(&self, columns: ListSexp, groups: &str, time: f64, level: f64) -> savvy::Result<Sexp> {
+        let (rows, error) =
+            self.at(&columns, groups, false, |new| Ok((new.survival(time, level)?, new.tv_bound())))?;
+        predictions(&rows, None, error)
     }
 
     /// The standard deviation and the interval of a new response at each row.
@@ -250,6 +245,24 @@ impl Answer {
         let new = if groups == "none" { new.of_population() } else { new };
         guarded(|| ask(&new))
     }
+}
+
+/// Means, intervals and predictors of rows, with what is proved of each mean, or of every probability.
+fn predictions(rows: &[Prediction], errors: Option<&[f64]>, probability: Option<f64>) -> savvy::Result<Sexp> {
+    let pick = |one: fn(&Prediction) -> f64| rows.iter().map(one).collect::<Vec<_>>();
+    let mut out = List::new(5 + usize::from(errors.is_some()) + usize::from(probability.is_some()))?;
+    out.put("mean", numbers(&pick(|p| p.mean))?)?;
+    out.put("low", numbers(&pick(|p| p.low))?)?;
+    out.put("high", numbers(&pick(|p| p.high))?)?;
+    out.put("predictor", numbers(&pick(|p| p.predictor))?)?;
+    out.put("predictor_sd", numbers(&pick(|p| p.predictor_sd))?)?;
+    if let Some(errors) = errors {
+        out.put("mean_error", numbers(errors)?)?;
+    }
+    if let Some(error) = probability {
+        out.put("probability_error", numbers(&[error])?)?;
+    }
+    out.done()
 }
 
 fn columns(columns: &[(&str, Vec<Option<f64>>)]) -> savvy::Result<Sexp> {

@@ -133,6 +133,13 @@ impl Run {
     }
 }
 
+/// What R has let go of ends: nobody waits for it.
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
+
 fn fit(
     data: Data,
     formula: &str,
