@@ -5,13 +5,14 @@ use std::path::Path;
 use crate::common::{Bench, assert_snapshot};
 
 /// In the order of the first help.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "demo",
     "fit",
     "summary",
     "report",
     "predict",
     "effects",
+    "loo",
     "sample",
     "compare",
     "certify",

@@ -11,6 +11,8 @@ mod explore;
 mod improper;
 pub(crate) mod initial;
 #[doc(hidden)]
+pub mod loo;
+#[doc(hidden)]
 pub mod scales;
 mod search;
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! `provi compare`: compares models of the same data by bounds of their log evidence.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use provi::certificate::Interval;
@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &CompareArgs) -> Result<Outcome> {
         entries.push(Entry { path: path.clone(), file, evidence });
     }
     if !args.force {
-        refuse_other_data(&entries)?;
+        refuse_other_data(&entries.iter().map(|entry| (&*entry.path, &entry.file)).collect::<Vec<_>>())?;
     }
     let notes = notes(&entries);
     let lower = |entry: &Entry| entry.evidence.lower().unwrap_or(f64::NEG_INFINITY);
@@ -88,14 +88,14 @@ fn response(file: &FitFile) -> &str {
     file.model.formula.split('~').next().unwrap_or_default().trim()
 }
 
-/// Refuses fits of different data: their evidence cannot be compared.
-fn refuse_other_data(entries: &[Entry]) -> Result<()> {
-    let [first, others @ ..] = entries else { return Ok(()) };
-    for other in others {
-        let (a, b) = (&first.file.model, &other.file.model);
+/// Refuses fits of different data: neither their evidence nor their predictions of rows can be compared.
+pub(super) fn refuse_other_data(entries: &[(&Path, &FitFile)]) -> Result<()> {
+    let [(path, first), others @ ..] = entries else { return Ok(()) };
+    for (other_path, other) in others {
+        let (a, b) = (&first.model, &other.model);
         let pairs = [
             ("their data's SHA-256", a.data_sha256.clone(), b.data_sha256.clone()),
-            ("response", response(&first.file).to_owned(), response(&other.file).to_owned()),
+            ("response", response(first).to_owned(), response(other).to_owned()),
             ("number of rows", a.rows.to_string(), b.rows.to_string()),
             ("weights", weights(a), weights(b)),
             ("the rows they leave out", left_out(a, b), left_out(b, a)),
@@ -105,7 +105,7 @@ fn refuse_other_data(entries: &[Entry]) -> Result<()> {
             one != other || (what.ends_with("SHA-256") && one.is_empty())
         };
         if let Some((what, one, other_one)) = pairs.into_iter().find(differ) {
-            let (first, second) = (first.path.clone(), other.path.clone());
+            let (first, second) = (path.to_path_buf(), other_path.to_path_buf());
             return Err(Failure::NotComparable { first, second, what, one, other: other_one });
         }
     }
@@ -156,16 +156,21 @@ fn notes(entries: &[Entry]) -> Vec<String> {
             "the fixed prior differs ({found}): the evidence weighs the prior as much as the likelihood"
         ));
     }
-    let density = |file: &FitFile| {
-        if file.model.family == "gaussian" { "a density" } else { "a probability" }.to_owned()
-    };
-    if differs(&density).is_some() {
-        notes.push(
-            "one family gives the response a density and another a probability: their ratio depends on the response's unit"
-                .to_owned(),
-        );
+    if differs(&|file| kind_of_density(file).to_owned()).is_some() {
+        notes.push(OTHER_DENSITY.to_owned());
     }
     notes
+}
+
+/// What is said if families give a response a density and a probability.
+pub(super) const OTHER_DENSITY: &str = "one family gives the response a density and another a probability: their ratio depends on the response's unit";
+
+/// Whether the family gives its response a density or a probability.
+pub(super) fn kind_of_density(file: &FitFile) -> &'static str {
+    match file.model.family.as_str() {
+        "gaussian" | "gamma" | "exponential" => "a density",
+        _ => "a probability",
+    }
 }
 
 /// The verdict in words. No other model has a larger lower bound than the first, so a decision is always for the

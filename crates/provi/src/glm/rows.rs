@@ -149,6 +149,14 @@ impl Rows {
         Ok(self)
     }
 
+    /// The rows with the weight of one of them at 0.
+    pub(crate) fn without(mut self, row: usize) -> Self {
+        self.weights[row] = 0.0;
+        self.unweighted = false;
+        self.known = OnceLock::new();
+        self
+    }
+
     /// Adds a known offset to each linear predictor.
     pub fn with_offsets(mut self, offsets: &[f64]) -> Result<Self> {
         self.check_length("offsets", offsets)?;
@@ -270,7 +278,7 @@ impl Rows {
 }
 
 /// log C(n, k), and the sum of the absolute values of the terms that it is made of.
-fn ln_choose(n: f64, k: f64) -> [f64; 2] {
+pub(super) fn ln_choose(n: f64, k: f64) -> [f64; 2] {
     let logs = [n, k, n - k].map(|x| libm::lgamma(x + 1.0));
     [logs[0] - logs[1] - logs[2], logs.iter().sum::<f64>() + 1.0]
 }
